@@ -1,0 +1,89 @@
+"""Every operation of an OpenAPI document as a tool that an LLM agent can call.
+
+`load_tools(source)` reads a document, `await toolset["name"].execute(arguments)` calls the API. The
+names below are imported when they are first used, so that importing the package costs nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from openapi_tools._version import __version__
+
+if TYPE_CHECKING:
+    from openapi_tools.errors import (
+        CallError,
+        CredentialsError,
+        DocumentError,
+        InputError,
+        InvalidDocument,
+        OpenAPIToolsError,
+        SettingsError,
+        SourceError,
+        UnresolvableReference,
+        UnsupportedFeature,
+    )
+    from openapi_tools.loader.load import aload_tools, load_tools
+    from openapi_tools.runtime.result import ToolResult
+    from openapi_tools.runtime.settings import Settings
+    from openapi_tools.runtime.tool import OperationTool
+    from openapi_tools.runtime.toolset import Select, Skipped, Toolset
+
+_HOMES = {
+    "CallError": "errors",
+    "CredentialsError": "errors",
+    "DocumentError": "errors",
+    "InputError": "errors",
+    "InvalidDocument": "errors",
+    "OpenAPIToolsError": "errors",
+    "OperationTool": "runtime.tool",
+    "Select": "runtime.toolset",
+    "Settings": "runtime.settings",
+    "SettingsError": "errors",
+    "Skipped": "runtime.toolset",
+    "SourceError": "errors",
+    "ToolResult": "runtime.result",
+    "Toolset": "runtime.toolset",
+    "UnresolvableReference": "errors",
+    "UnsupportedFeature": "errors",
+    "aload_tools": "loader.load",
+    "load_tools": "loader.load",
+}
+
+__all__ = [
+    "CallError",
+    "CredentialsError",
+    "DocumentError",
+    "InputError",
+    "InvalidDocument",
+    "OpenAPIToolsError",
+    "OperationTool",
+    "Select",
+    "Settings",
+    "SettingsError",
+    "Skipped",
+    "SourceError",
+    "ToolResult",
+    "Toolset",
+    "UnresolvableReference",
+    "UnsupportedFeature",
+    "__version__",
+    "aload_tools",
+    "load_tools",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used (PEP 562)."""
+    from importlib import import_module
+
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"openapi_tools.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return __all__

@@ -1,0 +1,14 @@
+"""The command line: `openapi-tools list | show | call | lint SPEC …`.
+
+Exit codes: 0 done, 1 the answer is no (a failing call, findings), 2 wrong usage or a document that
+does not load, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+
+def main() -> None:
+    """Run the command line on `sys.argv` and exit."""
+    from openapi_tools.cli.group import commands
+
+    commands.main()

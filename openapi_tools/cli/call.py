@@ -1,0 +1,177 @@
+"""`openapi-tools call`: run one tool, or see what it would send."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from openapi_tools.cli.credentials import read_credentials
+from openapi_tools.cli.output import as_json, clean, remark, say
+from openapi_tools.cli.source import load, source_of, tool_of
+from openapi_tools.cli.values import read_arguments, read_json_argument
+from openapi_tools.errors import OpenAPIToolsError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import httpx
+
+    from openapi_tools.runtime.result import ToolResult
+    from openapi_tools.runtime.tool import OperationTool
+    from openapi_tools.runtime.toolset import Toolset
+
+_NOWHERE = "http://mock.invalid"
+_SHORTEST_SECRET = 4
+
+
+@click.command("call", short_help="Call one tool and print its result.")
+@click.argument("spec")
+@click.argument("tool")
+@click.argument("arguments", nargs=-1, metavar="[NAME=VALUE]...")
+@click.option("--json", "json_input", help="Arguments as a JSON object, @FILE, or - for stdin.")
+@click.option("--base-url", help="Call this server instead of the document's.")
+@click.option(
+    "--credential",
+    "credentials",
+    multiple=True,
+    metavar="SCHEME=$NAME",
+    help="Take a scheme's credential from an environment variable; repeatable. Write it in "
+    "single quotes, so that the shell leaves $NAME alone.",
+)
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds at most.")
+@click.option("--dry-run", is_flag=True, help="Print the request and send nothing.")
+@click.option("--mock", is_flag=True, help="Answer from the document itself, without a network.")
+def call(  # noqa: PLR0913 -- one for each option
+    spec: str,
+    tool: str,
+    arguments: tuple[str, ...],
+    *,
+    json_input: str | None,
+    base_url: str | None,
+    credentials: tuple[str, ...],
+    timeout: float | None,
+    dry_run: bool,
+    mock: bool,
+) -> int:
+    """Call TOOL of SPEC and print its result; a failure goes to standard error."""
+    if dry_run and mock:
+        message = "--dry-run sends nothing, so --mock has nothing to answer; choose one."
+        raise click.UsageError(message)
+    if spec == "-" and json_input == "-":
+        message = "SPEC and --json cannot both be read from standard input."
+        raise click.UsageError(message)
+    secrets = read_credentials(credentials)
+    import asyncio
+
+    run = _Run(base_url or (_NOWHERE if mock else None), secrets)
+    toolset = run.load(spec, timeout=timeout, mock=mock)
+    found = tool_of(toolset, tool)
+    given = read_json_argument(json_input) if json_input is not None else {}
+    given |= read_arguments(arguments, found.input_schema)
+    if dry_run:
+        return asyncio.run(run.preview(toolset, found, given))
+    return asyncio.run(run.execute(toolset, found, given))
+
+
+class _Run:
+    """One call with its base URL and its secrets.
+
+    Attributes:
+        base_url: Replaces the document's servers.
+        secrets: Credentials by scheme name.
+        problems: What openapi-core said about the request; filled with `--mock` only.
+    """
+
+    def __init__(self, base_url: str | None, secrets: dict[str, str]) -> None:
+        self.base_url = base_url
+        self.secrets = secrets
+        self.problems: list[str] = []
+
+    def load(self, spec: str, *, timeout: float | None, mock: bool) -> Toolset:
+        """Return the tools, with a client that answers from the document where that is wanted."""
+        from openapi_tools.runtime.settings import Settings
+
+        settings = Settings(base_url=self.base_url)
+        if timeout is not None:
+            settings = Settings(base_url=self.base_url, timeout=timeout)
+        loaded: list[Toolset] = []
+        client = self._mock_client(loaded) if mock else None
+        options = {"credentials": self.secrets, "settings": settings, "client": client}
+        loaded.append(load(source_of(spec), **options))
+        return loaded[0]
+
+    def _mock_client(self, loaded: list[Toolset]) -> httpx.AsyncClient:
+        """Return a client for a document that is not loaded yet."""
+        from urllib.parse import urlsplit
+
+        from openapi_tools.testing.mock import mock_client
+
+        return mock_client(
+            lambda: loaded[0].document,
+            problems=self.problems,
+            base_path=urlsplit(self.base_url or "").path,
+        )
+
+    async def execute(self, toolset: Toolset, tool: OperationTool, given: dict[str, Any]) -> int:
+        """Call the tool, print what came of it and return the exit code."""
+        async with toolset:
+            result = await tool.execute(given)
+        for problem in self.problems:
+            kind = "note" if problem.startswith("not judged") else "openapi-core"
+            remark(self._hidden(f"{kind}: {problem}"))
+        if result.is_error:
+            click.echo(clean(self._hidden(f"{_kind(result)}: {result}")), err=True)
+            return 1
+        if result.output is not None:
+            say(self._hidden(_text(result)))
+        return 0
+
+    async def preview(self, toolset: Toolset, tool: OperationTool, given: dict[str, Any]) -> int:
+        """Print what would be sent and return the exit code."""
+        async with toolset:
+            try:
+                request = tool.preview(given)
+            except OpenAPIToolsError as error:
+                click.echo(clean(self._hidden(f"invalid_input: {error}")), err=True)
+                return 1
+            say(clean(self._hidden("\n".join(_request_lines(request, request.read())))))
+        return 0
+
+    def _hidden(self, text: str) -> str:
+        """Return text without the secrets of this call, should a server or document repeat them."""
+        for secret in self.secrets.values():
+            parts = [secret, *secret.split(":", 1)] if ":" in secret else [secret]
+            for part in parts:
+                text = text.replace(part, "***") if len(part) >= _SHORTEST_SECRET else text
+        return text
+
+
+def _kind(result: ToolResult) -> str:
+    """Return the kind of an error, with the status where there is one."""
+    error = result.error or {}
+    status = error.get("status")
+    return f"{error.get('type', 'error')} {status}" if status else str(error.get("type", "error"))
+
+
+def _text(result: ToolResult) -> str:
+    """Return a result as text: easy to read on a terminal, unchanged for a program."""
+    terminal = sys.stdout.isatty()
+    if isinstance(result.output, str):
+        return clean(result.output) if terminal else result.output
+    return as_json(result.output, pretty=terminal)
+
+
+def _request_lines(request: httpx.Request, content: bytes) -> Iterator[str]:
+    """Yield a request as it would stand on the wire; a body that is no text is only counted."""
+    # A masked credential in the query is percent-encoded as every value is.
+    yield f"{request.method} {request.url}".replace("%2A%2A%2A", "***")
+    for name, value in request.headers.multi_items():
+        yield f"{name}: {value}"
+    if content:
+        yield ""
+        try:
+            yield content.decode()
+        except UnicodeDecodeError:
+            yield f"({len(content)} bytes that are no text)"

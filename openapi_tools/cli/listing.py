@@ -1,0 +1,154 @@
+"""`openapi-tools list`: which tools a document has."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+import click
+
+from openapi_tools.cli.output import as_json, clean, remark, say
+from openapi_tools.cli.source import load, source_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from openapi_tools.runtime.tool import OperationTool
+    from openapi_tools.runtime.toolset import Toolset
+
+_HEADS = ("Name", "Method", "Path", "Description")
+
+
+@click.command("list", short_help="List the tools.")
+@click.argument("spec")
+@click.option("--tag", "tags", multiple=True, help="Only operations with this tag; repeatable.")
+@click.option("--method", "methods", multiple=True, help="Only this HTTP method; repeatable.")
+@click.option(
+    "--match",
+    "patterns",
+    multiple=True,
+    help="Only tools whose name or path holds this text, or matches it as a glob; repeatable.",
+)
+@click.option("--json", "wants_json", is_flag=True, help="Write JSON.")
+@click.option("-v", "--verbose", is_flag=True, help="Say which operations were skipped, and why.")
+def list_tools(
+    spec: str,
+    *,
+    tags: tuple[str, ...],
+    methods: tuple[str, ...],
+    patterns: tuple[str, ...],
+    wants_json: bool,
+    verbose: bool,
+) -> None:
+    """List the tools of SPEC: a table on a terminal, tab-separated lines elsewhere."""
+    from openapi_tools.runtime.toolset import Select
+
+    toolset = load(source_of(spec))
+    chosen = Select(tags=tags, methods=methods, where=_matcher(patterns))
+    tools = list(toolset.select(chosen))
+    if wants_json:
+        say(as_json(_as_data(tools, toolset)))
+    elif _on_terminal():
+        say(table(map(_row, tools), width=shutil.get_terminal_size().columns))
+    else:
+        for tool in tools:
+            say("\t".join(_row(tool)))
+    _tell_skipped(toolset, verbose=verbose)
+
+
+def table(rows: Iterable[tuple[str, ...]], *, width: int) -> str:
+    """Return rows as a table of a width in characters; what the texts say is never markup."""
+    from io import StringIO
+
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    drawn = Table(*_HEADS, box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    drawn.columns[0].no_wrap = drawn.columns[1].no_wrap = True
+    drawn.columns[2].overflow = "fold"
+    listed = list(rows)
+    # Left to itself, the description takes the room that the paths need.
+    room = width - sum(max((len(row[n]) for row in listed), default=0) + 3 for n in (0, 1))
+    drawn.columns[2].width = min(
+        max((len(row[2]) for row in listed), default=4), max(room * 3 // 5, 8)
+    )
+    for row in listed:
+        drawn.add_row(*map(Text, row))
+    out = StringIO()
+    Console(file=out, width=width).print(drawn)
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
+
+
+def _on_terminal() -> bool:
+    """Whether the list is written to a terminal."""
+    return sys.stdout.isatty()
+
+
+def _row(tool: OperationTool) -> tuple[str, ...]:
+    """Return what the table says of a tool."""
+    first = next((line for line in tool.description.splitlines() if line.strip()), "")
+    return tuple(clean(text, lines=False) for text in (tool.name, tool.method, tool.path, first))
+
+
+def _matcher(patterns: tuple[str, ...]) -> Callable[[OperationTool], bool]:
+    """Return a test whether a tool's name or path has one of the patterns."""
+
+    def matches(tool: OperationTool) -> bool:
+        texts = (tool.name, tool.path)
+        return not patterns or any(
+            pattern in text or fnmatchcase(text, pattern) for pattern in patterns for text in texts
+        )
+
+    return matches
+
+
+def _as_data(tools: list[OperationTool], toolset: Toolset) -> dict[str, object]:
+    """Return the list as JSON data."""
+    return {
+        "tools": [
+            {
+                "name": tool.name,
+                "method": tool.method,
+                "path": tool.path,
+                "description": tool.description,
+                "tags": list(tool.tags),
+                "deprecated": tool.deprecated,
+                "read_only": tool.read_only,
+                "idempotent": tool.idempotent,
+                "destructive": tool.destructive,
+            }
+            for tool in tools
+        ],
+        "skipped": skipped_data(toolset),
+        "warnings": list(toolset.warnings),
+        "counts": dict(toolset.counts),
+    }
+
+
+def skipped_data(toolset: Toolset) -> list[dict[str, str]]:
+    """Return the skipped operations as JSON data."""
+    return [
+        {
+            "method": entry.method,
+            "path": entry.path,
+            "pointer": entry.pointer,
+            "reason": entry.reason,
+        }
+        for entry in toolset.skipped
+    ]
+
+
+def _tell_skipped(toolset: Toolset, *, verbose: bool) -> None:
+    """Say what is not in the list."""
+    count = len(toolset.skipped)
+    if verbose:
+        for entry in toolset.skipped:
+            remark(f"skipped {entry.method} {entry.path} at {entry.pointer}: {entry.reason}")
+        for warning in toolset.warnings:
+            remark(f"warning: {warning}")
+    elif count:
+        remark(f"{count} operation{'s' * (count > 1)} skipped; -v says why.")

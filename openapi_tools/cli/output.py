@@ -1,0 +1,61 @@
+"""What is written: text that a terminal may show, and JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# Control characters, among them those that start a terminal's commands; characters that turn the
+# direction of writing around; surrogates, which no encoding can write.
+_UNSAFE = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+
+
+def clean(text: str, *, lines: bool = True) -> str:
+    r"""Return text of a document or server with what could steer a terminal shown as `\u001b`.
+
+    Args:
+        text: Any text.
+        lines: Keep line breaks and tabs; False gives one line.
+    """
+    if not lines:
+        text = " ".join(text.split())
+    return _UNSAFE.sub(lambda match: f"\\u{ord(match.group()):04x}", text.replace("\r\n", "\n"))
+
+
+def as_json(value: Any, *, pretty: bool = True) -> str:
+    """Return a value as JSON that a terminal may show."""
+    # The same escapes are valid inside JSON strings, and such characters stand nowhere else in it.
+    return clean(json.dumps(value, ensure_ascii=False, indent=2 if pretty else None))
+
+
+def say(text: str = "") -> None:
+    """Write to standard output; the text has been cleaned."""
+    click.echo(text)
+
+
+def remark(text: str) -> None:
+    """Write one line to standard error."""
+    click.echo(clean(text, lines=False), err=True)
+
+
+@contextmanager
+def busy(message: str) -> Iterator[None]:
+    """Show on a terminal that something takes its time; nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    with Console(stderr=True).status(Text(clean(message, lines=False))):
+        yield

@@ -1,0 +1,114 @@
+"""`openapi-tools show`: all about one tool."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from openapi_tools.cli.output import as_json, clean, say
+from openapi_tools.cli.source import load, source_of, tool_of
+from openapi_tools.cli.travels import in_words, travels
+from openapi_tools.cli.values import resolved
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from openapi_tools.runtime.tool import OperationTool
+    from openapi_tools.runtime.toolset import Toolset
+
+
+@click.command("show", short_help="Show everything about one tool.")
+@click.argument("spec")
+@click.argument("tool")
+@click.option("--json", "wants_json", is_flag=True, help="Write JSON.")
+def show(spec: str, tool: str, *, wants_json: bool) -> None:
+    """Show TOOL of SPEC: description, arguments and how they travel, servers, security, schema."""
+    toolset = load(source_of(spec))
+    found = tool_of(toolset, tool)
+    if wants_json:
+        say(as_json(_as_data(found, toolset)))
+    else:
+        say(clean("\n".join(_lines(found, toolset))))
+
+
+def _as_data(tool: OperationTool, toolset: Toolset) -> dict[str, Any]:
+    """Return everything about a tool as JSON data."""
+    operation = tool.operation
+    return {
+        "name": tool.name,
+        "description": tool.description,
+        "method": tool.method,
+        "path": tool.path,
+        "operation_id": operation.operation_id,
+        "tags": list(tool.tags),
+        "deprecated": tool.deprecated,
+        "read_only": tool.read_only,
+        "idempotent": tool.idempotent,
+        "destructive": tool.destructive,
+        "input_schema": tool.input_schema,
+        "arguments": travels(operation),
+        "servers": [server.url for server in operation.servers],
+        "security": [
+            {name: list(scopes) for name, scopes in alternative.items()}
+            for alternative in operation.security
+        ],
+        "security_schemes": {
+            name: _scheme(toolset, name)
+            for alternative in operation.security
+            for name in alternative
+        },
+    }
+
+
+def _lines(tool: OperationTool, toolset: Toolset) -> Iterator[str]:
+    """Yield the lines that a reader sees."""
+    yield tool.name
+    yield f"{tool.method} {tool.path}"
+    yield ""
+    yield tool.description
+    yield ""
+    yield "Arguments" if tool.input_schema.get("properties") else "Arguments: none"
+    yield from _arguments(tool)
+    yield ""
+    yield f"Servers: {', '.join(server.url for server in tool.operation.servers) or 'none'}"
+    yield f"Security: {_security(tool, toolset)}"
+    yield ""
+    yield "Input schema"
+    yield as_json(tool.input_schema)
+
+
+def _arguments(tool: OperationTool) -> Iterator[str]:
+    """Yield one line per argument: name, type, whether it is required, and its way."""
+    schema = tool.input_schema
+    properties: Mapping[str, Any] = schema.get("properties", {})
+    ways = {travel["argument"]: in_words(travel) for travel in travels(tool.operation)}
+    width = max(map(len, properties), default=0)
+    for name, entry in properties.items():
+        need = ", required" if name in schema.get("required", ()) else ""
+        kind = _type(resolved(entry, schema))
+        yield f"  {name:{width}}  {kind}{need} -> {ways.get(name, 'nowhere')}"
+
+
+def _type(schema: dict[str, Any]) -> str:
+    """Return what kind of value a schema asks for, in a word or two."""
+    kind = schema.get("type", "enum" if "enum" in schema else "")
+    return " or ".join(kind) if isinstance(kind, list) else kind or "any"
+
+
+def _security(tool: OperationTool, toolset: Toolset) -> str:
+    """Return the security requirements as words: alternatives, and what each needs together."""
+    alternatives = [
+        " and ".join(f"{name} ({_scheme(toolset, name)})" for name in alternative) or "none"
+        for alternative in tool.operation.security
+    ]
+    return ", or ".join(alternatives) or "none"
+
+
+def _scheme(toolset: Toolset, name: str) -> str:
+    """Return what kind of credential a scheme takes."""
+    scheme = toolset.security_schemes.get(name)
+    if scheme is None:
+        return "not defined in the document"
+    detail = f"{scheme.location} {scheme.name}" if scheme.type == "apiKey" else scheme.scheme
+    return f"{scheme.type} {detail}".strip()

@@ -1,0 +1,147 @@
+"""Every exception of the package.
+
+```
+OpenAPIToolsError
+├── DocumentError(reason, source, pointer)   something in a document; the place is a JSON Pointer
+│   ├── InvalidDocument                      it is no OpenAPI document, or breaks its rules
+│   ├── UnresolvableReference                a `$ref` leads nowhere, in a circle or astray
+│   └── UnsupportedFeature                   legal OpenAPI that this package does not handle
+├── SourceError(reason, source)              the document could not be read at all
+├── InputError(reason, pointer)              the model's input does not fit; becomes an error result
+├── CallError(kind, reason, facts)           a call failed; becomes an error result of that type
+├── CredentialsError(reason, scheme)         credentials that the document has no place for
+└── SettingsError(reason)                    settings that contradict each other or the document
+```
+Loading raises; calling a tool never does: there each becomes an error result.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+ErrorType = Literal[
+    "invalid_input",
+    "connection",
+    "timeout",
+    "protocol",
+    "decode",
+    "too_large",
+    "redirect",
+    "auth",
+    "rate_limited",
+    "http",
+    "credentials",
+    "denied",
+]
+"""What kind of error a result tells; a program can act on it."""
+ERROR_TYPES: tuple[str, ...] = get_args(ErrorType)
+
+
+class OpenAPIToolsError(Exception):
+    """Any error of this package.
+
+    Attributes:
+        reason: What is wrong and what to do, without the place.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return self.reason
+
+
+class DocumentError(OpenAPIToolsError):
+    """Something in a document is wrong.
+
+    Attributes:
+        reason: What is wrong and what to do.
+        source: File or URL of the document; empty when it was given as a value.
+        pointer: JSON Pointer of the place, `""` for the whole document (RFC 6901).
+    """
+
+    def __init__(self, reason: str, *, source: str = "", pointer: str = "") -> None:
+        super().__init__(reason)
+        self.source = source
+        self.pointer = pointer
+
+    def __str__(self) -> str:
+        place = f"{self.source}#{self.pointer}" if self.source or self.pointer else "document"
+        return f"{place}: {self.reason}"
+
+
+class InvalidDocument(DocumentError):  # noqa: N818 -- the names are public promises
+    """The document is no OpenAPI document, or breaks the rules of its version."""
+
+
+class UnresolvableReference(DocumentError):  # noqa: N818 -- as above
+    """A `$ref` leads nowhere, in a circle, or where it may not lead."""
+
+
+class UnsupportedFeature(DocumentError):  # noqa: N818 -- as above
+    """Legal OpenAPI that this package does not handle; docs/limits.md lists what and why."""
+
+
+class SourceError(OpenAPIToolsError):
+    """The document could not be read at all: no such file, no answer, too large.
+
+    Attributes:
+        reason: What happened and what to do.
+        source: File or URL that was asked for.
+    """
+
+    def __init__(self, reason: str, *, source: str = "") -> None:
+        super().__init__(reason)
+        self.source = source
+
+    def __str__(self) -> str:
+        return f"{self.source}: {self.reason}" if self.source else self.reason
+
+
+class InputError(OpenAPIToolsError):
+    """The model's input does not fit the tool.
+
+    Attributes:
+        reason: What was given and what is allowed.
+        pointer: JSON Pointer into the input, for instance `/limit`.
+    """
+
+    def __init__(self, reason: str, *, pointer: str = "") -> None:
+        super().__init__(reason)
+        self.pointer = pointer
+
+    def __str__(self) -> str:
+        return f"{self.pointer}: {self.reason}" if self.pointer else self.reason
+
+
+class CallError(OpenAPIToolsError):
+    """A call failed; `execute` turns it into an error result.
+
+    Attributes:
+        kind: The result's error type, for instance `"timeout"`.
+        reason: For the model: what happened and what to try.
+        facts: Further members of the result's `error`, for instance `{"status": 404}`.
+    """
+
+    def __init__(self, kind: ErrorType, reason: str, **facts: object) -> None:
+        super().__init__(reason)
+        self.kind = kind
+        self.facts = facts
+
+
+class CredentialsError(OpenAPIToolsError):
+    """Credentials that do not fit the document, or that a call lacks.
+
+    Attributes:
+        reason: What is wrong and what to give instead; never holds the value.
+        scheme: Name of the security scheme.
+    """
+
+    def __init__(self, reason: str, *, scheme: str = "") -> None:
+        super().__init__(reason)
+        self.scheme = scheme
+
+
+class SettingsError(OpenAPIToolsError):
+    """Settings that contradict each other or the document."""

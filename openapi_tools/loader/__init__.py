@@ -1,0 +1,1 @@
+"""Build time: from a document to operations."""

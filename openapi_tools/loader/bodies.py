@@ -1,0 +1,178 @@
+"""Request Body Object -> what is sent, and the arguments that feed it.
+
+Spec: OpenAPI 3.0.4 sections 4.7.13 to 4.7.15, 3.1.2 sections 4.8.13 to 4.8.15, 3.2.0 sections 4.13
+to 4.15.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from openapi_tools.loader import files
+from openapi_tools.loader.forms import Forms, PartHeader
+from openapi_tools.loader.texts import plain_text
+from openapi_tools.model import RequestBody
+from openapi_tools.runtime import media
+
+if TYPE_CHECKING:
+    from openapi_tools.loader.operations import Document
+    from openapi_tools.loader.references import Resource
+    from openapi_tools.runtime.settings import Settings
+
+_PLAIN = frozenset(
+    {"type", "properties", "required", "title", "description", "examples", "default", "deprecated"}
+    | {"readOnly", "writeOnly", "format", "additionalProperties"}
+)
+"""Keywords of a schema whose members can become arguments of their own without changing it."""
+
+_PREFERENCE = (
+    ("application/json", "text/json"),
+    ("application/merge-patch+json",),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """How a body is sent, before its arguments have names.
+
+    Attributes:
+        body: Without `argument` and `properties`.
+        schema: The whole body's schema.
+        flat: Its members become arguments.
+        headers: Headers of the parts of a multipart body.
+    """
+
+    body: RequestBody
+    schema: dict[str, Any]
+    flat: bool
+    headers: tuple[PartHeader, ...] = ()
+
+
+class Bodies:
+    """Reads the request bodies of one document.
+
+    Args:
+        document: The document.
+        settings: `body`, `media_types` and `file_roots` are used.
+    """
+
+    def __init__(self, document: Document, settings: Settings) -> None:
+        self._document = document
+        self._settings = settings
+        self._forms = Forms(document, settings)
+
+    def read(self, node: dict[str, Any], resource: Resource) -> Content:
+        """Return how the body of a Request Body Object is sent.
+
+        Args:
+            node: A Request Body Object, references followed.
+            resource: The document that it stands in.
+
+        Raises:
+            DocumentError: A schema is malformed or leads nowhere.
+        """
+        content = node.get("content") or {"application/json": {}}
+        chosen = preferred(list(content), self._settings.media_types)
+        found = self._document.references.follow(content[chosen], resource)
+        declared = found.node if isinstance(found.node, dict) else {}
+        schema = self._schema(chosen, declared, found.resource)
+        body = RequestBody(
+            media_type=chosen,
+            required=node.get("required") is True,
+            alternatives=tuple(kind for kind in content if kind != chosen),
+        )
+        described = node.get("description")
+        words = described if isinstance(described, str) and described else ""
+        return self._content(body, schema, declared, found.resource, words)
+
+    def _schema(self, kind: str, declared: dict[str, Any], resource: Resource) -> dict[str, Any]:
+        """Return the whole body's schema; JSON Lines and the like are arrays of items."""
+        if "itemSchema" in declared and "schema" not in declared:
+            items = self._document.schemas.convert(declared["itemSchema"], resource)
+            return {"type": "array", "items": items}
+        schema = self._document.schemas.convert(declared.get("schema"), resource)
+        if media.is_sequential(kind) and "type" not in self._document.schemas.content(schema):
+            return {**schema, "type": "array"}
+        return schema
+
+    def _content(
+        self,
+        body: RequestBody,
+        schema: dict[str, Any],
+        declared: dict[str, Any],
+        resource: Resource,
+        words: str,
+    ) -> Content:
+        kind = body.media_type
+        if media.is_form(kind) or media.is_multipart(kind):
+            form = self._forms.read(kind, schema, declared, resource)
+            body = replace(body, encodings=form.encodings)
+            return Content(body, form.schema, self._is_flat(form.schema, body), form.headers)
+        inner = self._document.schemas.content(schema)
+        if media.is_wildcard(kind) and not files.is_file(inner, untyped=True):
+            body = replace(body, media_type="application/json")
+            kind = body.media_type
+        if media.is_json(kind):
+            flat = self._is_flat(schema, body)
+            return Content(body, self._described(inner if flat else schema, words), flat)
+        if media.is_sequential(kind):
+            return Content(body, self._described(schema, words), flat=False)
+        if media.is_text(kind):
+            return Content(body, self._described(_as_text(inner, kind), words), flat=False)
+        file = files.schema(self._settings, inner, "The body's bytes.")
+        return Content(replace(body, file=True), self._described(file, words), flat=False)
+
+    def _described(self, schema: dict[str, Any], words: str) -> dict[str, Any]:
+        """Return a schema with the request body's own description, unless it has one."""
+        if not words or "description" in schema:
+            return schema
+        return {**schema, "description": plain_text(words, self._settings.description_chars)}
+
+    def _is_flat(self, schema: dict[str, Any], body: RequestBody) -> bool:
+        """Tell whether the members of a body are offered as arguments of their own."""
+        schemas = self._document.schemas
+        inner = schemas.content(schema)
+        return (
+            self._settings.body == "flat"
+            and inner.get("type", "object") == "object"
+            and bool(inner.get("properties"))
+            and not inner.keys() - _PLAIN
+            and inner.get("additionalProperties", False) is False
+            and (body.required or not inner.get("required"))
+            and not schemas.is_recursive(schema)
+        )
+
+
+def preferred(kinds: list[str], wanted: tuple[str, ...]) -> str:
+    """Return the media type to send: the user's first, then JSON, forms, text, anything else."""
+    if len(kinds) == 1 and not wanted:
+        return kinds[0]
+    for pattern in wanted:
+        for kind in kinds:
+            if media.matches(kind, pattern) or media.matches(pattern, kind):
+                return pattern if media.is_wildcard(kind) else kind
+    return min(kinds, key=_rank)  # the document's order decides among equals
+
+
+def _rank(kind: str) -> int:
+    essence = media.essence(kind)
+    ranks = [essence in names for names in _PREFERENCE]
+    ranks += [
+        media.is_json(kind) and "json-patch" not in essence,
+        media.is_form(kind),
+        media.is_multipart(kind),
+        media.is_json(kind),
+        media.is_sequential(kind),
+        essence == "text/plain",
+        media.is_text(kind),
+    ]
+    return ranks.index(True) if True in ranks else len(ranks)
+
+
+def _as_text(schema: dict[str, Any], kind: str) -> dict[str, Any]:
+    """Return the schema of a body that is text; a structure becomes the text that holds it."""
+    if schema.get("type") in ("string", "number", "integer", "boolean"):
+        return schema
+    words = f"The body as text ({media.essence(kind)})."
+    return {"type": "string", "description": words}

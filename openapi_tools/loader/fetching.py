@@ -1,0 +1,236 @@
+"""Fetch a document over HTTP: one deadline over everything, bounded decoding, one origin.
+
+httpx bounds each single read, so that a server that sends a byte now and then is never late. Here
+the clock is looked at before every read, also those of the headers and of the TLS handshake.
+"""
+
+from __future__ import annotations
+
+import base64
+import socket
+import time
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import httpcore
+import httpx
+
+from openapi_tools._version import __version__
+from openapi_tools.errors import CallError, SourceError
+from openapi_tools.loader.source import too_large
+from openapi_tools.runtime.sending.codings import CODINGS, Decoder
+from openapi_tools.runtime.sending.redirects import REDIRECT_STATUSES, redirected
+
+if TYPE_CHECKING:
+    import ssl
+    from collections.abc import Iterable, Iterator
+
+_HEADERS = {
+    "Accept": "application/json, application/yaml;q=0.9, */*;q=0.5",
+    "Accept-Encoding": CODINGS,
+    "User-Agent": f"openapi-tools/{__version__}",
+    "Connection": "close",
+}
+_OK = 200
+_LARGEST_PORT = 65535
+
+
+class Fetched(NamedTuple):
+    """A document as it was sent.
+
+    Attributes:
+        data: The body, content codings undone.
+        uri: The URL after redirects, without user, password and fragment.
+        name: The URL that was asked for, without query as well.
+    """
+
+    data: bytes
+    uri: str
+    name: str
+
+
+def get(url: str, *, deadline: float, limit: int) -> Fetched:
+    """Fetch a document.
+
+    Args:
+        url: An absolute http or https URL.
+        deadline: `time.monotonic()` by which the last byte has to be there.
+        limit: Bytes of the document, decoded.
+
+    Raises:
+        SourceError: It could not be had; the reason never holds user, password or query.
+    """
+    request = _request(url)
+    name = str(request.url.copy_with(query=None))
+    try:
+        with _Transport(deadline) as transport:
+            response = _follow(transport, request)
+            data = b"".join(_pieces(response, limit))
+    except CallError as error:
+        if error.kind == "too_large":
+            raise too_large(limit, name) from None
+        raise SourceError(error.reason, source=name) from None
+    except httpcore.TimeoutException:
+        raise SourceError("no complete answer in time (timeout).", source=name) from None
+    except httpcore.NetworkError as error:
+        raise SourceError(f"the connection failed: {error}.", source=name) from None
+    except (httpcore.ProtocolError, httpx.InvalidURL):
+        raise SourceError("the answer is broken, or no HTTP.", source=name) from None
+    return Fetched(data, str(response.request.url), name)
+
+
+def _request(url: str) -> httpx.Request:
+    """Return the request for a URL; user and password become a header."""
+    try:
+        address = httpx.URL(url)
+    except (httpx.InvalidURL, ValueError):
+        raise SourceError("the URL is not valid.") from None
+    bare = address.copy_with(userinfo=b"", fragment=None)
+    if not address.host or (address.port or 0) > _LARGEST_PORT:
+        raise SourceError("the URL has no host, or no possible port.")
+    headers = dict(_HEADERS)
+    if address.userinfo:
+        pair = f"{address.username}:{address.password}".encode()
+        headers["Authorization"] = f"Basic {base64.b64encode(pair).decode()}"
+    return httpx.Request("GET", bare, headers=headers)
+
+
+def _follow(transport: _Transport, request: httpx.Request) -> httpx.Response:
+    """Return the answer to a request, redirects inside the origin followed."""
+    followed = 0
+    while True:
+        response = transport.handle_request(request)
+        response.request = request
+        if response.status_code == _OK:
+            return response
+        moved = response.status_code in REDIRECT_STATUSES
+        target = redirected(request, response, followed) if moved else None
+        response.close()
+        if target is None:
+            raise CallError("http", f"the server answered with status {response.status_code}.")
+        request, followed = target, followed + 1
+
+
+def _pieces(response: httpx.Response, limit: int) -> Iterator[bytes]:
+    """Yield the body, content codings undone, while it stays below the limit."""
+    declared = response.headers.get("content-length", "")
+    if declared.isascii() and declared.isdigit() and int(declared[:20]) > limit:
+        raise CallError("too_large", "")
+    decoder = Decoder(response.headers.get("content-encoding", ""), limit)
+    left = limit
+    for chunk in response.iter_raw():
+        for piece in decoder.feed(chunk):
+            left -= len(piece)
+            if left < 0:
+                raise CallError("too_large", "")
+            yield piece
+    decoder.finish()
+
+
+class _Transport(httpx.BaseTransport):
+    """One connection after another, all of them under one deadline."""
+
+    def __init__(self, deadline: float) -> None:
+        self._pool = httpcore.ConnectionPool(network_backend=_Backend(deadline))
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        url = request.url
+        answer = self._pool.handle_request(
+            httpcore.Request(
+                request.method,
+                httpcore.URL(
+                    scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path
+                ),
+                headers=request.headers.raw,
+            )
+        )
+        return httpx.Response(answer.status, headers=answer.headers, stream=_Body(answer))
+
+    def close(self) -> None:
+        self._pool.close()
+
+
+class _Body(httpx.SyncByteStream):
+    """The body of an answer, as it arrives."""
+
+    def __init__(self, answer: httpcore.Response) -> None:
+        self._answer = answer
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self._answer.iter_stream()
+
+    def close(self) -> None:
+        self._answer.close()
+
+
+class _Backend(httpcore.NetworkBackend):
+    """Opens connections whose every step ends by a deadline."""
+
+    def __init__(self, deadline: float) -> None:
+        self._deadline = deadline
+        self._inner = httpcore.SyncBackend()
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore.NetworkStream:
+        """Try the host's addresses in turn; the inner backend would give each the whole time."""
+        fault: Exception = httpcore.ConnectError("the host has no address")
+        for address in _addresses(host, port):
+            try:
+                left = _left(self._deadline, timeout, httpcore.ConnectTimeout)
+                stream = self._inner.connect_tcp(address, port, left, local_address, socket_options)
+            except httpcore.ConnectError as error:
+                fault = error
+            else:
+                return _Stream(stream, self._deadline)
+        raise fault
+
+
+class _Stream(httpcore.NetworkStream):
+    """A connection whose every step ends by a deadline."""
+
+    def __init__(self, inner: httpcore.NetworkStream, deadline: float) -> None:
+        self._inner = inner
+        self._deadline = deadline
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        return self._inner.read(max_bytes, _left(self._deadline, timeout, httpcore.ReadTimeout))
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        self._inner.write(buffer, _left(self._deadline, timeout, httpcore.WriteTimeout))
+
+    def close(self) -> None:
+        self._inner.close()
+
+    def start_tls(
+        self,
+        ssl_context: ssl.SSLContext,
+        server_hostname: str | None = None,
+        timeout: float | None = None,
+    ) -> httpcore.NetworkStream:
+        left = _left(self._deadline, timeout, httpcore.ConnectTimeout)
+        return _Stream(self._inner.start_tls(ssl_context, server_hostname, left), self._deadline)
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._inner.get_extra_info(info)
+
+
+def _addresses(host: str, port: int) -> list[str]:
+    """Return the IP addresses of a host."""
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise httpcore.ConnectError(f"the host is not known ({type(error).__name__})") from None
+    return [str(address[0]) for *_, address in found]
+
+
+def _left(deadline: float, timeout: float | None, late: type[Exception]) -> float:
+    """Return the seconds that a step may take: until the deadline, or less when asked for."""
+    left = deadline - time.monotonic()
+    if left <= 0:
+        raise late
+    return left if timeout is None else min(left, timeout)

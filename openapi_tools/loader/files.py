@@ -1,0 +1,113 @@
+"""Schemas of what is sent as a file.
+
+Spec: Swagger 2.0 `type: file`; OpenAPI 3.0.4, section 4.7.14.2 (`format: binary`); OpenAPI 3.1.2,
+section 4.8.14.3 (`contentMediaType`, or no type at all).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from openapi_tools.runtime import media
+from openapi_tools.runtime.files import file_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from openapi_tools.runtime.settings import Settings
+
+_KEPT = ("title", "description", "deprecated")
+_WORDS = frozenset({"title", "description", "deprecated", "examples", "format", "contentMediaType"})
+
+
+class Part(NamedTuple):
+    """A part that is a file, or holds some.
+
+    Attributes:
+        schema: Of the argument: a file object, an array of them, or a union with one.
+        content_type: The part's media type as the document names it, else empty.
+    """
+
+    schema: dict[str, Any]
+    content_type: str
+
+
+def is_file(schema: dict[str, Any], *, untyped: bool) -> bool:
+    """Tell whether a converted schema describes bytes.
+
+    Args:
+        schema: A converted schema, references followed.
+        untyped: Schemas without any type are bytes too (3.1 and later).
+    """
+    types = schema.get("type")
+    textual = types in ("string", ["string", "null"])
+    if textual and schema.get("format") == "binary":
+        return True
+    kind = schema.get("contentMediaType")
+    if kind is not None and "contentEncoding" not in schema and (textual or types is None):
+        return not (media.is_text(kind) or media.is_json(kind))
+    return untyped and not schema.keys() - _WORDS
+
+
+def schema(settings: Settings, described: dict[str, Any], words: str) -> dict[str, Any]:
+    """Return the schema of a file argument with the document's own description.
+
+    Args:
+        settings: Decides whether paths are offered.
+        described: The document's schema.
+        words: Used when it has no description.
+    """
+    out = file_schema(settings)
+    out |= {key: described[key] for key in _KEPT if key in described}
+    out.setdefault("description", words)
+    return out
+
+
+def part_schema(
+    settings: Settings,
+    declared: Any,
+    *,
+    content: Callable[[dict[str, Any]], dict[str, Any]],
+    untyped: bool,
+) -> Part | None:
+    """Return the schema of a multipart member that is a file, an array of files or a union.
+
+    Args:
+        settings: Decides whether paths are offered.
+        declared: The member's converted schema.
+        content: Follows a `$ref`.
+        untyped: Schemas without any type are bytes too (3.1 and later).
+
+    Returns:
+        None when it holds no file.
+    """
+    if not isinstance(declared, dict):
+        return None
+    declared = content(declared)
+    if is_file(declared, untyped=untyped):
+        kind = str(declared.get("contentMediaType", ""))
+        made = schema(settings, declared, "A file.")
+        if isinstance(declared.get("type"), list):
+            made = {"anyOf": [made, {"type": "null"}]}
+        return Part(made, "" if media.is_wildcard(kind) else kind)
+    if declared.get("type") == "array":
+        inner = part_schema(settings, declared.get("items"), content=content, untyped=untyped)
+        return inner and Part({**declared, "items": inner.schema}, inner.content_type)
+    return _union(settings, declared, content)
+
+
+def _union(
+    settings: Settings, declared: dict[str, Any], content: Callable[..., dict[str, Any]]
+) -> Part | None:
+    """Return a union with a file among its alternatives."""
+    for key in ("anyOf", "oneOf"):
+        branches = declared.get(key, [])
+        found = [
+            part_schema(settings, branch, content=content, untyped=False) for branch in branches
+        ]
+        if any(found):
+            pairs = zip(found, branches, strict=True)
+            return Part(
+                {**declared, key: [part.schema if part else old for part, old in pairs]}, ""
+            )
+    return None

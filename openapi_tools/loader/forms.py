@@ -1,0 +1,189 @@
+"""Form and multipart bodies: how each of their members is written.
+
+Spec: OpenAPI 3.0.4 sections 4.7.14.4 and 4.7.15, 3.1.2 sections 4.8.14 and 4.8.15, 3.2.0 sections
+4.14 and 4.15.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from openapi_tools.loader import files
+from openapi_tools.model import Encoding, Parameter
+from openapi_tools.runtime import media
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from openapi_tools.loader.operations import Document
+    from openapi_tools.loader.references import Resource
+    from openapi_tools.runtime.settings import Settings
+
+
+class PartHeader(NamedTuple):
+    """A header that the document declares for one part.
+
+    Attributes:
+        part: The member's name.
+        parameter: The header.
+        schema: Of its value.
+    """
+
+    part: str
+    parameter: Parameter
+    schema: dict[str, Any]
+
+
+class Form(NamedTuple):
+    """A form or multipart body.
+
+    Attributes:
+        schema: Of the whole body (or of one member), with file arguments where it has files.
+        encodings: Of the members that are not written the default way.
+        headers: Of the parts.
+    """
+
+    schema: Any
+    encodings: tuple[Encoding, ...]
+    headers: tuple[PartHeader, ...]
+
+
+class Forms:
+    """Reads the forms of one document.
+
+    Args:
+        document: The document.
+        settings: `file_roots` is used.
+    """
+
+    def __init__(self, document: Document, settings: Settings) -> None:
+        self._document = document
+        self._settings = settings
+
+    def read(
+        self, kind: str, schema: dict[str, Any], declared: dict[str, Any], resource: Resource
+    ) -> Form:
+        """Return how a form or multipart body is written.
+
+        Args:
+            kind: Its media type.
+            schema: Its converted schema.
+            declared: The Media Type Object.
+            resource: The document that it stands in.
+        """
+        multipart = media.is_multipart(kind)
+        whole = self._document.schemas.content(schema)
+        if multipart and _is_positional(whole, declared):
+            return self._positions(whole, declared, resource)
+        listed = declared.get("encoding")
+        nodes = listed if isinstance(listed, dict) else {}
+        members = whole.get("properties")
+        if not members:
+            return Form(schema if "type" in whole else {**schema, "type": "object"}, (), ())
+        read = {
+            name: self._member(name, member, nodes.get(name), resource, multipart=multipart)
+            for name, member in members.items()
+        }
+        properties = {name: form.schema for name, form in read.items()}
+        return Form(
+            {**whole, "properties": properties},
+            tuple(encoding for form in read.values() for encoding in form.encodings),
+            tuple(header for form in read.values() for header in form.headers),
+        )
+
+    def _member(
+        self, name: str, schema: Any, node: Any, resource: Resource, *, multipart: bool
+    ) -> Form:
+        """Return how one member is written: at most one encoding."""
+        encoding = self._encoding(name, node if isinstance(node, dict) else {}, multipart)
+        headers: tuple[PartHeader, ...] = ()
+        if multipart:
+            headers = tuple(self._headers(name, node, resource))
+            found = files.part_schema(
+                self._settings,
+                schema,
+                content=self._document.schemas.content,
+                untyped=self._document.dialect.modern,
+            )
+            if found is not None:
+                schema = found.schema
+                kind = encoding.content_type or found.content_type
+                encoding = replace(encoding, file=True, content_type=kind)
+        default = encoding == Encoding(name) and not headers
+        return Form(schema, () if default else (encoding,), headers)
+
+    def _positions(
+        self, whole: dict[str, Any], declared: dict[str, Any], resource: Resource
+    ) -> Form:
+        """Return a multipart body whose parts have no names, but an order.
+
+        Spec: OpenAPI 3.2.0, section 4.14.5, `prefixEncoding` and `itemEncoding`.
+        """
+        first = declared.get("prefixEncoding")
+        nodes = list(first) if isinstance(first, list) else []
+        listed = whole.get("prefixItems", [])
+        count = max(len(nodes), len(listed))
+        nodes += [None] * (count - len(nodes))
+        rest = whole.get("items", True)  # whatever comes without a schema is no file
+        schemas = [*listed, *[rest] * (count - len(listed))]
+        read = [
+            self._member(str(index), schema, node, resource, multipart=True)
+            for index, (schema, node) in enumerate(zip(schemas, nodes, strict=True))
+        ]
+        more = self._member("*", rest, declared.get("itemEncoding"), resource, multipart=True)
+        out = {**whole, "type": "array"}
+        if isinstance(rest, dict):
+            out["items"] = more.schema
+        if read:
+            out["prefixItems"] = [{} if form.schema is True else form.schema for form in read]
+        parts = read if rest is False else [*read, more]
+        return Form(
+            out,
+            tuple(encoding for form in parts for encoding in form.encodings),
+            tuple(header for form in parts for header in form.headers),
+        )
+
+    def _encoding(self, name: str, node: dict[str, Any], multipart: bool) -> Encoding:
+        """Return how a member is written.
+
+        In multipart bodies 3.0 ignores `style`, `explode` and `allowReserved`; from 3.1 on, and in
+        forms, any of them alone makes the member be written by style, and `contentType` is ignored.
+        """
+        dialect = self._document.dialect
+        inner = tuple(node.get("x-inner", ())) if dialect.swagger else ()
+        styled = any(key in node for key in ("style", "explode", "allowReserved"))
+        if styled and (not multipart or dialect.modern or dialect.swagger):
+            style = node.get("style") if isinstance(node.get("style"), str) else "form"
+            explode = node.get("explode")
+            return Encoding(
+                name,
+                style=style or "form",
+                explode=explode if isinstance(explode, bool) else style in ("form", "deepObject"),
+                allow_reserved=node.get("allowReserved") is True,
+                inner=inner,
+            )
+        kinds = node.get("contentType")
+        first = kinds.split(",")[0].strip() if isinstance(kinds, str) else ""
+        usable = media.is_media_type(first) and not media.is_wildcard(first)
+        return Encoding(name, content_type=first if usable else "")
+
+    def _headers(self, name: str, node: Any, resource: Resource) -> Iterator[PartHeader]:
+        """Yield the headers that the document declares for one part."""
+        listed = node.get("headers") if isinstance(node, dict) else None
+        for header, declared in listed.items() if isinstance(listed, dict) else ():
+            target = self._document.references.follow(declared, resource)
+            if header.lower() == "content-type" or not isinstance(target.node, dict):
+                continue
+            schema = self._document.schemas.convert(target.node.get("schema"), target.resource)
+            explode = target.node.get("explode")
+            parameter = Parameter(
+                header, "header", explode=explode if isinstance(explode, bool) else None
+            )
+            yield PartHeader(name, parameter, schema)
+
+
+def _is_positional(whole: dict[str, Any], declared: dict[str, Any]) -> bool:
+    """Tell whether the parts of a multipart body are told apart by position."""
+    listed = any(key in declared for key in ("prefixEncoding", "itemEncoding"))
+    return listed or whole.get("type") == "array" or "prefixItems" in whole

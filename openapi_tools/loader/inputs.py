@@ -1,0 +1,301 @@
+"""Operation -> input schema, and which argument feeds which place.
+
+Spec: OpenAPI 3.2.0, section 4.12 (Parameter Object); JSON Schema 2020-12.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from openapi_tools.loader import security
+from openapi_tools.loader.bodies import Bodies, Content
+from openapi_tools.loader.budget import shrink
+from openapi_tools.loader.keywords import uses_of
+from openapi_tools.loader.naming import argument_names
+from openapi_tools.loader.operations import Listed, path_variables, plain_path
+from openapi_tools.loader.servers import servers
+from openapi_tools.loader.texts import plain_text
+from openapi_tools.model import DEFAULT_STYLES, Operation, Parameter, Property, RequestBody
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from openapi_tools.loader.operations import Declared, Document
+    from openapi_tools.model import SecurityScheme
+    from openapi_tools.runtime.settings import Settings
+
+IGNORED_HEADERS = frozenset({"accept", "content-type", "authorization"})
+"""Spec: OpenAPI 3.1.2, section 4.8.12.2, `name`: such parameters are ignored."""
+
+PROTECTED_HEADERS = frozenset(
+    {
+        "connection",
+        "content-length",
+        "cookie",
+        "expect",
+        "host",
+        "keep-alive",
+        "proxy-authorization",
+    }
+    | {"proxy-authenticate", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"}
+)
+"""Headers that frame or route the message, or carry credentials; never a model's to set."""
+
+_STYLES = {
+    "path": {"simple", "label", "matrix", "spaceDelimited", "pipeDelimited", "tabDelimited"},
+    "query": {"form", "spaceDelimited", "pipeDelimited", "tabDelimited", "deepObject"},
+    "header": {"simple", "spaceDelimited", "pipeDelimited", "tabDelimited"},
+    "cookie": {"form", "cookie"},
+}
+_UNDECLARED = {"schema": {"type": "string"}}
+"""A path variable without a parameter; one node for all, as nodes are remembered by identity."""
+
+_PRINTED = frozenset({"pipeDelimited", "deepObject", "label"})
+_OF_BODY = frozenset({"body", "formData"})
+_LARGE = 60
+"""Arguments, definitions and schemas of a tool beyond which its size is looked at."""
+
+
+class _Told(NamedTuple):
+    """What the model is told about an argument, and the definitions that it refers to."""
+
+    schema: dict[str, Any]
+    uses: frozenset[str]
+
+
+class _Argument(NamedTuple):
+    """One argument: where it goes, and what the model is told about it."""
+
+    location: str
+    wire: str
+    told: _Told
+    required: bool
+
+
+class _Arguments(NamedTuple):
+    """All arguments of an operation: those of its parameters, then those of its body."""
+
+    listed: list[Listed]
+    of_body: list[_Argument]
+    content: Content | None
+    every: list[_Argument]
+    names: list[str]
+
+
+class Inputs:
+    """Builds the operations of one document.
+
+    Args:
+        document: The document.
+        settings: As in `Settings`.
+        schemes: The document's security schemes; what they occupy is no argument.
+    """
+
+    def __init__(
+        self, document: Document, settings: Settings, schemes: Mapping[str, SecurityScheme]
+    ) -> None:
+        self._document = document
+        self.description_chars = settings.description_chars
+        self._bodies = Bodies(document, settings)
+        self._known: dict[int, _Told] = {}
+        self._credentials = {
+            (scheme.location, scheme.name.lower() if scheme.location == "header" else scheme.name)
+            for scheme in schemes.values()
+            if scheme.type == "apiKey"
+        }
+
+    def input_schema(self, declared: Declared) -> dict[str, Any]:
+        """Return the schema of an operation's input: a closed object at the root.
+
+        Raises:
+            DocumentError: Something in it is malformed or leads nowhere.
+        """
+        schemas = self._document.schemas
+        before = schemas.converted
+        _, _, _, every, names = self._arguments(declared)
+        schema: dict[str, Any] = {
+            "type": "object",
+            "properties": {
+                name: argument.told.schema for name, argument in zip(names, every, strict=True)
+            },
+        }
+        required = [name for name, argument in zip(names, every, strict=True) if argument.required]
+        if required:
+            schema["required"] = required
+        schema["additionalProperties"] = False
+        uses = frozenset().union(*(argument.told.uses for argument in every))
+        if uses:
+            schema["$defs"] = schemas.definitions(uses)
+        size = len(every) + len(schema.get("$defs", ())) + schemas.converted - before
+        return shrink(schema) if size > _LARGE else schema
+
+    def operation(self, declared: Declared) -> Operation:
+        """Return how an operation is called.
+
+        Raises:
+            DocumentError: Something in it is malformed or leads nowhere.
+        """
+        document = self._document
+        listed, of_body, content, _, names = self._arguments(declared)
+        return Operation(
+            method=declared.method,
+            path=plain_path(declared.path, [found.name for found in listed]),
+            operation_id=declared.operation_id,
+            parameters=tuple(
+                self._parameter(found, name)
+                for found, name in zip(listed, names[: len(listed)], strict=True)
+            ),
+            body=_body(content, of_body, names[len(listed) :]) if content else None,
+            servers=servers(document, declared),
+            security=security.requirements(document, declared),
+            accept=document.accept(declared),
+            tags=declared.tags,
+            deprecated=declared.deprecated,
+        )
+
+    def _arguments(self, declared: Declared) -> _Arguments:
+        """Return the arguments of an operation with their names."""
+        document = self._document
+        every = document.parameters(declared)
+        listed = _of_path([found for found in every if self._is_offered(found)], declared)
+        body = document.request_body(declared, every)
+        content = self._bodies.read(*body) if body is not None else None
+        of_body = _body_arguments(content) if content else []
+        arguments = [
+            _Argument(
+                found.location,
+                found.name,
+                self._told(found),
+                found.location == "path" or found.node.get("required") is True,
+            )
+            for found in listed
+        ]
+        arguments += of_body
+        names = argument_names([argument[:2] for argument in arguments])
+        return _Arguments(listed, of_body, content, arguments, names)
+
+    def _is_offered(self, listed: Listed) -> bool:
+        """Tell whether a parameter is for the model to set."""
+        location, name = listed.location, listed.name
+        if location == "header":
+            name = name.lower()
+            if name in IGNORED_HEADERS or name in PROTECTED_HEADERS:
+                return False
+        return location not in _OF_BODY and (location, name) not in self._credentials
+
+    def _told(self, listed: Listed) -> _Told:
+        """Return what the model is told about a parameter; worked out once for each."""
+        key = id(listed.node)
+        told = self._known.get(key)
+        if told is None:
+            schema = self._words(listed.node, self._schema(listed))
+            told = self._known[key] = _Told(schema, uses_of(schema).every)
+        return told
+
+    def _schema(self, listed: Listed) -> dict[str, Any]:
+        """Return a parameter's converted schema, that of its `content` where it has one."""
+        node, resource = listed.node, listed.resource
+        schema = node.get("schema")
+        kind = _media_type(node)
+        if kind:
+            target = self._document.references.follow(node["content"][kind], resource)
+            schema = target.node.get("schema") if isinstance(target.node, dict) else None
+            resource = target.resource
+        return self._document.schemas.convert(schema, resource)
+
+    def _words(self, node: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
+        """Return a parameter's schema with what the parameter itself says of it."""
+        out = dict(schema)
+        described = node.get("description")
+        if isinstance(described, str) and described:
+            out["description"] = plain_text(described, self.description_chars)
+        if node.get("deprecated") is True:
+            out["deprecated"] = True
+        if "example" in node and "examples" not in out and "$ref" not in out:
+            out["examples"] = [node["example"]]
+        return out
+
+    def _parameter(self, listed: Listed, argument: str) -> Parameter:
+        """Return how a parameter is written."""
+        node, location = listed.node, listed.location
+        kind = _media_type(node)
+        explode = node.get("explode")
+        style = str(node.get("style", ""))
+        style = style if not kind and style in _STYLES.get(location, ()) else ""
+        shown = style or DEFAULT_STYLES.get(location, "form")
+        return Parameter(
+            listed.name,
+            location,
+            argument=argument,
+            style=style,
+            explode=explode if isinstance(explode, bool) and not kind else None,
+            allow_reserved=node.get("allowReserved") is True,
+            media_type=kind,
+            inner=tuple(node.get("x-inner", ())) if self._document.dialect.swagger else (),
+            printed=self._document.dialect.printed and shown in _PRINTED,
+        )
+
+
+def _media_type(node: dict[str, Any]) -> str:
+    """Return the media type of a parameter with `content`."""
+    content = node.get("content")
+    return next(iter(content), "") if isinstance(content, dict) else ""
+
+
+def _of_path(listed: list[Listed], declared: Declared) -> list[Listed]:
+    """Leave out path parameters that the path has no place for; add those it does not declare."""
+    known = [found.name for found in listed if found.location == "path"]
+    variables = path_variables(declared.path, known)
+    if variables == known:
+        return listed
+    missing = [
+        Listed("path", name, _UNDECLARED, declared.resource)
+        for name in variables
+        if name not in known
+    ]
+    return missing + [
+        found for found in listed if found.location != "path" or found.name in variables
+    ]
+
+
+def _body_arguments(content: Content) -> list[_Argument]:
+    """Return the arguments of a body: its members or one for all, then the headers of parts."""
+    if content.flat:
+        required = content.schema.get("required", ())
+        arguments = [
+            _argument("body", name, schema, name in required)
+            for name, schema in content.schema["properties"].items()
+        ]
+    else:
+        arguments = [_argument("body", "body", content.schema, content.body.required)]
+    arguments += [
+        _argument("header", f"{part}_{header.name}".replace("*", "items"), schema, required=False)
+        for part, header, schema in content.headers
+    ]
+    return arguments
+
+
+def _argument(location: str, wire: str, schema: dict[str, Any], required: bool) -> _Argument:
+    return _Argument(location, wire, _Told(schema, uses_of(schema).every), required)
+
+
+def _body(content: Content, arguments: list[_Argument], names: list[str]) -> RequestBody:
+    """Return the body with the arguments that feed it."""
+    count = len(arguments) - len(content.headers)
+    headers: dict[str, list[Parameter]] = {}
+    for (part, header, _), name in zip(content.headers, names[count:], strict=True):
+        headers.setdefault(part, []).append(replace(header, argument=name))
+    encodings = tuple(
+        replace(encoding, headers=tuple(headers[encoding.name]))
+        if encoding.name in headers
+        else encoding
+        for encoding in content.body.encodings
+    )
+    if not content.flat:
+        return replace(content.body, argument=names[0], encodings=encodings)
+    properties = tuple(
+        Property(argument.wire, name)
+        for argument, name in zip(arguments[:count], names[:count], strict=True)
+    )
+    return replace(content.body, properties=properties, encodings=encodings)

@@ -1,0 +1,278 @@
+"""The keywords of JSON Schema 2020-12: what their values must be, and how older ones translate.
+
+Spec: JSON Schema Core 2020-12, sections 10 and 11; Validation 2020-12, sections 6 to 9.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+TYPES: Final = frozenset({"string", "number", "integer", "boolean", "object", "array", "null"})
+MAX_LITERAL: Final = 8_192
+"""Characters; a longer default, example or pattern is left out of a schema."""
+MAX_ENUM: Final = 32_768
+"""Characters; a longer enum is left to the server, and the description says so."""
+
+_DEFINITION_NAME = re.compile(r"[^A-Za-z0-9_.-]+")
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _short_text(value: Any) -> bool:
+    return isinstance(value, str) and len(value) <= MAX_LITERAL
+
+
+def _boolean(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+def _names(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(name, str) for name in value)
+
+
+def _type(value: Any) -> bool:
+    return isinstance(value, str | list)
+
+
+def _literal(value: Any) -> bool:
+    return not is_longer(value, MAX_LITERAL)
+
+
+def _literals(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and _literal(value)
+
+
+def _enum(value: Any) -> bool:
+    return isinstance(value, list) and bool(value)
+
+
+def _dependent(value: Any) -> bool:
+    return isinstance(value, dict) and all(_names(names) for names in value.values())
+
+
+def is_longer(value: Any, limit: int) -> bool:
+    """Tell whether a value has more than some characters as JSON, roughly and in bounded time."""
+    size = 0
+    stack = [value]
+    while stack and size <= limit:
+        item = stack.pop()
+        if isinstance(item, dict):
+            size += sum(len(str(key)) + 4 for key in item)
+            stack.extend(item.values())
+        elif isinstance(item, list):
+            size += 2 * len(item)
+            stack.extend(item)
+        else:
+            size += len(item) + 3 if isinstance(item, str) else 8
+    return size > limit
+
+
+def _anything(_: Any) -> bool:
+    return True
+
+
+SCHEMA: Final = "schema"
+MAP: Final = "map"
+LIST: Final = "list"
+
+KINDS: Final[Mapping[str, str | Callable[[Any], bool]]] = {
+    "type": _type,
+    "properties": MAP,
+    "items": SCHEMA,
+    "description": _text,
+    "title": _text,
+    "format": _text,
+    "enum": _enum,
+    "default": _literal,
+    "required": _names,
+    "allOf": LIST,
+    "anyOf": LIST,
+    "oneOf": LIST,
+    "additionalProperties": SCHEMA,
+    "example": _literal,
+    "examples": _literals,
+    "pattern": _short_text,
+    "minimum": _number,
+    "maximum": _number,
+    "exclusiveMinimum": _anything,
+    "exclusiveMaximum": _anything,
+    "multipleOf": _number,
+    "minLength": _count,
+    "maxLength": _count,
+    "minItems": _count,
+    "maxItems": _count,
+    "uniqueItems": _boolean,
+    "minProperties": _count,
+    "maxProperties": _count,
+    "const": _literal,
+    "deprecated": _boolean,
+    "writeOnly": _boolean,
+    "readOnly": _boolean,
+    "not": SCHEMA,
+    "if": SCHEMA,
+    "then": SCHEMA,
+    "else": SCHEMA,
+    "prefixItems": LIST,
+    "contains": SCHEMA,
+    "minContains": _count,
+    "maxContains": _count,
+    "patternProperties": MAP,
+    "propertyNames": SCHEMA,
+    "dependentRequired": _dependent,
+    "dependentSchemas": MAP,
+    "unevaluatedItems": SCHEMA,
+    "unevaluatedProperties": SCHEMA,
+    "contentEncoding": _text,
+    "contentMediaType": _text,
+    "contentSchema": SCHEMA,
+}
+"""What a keyword holds: schemas (`SCHEMA`, `MAP`, `LIST`), or a test of its value."""
+
+_CHILDREN: Final = {key: kind for key, kind in KINDS.items() if isinstance(kind, str)}
+IN_PLACE: Final = frozenset(
+    {"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas"}
+)
+"""Keywords whose schemas apply to the same value, not to a member of it."""
+_WORDS: Final = ("title", "description", "default")
+_BINDING: Final = frozenset({"allOf", "anyOf", "oneOf", "not", "$ref", "const", "if"})
+
+HARMLESS_SIBLINGS: Final = frozenset({"description", "title", "nullable", "x-nullable", "default"})
+"""Beside a `$ref` of 3.0 or 2.0 these are read although the text says that they are ignored."""
+
+
+class Uses(NamedTuple):
+    """The definitions that a schema refers to.
+
+    Attributes:
+        every: All of them.
+        in_place: Those that apply to the same value, not to a member of it.
+    """
+
+    every: frozenset[str]
+    in_place: frozenset[str]
+
+
+def uses_of(schema: dict[str, Any]) -> Uses:
+    """Return the names of the definitions that a converted schema refers to directly."""
+    every: set[str] = set()
+    in_place: set[str] = set()
+    stack: list[tuple[Any, bool]] = [(schema, True)]
+    while stack:
+        node, same = stack.pop()
+        if not isinstance(node, dict):
+            continue
+        if "$ref" in node:
+            name = node["$ref"].removeprefix("#/$defs/")
+            every.add(name)
+            if same:
+                in_place.add(name)
+        for key, value in node.items():
+            if key not in _CHILDREN:
+                continue
+            below = same and key in IN_PLACE
+            if isinstance(value, list):
+                stack += [(item, below) for item in value]
+            elif _CHILDREN[key] is MAP:
+                stack += [(item, below) for item in value.values()]
+            else:
+                stack.append((value, below))
+    return Uses(frozenset(every), frozenset(in_place))
+
+
+def modernise(out: dict[str, Any]) -> None:
+    """Put what older versions say into the words of 2020-12, in place."""
+    if "exclusiveMinimum" in out:
+        _exclusive(out, "minimum", "exclusiveMinimum")
+    if "exclusiveMaximum" in out:
+        _exclusive(out, "maximum", "exclusiveMaximum")
+    if "example" in out:
+        example = out.pop("example")
+        out.setdefault("examples", [example])
+    if "type" in out and not (type(out["type"]) is str and out["type"] in TYPES):
+        _known_type(out)
+    if "multipleOf" in out and out["multipleOf"] <= 0:
+        del out["multipleOf"]
+    if "required" in out and len(set(out["required"])) < len(out["required"]):
+        out["required"] = list(dict.fromkeys(out["required"]))
+    if "enum" in out and is_longer(out["enum"], MAX_ENUM):
+        note = f"One of {len(out.pop('enum'))} values; the server knows them."
+        out["description"] = f"{out.get('description', '')} {note}".strip()
+
+
+def _exclusive(out: dict[str, Any], bound: str, exclusive: str) -> None:
+    """Make a bound exclusive where a boolean says so, as it does up to OpenAPI 3.0."""
+    if not _number(out[exclusive]):
+        strict = out.pop(exclusive) is True
+        if strict and bound in out:
+            out[exclusive] = out.pop(bound)
+
+
+def _known_type(out: dict[str, Any]) -> None:
+    """Leave out types that JSON Schema does not have (`file`, `any`, `float`)."""
+    declared = out["type"] if isinstance(out["type"], list) else [out["type"]]
+    known = [name for name in dict.fromkeys(map(str, declared)) if name in TYPES]
+    if not known or len(known) < len(declared) == len(set(map(str, declared))):
+        del out["type"]
+    elif isinstance(out["type"], list):
+        out["type"] = known
+
+
+def is_nullable(node: Mapping[str, Any]) -> bool:
+    """Tell whether a Schema Object of 3.0 (or 2.0, as an extension) also takes null."""
+    return node.get("nullable") is True or node.get("x-nullable") is True
+
+
+def nullable(out: dict[str, Any]) -> dict[str, Any]:
+    """Return a converted schema that also takes null.
+
+    Spec: OpenAPI 3.0.4, section 4.7.24.2, `nullable`. With `allOf`, `oneOf` and `anyOf`, where the
+    text gives it no effect, it is read as it is meant.
+    """
+    if "enum" in out and None not in out["enum"]:
+        out["enum"] = [*out["enum"], None]
+    if "type" in out:
+        types = out["type"] if isinstance(out["type"], list) else [out["type"]]
+        out["type"] = list(dict.fromkeys([*types, "null"]))
+    if not out.keys() & _BINDING:
+        return out
+    words: dict[str, Any] = {key: out.pop(key) for key in _WORDS if key in out}
+    return {**words, "anyOf": [out, {"type": "null"}]}
+
+
+def explain_discriminator(out: dict[str, Any], discriminator: Any) -> None:
+    """Say in the description which member selects the variant.
+
+    Without `oneOf` or `anyOf` the variants are schemas that name this one in their `allOf`: then
+    the object is open for their members.
+
+    Spec: OpenAPI 3.1.1, section 4.8.25, Discriminator Object; Swagger 2.0, `discriminator`.
+    """
+    described = isinstance(discriminator, dict)
+    name = discriminator.get("propertyName") if described else discriminator
+    if not isinstance(name, str):
+        return
+    mapping = discriminator.get("mapping") if described else None
+    values = ", ".join(map(str, list(mapping)[:30])) if isinstance(mapping, dict) else ""
+    note = f"`{name}` selects the variant{': ' + values if values else ''}."
+    out["description"] = f"{out.get('description', '')} {note}".strip()
+    if not out.keys() & {"oneOf", "anyOf"}:
+        out.setdefault("additionalProperties", True)
+
+
+def definition_name(text: str) -> str:
+    """Return a text as a name in `$defs` that needs no escaping in a URI or a JSON Pointer."""
+    return _DEFINITION_NAME.sub("_", text).strip("_")

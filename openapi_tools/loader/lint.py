@@ -1,0 +1,249 @@
+"""What openapi-core's validation finds in a document, with the place of each finding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from openapi_tools.judge.references import closed_path
+from openapi_tools.judge.words import pointer, shorten
+
+if TYPE_CHECKING:
+    import os
+
+_TRAVERSED = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that a document says wrongly.
+
+    Attributes:
+        pointer: JSON Pointer of the place, `""` for the whole document (RFC 6901).
+        message: What is wrong there, in one line.
+        severity: `"error"`, or `"note"` where something could not be checked.
+    """
+
+    pointer: str
+    message: str
+    severity: str = "error"
+
+
+def findings(root: Mapping[str, Any]) -> list[Finding]:
+    """Return what is wrong with a document, in the document's order of checks, each once.
+
+    The document's version's own JSON Schema is checked first, then what no schema can say:
+    duplicate ids and parameters, path variables without a parameter, defaults that do not fit,
+    schemas that are none. References into other documents are not followed and are noted.
+
+    Spec: OpenAPI 2.0, 3.0, 3.1 and 3.2, with the JSON Schemas published beside them.
+
+    Args:
+        root: A parsed document.
+    """
+    version = _version(root)
+    if version is None:
+        said = root.get("openapi", root.get("swagger"))
+        return [Finding("", f"version {said!r} is none of 2.0, 3.0, 3.1 and 3.2")]
+    return _once([*_against_schema(root, version), *_against_rules(root, version)])
+
+
+def duplicate_keys(source: str | os.PathLike[str] | bytes) -> list[Finding]:
+    """Return whether a key of a document hides another, whatever the document's size.
+
+    Loading looks for this in documents up to 1 MB only.
+
+    Args:
+        source: As for `load_tools`; it is read again.
+
+    Raises:
+        SourceError: It cannot be read.
+    """
+    from openapi_tools.errors import DocumentError
+    from openapi_tools.loader.parse import parse
+    from openapi_tools.loader.source import read_source
+    from openapi_tools.runtime.settings import Settings
+
+    found = read_source(source, Settings())
+    try:
+        parse(found.data or b"", name=found.name, duplicates=True)
+    except DocumentError as error:
+        return [Finding(error.pointer, shorten(error.reason))]
+    return []
+
+
+def _once(found: list[Finding]) -> list[Finding]:
+    """Return each finding once; a broken `$ref` also stops the checks around it."""
+    kept: dict[Finding, None] = {}
+    inner: dict[str, set[str]] = {}
+    for finding in found:
+        places = inner.setdefault(finding.message, set())
+        if not any(place.startswith(f"{finding.pointer}/") for place in places):
+            kept[finding] = None
+        if finding.message.startswith("$ref"):
+            places.add(finding.pointer)
+    return list(kept)
+
+
+def _version(root: Mapping[str, Any]) -> str | None:
+    """Return the version as openapi-spec-validator's names have it: `2`, `30`, `31`, `32`."""
+    if str(root.get("swagger")).split(".")[0] == "2":
+        return "2"
+    digits = "".join(str(root.get("openapi")).split(".")[:2])
+    return digits if digits in ("30", "31", "32") else None
+
+
+def _against_schema(root: Mapping[str, Any], version: str) -> Iterator[Finding]:
+    """Yield where the document departs from the JSON Schema of its version."""
+    import jsonschema_rs
+    from openapi_spec_validator import schemas
+
+    validator = jsonschema_rs.validator_for(dict(getattr(schemas, f"schema_v{version}")))
+    try:
+        for error in validator.iter_errors(root):
+            deepest = _closest(error, root)
+            yield Finding(pointer(deepest.instance_path), shorten(deepest.message))
+    except (ValueError, RecursionError) as error:
+        yield _unchecked((), error)
+
+
+def _closest(error: Any, root: Any) -> Any:
+    """Return the error inside a union's branch that was meant, as far as that can be told.
+
+    `{"$ref": …}` is a branch of nearly every union: it was meant only where there is a `$ref`.
+    """
+    branches = getattr(error.kind, "context", None)
+    if not branches:
+        return error
+    value = _value_at(root, error.instance_path)
+    reference = isinstance(value, Mapping) and "$ref" in value
+    depth = len(error.instance_path)
+    meant = [branch for branch in branches if branch and _wants_reference(branch) == reference]
+    best = min(meant, key=lambda branch: _distance(branch, depth), default=None)
+    if best is None:
+        return error
+    return _closest(max(best, key=lambda item: len(item.instance_path)), root)
+
+
+def _wants_reference(branch: list[Any]) -> bool:
+    """Whether a branch failed for want of a `$ref`."""
+    return any("'$ref' is a required" in e.message or '"$ref" is a' in e.message for e in branch)
+
+
+def _distance(branch: list[Any], depth: int) -> tuple[bool, bool, int]:
+    """Return how far a branch is from what was written; `in` and fixed values tell kinds apart."""
+    own = [error for error in branch if len(error.instance_path) == depth + 1]
+    fixed = [error for error in own if type(error.kind).__name__.endswith(("Enum", "Constant"))]
+    deepest = max(len(error.instance_path) for error in branch)
+    return any(error.instance_path[-1] == "in" for error in own), bool(fixed), -deepest
+
+
+def _value_at(root: Any, path: Iterable[Any]) -> Any:
+    """Return the value at a path of keys and indexes."""
+    for key in path:
+        try:
+            root = root[key]
+        except (KeyError, IndexError, TypeError):
+            return root[str(key)] if isinstance(root, Mapping) and str(key) in root else None
+    return root
+
+
+def _against_rules(root: Mapping[str, Any], version: str) -> Iterator[Finding]:
+    """Yield what openapi-spec-validator finds beyond the JSON Schema."""
+    import openapi_spec_validator
+    from openapi_spec_validator.validation.registries import KeywordValidatorRegistry
+
+    checks = getattr(openapi_spec_validator, f"OpenAPIV{version}SpecValidator").keyword_validators
+    located = {name: _located(name, check) for name, check in checks.items()}
+    root_check: Any = KeywordValidatorRegistry(located)["__root__"]
+    for error in root_check(closed_path(root)):
+        place = getattr(error, "place", ())
+        if getattr(error, "unchecked", False):
+            yield _unchecked(_literal(root, place), error.__cause__)
+        else:
+            subject = "the default does not fit: " if error.keyword == "default" else ""
+            inner = () if error.keyword == "default" else tuple(error.absolute_path)
+            yield Finding(
+                pointer((*_literal(root, place), *inner)), shorten(f"{subject}{error.message}")
+            )
+
+
+def _located(name: str, check: Any) -> Any:
+    """Return a keyword check that notes where it looks, and that one failure does not stop.
+
+    openapi-spec-validator says what is wrong but not where, and ends at the first reference that
+    it cannot resolve.
+    """
+    from jsonschema_path import SchemaPath
+    from openapi_spec_validator.validation.exceptions import OpenAPIValidationError
+
+    def call(self: Any, *arguments: Any, **options: Any) -> Iterator[Any]:
+        place = next(item for item in arguments if isinstance(item, SchemaPath)).parts
+        try:
+            for found in check.__call__(self, *arguments, **options):
+                if not hasattr(found, "place"):
+                    found.place, found.keyword = place, name
+                yield found
+        except Exception as failure:  # noqa: BLE001 -- a document can break any assumption
+            error: Any = OpenAPIValidationError("")
+            error.place, error.keyword, error.unchecked = place, name, True
+            error.__cause__ = failure
+            yield error
+
+    members: dict[str, Any] = {"__call__": call}
+    if hasattr(check, "_collect_properties"):
+        members["_collect_properties"] = _collected_once(check)
+    return type(check.__name__, (check,), members)
+
+
+def _collected_once(check: Any) -> Any:
+    """Return a way to collect a schema's property names that visits each schema once.
+
+    openapi-spec-validator's own goes round cycles, and visits a diamond of `allOf` exponentially.
+    """
+
+    def collect(self: Any, schema: Any) -> set[str]:
+        known = self.__dict__.setdefault("collected", {})
+        key = id(schema.read_value())
+        if key not in known:
+            known[key] = set()
+            known[key] = check._collect_properties(self, schema)  # noqa: SLF001 -- no public seam
+        names: set[str] = known[key]
+        return names
+
+    return collect
+
+
+def _literal(root: Mapping[str, Any], place: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return where a place stands in the text: behind a `$ref`, that is its target."""
+    keys: tuple[Any, ...] = ()
+    node: Any = root
+    for key in place:
+        for _ in range(_TRAVERSED):
+            reference = node.get("$ref") if isinstance(node, Mapping) else None
+            if not isinstance(reference, str) or not reference.startswith("#/"):
+                break
+            keys = tuple(
+                token.replace("~1", "/").replace("~0", "~") for token in reference[2:].split("/")
+            )
+            node = _value_at(root, keys)
+        keys = (*keys, key)
+        node = _value_at(node, (key,))
+    return keys
+
+
+def _unchecked(place: tuple[Any, ...], failure: BaseException | None) -> Finding:
+    """Return what it means that a check could not go on."""
+    from referencing.exceptions import Unresolvable
+
+    if isinstance(failure, RecursionError):
+        return Finding(pointer(place), "not checked: a circle of $ref, or too deep", "note")
+    if not isinstance(failure, Unresolvable):
+        reason = f"not checked further ({type(failure).__name__}: {failure})"
+        return Finding(pointer(place), shorten(reason.replace(": )", ")")), "note")
+    if failure.ref.startswith(("#", "/")):
+        target = f"#{failure.ref.removeprefix('#')}"
+        return Finding(pointer(place), shorten(f"$ref {target!r} leads nowhere"))
+    note = f"$ref {failure.ref!r} leads to another document, which is not checked"
+    return Finding(pointer(place), shorten(note), "note")

@@ -1,0 +1,250 @@
+"""`load_tools`: from a document to its tools, the steps in order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from openapi_tools.errors import DocumentError
+from openapi_tools.loader import security
+from openapi_tools.loader.checks import Checks
+from openapi_tools.loader.inputs import Inputs
+from openapi_tools.loader.naming import Candidate, tool_names
+from openapi_tools.loader.operations import Declared, Document
+from openapi_tools.loader.parse import parse, plain
+from openapi_tools.loader.references import Resource
+from openapi_tools.loader.source import read_source
+from openapi_tools.loader.texts import plain_text
+from openapi_tools.runtime.auth import Credentials
+from openapi_tools.runtime.send import Sender
+from openapi_tools.runtime.settings import Settings
+from openapi_tools.runtime.tool import OperationTool, Session
+from openapi_tools.runtime.toolset import About, Skipped, Toolset
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Mapping
+
+    import httpx
+
+    from openapi_tools.model import Operation, SecurityScheme
+    from openapi_tools.runtime.toolset import Select
+
+
+def load_tools(
+    source: str | os.PathLike[str] | bytes | Mapping[str, Any],
+    *,
+    select: Select | None = None,
+    credentials: Mapping[str, Any] | None = None,
+    settings: Settings | None = None,
+    client: httpx.AsyncClient | None = None,
+    strict: bool = False,
+) -> Toolset:
+    """Turn every operation of an OpenAPI document into a tool.
+
+    An operation that cannot be called rightly is left out and listed in `toolset.skipped`.
+
+    Args:
+        source: A URL, a path, a dict, or JSON or YAML as text or bytes.
+        select: Which operations become tools; all by default. Names do not depend on it.
+        credentials: By the document's scheme names: a text for an API key or token, `(user,
+            password)` for basic.
+        settings: How the document is read and the API called.
+        client: Your own client, used as it is and not closed.
+        strict: Raise for the first operation that would be skipped, and look for duplicate keys in
+            documents of any size.
+
+    Returns:
+        The tools in the document's order.
+
+    Raises:
+        SourceError: The document cannot be read.
+        DocumentError: It is no OpenAPI document of a supported version; the pointer says where.
+        CredentialsError: A scheme that the document does not have, or a value of the wrong kind.
+    """
+    settings = settings or Settings()
+    entry, warnings = _read(source, settings, strict=strict)
+    document = Document(entry, settings)
+    schemes = security.schemes(document)
+    session = Session(settings, Credentials(credentials or {}, schemes), Sender(settings, client))
+    good, skipped, found = _sorted(document, strict=strict)
+    tools = _tools(document, good, session, schemes)
+    total = {"operations": len(good) + len(skipped), "skipped": len(skipped)}
+    about = About(
+        skipped=tuple(skipped),
+        warnings=(*warnings, *found, *_empty(document, total["operations"])),
+        security_schemes=schemes,
+        counts=lambda: total | document.counts(),
+        document=lambda: document.root,
+    )
+    if settings.check_answers:
+        session.check_answer = _checker(document.root)
+    toolset = Toolset(tools, session, about)
+    return toolset.select(select) if select is not None else toolset
+
+
+async def aload_tools(
+    source: str | os.PathLike[str] | bytes | Mapping[str, Any],
+    *,
+    select: Select | None = None,
+    credentials: Mapping[str, Any] | None = None,
+    settings: Settings | None = None,
+    client: httpx.AsyncClient | None = None,
+    strict: bool = False,
+) -> Toolset:
+    """Do what `load_tools` does in a thread, so that an event loop goes on meanwhile."""
+    import asyncio
+
+    return await asyncio.to_thread(
+        load_tools,
+        source,
+        select=select,
+        credentials=credentials,
+        settings=settings,
+        client=client,
+        strict=strict,
+    )
+
+
+def _read(
+    source: str | os.PathLike[str] | bytes | Mapping[str, Any], settings: Settings, *, strict: bool
+) -> tuple[Resource, tuple[str, ...]]:
+    """Return the parsed document, and what its parser remarked."""
+    found = read_source(source, settings)
+    if found.value is not None:
+        return Resource(plain(found.value, name=found.name), name=found.name), ()
+    parsed = parse(found.data or b"", name=found.name, duplicates=True if strict else None)
+    return Resource(parsed.root, found.uri, found.name), parsed.warnings
+
+
+def _sorted(
+    document: Document, *, strict: bool
+) -> tuple[list[tuple[str, Declared]], list[Skipped], list[str]]:
+    """Return the usable operations with their names, the others, and warnings."""
+    checks = Checks(document)
+    listed = list(document.operations())
+    declared = [item for item in listed if isinstance(item, Declared)]
+    prefix = document.settings.prefix
+    names = tool_names(
+        [Candidate(item.operation_id, item.method, item.path) for item in declared], prefix
+    )
+    good: list[tuple[str, Declared]] = []
+    skipped: list[Skipped] = []
+    waiting = iter(names)
+    for item in listed:
+        try:
+            if isinstance(item, DocumentError):
+                raise item
+            name = next(waiting)
+            checks.check(item)
+        except DocumentError as error:
+            if strict:
+                raise
+            skipped.append(_skipped(item, error))
+        else:
+            good.append((name, item))
+    return good, skipped, checks.warnings
+
+
+def _skipped(item: Declared | DocumentError, error: DocumentError) -> Skipped:
+    if isinstance(item, Declared):
+        return Skipped(error.pointer or item.pointer, error.reason, item.method, item.path)
+    path = error.pointer.split("/")[2] if error.pointer.count("/") > 1 else ""
+    return Skipped(error.pointer, error.reason, path=path.replace("~1", "/").replace("~0", "~"))
+
+
+def _tools(
+    document: Document,
+    good: Iterable[tuple[str, Declared]],
+    session: Session,
+    schemes: Mapping[str, SecurityScheme],
+) -> list[OperationTool]:
+    inputs = Inputs(document, session.settings, schemes)
+    return [OperationTool(Loaded(name, declared, inputs), session) for name, declared in good]
+
+
+def _empty(document: Document, operations: int) -> list[str]:
+    if operations:
+        return []
+    return [f"{document.entry.name or 'the document'}: no paths with operations, hence no tools."]
+
+
+def _checker(root: dict[str, Any]) -> Any:
+    from openapi_tools.loader.answers import make_checker
+
+    return make_checker(root)
+
+
+class Loaded:
+    """A tool's definition, built from the document when it is first looked at.
+
+    Args:
+        name: The tool's name.
+        declared: The operation as the document has it.
+        inputs: Builds operations of that document.
+    """
+
+    __slots__ = ("_declared", "_input_schema", "_inputs", "_operation", "name")
+
+    def __init__(self, name: str, declared: Declared, inputs: Inputs) -> None:
+        self.name = name
+        self._declared = declared
+        self._inputs = inputs
+        self._input_schema: dict[str, Any] | None = None
+        self._operation: Operation | None = None
+
+    @property
+    def method(self) -> str:
+        """Upper case."""
+        return self._declared.method
+
+    @property
+    def path(self) -> str:
+        """As in the document."""
+        return self._declared.path
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The document's grouping."""
+        return self._declared.tags
+
+    @property
+    def deprecated(self) -> bool:
+        """Whether the document advises against it."""
+        return self._declared.deprecated
+
+    @property
+    def description(self) -> str:
+        """Summary and description as plain text, cut at a word boundary."""
+        return describe(self._declared, self._inputs.description_chars)
+
+    @property
+    def input_schema(self) -> dict[str, Any]:
+        """JSON Schema 2020-12."""
+        if self._input_schema is None:
+            self._input_schema = self._inputs.input_schema(self._declared)
+        return self._input_schema
+
+    @property
+    def operation(self) -> Operation:
+        """How it is called."""
+        if self._operation is None:
+            self._operation = self._inputs.operation(self._declared)
+        return self._operation
+
+
+def describe(declared: Declared, limit: int) -> str:
+    """Return what a model is told an operation does: never empty.
+
+    Args:
+        declared: The operation.
+        limit: Most characters.
+    """
+    node, item = declared.node, declared.item
+    found = [node.get(key) or item.get(key) for key in ("summary", "description")]
+    summary, description = (text.strip() if isinstance(text, str) else "" for text in found)
+    if description.startswith(summary):
+        summary = ""
+    text = "\n".join(filter(None, (summary, description)))
+    mark = "Deprecated. " if declared.deprecated else ""
+    text = plain_text(text, limit - len(mark)) or f"{declared.method} {declared.path}"[:limit]
+    return mark + text

@@ -1,0 +1,165 @@
+"""`allOf` merged into one schema, where that says exactly the same.
+
+Spec: JSON Schema Core 2020-12, section 10.2.1.1.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_WORDS = frozenset({"title", "description", "examples", "default", "deprecated", "writeOnly"})
+_LARGEST = frozenset({"minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"})
+_SMALLEST = frozenset({"maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"})
+_TOGETHER = (
+    frozenset({"if", "then", "else"}),
+    frozenset({"contains", "minContains", "maxContains"}),
+    frozenset({"items", "prefixItems", "unevaluatedItems"}),
+)
+_CLOSING = frozenset({"additionalProperties", "unevaluatedProperties"})
+_MEMBERS = ("properties", "patternProperties")
+
+
+class _NotExactError(Exception):
+    """Two schemas have no common form that says exactly the same."""
+
+
+def merge_all(
+    schema: dict[str, Any], inlined: Callable[[dict[str, Any]], dict[str, Any]]
+) -> dict[str, Any]:
+    """Return a schema with as much of its `allOf` merged into it as is exact.
+
+    Args:
+        schema: A converted schema with `allOf`.
+        inlined: Gives a branch with its `$ref` replaced, or the branch itself.
+    """
+    out = {key: value for key, value in schema.items() if key != "allOf"}
+    kept = []
+    for branch in schema["allOf"]:
+        content = inlined(branch)
+        merged = merge(out, content)
+        if merged is None:
+            kept.append(branch)
+        else:
+            out = merged
+    if not kept:
+        return out
+    if len(kept) == 1 and not out.keys() - _WORDS and not out.keys() & kept[0].keys():
+        return {**out, **kept[0]}  # words around a single branch need no `allOf`
+    return {**out, "allOf": kept}
+
+
+def merge(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any] | None:
+    """Return one schema that says what two say together, or None; the first's words win."""
+    if "$ref" in first or "$ref" in second or "allOf" in first:
+        return None
+    if _differ_together(first, second) or _closes(first, second) or _closes(second, first):
+        return None
+    out = dict(first)
+    try:
+        for key, value in second.items():
+            out[key] = _joined(key, out[key], value) if key in out else value
+    except _NotExactError:
+        return None
+    return out
+
+
+def _differ_together(first: dict[str, Any], second: dict[str, Any]) -> bool:
+    """Tell whether keywords that only make sense together stand on both sides."""
+    return any(
+        first.keys() & group
+        and second.keys() & group
+        and any(first.get(key) != second.get(key) for key in group)
+        for group in _TOGETHER
+    )
+
+
+def _closes(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Tell whether one side limits the members that only the other side declares."""
+    for key in _CLOSING & one.keys():
+        if one[key] is True or one[key] == {}:
+            continue
+        if key == "unevaluatedProperties" or one.get(key) != other.get(key):
+            return True
+        if any(one.get(part, {}).keys() != other.get(part, {}).keys() for part in _MEMBERS):
+            return True
+    return False
+
+
+def _joined(key: str, first: Any, second: Any) -> Any:
+    """Return the value of a keyword that stands on both sides."""
+    if key in _WORDS or first == second:
+        return first
+    if key not in _JOINERS:
+        raise _NotExactError
+    return _JOINERS[key](first, second)
+
+
+def _holds(values: list[Any], value: Any) -> bool:
+    """Tell whether a list has a JSON value; True and 1 differ."""
+    return any(
+        value == other and isinstance(value, bool) == isinstance(other, bool) for other in values
+    )
+
+
+def _common_values(first: list[Any], second: list[Any]) -> list[Any]:
+    common = [value for value in first if _holds(second, value)]
+    if not common:
+        raise _NotExactError
+    return common
+
+
+def _closed(first: Any, second: Any) -> Any:
+    """Return the stricter of two values of `additionalProperties`, one of which says nothing."""
+    if first in (True, {}):
+        return second
+    if second in (True, {}):
+        return first
+    raise _NotExactError
+
+
+def _joined_members(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
+    out = dict(first)
+    for name, schema in second.items():
+        if name not in out or out[name] == schema or out[name] is True:
+            out[name] = schema
+        elif schema is not True:
+            out[name] = _both(out[name], schema)
+    return out
+
+
+def _both(first: Any, second: Any) -> Any:
+    """Return a schema for a member that both sides describe."""
+    if first is False or second is False:
+        return False
+    merged = merge(first, second)
+    return {"allOf": [first, second]} if merged is None else merged
+
+
+def _common_type(first: Any, second: Any) -> Any:
+    ours = first if isinstance(first, list) else [first]
+    theirs = second if isinstance(second, list) else [second]
+    common = [name for name in ours if name in theirs]
+    if "number" in ours and "integer" in theirs and "integer" not in common:
+        common.append("integer")
+    if "integer" in ours and "number" in theirs and "integer" not in common:
+        common.append("integer")
+    if not common:
+        raise _NotExactError
+    return common if len(common) > 1 else common[0]
+
+
+_JOINERS: dict[str, Callable[[Any, Any], Any]] = {
+    "type": _common_type,
+    "properties": _joined_members,
+    "patternProperties": _joined_members,
+    "required": lambda first, second: list(dict.fromkeys([*first, *second])),
+    "enum": _common_values,
+    "uniqueItems": lambda first, second: first or second,
+    "additionalProperties": _closed,
+    "unevaluatedProperties": _closed,
+    **dict.fromkeys(_LARGEST, max),
+    **dict.fromkeys(_SMALLEST, min),
+}

@@ -1,0 +1,171 @@
+"""From operationId to tool name, and from wire name to argument name: portable, unique, stable.
+
+Names are made of an allow-list (`A-Z a-z 0-9 _`), never cleaned by a deny-list. A name that had to
+be cut, that lost characters, or that is taken already gets a short hash of what it stands for, so
+that adding an operation does not rename another one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+MAX_LENGTH = 64
+"""Longest name that every provider takes, prefix included."""
+
+RESERVED_ARGUMENTS = frozenset({"self", "config", "run_manager", "_tool_call_id"})
+"""Names that coordinators take for themselves."""
+
+_ARGUMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
+_HUMP = re.compile(r"([a-z0-9])([A-Z])|([A-Z]+)(?=[A-Z][a-z])")
+_OTHER = re.compile(r"[^A-Za-z0-9]+|__+")
+_HASH_LENGTH = 6
+
+
+class Candidate(NamedTuple):
+    """An operation that needs a name.
+
+    Attributes:
+        operation_id: The document's own id, `""` when it has none.
+        method: Upper case.
+        path: As in the document.
+    """
+
+    operation_id: str
+    method: str
+    path: str
+
+
+def short_hash(text: str) -> str:
+    """Return six characters that stand for a text."""
+    data = text.encode("utf-8", "surrogatepass")
+    return hashlib.sha256(data).hexdigest()[:_HASH_LENGTH]
+
+
+def snake_case(text: str) -> str:
+    """Return a text as lower-case words joined by `_`; every separator is a word boundary."""
+    if not text.islower():
+        text = _HUMP.sub(lambda hump: f"{hump[1]}_{hump[2]}" if hump[1] else f"{hump[3]}_", text)
+        text = text.lower()
+    return _OTHER.sub("_", text).strip("_")
+
+
+def tool_names(candidates: Sequence[Candidate], prefix: str = "") -> list[str]:
+    """Return a name for each operation, in the same order.
+
+    A name that is the operationId to the letter goes before one that was derived; among equals the
+    document's order decides. Every other claimant gets a hash of its method and path.
+
+    Args:
+        candidates: The operations.
+        prefix: Put before each name and counted in its length.
+    """
+    wanted = [_wanted(candidate, prefix) for candidate in candidates]
+    faithful = [
+        name == prefix + candidate.operation_id
+        for name, candidate in zip(wanted, candidates, strict=True)
+    ]
+    names = [""] * len(candidates)
+    taken: set[str] = set()
+    for index in sorted(range(len(candidates)), key=lambda index: not faithful[index]):
+        names[index] = _free(wanted[index], candidates[index], taken)
+        taken.add(names[index])
+    return names
+
+
+def _wanted(candidate: Candidate, prefix: str) -> str:
+    """Return the name an operation would have alone."""
+    source = candidate.operation_id or f"{candidate.method} {candidate.path}"
+    words = snake_case(source)
+    lost = not source.isascii() or not words
+    if not words:
+        words = snake_case(f"{candidate.method} {candidate.path}")
+    name = prefix + (f"_{words}" if not prefix and words[:1].isdigit() else words)
+    if lost or len(name) > MAX_LENGTH:
+        return _with_hash(name, _place(candidate))
+    return name
+
+
+def _free(name: str, candidate: Candidate, taken: set[str]) -> str:
+    place = _place(candidate)
+    attempt = name if name not in taken else _with_hash(name, place)
+    while attempt in taken:
+        place += " again"
+        attempt = _with_hash(name, place)
+    return attempt
+
+
+def _place(candidate: Candidate) -> str:
+    return f"{candidate.method} {candidate.path}"
+
+
+def _with_hash(name: str, source: str) -> str:
+    """Cut a name to make room for a hash."""
+    return f"{name[: MAX_LENGTH - _HASH_LENGTH - 1].rstrip('_-')}_{short_hash(source)}"
+
+
+def argument_names(wires: Iterable[tuple[str, str]]) -> list[str]:
+    """Return an argument name for each (location, wire name), in the same order.
+
+    The wire name itself where every provider takes it, else a portable form. Names that two
+    arguments share get their location behind, only then; a name that only came about by making
+    another one portable gives way to the one that is spelled so.
+
+    Args:
+        wires: Location (`path`, `query`, `header`, `cookie`, `body`, …) and name on the wire.
+    """
+    pairs = list(wires)
+    wanted = [name for _, name in pairs]
+    if len(set(wanted)) == len(wanted) and all(map(_is_portable, wanted)):
+        return wanted
+    portable = [_portable(name) for _, name in pairs]
+    spelled = Counter(name for _, name in pairs)
+    made = Counter(name for (_, wire), name in zip(pairs, portable, strict=True) if wire != name)
+    names: list[str] = []
+    for (location, wire), name in zip(pairs, portable, strict=True):
+        rivals = spelled[name] if wire == name else spelled[name] + made[name]
+        crowded = rivals > 1 or name in RESERVED_ARGUMENTS
+        names.append(_fit(f"{name}_{location}", wire) if crowded else name)
+    return _distinct(names, pairs)
+
+
+@lru_cache(maxsize=4096)
+def _is_portable(name: str) -> bool:
+    """Tell whether every provider and coordinator takes a name as it is."""
+    return _ARGUMENT.fullmatch(name) is not None and name not in RESERVED_ARGUMENTS
+
+
+def _portable(name: str) -> str:
+    if _is_portable(name) or name in RESERVED_ARGUMENTS:
+        return name
+    words = _OTHER.sub("_", name).strip("_")
+    words = f"_{words}" if words[:1].isdigit() else words
+    return _fit(words, name) if words else f"argument_{short_hash(name)}"
+
+
+def _fit(name: str, wire: str) -> str:
+    return name if len(name) <= MAX_LENGTH else _with_hash(name, wire)
+
+
+def _distinct(names: list[str], pairs: list[tuple[str, str]]) -> list[str]:
+    """Put a hash behind names that are still shared, unless the wire name is the name itself."""
+    counts = Counter(names)
+    taken = {name for name, count in counts.items() if count == 1}
+    result = []
+    for name, (location, wire) in zip(names, pairs, strict=True):
+        source = f"{location} {wire}"
+        free = name
+        if counts[name] > 1 and (name != wire or name in taken):
+            free = _with_hash(name, source)
+        while free in taken and counts[name] > 1:
+            source += " again"
+            free = _with_hash(name, source)
+        taken.add(free)
+        result.append(free)
+    return result

@@ -1,0 +1,343 @@
+"""Document -> operations, one at a time, each seen as OpenAPI 3 writes it.
+
+`Document` finds the operations and answers what any of them declares; nothing is built before it is
+asked for. What is wrong with an operation is a `DocumentError` with its JSON Pointer.
+
+Spec: OpenAPI 3.2.0, sections 4.8 to 4.10; Swagger 2.0.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from openapi_tools.errors import DocumentError, InvalidDocument, UnresolvableReference
+from openapi_tools.loader import versions
+from openapi_tools.loader.references import References, Resource
+from openapi_tools.loader.schemas import Schemas
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from openapi_tools.runtime.settings import Settings
+
+_VARIABLE = re.compile(r"\{([^{}/]*)\}")
+_UNSENDABLE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
+
+
+@dataclass(slots=True, eq=False)  # not frozen: that doubles the cost of making thousands
+class Declared:
+    """An operation as the document has it.
+
+    Attributes:
+        method: Upper case.
+        path: The key in `paths`.
+        pointer: JSON Pointer of the operation.
+        node: The Operation Object.
+        item: The Path Item Object that it stands in.
+        resource: The document that holds both.
+    """
+
+    method: str
+    path: str
+    pointer: str
+    node: dict[str, Any]
+    item: dict[str, Any]
+    resource: Resource
+
+    @property
+    def operation_id(self) -> str:
+        """The document's own id; empty when it has none."""
+        found = self.node.get("operationId")
+        return found if isinstance(found, str) else ""
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The document's grouping."""
+        tags = self.node.get("tags")
+        return tuple(filter(is_text, tags)) if isinstance(tags, list) else ()
+
+    @property
+    def deprecated(self) -> bool:
+        """Whether the document advises against it."""
+        return self.node.get("deprecated") is True
+
+
+class Listed(NamedTuple):
+    """A parameter that an operation lists.
+
+    Attributes:
+        location: Its `in`.
+        name: On the wire.
+        node: The Parameter Object, as OpenAPI 3 writes it but for `body` and `formData`.
+        resource: The document that it stands in.
+    """
+
+    location: str
+    name: str
+    node: dict[str, Any]
+    resource: Resource
+
+
+class Document:
+    """One OpenAPI document.
+
+    Args:
+        entry: The parsed document and where it came from.
+        settings: What else may be read, and how long descriptions get.
+
+    Raises:
+        InvalidDocument: It is of no supported version, or `paths` is no object.
+    """
+
+    def __init__(self, entry: Resource, settings: Settings) -> None:
+        self.entry = entry
+        self.settings = settings
+        self.dialect = versions.read_dialect(entry.root, entry.name)
+        entry.self_uri = as_text(entry.root.get("$self")) if self.dialect.modern else ""
+        self.references = References(entry, settings)
+        self._locations = _locations(self.dialect)
+        self._checked: dict[str | int, Listed] = {}
+        self.schemas = Schemas(
+            self.references,
+            ref_siblings=self.dialect.modern,
+            description_chars=settings.description_chars,
+        )
+
+    @property
+    def root(self) -> dict[str, Any]:
+        """The parsed document."""
+        root: dict[str, Any] = self.entry.root
+        return root
+
+    def operations(self) -> Iterator[Declared | DocumentError]:
+        """Yield every operation in the document's order; an error for one that cannot be read."""
+        paths = self.root.get("paths")
+        if paths is None:
+            return
+        if not isinstance(paths, dict):
+            raise self.invalid(f"'paths' must be an object, this is {paths!r:.60}.", "/paths")
+        for path, item in paths.items():
+            if not path.startswith("x-"):
+                yield from self._of_path(path, item, f"/paths/{escaped(path)}")
+
+    def _of_path(self, path: str, item: Any, pointer: str) -> Iterator[Declared | DocumentError]:
+        """Yield the operations of one path item, whose `$ref` is followed."""
+        try:
+            target = self.references.follow(item, self.entry, pointer)
+        except UnresolvableReference as error:
+            yield UnresolvableReference(error.reason, source=self.entry.name, pointer=pointer)
+            return
+        if not isinstance(target.node, dict):
+            yield self.invalid(f"a path item must be an object, this is {item!r:.60}.", pointer)
+            return
+        beside = {key: value for key, value in item.items() if key != "$ref"}
+        node = {**target.node, **beside} if beside and target.node is not item else target.node
+        for method, key, operation in self._members(node):
+            place = f"{pointer}/{key}"
+            if not isinstance(operation, dict):
+                yield self.invalid(f"an operation must be an object, not {operation!r:.60}.", place)
+            else:
+                yield Declared(method, path, place, operation, node, target.resource)
+
+    def _members(self, item: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:
+        """Yield (method, member, Operation Object) of a path item in its own order."""
+        methods = self.dialect.methods
+        has_more = "query" in methods  # OpenAPI 3.2
+        for key, value in item.items():
+            if key in methods:
+                yield key.upper(), key, value
+            elif key == "additionalOperations" and has_more and isinstance(value, dict):
+                for method, operation in value.items():
+                    yield method, f"{key}/{escaped(method)}", operation
+
+    def parameters(self, declared: Declared) -> list[Listed]:
+        """Return an operation's parameters, its own over those of its path.
+
+        `body` and `formData` of Swagger 2.0 are among them. Of two with the same place and name in
+        one list the last counts.
+
+        Spec: OpenAPI 3.1.2, section 4.8.9, `parameters`.
+
+        Raises:
+            DocumentError: One is malformed or leads nowhere.
+        """
+        node, item = declared.node, declared.item
+        if "parameters" not in item:
+            return self._listed(node, declared, declared.pointer) if "parameters" in node else []
+        above = declared.pointer.rsplit("/", 2 if "additionalOperations" in declared.pointer else 1)
+        listed = self._listed(item, declared, above[0])
+        listed = [*listed, *self._listed(node, declared, declared.pointer)]
+        return list({(found.location, found.name): found for found in listed}.values())
+
+    def _listed(self, holder: dict[str, Any], declared: Declared, pointer: str) -> list[Listed]:
+        """Return the parameters that one node lists, checked, each place and name once."""
+        listed = holder.get("parameters")
+        if not isinstance(listed, list):
+            if listed is None:
+                return []
+            raise self.invalid("'parameters' must be an array.", f"{pointer}/parameters")
+        found = {}
+        own = declared.resource is self.entry
+        for index, item in enumerate(listed):
+            key = item["$ref"] if own and type(item) is dict and "$ref" in item else id(item)
+            checked = self._checked.get(key) if isinstance(key, str | int) else None
+            if checked is None:
+                place = f"{pointer}/parameters/{index}"
+                checked = self._checked[key] = self._check(item, declared.resource, place)
+            found[checked.location, checked.name] = checked
+        return list(found.values())
+
+    def _check(self, item: Any, resource: Resource, pointer: str) -> Listed:
+        """Return a parameter that has a name and a place, references followed."""
+        parameter, resource, _ = self.follow(item, resource, pointer)
+        if not isinstance(parameter, dict):
+            raise self.invalid(f"a parameter must be an object, not {parameter!r:.60}.", pointer)
+        location, name = parameter.get("in"), parameter.get("name")
+        if location == "querystring" and not name:  # the whole query needs no name on the wire
+            name = location
+        if not isinstance(name, str) or not name or _UNSENDABLE.search(name):
+            raise self.invalid(f"'name' of a parameter is {name!r:.60}; give it a text.", pointer)
+        if not isinstance(location, str) or location not in self._locations:
+            allowed = ", ".join(self._locations)
+            reason = f"'in' is {location!r:.60}; {self.dialect.version} has {allowed}."
+            raise self.invalid(reason, pointer)
+        if self.dialect.swagger and location not in ("body", "formData"):
+            parameter = versions.parameter(parameter)
+        return Listed(location, name, parameter, resource)
+
+    def request_body(
+        self, declared: Declared, parameters: list[Listed]
+    ) -> tuple[dict[str, Any], Resource] | None:
+        """Return an operation's Request Body Object, None when it takes no body.
+
+        Raises:
+            DocumentError: It is malformed or leads nowhere.
+        """
+        if self.dialect.swagger:
+            consumes = declared.node.get("consumes", self.root.get("consumes"))
+            listed = list(filter(is_text, consumes)) if isinstance(consumes, list) else []
+            parts = [found for found in parameters if found.location in ("body", "formData")]
+            body = versions.request_body([part.node for part in parts], listed)
+            return (body, parts[0].resource) if body is not None else None
+        node = declared.node.get("requestBody")
+        if node is None:
+            return None
+        place = f"{declared.pointer}/requestBody"
+        target = self.follow(node, declared.resource, place)
+        if not isinstance(target.node, dict):
+            raise self.invalid(f"a request body must be an object, not {node!r:.60}.", place)
+        content = target.node.get("content", {})
+        if not isinstance(content, dict):
+            raise self.invalid("'content' must be an object.", f"{place}/content")
+        return target.node, target.resource
+
+    def follow(self, node: Any, resource: Resource, pointer: str) -> Any:
+        """Follow a reference; what is wrong with it is said of the place where it stands."""
+        try:
+            return self.references.follow(node, resource, pointer)
+        except UnresolvableReference as error:
+            raise UnresolvableReference(
+                error.reason, source=self.entry.name, pointer=pointer
+            ) from error
+
+    def accept(self, declared: Declared) -> tuple[str, ...]:
+        """Return the media types of an operation's good answers, JSON first."""
+        if self.dialect.swagger:
+            produces = declared.node.get("produces", self.root.get("produces"))
+            kinds = list(filter(is_text, produces)) if isinstance(produces, list) else []
+        else:
+            kinds = list(self._answer_types(declared))
+        clean = [kind for kind in dict.fromkeys(kinds) if "/" in kind and kind.isascii()]
+        clean = [kind for kind in clean if not _UNSENDABLE.search(kind) and "," not in kind]
+        return tuple(sorted(clean, key=lambda kind: "json" not in kind.lower()))
+
+    def _answer_types(self, declared: Declared) -> Iterator[str]:
+        responses = declared.node.get("responses")
+        answers = responses if isinstance(responses, dict) else {}
+        for status, node in answers.items():
+            if not str(status).startswith("2") and status != "default":
+                continue
+            try:
+                answer = self.references.follow(node, declared.resource).node
+            except DocumentError:  # an answer that cannot be read does not spoil the request
+                continue
+            content = answer.get("content") if isinstance(answer, dict) else None
+            if isinstance(content, dict) and (status != "default" or len(answers) == 1):
+                yield from content
+
+    def counts(self) -> dict[str, int]:
+        """Return how many webhooks, callbacks and links there are; none of them is a tool."""
+        webhooks = self.root.get("webhooks")
+        found = {"webhooks": len(webhooks) if isinstance(webhooks, dict) else 0}
+        found |= {"callbacks": 0, "links": 0}
+        for declared in self.operations():
+            if isinstance(declared, Declared):
+                callbacks = declared.node.get("callbacks")
+                found["callbacks"] += len(callbacks) if isinstance(callbacks, dict) else 0
+                found["links"] += self._links(declared)
+        return found
+
+    def _links(self, declared: Declared) -> int:
+        responses = declared.node.get("responses")
+        nodes = responses.values() if isinstance(responses, dict) else ()
+        links = [node.get("links") for node in nodes if isinstance(node, dict)]
+        return sum(len(link) for link in links if isinstance(link, dict))
+
+    def invalid(self, reason: str, pointer: str) -> InvalidDocument:
+        """Return an error about this document."""
+        return InvalidDocument(reason, source=self.entry.name, pointer=pointer)
+
+
+def _locations(dialect: versions.Dialect) -> tuple[str, ...]:
+    """Return the values that a parameter's `in` may have."""
+    if dialect.swagger:
+        return ("path", "query", "header", "body", "formData")
+    more = ("querystring",) if dialect.minor >= 2 else ()  # noqa: PLR2004 -- 3.2
+    return ("path", "query", "header", "cookie", *more)
+
+
+def escaped(token: str) -> str:
+    """Return a text as one token of a JSON Pointer (RFC 6901, section 3)."""
+    return token.replace("~", "~0").replace("/", "~1")
+
+
+def path_variables(path: str, names: list[str]) -> list[str]:
+    """Return the names between braces in a path, spelled as in `plain_path`, each once.
+
+    Args:
+        path: As in the document.
+        names: The path parameters that are declared.
+    """
+    found = _VARIABLE.findall(path)
+    if found == names:
+        return names
+    return list(dict.fromkeys(_VARIABLE.findall(plain_path(path, names))))
+
+
+def plain_path(path: str, names: list[str]) -> str:
+    """Return a path whose variables are spelled as the parameters that they mean.
+
+    Some documents write RFC 6570 operators into the braces (`{;id*}`); the parameter says it again
+    as `style` and `explode`.
+
+    Args:
+        path: As in the document.
+        names: The path parameters that are declared.
+    """
+    for variable in _VARIABLE.findall(path):
+        name = variable.lstrip(".;?").rstrip("*")
+        if variable not in names and name in names:
+            path = path.replace(f"{{{variable}}}", f"{{{name}}}")
+    return path
+
+
+def as_text(value: Any) -> str:
+    """Return a member that has to be a text; empty when it is anything else."""
+    return value if isinstance(value, str) else ""
+
+
+def is_text(value: Any) -> bool:
+    """Tell whether a member is a text."""
+    return isinstance(value, str)

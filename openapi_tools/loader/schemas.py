@@ -1,0 +1,284 @@
+"""Schema Object of any version -> JSON Schema 2020-12.
+
+A converted schema is self-contained but for `$ref`s into `#/$defs`; `Schemas.definitions` gives
+those that are reached. Definitions are converted once per document and shared between tools, so
+treat them as frozen. What no validator could read (a malformed keyword, an unknown type) is left
+out.
+
+Spec: JSON Schema 2020-12; OpenAPI 3.0.4 section 4.7.24, 3.1.1 section 4.8.24; Swagger 2.0 "Schema
+Object".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from openapi_tools.errors import InvalidDocument
+from openapi_tools.loader import circles, keywords
+from openapi_tools.loader.merging import merge_all
+from openapi_tools.loader.naming import short_hash
+from openapi_tools.loader.texts import plain_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from openapi_tools.loader.references import References, Resource, Target
+
+MAX_DEPTH = 200
+"""Schemas inside one another; deeper ones cannot be walked or shown."""
+MAX_INLINED = 32
+"""Components merged into one another through `allOf`; further ones stay references."""
+
+_UNIONS = ("oneOf", "anyOf")
+
+
+class Definition(NamedTuple):
+    """A converted component.
+
+    Attributes:
+        schema: With `$ref`s into `#/$defs`.
+        uses: The definitions that it refers to directly.
+    """
+
+    schema: dict[str, Any]
+    uses: keywords.Uses
+
+
+class Schemas:
+    """Converts the schemas of one document.
+
+    Args:
+        references: Resolves `$ref`.
+        ref_siblings: Keywords beside `$ref` count (3.1 and later).
+        description_chars: Longest description.
+
+    Attributes:
+        converted: How many schemas have been converted so far.
+    """
+
+    def __init__(
+        self, references: References, *, ref_siblings: bool, description_chars: int
+    ) -> None:
+        self._references = references
+        self._ref_siblings = ref_siblings
+        self._description_chars = description_chars
+        self._targets: dict[str, Target] = {}
+        self._names: dict[tuple[int, str], str] = {}
+        self._definitions: dict[str, Definition] = {}
+        self._open: set[str] = set()
+        self.converted = 0
+
+    def convert(self, node: Any, resource: Resource, depth: int = 0) -> dict[str, Any]:
+        """Return a schema as JSON Schema 2020-12.
+
+        Args:
+            node: A Schema Object, a boolean, or nothing (`None`: anything goes).
+            resource: The document it stands in.
+            depth: How many schemas it stands in.
+
+        Raises:
+            InvalidDocument: It is no schema, or nested deeper than `MAX_DEPTH`.
+            UnresolvableReference: A `$ref` leads nowhere.
+        """
+        if node is None or node is True:
+            return {}
+        if node is False:
+            return {"not": {}}
+        if not isinstance(node, dict):
+            reason = f"a schema must be an object, this is {node!r:.80}."
+            raise InvalidDocument(reason, source=resource.name)
+        if depth > MAX_DEPTH:
+            reason = f"schemas are nested deeper than {MAX_DEPTH} levels."
+            raise InvalidDocument(reason, source=resource.name)
+        if "$ref" in node:
+            return self._reference(node, resource, depth)
+        return self._schema(node, resource, depth)
+
+    def definitions(self, uses: Iterable[str]) -> dict[str, dict[str, Any]]:
+        """Return the definitions that some names reach, by name, in their order.
+
+        Args:
+            uses: What `keywords.uses_of(…).every` gave for a converted schema.
+        """
+        reached: dict[str, Definition] = {}
+        waiting = list(uses)
+        while waiting:
+            name = waiting.pop()
+            if name not in reached:
+                reached[name] = self.definition(name)
+                waiting += reached[name].uses.every
+        found = {name: reached[name].schema for name in sorted(reached)}
+        in_place = {name: reached[name].uses.in_place for name in found}
+        return circles.without_circles(found, in_place)
+
+    def definition(self, name: str) -> Definition:
+        """Return one definition, converted when it is first asked for."""
+        definition = self._definitions.get(name)
+        if definition is None:
+            target = self._targets[name]
+            self._open.add(name)
+            try:
+                schema = self.convert(target.node, target.resource)
+            finally:
+                self._open.discard(name)
+            definition = Definition(schema, keywords.uses_of(schema))
+            self._definitions[name] = definition
+        return definition
+
+    def content(self, schema: dict[str, Any]) -> dict[str, Any]:
+        """Return what a lone `$ref` leads to; any other schema as it is."""
+        for _ in range(MAX_INLINED):
+            if schema.keys() != {"$ref"}:
+                break
+            schema = self.definition(name_of(schema)).schema
+        return schema
+
+    def is_recursive(self, schema: dict[str, Any]) -> bool:
+        """Tell whether a lone `$ref` leads to a definition that reaches itself."""
+        if schema.keys() != {"$ref"}:
+            return False
+        name = name_of(schema)
+        return name in self.definitions(self.definition(name).uses.every)
+
+    def _reference(self, node: dict[str, Any], resource: Resource, depth: int) -> dict[str, Any]:
+        """Return a `$ref` with what stands beside it."""
+        converted: dict[str, Any] = {"$ref": f"#/$defs/{self._define(node, resource)}"}
+        siblings = {key: value for key, value in node.items() if key != "$ref"}
+        if not self._ref_siblings:  # 3.0 ignores them; words and `nullable` are still meant
+            siblings = {key: siblings[key] for key in keywords.HARMLESS_SIBLINGS & siblings.keys()}
+        if not siblings:
+            return converted
+        beside = self._schema({**siblings, "nullable": False}, resource, depth)
+        if keywords.is_nullable(siblings):
+            return {**beside, "anyOf": [converted, {"type": "null"}]}
+        return {**converted, **beside}
+
+    def _define(self, node: dict[str, Any], resource: Resource) -> str:
+        """Return the name of the definition that a reference leads to."""
+        target = self._references.follow(node, resource)
+        key = (id(target.resource), target.pointer)
+        name = self._names.get(key)
+        if name is None:
+            name = self._names[key] = self._definition_name(target)
+            self._targets[name] = target
+        return name
+
+    def _definition_name(self, target: Target) -> str:
+        """Return a component's own name; a hash is added for anything that stands elsewhere."""
+        *parents, last = target.pointer.split("/")
+        name = keywords.definition_name(last) or "Schema"
+        component = parents in (["", "components", "schemas"], ["", "definitions"])
+        if component and name == last and target.resource is self._references.entry:
+            return name
+        return f"{name[:48]}_{short_hash(target.resource.uri + '#' + target.pointer)}"
+
+    def _schema(self, node: dict[str, Any], resource: Resource, depth: int) -> dict[str, Any]:
+        """Convert the keywords of one schema."""
+        self.converted += 1
+        out: dict[str, Any] = {}
+        for key, value in node.items():
+            kind = keywords.KINDS.get(key)
+            if kind is None:
+                continue
+            if not isinstance(kind, str):
+                if kind(value):
+                    out[key] = value
+            elif kind is keywords.SCHEMA:
+                if key == "items" and isinstance(value, list):
+                    out["prefixItems"] = self._list(value, resource, depth)
+                else:
+                    out[key] = self._child(value, resource, depth)
+            elif kind is keywords.MAP:
+                if isinstance(value, dict):
+                    out[key] = self._map(key, value, resource, depth)
+            elif isinstance(value, list) and value:
+                out[key] = self._list(value, resource, depth)
+        return self._finish(out, node, resource)
+
+    def _finish(
+        self, out: dict[str, Any], node: dict[str, Any], resource: Resource
+    ) -> dict[str, Any]:
+        """Translate what other versions say in other words, and merge `allOf`."""
+        if "description" in out:
+            out["description"] = plain_text(out["description"], self._description_chars)
+        keywords.modernise(out)
+        if "required" in out:
+            self._offered_only(out, node, resource)
+        if "discriminator" in node:
+            keywords.explain_discriminator(out, node["discriminator"])
+        if "allOf" in out:
+            out = merge_all(out, self._inlined)
+        return keywords.nullable(out) if keywords.is_nullable(node) else out
+
+    def _inlined(self, branch: dict[str, Any]) -> dict[str, Any]:
+        """Return a branch of `allOf` with its `$ref` replaced by what it leads to, if it can be."""
+        if branch.keys() != {"$ref"}:
+            return branch
+        name = name_of(branch)
+        if name in self._open or len(self._open) > MAX_INLINED:
+            return branch
+        schema = self.definition(name).schema
+        if schema.keys() & set(_UNIONS) and self._is_base(self._targets[name]):
+            return {key: value for key, value in schema.items() if key not in _UNIONS}
+        return schema
+
+    def _is_base(self, target: Target) -> bool:
+        """Tell whether one of a schema's own variants names it in `allOf`.
+
+        Taken literally such a union never ends; what is meant is that the variants extend the
+        schema's other keywords.
+        """
+        variants = [part for key in _UNIONS for part in target.node.get(key) or ()]
+        seen: list[int] = []
+        waiting = [(part, target.resource) for part in variants]
+        while waiting and len(seen) < MAX_DEPTH:
+            found = self._references.follow(*waiting.pop())
+            if found.node is target.node:
+                return bool(seen)
+            if isinstance(found.node, dict) and id(found.node) not in seen:
+                seen.append(id(found.node))
+                waiting += [(part, found.resource) for part in found.node.get("allOf") or ()]
+        return False
+
+    def _child(self, value: Any, resource: Resource, depth: int) -> dict[str, Any] | bool:
+        if value is True or value is False:
+            return value
+        return self.convert(value, resource, depth + 1)
+
+    def _list(self, values: list[Any], resource: Resource, depth: int) -> list[dict[str, Any]]:
+        return [self.convert(value, resource, depth + 1) for value in values]
+
+    def _map(
+        self, key: str, values: dict[str, Any], resource: Resource, depth: int
+    ) -> dict[str, Any]:
+        """Convert a map of schemas; members that only the server may write are not offered."""
+        return {
+            name: self.convert(value, resource, depth + 1)
+            for name, value in values.items()
+            if key != "properties" or not self._is_read_only(value, resource)
+        }
+
+    def _is_read_only(self, value: Any, resource: Resource) -> bool:
+        """Tell whether a member, or the component it refers to, is `readOnly`."""
+        if not isinstance(value, dict):
+            return False
+        if "$ref" in value and value.get("readOnly") is not True:
+            value = self._references.follow(value, resource).node
+        return isinstance(value, dict) and value.get("readOnly") is True
+
+    def _offered_only(self, out: dict[str, Any], node: dict[str, Any], resource: Resource) -> None:
+        """Drop members from `required` that are not offered."""
+        members = node.get("properties")
+        if isinstance(members, dict):
+            out["required"] = [
+                name
+                for name in out["required"]
+                if not self._is_read_only(members.get(name), resource)
+            ]
+        if not out["required"]:
+            del out["required"]
+
+
+def name_of(reference: dict[str, Any]) -> str:
+    """Return the name of the definition that a converted `$ref` leads to."""
+    return str(reference["$ref"]).removeprefix("#/$defs/")

@@ -1,0 +1,62 @@
+"""Security schemes and requirements of a document.
+
+Spec: OpenAPI 3.1.2, sections 4.8.27 and 4.8.30; Swagger 2.0, "Security Definitions Object".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from openapi_tools.errors import DocumentError
+from openapi_tools.loader import versions
+from openapi_tools.loader.operations import as_text, is_text
+from openapi_tools.model import SecurityScheme
+
+if TYPE_CHECKING:
+    from openapi_tools.loader.operations import Declared, Document
+
+
+def requirements(document: Document, declared: Declared) -> tuple[dict[str, tuple[str, ...]], ...]:
+    """Return what an operation requires; the document's own when it says nothing."""
+    listed = declared.node.get("security", document.root.get("security"))
+    if not isinstance(listed, list):
+        return ()
+    return tuple(
+        {
+            name: tuple(filter(is_text, scopes)) if isinstance(scopes, list) else ()
+            for name, scopes in requirement.items()
+        }
+        for requirement in listed
+        if isinstance(requirement, dict)
+    )
+
+
+def schemes(document: Document) -> dict[str, SecurityScheme]:
+    """Return the document's security schemes by name; those that cannot be read are left out."""
+    holder = document.root if document.dialect.swagger else document.root.get("components")
+    key = "securityDefinitions" if document.dialect.swagger else "securitySchemes"
+    listed = holder.get(key) if isinstance(holder, dict) else None
+    schemes = {}
+    for name, node in listed.items() if isinstance(listed, dict) else ():
+        try:
+            found = document.references.follow(node, document.entry).node
+        except DocumentError:
+            continue
+        if isinstance(found, dict) and isinstance(found.get("type"), str):
+            plain = versions.security_scheme(found) if document.dialect.swagger else found
+            schemes[name] = _security_scheme(plain)
+    return schemes
+
+
+def _security_scheme(node: dict[str, Any]) -> SecurityScheme:
+    flows = node.get("flows")
+    return SecurityScheme(
+        type=node["type"],
+        name=as_text(node.get("name")),
+        location=as_text(node.get("in")),
+        scheme=as_text(node.get("scheme")).lower(),
+        flows={key: flow for key, flow in flows.items() if isinstance(flow, dict)}
+        if isinstance(flows, dict)
+        else {},
+        openid_connect_url=as_text(node.get("openIdConnectUrl")),
+    )

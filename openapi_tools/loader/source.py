@@ -1,0 +1,179 @@
+"""Get at a document: a URL, a path, text, bytes, or a mapping that is one already."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from openapi_tools.errors import SourceError
+
+if TYPE_CHECKING:
+    from openapi_tools.runtime.settings import Settings
+
+_URL = re.compile(r"https?://", re.IGNORECASE)
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):(?=\S)")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a document came from, and what it is before anything is read into it.
+
+    Attributes:
+        data: The bytes; None when `value` is given.
+        value: A mapping that the user gave, as it is.
+        uri: Base of relative references: the URL after redirects, without user and password, or the
+            file's absolute path; empty for text, bytes and mappings.
+        name: What messages call it: the path as given, the URL without user, password and query;
+            empty for text, bytes and mappings.
+    """
+
+    data: bytes | None
+    value: Mapping[str, Any] | None = None
+    uri: str = ""
+    name: str = ""
+
+
+def read_source(
+    source: str | os.PathLike[str] | bytes | bytearray | Mapping[str, Any], settings: Settings
+) -> Source:
+    """Read what the user calls a document.
+
+    A text is a URL when it begins with `http://` or `https://`; a document when it has several
+    lines, begins with `{`, `[` or `<`, or is blank; else a path.
+
+    Args:
+        source: URL, path, text, bytes or mapping.
+        settings: For `max_document_bytes` and `timeout`.
+
+    Raises:
+        SourceError: It cannot be read, or is too large.
+    """
+    if isinstance(source, Mapping):
+        return Source(None, source)
+    if isinstance(source, bytes | bytearray):
+        return Source(_bounded(bytes(source), settings))
+    if isinstance(source, os.PathLike):
+        return read_file(Path(os.fsdecode(source)), settings)
+    if not isinstance(source, str):
+        kind = type(source).__name__
+        raise SourceError(f"a document is a URL, a path, a dict, text or bytes, not {kind!r}.")
+    if _URL.match(source):
+        return fetch(source, settings)
+    if _is_text(source):
+        return Source(_bounded(_encoded(source), settings))
+    if scheme := _SCHEME.match(source):
+        raise SourceError(
+            f"{scheme[1].lower()!r} addresses are not read; give the path instead, or http(s)."
+        )
+    return read_file(Path(source), settings)
+
+
+def read_file(path: Path, settings: Settings) -> Source:
+    """Read a file, after a look at what it is and how large.
+
+    Args:
+        path: An ordinary file; devices and pipes may never end.
+        settings: For `max_document_bytes`.
+
+    Raises:
+        SourceError: No such file, no ordinary file, not readable, too large.
+    """
+    name = str(path)
+    try:
+        _check_kind(path.stat().st_mode, name)
+        with open(path, "rb", opener=_open_at_once) as file:
+            data = _read_file(file, name, settings)
+    except (OSError, ValueError) as error:
+        raise SourceError(f"{_reason(error)}.", source=name) from None
+    # References are relative to the path as given, not to where a link leads: no `resolve()`.
+    return Source(data, uri=os.path.abspath(path), name=name)  # noqa: PTH100 -- as said
+
+
+def fetch(url: str, settings: Settings, *, deadline: float | None = None) -> Source:
+    """Fetch a document over http or https.
+
+    Redirects are followed inside the origin only. Neither proxies nor passwords are taken from the
+    environment.
+
+    Spec: RFC 9110.
+
+    Args:
+        url: Absolute; its user and password are sent, to its own origin only.
+        settings: For `timeout` and `max_document_bytes`.
+        deadline: `time.monotonic()` by which all has to be read; `timeout` from now by default.
+
+    Raises:
+        SourceError: No answer in time, another status than 200, too large, broken.
+    """
+    from openapi_tools.loader.fetching import get
+
+    end = time.monotonic() + settings.timeout if deadline is None else deadline
+    fetched = get(url, deadline=end, limit=settings.max_document_bytes)
+    return Source(fetched.data, uri=fetched.uri, name=fetched.name)
+
+
+def _is_text(text: str) -> bool:
+    """Tell whether a text is a document rather than the name of one."""
+    return "\n" in text or not text.strip() or text.lstrip()[0] in "{[<"
+
+
+def _encoded(text: str) -> bytes:
+    """Return text as UTF-8."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise SourceError(f"the text has half a surrogate pair at offset {error.start}.") from None
+
+
+def _bounded(data: bytes, settings: Settings, name: str = "") -> bytes:
+    """Return data that is not too large."""
+    if len(data) > settings.max_document_bytes:
+        raise too_large(settings.max_document_bytes, name)
+    return data
+
+
+def too_large(limit: int, name: str) -> SourceError:
+    """Return the error for a document over the limit, in bytes."""
+    reason = f"larger than {limit:,} bytes; raise Settings(max_document_bytes=…) if that is right."
+    return SourceError(reason, source=name)
+
+
+def _check_kind(mode: int, name: str) -> None:
+    """Refuse what is no ordinary file."""
+    if stat.S_ISDIR(mode):
+        raise SourceError("is a folder; give the document's file.", source=name)
+    if not stat.S_ISREG(mode):
+        raise SourceError("is no ordinary file but a device, pipe or socket.", source=name)
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """Open without waiting, should a pipe have taken the place of the file."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def _read_file(file: BinaryIO, name: str, settings: Settings) -> bytes:
+    """Read an open file; one byte more than allowed tells that it has grown."""
+    status = os.fstat(file.fileno())
+    _check_kind(status.st_mode, name)
+    if status.st_size > settings.max_document_bytes:
+        raise too_large(settings.max_document_bytes, name)
+    return _bounded(file.read(settings.max_document_bytes + 1), settings, name)
+
+
+def _reason(error: OSError | ValueError) -> str:
+    """Say why a file could not be read."""
+    match error:
+        case FileNotFoundError():
+            return "there is no such file"
+        case PermissionError():
+            return "may not be read"
+        case OSError():
+            return f"cannot be read ({error.strerror or type(error).__name__})"
+        case _:
+            return "is no path"

@@ -1,0 +1,61 @@
+"""Text of a document as plain words for a model."""
+
+from __future__ import annotations
+
+import html
+import re
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029]")
+_BIDI = re.compile(r"[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
+_BREAK = re.compile(r"<(?:br|/p|/li|/div|/h\d|/tr)\s*/?>", re.IGNORECASE)
+_TAG = re.compile(r"</?[a-zA-Z][^<>]{0,300}>")
+_LINK = re.compile(r"\[([^\[\]]{0,300})\]\([^()\s]{0,1000}(?: \"[^\"]{0,300}\")?\)")
+_TRAILING = re.compile(r"[ \t]+\n")
+_BLANK = re.compile(r"\n{3,}")
+
+
+def plain_text(text: str, limit: int) -> str:
+    """Return a text without markup and control characters, cut at a word boundary.
+
+    HTML tags and entities and the targets of Markdown links are taken out; the words, lists, code
+    and emphasis of Markdown stay, because models read them well.
+
+    Args:
+        text: Any text of a document.
+        limit: Most characters to keep, the `…` of a cut included.
+    """
+    text = text[: limit * 8].strip()  # far more than stays, and bounded
+    if not text.isprintable():
+        text = _clean_lines(text)
+    if "<" in text:
+        text = _TAG.sub("", _BREAK.sub("\n", text))
+    if "&" in text:
+        text = _without_controls(html.unescape(text))
+    if "](" in text:
+        text = _LINK.sub(r"\1", text.replace("![", "["))
+    text = text.strip()
+    return text if len(text) <= limit else _cut(text, limit)
+
+
+def _clean_lines(text: str) -> str:
+    """Return a text with plain line ends, no trailing blanks, and no invisible characters."""
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if not text.replace("\n", " ").isprintable():
+        text = _without_controls(text)
+    if " \n" in text or "\t\n" in text:
+        text = _TRAILING.sub("\n", text)
+    return _BLANK.sub("\n\n", text) if "\n\n\n" in text else text
+
+
+def _without_controls(text: str) -> str:
+    """Take out what hides or reorders text, and control characters but tabs and line ends."""
+    return _BIDI.sub("", _CONTROL.sub(" ", text))
+
+
+def _cut(text: str, limit: int) -> str:
+    """Cut at the last word boundary that leaves room for the mark."""
+    head = text[:limit]
+    space = max(head.rfind(" "), head.rfind("\n"))
+    head = head[:space] if space > limit // 2 else head[:-1]
+    return head.rstrip(" \n,;:") + "…"

@@ -1,0 +1,1 @@
+"""Call time: all that a tool needs once its document has been read."""

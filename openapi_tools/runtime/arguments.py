@@ -1,0 +1,264 @@
+"""The model's input: taken as JSON, then checked against the input schema.
+
+What is taken is what JSON can say. Python values that frameworks put into a tool's input become
+JSON by these rules:
+
+- Pydantic models, dataclasses and mappings become objects; tuples, sets and deques become arrays.
+- Dates, times, durations, UUIDs, paths, URLs and IP addresses become strings, as pydantic writes
+  them (ISO 8601, RFC 9562).
+- A Decimal becomes a number; one that a float cannot hold exactly is refused.
+- A member of an Enum becomes its value.
+- Bytes are refused: `{"base64": …}` says which bytes are meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from openapi_tools.errors import InputError
+from openapi_tools.runtime.checking.cost import is_cheap
+from openapi_tools.runtime.checking.explain import Explainer, Unfinished
+from openapi_tools.runtime.checking.phrases import kind_of, sentence, show
+from openapi_tools.runtime.checking.schema import prepare
+from openapi_tools.runtime.text import pointer_token
+
+if TYPE_CHECKING:
+    from openapi_tools.runtime.settings import Settings
+
+CALL_ID = "_tool_call_id"
+_DEEPEST = 100
+_LARGEST_INTEGER_BITS = 1024
+_EXPLAINED = 5
+
+
+def accept(given: object, settings: Settings) -> tuple[dict[str, Any], str]:
+    """Return the arguments of a call as JSON-native data, and the id of the call.
+
+    Args:
+        given: What the coordinator handed over; it is not changed, and nothing of it is shared.
+        settings: `max_input_chars` bounds the size.
+
+    Returns:
+        The arguments without `_tool_call_id`, and that id: `""` when there is none.
+
+    Raises:
+        InputError: It is no object, or holds what JSON or a request cannot: NaN, half a surrogate
+            pair, bytes, nesting deeper than 100, names that are no strings, too much of it.
+    """
+    if not isinstance(given, Mapping):
+        raise InputError(f"the input has to be an object with the arguments, not {_named(given)}.")
+    call_id = given.get(CALL_ID)
+    own = given if call_id is None else {k: v for k, v in given.items() if k != CALL_ID}
+    arguments = _Intake(settings.max_input_chars).members(own, 1)
+    arguments.pop(CALL_ID, None)
+    if isinstance(call_id, bool) or not isinstance(call_id, str | int):
+        return arguments, ""
+    return arguments, str(call_id)
+
+
+class Checker:
+    """Checks arguments against an input schema.
+
+    Spec: JSON Schema 2020-12; `format` is an annotation. Regular expressions are ECMA-262's as far
+    as an engine without backtracking reads them.
+
+    Args:
+        schema: The input schema. It may be as faulty as documents are: a keyword that cannot be
+            checked is left out.
+
+    Attributes:
+        notes: What was left out, and where.
+    """
+
+    def __init__(self, schema: dict[str, Any]) -> None:
+        prepared = prepare(schema)
+        self.notes = prepared.notes
+        cheap = not prepared.branching or is_cheap(prepared.schema)
+        self._explainer = Explainer(prepared.schema, cheap=cheap)
+        self._validator = prepared.validator if cheap else None
+
+    def check(self, arguments: dict[str, Any]) -> None:
+        """Do nothing when the arguments fit.
+
+        Args:
+            arguments: As `accept` returns them.
+
+        Raises:
+            InputError: They do not; it says where, what was given and what is allowed, one line
+                for each of the first five faults. Its pointer is the first of those places.
+        """
+        if not self._fits(arguments):
+            raise _explained(self._explainer, arguments)
+
+    def _fits(self, arguments: dict[str, Any]) -> bool:
+        if self._validator is not None:
+            return self._validator.is_valid(arguments)
+        try:
+            return self._explainer.holds(arguments)
+        except Unfinished:
+            # The API checks its input too; refusing what may be right would make it unusable.
+            return True
+
+
+def _explained(explainer: Explainer, arguments: dict[str, Any]) -> InputError:
+    flaws = explainer.flaws(arguments, _EXPLAINED + 1)
+    if not flaws:
+        return InputError("the arguments do not fit the schema; there are too many to say where.")
+    shown = [("".join(map(pointer_token, flaw.place)), sentence(flaw)) for flaw in flaws]
+    pointer, first = shown[0]
+    others = [f"{place}: {text}" if place else text for place, text in shown[1:_EXPLAINED]]
+    if len(shown) > _EXPLAINED:
+        others.append("There is more.")
+    return InputError("\n".join([first, *others]), pointer=pointer)
+
+
+def _named(value: object) -> str:
+    """Return what a value is, without showing much of it."""
+    if value is None or isinstance(value, bool | int | float | str | list | tuple):
+        kind = kind_of(list(value) if isinstance(value, tuple) else value)
+        return kind if value is None else f"{kind} ({show(value)})"
+    return f"a value of the type {type(value).__name__}"
+
+
+class _Intake:
+    """Copies a value, and stops at what no request can carry.
+
+    Args:
+        room: Characters that the input may still take as JSON; an estimate, cheap to keep.
+    """
+
+    __slots__ = ("_room",)
+
+    def __init__(self, room: int) -> None:
+        self._room = room
+
+    def members(self, value: Mapping[Any, Any], depth: int) -> dict[str, Any]:
+        copied: dict[str, Any] = {}
+        room = 2
+        for name, member in value.items():
+            if type(name) is str and name.isascii():
+                room += len(name) + 4
+                if type(member) is str and member.isascii():
+                    room += len(member)
+                    copied[name] = member
+                    continue
+            self._add(copied, name, member, depth)
+        self._take(room)
+        return copied
+
+    def _add(self, copied: dict[str, Any], name: Any, member: Any, depth: int) -> None:
+        try:
+            copied[self._name(name)] = self._value(member, depth)
+        except InputError as error:
+            pointer = pointer_token(_legible(name)) + error.pointer
+            raise InputError(error.reason, pointer=pointer) from None
+
+    def _items(self, value: Any, depth: int) -> list[Any]:
+        copied: list[Any] = []
+        room = 2
+        for item in value:
+            if type(item) is str and item.isascii():
+                room += len(item) + 4
+                copied.append(item)
+                continue
+            try:
+                copied.append(self._value(item, depth))
+            except InputError as error:
+                raise InputError(error.reason, pointer=f"/{len(copied)}{error.pointer}") from None
+        self._take(room)
+        return copied
+
+    def _value(self, value: Any, depth: int) -> Any:
+        kind = type(value)
+        if kind is bool or value is None:
+            self._room -= 4
+        elif kind is int or kind is float:
+            self._check_number(value)
+        elif kind is str:
+            self._take(len(value) + 4)
+            _check_text(value)
+        elif depth >= _DEEPEST:
+            raise InputError(f"the input is nested deeper than {_DEEPEST} levels.")
+        elif kind is dict:
+            return self.members(value, depth + 1)
+        elif kind is list:
+            return self._items(value, depth + 1)
+        else:
+            return self._other(value, depth + 1)
+        return value
+
+    def _name(self, name: Any) -> str:
+        if type(name) is str and name.isascii():
+            return name
+        if not isinstance(name, str):
+            raise InputError(f"the name {name!r:.50} is no string.")
+        plain: str = self._value(str.__str__(name), 1)
+        return plain
+
+    def _take(self, count: int) -> None:
+        self._room -= count
+        if self._room < 0:
+            raise InputError("the input is too large; give less at once (max_input_chars).")
+
+    def _check_number(self, value: float) -> None:
+        self._take(8)
+        if isinstance(value, int):
+            if value.bit_length() > _LARGEST_INTEGER_BITS:
+                raise InputError("the number is too large; JSON numbers end at about 1.8e308.")
+        elif value - value != 0:
+            raise InputError(f"{value!r} is no JSON number; give a finite one.")
+
+    def _other(self, value: Any, depth: int) -> Any:
+        """Return a value of another type than JSON's, by the module's rules."""
+        if isinstance(value, Enum):
+            return self._value(value.value, depth)
+        if isinstance(value, str | int | float):
+            plain = next(kind for kind in (str, int, float) if isinstance(value, kind))
+            return self._value(plain.__str__(value) if plain is str else plain(value), depth)
+        if isinstance(value, Mapping):
+            return self.members(value, depth)
+        if isinstance(value, bytes | bytearray | memoryview):
+            raise InputError('bytes are no JSON; give a file as {"base64": "…"} or {"text": "…"}.')
+        if isinstance(value, Decimal):
+            return self._value(_number(value), depth)
+        return self._value(_by_pydantic(value), depth)
+
+
+def _check_text(text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise InputError(
+            "the text holds half of a surrogate pair; give whole Unicode characters."
+        ) from None
+
+
+def _legible(name: object) -> str:
+    """Return a name as it can stand in a message."""
+    return str(name)[:100].encode(errors="backslashreplace").decode()
+
+
+def _number(value: Decimal) -> float:
+    if not value.is_finite():
+        raise InputError(f"{value} is no JSON number; give a finite one.")
+    if value.adjusted() > 308:  # noqa: PLR2004 -- the largest exponent of a double
+        raise InputError("the number is too large; JSON numbers end at about 1.8e308.")
+    if value == value.to_integral_value():
+        return int(value)
+    number = float(value)
+    if Decimal(repr(number)) != value:
+        raise InputError(f"{value!s:.50} has more digits than a JSON number keeps; give a string.")
+    return number
+
+
+def _by_pydantic(value: object) -> Any:
+    from pydantic_core import to_jsonable_python
+
+    try:
+        return to_jsonable_python(value, inf_nan_mode="constants")
+    except (ValueError, TypeError, RecursionError):
+        name = type(value).__name__
+        raise InputError(f"a value of the type {name} is no JSON; give plain data.") from None

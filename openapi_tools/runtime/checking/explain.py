@@ -1,0 +1,175 @@
+"""Where an input does not fit its schema, and why.
+
+The verdict on a call's input comes from jsonschema-rs. Its errors hold copies of everything they
+speak of, for all alternatives of all alternatives, so this module finds its own: it walks schema
+and input together, looks at every pair of them once, and stops when it has said enough.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from openapi_tools.runtime.checking.applicators import APPLICATORS
+from openapi_tools.runtime.checking.graph import ASSERTIONS, resolve
+from openapi_tools.runtime.checking.phrases import BRIEF, Flaw
+from openapi_tools.runtime.checking.schema import compile_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jsonschema_rs import Draft202012Validator
+
+    from openapi_tools.runtime.checking.phrases import Place, Schema
+
+_LOOKS = 50_000
+_WORDS = 5_000
+_CIRCLE = True
+
+
+class Unfinished(Exception):  # noqa: N818 -- no fault: a limit was reached
+    """The input is too large, or the schema too tangled, to be looked at as a whole."""
+
+
+class Explainer:
+    """What is needed to look at inputs of one schema.
+
+    Args:
+        schema: As `prepare` returns it.
+        cheap: As `is_cheap` says.
+    """
+
+    def __init__(self, schema: dict[str, Any], *, cheap: bool = False) -> None:
+        self._root = schema
+        self._cheap = cheap
+        self._assertions: dict[int, Draft202012Validator | None] = {}
+        self._patterns: dict[str, Draft202012Validator] = {}
+
+    def holds(self, value: Any) -> bool:
+        """Tell whether a value fits.
+
+        Raises:
+            Unfinished: It would take too long.
+        """
+        try:
+            return _Look(self).holds(self._root, value)
+        except RecursionError:
+            raise Unfinished from None
+
+    def flaws(self, value: Any, count: int) -> list[Flaw]:
+        """Return the first `count` things that are wrong; fewer when looking takes too long."""
+        found: list[Flaw] = []
+        try:
+            for flaw in _Look(self).flaws(self._root, value, ()):
+                if flaw not in found:
+                    found.append(flaw)
+                if len(found) == count:
+                    break
+        except (Unfinished, RecursionError):
+            pass
+        return found or self._unfit_members(value)
+
+    def _unfit_members(self, value: Any) -> list[Flaw]:
+        """Return which members do not fit, where finding out why would take too long."""
+        known = self._root.get("properties", {})
+        if not self._cheap or not isinstance(value, dict):
+            return []
+        definitions = {"$defs": self._root.get("$defs", {})}
+        schemas = ((name, known[name]) for name in value if isinstance(known.get(name), dict))
+        return [
+            Flaw((name,), "", None, value[name])
+            for name, schema in schemas
+            if (validator := _compiled({**schema, **definitions})) is not None
+            and not validator.is_valid(value[name])
+        ]
+
+    def resolve(self, reference: str) -> Schema:
+        """Return the schema that a `$ref` names."""
+        found: Schema = resolve(self._root, reference)
+        return found
+
+    def fits_assertions(self, schema: dict[str, Any], value: Any) -> bool:
+        """Tell whether a value fits the keywords that need no other schema."""
+        key = id(schema)
+        if key not in self._assertions:
+            own = {name: limit for name, limit in schema.items() if name in ASSERTIONS}
+            self._assertions[key] = _compiled(own) if own else None
+        validator = self._assertions[key]
+        return validator is None or validator.is_valid(value)
+
+    def matches(self, pattern: str, text: str) -> bool:
+        """Tell whether a name matches a regular expression (ECMA-262)."""
+        if pattern not in self._patterns:
+            self._patterns[pattern] = compile_schema({"pattern": pattern})
+        return self._patterns[pattern].is_valid(text)
+
+
+class _Look:
+    """One look at one input; `Look` of the module `applicators` says what its methods mean."""
+
+    def __init__(self, explainer: Explainer) -> None:
+        self.resolve = explainer.resolve
+        self.matches = explainer.matches
+        self._fits_assertions = explainer.fits_assertions
+        self._known: dict[tuple[int, int], bool] = {}
+        self._words = _WORDS
+
+    def holds(self, schema: Schema, value: Any) -> bool:
+        if isinstance(schema, bool):
+            return schema
+        key = (id(schema), id(value))
+        if key not in self._known:
+            if len(self._known) >= _LOOKS:
+                raise Unfinished
+            self._known[key] = _CIRCLE
+            self._known[key] = next(self.flaws(schema, value, None), None) is None
+        return self._known[key]
+
+    def flaws(self, schema: Schema, value: Any, place: Place | None) -> Iterator[Flaw]:
+        if isinstance(schema, bool):
+            if not schema:
+                yield BRIEF if place is None else Flaw(place, "false", None, value)
+            return
+        if place is not None:
+            self._words -= 1
+            if self._words < 0:
+                yield Flaw(place, "", None, value)
+                return
+        if not self._fits_assertions(schema, value):
+            yield from [BRIEF] if place is None else _assertion_flaws(schema, value, place)
+        for keyword in schema:
+            if applies := APPLICATORS.get(keyword):
+                yield from applies(self, schema, value, place)
+
+
+def _compiled(schema: dict[str, Any]) -> Draft202012Validator | None:
+    try:
+        return compile_schema(schema)
+    except ValueError:
+        return None
+
+
+def _assertion_flaws(schema: dict[str, Any], value: Any, place: Place) -> Iterator[Flaw]:
+    """Give what is wrong; of a value of the wrong type, nothing but that."""
+    for keyword in sorted(schema.keys() & ASSERTIONS, key=lambda name: (name != "type", name)):
+        limit = schema[keyword]
+        validator = _compiled({keyword: limit})
+        if validator is None or validator.is_valid(value):
+            continue
+        yield from _placed(Flaw(place, keyword, limit, value))
+        if keyword == "type":
+            return
+
+
+def _placed(flaw: Flaw) -> Iterator[Flaw]:
+    """Give what an assertion found; a missing member is placed where it should be."""
+    place, keyword, limit, value, _ = flaw
+    match keyword:
+        case "required":
+            missing = (name for name in limit if name not in value)
+            yield from (Flaw((*place, name), "required", None, None) for name in missing)
+        case "dependentRequired":
+            for name, needed in limit.items():
+                missing = (other for other in needed if name in value and other not in value)
+                yield from (Flaw((*place, other), keyword, name, None) for other in missing)
+        case _:
+            yield flaw

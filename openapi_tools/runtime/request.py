@@ -1,0 +1,336 @@
+"""An operation and its arguments as a request: the one place that builds URLs.
+
+The URL is concatenated, never joined, and compared with what the HTTP client made of it: nothing
+that a document or a model says moves a request off its server and base path.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import unquote_plus
+
+from openapi_tools._version import __version__
+from openapi_tools.errors import CallError, InputError
+from openapi_tools.runtime.additions import Additions
+from openapi_tools.runtime.body import build_content, form_text
+from openapi_tools.runtime.escapes import (
+    PATH_LITERAL,
+    check_cookie_name,
+    check_cookie_value,
+    check_header,
+    check_length,
+    has_dot_segment,
+    is_token,
+    keep_triples,
+    percent_encode,
+    shown,
+)
+from openapi_tools.runtime.media import is_form, is_media_type
+from openapi_tools.runtime.parts import sources_of
+from openapi_tools.runtime.server import server_url
+from openapi_tools.runtime.styles import (
+    content_text,
+    cookie_text,
+    header_text,
+    path_text,
+    query_pairs,
+)
+from openapi_tools.runtime.text import placed, pointer_token
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import httpx
+
+    from openapi_tools.model import Operation, Parameter
+    from openapi_tools.runtime.settings import Settings
+
+__all__ = ["Additions", "build_request", "server_url"]
+
+OWN_HEADERS = frozenset(
+    {
+        "accept",
+        "accept-encoding",
+        "authorization",
+        "connection",
+        "content-length",
+        "content-type",
+        "cookie",
+        "expect",
+        "host",
+        "keep-alive",
+        "proxy-authenticate",
+        "proxy-authorization",
+        "proxy-connection",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    }
+)
+"""Headers that no argument sets: the standard ignores them, or they frame the request."""
+
+_CREDENTIAL_HEADERS = frozenset({"authorization", "proxy-authorization"})
+_NO_ADDITIONS = Additions()
+_VARIABLE = re.compile(r"\{([^{}]*)\}")
+_PATH_PART = re.compile(r"(?:\{[^{}]*\}|[^?#])*")
+
+
+class _Template(NamedTuple):
+    """A path of a document: literals, already encoded, and names of variables in turn."""
+
+    path: tuple[str, ...]
+    query: tuple[str, ...]
+
+    @property
+    def ends_in_variable(self) -> bool:
+        """Whether the last segment is one variable and nothing else."""
+        return len(self.path) > 1 and not self.path[-1] and self.path[-3].endswith("/")
+
+
+@dataclass(slots=True)
+class _Places:
+    """Where the arguments go, each already encoded for its place."""
+
+    path: dict[str, str] = field(default_factory=dict)
+    query: list[str] = field(default_factory=list)
+    headers: list[tuple[str, str]] = field(default_factory=list)
+    cookies: list[str] = field(default_factory=list)
+
+
+def build_request(
+    operation: Operation,
+    arguments: Mapping[str, Any],
+    *,
+    settings: Settings,
+    additions: Additions = _NO_ADDITIONS,
+) -> httpx.Request:
+    """Return the request that the document describes for these arguments.
+
+    Args:
+        operation: What is called.
+        arguments: Validated, JSON-native values by argument name; only those that were given.
+        settings: Where it is served, and from which folders files may come.
+        additions: What credentials add; an argument cannot set the same.
+
+    Raises:
+        InputError: A value cannot be sent; the pointer names the argument.
+        CallError: There is no usable server, or nothing here writes such a body.
+    """
+    base = server_url(operation, settings)
+    places = _places(operation, arguments, settings)
+    target = _path(operation, places) + _query(operation, places, additions)
+    content = build_content(operation.body, arguments, settings) if operation.body else None
+    headers = _headers(operation, places, additions)
+    if content is not None:
+        headers.append(("Content-Type", content.media_type))
+    body = content.data if content is not None else None
+    return _request(operation.method, (base, target), headers, body)
+
+
+def _places(operation: Operation, arguments: Mapping[str, Any], settings: Settings) -> _Places:
+    places = _Places()
+    for parameter in operation.parameters:
+        if parameter.argument not in arguments:
+            continue
+        try:
+            _place(parameter, arguments[parameter.argument], places, settings)
+        except (InputError, UnicodeEncodeError, RecursionError) as error:
+            raise placed(error, parameter.argument) from None
+    return places
+
+
+def _place(parameter: Parameter, value: Any, places: _Places, settings: Settings) -> None:
+    match parameter.location:
+        case "path":
+            places.path[parameter.name] = path_text(parameter, value)
+        case "query":
+            places.query += [f"{name}={text}" for name, text in query_pairs(parameter, value)]
+        case "header":
+            if parameter.name.lower() not in OWN_HEADERS:
+                places.headers += _header(parameter, value)
+        case "cookie":
+            places.cookies += filter(None, [cookie_text(parameter, value)])
+        case "querystring":
+            places.query += filter(None, [_querystring(parameter, value, settings)])
+
+
+def _querystring(parameter: Parameter, value: Any, settings: Settings) -> str:
+    """Write a whole query string.
+
+    Spec: OpenAPI 3.2.0, section 4.12.1, Parameter Locations.
+    """
+    if value is None:
+        return ""
+    if is_form(parameter.media_type):
+        return form_text(value, sources_of((), {}, settings))
+    return percent_encode(content_text(parameter.media_type, value))
+
+
+def _header(parameter: Parameter, value: Any) -> list[tuple[str, str]]:
+    if not is_token(parameter.name):
+        raise InputError(f"{shown(parameter.name)} cannot be the name of a header; leave it out.")
+    text = header_text(parameter, value)
+    return [] if text is None else [(parameter.name, text)]
+
+
+@lru_cache(maxsize=8192)
+def _template(path: str) -> _Template:
+    """Read a path as the document writes it: what follows `#` only tells operations apart."""
+    match = _PATH_PART.match(path)
+    before = match[0] if match else ""
+    query = path[len(before) :].partition("#")[0].removeprefix("?")
+    before = before if before.startswith("/") else f"/{before}"
+    return _Template(
+        _pieces(before, PATH_LITERAL),
+        _pieces(query, PATH_LITERAL + "?[]|"),
+    )
+
+
+def _pieces(template: str, safe: str) -> tuple[str, ...]:
+    pieces = _VARIABLE.split(template)
+    return tuple(p if i % 2 else keep_triples(p, safe) for i, p in enumerate(pieces))
+
+
+def _path(operation: Operation, places: _Places) -> str:
+    """Return the path with its variables filled in.
+
+    Spec: OpenAPI 3.2.0, section 4.8.2, Path Templating.
+    """
+    template = _template(operation.path)
+    names = template.path[1::2]
+    for name in names:
+        empty = not _filled(name, operation, places)
+        if empty and not (name == names[-1] and template.ends_in_variable):
+            reason = "the value would leave a gap in the path; it cannot be empty here."
+            raise InputError(reason, pointer=_pointer(name, operation))
+    path = _joined(template.path, operation, places)
+    check_length(path)
+    if has_dot_segment(path):
+        if not names:
+            raise CallError("connection", f"the path {shown(operation.path)} leads elsewhere.")
+        reason = "the path would have a '.' or '..' segment; it is not sent."
+        raise InputError(reason, pointer=_pointer(names[-1], operation))
+    return path
+
+
+def _joined(pieces: tuple[str, ...], operation: Operation, places: _Places) -> str:
+    return "".join(
+        _filled(piece, operation, places) if index % 2 else piece
+        for index, piece in enumerate(pieces)
+    )
+
+
+def _filled(name: str, operation: Operation, places: _Places) -> str:
+    if name not in places.path:
+        raise InputError("a value is needed for the path.", pointer=_pointer(name, operation))
+    return places.path[name]
+
+
+def _pointer(name: str, operation: Operation) -> str:
+    found = (p.argument for p in operation.parameters if p.location == "path" and p.name == name)
+    return pointer_token(next(found, name))
+
+
+def _query(operation: Operation, places: _Places, additions: Additions) -> str:
+    """Return the query with its `?`: the path key's own, the arguments', the credentials'."""
+    pairs = [_joined(_template(operation.path).query, operation, places), *places.query]
+    if additions.query:
+        sent = {unquote_plus(p.partition("=")[0]) for pair in pairs for p in pair.split("&")}
+        _check_unset(sent, additions.query)
+        pairs += [
+            f"{percent_encode(name)}={percent_encode(text)}" for name, text in additions.query
+        ]
+    query = "&".join(filter(None, pairs))
+    return f"?{query}" if query else ""
+
+
+def _headers(operation: Operation, places: _Places, additions: Additions) -> list[tuple[str, str]]:
+    """Return the header lines besides those that describe the connection and the body."""
+    own = [("Accept", _accept(operation.accept)), ("Accept-Encoding", "gzip, deflate")]
+    set_by_arguments = {name.lower() for name, _ in places.headers}
+    if "user-agent" not in set_by_arguments:
+        own.append(("User-Agent", f"openapi-tools/{__version__}"))
+    cookies = [*places.cookies, *_added_cookies(places, additions)]
+    if cookies:
+        own.append(("Cookie", "; ".join(cookies)))
+    return [*own, *places.headers, *_added_headers(set_by_arguments, additions)]
+
+
+@lru_cache(maxsize=1024)
+def _accept(media_types: tuple[str, ...]) -> str:
+    """Return what is asked for, and anything else as a last resort (RFC 9110, section 12.5.1)."""
+    listed = [media_type for media_type in media_types if is_media_type(media_type)]
+    if not listed or "*/*" in listed:
+        return ", ".join(listed) or "*/*"
+    return ", ".join([*listed, "*/*;q=0.1"])
+
+
+def _added_headers(present: set[str], additions: Additions) -> tuple[tuple[str, str], ...]:
+    for name, text in additions.headers:
+        if not is_token(name) or name.lower() in OWN_HEADERS - _CREDENTIAL_HEADERS:
+            raise CallError(
+                "credentials", f"no credential can be sent as the header {shown(name)}."
+            )
+        _check_credential(name, check_header, text)
+    _check_unset(present, tuple((name.lower(), "") for name, _ in additions.headers))
+    return additions.headers
+
+
+def _added_cookies(places: _Places, additions: Additions) -> list[str]:
+    for name, text in additions.cookies:
+        _check_credential(name, check_cookie_name, name)
+        _check_credential(name, check_cookie_value, text)
+    sent = {p.partition("=")[0] for cookie in places.cookies for p in re.split("; |&", cookie)}
+    _check_unset(sent, additions.cookies)
+    return [f"{name}={text}" for name, text in additions.cookies]
+
+
+def _check_credential(name: str, check: Callable[[str], None], text: str) -> None:
+    """Turn what is wrong with a credential into an error that does not show it."""
+    try:
+        check(text)
+    except InputError:
+        reason = f"the credential for {shown(name)} has characters that cannot be sent there."
+        raise CallError("credentials", reason) from None
+
+
+def _check_unset(sent: set[str], added: tuple[tuple[str, str], ...]) -> None:
+    for name, _ in added:
+        if name in sent:
+            raise InputError(f"{shown(name)} is set by the credentials; leave it out.")
+
+
+@lru_cache(maxsize=1024)
+def _origin(base: str) -> tuple[str, bytes, bytes]:
+    """Return scheme, host with port, and path of a server's address as the client reads it."""
+    import httpx
+
+    try:
+        url = httpx.URL(base)
+    except (httpx.InvalidURL, ValueError) as error:
+        raise CallError("connection", f"the server address is no address ({error}).") from None
+    return url.scheme, url.netloc, url.raw_path.rstrip(b"/")
+
+
+def _request(
+    method: str, address: tuple[str, str], headers: list[tuple[str, str]], body: bytes | None
+) -> httpx.Request:
+    """Return the request, after a look at what the HTTP client made of the URL."""
+    import httpx
+
+    base, target = address
+    scheme, netloc, path = _origin(base)
+    check_length(base + target)
+    if not is_token(method):
+        raise CallError("invalid_input", f"{shown(method)} is no method.")
+    lines = [(name.encode(), text.encode("latin-1")) for name, text in headers]
+    request = httpx.Request(method, base + target, headers=lines, content=body)
+    request.method = method  # which httpx writes in upper case; since 3.2 documents choose it
+    url = request.url
+    if (url.scheme, url.netloc, url.raw_path) != (scheme, netloc, path + target.encode()):
+        raise CallError("denied", "the request would leave its server; it is not sent.")
+    return request

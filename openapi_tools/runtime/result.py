@@ -1,0 +1,98 @@
+"""What a call gives back."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Self
+
+from pydantic import BaseModel, ConfigDict, PrivateAttr
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from openapi_tools.errors import ErrorType
+
+
+class ToolResult(BaseModel):
+    """The answer to one call, for a model to read.
+
+    `str(result)` is the text for the model: JSON for objects and arrays, text as it is, the message
+    for an error.
+
+    Attributes:
+        success: The API did what was asked.
+        output: The answer as JSON-native data; for an error, its message.
+        error: None, or `message` and `type` (one of `errors.ERROR_TYPES`) and, where known,
+            `status`, `retryable`, `retry_after` (seconds) and `body` (the API's own words).
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    success: bool = True
+    output: Any = None
+    error: dict[str, Any] | None = None
+
+    _tool_call_id: str = PrivateAttr(default="")
+    _metadata: dict[str, Any] = PrivateAttr(default_factory=dict)
+
+    @classmethod
+    def ok(cls, output: Any, metadata: dict[str, Any] | None = None) -> ToolResult:
+        """Return a result that succeeded."""
+        return cls.model_construct(success=True, output=output, error=None).with_facts(metadata)
+
+    @classmethod
+    def failed(
+        cls,
+        kind: ErrorType,
+        message: str,
+        *,
+        metadata: dict[str, Any] | None = None,
+        facts: Mapping[str, Any] | None = None,
+    ) -> ToolResult:
+        """Return a result that failed.
+
+        Args:
+            kind: The error's type.
+            message: For the model: what happened, what is allowed, what to try.
+            metadata: As in `metadata`.
+            facts: Further members of `error`; those that are None are left out.
+        """
+        known = {name: value for name, value in (facts or {}).items() if value is not None}
+        error = {"message": message, "type": kind, **known}
+        return cls.model_construct(success=False, output=message, error=error).with_facts(metadata)
+
+    def with_facts(self, metadata: dict[str, Any] | None) -> Self:
+        """Note facts about the answer, and return the result itself."""
+        self._metadata = metadata if metadata is not None else {}
+        return self
+
+    @property
+    def is_error(self) -> bool:
+        """Whether the call failed."""
+        return not self.success
+
+    @property
+    def tool_call_id(self) -> str:
+        """The `_tool_call_id` of the input; empty when it had none."""
+        return self._tool_call_id
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """Facts about the answer: `status`, `media_type`, `headers`, `elapsed` (s), `truncated`."""
+        return self._metadata
+
+    def for_call(self, tool_call_id: str) -> ToolResult:
+        """Note which call this answers, and return the result itself."""
+        self._tool_call_id = tool_call_id
+        return self
+
+    def get_serialized_output(self) -> str:
+        """Return the output as text for a model."""
+        if isinstance(self.output, str):
+            return self.output
+        if self.output is None:
+            return ""
+        return json.dumps(self.output, ensure_ascii=False)
+
+    def __str__(self) -> str:
+        return self.get_serialized_output()

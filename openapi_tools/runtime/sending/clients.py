@@ -1,0 +1,173 @@
+"""HTTP clients, one for each event loop.
+
+A connection belongs to the event loop it was opened in. Whoever calls tools from several loops,
+one after another or in threads, gets a client in each of them; it is closed when its loop ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from functools import cache
+from http.cookiejar import CookieJar
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import ssl
+    from collections.abc import AsyncGenerator
+
+    import httpx
+
+    from openapi_tools.runtime.settings import Settings
+
+_IDLE_CONNECTIONS = 64
+_PATIENCE = 5.0
+_TO_CONNECTION = ("_stream", "_httpcore_stream", "_stream", "_connection")
+
+
+class _NoCookies(CookieJar):
+    """A jar that stays empty: what one call is told is not repeated by the next."""
+
+    def extract_cookies(self, response: Any, request: Any) -> None:
+        """Take none."""
+
+
+@dataclass(slots=True, eq=False)
+class Home:
+    """What belongs to one event loop.
+
+    Attributes:
+        client: Opens connections and keeps some of them for the next call.
+        turns: How many calls may still begin.
+        under_way: The deadlines of the calls that have begun.
+        idle: Set while there are none.
+    """
+
+    client: httpx.AsyncClient
+    turns: asyncio.Semaphore
+    under_way: set[asyncio.Timeout] = field(default_factory=set)
+    idle: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def begin(self, deadline: asyncio.Timeout) -> None:
+        """Note a call that begins."""
+        self.under_way.add(deadline)
+        self.idle.clear()
+
+    def end(self, deadline: asyncio.Timeout) -> None:
+        """Note that it ended."""
+        self.under_way.discard(deadline)
+        if not self.under_way:
+            self.idle.set()
+
+    async def give_up(self) -> None:
+        """End the calls under way: their time is over now."""
+        now = asyncio.get_running_loop().time()
+        for deadline in self.under_way:
+            if not deadline.expired():
+                deadline.reschedule(now)
+        if self.under_way:
+            await self.idle.wait()
+
+
+class Homes:
+    """The homes of one sender.
+
+    Args:
+        settings: `concurrency` bounds the calls under way in each loop.
+        client: The user's own client, used in every loop and never closed; None makes clients.
+    """
+
+    def __init__(self, settings: Settings, client: httpx.AsyncClient | None) -> None:
+        self._settings = settings
+        self._client = client
+        self._homes: dict[asyncio.AbstractEventLoop, Home] = {}
+        self._keepers: dict[asyncio.AbstractEventLoop, AsyncGenerator[None]] = {}
+
+    async def of_this_loop(self) -> Home:
+        """Return the home of the running loop, made when there is none yet."""
+        loop = asyncio.get_running_loop()
+        return self._homes.get(loop) or await self._move_in(loop)
+
+    async def _move_in(self, loop: asyncio.AbstractEventLoop) -> Home:
+        for other in [other for other in self._homes if other.is_closed()]:
+            self._homes.pop(other, None)
+            self._keepers.pop(other, None)
+        client = self._client or make_client(self._settings)
+        home = Home(client, asyncio.Semaphore(self._settings.concurrency))
+        self._homes[loop] = home
+        self._keepers[loop] = self._keep(loop, home)
+        # A loop that ends closes the generators begun in it: the moment to close connections.
+        await anext(self._keepers[loop])
+        return home
+
+    async def _keep(self, loop: asyncio.AbstractEventLoop, home: Home) -> AsyncGenerator[None]:
+        try:
+            yield
+        finally:
+            self._homes.pop(loop, None)
+            self._keepers.pop(loop, None)
+            await home.give_up()
+            if self._client is None:
+                await home.client.aclose()
+
+    async def aclose(self) -> None:
+        """Give up the calls under way in all loops, and close the clients made here."""
+        here = asyncio.get_running_loop()
+        for loop in list(self._keepers):
+            keeper = self._keepers.pop(loop, None)
+            if keeper is not None and loop is here:
+                await keeper.aclose()
+            elif keeper is not None and loop.is_running():
+                there = asyncio.run_coroutine_threadsafe(_close(keeper), loop)
+                await asyncio.wait([asyncio.wrap_future(there)], timeout=_PATIENCE)
+
+
+async def _close(keeper: AsyncGenerator[None]) -> None:
+    await keeper.aclose()
+
+
+def make_client(settings: Settings) -> httpx.AsyncClient:
+    """Return a client that takes nothing from the environment and adds nothing to a request."""
+    import httpx
+
+    limits = httpx.Limits(
+        max_connections=None,
+        max_keepalive_connections=min(settings.concurrency, _IDLE_CONNECTIONS),
+    )
+    return httpx.AsyncClient(
+        verify=_ssl_context(),
+        trust_env=False,
+        limits=limits,
+        timeout=None,  # noqa: S113 -- one deadline covers the whole call
+        cookies=_NoCookies(),
+        follow_redirects=False,
+    )
+
+
+@cache
+def _ssl_context() -> ssl.SSLContext:
+    """Return the one context: making it takes 20 ms."""
+    import httpx
+
+    return httpx.create_ssl_context(trust_env=False)
+
+
+def with_defaults(request: httpx.Request, client: httpx.AsyncClient) -> None:
+    """Give a request the headers that a user set on their client and the request lacks."""
+    for name, value in client.headers.items():
+        if name not in request.headers:
+            request.headers[name] = value
+
+
+async def drop_if_poisoned(response: httpx.Response) -> None:
+    """Close the connection when bytes came after the end of the answer that was read.
+
+    httpcore would take them for the answer to the next request. It offers no way to ask, so this
+    looks at its connection; without one (another transport) there is nothing to do.
+    """
+    connection: Any = response.stream
+    for name in _TO_CONNECTION:
+        connection = getattr(connection, name, None)
+    state = getattr(connection, "_h11_state", None)
+    if state is not None and connection is not None and state.trailing_data[0]:
+        await connection.aclose()

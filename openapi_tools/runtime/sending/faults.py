@@ -1,0 +1,136 @@
+"""What can go wrong on the way, as error results.
+
+Nothing of a request but its method and its path without query enters a message, and nothing that a
+server or a library put into an exception unless it comes from the operating system.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from openapi_tools.errors import CallError
+
+if TYPE_CHECKING:
+    import httpx
+
+_SAFE = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "QUERY"})
+_IDEMPOTENT = _SAFE | {"PUT", "DELETE"}
+_CUT_OFF = ("disconnected", "received")
+_PATH = 200
+_REASON = 200
+
+TRANSPORT_FAULTS = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    EOFError,
+    LookupError,
+    OSError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
+"""What transports raise besides httpx's own errors, which are no family of built-in ones."""
+
+
+def named(request: httpx.Request) -> str:
+    """Return what was called: `"GET /pets/7"`, without the query."""
+    return f"{request.method} {path_of(request)}"
+
+
+def path_of(request: httpx.Request) -> str:
+    """Return the path that was asked for, as it was sent, without the query."""
+    path = request.url.raw_path.partition(b"?")[0].decode("ascii", "replace")
+    return path if len(path) <= _PATH else f"{path[:_PATH]}…"
+
+
+def is_safe(method: str) -> bool:
+    """Whether a method only reads (RFC 9110, section 9.2.1)."""
+    return method in _SAFE
+
+
+def is_idempotent(method: str) -> bool:
+    """Whether two equal calls do no more than one (RFC 9110, section 9.2.2)."""
+    return method in _IDEMPOTENT
+
+
+def timed_out(request: httpx.Request, seconds: float, *, waiting: bool = False) -> CallError:
+    """Return the error for a call whose time is over.
+
+    Args:
+        request: What was sent, or was to be.
+        seconds: The time it had.
+        waiting: It still waited for its turn.
+    """
+    reason = f"{named(request)} timed out after {seconds:g} s"
+    if waiting:
+        reason += "; it was not sent, too many other calls are under way."
+        return CallError("timeout", reason, retryable=True)
+    return CallError("timeout", reason + _outcome(request), retryable=is_idempotent(request.method))
+
+
+def closed(request: httpx.Request, *, sent: bool) -> CallError:
+    """Return the error for a call after the toolset was closed, or in the middle of it."""
+    reason = f"{named(request)} was given up: the toolset is closed"
+    return CallError("connection", reason + (_outcome(request) if sent else "; it was not sent."))
+
+
+def broken_protocol(request: httpx.Request, what: str) -> CallError:
+    """Return the error for an answer that breaks HTTP.
+
+    Args:
+        request: What was sent.
+        what: What the server did.
+    """
+    reason = f"{named(request)}: the server {what}{_outcome(request)}"
+    return CallError("protocol", reason, retryable=False)
+
+
+def failure(error: Exception, request: httpx.Request, seconds: float) -> CallError:
+    """Return what an exception of the HTTP client or its transport means.
+
+    Args:
+        error: Whatever it raised.
+        request: What was sent, or was to be.
+        seconds: The time that the call had.
+    """
+    import httpx
+
+    unsendable = (httpx.LocalProtocolError, httpx.UnsupportedProtocol, httpx.InvalidURL)
+    if isinstance(error, (httpx.TimeoutException, TimeoutError)):
+        return timed_out(request, seconds)
+    if isinstance(error, httpx.DecodingError):
+        return CallError("decode", f"{named(request)}: the answer's coding is broken.")
+    if isinstance(error, unsendable):
+        return CallError("protocol", f"{named(request)} cannot be sent over HTTP.")
+    if isinstance(error, (httpx.ConnectError, httpx.ProxyError)):
+        return _unconnected(error, request)
+    if isinstance(error, httpx.RemoteProtocolError) and not _was_cut_off(error):
+        return broken_protocol(request, "sent an answer that breaks HTTP")
+    return _disconnected(request)
+
+
+def _was_cut_off(error: Exception) -> bool:
+    """Whether a server closed the connection too early, but said nothing wrong until then."""
+    return any(word in str(error) for word in _CUT_OFF)
+
+
+def _unconnected(error: Exception, request: httpx.Request) -> CallError:
+    """Return the error for a connection that was never made; its reason is the system's own."""
+    address = request.url.netloc.decode("ascii", "replace")[:_PATH]
+    cause = " ".join(str(error).split())[:_REASON]
+    reason = f"{named(request)}: no connection to {address}"
+    return CallError(
+        "connection", f"{reason} ({cause})." if cause else f"{reason}.", retryable=True
+    )
+
+
+def _disconnected(request: httpx.Request) -> CallError:
+    reason = f"{named(request)}: the connection broke before the answer was complete"
+    retryable = is_idempotent(request.method)
+    return CallError("connection", reason + _outcome(request), retryable=retryable)
+
+
+def _outcome(request: httpx.Request) -> str:
+    """End a sentence; warn when a second call may act a second time."""
+    return "." if is_safe(request.method) else "; it may have run."

@@ -1,0 +1,89 @@
+"""Which redirects are followed: those of reads, inside the origin, a few of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from openapi_tools.errors import CallError
+
+if TYPE_CHECKING:
+    import httpx
+
+REDIRECT_STATUSES = frozenset({301, 302, 303, 307, 308})
+"""Spec: RFC 9110, section 15.4; 300, 304 and 305 name no one place to go to."""
+
+_MOST = 5
+_FOLLOWED = frozenset({"GET", "HEAD"})
+_SHOWN = 200
+
+
+def redirected(
+    request: httpx.Request, response: httpx.Response, followed: int
+) -> httpx.Request | None:
+    """Return the request that a redirect asks for.
+
+    Another origin may be anyone's: neither credentials nor the input go there. A second POST would
+    act twice.
+
+    Args:
+        request: What was answered with the redirect.
+        response: The redirect; its body is not read.
+        followed: How many redirects led to `request`.
+
+    Returns:
+        The next request; None when the redirect does not say where to.
+
+    Raises:
+        CallError: `redirect`, when it is not followed.
+    """
+    if "location" not in response.headers:
+        return None
+    target = _target(request, response)
+    refusal = _refusal(request, target, followed)
+    if refusal:
+        place = f"to {_shown(target)}" if target is not None else "to an unreadable address"
+        reason = f"{request.method} was redirected {place} and not followed: {refusal}."
+        raise CallError("redirect", reason, status=response.status_code, retryable=False)
+    import httpx
+
+    kept = [(name, value) for name, value in request.headers.raw if name.lower() != b"host"]
+    return httpx.Request(
+        request.method, target or "", headers=kept, extensions=dict(request.extensions)
+    )
+
+
+def _target(request: httpx.Request, response: httpx.Response) -> httpx.URL | None:
+    import httpx
+
+    try:
+        return request.url.join(response.headers["location"]).copy_with(fragment=None)
+    except (httpx.InvalidURL, ValueError):
+        return None
+
+
+def _refusal(request: httpx.Request, target: httpx.URL | None, followed: int) -> str:
+    """Return why a redirect is not followed; empty when it is."""
+    if target is None:
+        return "no such address can be asked"
+    origin, goal = (_origin(url) for url in (request.url, target))
+    if origin != goal or target.userinfo:
+        return "it leads to another origin"
+    has_body = "content-length" in request.headers or "transfer-encoding" in request.headers
+    if request.method not in _FOLLOWED or has_body:
+        return "only GET and HEAD without a body are"
+    if followed == _MOST:
+        return f"there were {_MOST} before it"
+    return ""
+
+
+def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
+    return url.scheme, url.host, url.port
+
+
+def _shown(url: httpx.URL) -> str:
+    """Return an address without what may be secret in it: user, password, query."""
+    host = url.raw_host.decode("ascii", "replace")
+    port = f":{url.port}" if url.port is not None else ""
+    path = url.raw_path.partition(b"?")[0].decode("ascii", "replace")
+    text = f"{url.scheme}://{host}{port}{path}" if host else f"a {url.scheme}: address"
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

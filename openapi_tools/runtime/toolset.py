@@ -1,0 +1,193 @@
+"""The tools of one document, sharing one client."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any, Self
+
+from openapi_tools.runtime.result import ToolResult
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from types import TracebackType
+
+    from openapi_tools.model import SecurityScheme
+    from openapi_tools.runtime.tool import OperationTool, Session
+
+
+@dataclass(frozen=True, slots=True)
+class Select:
+    """Which operations become tools; an operation has to satisfy everything that is given.
+
+    Attributes:
+        tags: It has one of these tags.
+        methods: It has one of these methods, in any case.
+        names: Its tool name matches one of these patterns (`*`, `?`, `[…]`).
+        paths: Its path matches one of these patterns; `*` matches `/` too.
+        deprecated: False leaves deprecated operations out, True takes only those.
+        where: Any test of the tool.
+    """
+
+    tags: Iterable[str] = ()
+    methods: Iterable[str] = ()
+    names: Iterable[str] = ()
+    paths: Iterable[str] = ()
+    deprecated: bool | None = None
+    where: Callable[[OperationTool], bool] | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("tags", "methods", "names", "paths"):
+            given = getattr(self, name)
+            object.__setattr__(self, name, (given,) if isinstance(given, str) else tuple(given))
+
+    def takes(self, tool: OperationTool) -> bool:
+        """Tell whether a tool is selected."""
+        return (
+            (not self.tags or bool(set(self.tags) & set(tool.tags)))
+            and (not self.methods or tool.method in {method.upper() for method in self.methods})
+            and (not self.names or _matches(tool.name, self.names))
+            and (not self.paths or _matches(tool.path, self.paths))
+            and (self.deprecated is None or tool.deprecated == self.deprecated)
+            and (self.where is None or self.where(tool))
+        )
+
+
+def _matches(text: str, patterns: Iterable[str]) -> bool:
+    """Tell whether a text is one of the patterns or matches one; braces of paths are literal."""
+    return any(text == pattern or fnmatchcase(text, pattern) for pattern in patterns)
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """An operation that did not become a tool.
+
+    Attributes:
+        pointer: JSON Pointer of what is wrong.
+        reason: What is wrong and what to do.
+        method: Upper case; empty when the whole path item is wrong.
+        path: As in the document.
+    """
+
+    pointer: str
+    reason: str
+    method: str = ""
+    path: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class About:
+    """What is known of the document behind a toolset.
+
+    Attributes:
+        skipped: Operations that did not become tools.
+        warnings: What else a reader of the document should know.
+        security_schemes: By the document's names.
+        counts: Gives how many webhooks, callbacks and links there are.
+        document: Gives the parsed document.
+    """
+
+    skipped: tuple[Skipped, ...] = ()
+    warnings: tuple[str, ...] = ()
+    security_schemes: Mapping[str, SecurityScheme] = field(default_factory=dict)
+    counts: Callable[[], dict[str, int]] = dict
+    document: Callable[[], Any] = lambda: None
+
+
+class Toolset:
+    """The tools of one document.
+
+    Iterating gives the tools in the document's order, `toolset["name"]` one of them.
+
+    Args:
+        tools: The tools.
+        session: What they share.
+        about: What is known of their document.
+    """
+
+    def __init__(
+        self, tools: Iterable[OperationTool], session: Session, about: About | None = None
+    ) -> None:
+        self._tools = {tool.name: tool for tool in tools}
+        self._session = session
+        self._about = about or About()
+
+    def __len__(self) -> int:
+        return len(self._tools)
+
+    def __iter__(self) -> Iterator[OperationTool]:
+        return iter(self._tools.values())
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._tools
+
+    def __getitem__(self, name: str) -> OperationTool:
+        try:
+            return self._tools[name]
+        except KeyError:
+            raise KeyError(self._no_such_tool(name)) from None
+
+    def __repr__(self) -> str:
+        return f"<toolset of {len(self)} tools>"
+
+    @property
+    def skipped(self) -> tuple[Skipped, ...]:
+        """The operations that did not become tools, with place and reason."""
+        return self._about.skipped
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What else a reader of the document should know."""
+        return self._about.warnings
+
+    @property
+    def security_schemes(self) -> Mapping[str, SecurityScheme]:
+        """The document's security schemes by name: the keys of `credentials`."""
+        return self._about.security_schemes
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many operations, skipped ones, webhooks, callbacks and links the document has.
+
+        The last three are never tools. Counted anew at each look.
+        """
+        return self._about.counts()
+
+    @property
+    def document(self) -> Any:
+        """The parsed document; None when the tools were not loaded from one."""
+        return self._about.document()
+
+    def select(self, select: Select) -> Toolset:
+        """Return the tools that are selected, sharing this toolset's client."""
+        chosen = [tool for tool in self if select.takes(tool)]
+        return Toolset(chosen, self._session, self._about)
+
+    async def call(self, name: str, arguments: dict[str, Any]) -> ToolResult:
+        """Call a tool by name; an unknown one is an error result."""
+        tool = self._tools.get(name)
+        if tool is None:
+            return ToolResult.failed("invalid_input", self._no_such_tool(name))
+        return await tool.execute(arguments)
+
+    def _no_such_tool(self, name: object) -> str:
+        import difflib
+
+        close = difflib.get_close_matches(str(name), self._tools, n=3)
+        hint = f"; close names: {', '.join(close)}" if close else f" among {len(self)} tools"
+        return f"there is no tool {name!r:.100}{hint}."
+
+    async def aclose(self) -> None:
+        """Close the connections, but not a client of yours; later calls are error results."""
+        await self._session.sender.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.aclose()

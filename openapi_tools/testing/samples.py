@@ -1,0 +1,274 @@
+"""A value that fits a schema, the same one every time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from openapi_tools.judge import follow
+
+_DEEPEST = 12
+_MOST_SCHEMAS = 5000
+_OPTIONAL_UNTIL = 2
+_MOST_ITEMS = 16
+_LONGEST = 4096
+
+_FORMATS = {
+    "byte": "c2FtcGxl",
+    "base64url": "c2FtcGxl",
+    "date": "2024-01-31",
+    "date-time": "2024-01-31T12:00:00Z",
+    "duration": "P1D",
+    "email": "user@example.com",
+    "hostname": "example.com",
+    "idn-email": "user@example.com",
+    "idn-hostname": "example.com",
+    "ipv4": "192.0.2.1",
+    "ipv6": "2001:db8::1",
+    "iri": "https://example.com/",
+    "json-pointer": "/sample",
+    "regex": ".*",
+    "relative-json-pointer": "1/sample",
+    "time": "12:00:00Z",
+    "uri": "https://example.com/",
+    "uri-reference": "/sample",
+    "uri-template": "https://example.com/{id}",
+    "url": "https://example.com/",
+    "uuid": "3fa85f64-5717-4562-b3fc-2c963f66afa6",
+}
+_OTHER_TEXTS = ("1", "10", "1.0", "a", "A", "AA", "AAA", "#aabbcc", "0" * 32, "a1", "/", "")
+
+
+def sample(schema: Any, document: Mapping[str, Any]) -> Any:
+    """Return a value that fits a Schema Object.
+
+    The schema's own `example`, `examples`, `const`, `default` and `enum` come first. Objects get
+    their required members, and the optional ones near the top; recursion ends in the shortest
+    value. A `pattern` is met where one of a few usual texts fits it; `not` is not looked at.
+
+    Spec: OpenAPI 3.1.2, section 4.24 (Schema Object).
+
+    Args:
+        schema: Of any OpenAPI version.
+        document: Where its `$ref` lead; what lies outside is taken for `{}`.
+    """
+    return _Sampler(document).value(schema, 0)
+
+
+class _Sampler:
+    """Makes one value; counts the schemas that it looks at, as unions of unions can explode."""
+
+    def __init__(self, document: Mapping[str, Any]) -> None:
+        self.document = document
+        self.left = _MOST_SCHEMAS
+
+    def value(self, node: Any, depth: int) -> Any:
+        """Return a value for a schema that is inside `depth` others."""
+        schema = self._resolved(node)
+        given = _given(schema)
+        if given:
+            return given[0]
+        if depth > _DEEPEST or self.left <= 0:
+            return None
+        schema = self._merged(schema, depth)
+        given = _given(schema)
+        return given[0] if given else self._made(schema, depth)
+
+    def _resolved(self, node: Any) -> Mapping[str, Any]:
+        """Return a schema without `$ref` at its root."""
+        self.left -= 1
+        schema = follow(self.document, node)
+        return schema if isinstance(schema, Mapping) else {}
+
+    def _merged(self, schema: Mapping[str, Any], depth: int) -> dict[str, Any]:
+        """Return the schema with `allOf` and the first branch of `oneOf` and `anyOf` in it."""
+        merged = {key: schema[key] for key in schema if key not in ("allOf", "oneOf", "anyOf")}
+        branches = [*_first(schema, "oneOf"), *_first(schema, "anyOf")]
+        parts = [*_listed(schema, "allOf"), *self._told(schema, branches), *branches]
+        for part in parts if depth <= _DEEPEST and self.left > 0 else ():
+            inner = self._merged(self._resolved(part), depth + 1)
+            for key in ("properties", "required"):
+                _join(merged, inner, key)
+            merged = {**inner, **merged}
+        return merged
+
+    def _told(self, schema: Mapping[str, Any], branches: list[Any]) -> list[Any]:
+        """Return a schema for the member that tells which branch of a union a value is.
+
+        Spec: OpenAPI 3.1.2, section 4.25 (Discriminator Object).
+        """
+        told = schema.get("discriminator")
+        branch = branches[0] if branches else None
+        if not isinstance(told, Mapping) or not isinstance(branch, Mapping):
+            return []
+        reference, name, mapping = branch.get("$ref"), told.get("propertyName"), told.get("mapping")
+        properties = self._resolved(branch).get("properties")
+        member = self._resolved(properties.get(name)) if isinstance(properties, Mapping) else {}
+        if not isinstance(reference, str) or not isinstance(name, str):
+            return []
+        if _given(member):
+            return [{"required": [name]}]
+        short = reference.rpartition("/")[2]
+        known = mapping.items() if isinstance(mapping, Mapping) else ()
+        value = next((key for key, to in known if to in (reference, short)), short)
+        return [{"properties": {name: {"const": value}}, "required": [name]}]
+
+    def _made(self, schema: Mapping[str, Any], depth: int) -> Any:
+        """Return a value made from what the schema asks for."""
+        match _type(schema):
+            case "object":
+                return self._object(schema, depth)
+            case "array":
+                return self._array(schema, depth)
+            case "integer" | "number" as kind:
+                return _number(schema, whole=kind == "integer")
+            case "boolean":
+                return True
+            case "null":
+                return None
+            case _:
+                return _text(schema)
+
+    def _object(self, schema: Mapping[str, Any], depth: int) -> dict[str, Any]:
+        """Return an object; it is an answer, so what is only ever written is left out."""
+        required = [name for name in _listed(schema, "required") if isinstance(name, str)]
+        given = schema.get("properties")
+        properties = given if isinstance(given, Mapping) else {}
+        made = {}
+        for name, entry in properties.items():
+            wanted = name in required or depth < _OPTIONAL_UNTIL
+            if wanted and self._resolved(entry).get("writeOnly") is not True:
+                made[name] = self.value(entry, depth + 1)
+        made |= {name: "sample" for name in required if name not in properties}
+        for number in range(len(made), min(_count(schema, "minProperties", 0), _MOST_ITEMS)):
+            other = schema.get("additionalProperties", {"type": "string"})
+            made[f"member{number + 1}"] = self.value(other, depth + 1)
+        return made
+
+    def _array(self, schema: Mapping[str, Any], depth: int) -> list[Any]:
+        """Return as few items as allowed, near the top one at least where there is room."""
+        wanted = max(_count(schema, "minItems", 0), 1 if depth <= _OPTIONAL_UNTIL else 0)
+        wanted = min(wanted, _count(schema, "maxItems", wanted), _MOST_ITEMS)
+        shapes = _listed(schema, "prefixItems")[:wanted]
+        shapes = shapes + [schema.get("items", {"type": "string"})] * (wanted - len(shapes))
+        made = [self.value(shape, depth + 1) for shape in shapes]
+        return _apart(made) if schema.get("uniqueItems") is True else made
+
+
+def _given(schema: Mapping[str, Any]) -> list[Any]:
+    """Return the value that the schema itself shows, in a list; an empty one when there is none."""
+    for key in ("example", "const"):
+        if key in schema:
+            return [schema[key]]
+    for key in ("examples", "enum"):
+        if _listed(schema, key):
+            return _listed(schema, key)[:1]
+    return [schema["default"]] if schema.get("default") is not None else []
+
+
+def _join(merged: dict[str, Any], inner: dict[str, Any], key: str) -> None:
+    """Put the members of `properties` or `required` together."""
+    ours, theirs = merged.get(key), inner.get(key)
+    if isinstance(ours, Mapping) and isinstance(theirs, Mapping):
+        merged[key] = {**theirs, **ours}
+    elif isinstance(ours, list) and isinstance(theirs, list):
+        merged[key] = [*theirs, *ours]
+
+
+def _listed(schema: Mapping[str, Any], key: str) -> list[Any]:
+    """Return a member that is a list, an empty one when it is none."""
+    value = schema.get(key)
+    return value if isinstance(value, list) else []
+
+
+def _first(schema: Mapping[str, Any], key: str) -> list[Any]:
+    """Return the first branch of a union that is not null alone."""
+    return [part for part in _listed(schema, key) if part != {"type": "null"}][:1]
+
+
+def _type(schema: Mapping[str, Any]) -> str:
+    """Return the type asked for, guessed from the keywords when there is none."""
+    kind = schema.get("type")
+    if isinstance(kind, list):
+        kind = next((item for item in kind if item != "null"), "null")
+    if isinstance(kind, str):
+        return kind
+    if not schema or {"properties", "additionalProperties", "required"} & set(schema):
+        return "object"
+    if {"items", "prefixItems"} & set(schema):
+        return "array"
+    return "number" if {"minimum", "maximum"} & set(schema) else "string"
+
+
+def _apart(items: list[Any]) -> list[Any]:
+    """Return items that differ where that is easy: numbers count up, texts get a number."""
+    for place, item in enumerate(items):
+        if place and isinstance(item, str):
+            items[place] = f"{item}{place + 1}"
+        elif isinstance(item, int | float) and not isinstance(item, bool):
+            items[place] = item + place
+    return items
+
+
+def _number(schema: Mapping[str, Any], *, whole: bool) -> float:
+    """Return a number inside the bounds: 1 where that fits."""
+    least, most = _bounds(schema, whole=whole)
+    step = _finite(schema.get("multipleOf"), 0)
+    wanted = step if step > 0 else 1
+    if least <= wanted <= most:
+        value = wanted
+    elif math.isfinite(least):
+        value = math.ceil(least / step) * step if step > 0 else least
+    else:
+        value = math.floor(most / step) * step if step > 0 else most
+    return int(value) if value == int(value) else value
+
+
+def _bounds(schema: Mapping[str, Any], *, whole: bool) -> tuple[float, float]:
+    """Return the least and the greatest number allowed, a little inside exclusive bounds.
+
+    Spec: OpenAPI 3.0 writes exclusive bounds as booleans, 3.1 as numbers.
+    """
+    least = _finite(schema.get("minimum"), -math.inf)
+    most = _finite(schema.get("maximum"), math.inf)
+    over, under = schema.get("exclusiveMinimum"), schema.get("exclusiveMaximum")
+    over = least if over is True else _finite(over, -math.inf)
+    under = most if under is True else _finite(under, math.inf)
+    room = min(most, under) - max(least, over)
+    inside = 1 if whole else min(1.0, room / 2)
+    return max(least, over + inside), min(most, under - inside)
+
+
+def _text(schema: Mapping[str, Any]) -> str:
+    """Return text of the format, length and pattern asked for, where one of a few fits."""
+    text = _FORMATS.get(str(schema.get("format")), "sample")
+    text = text.ljust(min(_count(schema, "minLength", 0), _LONGEST), "x")
+    text = text[: _count(schema, "maxLength", len(text))]
+    if not isinstance(schema.get("pattern"), str):
+        return text
+    return next(filter(_fits(schema), (text, *_FORMATS.values(), *_OTHER_TEXTS)), text)
+
+
+def _fits(schema: Mapping[str, Any]) -> Callable[[str], bool]:
+    """Return a check of a text's pattern and length, by a regex engine that cannot hang."""
+    import jsonschema_rs
+
+    asked = {key: schema[key] for key in ("pattern", "minLength", "maxLength") if key in schema}
+    try:
+        return jsonschema_rs.validator_for(asked).is_valid
+    except (ValueError, jsonschema_rs.ValidationError):
+        return lambda _text: True
+
+
+def _count(schema: Mapping[str, Any], key: str, default: int) -> int:
+    """Return a length that a schema asks for."""
+    value = schema.get(key)
+    usable = isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return value if usable and value is not None else default
+
+
+def _finite(value: Any, default: float) -> float:
+    """Return a number, or the default for what is none."""
+    usable = isinstance(value, int | float) and not isinstance(value, bool)
+    return value if usable and math.isfinite(value) else default

@@ -1,0 +1,305 @@
+"""`openapi-tools call`."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import pytest
+
+SECRET = "s3cr3t-t0k3n-value"
+RESPONSES = {
+    "200": {"description": "ok", "content": {"application/json": {"schema": {"type": "object"}}}}
+}
+SCHEMES = {
+    "key": {"type": "apiKey", "in": "header", "name": "X-Key"},
+    "query_key": {"type": "apiKey", "in": "query", "name": "key"},
+    "login": {"type": "http", "scheme": "basic"},
+    "token": {"type": "http", "scheme": "bearer"},
+}
+
+
+@pytest.fixture
+def api(write):
+    """A document with an operation for every scheme, and one that takes all kinds of input."""
+    paths = {
+        f"/{name}": {
+            "get": {"operationId": f"with_{name}", "security": [{name: []}], "responses": RESPONSES}
+        }
+        for name in SCHEMES
+    }
+    schema = {
+        "type": "object",
+        "required": ["title"],
+        "properties": {"title": {"type": "string"}, "tags": {"type": "array", "items": {}}},
+    }
+    paths["/items/{id}"] = {
+        "post": {
+            "operationId": "add",
+            "parameters": [
+                {"name": "id", "in": "path", "required": True, "schema": {"type": "integer"}},
+                {"name": "q", "in": "query", "schema": {"type": "string"}},
+            ],
+            "requestBody": {"required": True, "content": {"application/json": {"schema": schema}}},
+            "responses": RESPONSES,
+        }
+    }
+    return write(paths, components={"securitySchemes": SCHEMES})
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers with what it was asked."""
+
+    def do_POST(self):
+        """Answer a POST."""
+        length = int(self.headers.get("content-length", 0))
+        body = self.rfile.read(length).decode()
+        self.answer(200, {"path": self.path, "body": json.loads(body or "null")})
+
+    def do_GET(self):
+        """Answer a GET: 404, except with a credential."""
+        known = self.headers.get("authorization") or self.headers.get("x-key")
+        self.answer(200 if known else 404, {"seen": known, "path": self.path})
+
+    def answer(self, status, value):
+        """Send JSON."""
+        content = json.dumps(value).encode()
+        self.send_response(status)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_args):
+        """Say nothing."""
+
+
+@pytest.fixture
+def server():
+    """A server on loopback."""
+    with HTTPServer(("127.0.0.1", 0), Handler) as running:
+        thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield f"http://127.0.0.1:{running.server_port}/base"
+        running.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def offline(monkeypatch):
+    """Make every connection fail the test."""
+
+    def refuse(*_args, **_more):
+        raise AssertionError("a connection was opened")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+
+
+def test_a_call_prints_the_answer(run, api, server):
+    result = run("call", api, "add", "id=7", "title=a b", "q=x&y", "--base-url", server)
+
+    assert result.exit_code == 0
+    assert json.loads(result.stdout) == {"path": "/base/items/7?q=x%26y", "body": {"title": "a b"}}
+    assert result.stderr == ""
+
+
+def test_arguments_come_from_json_and_name_value_goes_over_it(run, api, server, tmp_path):
+    given = tmp_path / "input.json"
+    given.write_text('{"id": 1, "title": "file", "tags": [1]}')
+
+    result = run("call", api, "add", "title=mine", "--json", f"@{given}", "--base-url", server)
+
+    assert json.loads(result.stdout)["body"] == {"title": "mine", "tags": [1]}
+
+
+def test_json_may_come_from_standard_input(run, api, server):
+    given = '{"id": 1, "title": "stdin"}'
+
+    result = run("call", api, "add", "--json", "-", "--base-url", server, stdin=given)
+
+    assert json.loads(result.stdout)["body"] == {"title": "stdin"}
+
+
+def test_a_failing_call_says_why_on_standard_error(run, api, server):
+    result = run("call", api, "with_key", "--base-url", server)
+
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    assert "404" in result.stderr
+
+
+def test_a_server_that_is_not_there_is_an_error_of_one_line(run, api):
+    result = run("call", api, "with_key", "--base-url", "http://127.0.0.1:9", "--timeout", "5")
+
+    assert result.exit_code == 1
+    assert result.stderr.startswith("connection: ")
+    assert "Traceback" not in result.stderr
+
+
+def test_wrong_input_names_the_argument(run, api, offline):
+    result = run("call", api, "add", "--json", '{"id": "x", "title": "a"}')
+
+    assert result.exit_code == 1
+    assert result.stderr.startswith("invalid_input: ")
+    assert "id" in result.stderr
+
+
+@pytest.mark.parametrize("scheme", list(SCHEMES))
+def test_a_credential_comes_from_the_environment(run, api, server, scheme):
+    value = f"user:{SECRET}" if scheme == "login" else SECRET
+
+    result = run(
+        "call", api, f"with_{scheme}", "--credential", f"{scheme}=$MY_KEY", "--base-url", server,
+        env={"MY_KEY": value},
+    )  # fmt: skip
+
+    assert result.exit_code == (1 if scheme == "query_key" else 0)
+    assert SECRET not in result.stdout + result.stderr
+
+
+@pytest.mark.parametrize("reference", ["$MY_KEY", "MY_KEY", "${MY_KEY}"])
+def test_the_variable_may_be_written_with_or_without_a_dollar(run, api, server, reference):
+    result = run(
+        "call", api, "with_key", "--credential", f"key={reference}", "--base-url", server,
+        env={"MY_KEY": "abc"},
+    )  # fmt: skip
+
+    assert json.loads(result.stdout)["seen"] == "abc"
+
+
+@pytest.mark.parametrize(
+    "pair", [f"key={SECRET}", "key=$UNSET_VARIABLE", f"={SECRET}", SECRET, "key=", "key=EMPTY"]
+)
+def test_a_credential_that_names_no_variable_is_wrong_usage_and_not_shown(run, api, pair):
+    result = run("call", api, "with_key", "--credential", pair, "--dry-run", env={"EMPTY": ""})
+
+    assert result.exit_code == 2
+    assert SECRET not in result.stdout + result.stderr
+
+
+def test_a_credential_for_an_unknown_scheme_is_an_error_with_the_names_there_are(run, api):
+    result = run(
+        "call", api, "with_key", "--credential", "kee=$MY_KEY", "--dry-run", env={"MY_KEY": SECRET}
+    )
+
+    assert result.exit_code == 2
+    assert "'key'" in result.stderr
+    assert SECRET not in result.stderr
+
+
+def test_a_dry_run_prints_the_request_and_sends_nothing(run, api, offline):
+    result = run("call", api, "add", "id=7", "title=x", "q=a b", "--dry-run")
+
+    lines = result.stdout.splitlines()
+    assert result.exit_code == 0
+    assert lines[0] == "POST http://api.example.com/v1/items/7?q=a%20b"
+    assert "content-type: application/json" in [line.lower() for line in lines]
+    assert json.loads(lines[-1]) == {"title": "x"}
+
+
+@pytest.mark.parametrize("scheme", list(SCHEMES))
+def test_a_dry_run_shows_no_credential(run, api, offline, scheme):
+    value = f"user:{SECRET}" if scheme == "login" else SECRET
+
+    result = run(
+        "call", api, f"with_{scheme}", "--credential", f"{scheme}=$MY_KEY", "--dry-run",
+        env={"MY_KEY": value},
+    )  # fmt: skip
+
+    assert result.exit_code == 0
+    assert "***" in result.stdout
+    assert SECRET not in result.stdout + result.stderr
+
+
+def test_a_dry_run_of_wrong_input_is_a_failure(run, api):
+    result = run("call", api, "add", "--json", '{"id": "x"}', "--dry-run")
+
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    assert result.stderr.startswith("invalid_input: ")
+
+
+def test_a_body_that_is_no_text_is_only_counted(run, specs, offline):
+    given = {"id": 1, "file": {"base64": "iVBORw0KGgo="}}
+
+    result = run(
+        "call", specs / "gotify.json", "upload_app_image", "--json", json.dumps(given), "--dry-run",
+        "--base-url", "http://127.0.0.1:9",
+    )  # fmt: skip
+
+    assert result.exit_code == 0
+    assert "bytes that are no text" in result.stdout
+
+
+def test_the_mock_answers_without_a_network(run, museum, offline):
+    result = run("call", museum, "get_museum_hours", "startDate=2023-09-11", "--mock")
+
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)[0]["timeOpen"] == "09:00"
+    assert result.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("spec", "tool", "arguments"),
+    [
+        ("petstore.yaml", "find_pets_by_status", ["status=sold"]),
+        ("petstore.yaml", "get_pet_by_id", ["petId=7"]),
+        ("cafe.yaml", "list_menu_items", []),
+        ("discord.json", "get_my_user", []),
+    ],
+)
+def test_the_mock_agrees_with_right_requests(run, specs, offline, spec, tool, arguments):
+    result = run("call", specs / spec, tool, *arguments, "--mock")
+
+    assert (result.exit_code, result.stderr) == (0, "")
+    json.loads(result.stdout)
+
+
+def test_the_mock_says_what_it_could_not_judge(run, specs, offline):
+    result = run("call", specs / "gotify.json", "get_version", "--mock")
+
+    assert result.exit_code == 0
+    assert set(json.loads(result.stdout)) == {"version", "commit", "buildDate"}
+    assert result.stderr.startswith("note: not judged: ")
+
+
+def test_a_disagreement_is_not_hidden(run, write, offline):
+    # The two read the style differently: exploded matrix values of an undeclared type.
+    parameter = {"name": "when", "in": "query", "schema": {"type": "string", "format": "date"}}
+    path = write({"/a": {"get": {"operationId": "a", "parameters": [parameter],
+                                 "responses": RESPONSES}}})  # fmt: skip
+
+    result = run("call", path, "a", "when=tomorrow", "--mock")
+
+    assert result.exit_code == 0
+    assert result.stderr.startswith("openapi-core: query parameter 'when'")
+
+
+def test_the_mock_keeps_the_base_url_that_is_given(run, museum, offline):
+    result = run(
+        "call", museum, "get_museum_hours", "--mock", "--base-url", "http://127.0.0.1:9/some/base"
+    )
+
+    assert (result.exit_code, result.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [["--dry-run", "--mock"], ["--json", "{}}"], ["nope=1"], ["limit"], ["limit=x"]],
+    ids=["dry and mock", "no JSON", "unknown", "no value", "no number"],
+)
+def test_options_that_make_no_sense_are_wrong_usage(run, museum, options):
+    result = run("call", museum, "get_museum_hours", *options)
+
+    assert result.exit_code == 2
+    assert "openapi-tools: error: " in result.stderr
+
+
+def test_both_document_and_input_cannot_come_from_standard_input(run):
+    result = run("call", "-", "x", "--json", "-")
+
+    assert result.exit_code == 2
+    assert "standard input" in result.stderr

@@ -1,0 +1,86 @@
+"""`openapi-tools lint`."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+RESPONSES = {"200": {"description": "ok"}}
+
+
+@pytest.mark.parametrize("name", ["museum.yaml", "petstore.yaml", "cafe.yaml", "gotify.json"])
+def test_a_good_document_has_no_errors(run, specs, name):
+    result = run("lint", specs / name)
+
+    assert result.exit_code == 0
+    assert " 0 skipped, 0 errors, 0 notes" in result.stdout
+
+
+@pytest.fixture
+def faulty(write):
+    """A document with faults of every kind."""
+    paths = {
+        "/a/{b}": {"get": {"responses": RESPONSES}},
+        "/c": {"get": {"parameters": [{"$ref": "#/nowhere"}], "responses": RESPONSES}},
+        "/d": {"get": {"responses": {"200": {"$ref": "other.yaml"}}}},
+    }
+    return write(paths)
+
+
+def test_findings_come_with_their_place(run, faulty):
+    result = run("lint", faulty)
+
+    lines = result.stdout.splitlines()
+    assert result.exit_code == 1
+    assert lines[0].startswith("error: /paths/")
+    assert any(line.startswith("note: /paths/~1d/get/responses/200: ") for line in lines)
+    assert any(line.startswith("skipped: /paths/~1c/get") for line in lines)
+
+
+def test_a_note_alone_is_no_failure(run, write):
+    path = write({"/d": {"get": {"responses": {"200": {"$ref": "other.yaml"}}}}})
+
+    result = run("lint", path)
+
+    assert result.exit_code == 0
+    assert "0 errors, 1 notes" in result.stdout
+
+
+def test_json_holds_all_findings(run, faulty):
+    result = run("lint", faulty, "--json")
+
+    told = json.loads(result.stdout)
+    assert result.exit_code == 1
+    assert {item["severity"] for item in told["findings"]} == {"error", "note"}
+    assert [item["path"] for item in told["skipped"]] == ["/c"]
+    assert set(told) == {"findings", "skipped", "warnings", "counts"}
+
+
+def test_the_limit_keeps_the_list_short(run, write):
+    path = write({f"/{n}/{{x}}": {"get": {"responses": RESPONSES}} for n in range(9)})
+
+    result = run("lint", path, "--limit", "3")
+
+    assert len([line for line in result.stdout.splitlines() if line.startswith("error")]) == 3
+    assert "… and 6 more" in result.stdout
+
+
+def test_a_key_that_stands_twice_in_a_large_document_is_found(run, tmp_path):
+    paths = {f"/p{n}": {"get": {"description": "x" * 1000, "responses": RESPONSES}}
+             for n in range(1200)}  # fmt: skip
+    document = {"openapi": "3.1.0", "info": {"title": "t", "version": "1"}, "paths": paths}
+    path = tmp_path / "large.json"
+    path.write_text(json.dumps(document).replace('"/p2"', '"/p1"'))
+
+    result = run("lint", path)
+
+    assert result.exit_code == 1
+    assert "/p1" in result.stdout
+    assert "twice" in result.stdout
+
+
+def test_the_document_may_come_from_standard_input(run, museum):
+    result = run("lint", "-", stdin=museum.read_bytes())
+
+    assert result.exit_code == 0

@@ -1,0 +1,123 @@
+"""`openapi-tools list`."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from openapi_tools.cli.listing import table
+
+RESPONSES = {"200": {"description": "ok"}}
+
+
+def names(result):
+    """Return the names in a list."""
+    return [line.split("\t")[0] for line in result.stdout.splitlines()]
+
+
+def test_every_tool_is_a_line_of_name_method_path_and_description(run, museum):
+    result = run("list", museum)
+
+    lines = [line.split("\t") for line in result.stdout.splitlines()]
+    assert len(lines) == 8
+    assert lines[0] == ["get_museum_hours", "GET", "/museum-hours", "Get museum hours"]
+    assert all(len(line) == 4 for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["--tag", "Tickets"], ["buy_museum_tickets", "get_ticket_code"]),
+        (["--tag", "Tickets", "--tag", "Operations", "--method", "get"],
+         ["get_museum_hours", "get_ticket_code"]),
+        (["--method", "DELETE"], ["delete_special_event"]),
+        (["--match", "hours"], ["get_museum_hours"]),
+        (["--match", "/tickets/*"], ["get_ticket_code"]),
+        (["--match", "buy_*", "--match", "*_code"], ["buy_museum_tickets", "get_ticket_code"]),
+        (["--match", "nothing"], []),
+    ],
+)  # fmt: skip
+def test_options_choose_among_the_tools(run, museum, options, expected):
+    result = run("list", museum, *options)
+
+    assert result.exit_code == 0
+    assert names(result) == expected
+
+
+def test_json_holds_everything(run, museum):
+    result = run("list", museum, "--json", "--match", "delete")
+
+    listed = json.loads(result.stdout)
+    assert listed["tools"] == [
+        {
+            "name": "delete_special_event",
+            "method": "DELETE",
+            "path": "/special-events/{eventId}",
+            "description": listed["tools"][0]["description"],
+            "tags": ["Events"],
+            "deprecated": False,
+            "read_only": False,
+            "idempotent": True,
+            "destructive": True,
+        }
+    ]
+    assert listed["skipped"] == []
+    assert listed["counts"]["operations"] == 8
+    assert listed["counts"]["webhooks"] == 1
+
+
+@pytest.fixture
+def broken(write):
+    """A document with one operation that cannot be called."""
+    wrong = {"parameters": [{"$ref": "#/nowhere"}], "responses": RESPONSES}
+    return write({"/good": {"get": {"responses": RESPONSES}}, "/bad": {"get": wrong}})
+
+
+def test_skipped_operations_are_counted(run, broken):
+    result = run("list", broken)
+
+    assert result.exit_code == 0
+    assert len(result.stdout.splitlines()) == 1
+    assert result.stderr == "1 operation skipped; -v says why.\n"
+
+
+def test_skipped_operations_are_explained_when_asked(run, broken):
+    result = run("list", broken, "-v")
+
+    assert "skipped GET /bad" in result.stderr
+    assert "nowhere" in result.stderr
+
+
+def test_skipped_operations_are_in_the_json(run, broken):
+    result = run("list", broken, "--json")
+
+    skipped = json.loads(result.stdout)["skipped"]
+    assert [(item["method"], item["path"]) for item in skipped] == [("GET", "/bad")]
+    assert skipped[0]["reason"]
+
+
+def test_the_table_shows_texts_as_they_are():
+    rows = [("a", "GET", "/[bold]x[/bold]", "[link=file:///etc/passwd]click[/link] :warning:")]
+
+    drawn = table(rows, width=120)
+
+    assert "/[bold]x[/bold]" in drawn
+    assert "[link=file:///etc/passwd]click[/link] :warning:" in drawn
+    assert "\x1b" not in drawn
+
+
+def test_the_table_fits_the_terminal():
+    rows = [("name", "GET", "/" + "long/" * 40, "word " * 40)]
+
+    drawn = table(rows, width=60)
+
+    assert all(len(line) <= 60 for line in drawn.splitlines())
+
+
+def test_a_terminal_gets_a_table(run, museum, monkeypatch):
+    monkeypatch.setattr("openapi_tools.cli.listing._on_terminal", lambda: True)
+
+    result = run("list", museum)
+
+    assert result.stdout.split("\n")[0].split() == ["Name", "Method", "Path", "Description"]

@@ -1,0 +1,210 @@
+"""The program: exit codes, streams, broken input."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from openapi_tools.cli.output import busy
+
+ROOT = Path(__file__).parents[2]
+PROGRAM = [sys.executable, "-m", "openapi_tools"]
+
+
+def program(*args, **options):
+    """Run the program as its own process."""
+    return subprocess.run(
+        [*PROGRAM, *map(str, args)], cwd=ROOT, capture_output=True, check=False, **options
+    )
+
+
+def test_help_names_every_command(run):
+    result = run("--help")
+
+    assert result.exit_code == 0
+    assert all(name in result.stdout for name in ("list", "show", "call", "lint"))
+
+
+def test_help_is_quick():
+    code = (
+        "import sys, openapi_tools.cli.group;"
+        "print([n for n in ('httpx', 'rich', 'pydantic', 'jsonschema', 'yaml', 'asyncio',"
+        " 'openapi_core', 'jsonschema_rs') if n in sys.modules])"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert ran.stdout.strip() == "[]"
+
+
+def test_the_version_is_the_packages(run):
+    from openapi_tools import __version__
+
+    result = run("--version")
+
+    assert result.exit_code == 0
+    assert __version__ in result.stdout
+
+
+def test_the_module_is_the_program(museum):
+    ran = program("list", museum)
+
+    assert ran.returncode == 0
+    assert ran.stdout.decode().startswith(
+        "get_museum_hours\tGET\t/museum-hours\tGet museum hours\n"
+    )
+    assert ran.stderr == b""
+
+
+@pytest.mark.parametrize(
+    "args",
+    [[], ["frob"], ["list"], ["list", "x", "--nope"], ["call", "a", "b", "--timeout", "0"]],
+    ids=["nothing", "no command", "no spec", "no option", "no time"],
+)
+def test_wrong_usage_is_said_in_two_lines(run, args):
+    result = run(*args)
+
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    usage, error = result.stderr.splitlines()
+    assert usage.startswith("Usage: openapi-tools")
+    assert error.startswith("openapi-tools: error: ")
+
+
+BROKEN = [
+    ("empty", b""),
+    ("binary", bytes(range(256))),
+    ("html", b"<!DOCTYPE html><html><body>Log in</body></html>"),
+    ("truncated JSON", b'{"openapi": "3.1.0", "paths": {'),
+    ("tabs in YAML", b"openapi: 3.1.0\n\tpaths: {}"),
+    ("a list", b"[1, 2]"),
+    ("no version", b'{"paths": {}}'),
+    ("another version", b'{"openapi": "9.0", "paths": {}}'),
+    ("deep", b"[" * 100_000),
+    ("alias bomb", b"a: &a [x]\n" + b"".join(
+        b"b%d: &b%d [*b%d, *b%d]\n" % (n, n, n - 1, n - 1) if n else b"b0: &b0 [*a, *a]\n"
+        for n in range(40)
+    )),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("content", [row[1] for row in BROKEN], ids=[row[0] for row in BROKEN])
+@pytest.mark.parametrize("command", [["list"], ["lint"], ["show", "x"], ["call", "x"]])
+def test_a_document_that_does_not_load_is_one_line(run, tmp_path, command, content):
+    path = tmp_path / "broken"
+    path.write_bytes(content)
+
+    result = run(command[0], path, *command[1:])
+
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert len(result.stderr.splitlines()) == 1
+    assert result.stderr.startswith("openapi-tools: error: ")
+
+
+@pytest.mark.parametrize("spec", ["no/such/file.yaml", "specs", "http://127.0.0.1:9/openapi.json"])
+def test_a_document_that_cannot_be_read_is_one_line(run, spec):
+    result = run("list", spec)
+
+    assert result.exit_code == 2
+    assert result.stderr.startswith("openapi-tools: error: ")
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_the_document_may_come_from_standard_input(run, museum):
+    result = run("list", "-", stdin=museum.read_bytes())
+
+    assert result.exit_code == 0
+    assert "buy_museum_tickets" in result.stdout
+
+
+def test_a_reader_that_goes_away_is_no_error():
+    command = f"{sys.executable} -m openapi_tools list specs/discord.json | head -1"
+    ran = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command], cwd=ROOT, capture_output=True, check=False
+    )
+
+    assert ran.returncode == 0
+    assert ran.stderr == b""
+    assert len(ran.stdout.splitlines()) == 1
+
+
+def test_an_interruption_is_silent():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        url = f"http://127.0.0.1:{server.getsockname()[1]}/openapi.json"
+        with subprocess.Popen([*PROGRAM, "list", url], cwd=ROOT, stderr=subprocess.PIPE) as running:
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(1024)
+                running.send_signal(signal.SIGINT)
+                _, said = running.communicate(timeout=60)
+
+    assert running.returncode == 130
+    assert said == b""
+
+
+def test_an_interruption_inside_a_command_ends_with_130(run, museum, monkeypatch):
+    def interrupt(*_args, **_more):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("openapi_tools.loader.load.load_tools", interrupt)
+
+    result = run("list", museum)
+
+    assert (result.exit_code, result.stdout, result.stderr) == (130, "", "")
+
+
+def test_a_terminal_sees_that_something_takes_its_time(monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+
+    with busy("Reading [bold]x[/bold] \x1b[2J"):
+        pass
+
+    assert "Reading [bold]x[/bold] \\u001b[2J" in terminal.getvalue()
+
+
+HOSTILE = "evil \x1b[31mred\x1b[0m \x9b2J \x07 \u202e \x7f [bold]x[/bold] [link=file:///]"
+
+
+@pytest.mark.parametrize("command", [["list"], ["list", "--json"], ["show", "hostile"],
+                                     ["show", "hostile", "--json"], ["lint"]])  # fmt: skip
+def test_what_steers_a_terminal_is_shown_and_not_obeyed(run, write, command):
+    operation = {
+        "operationId": "hostile",
+        "summary": HOSTILE,
+        "tags": [HOSTILE],
+        "responses": {"200": {"description": HOSTILE}},
+        "parameters": [
+            {"name": "q", "in": "query", "description": HOSTILE, "schema": {"enum": [HOSTILE]}}
+        ],
+        HOSTILE: 1,
+    }
+    path = write({"/a": {"get": operation}}, tags=[{"name": "x"}, {"name": "x"}])
+
+    result = run(command[0], path, *command[1:])
+
+    written = result.stdout + result.stderr
+    assert not {"\x1b", "\x9b", "\x07", "\u202e", "\x7f"} & set(written)
+    if "--json" in command:
+        json.loads(result.stdout)
+
+
+def test_a_terminal_that_lacks_a_character_gets_an_escape(write):
+    path = write({"/a": {"get": {"summary": "caf\u00e9 \u2603", "responses": {}}}})
+
+    ran = program("list", path, env={**os.environ, "PYTHONIOENCODING": "latin-1"})
+
+    assert ran.returncode == 0
+    assert ran.stdout == b"get_a\tGET\t/a\tcaf\xe9 \\u2603\n"

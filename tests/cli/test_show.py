@@ -1,0 +1,97 @@
+"""`openapi-tools show`."""
+
+from __future__ import annotations
+
+import json
+
+RESPONSES = {"200": {"description": "ok"}}
+
+
+def test_a_reader_sees_what_a_model_gets_and_where_it_goes(run, museum):
+    result = run("show", museum, "get_museum_hours")
+
+    lines = result.stdout.splitlines()
+    assert lines[:2] == ["get_museum_hours", "GET /museum-hours"]
+    assert "  startDate  string -> query startDate (form, explode)" in lines
+    assert "Servers: https://redocly.com/_mock/docs/openapi/museum-api" in lines
+    assert any(line.startswith("Security: MuseumPlaceholderAuth (http") for line in lines)
+    schema = "\n".join(lines[lines.index("Input schema") + 1 :])
+    assert set(json.loads(schema)["properties"]) == {"startDate", "page", "limit"}
+
+
+def test_json_says_how_each_argument_travels(run, museum):
+    result = run("show", museum, "update_special_event", "--json")
+
+    shown = json.loads(result.stdout)
+    ways = {way["argument"]: (way["in"], way["name"]) for way in shown["arguments"]}
+    assert ways["eventId"] == ("path", "eventId")
+    assert ways["price"] == ("body", "price")
+    assert set(ways) == set(shown["input_schema"]["properties"])
+    assert shown["operation_id"] == "updateSpecialEvent"
+    assert shown["servers"] == ["https://redocly.com/_mock/docs/openapi/museum-api"]
+    assert shown["security"] == [{"MuseumPlaceholderAuth": []}]
+
+
+def test_every_argument_of_every_published_document_travels_somewhere(run, specs):
+    for name in ("museum.yaml", "petstore.yaml", "cafe.yaml", "gotify.json"):
+        listed = json.loads(run("list", specs / name, "--json").stdout)["tools"]
+        shown = json.loads(run("show", specs / name, listed[-1]["name"], "--json").stdout)
+
+        ways = [way["argument"] for way in shown["arguments"]]
+
+        assert sorted(ways) == sorted(shown["input_schema"]["properties"])
+
+
+def test_a_whole_body_and_alternatives_of_security_are_told(run, write):
+    body = {"content": {"application/json": {"schema": {"type": "array", "items": {}}}}}
+    operation = {
+        "operationId": "put_all",
+        "requestBody": {"required": True, **body},
+        "responses": RESPONSES,
+        "security": [{"key": [], "login": []}, {}],
+    }
+    schemes = {
+        "key": {"type": "apiKey", "in": "header", "name": "X-Key"},
+        "login": {"type": "http", "scheme": "basic"},
+    }
+    path = write({"/all": {"put": operation}}, components={"securitySchemes": schemes})
+
+    result = run("show", path, "put_all")
+
+    assert "  body  array, required -> the body (application/json)" in result.stdout
+    assert "Security: key (apiKey header X-Key) and login (http basic), or none" in result.stdout
+
+
+def test_a_tool_without_arguments_says_so(run, write):
+    path = write({"/a": {"get": {"operationId": "a", "responses": RESPONSES}}})
+
+    assert "Arguments: none" in run("show", path, "a").stdout
+
+
+def test_an_unknown_tool_is_wrong_usage_with_close_names(run, museum):
+    result = run("show", museum, "get_musuem_hours")
+
+    assert result.exit_code == 2
+    assert "did you mean get_museum_hours" in result.stderr
+
+
+def test_an_unknown_tool_that_is_close_to_nothing_says_how_many_there_are(run, museum):
+    assert "among 8 tools" in run("show", museum, "zzz").stderr
+
+
+def test_a_header_of_a_part_is_an_argument_that_travels(run, write):
+    part = {
+        "schema": {"type": "object", "properties": {"file": {}}},
+        "encoding": {"file": {"headers": {"X-Part": {"schema": {"type": "string"}}}}},
+    }
+    operation = {
+        "operationId": "send",
+        "requestBody": {"required": True, "content": {"multipart/form-data": part}},
+        "responses": RESPONSES,
+    }
+    path = write({"/a": {"post": operation}})
+
+    shown = json.loads(run("show", path, "send", "--json").stdout)
+
+    ways = [(way["argument"], way["name"], way.get("header")) for way in shown["arguments"]]
+    assert ways == [("file", "file", None), ("file_X_Part", "file", "X-Part")]

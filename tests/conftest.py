@@ -1,0 +1,47 @@
+"""What all tests share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import pytest_asyncio
+from servers.recorder import Recorder
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from servers.wire import Wire
+
+ROOT = Path(__file__).parent.parent
+SHARED = ROOT.parent / "shared"
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder with published documents and test vectors; not part of this repository."""
+    if not SHARED.is_dir():
+        pytest.skip(f"{SHARED} is absent: the published documents and vectors are not at hand")
+    return SHARED
+
+
+@pytest.fixture
+async def recorder() -> AsyncIterator[Recorder]:
+    """A loopback server that keeps the exact bytes it received."""
+    async with Recorder() as running:
+        yield running
+
+
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
+async def wire() -> AsyncIterator[Wire]:
+    """Calls the one operation of a document and looks at what a server saw.
+
+    One event loop, one server and one client for a module: such tests are marked
+    `pytest.mark.asyncio(loop_scope="module")`.
+    """
+    import httpx
+    from servers.wire import Wire
+
+    async with Recorder() as running, httpx.AsyncClient() as client:
+        yield Wire(running, client)

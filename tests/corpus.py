@@ -1,0 +1,130 @@
+"""The published documents of `../shared/corpus`: which there are, and their tools."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from openapi_tools import Settings, load_tools
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from openapi_tools import OperationTool, Toolset
+
+FOLDER = Path(__file__).parents[2] / "shared" / "corpus"
+ABSENT = f"{FOLDER} is absent: the published documents are not at hand"
+REAL_KINDS = ("vendor", "aggregator")
+"""Kinds of documents that describe a real API; the others show features of the standard."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A line of `INDEX.csv`.
+
+    Attributes:
+        path: Below the folder, for instance `"stripe/stripe-old.yaml"`.
+        kind: `vendor`, `aggregator`, `spec-example` or `tool-test`.
+        version: `2.0`, `3.0`, `3.1` or `3.2`.
+        format: `json` or `yaml`.
+        size: Bytes.
+        operations: How many the document has.
+    """
+
+    path: str
+    kind: str
+    version: str
+    format: str
+    size: int
+    operations: int
+
+    @property
+    def is_real(self) -> bool:
+        """Whether it describes a real API."""
+        return self.kind in REAL_KINDS
+
+    @property
+    def file(self) -> Path:
+        """Where it is."""
+        return FOLDER / self.path
+
+
+@lru_cache(maxsize=1)
+def entries() -> tuple[Entry, ...]:
+    """Return all entry documents; none when the folder is absent."""
+    index = FOLDER / "INDEX.csv"
+    if not index.is_file():
+        return ()
+    with index.open(encoding="utf-8", newline="") as lines:
+        return tuple(_entry(row) for row in csv.DictReader(lines))
+
+
+def _entry(row: dict[str, str]) -> Entry:
+    return Entry(
+        row["path"],
+        row["kind"],
+        row["version"],
+        row["format"],
+        int(row["bytes"]),
+        int(row["operations"]),
+    )
+
+
+def parameters(chosen: Iterable[Entry]) -> list[Any]:
+    """Return documents for `parametrize`; one skipped case when there are none at hand."""
+    listed = [pytest.param(entry, id=entry.path) for entry in chosen]
+    return listed or [pytest.param(None, marks=pytest.mark.skip(reason=ABSENT), id="no corpus")]
+
+
+@lru_cache(maxsize=4)
+def toolset_of(entry: Entry, base_url: str | None = None) -> Toolset:
+    """Return the tools of a document, loaded once for tests that follow one another."""
+    return load_tools(entry.file, settings=Settings(base_url=base_url))
+
+
+def operations_of(root: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any], list[str]]]:
+    """Yield (method, path, Operation Object, its place) of what stands in the document itself.
+
+    Path items that are references are left out.
+    """
+    methods = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
+    for path, item in (root.get("paths") or {}).items():
+        for key, node in item.items() if isinstance(item, dict) else ():
+            if key in methods and isinstance(node, dict):
+                yield key.upper(), path, node, ["paths", path, key]
+
+
+def tools_by_place(toolset: Toolset) -> dict[tuple[str, str], OperationTool]:
+    """Return the tools by method and path."""
+    return {(tool.method, tool.path): tool for tool in toolset}
+
+
+def follow(root: dict[str, Any], node: Any) -> Any:
+    """Return what references inside the document lead to; None when they lead elsewhere."""
+    for _ in range(32):
+        if not isinstance(node, dict) or not isinstance(node.get("$ref"), str):
+            return node
+        node = at(root, node["$ref"])
+    return None
+
+
+def at(root: Any, reference: str) -> Any:
+    """Return what a `#/…` reference points at, or None."""
+    from urllib.parse import unquote
+
+    if not reference.startswith("#/"):
+        return None
+    for step in unquote(reference[2:]).split("/"):
+        name = step.replace("~1", "/").replace("~0", "~")
+        if isinstance(root, dict) and name in root:
+            root = root[name]
+        elif isinstance(root, list) and name.isdigit() and int(name) < len(root):
+            root = root[int(name)]
+        else:
+            return None
+    return root

@@ -1,0 +1,156 @@
+"""Examples of JSON bodies that documents give, judged by the document's own schema.
+
+Read from the documents with nothing of the package, so that the two can be compared.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import corpus
+from jsonschema import Draft4Validator
+from jsonschema.exceptions import _WrappedReferencingError
+from openapi_schema_validator import OAS30Validator, OAS31Validator
+from referencing import Registry, Resource
+from referencing.jsonschema import DRAFT4, DRAFT202012
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from openapi_tools.model import RequestBody
+
+_DOCUMENT = "urn:document"
+
+
+class Example(NamedTuple):
+    """A value that a document shows for a body.
+
+    Attributes:
+        method: Upper case.
+        path: As in the document.
+        media_type: Of the body.
+        value: The example.
+        is_valid: Whether the document's own schema accepts it.
+    """
+
+    method: str
+    path: str
+    media_type: str
+    value: Any
+    is_valid: bool
+
+
+def examples(root: dict[str, Any], version: str) -> Iterator[Example]:
+    """Yield every example that a document gives for a JSON body."""
+    judge = _Judge(root, version)
+    for method, path, media_type, holder, schema, place in json_bodies(root, version):
+        for value in _shown(root, holder, schema):
+            yield Example(method, path, media_type, value, judge.accepts(value, place))
+
+
+def json_bodies(
+    root: dict[str, Any], version: str
+) -> Iterator[tuple[str, str, str, dict[str, Any], Any, str]]:
+    """Yield (method, path, media type, Media Type Object, schema, reference to the schema)."""
+    for method, path, node, place in corpus.operations_of(root):
+        found = _of_swagger if version == "2.0" else _of_openapi
+        for media_type, holder, steps in found(root, node, place):
+            if "schema" in holder and _is_json(media_type):
+                reference = "#" + "".join(
+                    "/" + str(step).replace("~", "~0").replace("/", "~1").replace("%", "%25")
+                    for step in [*steps, "schema"]
+                )
+                yield method, path, media_type, holder, holder["schema"], reference
+
+
+def of_body(schema: dict[str, Any], body: RequestBody) -> dict[str, Any]:
+    """Return an input schema that asks for the body's arguments only."""
+    fed = {body.argument, *(item.argument for item in body.properties)}
+    return {**schema, "required": [name for name in schema.get("required", ()) if name in fed]}
+
+
+def as_arguments(value: Any, body: RequestBody) -> Any:
+    """Return a whole body as the arguments that feed it."""
+    if body.argument:
+        return {body.argument: value}
+    if not isinstance(value, dict):
+        return value
+    names = {item.name: item.argument for item in body.properties}
+    return {names.get(name, f"{name} is no argument"): member for name, member in value.items()}
+
+
+def _is_json(media_type: str) -> bool:
+    essence = media_type.partition(";")[0].strip().lower()
+    return essence in ("application/json", "text/json") or essence.endswith("+json")
+
+
+def _of_openapi(
+    root: dict[str, Any], node: dict[str, Any], place: list[str]
+) -> Iterator[tuple[str, dict[str, Any], list[Any]]]:
+    body = node.get("requestBody")
+    steps: list[Any] = [*place, "requestBody"]
+    if isinstance(body, dict) and "$ref" in body:
+        if not body["$ref"].startswith("#/"):
+            return
+        steps = _steps(body["$ref"])
+        body = corpus.follow(root, body)
+    content = body.get("content") if isinstance(body, dict) else None
+    for media_type, holder in content.items() if isinstance(content, dict) else ():
+        if isinstance(holder, dict):
+            yield media_type, holder, [*steps, "content", media_type]
+
+
+def _of_swagger(
+    root: dict[str, Any], node: dict[str, Any], place: list[str]
+) -> Iterator[tuple[str, dict[str, Any], list[Any]]]:
+    consumes = node.get("consumes") or root.get("consumes") or ["application/json"]
+    for index, item in enumerate(node.get("parameters") or ()):
+        steps: list[Any] = [*place, "parameters", index]
+        found = item
+        if isinstance(item, dict) and "$ref" in item:
+            steps, found = _steps(item["$ref"]), corpus.follow(root, item)
+        if isinstance(found, dict) and found.get("in") == "body":
+            yield consumes[0], found, steps
+
+
+def _steps(reference: str) -> list[str]:
+    from urllib.parse import unquote
+
+    steps = unquote(reference.removeprefix("#/")).split("/")
+    return [step.replace("~1", "/").replace("~0", "~") for step in steps]
+
+
+def _shown(root: dict[str, Any], holder: dict[str, Any], schema: Any) -> Iterator[Any]:
+    """Yield the examples of a media type and of its schema."""
+    if "example" in holder:
+        yield holder["example"]
+    listed = holder.get("examples")
+    for item in listed.values() if isinstance(listed, dict) else ():
+        found = corpus.follow(root, item)
+        if isinstance(found, dict):
+            yield from (found[key] for key in ("value", "dataValue") if key in found)
+    target = corpus.follow(root, schema)
+    if isinstance(target, dict):
+        if "example" in target:
+            yield target["example"]
+        listed = target.get("examples")
+        yield from listed if isinstance(listed, list) else ()
+
+
+class _Judge:
+    """The document's own schemas, read by the validators of other people."""
+
+    def __init__(self, root: dict[str, Any], version: str) -> None:
+        specification = DRAFT202012 if version in ("3.1", "3.2") else DRAFT4
+        # A root `id` or `$self` would move the document; references in it are local.
+        resource = Resource(contents=root, specification=specification)
+        self._registry = Registry().with_resource(_DOCUMENT, resource)
+        self._kind = {"2.0": Draft4Validator, "3.0": OAS30Validator}.get(version, OAS31Validator)
+
+    def accepts(self, value: Any, place: str) -> bool:
+        """Tell whether the schema at a place accepts a value; False when it cannot be read."""
+        validator = self._kind({"$ref": _DOCUMENT + place}, registry=self._registry)
+        try:
+            return bool(validator.is_valid(value))
+        except (_WrappedReferencingError, RecursionError):
+            return False

@@ -1,0 +1,509 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from documents import operation, tools, with_body
+
+from openapi_tools import Settings
+from openapi_tools.model import Encoding, Parameter, Property
+
+
+def parameters(*listed: dict[str, Any], path: str = "/x", **members: Any) -> Any:
+    """The only tool of a document whose operation has these parameters."""
+    (tool,) = tools({path: {"get": operation(parameters=list(listed))}}, **members)
+    return tool
+
+
+def query(name: str, **members: Any) -> dict[str, Any]:
+    return {"name": name, "in": "query", "schema": {"type": "string"}, **members}
+
+
+def body(
+    schema: Any,
+    *,
+    settings: Settings | None = None,
+    kind: str = "application/json",
+    components: Any = None,
+    openapi: str = "3.1.1",
+    **members: Any,
+) -> Any:
+    """The only tool of a document whose operation has this body."""
+    more = {"components": components} if components else {}
+    (tool,) = tools(
+        with_body(schema, kind=kind, **members), settings=settings, openapi=openapi, **more
+    )
+    return tool
+
+
+def test_the_input_schema_is_a_closed_object_that_lists_what_is_required() -> None:
+    tool = parameters(query("a", required=True), query("b", description="Bee."))
+
+    assert tool.input_schema == {
+        "type": "object",
+        "properties": {"a": {"type": "string"}, "b": {"type": "string", "description": "Bee."}},
+        "required": ["a"],
+        "additionalProperties": False,
+    }
+
+
+def test_an_operation_without_parameters_takes_an_empty_object() -> None:
+    assert parameters().input_schema == {
+        "type": "object",
+        "properties": {},
+        "additionalProperties": False,
+    }
+
+
+def test_parameters_of_the_path_are_overridden_by_those_of_the_operation() -> None:
+    item = {
+        "parameters": [query("a", description="path"), query("b", description="path")],
+        "get": operation(parameters=[query("a", description="own"), query("c")]),
+    }
+    (tool,) = tools({"/x": item})
+
+    told = {
+        name: schema.get("description") for name, schema in tool.input_schema["properties"].items()
+    }
+    assert told == {"a": "own", "b": "path", "c": None}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Accept",
+        "content-type",
+        "AUTHORIZATION",
+        "Host",
+        "Cookie",
+        "Content-Length",
+        "Transfer-Encoding",
+        "Connection",
+        "TE",
+        "Upgrade",
+        "Proxy-Authorization",
+    ],
+)
+def test_headers_that_are_not_the_models_to_set_are_no_arguments(name: str) -> None:
+    tool = parameters(
+        {"name": name, "in": "header", "required": True, "schema": {"type": "string"}}
+    )
+
+    assert tool.input_schema["properties"] == {}
+    assert tool.operation.parameters == ()
+
+
+@pytest.mark.parametrize(
+    ("location", "name"), [("query", "api_key"), ("header", "x-key"), ("cookie", "sid")]
+)
+def test_the_place_of_a_credential_is_no_argument(location: str, name: str) -> None:
+    declared = {
+        "type": "apiKey",
+        "in": location,
+        "name": name.upper() if location == "header" else name,
+    }
+    tool = parameters(
+        {"name": name, "in": location, "required": True, "schema": {"type": "string"}},
+        components={"securitySchemes": {"key": declared}},
+    )
+
+    assert tool.input_schema["properties"] == {}
+
+
+def test_a_path_variable_that_is_not_declared_is_taken_as_text_and_remarked() -> None:
+    toolset = tools(
+        {
+            "/pets/{petId}/{x}": {
+                "get": operation(
+                    parameters=[
+                        {
+                            "name": "x",
+                            "in": "path",
+                            "required": True,
+                            "schema": {"type": "integer"},
+                        },
+                        {
+                            "name": "gone",
+                            "in": "path",
+                            "required": True,
+                            "schema": {"type": "integer"},
+                        },
+                    ]
+                )
+            }
+        }
+    )
+
+    (tool,) = toolset
+    assert tool.input_schema["properties"] == {
+        "petId": {"type": "string"},
+        "x": {"type": "integer"},
+    }
+    assert tool.input_schema["required"] == ["petId", "x"]
+    assert any("{petId}" in warning for warning in toolset.warnings)
+    assert any("{gone}" in warning for warning in toolset.warnings)
+
+
+def test_a_members_body_becomes_arguments_next_to_the_parameters() -> None:
+    schema = {
+        "type": "object",
+        "required": ["name"],
+        "properties": {"name": {"type": "string"}, "id": {"type": "integer"}},
+    }
+    paths = with_body(schema)
+    paths["/x"]["parameters"] = [query("id")]
+    (tool,) = tools(paths)
+
+    assert list(tool.input_schema["properties"]) == ["id_query", "name", "id_body"]
+    assert tool.input_schema["required"] == ["name"]
+    assert tool.operation.body.properties == (Property("name"), Property("id", "id_body"))
+    assert tool.operation.body.argument == ""
+
+
+NESTED: list[tuple[str, Any, dict[str, Any]]] = [
+    ("array", {"type": "array", "items": {"type": "string"}}, {}),
+    ("scalar", {"type": "string"}, {}),
+    ("union", {"oneOf": [{"type": "object"}, {"type": "array"}]}, {}),
+    (
+        "union beside members",
+        {"type": "object", "properties": {"a": {}}, "anyOf": [{"required": ["a"]}]},
+        {},
+    ),
+    ("map", {"type": "object", "additionalProperties": {"type": "string"}}, {}),
+    ("open", {"type": "object", "properties": {"a": {}}, "additionalProperties": True}, {}),
+    ("patterns", {"type": "object", "properties": {"a": {}}, "patternProperties": {"^x": {}}}, {}),
+    ("any object", {"type": "object"}, {}),
+    ("anything", {}, {}),
+    ("nullable", {"type": ["object", "null"], "properties": {"a": {}}}, {}),
+    (
+        "optional with required members",
+        {"type": "object", "properties": {"a": {}}, "required": ["a"]},
+        {"required": False},
+    ),
+    ("at least one", {"type": "object", "properties": {"a": {}}, "minProperties": 1}, {}),
+]
+
+
+@pytest.mark.parametrize(("schema", "members"), [r[1:] for r in NESTED], ids=[r[0] for r in NESTED])
+def test_any_other_body_is_one_argument(schema: Any, members: dict[str, Any]) -> None:
+    tool = body(schema, **members)
+
+    assert list(tool.input_schema["properties"]) == ["body"]
+    assert ("body" in tool.input_schema.get("required", ())) == members.get("required", True)
+    assert tool.operation.body.argument == "body"
+
+
+def test_a_recursive_body_is_one_argument() -> None:
+    node = {"type": "object", "properties": {"next": {"$ref": "#/components/schemas/N"}}}
+    tool = body({"$ref": "#/components/schemas/N"}, components={"schemas": {"N": node}})
+
+    assert list(tool.input_schema["properties"]) == ["body"]
+
+
+def test_an_optional_body_without_required_members_is_offered_flat() -> None:
+    tool = body({"type": "object", "properties": {"a": {}}}, required=False)
+
+    assert list(tool.input_schema["properties"]) == ["a"]
+    assert tool.operation.body.required is False
+
+
+def test_nested_bodies_on_request() -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "string"}}}
+    tool = body(schema, settings=Settings(body="nested"))
+
+    assert tool.input_schema["properties"] == {"body": schema}
+
+
+def test_a_parameter_called_body_and_a_body_are_told_apart() -> None:
+    paths = with_body({"type": "string"})
+    paths["/x"]["parameters"] = [query("body")]
+    (tool,) = tools(paths)
+
+    assert list(tool.input_schema["properties"]) == ["body_query", "body_body"]
+
+
+def test_a_merged_all_of_body_is_offered_flat() -> None:
+    schemas = {"A": {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}}
+    tool = body(
+        {"allOf": [{"$ref": "#/components/schemas/A"}, {"properties": {"b": {}}}]},
+        components={"schemas": schemas},
+    )
+
+    assert list(tool.input_schema["properties"]) == ["a", "b"]
+    assert "$defs" not in tool.input_schema
+
+
+MEDIA = [
+    ("json first", ["application/xml", "application/json"], "application/json"),
+    ("vendor json", ["text/plain", "application/vnd.api+json"], "application/vnd.api+json"),
+    (
+        "merge-patch before json-patch",
+        ["application/json-patch+json", "application/merge-patch+json"],
+        "application/merge-patch+json",
+    ),
+    (
+        "form before multipart",
+        ["multipart/form-data", "application/x-www-form-urlencoded"],
+        "application/x-www-form-urlencoded",
+    ),
+    ("text before bytes", ["application/octet-stream", "text/plain"], "text/plain"),
+    ("the document's order among equals", ["image/png", "image/gif"], "image/png"),
+]
+
+
+@pytest.mark.parametrize(
+    ("listed", "chosen"), [row[1:] for row in MEDIA], ids=[row[0] for row in MEDIA]
+)
+def test_of_several_media_types_the_most_useful_is_sent(listed: list[str], chosen: str) -> None:
+    content = {kind: {"schema": {"type": "object", "properties": {"a": {}}}} for kind in listed}
+    (tool,) = tools({"/x": {"post": operation(requestBody={"content": content})}})
+
+    assert tool.operation.body.media_type == chosen
+    assert set(tool.operation.body.alternatives) == set(listed) - {chosen}
+
+
+def test_the_user_chooses_another_media_type() -> None:
+    content = {kind: {"schema": {"type": "string"}} for kind in ("application/json", "text/csv")}
+    (tool,) = tools(
+        {"/x": {"post": operation(requestBody={"content": content})}},
+        settings=Settings(media_types=("text/csv",)),
+    )
+
+    assert tool.operation.body.media_type == "text/csv"
+
+
+FILES = [
+    ("3.0 binary", "3.0.3", {"type": "string", "format": "binary"}),
+    ("3.1 media type", "3.1.1", {"type": "string", "contentMediaType": "image/png"}),
+    ("3.1 untyped", "3.1.1", {}),
+    ("3.1 untyped media type", "3.1.1", {"contentMediaType": "application/octet-stream"}),
+    ("3.1 binary all the same", "3.1.1", {"type": "string", "format": "binary"}),
+]
+
+
+@pytest.mark.parametrize(
+    ("openapi", "schema"), [row[1:] for row in FILES], ids=[row[0] for row in FILES]
+)
+def test_a_file_member_of_a_multipart_body_is_a_file_argument(openapi: str, schema: Any) -> None:
+    whole = {"type": "object", "properties": {"file": schema, "note": {"type": "string"}}}
+    tool = body(whole, kind="multipart/form-data", openapi=openapi)
+
+    told = tool.input_schema["properties"]["file"]
+    assert {"base64", "text", "filename", "content_type"} <= told["properties"].keys()
+    assert tool.input_schema["properties"]["note"] == {"type": "string"}
+    (encoding,) = tool.operation.body.encodings
+    assert encoding.name == "file"
+    assert encoding.file is True
+
+
+NO_FILES = [
+    (
+        "base64 text",
+        "3.1.1",
+        {"type": "string", "contentEncoding": "base64", "contentMediaType": "image/png"},
+    ),
+    ("JSON in a string", "3.1.1", {"type": "string", "contentMediaType": "application/json"}),
+    ("untyped in 3.0", "3.0.3", {}),
+    ("3.0 byte", "3.0.3", {"type": "string", "format": "byte"}),
+]
+
+
+@pytest.mark.parametrize(
+    ("openapi", "schema"), [r[1:] for r in NO_FILES], ids=[r[0] for r in NO_FILES]
+)
+def test_text_members_of_a_multipart_body_are_no_files(openapi: str, schema: Any) -> None:
+    whole = {"type": "object", "properties": {"part": schema}}
+    tool = body(whole, kind="multipart/form-data", openapi=openapi)
+
+    assert tool.operation.body.encodings == ()
+
+
+def test_arrays_and_optional_files_are_recognised() -> None:
+    binary = {"type": "string", "format": "binary"}
+    whole = {
+        "type": "object",
+        "properties": {
+            "many": {"type": "array", "items": binary, "maxItems": 3},
+            "maybe": {"anyOf": [binary, {"type": "null"}]},
+        },
+    }
+    tool = body(whole, kind="multipart/form-data")
+
+    told = tool.input_schema["properties"]
+    assert told["many"]["maxItems"] == 3
+    assert "base64" in told["many"]["items"]["properties"]
+    assert told["maybe"]["anyOf"][1] == {"type": "null"}
+    assert [encoding.file for encoding in tool.operation.body.encodings] == [True, True]
+
+
+def test_encodings_are_kept_with_the_headers_of_their_parts() -> None:
+    whole = {"type": "object", "properties": {"meta": {"type": "object"}, "csv": {"type": "array"}}}
+    encoding = {
+        "meta": {
+            "contentType": "application/vnd.m+json, text/plain",
+            "headers": {"X-Rate": {"schema": {"type": "integer"}}, "Content-Type": {"schema": {}}},
+        },
+        "csv": {"explode": False},
+    }
+    content = {"multipart/form-data": {"schema": whole, "encoding": encoding}}
+    (tool,) = tools({"/x": {"post": operation(requestBody={"content": content, "required": True})}})
+
+    assert tool.operation.body.encodings == (
+        Encoding(
+            "meta",
+            content_type="application/vnd.m+json",
+            headers=(Parameter("X-Rate", "header", "meta_X_Rate"),),
+        ),
+        Encoding("csv", style="form", explode=False),
+    )
+    assert tool.input_schema["properties"]["meta_X_Rate"] == {"type": "integer"}
+
+
+def test_style_in_a_multipart_encoding_is_ignored_in_3_0() -> None:
+    whole = {"type": "object", "properties": {"csv": {"type": "array", "items": {}}}}
+    content = {"multipart/form-data": {"schema": whole, "encoding": {"csv": {"explode": False}}}}
+    paths = {"/x": {"post": operation(requestBody={"content": content})}}
+    (tool,) = tools(paths, openapi="3.0.3")
+
+    assert tool.operation.body.encodings == ()
+
+
+@pytest.mark.parametrize(
+    "kind", ["application/octet-stream", "image/png", "application/zip", "image/*"]
+)
+def test_a_binary_body_is_one_file_argument(kind: str) -> None:
+    tool = body({"type": "string", "format": "binary"}, kind=kind)
+
+    assert tool.operation.body.file is True
+    assert "base64" in tool.input_schema["properties"]["body"]["properties"]
+
+
+def test_an_xml_body_is_text() -> None:
+    tool = body({"type": "object", "properties": {"a": {}}}, kind="application/xml")
+
+    told = tool.input_schema["properties"]["body"]
+    assert told["type"] == "string"
+    assert "application/xml" in told["description"]
+
+
+def test_any_media_type_with_a_structure_is_sent_as_json() -> None:
+    tool = body({"type": "object", "properties": {"a": {}}}, kind="*/*")
+
+    assert tool.operation.body.media_type == "application/json"
+    assert list(tool.input_schema["properties"]) == ["a"]
+
+
+def test_item_schemas_become_an_array_of_items() -> None:
+    content = {"application/jsonl": {"itemSchema": {"type": "integer"}}}
+    (tool,) = tools({"/x": {"post": operation(requestBody={"content": content})}}, openapi="3.2.0")
+
+    assert tool.input_schema["properties"]["body"] == {
+        "type": "array",
+        "items": {"type": "integer"},
+    }
+
+
+def test_a_parameter_with_content_is_written_as_its_media_type() -> None:
+    tool = parameters(
+        {
+            "name": "f",
+            "in": "query",
+            "content": {"application/json": {"schema": {"type": "object"}}},
+        }
+    )
+
+    assert tool.operation.parameters == (Parameter("f", "query", media_type="application/json"),)
+    assert tool.input_schema["properties"]["f"] == {"type": "object"}
+
+
+def test_a_parameter_says_that_it_is_deprecated_and_gives_its_example() -> None:
+    tool = parameters(query("a", deprecated=True, example="x"))
+
+    assert tool.input_schema["properties"]["a"] == {
+        "type": "string",
+        "deprecated": True,
+        "examples": ["x"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("openapi", "printed"),
+    [
+        ("3.0.0", True),
+        ("3.0.3", True),
+        ("3.0.4", False),
+        ("3.1.0", True),
+        ("3.1.1", False),
+        ("3.0", False),
+    ],
+)
+def test_old_style_tables_are_followed_for_documents_of_that_time(
+    openapi: str, printed: bool
+) -> None:
+    tool = parameters(query("a", style="deepObject", explode=True), query("b"), openapi=openapi)
+
+    assert [parameter.printed for parameter in tool.operation.parameters] == [printed, False]
+
+
+def test_all_835_inputs_of_one_operation_are_offered() -> None:
+    tool = parameters(*(query(f"p[{i}]") for i in range(835)))
+
+    assert len(tool.input_schema["properties"]) == 835
+    assert tool.operation.parameters[834] == Parameter("p[834]", "query", "p_834")
+
+
+@pytest.mark.parametrize("variable", ["{id}", "{id*}", "{.id}", "{;id*}"])
+def test_rfc_6570_operators_in_a_path_mean_the_parameter(variable: str) -> None:
+    declared = {"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}
+    toolset = tools({f"/x/{variable}": {"get": operation(parameters=[declared])}})
+
+    (tool,) = toolset
+    assert tool.operation.path == "/x/{id}"
+    assert list(tool.input_schema["properties"]) == ["id"]
+    assert toolset.warnings == ()
+
+
+def test_parts_told_apart_by_position_have_encodings_by_position() -> None:
+    media = {
+        "schema": {
+            "prefixItems": [{"type": "object"}, {}],
+            "items": {"type": "string", "contentMediaType": "image/png"},
+        },
+        "prefixEncoding": [{"contentType": "application/ld+json"}],
+        "itemEncoding": {"headers": {"X-Page": {"schema": {"type": "integer"}}}},
+    }
+    body = {"content": {"multipart/mixed": media}, "required": True}
+    (tool,) = tools({"/x": {"post": operation(requestBody=body)}}, openapi="3.2.0")
+
+    assert tool.operation.body.argument == "body"
+    assert tool.operation.body.encodings == (
+        Encoding("0", content_type="application/ld+json"),
+        Encoding("1", file=True),
+        Encoding(
+            "*",
+            file=True,
+            content_type="image/png",
+            headers=(Parameter("X-Page", "header", "items_X_Page"),),
+        ),
+    )
+    told = tool.input_schema["properties"]["body"]
+    assert told["type"] == "array"
+    assert told["prefixItems"][0] == {"type": "object"}
+    assert "base64" in told["items"]["properties"]
+
+
+def test_a_file_that_is_a_component_is_recognised_wherever_it_is_referred_to() -> None:
+    ref = {"$ref": "#/components/schemas/File"}
+    whole = {
+        "type": "object",
+        "properties": {
+            "one": ref,
+            "many": {"type": "array", "items": ref},
+            "any": {"anyOf": [ref]},
+        },
+    }
+    binary = {"File": {"type": "string", "format": "binary"}}
+    tool = body(whole, kind="multipart/form-data", components={"schemas": binary})
+
+    assert [encoding.file for encoding in tool.operation.body.encodings] == [True, True, True]
+    assert "$defs" not in tool.input_schema

@@ -1,0 +1,222 @@
+"""What lint finds in a document, and where."""
+
+from __future__ import annotations
+
+import json
+import socket
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from openapi_tools.loader.lint import Finding, duplicate_keys, findings
+
+SPECS = Path(__file__).parents[2] / "specs"
+INFO = {"title": "t", "version": "1"}
+OK = {"200": {"description": "ok"}}
+
+
+def document(paths, version="3.1.0", **more):
+    """Return a document of OpenAPI 3."""
+    return {"openapi": version, "info": INFO, "paths": paths, **more}
+
+
+def operation(**more):
+    """Return a path item with one operation."""
+    return {"get": {"responses": OK, **more}}
+
+
+FOUND = [
+    (
+        "a field that does not exist",
+        document({"/a": operation(colour=1)}, version="3.0.3"),
+        Finding(
+            "/paths/~1a/get", "Additional properties are not allowed ('colour' was unexpected)"
+        ),
+    ),
+    (
+        "the branch of a union that was meant",
+        document(
+            {"/a": operation(parameters=[{"in": "query", "name": "q", "schema": {"type": "int"}}])},
+            version="3.0.3",
+        ),
+        Finding(
+            "/paths/~1a/get/parameters/0/schema/type",
+            '"int" is not one of "array", "boolean" or 4 other candidates',
+        ),
+    ),
+    (
+        "a path variable without a parameter",
+        document({"/a/{b}": operation()}),
+        Finding(
+            "/paths/~1a~1{b}/get",
+            "Path parameter 'b' for 'get' operation in '/a/{b}' was not resolved",
+        ),
+    ),
+    (
+        "a duplicate id",
+        document({"/a": operation(operationId="x"), "/b": operation(operationId="x")}),
+        Finding("/paths/~1b/get", "Operation ID 'x' for 'get' in '/b' is not unique"),
+    ),
+    (
+        "a default that does not fit",
+        document(
+            {"/a": operation(parameters=[{"$ref": "#/components/parameters/q"}])},
+            components={
+                "parameters": {
+                    "q": {"in": "query", "name": "q", "schema": {"type": "integer", "default": "x"}}
+                }
+            },
+        ),
+        Finding(
+            "/components/parameters/q/schema",
+            "the default does not fit: 'x' is not of type 'integer'",
+        ),
+    ),
+    (
+        "a schema that is none",
+        document({}, components={"schemas": {"A": {"type": "object", "required": True}}}),
+        Finding("/components/schemas/A/required", "True is not of type 'array'"),
+    ),
+    (
+        "a reference that leads nowhere, told once",
+        document({"/a": operation(parameters=[{"$ref": "#/components/parameters/no"}])}),
+        Finding("/paths/~1a/get/parameters/0", "$ref '#/components/parameters/no' leads nowhere"),
+    ),
+    (
+        "a reference into another document",
+        document({"/a": {"$ref": "paths/a.yaml"}}),
+        Finding(
+            "/paths/~1a",
+            "$ref 'paths/a.yaml' leads to another document, which is not checked",
+            "note",
+        ),
+    ),
+    (
+        "Swagger 2.0",
+        {"swagger": "2.0", "info": INFO, "paths": {"/a": operation(parameters=[{"in": "path"}])}},
+        Finding("/paths/~1a/get/parameters/0", '"name" is a required property'),
+    ),
+    (
+        "an unknown version",
+        {"openapi": "4.0", "info": INFO, "paths": {}},
+        Finding("", "version '4.0' is none of 2.0, 3.0, 3.1 and 3.2"),
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"), [row[1:] for row in FOUND], ids=[row[0] for row in FOUND]
+)
+def test_a_fault_is_found_at_its_place(source, expected):
+    found = findings(source)
+
+    assert expected in found
+    assert len([item for item in found if item.message == expected.message]) == 1
+
+
+@pytest.mark.parametrize("name", ["museum.yaml", "petstore.yaml", "cafe.yaml", "gotify.json"])
+def test_nothing_is_found_in_a_good_document(name):
+    from openapi_tools import load_tools
+
+    assert findings(load_tools(SPECS / name).document) == []
+
+
+def test_a_fault_does_not_hide_those_behind_it():
+    paths = {
+        "/a": operation(parameters=[{"$ref": "#/no"}]),
+        "/b/{c}": operation(),
+        "/c": {"$ref": "#/paths/~1c"},
+    }
+
+    found = {item.pointer for item in findings(document(paths))}
+
+    assert {"/paths/~1a/get/parameters/0", "/paths/~1b~1{c}/get", "/paths/~1c"} <= found
+
+
+def test_a_circle_of_path_items_is_a_note():
+    found = findings(document({"/c": {"$ref": "#/paths/~1c"}}))
+
+    assert found == [Finding("/paths/~1c", "not checked: a circle of $ref, or too deep", "note")]
+
+
+def test_a_circle_of_schemas_is_no_fault():
+    schemas = {"A": {"allOf": [{"$ref": "#/components/schemas/A"}], "required": ["x"]}}
+
+    found = findings(document({}, components={"schemas": schemas}))
+
+    assert [item.message for item in found] == ["Required list has not defined properties: ['x']"]
+
+
+def test_a_diamond_of_schemas_is_checked_in_time():
+    schemas = {
+        f"S{n}": {"allOf": [{"$ref": f"#/components/schemas/S{n + 1}"}] * 2} for n in range(40)
+    }
+    schemas["S40"] = {"type": "object"}
+
+    found = findings(document({}, components={"schemas": schemas}))
+
+    assert found == []
+
+
+def test_a_long_message_is_one_short_line():
+    parameter = {"in": "query", "name": "q", "schema": {"type": "string", "default": [["x"] * 999]}}
+
+    found = findings(document({"/a": operation(parameters=[parameter])}))
+
+    assert found
+    assert all(len(item.message) < 300 and "\n" not in item.message for item in found)
+
+
+def test_nothing_is_fetched(monkeypatch):
+    def refuse(*_args, **_more):
+        raise AssertionError("a connection was opened")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    schema = {"$schema": "http://127.0.0.1:9/dialect", "$ref": "http://127.0.0.1:9/x.json"}
+
+    found = findings(document({}, components={"schemas": {"A": schema, "B": {"$id": "http://h/"}}}))
+
+    assert found
+
+
+def test_a_duplicate_key_is_found_in_a_large_document():
+    paths = {f"/p{n}": {"get": {"description": "x" * 1000, "responses": OK}} for n in range(1200)}
+    text = json.dumps(document(paths)).replace('"/p2"', '"/p1"')
+
+    found = duplicate_keys(text.encode())
+
+    assert len(text) > 2**20
+    assert len(found) == 1
+    assert "/p1" in found[0].message
+
+
+def test_a_document_without_duplicate_keys_has_no_such_finding():
+    assert duplicate_keys(SPECS / "museum.yaml") == []
+
+
+TEXT = st.text("ab#/~$", max_size=6)
+KEYS = ["paths", "/a", "get", "parameters", "responses", "200", "schema", "$ref", "content", "tags"]
+NODES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | TEXT
+    | st.sampled_from(["#/paths", "#/x", "object"]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from([*KEYS, "components", "schemas"]), inner, max_size=4)
+    ),
+    max_leaves=14,
+)
+
+
+@given(paths=NODES, components=NODES, version=st.sampled_from(["2.0", "3.0.0", "3.1.0", "3.2.0"]))
+def test_nothing_raises_whatever_the_document_says(paths, components, version):
+    key = "swagger" if version == "2.0" else "openapi"
+
+    found = findings({key: version, "info": INFO, "paths": paths, "components": components})
+
+    assert all(isinstance(item, Finding) for item in found)

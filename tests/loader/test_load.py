@@ -1,0 +1,362 @@
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from typing import Any
+
+import pytest
+from documents import document, operation, tools
+
+from openapi_tools import (
+    CredentialsError,
+    OpenAPIToolsError,
+    Select,
+    Settings,
+    aload_tools,
+    load_tools,
+)
+
+WRONG = [None, True, 0, 1.5, "text", [], [1], {}, {"a": 1}, {"$ref": "#/nowhere"}]
+PLACES = [
+    ("paths",),
+    ("paths", "/x"),
+    ("paths", "/x", "get"),
+    ("paths", "/x", "parameters"),
+    ("paths", "/x", "get", "parameters"),
+    ("paths", "/x", "get", "parameters", 0),
+    ("paths", "/x", "get", "parameters", 0, "name"),
+    ("paths", "/x", "get", "parameters", 0, "in"),
+    ("paths", "/x", "get", "parameters", 0, "schema"),
+    ("paths", "/x", "get", "parameters", 0, "style"),
+    ("paths", "/x", "get", "parameters", 0, "explode"),
+    ("paths", "/x", "get", "parameters", 0, "content"),
+    ("paths", "/x", "get", "parameters", 0, "description"),
+    ("paths", "/x", "get", "requestBody"),
+    ("paths", "/x", "get", "requestBody", "content"),
+    ("paths", "/x", "get", "requestBody", "content", "multipart/form-data"),
+    ("paths", "/x", "get", "requestBody", "content", "multipart/form-data", "schema"),
+    ("paths", "/x", "get", "requestBody", "content", "multipart/form-data", "schema", "properties"),
+    (
+        "paths",
+        "/x",
+        "get",
+        "requestBody",
+        "content",
+        "multipart/form-data",
+        "schema",
+        "properties",
+        "a",
+    ),
+    ("paths", "/x", "get", "requestBody", "content", "multipart/form-data", "schema", "required"),
+    ("paths", "/x", "get", "requestBody", "content", "multipart/form-data", "encoding"),
+    ("paths", "/x", "get", "requestBody", "content", "multipart/form-data", "encoding", "a"),
+    (
+        "paths",
+        "/x",
+        "get",
+        "requestBody",
+        "content",
+        "multipart/form-data",
+        "encoding",
+        "a",
+        "headers",
+    ),
+    (
+        "paths",
+        "/x",
+        "get",
+        "requestBody",
+        "content",
+        "multipart/form-data",
+        "encoding",
+        "a",
+        "contentType",
+    ),
+    ("paths", "/x", "get", "operationId"),
+    ("paths", "/x", "get", "tags"),
+    ("paths", "/x", "get", "summary"),
+    ("paths", "/x", "get", "responses"),
+    ("paths", "/x", "get", "responses", "200"),
+    ("paths", "/x", "get", "security"),
+    ("paths", "/x", "get", "servers"),
+    ("paths", "/x", "get", "callbacks"),
+    ("servers",),
+    ("servers", 0),
+    ("servers", 0, "url"),
+    ("servers", 0, "variables"),
+    ("security",),
+    ("components",),
+    ("components", "securitySchemes"),
+    ("components", "securitySchemes", "k"),
+    ("webhooks",),
+    ("info",),
+    ("$self",),
+]
+
+
+def whole() -> dict[str, Any]:
+    part = {
+        "schema": {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]},
+        "encoding": {"a": {"contentType": "text/plain", "headers": {"X": {"schema": {}}}}},
+    }
+    get = operation(
+        operationId="o",
+        tags=["t"],
+        summary="s",
+        security=[{"k": []}],
+        servers=[{"url": "/"}],
+        parameters=[{"name": "q", "in": "query", "schema": {"type": "string"}}],
+        requestBody={"content": {"multipart/form-data": part}},
+        callbacks={},
+    )
+    return document(
+        {"/x": {"get": get, "parameters": []}, "/y": {"get": operation()}},
+        servers=[{"url": "https://{v}.example", "variables": {"v": {"default": "a"}}}],
+        security=[],
+        webhooks={},
+        components={"securitySchemes": {"k": {"type": "http"}}},
+    )
+
+
+@pytest.mark.parametrize("place", PLACES, ids=lambda place: "/".join(map(str, place)))
+@pytest.mark.parametrize("openapi", ["3.0.3", "3.2.0", "2.0"])
+def test_a_member_of_any_wrong_type_is_a_typed_error_or_harmless(
+    place: tuple[Any, ...], openapi: str
+) -> None:
+    for wrong in WRONG:
+        root = json.loads(json.dumps(whole()))
+        root["openapi"] = openapi
+        if openapi == "2.0":
+            root["swagger"] = "2.0"
+        node = root
+        for key in place[:-1]:
+            node = node[key] if isinstance(node, list) else node.setdefault(key, {})
+        node[place[-1]] = wrong
+        try:
+            toolset = load_tools(root)
+        except OpenAPIToolsError as error:
+            assert str(error)  # noqa: PT017 -- a typed error with a text is one right outcome
+        else:
+            for tool in toolset:
+                json.dumps([tool.input_schema, tool.description], allow_nan=False)
+                assert tool.operation.method == "GET"
+                assert eval(repr(tool.operation), vars(__import__("openapi_tools.model").model))
+            assert toolset.counts["operations"] == len(toolset) + len(toolset.skipped)
+
+
+def test_one_bad_operation_never_sinks_the_rest() -> None:
+    bad: list[dict[str, Any]] = [
+        {"parameters": "x"},
+        {"parameters": [3]},
+        {"parameters": [{"in": "query"}]},
+        {"parameters": [{"name": "", "in": "query"}]},
+        {"parameters": [{"name": "a\r\nb", "in": "header"}]},
+        {"parameters": [{"name": "a", "in": "body"}]},
+        {"parameters": [{"name": "a", "in": "query", "schema": 3}]},
+        {"requestBody": 3},
+        {"requestBody": {"content": []}},
+        {
+            "requestBody": {
+                "content": {"application/json": {"schema": {"properties": {"a": "string"}}}}
+            }
+        },
+    ]
+    paths = {f"/{index}": {"get": operation(**members)} for index, members in enumerate(bad)}
+    paths |= {
+        "/ok": {"get": operation()},
+        "/a/../b": {"get": operation()},
+        "/a\r\nb": {"get": operation()},
+    }
+
+    toolset = tools(paths)
+
+    assert [tool.path for tool in toolset] == ["/ok"]
+    assert len(toolset.skipped) == len(bad) + 2
+    assert all(
+        skipped.pointer.startswith("/paths/") and skipped.reason for skipped in toolset.skipped
+    )
+
+
+def test_swagger_words_in_openapi_3_say_what_the_version_has() -> None:
+    (skipped,) = tools({"/x": {"get": operation(parameters=[{"name": "a", "in": "body"}])}}).skipped
+
+    assert skipped.pointer == "/paths/~1x/get/parameters/0"
+    assert "'in' is 'body'; 3.1.1 has path, query, header, cookie." in skipped.reason
+
+
+DESCRIBED = [
+    ("both", {"summary": "Find.", "description": "Finds pets."}, "Find.\nFinds pets."),
+    (
+        "said twice",
+        {"summary": "Finds pets", "description": "Finds pets by tag."},
+        "Finds pets by tag.",
+    ),
+    ("nothing", {}, "GET /x"),
+    ("blank", {"summary": "  ", "description": "\n"}, "GET /x"),
+    ("deprecated", {"summary": "Old.", "deprecated": True}, "Deprecated. Old."),
+    (
+        "markup",
+        {"description": "<p>See <a href='u'>the docs</a> &amp; [more](https://x.example).</p>"},
+        "See the docs & more.",
+    ),
+    ("control characters", {"description": "a\x00b\x1b[31mc\u202ed\ud800e"}, "a b [31mcd e"),
+    ("wrong type", {"summary": 3, "description": ["x"]}, "GET /x"),
+]
+
+
+@pytest.mark.parametrize(
+    ("members", "expected"), [r[1:] for r in DESCRIBED], ids=[r[0] for r in DESCRIBED]
+)
+def test_the_description_is_summary_and_description_as_plain_text(
+    members: dict[str, Any], expected: str
+) -> None:
+    (tool,) = tools({"/x": {"get": operation(**members)}})
+
+    assert tool.description == expected
+
+
+def test_a_long_description_is_cut_at_a_word_boundary() -> None:
+    (tool,) = tools({"/x": {"get": operation(description="word " * 1000, deprecated=True)}})
+    (short,) = tools(
+        {"/x": {"get": operation(description="word " * 1000)}},
+        settings=Settings(description_chars=20),
+    )
+
+    assert 1000 < len(tool.description) <= 1024
+    assert re.fullmatch(r"Deprecated\. (word )+word…", tool.description)
+    assert short.description == "word word word word…"
+
+
+PATHS: dict[str, Any] = {
+    "/pets": {
+        "get": operation(operationId="listPets", tags=["pets"]),
+        "post": operation(operationId="addPet", tags=["pets", "write"]),
+    },
+    "/pets/{id}": {"delete": operation(operationId="deletePet", tags=["pets"], deprecated=True)},
+    "/stores": {"get": operation(operationId="listStores")},
+}
+SELECTED = [
+    (Select(), ["list_pets", "add_pet", "delete_pet", "list_stores"]),
+    (Select(tags=["write"]), ["add_pet"]),
+    (Select(tags="pets", methods=["get", "DELETE"]), ["list_pets", "delete_pet"]),
+    (Select(names=["list_*"]), ["list_pets", "list_stores"]),
+    (Select(names=["add_pet", "nothing"]), ["add_pet"]),
+    (Select(paths=["/pets/{id}"]), ["delete_pet"]),
+    (Select(paths=["/pets*"], deprecated=False), ["list_pets", "add_pet"]),
+    (Select(deprecated=True), ["delete_pet"]),
+    (Select(where=lambda tool: tool.read_only), ["list_pets", "list_stores"]),
+]
+
+
+@pytest.mark.parametrize(("select", "names"), SELECTED, ids=lambda value: str(value)[:60])
+def test_operations_are_selected_at_load_and_later(select: Select, names: list[str]) -> None:
+    at_load = load_tools(document(PATHS), select=select)
+    later = load_tools(document(PATHS)).select(select)
+
+    assert [tool.name for tool in at_load] == names
+    assert [tool.name for tool in later] == names
+
+
+def test_a_selection_does_not_change_names() -> None:
+    paths = {"/a": {"get": operation(operationId="x")}, "/b": {"get": operation(operationId="x")}}
+
+    every = [tool.name for tool in tools(paths)]
+    (second,) = load_tools(document(paths), select=Select(paths="/b"))
+
+    assert second.name == every[1]
+
+
+def test_a_prefix_stands_before_every_name_and_counts_in_its_length() -> None:
+    toolset = tools(
+        {"/x": {"get": operation(operationId="x" * 70)}}, settings=Settings(prefix="gh_")
+    )
+
+    (tool,) = toolset
+    assert tool.name.startswith("gh_xxx")
+    assert len(tool.name) == 64
+
+
+def test_a_tool_says_what_it_does_to_the_world() -> None:
+    toolset = tools(
+        {
+            "/x": {
+                method: operation() for method in ("get", "put", "post", "delete", "patch", "head")
+            }
+        }
+    )
+
+    told = {t.method: (t.read_only, t.idempotent, t.destructive, t.parallel_safe) for t in toolset}
+    assert told == {
+        "GET": (True, True, False, True),
+        "HEAD": (True, True, False, True),
+        "PUT": (False, True, True, False),
+        "DELETE": (False, True, True, False),
+        "POST": (False, False, True, False),
+        "PATCH": (False, False, True, False),
+    }
+
+
+def test_the_schema_can_be_had_as_a_copy() -> None:
+    (tool,) = tools({"/x": {"get": operation()}})
+
+    copy = tool.get_schema()
+    copy["properties"]["new"] = {}
+
+    assert tool.get_schema() == tool.input_schema
+    assert tool.input_schema["properties"] == {}
+
+
+def test_an_unknown_tool_is_a_key_error_that_names_close_ones() -> None:
+    toolset = load_tools(document(PATHS))
+
+    assert "list_pets" in toolset
+    with pytest.raises(KeyError, match="close names: list_pets"):
+        toolset["list_pet"]
+
+
+def test_credentials_for_a_scheme_that_the_document_does_not_have_are_refused() -> None:
+    schemes = {"securitySchemes": {"key": {"type": "apiKey", "in": "query", "name": "k"}}}
+
+    with pytest.raises(
+        CredentialsError, match="no security scheme 'token'; it has 'key'"
+    ) as caught:
+        load_tools(document(PATHS, components=schemes), credentials={"token": "s3cret"})
+    assert "s3cret" not in str(caught.value)
+
+
+async def test_loading_in_an_event_loop_leaves_it_running() -> None:
+    ticks = 0
+
+    async def tick() -> None:
+        nonlocal ticks
+        while True:
+            await asyncio.sleep(0)
+            ticks += 1
+
+    ticker = asyncio.create_task(tick())
+    toolset = await aload_tools(json.dumps(document(PATHS)))
+    ticker.cancel()
+
+    assert len(toolset) == 4
+    assert ticks > 0
+
+
+def test_the_users_dict_is_not_changed() -> None:
+    root = whole()
+    before = json.dumps(root)
+
+    for tool in load_tools(root):
+        assert tool.input_schema
+        assert tool.operation
+
+    assert json.dumps(root) == before
+
+
+def test_relative_servers_are_resolved_against_the_documents_own_url_only(tmp_path: Any) -> None:
+    path = tmp_path / "api.json"
+    path.write_text(json.dumps(document({"/x": {"get": operation()}}, servers=[{"url": "/v1"}])))
+
+    (tool,) = load_tools(path)
+
+    assert tool.operation.servers[0].url == "/v1"

@@ -1,0 +1,310 @@
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from documents import document, operation, tools
+
+from openapi_tools import Settings, UnresolvableReference, load_tools
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+QUERY = {"name": "q", "in": "query"}
+
+
+def referring(ref: Any, **members: Any) -> dict[str, Any]:
+    """A document with one operation whose parameter's schema is a reference, and a good one."""
+    parameter = {**QUERY, "schema": {"$ref": ref}}
+    paths = {"/bad": {"get": operation(parameters=[parameter])}, "/good": {"get": operation()}}
+    return document(paths, **members)
+
+
+def write(folder: Path, name: str, value: Any) -> Path:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(value), encoding="utf-8")
+    return path
+
+
+NOWHERE = [
+    "#/components/schemas/Missing",
+    "#/paths/~1bad/get/parameters/7",
+    "#nope",
+    "#/",
+    "",
+    3,
+    [],
+    {},
+    None,
+    "#/components/schemas/Loop",
+    "#/components/schemas/Ping",
+    "#/openapi/x",
+]
+COMPONENTS = {
+    "schemas": {
+        "Loop": {"$ref": "#/components/schemas/Loop"},
+        "Ping": {"$ref": "#/components/schemas/Pong", "description": "d"},
+        "Pong": {"$ref": "#/components/schemas/Ping"},
+    }
+}
+
+
+@pytest.mark.parametrize("ref", NOWHERE, ids=repr)
+def test_a_reference_that_leads_nowhere_skips_its_operation_only(ref: Any) -> None:
+    toolset = load_tools(referring(ref, components=COMPONENTS))
+
+    assert [tool.name for tool in toolset] == ["get_good"]
+    (skipped,) = toolset.skipped
+    assert skipped.pointer.startswith("/paths/~1bad/get")
+    assert "$ref" in skipped.reason
+    assert (skipped.method, skipped.path) == ("GET", "/bad")
+
+
+def test_strict_loading_raises_instead_with_pointer_and_reason() -> None:
+    with pytest.raises(UnresolvableReference, match="Missing") as caught:
+        load_tools(referring("#/components/schemas/Missing"), strict=True)
+
+    assert caught.value.pointer.startswith("/paths/~1bad/get")
+
+
+def test_a_broken_reference_deep_inside_components_is_found_for_each_operation() -> None:
+    schemas = {
+        "A": {"type": "object", "properties": {"b": {"$ref": "#/components/schemas/B"}}},
+        "B": {"type": "array", "items": {"$ref": "#/components/schemas/Gone"}},
+    }
+    parameter = {**QUERY, "schema": {"$ref": "#/components/schemas/A"}}
+    paths = {f"/{name}": {"get": operation(parameters=[parameter])} for name in "abc"}
+    paths["/ok"] = {"get": operation(parameters=[{**QUERY, "schema": {"type": "string"}}])}
+
+    toolset = tools(paths, components={"schemas": schemas})
+
+    assert [tool.path for tool in toolset] == ["/ok"]
+    assert [skipped.path for skipped in toolset.skipped] == ["/a", "/b", "/c"]
+
+
+def test_a_broken_reference_of_an_answer_or_an_example_spoils_nothing() -> None:
+    gone = {"$ref": "#/components/nowhere"}
+    paths = {
+        "/x": {
+            "post": {
+                "responses": {
+                    "200": gone,
+                    "default": {"content": {"application/json": {"schema": gone}}},
+                },
+                "requestBody": {
+                    "content": {
+                        "application/json": {
+                            "schema": {"type": "object", "example": gone},
+                            "examples": {"a": gone},
+                        }
+                    }
+                },
+            }
+        }
+    }
+
+    toolset = tools(paths)
+
+    assert len(toolset) == 1
+    assert toolset["post_x"].operation.accept == ()
+
+
+@pytest.mark.parametrize("length", [60, 70])
+def test_chains_of_references_end(length: int) -> None:
+    schemas: dict[str, Any] = {
+        f"S{i}": {"$ref": f"#/components/schemas/S{i + 1}"} for i in range(length)
+    }
+    schemas[f"S{length}"] = {"type": "integer"}
+
+    toolset = load_tools(referring("#/components/schemas/S0", components={"schemas": schemas}))
+
+    assert len(toolset) == (2 if length == 60 else 1)
+
+
+def test_path_items_parameters_and_bodies_may_be_references() -> None:
+    components = {
+        "pathItems": {
+            "P": {
+                "post": operation(
+                    parameters=[{"$ref": "#/components/parameters/Q"}],
+                    requestBody={"$ref": "#/components/requestBodies/B"},
+                )
+            }
+        },
+        "parameters": {
+            "Q": {"$ref": "#/components/parameters/R"},
+            "R": {**QUERY, "schema": {"type": "integer"}},
+        },
+        "requestBodies": {"B": {"content": {"text/plain": {"schema": {"type": "string"}}}}},
+    }
+
+    toolset = tools({"/x": {"$ref": "#/components/pathItems/P"}}, components=components)
+
+    assert toolset["post_x"].input_schema["properties"] == {
+        "q": {"type": "integer"},
+        "body": {"type": "string"},
+    }
+
+
+def test_a_path_item_that_leads_nowhere_is_skipped_whole() -> None:
+    toolset = tools({"/x": {"$ref": "#/nowhere"}, "/y": {"get": operation()}, "/z": 3})
+
+    assert [tool.path for tool in toolset] == ["/y"]
+    assert [(skipped.path, skipped.method) for skipped in toolset.skipped] == [
+        ("/x", ""),
+        ("/z", ""),
+    ]
+
+
+def test_anchors_dynamic_anchors_ids_and_self_are_resolved_inside_the_document() -> None:
+    schemas = {
+        "A": {"$anchor": "here", "type": "integer"},
+        "B": {
+            "$id": "https://example.com/b",
+            "type": "string",
+            "$defs": {"c": {"type": "boolean"}},
+        },
+    }
+    refs = [
+        "#here",
+        "https://example.com/b",
+        "https://example.com/b#/$defs/c",
+        "https://example.com/self.yaml#/components/schemas/A",
+        "self.yaml#here",
+    ]
+    paths = {
+        f"/{i}": {"get": operation(parameters=[{**QUERY, "schema": {"$ref": ref}}])}
+        for i, ref in enumerate(refs)
+    }
+
+    toolset = tools(
+        paths,
+        openapi="3.2.0",
+        components={"schemas": schemas},
+        **{"$self": "https://example.com/self.yaml"},
+    )
+
+    assert toolset.skipped == ()
+    types = [next(iter(tool.input_schema["$defs"].values()))["type"] for tool in toolset]
+    assert types == ["integer", "string", "boolean", "integer", "integer"]
+
+
+def test_other_files_are_read_relative_to_the_file_that_names_them(tmp_path: Path) -> None:
+    main = write(tmp_path, "api.json", referring("schemas/pet.json#/Pet"))
+    write(
+        tmp_path,
+        "schemas/pet.json",
+        {"Pet": {"properties": {"o": {"$ref": "owner.json"}, "up": {"$ref": "../api.json#/info"}}}},
+    )
+    write(tmp_path, "schemas/owner.json", {"type": "object", "title": "Owner"})
+
+    toolset = load_tools(main)
+
+    assert toolset.skipped == ()
+    schema = toolset["get_bad"].input_schema
+    assert {definition.get("title") for definition in schema["$defs"].values()} == {
+        None,
+        "Owner",
+        "t",
+    }
+
+
+@pytest.mark.parametrize(
+    "ref",
+    [
+        "../secret.json",
+        "/etc/passwd",
+        "schemas/../../secret.json",
+        "%2e%2e/secret.json",
+        "file:///etc/passwd",
+        "link.json",
+        "..\\secret.json",
+        "C:\\secret.json",
+        "\\\\host\\share",
+        "a\0b",
+        "missing.json",
+    ],
+)
+def test_files_outside_the_documents_folder_are_never_read(ref: str, tmp_path: Path) -> None:
+    write(tmp_path, "secret.json", {"title": "CANARY"})
+    main = write(tmp_path, "api/api.json", referring(ref))
+    (tmp_path / "api" / "link.json").symlink_to(tmp_path / "secret.json")
+
+    toolset = load_tools(main)
+
+    assert [tool.name for tool in toolset] == ["get_good"]
+    assert "CANARY" not in repr(toolset.skipped)
+
+
+def test_a_wider_folder_can_be_named(tmp_path: Path) -> None:
+    write(tmp_path, "common.json", {"type": "integer"})
+    main = write(tmp_path, "api/api.json", referring("../common.json"))
+
+    assert len(load_tools(main)) == 1
+    assert len(load_tools(main, settings=Settings(ref_root=tmp_path))) == 2
+    assert len(load_tools(referring("common.json"), settings=Settings(ref_root=tmp_path))) == 2
+
+
+@pytest.mark.parametrize(
+    "ref",
+    [
+        "http://127.0.0.1:1/x.json",
+        "https://example.com/x.json#/a",
+        "//127.0.0.1/x",
+        "ftp://127.0.0.1/x",
+        "gopher://127.0.0.1/x",
+        "data:application/json,{}",
+        "jar:file:///x!/y",
+        "http://user:pw@127.0.0.1:1/",
+        "http://2130706433:1/",
+        "http://[::1]:1/x",
+        "schemas.json",
+    ],
+)
+def test_urls_and_files_are_not_read_for_a_document_given_as_a_value(
+    ref: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import socket
+
+    def refuse(*_: Any) -> None:
+        raise AssertionError("a connection was made")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    toolset = load_tools(referring(ref))
+
+    assert [tool.name for tool in toolset] == ["get_good"]
+
+
+def test_a_file_that_is_no_document_skips_its_operation(tmp_path: Path) -> None:
+    main = write(tmp_path, "api.json", referring("other.json"))
+    (tmp_path / "other.json").write_text("<html></html>", encoding="utf-8")
+
+    (skipped,) = load_tools(main).skipped
+
+    assert "other.json" in skipped.reason
+
+
+def test_words_that_are_only_documentation_are_not_followed() -> None:
+    schema = {
+        "type": "object",
+        "externalDocs": {"url": "http://127.0.0.1:1/"},
+        "discriminator": {"propertyName": "a", "mapping": {"x": "http://127.0.0.1:1/x.json"}},
+    }
+    paths = {
+        "/x": {
+            "post": operation(
+                requestBody={
+                    "content": {
+                        "application/json": {
+                            "schema": schema,
+                            "examples": {"a": {"externalValue": "http://127.0.0.1:1/"}},
+                        }
+                    }
+                }
+            )
+        }
+    }
+
+    assert len(tools(paths)) == 1

@@ -1,0 +1,288 @@
+"""The fast YAML reader and the exact one say the same, or the fast one says nothing."""
+
+from __future__ import annotations
+
+import json
+import tracemalloc
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from openapi_tools.errors import InvalidDocument
+from openapi_tools.loader.parse import parse
+from openapi_tools.loader.parse_yaml import read_exact
+from openapi_tools.loader.yaml_fast import read_fast
+from openapi_tools.loader.yaml_scalars import resolve
+
+LARGEST = 300_000
+
+
+def same(one, other):
+    """Whether two values are equal, types and the order of keys included."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, dict):
+        return list(one) == list(other) and all(same(one[key], other[key]) for key in one)
+    if isinstance(one, list):
+        return len(one) == len(other) and all(map(same, one, other))
+    return one == other
+
+
+def documents(shared, *endings, largest=LARGEST):
+    """The published documents, those of moderate size."""
+    paths = [path for path in (shared / "corpus").rglob("*") if path.suffix in endings]
+    return [path for path in sorted(paths) if path.stat().st_size <= largest]
+
+
+def test_both_readers_agree_on_the_published_documents(shared):
+    taken, left, different = 0, [], []
+
+    for path in documents(shared, ".yaml", ".yml"):
+        data = path.read_bytes()
+        fast = read_fast(data)
+        if fast is None:
+            left.append(path.name)
+            continue
+        taken += 1
+        if not same(fast, read_exact(data)[0]):
+            different.append(path.name)
+
+    assert different == []
+    assert len(left) < taken / 20
+
+
+def test_json_is_read_as_the_standard_library_reads_it(shared):
+    different, refused = [], []
+
+    for path in documents(shared, ".json", largest=2_000_000):
+        data = path.read_bytes()
+        try:
+            found = parse(data, name=path.name).root
+        except InvalidDocument:
+            refused.append(path.name)
+            continue
+        if not same(found, json.loads(data)):
+            different.append(path.name)
+
+    assert different == []
+    assert set(refused) <= {"Collection.json", "ConformsTo.json"}, "two fragments, not JSON"
+
+
+class Dumper(yaml.CSafeDumper):
+    """Writes text in the style that it is told."""
+
+    style = None
+
+
+def write_text(dumper, text):
+    style = dumper.style
+    if style is None and resolve(text) != text:
+        style = '"'
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+Dumper.add_representer(str, write_text)
+
+
+def is_readable(text):
+    try:
+        resolve(text)
+    except ValueError:
+        return False
+    return True
+
+
+BREAKS = "\x85\u2028\u2029"
+"""Line breaks for the writer, which follows YAML 1.1."""
+
+TEXTS = st.one_of(
+    st.text(st.characters(exclude_categories=["Cs"], exclude_characters=BREAKS), max_size=12),
+    st.text(alphabet="ab:#-?&*!|>'\"%@`{}[], \n\t012.+eEx_~<é", max_size=12),
+    st.sampled_from(["NO", "22:22", "2020-01-01", "012", "0o14", "1_000", "null", "<<", "=", "~"]),
+).filter(is_readable)
+NUMBERS = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+SCALARS = st.none() | st.booleans() | NUMBERS | TEXTS
+KEYS = TEXTS.filter(lambda text: len(text) < 100)
+DATA = st.dictionaries(
+    KEYS,
+    st.recursive(
+        SCALARS,
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3),
+        max_leaves=8,
+    ),
+    min_size=1,
+    max_size=4,
+)
+OPTIONS = st.fixed_dictionaries(
+    {
+        "default_flow_style": st.sampled_from([True, False, None]),
+        "width": st.sampled_from([10, 80, 100_000]),
+        "indent": st.integers(2, 6),
+        "allow_unicode": st.booleans(),
+        "explicit_start": st.booleans(),
+        "line_break": st.sampled_from(["\n", "\r\n"]),
+    }
+)
+
+
+@given(DATA, OPTIONS, st.sampled_from([None, '"', "'", "|", ">"]))
+def test_what_was_written_is_read_back_by_both(data, options, style):
+    dumper = type("Styled", (Dumper,), {"style": style})
+    text = yaml.dump(data, Dumper=dumper, sort_keys=False, **options).encode()
+
+    exact, warnings = read_exact(text)
+    fast = read_fast(text)
+
+    assert same(exact, data)
+    assert warnings == []
+    assert fast is None or same(fast, data)
+
+
+@given(st.text(alphabet="+-.01789eExoafinNI_~ ", max_size=8).map(str.strip))
+def test_both_give_plain_scalars_the_same_value(text):
+    data = f"a: {text}\n".encode()
+
+    fast = read_fast(data)
+
+    assert fast is None or same(fast["a"], resolve(text))
+
+
+EDITS = ["&a ", "*a", "!t ", "!!str ", '"', "'", "|", ">", "- ", "? ", ": ", "#", "\n", "\n  "]
+EDITS += ["\t", "{", "}", "[", "]", ",", "%", "---\n", "...\n", "\r", "<<: ", "~", "0x1F", "+-1"]
+EDITS += ["\u2028", "\x85", "\xa0", "\ufeff", "\\", "012", ".inf", "|+\n", "{a, b}", "200: x\n"]
+LINES = st.sampled_from(
+    [
+        "a: 1",
+        "description: |\n  text\n\n  more # text",
+        "- a: b\n  c: [d, e]",
+        "200:\n  description: ok",
+        "b: {c: d, e: [f]}",
+        "c: 'it''s'\nd: \"q\\n\"",
+        "e: plain\n  continued",
+        "f:\n- g\n- h: i",
+        "# comment",
+        "get: &x {y: z}\nput: *x",
+    ]
+)
+
+
+@given(
+    st.lists(LINES, min_size=1, max_size=4),
+    st.lists(st.tuples(st.integers(0, 200), st.sampled_from(EDITS)), max_size=4),
+)
+def test_both_agree_on_damaged_text_where_both_read_it(lines, edits):
+    text = "\n".join([*lines, ""])
+    for place, edit in edits:
+        text = text[: place % len(text)] + edit + text[place % len(text) :]
+    data = text.encode()
+
+    fast = read_fast(data)
+    try:
+        exact, warnings = read_exact(data)
+    except InvalidDocument:
+        return
+
+    assert fast is None or warnings or same(fast, exact)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: &a b\nc: *a\n",
+        "- &a b\n",
+        "a: [&a b]\n",
+        "a: {&a b: c}\n",
+        "a: !t &a b\n",
+        "a:\n  &a b\n",
+        'a: {"b":&a c}\n',
+        "a: {b: 1,&a c: 2}\n",
+        "&a b: c\n",
+        "? &a b\n: c\n",
+        f"a: !{'t' * 300} &a b\n",
+        "a: !t{&a b: c}\n",
+        "a: !!str 1\n",
+        "a: !<tag:yaml.org,2002:str> 1\n",
+        "%YAML 1.1\n---\na: 1\n",
+        "<<: {a: 1}\n",
+        "a: +-1\n",
+        "a: 0x-1\n",
+        "a: 0xFFFFFFFFFFFFFFFFF\n",
+        "a: 9223372036854775808\n",
+        "a: .inf\n",
+        "a: b\rc: d\n",
+        "a:\n  \tb\n",
+        "a: \x07\n",
+        "a: \x92\n",
+        "a: \ufffe\n",
+        "a: \ufeff\n",
+        "a: \xa0\n",
+        "a: |\n  b",
+        "a: |\n",
+        "a: 1\n---\nb: 2\n",
+        "a: 1\n...\nb: 2\n",
+        "  a: 1\n b: 2\n",
+        "012: a\n",
+        "a: {012}\n",
+        "? 0x10\n: b\n",
+        "1.0: a\n",
+        "null: a\n",
+        "[a]: b\n",
+        "200: a\n'200': b\n",
+        "a: " + "- " * 1000,
+        "a:\n" + "- " * 1000 + "b\n",
+        "- " * 100_000 + "b\n",
+        "-\t" * 100_000 + "b\n",
+        "? " * 100_000 + "b\n",
+        "a: " + "&x " * 60_000 + "\n",
+        "- a\n",
+        "a\n",
+        "",
+    ],
+    ids=lambda text: ascii(text)[:30],
+)
+def test_the_fast_reader_leaves_to_the_exact_one_what_it_would_misread(text):
+    assert read_fast(text.encode()) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: R&D & co, A&B && c\n",
+        "a: http://h/?a=1&b=2\n",
+        "a: 'http://h/{?a}{&b}'\n",
+        f"a: http://h/?{'a' * 300}&b=c\n",
+        "a: http://h{?a}{&b}\n",
+        "a: |\n  * item\n  **bold** ![image](url)\n  <p>&nbsp;</p>\n",
+        "a: wow!! !important\n",
+        "a: C++11, 10+-1\n",
+        "a: '0xFFFFFFFFFFFFFFFFFFFF'\n",
+        "a: 3.1.0 # 50%\n",
+        "a: b\tc\n",
+        "a: 9223372036854775807\n",
+        "a: é\xa0ü “x” \u2003y\n",
+        "# c\n---\na: 1\n...\n",
+        "responses:\n  200: {description: 10:30}\n  404: {}\n",
+        "a:\r\n  b: 1\r\n",
+    ],
+    ids=ascii,
+)
+def test_the_fast_reader_takes_what_real_documents_have(text):
+    found = read_fast(text.encode())
+
+    assert found is not None
+    assert same(found, read_exact(text.encode())[0])
+
+
+def test_a_bomb_never_reaches_the_fast_parser():
+    lines = ["a0: &a0 [lol, lol]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 12)]
+    tracemalloc.start()
+
+    found = read_fast("\n".join([*lines, ""]).encode())
+
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert found is None
+    assert peak < 1_000_000

@@ -1,0 +1,157 @@
+"""Operations whose input travels in path, query, headers and cookies; each tells what it parsed."""
+# ruff: noqa: TC003 -- FastAPI reads the annotations at run time
+
+from __future__ import annotations
+
+from datetime import date, datetime, timedelta
+from enum import StrEnum
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from fastapi import APIRouter, Cookie, Header, Path, Query
+from pydantic import BaseModel, ConfigDict, Field
+
+parameters = APIRouter(tags=["parameters"])
+
+
+class Color(StrEnum):
+    red = "red"
+    dark_blue = "dark blue"
+    lime = "lime/green"
+
+
+class Page(BaseModel):
+    """Query parameters as a model; what is not declared is refused."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    limit: int = Field(100, gt=0, le=100)
+    order_by: Literal["created_at", "updated_at"] = "created_at"
+    tags: list[str] = []
+
+
+class Common(BaseModel):
+    """Headers as a model."""
+
+    save_data: bool
+    if_modified_since: str | None = None
+    x_tag: list[str] = []
+
+
+@parameters.get("/items/{item_id}")
+async def get_item(item_id: int) -> Any:
+    return {"item_id": item_id}
+
+
+@parameters.get("/names/{name}")
+async def get_by_name(name: str) -> Any:
+    return {"name": name}
+
+
+@parameters.get("/uuids/{key}")
+async def get_by_uuid(key: UUID) -> Any:
+    return {"key": key, "version": key.version}
+
+
+@parameters.get("/colors/{color}")
+async def get_by_color(color: Color) -> Any:
+    return {"color": color, "member": color.name}
+
+
+@parameters.get("/days/{day}")
+async def get_by_day(day: date) -> Any:
+    return {"day": day, "weekday": day.isoweekday()}
+
+
+@parameters.get("/files/{file_path:path}")
+async def get_file(file_path: str) -> Any:
+    return {"file_path": file_path}
+
+
+@parameters.get("/spans/{low}-{high}/{unit}")
+async def get_span(low: int, high: int, unit: Annotated[str, Path(max_length=3)]) -> Any:
+    return {"low": low, "high": high, "unit": unit}
+
+
+@parameters.get("/search")
+async def search(
+    q: Annotated[str, Query(min_length=1)],
+    limit: Annotated[int, Query(ge=1, le=50)] = 10,
+    tag: Annotated[list[str] | None, Query()] = None,
+    ratio: float | None = None,
+    active: bool | None = None,
+    after: datetime | None = None,
+    within: timedelta | None = None,
+) -> Any:
+    return {
+        "q": q,
+        "limit": limit,
+        "tag": tag,
+        "ratio": ratio,
+        "active": active,
+        "after": after,
+        "within": within.total_seconds() if within is not None else None,
+    }
+
+
+@parameters.get("/filter")
+async def filter_items(
+    name: Annotated[str | None, Query(alias="filter[name]")] = None,
+    size: Annotated[int, Query(alias="page[size]")] = 20,
+    sort: Annotated[list[str], Query(alias="sort-by")] = [],  # noqa: B006 -- FastAPI copies it
+    since: Annotated[str | None, Query(alias="$since")] = None,
+    ids: Annotated[list[int], Query(alias="ids[]")] = [],  # noqa: B006 -- FastAPI copies it
+) -> Any:
+    return {"name": name, "size": size, "sort": sort, "since": since, "ids": ids}
+
+
+@parameters.get("/page")
+async def get_page(page: Annotated[Page, Query()]) -> Any:
+    return page
+
+
+@parameters.get("/numbers")
+async def get_numbers(
+    number: Annotated[list[int], Query()], weight: Annotated[set[float], Query()]
+) -> Any:
+    return {"number": number, "weight": sorted(weight)}
+
+
+@parameters.get("/headers")
+async def get_headers(
+    x_token: Annotated[str, Header()],
+    x_count: Annotated[int | None, Header()] = None,
+    x_flag: Annotated[bool | None, Header()] = None,
+    trace: Annotated[str | None, Header(alias="X-Trace-Id")] = None,
+    strange_header: Annotated[str | None, Header(convert_underscores=False)] = None,
+    x_values: Annotated[list[str] | None, Header()] = None,
+    user_agent: Annotated[str | None, Header()] = None,
+) -> Any:
+    return {
+        "x_token": x_token,
+        "x_count": x_count,
+        "x_flag": x_flag,
+        "trace": trace,
+        "strange_header": strange_header,
+        "x_values": x_values,
+        "user_agent": user_agent,
+    }
+
+
+@parameters.get("/common-headers")
+async def get_common_headers(common: Annotated[Common, Header()]) -> Any:
+    return common
+
+
+@parameters.get("/cookies")
+async def get_cookies(
+    session: Annotated[str, Cookie()],
+    visits: Annotated[int | None, Cookie()] = None,
+    theme: Annotated[str | None, Cookie(alias="ui-theme")] = None,
+) -> Any:
+    return {"session": session, "visits": visits, "theme": theme}
+
+
+@parameters.get("/old-search", deprecated=True)
+async def old_search(q: str = "all") -> Any:
+    return {"q": q}

@@ -1,0 +1,245 @@
+"""Calls of the FastAPI application, and what it says it received.
+
+The rows of one operation stand together; between them they use every operation of the application.
+"""
+
+from __future__ import annotations
+
+from real.app_answers import ARCHIVE, PAGE, PNG
+from real.app_security import SECRET
+from real.fastapi_bodies import BODIES, ORDER
+from real.fastapi_rows import OCTETS, Call, Failing, as_base64, octets
+
+EVENTS = [
+    {"event": "start", "id": "1", "data": {"n": 1}},
+    {"data": "first line\nsecond line"},
+    {"data": "[DONE]"},
+]
+REX = {"id": 1, "name": "Rex", "status": "available", "tags": ["dog"], "owner": "Ann"}
+MIA = {"id": 2, "name": "Mia", "status": "sold", "tags": [], "owner": None}
+MAX = {"id": 1, "name": "Max", "status": "available", "tags": [], "owner": None}
+NO_SEARCH = {"tag": None, "ratio": None, "active": None, "after": None, "within": None}
+NO_FILTER = {"name": None, "size": 20, "sort": [], "since": None, "ids": []}
+NO_HEADERS = {"x_count": None, "x_flag": None, "trace": None, "strange_header": None}
+
+PARAMETERS = [
+    Call("get_item", {"item_id": 7}, {"item_id": 7}, "/items/7"),
+    Call("get_item", {"item_id": -1}, {"item_id": -1}, note="negative"),
+    Call("get_by_name", {"name": "Anna Blume"}, {"name": "Anna Blume"}, "/names/Anna%20Blume"),
+    Call("get_by_name", {"name": "日本 é🚀"}, {"name": "日本 é🚀"}, note="not-ascii"),
+    Call(
+        "get_by_name",
+        {"name": "a?b#c;d=e&f+g%41:@,$'\"<>\\^`{|}~"},
+        {"name": "a?b#c;d=e&f+g%41:@,$'\"<>\\^`{|}~"},
+        note="reserved",
+    ),
+    Call(
+        "get_by_uuid",
+        {"key": "3f2504e0-4f89-41d3-9a0c-0305e82c3301"},
+        {"key": "3f2504e0-4f89-41d3-9a0c-0305e82c3301", "version": 4},
+    ),
+    Call("get_by_color", {"color": "dark blue"}, {"color": "dark blue", "member": "dark_blue"}),
+    Call("get_by_day", {"day": "2026-11-21"}, {"day": "2026-11-21", "weekday": 6}),
+    Call(
+        "get_file",
+        {"file_path": "docs/a b/ü.txt"},
+        {"file_path": "docs/a b/ü.txt"},
+        "/files/docs%2Fa%20b%2F%C3%BC.txt",
+    ),
+    Call(
+        "get_span",
+        {"low": 3, "high": 12, "unit": "km"},
+        {"low": 3, "high": 12, "unit": "km"},
+        "/spans/3-12/km",
+    ),
+    Call("search", {"q": "x"}, {"q": "x", "limit": 10} | NO_SEARCH, "/search?q=x", "defaults"),
+    Call(
+        "search",
+        {
+            "q": "a&b=c d+e%20/ü",
+            "limit": 50,
+            "tag": ["new", "a,b", "c d"],
+            "ratio": 0.25,
+            "active": True,
+            "after": "2026-01-02T03:04:05+01:00",
+            "within": "PT1H",
+        },
+        {
+            "q": "a&b=c d+e%20/ü",
+            "limit": 50,
+            "tag": ["new", "a,b", "c d"],
+            "ratio": 0.25,
+            "active": True,
+            "after": "2026-01-02T03:04:05+01:00",
+            "within": 3600.0,
+        },
+        note="everything",
+    ),
+    Call(
+        "search",
+        {"q": "x", "active": False, "ratio": 1e-7, "tag": []},
+        {"q": "x", "limit": 10} | NO_SEARCH | {"active": False, "ratio": 1e-7},
+        note="false-and-tiny-and-empty",
+    ),
+    Call("filter_items", {}, NO_FILTER, "/filter", "defaults"),
+    Call(
+        "filter_items",
+        {
+            "filter_name": "Rex & Co",
+            "page_size": 5,
+            "sort_by": ["name", "-age"],
+            "since": "yesterday",
+            "ids": [1, 2],
+        },
+        {
+            "name": "Rex & Co",
+            "size": 5,
+            "sort": ["name", "-age"],
+            "since": "yesterday",
+            "ids": [1, 2],
+        },
+        note="names-that-are-no-identifiers",
+    ),
+    Call(
+        "get_page",
+        {"limit": 3, "order_by": "updated_at", "tags": ["a", "b"]},
+        {"limit": 3, "order_by": "updated_at", "tags": ["a", "b"]},
+        "/page?limit=3&order_by=updated_at&tags=a&tags=b",
+    ),
+    Call(
+        "get_numbers",
+        {"number": [3, 1, 2], "weight": [0.5, 2]},
+        {"number": [3, 1, 2], "weight": [0.5, 2.0]},
+        "/numbers?number=3&number=1&number=2&weight=0.5&weight=2",
+    ),
+    Call(
+        "get_headers",
+        {
+            "x_token": "abc, d=e; f",
+            "x_count": 3,
+            "x_flag": False,
+            "X_Trace_Id": "t-1",
+            "strange_header": "kept",
+            "user_agent": "mine/1.0",
+        },
+        {
+            "x_token": "abc, d=e; f",
+            "x_count": 3,
+            "x_flag": False,
+            "trace": "t-1",
+            "strange_header": "kept",
+            "x_values": None,
+            "user_agent": "mine/1.0",
+        },
+    ),
+    Call(
+        "get_headers",
+        {"x_token": "t", "x_values": ["a", "b"], "user_agent": "-"},
+        {"x_token": "t"} | NO_HEADERS | {"x_values": ["a,b"], "user_agent": "-"},
+        note="array-in-one-line",
+    ),
+    Call(
+        "get_common_headers",
+        {"save_data": True, "if_modified_since": "Tue, 03 Feb 2026 04:05:06 GMT"},
+        {"save_data": True, "if_modified_since": "Tue, 03 Feb 2026 04:05:06 GMT", "x_tag": []},
+    ),
+    Call(
+        "get_cookies",
+        {"session": "abc-_.~", "visits": 3, "ui_theme": "dark"},
+        {"session": "abc-_.~", "visits": 3, "theme": "dark"},
+    ),
+    Call("old_search", {}, {"q": "all"}),
+]
+
+PETS = [
+    Call("list_pets", {}, [REX, MIA]),
+    Call("list_pets", {"status": ["sold", "pending"]}, [MIA], note="some"),
+    Call("list_pets", {"status": ["pending"]}, [], note="none"),
+    Call(
+        "create_pet",
+        {"name": "Bo", "tags": ["cat"]},
+        {"id": 3, "name": "Bo", "status": "available", "tags": ["cat"], "owner": None},
+    ),
+    Call("describe_pets"),
+    Call("read_pet", {"pet_id": 1}, REX),
+    Call("check_pet", {"pet_id": 1}),
+    Call(
+        "replace_pet",
+        {"pet_id": 1, "name": "Max"},
+        MAX,
+    ),
+    Call("update_pet", {"pet_id": 1, "owner": None}, REX | {"owner": None}, note="null"),
+    Call("update_pet", {"pet_id": 1, "status": "sold"}, REX | {"status": "sold"}),
+    Call("delete_pet", {"pet_id": 2}),
+    Call("set_photo", {"pet_id": 1, "photo": {"base64": as_base64(PNG)}}),
+]
+
+SECURITY = [
+    Call("with_header_key", {}, {"welcome": True, "length": 16}),
+    Call("with_query_key", {"q": "x"}, {"welcome": True, "length": len(SECRET), "q": "x"}),
+    Call("with_cookie_key", {}, {"welcome": True, "length": 16}),
+    Call("with_basic", {}, {"welcome": True, "length": 16, "user": "ann"}),
+    Call("with_bearer", {}, {"welcome": True, "length": 16, "scheme": "Bearer"}),
+    Call("with_oauth", {}, {"welcome": True, "length": 16}),
+]
+
+ANSWERS = [
+    Call("answer_nothing"),
+    Call("answer_null"),
+    Call(
+        "answer_unicode",
+        {},
+        {"grüße": "日本語 🚀", "big": 2**63, "small": 1e-7, "nested": [[], {}, [None, True]]},
+    ),
+    Call("answer_text", {}, "Zwölf Boxkämpfer\nin two lines"),
+    Call("answer_latin", {}, "Zwölf"),
+    Call("answer_html", {}, PAGE),
+    Call("answer_png", {}, octets(PNG, "image/png")),
+    Call("answer_download", {}, octets(ARCHIVE, OCTETS)),
+    Call("answer_events", {}, EVENTS),
+    Call("answer_xml", {}, "<?xml version='1.0'?><pets><pet id='1'/></pets>"),
+    Call("answer_csv", {}, "id,name\r\n1,Rex\r\n"),
+    Call("answer_gzip", {}, {"accept_encoding": "gzip, deflate", "padding": "x" * 5000}),
+    Call("answer_lines", {}, [{"n": 0}, {"n": 1}, {"n": 2}]),
+    Call("answer_large", {"count": 1}, [{"id": 0, "text": "x" * 80}]),
+    Call("answer_redirect", {}, {"q": "moved", "limit": 10} | NO_SEARCH),
+    Call("answer_cookie", {}, {"cookies": {}}),
+]
+
+CALLS = [*PARAMETERS, *BODIES, *PETS, *SECURITY, *ANSWERS]
+
+FAILING = [
+    Failing("get_by_name", {"name": "a/b"}, {"type": "http", "status": 404}, "slash"),
+    Failing("get_photo", {"pet_id": 1}, {"type": "http", "status": 404}),
+    Failing("read_pet", {"pet_id": 99}, {"type": "http", "status": 404}),
+    Failing("check_pet", {"pet_id": 99}, {"type": "http", "status": 404}),
+    Failing("create_pet", {"name": "Rex"}, {"type": "http", "status": 409}),
+    Failing("get_by_day", {"day": "someday"}, {"type": "http", "status": 422}),
+    Failing("answer_problem", {}, {"type": "http", "status": 422}),
+    Failing("answer_error", {"status": 401}, {"type": "auth", "status": 401}),
+    Failing("answer_error", {"status": 403}, {"type": "auth", "status": 403}),
+    Failing("answer_error", {"status": 405}, {"type": "http", "status": 405}),
+    Failing("answer_error", {"status": 500}, {"type": "http", "status": 500}),
+    Failing("answer_error", {"status": 503}, {"type": "http", "status": 503}),
+    Failing("answer_busy", {}, {"type": "rate_limited", "status": 429, "retry_after": 7}),
+    Failing("answer_error_page", {}, {"type": "http", "status": 502}),
+    Failing("answer_broken", {}, {"type": "decode"}),
+    Failing("answer_redirect_away", {}, {"type": "redirect"}),
+    Failing("answer_circle", {}, {"type": "redirect"}),
+    Failing("answer_see_other", {}, {"type": "redirect", "status": 303}),
+]
+
+REFUSED = [
+    Failing("get_by_color", {"color": "blue"}, {"type": "invalid_input"}, "enum"),
+    Failing("get_file", {"file_path": "a/../b"}, {"type": "invalid_input"}, "dot-segment"),
+    Failing("get_item", {"item_id": "7"}, {"type": "invalid_input"}, "text-for-integer"),
+    Failing("search", {}, {"type": "invalid_input"}, "missing"),
+    Failing("search", {"q": "x", "limit": 51}, {"type": "invalid_input"}, "maximum"),
+    Failing("search", {"q": "x", "page": 2}, {"type": "invalid_input"}, "unknown"),
+    Failing("get_headers", {"x_token": "a\r\nX-Evil: 1"}, {"type": "invalid_input"}, "line-break"),
+    Failing("draw_shape", {"body": {"kind": "circle"}}, {"type": "invalid_input"}, "union"),
+    Failing("create_order", ORDER | {"total": 1}, {"type": "invalid_input"}, "read-only"),
+    Failing("join_team", {"team": "x"}, {"type": "invalid_input"}, "missing-bodies"),
+    Failing("upload", {"file": "/etc/passwd"}, {"type": "invalid_input"}, "path-as-text"),
+    Failing("upload", {"file": {"base64": "%%%"}}, {"type": "invalid_input"}, "no-base64"),
+]

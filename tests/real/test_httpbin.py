@@ -1,0 +1,343 @@
+"""Every operation of PyPI's httpbin under a real WSGI server, called through tools.
+
+Two documents describe it: the Swagger 2.0 of its own docstrings, fetched by its URL, and a
+published OpenAPI 3.0 one that names another server.
+"""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpbin
+import httpx
+import pytest
+
+from openapi_tools import Settings, Toolset, aload_tools, load_tools
+
+TEMPLATES = Path(httpbin.__file__).parent / "templates"
+VERSIONS = {"2.0": "own", "3.0": "published"}
+VERBS = ("GET", "POST", "PUT", "DELETE", "PATCH", "TRACE")
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call.
+
+    Attributes:
+        operation: Method and path as the documents have them.
+        arguments: Its input.
+        holds: Members that the output has, texts that it has in it, or the whole output.
+        error: Members of the result's `error`; None when the call succeeds.
+        only: The document whose operation takes these arguments; both when empty.
+    """
+
+    operation: str
+    arguments: dict[str, Any] = field(default_factory=dict)
+    holds: Any = None
+    error: dict[str, Any] | None = None
+    only: str = ""
+
+    def __str__(self) -> str:
+        return self.operation
+
+
+def octets(content: bytes, media_type: str = "application/octet-stream") -> dict[str, Any]:
+    return {
+        "base64": base64.b64encode(content).decode(),
+        "media_type": media_type,
+        "bytes": len(content),
+    }
+
+
+def image(name: str, media_type: str) -> dict[str, Any]:
+    return octets((TEMPLATES / "images" / name).read_bytes(), media_type)
+
+
+def failed(kind: str, status: int) -> dict[str, Any]:
+    return {"type": kind, "status": status}
+
+
+ECHO = {"args": {}, "form": {}, "data": "", "files": {}}
+NOTHING_SET = {"cookies": {}}
+DIGEST = {"qop": "auth", "user": "ann", "passwd": "pw"}
+WEBP = image("wolf_1.webp", "image/webp")
+ALPHABET = b"abcdefghijklmnopqrstuvwxyzabcd"
+FORM = {"url": "/get", "status_code": 307}
+NO_URL = failed("redirect", 302)  # httpbin looks for the URL in the query, and redirects to none
+
+CALLS = [
+    *[Call(f"{verb} /anything", {}, {"method": verb, "json": None} | ECHO) for verb in VERBS],
+    *[
+        Call(
+            f"{verb} /anything/{{anything}}",
+            {"anything": "a b/ü?x=1#y"},
+            {"method": verb, "url": "{base}/anything/a%20b/ü%3Fx=1%23y"} | ECHO,
+        )
+        for verb in VERBS
+    ],
+    *[
+        Call(f"{verb} /delay/{{delay}}", {"delay": 0}, {"url": "{base}/delay/0"} | ECHO)
+        for verb in VERBS
+    ],
+    Call("GET /get", {}, {"args": {}, "url": "{base}/get"}),
+    Call("POST /post", {}, {"url": "{base}/post", "json": None} | ECHO),
+    Call("PUT /put", {}, {"url": "{base}/put", "json": None} | ECHO),
+    Call("PATCH /patch", {}, {"url": "{base}/patch", "json": None} | ECHO),
+    Call("DELETE /delete", {}, {"url": "{base}/delete", "json": None} | ECHO),
+    Call("GET /ip", {}, {"origin": "127.0.0.1"}),
+    Call("GET /uuid", {}, ["uuid"]),
+    Call("GET /headers", {}, ["headers"]),
+    Call("GET /user-agent", {}, ["openapi-tools/"]),
+    Call("GET /json", {}, ["Sample Slide Show"]),
+    Call("GET /xml", {}, ["<slideshow", "Wake up to WonderWidgets!"]),
+    Call("GET /html", {}, ["Herman Melville - Moby-Dick"]),
+    Call("GET /robots.txt", {}, "User-agent: *\nDisallow: /deny\n"),
+    Call("GET /deny", {}, ["YOU SHOULDN'T BE HERE"]),
+    Call("GET /encoding/utf8", {}, ["∮ E⋅da = Q", "⡌⠁⠧⠑ ⠼⠁⠒"]),
+    Call("GET /gzip", {}, {"gzipped": True, "method": "GET"}),
+    Call("GET /deflate", {}, {"deflated": True, "method": "GET"}),
+    Call("GET /brotli", {}, None, {"type": "decode"}),
+    Call("GET /base64/{value}", {"value": "w7xiZXI_Pz8_"}, ["über????"]),
+    Call("GET /bytes/{n}", {"n": 0}, None),
+    Call("GET /bytes/{n}", {"n": 64}, {"bytes": 64, "media_type": "application/octet-stream"}),
+    Call("GET /stream-bytes/{n}", {"n": 30_000}, {"bytes": 30_000}),
+    Call("GET /range/{numbytes}", {"numbytes": 30}, octets(ALPHABET)),
+    Call("GET /range/{numbytes}", {"numbytes": 0}, ["number of bytes"], failed("http", 404)),
+    Call(
+        "GET /drip",
+        {"duration": 0.05, "numbytes": 5, "code": 200, "delay": 0},
+        octets(b"*****"),
+    ),
+    Call(
+        "GET /drip",
+        {"duration": 0.01, "numbytes": 2, "code": 503, "delay": 0},
+        None,
+        failed("http", 503),
+    ),
+    Call("GET /stream/{n}", {"n": 1}, {"url": "{base}/stream/1", "id": 0}),
+    Call("GET /links/{n}/{offset}", {"n": 3, "offset": 1}, ["0", "1", "2"]),
+    Call("GET /image/png", {}, image("pig_icon.png", "image/png")),
+    Call("GET /image/jpeg", {}, image("jackal.jpg", "image/jpeg")),
+    Call("GET /image/webp", {}, WEBP),
+    Call("GET /image/svg", {}, ["<svg"]),
+    Call("GET /image", {}, WEBP, only="2.0"),
+    # Without media types in the document anything is asked for, and httpbin wants to choose.
+    Call("GET /image", {}, ["a supported media type"], failed("http", 406), only="3.0"),
+    Call("GET /cache", {}, {"url": "{base}/cache"}),
+    Call("GET /cache/{value}", {"value": 60}, {"url": "{base}/cache/60"}),
+    Call("GET /etag/{etag}", {"etag": "a", "If_None_Match": '"b"'}, ['"If-None-Match": "\\"b\\""']),
+    Call("GET /etag/{etag}", {"etag": "a", "If_Match": '"a"'}, {"url": "{base}/etag/a"}),
+    Call("GET /etag/{etag}", {"etag": "a", "If_Match": '"b"'}, None, failed("http", 412)),
+    Call("GET /response-headers", {"freeform": "a b"}, {"freeform": "a b"}),
+    Call("POST /response-headers", {"freeform": "c&d"}, {"freeform": "c&d"}),
+    Call("GET /cookies", {}, NOTHING_SET),
+    Call("GET /cookies/set", {"freeform": "x"}, NOTHING_SET),
+    Call("GET /cookies/set/{name}/{value}", {"name": "a", "value": "b"}, NOTHING_SET),
+    Call("GET /cookies/delete", {"freeform": ""}, NOTHING_SET),
+    Call("GET /status/{codes}", {"codes": "201"}, None),
+    Call("GET /status/{codes}", {"codes": "302"}, {"url": "{base}/get"}),
+    Call("GET /status/{codes}", {"codes": "418"}, ["teapot"], failed("http", 418)),
+    Call("POST /status/{codes}", {"codes": "400"}, None, failed("http", 400)),
+    Call("PUT /status/{codes}", {"codes": "503"}, None, failed("http", 503)),
+    Call("DELETE /status/{codes}", {"codes": "204"}, None),
+    Call("PATCH /status/{codes}", {"codes": "429"}, None, failed("rate_limited", 429)),
+    Call("TRACE /status/{codes}", {"codes": "401"}, None, failed("auth", 401)),
+    Call("GET /redirect/{n}", {"n": 1}, {"url": "{base}/get"}),
+    Call("GET /redirect/{n}", {"n": 3}, {"url": "{base}/get"}),
+    Call("GET /relative-redirect/{n}", {"n": 2}, {"url": "{base}/get"}),
+    Call("GET /absolute-redirect/{n}", {"n": 2}, {"url": "{base}/get"}),
+    Call("GET /redirect/{n}", {"n": 20}, None, {"type": "redirect"}),
+    Call("GET /redirect-to", {"url": "/get?a=b%20c"}, {"args": {"a": "b c"}}),
+    Call("GET /redirect-to", {"url": "{base}/get", "status_code": 308}, {"url": "{base}/get"}),
+    Call("GET /redirect-to", {"url": "http://127.0.0.1:9/"}, None, {"type": "redirect"}),
+    Call("GET /redirect-to", {"url": "file:///etc/passwd"}, None, {"type": "redirect"}),
+    # An optional body with a required member is one argument.
+    Call("POST /redirect-to", FORM, None, NO_URL, only="2.0"),
+    Call("POST /redirect-to", {"body": FORM}, None, NO_URL, only="3.0"),
+    Call("PUT /redirect-to", FORM, None, NO_URL, only="2.0"),
+    Call("PUT /redirect-to", {}, None, NO_URL, only="3.0"),
+    Call("PATCH /redirect-to", FORM, None, NO_URL, only="2.0"),
+    Call("PATCH /redirect-to", {}, None, NO_URL, only="3.0"),
+    Call("DELETE /redirect-to", {}, None, NO_URL),
+    Call("TRACE /redirect-to", {}, None, NO_URL),
+    Call("GET /bearer", {}, None, failed("auth", 401)),
+    Call(
+        "GET /basic-auth/{user}/{passwd}", {"user": "a", "passwd": "b"}, None, failed("auth", 401)
+    ),
+    Call(
+        "GET /hidden-basic-auth/{user}/{passwd}",
+        {"user": "a", "passwd": "b"},
+        None,
+        failed("http", 404),
+    ),
+    Call("GET /digest-auth/{qop}/{user}/{passwd}", DIGEST, None, failed("auth", 401)),
+    Call(
+        "GET /digest-auth/{qop}/{user}/{passwd}/{algorithm}",
+        DIGEST | {"algorithm": "SHA-256"},
+        None,
+        failed("auth", 401),
+    ),
+    Call(
+        "GET /digest-auth/{qop}/{user}/{passwd}/{algorithm}/{stale_after}",
+        DIGEST | {"algorithm": "MD5", "stale_after": "never"},
+        None,
+        failed("auth", 401),
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """The tools of one document."""
+
+    version: str
+    base: str
+    toolset: Toolset
+
+    def __getitem__(self, operation: str) -> Any:
+        (tool,) = [tool for tool in self.toolset if f"{tool.method} {tool.path}" == operation]
+        return tool
+
+
+@pytest.fixture(scope="module")
+def own(httpbin_url) -> Loaded:
+    return Loaded("2.0", httpbin_url, load_tools(f"{httpbin_url}/spec.json"))
+
+
+@pytest.fixture(scope="module")
+def published(httpbin_url, shared: Path) -> Loaded:
+    document = shared / "corpus" / "httpbin.org" / "spec.yaml"
+    toolset = load_tools(document, settings=Settings(base_url=httpbin_url))
+    return Loaded("3.0", httpbin_url, toolset)
+
+
+@pytest.fixture(params=VERSIONS)
+def tools(request) -> Loaded:
+    return request.getfixturevalue(VERSIONS[request.param])
+
+
+def with_base(value: Any, base: str) -> Any:
+    """Put the server's address where a row has `{base}`."""
+    if isinstance(value, dict):
+        return {key: with_base(member, base) for key, member in value.items()}
+    return value.replace("{base}", base) if isinstance(value, str) else value
+
+
+def seen(holds: Any, output: Any) -> Any:
+    """Return the part of an output that a row speaks of."""
+    if isinstance(holds, dict) and isinstance(output, dict):
+        return {key: output.get(key) for key in holds}
+    return output
+
+
+def test_every_operation_of_the_document_is_called_by_some_row(tools):
+    called = {row.operation for row in CALLS if row.only in ("", tools.version)}
+
+    assert {f"{tool.method} {tool.path}" for tool in tools.toolset} == called
+    assert tools.toolset.counts["operations"] == len(called) == 78
+    assert tools.toolset.skipped == ()
+
+
+@pytest.mark.parametrize(
+    ("tools", "call"),
+    [(version, call) for version in VERSIONS for call in CALLS if call.only in ("", version)],
+    ids=str,
+    indirect=["tools"],
+)
+async def test_the_result_is_what_httpbin_says_it_received(tools, call: Call):
+    tool = tools[call.operation]
+
+    result = await tool.execute(with_base(call.arguments, tools.base))
+
+    found = result.error and {key: result.error.get(key) for key in call.error or result.error}
+    assert found == call.error
+    if isinstance(call.holds, list):
+        assert [text for text in call.holds if text not in str(result)] == []
+    elif call.error is None:
+        expected = with_base(call.holds, tools.base)
+        assert seen(expected, result.output) == expected
+
+
+async def test_the_answer_in_bytes_is_not_touched(tools):
+    result = await tools["GET /image/png"].execute({})
+
+    content = base64.b64decode(result.output["base64"])
+    assert content == (TEMPLATES / "images" / "pig_icon.png").read_bytes()
+
+
+async def test_a_cached_answer_is_told_by_its_status(tools):
+    result = await tools["GET /cache"].execute({"If_None_Match": "x"})
+
+    assert result.metadata["status"] == 304
+    assert result.output is None
+
+
+async def test_what_is_sent_by_itself_is_little(tools):
+    result = await tools["GET /headers"].execute({})
+
+    sent = result.output["headers"]
+    assert sent.keys() == {"Host", "Accept", "Accept-Encoding", "User-Agent"}
+    assert sent["Host"] == tools.base.removeprefix("http://")
+
+
+async def test_headers_that_help_with_the_next_call_are_in_the_metadata(tools):
+    result = await tools["GET /etag/{etag}"].execute({"etag": "a"})
+
+    assert result.metadata["headers"]["etag"] == "a"
+
+
+async def test_json_values_one_per_line_are_a_list(tools):
+    result = await tools["GET /stream/{n}"].execute({"n": 3})
+
+    assert [line["id"] for line in result.output] == [0, 1, 2]
+
+
+async def test_a_set_cookie_is_not_sent_by_the_next_call(tools):
+    await tools["GET /cookies/set/{name}/{value}"].execute({"name": "a", "value": "b"})
+
+    result = await tools["GET /cookies"].execute({})
+
+    assert result.output == {"cookies": {}}
+
+
+async def test_a_slow_answer_is_a_timeout(httpbin_url):
+    settings = Settings(timeout=0.1)
+    async with await aload_tools(f"{httpbin_url}/spec.json", settings=settings) as toolset:
+        result = await toolset["get_delay_delay"].execute({"delay": 0.5})
+
+    assert result.error["type"] == "timeout"
+
+
+async def test_a_delay_within_the_time_is_waited_for(tools):
+    result = await tools["GET /delay/{delay}"].execute({"delay": 0.2})
+
+    assert result.success
+    assert result.metadata["elapsed"] >= 0.2
+
+
+AUTHENTICATION = {
+    "GET /basic-auth/{user}/{passwd}": httpx.BasicAuth("ann", "pw"),
+    "GET /hidden-basic-auth/{user}/{passwd}": httpx.BasicAuth("ann", "pw"),
+    "GET /digest-auth/{qop}/{user}/{passwd}": httpx.DigestAuth("ann", "pw"),
+}
+
+
+@pytest.mark.parametrize(("operation", "auth"), AUTHENTICATION.items())
+async def test_the_authentication_of_a_client_of_ones_own_is_used(httpbin_url, operation, auth):
+    arguments = {"user": "ann", "passwd": "pw"} | ({"qop": "auth"} if "qop" in operation else {})
+    async with httpx.AsyncClient(auth=auth) as client:
+        toolset = await aload_tools(f"{httpbin_url}/spec.json", client=client)
+        result = await Loaded("2.0", httpbin_url, toolset)[operation].execute(arguments)
+
+    assert result.output == {"authenticated": True, "user": "ann"}
+
+
+async def test_the_headers_of_a_client_of_ones_own_are_sent(httpbin_url):
+    async with httpx.AsyncClient(headers={"Authorization": "Bearer abc"}) as client:
+        toolset = await aload_tools(f"{httpbin_url}/spec.json", client=client)
+        result = await toolset["get_bearer"].execute({})
+
+    assert result.output == {"authenticated": True, "token": "abc"}

@@ -1,0 +1,109 @@
+"""Media types."""
+
+from __future__ import annotations
+
+import pytest
+
+from openapi_tools.runtime import media
+
+
+@pytest.mark.parametrize(
+    ("media_type", "kind"),
+    [
+        ("application/json", "json"),
+        ("Application/JSON; charset=utf-8", "json"),
+        ("text/json", "json"),
+        ("application/merge-patch+json", "json"),
+        ("application/vnd.github.v3+json; q=1", "json"),
+        ("application/x-www-form-urlencoded", "form"),
+        ("multipart/form-data", "multipart"),
+        ("multipart/related; type=text/html", "multipart"),
+        ("application/jsonl", "sequential"),
+        ("application/x-ndjson", "sequential"),
+        ("application/json-seq", "sequential"),
+        ("application/geo+json-seq", "sequential"),
+        ("text/plain", "text"),
+        ("text/csv", "text"),
+        ("text/html; charset=utf-8", "text"),
+        ("application/xml", "text"),
+        ("image/svg+xml", "text"),
+        ("application/yaml", "text"),
+        ("application/vnd.oai.openapi+yaml", "text"),
+        ("application/graphql", "text"),
+        ("application/octet-stream", "binary"),
+        ("image/png", "binary"),
+        ("application/zip", "binary"),
+        ("application/vnd.unknown", "binary"),
+        ("*/*", "binary"),
+    ],
+)
+def test_each_media_type_is_of_one_kind(media_type: str, kind: str):
+    predicates = {
+        "json": media.is_json,
+        "form": media.is_form,
+        "multipart": media.is_multipart,
+        "sequential": media.is_sequential,
+        "text": media.is_text,
+        "binary": media.is_binary,
+    }
+
+    assert [name for name, holds in predicates.items() if holds(media_type)] == [kind]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a/b", "text/plain; charset=utf-8", 'a/b;c="d \\"e"', "image/*", "*/*", "a/b;type=c/d"],
+)
+def test_what_is_a_media_type(text: str):
+    assert media.is_media_type(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "json",
+        "a/b/c",
+        "a /b",
+        "a/b;",
+        "a/b; c",
+        "a/b\r\nX: 1",
+        "a/b, c/d",
+        "é/b",
+        "a/b;c=\u00e9",
+    ],
+)
+def test_what_is_none(text: str):
+    assert not media.is_media_type(text)
+
+
+def test_parameters_are_read_and_left_out():
+    media_type = 'Multipart/Form-Data; Boundary="a b"; charset=utf-8'
+
+    assert media.essence(media_type) == "multipart/form-data"
+    assert media.parameter(media_type, "boundary") == "a b"
+    assert media.parameter(media_type, "missing") == ""
+    assert media.without_parameter(media_type, "boundary") == "Multipart/Form-Data; charset=utf-8"
+
+
+@pytest.mark.parametrize(
+    ("media_type", "pattern", "expected"),
+    [
+        ("image/png", "image/png", True),
+        ("Image/PNG; a=b", "image/png", True),
+        ("image/png", "image/*", True),
+        ("image/png", "*/*", True),
+        ("image/png", "text/*", False),
+        ("image/png", "image/jpeg", False),
+        ("image/[a]", "image/[a]", True),
+        ("image/a", "image/[a]", False),
+        ("", "image/*", False),
+    ],
+)
+def test_a_range_matches_what_it_stands_for(media_type: str, pattern: str, expected: bool):
+    assert media.matches(media_type, pattern) is expected
+
+
+def test_xml_is_told_apart():
+    assert media.is_xml("application/soap+xml; charset=utf-8")
+    assert not media.is_xml("text/plain")

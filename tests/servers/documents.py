@@ -1,0 +1,74 @@
+"""Documents of one operation, for tests that look at the bytes it sends."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+
+class Row(NamedTuple):
+    """One line of a wire table.
+
+    Attributes:
+        title: What it shows.
+        section: Where the standard, or the server that decides, says so.
+        operation: What `document` is called with.
+        arguments: What the tool is called with.
+        expected: What the server sees as `method`, `target`, `body` or a header (lower case).
+    """
+
+    title: str
+    section: str
+    operation: dict[str, Any]
+    arguments: dict[str, Any]
+    expected: dict[str, Any]
+
+
+def document(
+    *,
+    version: str = "3.1.2",
+    path: str = "/p",
+    method: str = "",
+    parameters: list[dict[str, Any]] | None = None,
+    body: dict[str, Any] | None = None,
+    **more: Any,
+) -> dict[str, Any]:
+    """Return a document with one operation; Swagger 2.0 when the version says so."""
+    operation: dict[str, Any] = {"operationId": "call", "responses": {"200": {"description": "ok"}}}
+    operation |= {"parameters": parameters or []} | more
+    if body is not None:
+        operation["requestBody"] = body
+    method = method or ("post" if body or _has_form(parameters) else "get")
+    item: dict[str, Any] = {method: operation}
+    if method != method.lower():
+        item = {"additionalOperations": item}
+    head = {"swagger": version} if version == "2.0" else {"openapi": version}
+    return {
+        **head,
+        "info": {"title": "one operation", "version": "1"},
+        "paths": {path: item},
+    }
+
+
+def _has_form(parameters: list[dict[str, Any]] | None) -> bool:
+    return any(p["in"] in ("formData", "body") for p in parameters or [])
+
+
+def parameter(location: str, name: str, schema: Any = None, **fields: Any) -> dict[str, Any]:
+    """Return a Parameter Object of OpenAPI 3; its schema allows everything by default."""
+    found = {"name": name, "in": location, **fields}
+    if location == "path":
+        found["required"] = True
+    if "content" not in fields:
+        found["schema"] = {} if schema is None else schema
+    return found
+
+
+def body(media_type: str, schema: Any = None, **fields: Any) -> dict[str, Any]:
+    """Return a required Request Body Object with one media type."""
+    found = {"schema": {} if schema is None else schema, **fields}
+    return {"required": True, "content": {media_type: found}}
+
+
+def object_of(**properties: Any) -> dict[str, Any]:
+    """Return the schema of an object with these members and no others."""
+    return {"type": "object", "properties": properties, "additionalProperties": False}

@@ -1,0 +1,125 @@
+"""A raw server that answers as a test tells it to, rightly or wrongly."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+
+class Peer:
+    """The server's end of one connection.
+
+    Attributes:
+        server: The server it belongs to.
+    """
+
+    def __init__(
+        self, server: Faults, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        self.server = server
+        self._reader = reader
+        self._writer = writer
+
+    async def request(self) -> bytes:
+        """Read one request, head and body, and keep it."""
+        head = await self._reader.readuntil(b"\r\n\r\n")
+        length = next(
+            (
+                int(line.partition(b":")[2])
+                for line in head.split(b"\r\n")
+                if line.lower().startswith(b"content-length:")
+            ),
+            0,
+        )
+        request = head + await self._reader.readexactly(length)
+        self.server.requests.append(request)
+        return request
+
+    async def write(self, data: bytes) -> None:
+        """Send bytes as they are."""
+        self._writer.write(data)
+        await self._writer.drain()
+
+    async def write_forever(self, data: bytes, *, pause: float = 0.0) -> None:
+        """Send the same bytes until the other side has had enough."""
+        while True:
+            await self.write(data)
+            await asyncio.sleep(pause)
+
+    async def hang(self) -> None:
+        """Wait until the other side closes."""
+        while await self._reader.read(65536):
+            pass
+        self.server.hung_up += 1
+
+    def reset(self) -> None:
+        """Break the connection without a word."""
+        self._writer.transport.abort()
+
+
+class Faults:
+    """`async with Faults(behave) as server:` then `server.url`.
+
+    Attributes:
+        requests: What was received, oldest first.
+        connections: How many connections were opened.
+        hung_up: How many connections the other side closed while `hang` waited.
+    """
+
+    def __init__(self, behave: Callable[[Peer], Awaitable[None]]) -> None:
+        self._behave = behave
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.requests: list[bytes] = []
+        self.connections = 0
+        self.hung_up = 0
+
+    async def __aenter__(self) -> Self:
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        self.port = self._server.sockets[0].getsockname()[1]
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._server.close()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    @property
+    def url(self) -> str:
+        """The address, without a slash at its end."""
+        return f"http://127.0.0.1:{self.port}"
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        try:
+            with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
+                await self._behave(Peer(self, reader, writer))
+        finally:
+            self._tasks.discard(task)
+            writer.close()
+            with contextlib.suppress(ConnectionError):
+                await writer.wait_closed()
+
+
+def replying(*answers: bytes) -> Callable[[Peer], Awaitable[None]]:
+    """Return a behaviour that answers one request after another with these bytes, then closes."""
+
+    async def behave(peer: Peer) -> None:
+        for answer in answers:
+            await peer.request()
+            await peer.write(answer)
+
+    return behave
+
+
+def answer(body: bytes = b"{}", *headers: str, status: str = "200 OK") -> bytes:
+    """Return a well-formed answer; `Content-Length` is added."""
+    lines = [f"HTTP/1.1 {status}", f"Content-Length: {len(body)}", *headers, "", ""]
+    return "\r\n".join(lines).encode("latin-1") + body

@@ -1,0 +1,136 @@
+"""A raw HTTP/1.1 server that keeps what it received, byte for byte."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Self
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """One request as it stood on the wire.
+
+    Attributes:
+        raw: Everything: request line, header lines, blank line, body.
+        method: Of the request line.
+        target: Of the request line, undecoded.
+        headers: Name and value of each line, in order, in the case that was sent.
+        body: After the blank line; chunks are joined.
+    """
+
+    raw: bytes
+    method: str
+    target: str
+    headers: list[tuple[str, str]]
+    body: bytes
+
+    def header(self, name: str) -> str | None:
+        """Return the value of the only header of that name; None when there is none."""
+        values = self.header_values(name)
+        assert len(values) <= 1, f"{name} was sent {len(values)} times"
+        return values[0] if values else None
+
+    def header_values(self, name: str) -> list[str]:
+        """Return the values of all headers of that name."""
+        return [value for found, value in self.headers if found.lower() == name.lower()]
+
+
+@dataclass
+class Answer:
+    """What the recorder answers; `raw` stands for the whole answer."""
+
+    status: int = 200
+    headers: list[tuple[str, str]] = field(
+        default_factory=lambda: [("Content-Type", "application/json")]
+    )
+    body: bytes = b"{}"
+    raw: bytes = b""
+
+    def to_bytes(self) -> bytes:
+        """Return the answer as it is sent."""
+        lines = [f"HTTP/1.1 {self.status} Recorded"]
+        lines += [f"{name}: {value}" for name, value in self.headers]
+        lines += [f"Content-Length: {len(self.body)}", "", ""]
+        return self.raw or "\r\n".join(lines).encode("latin-1") + self.body
+
+
+class Recorder:
+    """`async with Recorder() as recorder:` then `recorder.url` and `recorder.requests`.
+
+    Attributes:
+        requests: What was received, oldest first.
+        answer: What every request gets, unless `answers` holds one for it.
+        answers: Answers for the next requests, in order.
+        connections: How many connections were opened.
+    """
+
+    def __init__(self, answer: Answer | None = None) -> None:
+        self.requests: list[Recorded] = []
+        self.answer = answer or Answer()
+        self.answers: deque[Answer] = deque()
+        self.connections = 0
+        self._writers: set[asyncio.StreamWriter] = set()
+
+    async def __aenter__(self) -> Self:
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, limit=1 << 26)
+        self.port = self._server.sockets[0].getsockname()[1]
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._server.close()
+        for writer in self._writers:
+            writer.close()
+        await asyncio.gather(*(w.wait_closed() for w in self._writers), return_exceptions=True)
+
+    @property
+    def url(self) -> str:
+        """The address, without a slash at its end."""
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def last(self) -> Recorded:
+        """The newest request."""
+        return self.requests[-1]
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        self._writers.add(writer)
+        try:
+            while True:
+                self.requests.append(await _read_request(reader))
+                answer = self.answers.popleft() if self.answers else self.answer
+                writer.write(answer.to_bytes())
+                await writer.drain()
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        finally:
+            writer.close()
+
+
+async def _read_request(reader: asyncio.StreamReader) -> Recorded:
+    head = await reader.readuntil(b"\r\n\r\n")
+    first, *lines = head[:-4].split(b"\r\n")
+    method, target, _ = first.decode("latin-1").split(" ", 2)
+    headers = []
+    for line in lines:
+        name, _, value = line.decode("latin-1").partition(":")
+        headers.append((name, value.strip(" \t")))
+    sent = {name.lower(): value for name, value in headers}
+    if sent.get("transfer-encoding", "").lower() == "chunked":
+        raw, body = await _read_chunks(reader)
+    else:
+        raw = body = await reader.readexactly(int(sent.get("content-length", "0")))
+    return Recorded(head + raw, method, target, headers, body)
+
+
+async def _read_chunks(reader: asyncio.StreamReader) -> tuple[bytes, bytes]:
+    raw, body = b"", b""
+    while True:
+        line = await reader.readuntil(b"\r\n")
+        chunk = await reader.readexactly(int(line, 16) + 2)
+        raw += line + chunk
+        if chunk == b"\r\n":
+            return raw, body
+        body += chunk[:-2]

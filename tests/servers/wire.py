@@ -1,0 +1,71 @@
+"""From a document and arguments to the bytes that a server sees, through the public names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from openapi_tools import Settings, load_tools
+
+if TYPE_CHECKING:
+    import httpx
+    from servers.recorder import Recorded, Recorder
+
+    from openapi_tools import ToolResult
+    from openapi_tools.model import Operation
+
+
+class Wire:
+    """Calls the one operation of a document against a recorder."""
+
+    def __init__(self, recorder: Recorder, client: httpx.AsyncClient) -> None:
+        self.recorder = recorder
+        self.client = client
+
+    async def execute(
+        self, document: dict[str, Any], arguments: dict[str, Any], **options: Any
+    ) -> ToolResult:
+        """Return the result of the call.
+
+        Args:
+            document: Has one operation.
+            arguments: By the document's names of parameters and members; `"part: X-Name"` is the
+                header of a part.
+            options: Settings, or `credentials`.
+        """
+        credentials = options.pop("credentials", None)
+        settings = Settings(**{"base_url": self.recorder.url, **options})
+        toolset = load_tools(
+            document, settings=settings, client=self.client, credentials=credentials
+        )
+        assert not toolset.skipped
+        (tool,) = toolset
+        names = _argument_names(tool.operation)
+        return await tool.execute({names.get(name, name): v for name, v in arguments.items()})
+
+    async def send(
+        self, document: dict[str, Any], arguments: dict[str, Any], **options: Any
+    ) -> Recorded:
+        """Return what the server received; the call must have succeeded."""
+        before = len(self.recorder.requests)
+        result = await self.execute(document, arguments, **options)
+        assert result.success, str(result)
+        assert len(self.recorder.requests) == before + 1
+        return self.recorder.last
+
+    async def refuse(
+        self, document: dict[str, Any], arguments: dict[str, Any], **options: Any
+    ) -> dict[str, Any]:
+        """Return the error of a call that must have sent nothing."""
+        before = len(self.recorder.requests)
+        result = await self.execute(document, arguments, **options)
+        assert not result.success
+        assert len(self.recorder.requests) == before
+        assert result.error is not None
+        return result.error
+
+
+def _argument_names(operation: Operation) -> dict[str, str]:
+    names = {parameter.name: parameter.argument for parameter in operation.parameters}
+    for encoding in operation.body.encodings if operation.body else ():
+        names |= {f"{encoding.name}: {h.name}": h.argument for h in encoding.headers}
+    return names

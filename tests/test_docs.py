@@ -1,0 +1,179 @@
+"""README and docs: their examples run, and everything public is in them."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+import openapi_tools
+from openapi_tools import Settings, testing
+from openapi_tools.cli.group import commands
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "specs" / "README.md"]
+FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def blocks(page, language):
+    """Return a page's code blocks of one language."""
+    return [code for kind, code in FENCE.findall(page.read_text()) if kind == language]
+
+
+def commands_in(text):
+    """Return the commands of a shell script, one a line."""
+    return [line for line in text.splitlines() if line.startswith(("python3 ", ".venv/"))]
+
+
+def examples(language):
+    """Return pytest parameters: one for every block of a language."""
+    return [
+        pytest.param(code, id=f"{page.name}-{number}")
+        for page in PAGES
+        for number, code in enumerate(blocks(page, language), start=1)
+    ]
+
+
+@pytest.mark.parametrize("code", examples("python"))
+def test_a_python_example_runs(code):
+    ran = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
+@pytest.fixture(scope="session")
+def shell(tmp_path_factory):
+    """An environment in which `openapi-tools` is this tree's."""
+    folder = tmp_path_factory.mktemp("bin")
+    script = folder / "openapi-tools"
+    script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m openapi_tools "$@"\n')
+    script.chmod(0o755)
+    path = f"{folder}{os.pathsep}{os.environ['PATH']}"
+    return {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT)}
+
+
+def expected_as_pattern(text):
+    """Return expected output as a regular expression; a line `…` stands for any lines."""
+    return re.escape(text).replace(re.escape("…\n"), "(?:.*\n)*")
+
+
+@pytest.mark.parametrize("transcript", examples("console"))
+def test_a_console_example_prints_what_it_says(transcript, shell):
+    script, expected = "", ""
+    for line in transcript.splitlines():
+        if line.startswith("$ "):
+            script += f"{line[2:]}\n"
+        else:
+            expected += f"{line}\n"
+
+    ran = subprocess.run(
+        ["bash", "-c", f"exec 2>&1\n{script}"],
+        cwd=ROOT, env=shell, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert re.fullmatch(expected_as_pattern(expected), ran.stdout), ran.stdout
+
+
+def test_the_first_shell_block_calls_a_tool_offline(shell):
+    first = commands_in(blocks(ROOT / "README.md", "sh")[0])
+    calls = [line.removeprefix(".venv/bin/") for line in first if "openapi-tools" in line]
+
+    ran = subprocess.run(
+        ["bash", "-euc", "\n".join(calls)],
+        cwd=ROOT, env=shell, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert first[0] == "python3 -m venv .venv"
+    assert "--mock" in calls[-1]
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert '"timeOpen": "09:00"' in ran.stdout
+
+
+def test_ci_runs_what_the_readme_tells_contributors():
+    readme = commands_in(blocks(ROOT / "README.md", "sh")[1])
+    ci = commands_in((ROOT / ".ci" / "run").read_text())
+
+    assert ci == readme
+    assert ci[-1] == ".venv/bin/pytest"
+    assert os.access(ROOT / ".ci" / "run", os.X_OK)
+
+
+def test_what_the_readme_sets_up_is_ignored_by_git():
+    ignored = (ROOT / ".gitignore").read_text().split()
+
+    assert ".venv/" in ignored
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_to_files(page):
+    targets = re.findall(r"\]\(([^)#\s]+)\)", page.read_text())
+    inside = [target for target in targets if "://" not in target]
+
+    assert [target for target in inside if not (page.parent / target).exists()] == []
+
+
+def documented(name):
+    """Whether a name stands in a page as code."""
+    pattern = re.compile(rf"`[^`\n]*(?<![\w-]){re.escape(name)}(?![\w-])[^`\n]*`")
+    return any(
+        pattern.search(page.read_text())
+        or any(name in code for _, code in FENCE.findall(page.read_text()))
+        for page in PAGES
+    )
+
+
+def cli_names():
+    """Yield every command and option."""
+    yield from commands.commands
+    for command in [commands, *commands.commands.values()]:
+        for parameter in command.get_params(click.Context(command)):
+            yield from (name for name in parameter.opts if name.startswith("--"))
+
+
+@pytest.mark.parametrize("name", sorted(set(cli_names())))
+def test_every_command_and_option_is_documented(name):
+    assert documented(name)
+
+
+@pytest.mark.parametrize("name", sorted({*openapi_tools.__all__, *testing.__all__}))
+def test_every_public_name_is_documented(name):
+    assert documented(name)
+
+
+@pytest.mark.parametrize("name", sorted(Settings.model_fields))
+def test_every_setting_is_documented(name):
+    assert documented(name)
+
+
+def test_every_document_in_specs_has_its_source_commit_and_licence():
+    rows = (ROOT / "specs" / "README.md").read_text().splitlines()
+    files = [
+        path.name
+        for path in (ROOT / "specs").iterdir()
+        if path.suffix in (".json", ".yaml", ".yml")
+    ]
+
+    for name in files:
+        row = next(line for line in rows if line.startswith(f"| [{name}]({name}) |"))
+        assert re.search(r"\| `[0-9a-f]{40}` \| (MIT|Apache-2\.0)", row)
+    assert len(files) >= 4
+
+
+def test_documents_in_specs_are_as_published(shared):
+    published = {path.read_bytes() for path in (shared / "corpus").rglob("*.*") if path.is_file()}
+
+    for path in (ROOT / "specs").iterdir():
+        if path.suffix in (".json", ".yaml", ".yml"):
+            assert path.read_bytes() in published

@@ -1,0 +1,389 @@
+"""What holds for any input: drawn by hypothesis, the same in every run.
+
+The draws are derandomised: hypothesis derives them from the test itself, so there is no seed to
+note, and a failure comes again. Over all documents at hand about 1,500 inputs are sent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import datetime as dt
+import itertools
+import math
+import re
+import unicodedata
+from collections import Counter
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import corpus
+import jsonschema_rs
+import pytest
+import wire_requests
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+from servers.recorder import Answer, Recorder
+from strategies import JSON, TEXT, inputs, schemas
+from wire_refusals import reasons
+
+from openapi_tools import Settings, ToolResult, load_tools
+from openapi_tools.loader.naming import Candidate, argument_names, tool_names
+from openapi_tools.loader.texts import plain_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from openapi_tools import OperationTool, Toolset
+    from servers.recorder import Recorded
+
+ENTRIES = [entry for entry in corpus.entries() if entry.operations]
+SMALL = [entry for entry in ENTRIES if entry.size < 50_000]
+BASE = "/base/path"
+REPEATABLE = settings(
+    max_examples=20,
+    deadline=None,
+    database=None,
+    derandomize=True,
+    suppress_health_check=[
+        HealthCheck.data_too_large,
+        HealthCheck.filter_too_much,
+        HealthCheck.too_slow,
+    ],
+)
+OFTEN = settings(REPEATABLE, max_examples=200)
+
+
+class Line:
+    """Calls tools against a recording server, both in one event loop of their own."""
+
+    def __init__(self, runner: asyncio.Runner, recorder: Recorder) -> None:
+        self._runner = runner
+        self._recorder = recorder
+        self.base_url = recorder.url + BASE
+
+    def call(self, tool: OperationTool, handed: Any) -> tuple[ToolResult, list[Recorded]]:
+        """Return the result, and what the server received."""
+        self._recorder.requests.clear()
+        result = self._runner.run(tool.execute(handed))
+        return result, list(self._recorder.requests)
+
+    def close(self, toolset: Any) -> None:
+        """Close a toolset's connections."""
+        self._runner.run(toolset.aclose())
+
+
+@pytest.fixture(scope="module")
+def line() -> Iterator[Line]:
+    with asyncio.Runner() as runner:
+        recorder = Recorder(Answer(raw=b"HTTP/1.1 204 No Content\r\n\r\n"))
+        runner.run(recorder.__aenter__())
+        yield Line(runner, recorder)
+        runner.run(recorder.__aexit__())
+
+
+@pytest.mark.parametrize("entry", corpus.parameters(ENTRIES))
+def test_what_a_server_receives_says_what_the_input_said(entry, line):
+    toolset = corpus.toolset_of(entry, line.base_url)
+    tools = list(toolset)
+    tally: Counter[str] = Counter()
+
+    @REPEATABLE
+    @given(st.data())
+    def check(data: st.DataObject) -> None:
+        tool = data.draw(st.sampled_from(tools))
+        arguments = data.draw(inputs(tool.input_schema))
+        handed = copy.deepcopy(arguments)
+
+        result, received = line.call(tool, handed)
+
+        assert isinstance(result, ToolResult)
+        assert handed == arguments
+        if result.success:
+            (request,) = received
+            found = wire_requests.compare(tool.operation, arguments, request, BASE)
+            assert found.faults == []
+            tally.update(compared=found.compared, untold=len(found.untold))
+        else:
+            assert received == []
+            assert result.error["type"] == "invalid_input"
+            assert list(reasons(tool.operation, arguments)), result.error
+            tally.update(refused=1)
+
+    check()
+    print(dict(tally))
+    line.close(toolset)
+    assert tally["untold"] <= 0.25 * tally["compared"], "too little can be compared"
+
+
+_ANY = {"type": ["string", "number", "boolean", "null"]}
+_SHAPES: dict[str, dict[str, Any]] = {
+    "primitive": {"type": ["string", "number", "boolean"]},
+    "array": {"type": "array", "items": _ANY},
+    "object": {"type": "object", "additionalProperties": _ANY},
+    "nested": {
+        "type": "object",
+        "additionalProperties": {"anyOf": [_ANY, {"type": "array", "items": _ANY}, {"type": "object"}]},
+    },
+}
+_STYLES = {
+    "path": ("simple", "label", "matrix"),
+    "query": ("form", "spaceDelimited", "pipeDelimited", "deepObject"),
+    "header": ("simple",),
+    "cookie": ("form", "cookie"),
+}
+_MEDIA_TYPES = (
+    *("application/json", "application/merge-patch+json", "application/x-www-form-urlencoded"),
+    *("multipart/form-data", "text/plain", "application/octet-stream", "application/jsonl"),
+)
+
+
+def _every_style() -> dict[str, Any]:
+    """Return a document with an operation for each style and shape, and for each kind of body."""
+    paths: dict[str, Any] = {}
+    for location, styles in _STYLES.items():
+        for style, explode, (shape, schema) in itertools.product(
+            styles, (True, False), _SHAPES.items()
+        ):
+            parameter = {"name": "x", "in": location, "required": True, "schema": schema}
+            parameter |= {"style": style, "explode": explode, "allowReserved": shape == "nested"}
+            place = "/{x}" if location == "path" else ""
+            paths[f"/{location}/{style}/{explode}/{shape}{place}"] = {
+                "get": {"parameters": [parameter, {"name": "y", "in": "query", "schema": _ANY}]}
+            }
+    for media_type, (shape, schema) in itertools.product(_MEDIA_TYPES, _SHAPES.items()):
+        content = {media_type: {"schema": {**schema, "minItems": 0}}}
+        paths[f"/{media_type}/{shape}"] = {"post": {"requestBody": {"content": content}}}
+    members = {"anyOf": [_ANY, *_SHAPES.values()]}
+    for media_type, style in itertools.product(_MEDIA_TYPES[2:4], ("", *_STYLES["query"])):
+        encoding = {"a": {"style": style, "explode": style != "form"}, "b": {}} if style else {}
+        schema = {"type": "object", "properties": {"a": members, "b": members}}
+        content = {media_type: {"schema": schema, "encoding": encoding}}
+        paths[f"/{media_type}/style/{style}"] = {"post": {"requestBody": {"content": content}}}
+    info = {"title": "Every style", "version": "1"}
+    return {"openapi": "3.2.0", "info": info, "paths": paths}
+
+
+@settings(REPEATABLE, max_examples=600)
+@given(st.data())
+def test_every_style_and_kind_of_body_reads_back(every_style, data):
+    toolset, line = every_style
+    tool = data.draw(st.sampled_from(list(toolset)))
+    arguments = data.draw(inputs(tool.input_schema))
+
+    result, received = line.call(tool, arguments)
+
+    if result.success:
+        assert wire_requests.compare(tool.operation, arguments, received[0], BASE).faults == []
+    else:
+        assert received == []
+        assert list(reasons(tool.operation, arguments)), result.error
+
+
+@pytest.fixture(scope="module")
+def every_style(line) -> Iterator[tuple[Toolset, Line]]:
+    toolset = load_tools(_every_style(), settings=Settings(base_url=line.base_url))
+    assert not toolset.skipped
+    yield toolset, line
+    line.close(toolset)
+
+
+class Hostile:
+    """An object that raises whatever is asked of it."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise RuntimeError(name)
+
+    def __iter__(self) -> Iterator[Any]:
+        raise RuntimeError
+
+    def __str__(self) -> str:
+        raise RuntimeError
+
+    __repr__ = __str__
+
+
+def _circle() -> Any:
+    circle: dict[str, Any] = {}
+    circle["again"] = [circle]
+    return circle
+
+
+def _deep() -> Any:
+    value: Any = "bottom"
+    for _ in range(20_000):
+        value = [value]
+    return value
+
+
+NO_JSON = {
+    **{repr(value): value for value in (math.nan, math.inf, b"x", {1, 2}, 1j, ..., len, range(3))},
+    **{repr(value): value for value in (Decimal("0.1"), Decimal("NaN"), object, ValueError("x"))},
+    **{repr(value): value for value in (dt.datetime(2020, 1, 1, tzinfo=dt.UTC), dt.timedelta(1))},
+    **{repr(value): value for value in ({1: 2}, {None: 1}, {("a",): 1}, (1, 2), {"a": b"x"})},
+    "surrogate": "\ud800",
+    "surrogate name": {"\udc00": 1},
+    "long number": 10**5000,
+    "generator": (letter for letter in "ab"),
+    "circle": _circle(),
+    "deep": _deep(),
+    "hostile": Hostile(),
+    "hostile member": {"x": [Hostile()]},
+}
+"""What no JSON text says, by a name that can be shown."""
+STRANGE = st.sampled_from(sorted(NO_JSON)).map("NO_JSON {}".format)
+
+
+def _meant(value: Any) -> Any:
+    """Put what has no JSON in the place of its name."""
+    if isinstance(value, dict):
+        return {name: _meant(member) for name, member in value.items()}
+    if isinstance(value, list):
+        return list(map(_meant, value))
+    if isinstance(value, str) and value.startswith("NO_JSON "):
+        return NO_JSON[value.removeprefix("NO_JSON ")]
+    return value
+
+
+@pytest.mark.parametrize("entry", corpus.parameters(SMALL))
+def test_garbage_is_refused_and_sends_nothing(entry, line):
+    toolset = corpus.toolset_of(entry, line.base_url)
+    tools = list(toolset)
+
+    @REPEATABLE
+    @given(st.data())
+    def check(data: st.DataObject) -> None:
+        tool = data.draw(st.sampled_from(tools))
+        names = st.sampled_from([*tool.input_schema["properties"], "unknown", "_tool_call_id"])
+        some = st.dictionaries(names, JSON | STRANGE, max_size=3)
+        handed = _meant(data.draw(JSON | STRANGE | some))
+
+        result, received = line.call(tool, handed)
+
+        assert isinstance(result, ToolResult)
+        assert str(result) or result.success
+        if _may_be_valid(tool, handed):
+            assert len(received) <= 1
+        else:
+            assert received == []
+            assert result.error["type"] == "invalid_input"
+
+    check()
+    line.close(toolset)
+
+
+def _may_be_valid(tool: OperationTool, handed: Any) -> bool:
+    """Tell whether an input fits a tool's schema, or could once Python values are made JSON."""
+    if not isinstance(handed, dict):
+        return False
+    given_members = {name: value for name, value in handed.items() if name != "_tool_call_id"}
+    try:
+        return jsonschema_rs.Draft202012Validator(tool.input_schema).is_valid(given_members)
+    except (ValueError, TypeError, RecursionError):  # not JSON as it is
+        return given_members.keys() <= tool.input_schema["properties"].keys()
+
+
+CANDIDATES = st.lists(
+    st.builds(
+        Candidate,
+        st.sampled_from(["", "getPets", "get_pets", "get-pets", "GETpets", "a" * 70, "é", "_", "1"])
+        | TEXT,
+        st.sampled_from(["GET", "POST"]),
+        TEXT.map("/{}".format),
+    ),
+    unique_by=lambda candidate: candidate[1:],
+    max_size=8,
+)
+
+
+@OFTEN
+@given(CANDIDATES, st.sampled_from(["", "api_", "x" * 39]))
+def test_tool_names_are_portable_and_distinct(candidates, prefix):
+    names = tool_names(candidates, prefix)
+
+    assert len(set(names)) == len(candidates)
+    assert all(re.fullmatch(r"[a-zA-Z_][a-zA-Z0-9_-]{0,63}", name) for name in names)
+    assert all(name.startswith(prefix) for name in names)
+
+
+@OFTEN
+@given(CANDIDATES.filter(bool), st.sampled_from(["", "api_"]))
+def test_an_appended_operation_renames_no_other(candidates, prefix):
+    *before, appended = candidates
+
+    after = tool_names(candidates, prefix)[:-1]
+
+    # An id that is a name to the letter is never made to give way to one that was derived.
+    own = prefix + appended.operation_id
+    kept = [name for name in tool_names(before, prefix) if name != own]
+    assert [name for name in after if name in kept] == kept
+
+
+@OFTEN
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["path", "query", "header", "cookie", "body"]),
+            st.sampled_from(["id", "id_path", "id-path", "id path", "self", "é", "x" * 70]) | TEXT,
+        ),
+        unique=True,
+        max_size=8,
+    )
+)
+def test_argument_names_are_portable_and_distinct(wires):
+    names = argument_names(wires)
+
+    assert len(set(names)) == len(wires)
+    assert all(re.fullmatch(r"[a-zA-Z_][a-zA-Z0-9_]{0,63}", name) for name in names)
+    assert not {"self", "config", "run_manager"} & set(names)
+
+
+MARKUP = st.lists(
+    TEXT
+    | st.text(max_size=20)
+    | st.sampled_from(["<p>", "</p>", "<br/>", "&lt;b&gt;", "&#27;", "&#xd800;", "[a](b)", "\x1b[31m"])
+    | st.sampled_from(["\r\n", "\n\n\n", " \n", "\u202e", "\u2028", "word ", "**bold** ", "&#0;"]),
+    max_size=30,
+).map("".join)
+
+
+@OFTEN
+@given(MARKUP, st.integers(16, 200))
+def test_plain_text_is_short_and_has_no_control_characters(text, limit):
+    plain = plain_text(text, limit)
+
+    assert len(plain) <= limit
+    assert plain == plain.strip()
+    assert {c for c in plain if unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp")} <= {"\n", "\t"}
+    assert not set("\u202a\u202b\u202d\u202e\u2066\u2067\u2068\u200b\ufeff") & set(plain)
+    assert plain.encode().decode() == plain
+
+
+@OFTEN
+@given(st.lists(schemas(), min_size=1, max_size=3), schemas(), st.data())
+def test_a_merged_all_of_accepts_what_the_original_accepts(parts, around, data):
+    component, *inline = parts
+    original = {**around, "allOf": [{"$ref": "#/components/schemas/Part"}, *inline]}
+    document = {
+        "openapi": "3.1.1",
+        "info": {"title": "x", "version": "1"},
+        "components": {"schemas": {"Part": component}},
+        "paths": {"/x": {"get": {"parameters": [{"name": "q", "in": "query", "schema": original}]}}},
+    }
+    values = data.draw(st.lists(_members_of(original, component), min_size=5, max_size=10))
+    before = Draft202012Validator({**original, "components": document["components"]})
+
+    (tool,) = load_tools(document)
+
+    after = Draft202012Validator(tool.input_schema)
+    for value in values:
+        assert after.is_valid({"q": value}) == before.is_valid(value), (value, tool.input_schema)
+
+
+def _members_of(original: dict[str, Any], component: dict[str, Any]) -> st.SearchStrategy[Any]:
+    """Draw values near a schema: some that fit it, some that fit a part of it, some at random."""
+    pool = [component, *original["allOf"][1:], {k: v for k, v in original.items() if k != "allOf"}]
+    whole = {**original, "allOf": [component, *original["allOf"][1:]]}
+    near = [inputs({"properties": {"q": part}, "required": ["q"]}) for part in [whole, *pool]]
+    return st.one_of(*(drawn.map(lambda made: made["q"]) for drawn in near), JSON)

@@ -1,0 +1,261 @@
+"""The API that answers from its own document."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import httpx
+import pytest
+
+from openapi_tools.testing import mock_client
+
+BASE = "http://api.example.com/v1"
+PET = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+
+
+def document(responses, **operation):
+    """Return a document with one operation."""
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "t", "version": "1"},
+        "servers": [{"url": BASE}],
+        "paths": {"/pets/{id}": {"get": {"responses": responses, **operation}}},
+    }
+
+
+def content(media_type="application/json", **entry):
+    """Return a Response Object with one media type."""
+    return {"description": "d", "content": {media_type: entry}}
+
+
+async def get(source, path="/pets/1", **request):
+    """Return the mock's answer to a GET."""
+    async with mock_client(source) as client:
+        return await client.get(BASE + path, **request)
+
+
+RESPONSES = [
+    ("example", {"200": content(example={"a": 1}, schema=PET)}, 200, {"a": 1}),
+    ("examples", {"200": content(examples={"x": {"value": [1]}, "y": {"value": 2}})}, 200, [1]),
+    ("3.2 example", {"200": content(examples={"x": {"dataValue": [1]}})}, 200, [1]),
+    ("schema", {"200": content(schema=PET)}, 200, {"name": "sample"}),
+    ("lowest 2xx", {"202": content(example=2), "201": content(example=1)}, 201, 1),
+    ("range", {"2XX": content(example=1), "400": content(example=2)}, 200, 1),
+    ("default", {"default": content(example=3), "404": content(example=4)}, 200, 3),
+    ("errors only", {"404": content(example=4)}, 404, 4),
+    ("example as text", {"200": content(example='{"a": 1}', schema=PET)}, 200, {"a": 1}),
+    ("text that is text", {"200": content(example="1", schema={"type": "string"})}, 200, "1"),
+    ("any media type", {"200": content("*/*", schema=PET)}, 200, {"name": "sample"}),
+    ("+json", {"200": content("application/vnd.x+json", schema=PET)}, 200, {"name": "sample"}),
+]
+
+
+@pytest.mark.parametrize(
+    ("responses", "status", "body"), [row[1:] for row in RESPONSES], ids=[r[0] for r in RESPONSES]
+)
+async def test_the_answer_is_what_the_document_shows(responses, status, body):
+    answer = await get(document(responses))
+
+    assert answer.status_code == status
+    assert answer.json() == body
+
+
+BYTES = [
+    ("text/plain", {"example": "hello"}, b"hello"),
+    ("text/csv", {"schema": {"type": "string"}}, b"sample"),
+    ("application/xml", {"example": "<a/>"}, b"<a/>"),
+    ("application/xml", {"schema": PET}, b'<?xml version="1.0" encoding="UTF-8"?><sample/>'),
+    ("image/png", {}, b"\x89PNG\r\n\x1a\n"),
+    ("image/*", {}, b"\x89PNG\r\n\x1a\n"),
+    ("application/octet-stream", {}, b"\x00\x01\x02\x03"),
+    ("application/x-ndjson", {"itemSchema": PET}, b'{"name": "sample"}\n'),
+    ("application/json-seq", {"itemSchema": PET}, b'\x1e{"name": "sample"}\n'),
+    ("text/event-stream", {"itemSchema": PET}, b'data: {"name": "sample"}\n\n'),
+    ("application/x-www-form-urlencoded", {"example": {"a": [1, 2]}}, b"a=1&a=2"),
+]
+
+
+@pytest.mark.parametrize(("media_type", "entry", "expected"), BYTES)
+async def test_the_answer_has_the_bytes_of_its_media_type(media_type, entry, expected):
+    answer = await get(document({"200": content(media_type, **entry)}))
+
+    assert answer.content == expected
+    assert answer.headers["content-type"] == media_type.replace("*", "png")
+
+
+@pytest.mark.parametrize(
+    "responses",
+    [{"204": {"description": "gone"}}, {"200": {"description": "no content"}}, {}, None],
+    ids=["204", "no content", "no responses", "not even the member"],
+)
+async def test_an_answer_without_content_is_empty(responses):
+    answer = await get(document(responses))
+
+    assert answer.is_success
+    assert answer.content == b""
+
+
+async def test_the_accept_header_chooses_among_media_types():
+    both = {"text/csv": {"example": "a,b"}, "application/json": {"example": [1]}}
+    source = document({"200": {"description": "d", "content": both}})
+
+    as_csv = await get(source, headers={"accept": "text/csv, */*"})
+    as_json = await get(source, headers={"accept": "*/*"})
+
+    assert as_csv.text == "a,b"
+    assert as_json.json() == [1]
+
+
+async def test_required_headers_and_headers_with_an_example_are_sent():
+    headers = {
+        "X-Left": {"required": True, "schema": {"type": "integer"}},
+        "Location": {"example": "/pets/2"},
+        "X-Maybe": {"schema": {"type": "integer"}},
+        "Bad Name\r\n": {"example": "x"},
+        "X-Split": {"example": "a\r\nX-Evil: 1"},
+        "Content-Type": {"example": "text/html"},
+    }
+    answer = await get(document({"200": {**content(example=1), "headers": headers}}))
+
+    assert answer.headers["x-left"] == "1"
+    assert answer.headers["location"] == "/pets/2"
+    assert answer.headers["content-type"] == "application/json"
+    assert {"x-maybe", "x-evil", "x-split"}.isdisjoint(answer.headers)
+
+
+async def test_a_reference_leads_to_the_response():
+    source = document({"200": {"$ref": "#/components/responses/pet"}})
+    source["components"] = {"responses": {"pet": content(example="here")}}
+
+    assert (await get(source)).json() == "here"
+
+
+async def test_swagger_2_answers_with_its_examples_and_schemas():
+    responses = {
+        "200": {"description": "d", "schema": PET, "examples": {"application/json": {"a": 1}}}
+    }
+    file = {"200": {"description": "d", "schema": {"type": "file"}}}
+    source = {
+        "swagger": "2.0",
+        "basePath": "/v1",
+        "paths": {
+            "/pets/{id}": {"get": {"responses": responses}},
+            "/schema": {"get": {"responses": {"200": {"schema": PET}}}},
+            "/file": {"get": {"produces": ["image/png"], "responses": file}},
+            "/none": {"get": {"responses": {"200": {"description": "d"}}}},
+        },
+    }
+
+    assert (await get(source)).json() == {"a": 1}
+    assert (await get(source, "/schema")).json() == {"name": "sample"}
+    assert (await get(source, "/file")).content == b"\x89PNG\r\n\x1a\n"
+    assert (await get(source, "/none")).content == b""
+
+
+async def test_a_request_that_fits_no_operation_is_not_found():
+    answer = await get(document({}), "/nothing/here")
+
+    assert answer.status_code == 404
+    assert "no such operation" in answer.json()["detail"]
+
+
+async def test_every_request_is_judged():
+    problems: list[str] = []
+    asked = [{"name": "id", "in": "path", "required": True, "schema": {"type": "integer"}}]
+    source = document({"200": content(example=1)}, parameters=asked)
+
+    async with mock_client(source, problems=problems) as client:
+        await client.get(f"{BASE}/pets/7")
+        fine = list(problems)
+        answer = await client.get(f"{BASE}/pets/x")
+
+    assert fine == []
+    assert problems == ["path parameter 'id': Failed to cast value to integer type: x"]
+    assert answer.json() == 1
+
+
+async def test_judging_can_be_left_out():
+    problems: list[str] = []
+
+    async with mock_client(document({}), judge=False, problems=problems) as client:
+        await client.get(f"{BASE}/pets/1/2/3")
+
+    assert problems == []
+
+
+async def test_the_document_may_come_later():
+    known = {}
+
+    async with mock_client(lambda: known["document"]) as client:
+        known["document"] = document({"200": content(example=1)})
+        answer = await client.get(f"{BASE}/pets/1")
+
+    assert answer.json() == 1
+
+
+async def test_a_base_path_replaces_the_servers():
+    source = document({"200": content(example=1)})
+
+    async with mock_client(source, base_path="/proxy") as client:
+        under = await client.get("http://other.example/proxy/pets/1")
+        beside = await client.get(f"{BASE}/pets/1")
+
+    assert (under.status_code, beside.status_code) == (200, 404)
+
+
+async def test_a_streamed_upload_is_read_before_it_is_judged():
+    problems: list[str] = []
+    source = document({})
+    body = {"required": True, "content": {"application/json": {"schema": {"type": "integer"}}}}
+    source["paths"] = {"/pets": {"post": {"requestBody": body, "responses": {}}}}
+
+    async def parts():
+        yield b'"no'
+        yield b' number"'
+
+    async with mock_client(source, problems=problems) as client:
+        headers = {"content-type": "application/json"}
+        await client.post(f"{BASE}/pets", content=parts(), headers=headers)
+
+    assert problems == ["body: 'no number' is not of type 'integer'"]
+
+
+def operations(source):
+    """Yield method and URL of every operation, each variable being its own name."""
+    for template, item in source.get("paths", {}).items():
+        for method in sorted({"get", "put", "post", "delete", "patch"} & set(item)):
+            target = template.partition("#")[0].replace("{", "").replace("}", "")
+            yield method, f"http://mock.invalid{target}"
+
+
+async def test_every_operation_of_the_published_documents_gets_an_answer(shared):
+    asked = 0
+    unknown = []
+
+    with (shared / "corpus" / "INDEX.csv").open(encoding="utf-8", newline="") as index:
+        rows = [row for row in csv.DictReader(index) if row["format"] == "json"]
+    for row in rows:
+        if int(row["bytes"]) > 2**20:
+            continue
+        source = json.loads((shared / "corpus" / row["path"]).read_text())
+        async with mock_client(source, judge=False, base_path="") as client:
+            for method, url in operations(source):
+                answer = await client.request(method, url)
+                asked += 1
+                if answer.status_code == 404 and "no such operation" in answer.text:
+                    unknown.append((row["path"], method, url))
+
+    assert asked > 500
+    assert unknown == []
+
+
+def test_httpx_is_imported_only_when_it_is_needed():
+    import subprocess
+    import sys
+
+    code = "import sys, openapi_tools.testing; print('httpx' in sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert ran.stdout.strip() == "False"
+    assert isinstance(mock_client({}), httpx.AsyncClient)

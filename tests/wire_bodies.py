@@ -1,0 +1,295 @@
+"""Bodies on the wire, read back by nothing of the package.
+
+Spec: OpenAPI 3.2.0, sections 4.13 to 4.15; RFC 2046, section 5.1; RFC 7464; RFC 7578.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import unquote_plus
+
+from openapi_tools.model import Encoding, Parameter
+from wire_values import ABSENT, Place, kept, losses, read, read_deep, read_items, same_json, says
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from openapi_tools.model import RequestBody
+    from servers.recorder import Recorded
+
+_FORM = Place(unquote_plus, space="+")
+_PART = Place(str, is_raw=True)
+_ESCAPED = re.compile(r"%(?:0D|0A|22)")
+
+
+class Part(NamedTuple):
+    """A part of a multipart body.
+
+    Attributes:
+        name: As `Content-Disposition` has it, unescaped; empty without one.
+        filename: Likewise.
+        headers: By lower-case name.
+        content: Its bytes.
+    """
+
+    name: str
+    filename: str
+    headers: dict[str, str]
+    content: bytes
+
+
+def whole(body: RequestBody, given: dict[str, Any]) -> Any:
+    """Return the body that the arguments stand for."""
+    if body.argument:
+        return given.get(body.argument, ABSENT)
+    members = {p.name: given[p.argument] for p in body.properties if p.argument in given}
+    return members if members or body.required else ABSENT
+
+
+def faults(body: RequestBody, given: dict[str, Any], recorded: Recorded) -> Iterator[str]:
+    """Say what in a received body differs from the arguments; `~` in front: it cannot be told."""
+    value = whole(body, given)
+    kind = recorded.header("content-type")
+    if value is ABSENT:
+        if recorded.body or kind is not None:
+            yield f"a body that was not given: {kind} {recorded.body!r:.80}"
+        return
+    essence = (kind or "").partition(";")[0].strip().lower()
+    if body.file:
+        yield from _file_faults(value, recorded.body)
+    elif _is_json(essence):
+        if not same_json(json.loads(recorded.body), value):
+            yield f"JSON {recorded.body!r:.200}"
+    elif essence == "application/x-www-form-urlencoded":
+        yield from _form_faults(body, value, recorded.body.decode("ascii"))
+    elif essence.startswith("multipart/"):
+        yield from _multipart_faults(body, given, value, parts(kind or "", recorded.body))
+    elif "json" in essence:
+        yield from _lines_faults(value, recorded.body)
+    else:
+        charset = re.search(r"charset=\"?([\w-]+)", kind or "")
+        text = recorded.body.decode(charset[1] if charset else "utf-8")
+        if not says(text, value):
+            yield f"text {text!r:.200}"
+    if essence != body.media_type.partition(";")[0].strip().lower() and not (
+        body.file or "*" in body.media_type
+    ):
+        yield f"Content-Type {kind}"
+
+
+def _is_json(essence: str) -> bool:
+    return essence in ("application/json", "text/json") or essence.endswith("+json")
+
+
+def _lines_faults(value: Any, data: bytes) -> Iterator[str]:
+    lines = [line for line in re.split(rb"[\x1e\n]+", data) if line]
+    items = value if isinstance(value, list) else [value]
+    if not same_json([json.loads(line) for line in lines], items):
+        yield f"lines {data!r:.200}"
+
+
+def content_of(file: dict[str, str]) -> bytes:
+    """Return the bytes that a file argument stands for."""
+    if "text" in file:
+        return file["text"].encode()
+    text = file["base64"].rstrip("=").translate(str.maketrans("-_", "+/"))
+    return base64.b64decode(text + "=" * (-len(text) % 4))
+
+
+def _file_faults(value: Any, data: bytes) -> Iterator[str]:
+    if data != content_of(value):
+        yield f"file {data!r:.100}"
+
+
+def _form_faults(body: RequestBody, value: Any, text: str) -> Iterator[str]:
+    if not isinstance(value, dict):
+        if not says(text, value):
+            yield f"form {text!r:.200}"
+        return
+    found = [(unquote_plus(pair[0]), pair[2]) for pair in _split_pairs(text)]
+    yield from _members_faults(body, value, found, _FORM)
+
+
+def _split_pairs(text: str) -> list[tuple[str, str, str]]:
+    return [pair.partition("=") for pair in text.split("&")] if text else []
+
+
+def _members_faults(
+    body: RequestBody, value: dict[str, Any], found: list[tuple[str, str]], place: Place
+) -> Iterator[str]:
+    """Compare the members of a form with its pairs; names are decoded, values are not."""
+    encodings = {encoding.name: encoding for encoding in body.encodings}
+    spread = {
+        key
+        for name, member in value.items()
+        if _is_spread(encodings.get(name), member)
+        for key in member
+    }
+    claimed = 0
+    for name, member in value.items():
+        encoding = encodings.get(name) or Encoding(name)
+        if spread & value.keys() or sum(_is_spread(encodings.get(n), m) for n, m in value.items()) > 1:
+            yield "~members that share a name"
+            return
+        if encoding.style:
+            parameter = styled(encoding)
+            lost = list(losses(parameter, member, place))
+            wire, count = take(parameter, member, found, place)
+            claimed += count
+            want = kept(member, deep=encoding.style == "deepObject")
+            if lost:
+                yield f"~{lost[0]}"
+            elif not says(wire, want):
+                yield f"{name}: {wire!r:.200} for {want!r:.200}"
+        else:
+            texts = [place.decode(text) for pair_name, text in found if pair_name == name]
+            claimed += len(texts)
+            yield from _plain_faults(encoding, member, texts)
+    if claimed != len(found):
+        yield f"pairs beyond the arguments: {found!r:.200}"
+
+
+def _is_spread(encoding: Encoding | None, member: Any) -> bool:
+    """Tell whether the members of a member stand in the form themselves."""
+    return (
+        encoding is not None
+        and encoding.style not in ("", "deepObject")
+        and encoding.explode
+        and isinstance(member, dict)
+    )
+
+
+def styled(encoding: Encoding) -> Parameter:
+    """Return an encoding with a style as the query parameter that it is like."""
+    return Parameter(
+        encoding.name,
+        "query",
+        style=encoding.style,
+        explode=encoding.explode,
+        allow_reserved=encoding.allow_reserved,
+        inner=encoding.inner,
+    )
+
+
+def take(
+    parameter: Parameter, hint: Any, found: list[tuple[str, str]], place: Place
+) -> tuple[Any, int]:
+    """Read a parameter from pairs of decoded name and raw value; tell how many belong to it."""
+    name = parameter.name
+    if parameter.style == "deepObject" and not parameter.media_type:
+        deep = [
+            (key[len(name) :], place.decode(raw))
+            for key, raw in found
+            if key == name or key.startswith(f"{name}[")
+        ]
+        return (read_deep(deep, hint) if deep else ABSENT), len(deep)
+    if isinstance(hint, dict) and parameter.explode and not parameter.media_type:
+        members = {key: place.decode(raw) for key, raw in found if key in hint}
+        return members or ABSENT, sum(key in hint for key, _ in found)
+    raws = [raw for key, raw in found if key == name]
+    if not raws:
+        return ABSENT, 0
+    if isinstance(hint, list) and parameter.explode and not parameter.media_type:
+        items = [item for item in hint if item is not None]
+        return read_items(parameter, raws, items, place), len(raws)
+    if len(raws) > 1:
+        return raws, len(raws)
+    given = [item for item in hint if item is not None] if isinstance(hint, list) else hint
+    return read(parameter, raws[0], given, place), 1
+
+
+def _plain_faults(encoding: Encoding, member: Any, texts: list[str]) -> Iterator[str]:
+    """Compare a member without style: one text for each item."""
+    items = [item for item in (member if isinstance(member, list) else [member]) if item is not None]
+    if len(items) != len(texts):
+        yield f"{encoding.name}: {len(texts)} times for {items!r:.200}"
+        return
+    for item, text in zip(items, texts, strict=True):
+        if encoding.file:
+            right = base64.b64decode(text) == content_of(item)
+        elif _is_json(encoding.content_type.partition(";")[0].lower()):
+            right = same_json(json.loads(text), item)
+        else:
+            right = says(text, item)
+        if not right:
+            yield f"{encoding.name}: {text!r:.200} for {item!r:.200}"
+
+
+def parts(content_type: str, data: bytes) -> list[Part]:
+    """Take a multipart body apart at its boundary."""
+    match = re.search(r'boundary="?([^";]+)', content_type)
+    assert match, f"no boundary in {content_type}"
+    boundary = b"--" + match[1].encode()
+    first, *found, last = (b"\r\n" + data).split(b"\r\n" + boundary)
+    assert (first, last) == (b"", b"--\r\n"), "not closed by its boundary"
+    return [_part(piece) for piece in found]
+
+
+def _part(piece: bytes) -> Part:
+    head, _, content = piece.removeprefix(b"\r\n").partition(b"\r\n\r\n")
+    lines = [line.partition(":") for line in head.decode().split("\r\n")]
+    headers = {name.lower(): value.strip() for name, _, value in lines}
+    disposition = headers.get("content-disposition", "")
+    found = dict(re.findall(r'; (name|filename)="([^"]*)"', disposition))
+    return Part(
+        _unescaped(found.get("name", "")), _unescaped(found.get("filename", "")), headers, content
+    )
+
+
+def _unescaped(name: str) -> str:
+    return name.replace("%0D", "\r").replace("%0A", "\n").replace("%22", '"')
+
+
+def _multipart_faults(
+    body: RequestBody, given: dict[str, Any], value: Any, found: list[Part]
+) -> Iterator[str]:
+    if isinstance(value, list):
+        if len(found) != len(value) or not all(
+            says(part.content.decode(), item) for part, item in zip(found, value, strict=True)
+        ):
+            yield f"parts {found!r:.200}"
+        return
+    if any(_ESCAPED.search(name) for name in value):
+        yield "~%22 inside the name of a part"
+        return
+    encodings = {encoding.name: encoding for encoding in body.encodings}
+    plain = {n: m for n, m in value.items() if not (n in encodings and encodings[n].style)}
+    for name, member in plain.items():
+        own = [part for part in found if part.name == name]
+        yield from _part_faults(encodings.get(name) or Encoding(name), member, own, given)
+    pairs = [(part.name, part.content.decode()) for part in found if part.name not in plain]
+    yield from _members_faults(
+        body, {name: value[name] for name in value.keys() - plain.keys()}, pairs, _PART
+    )
+
+
+def _part_faults(
+    encoding: Encoding, member: Any, own: list[Part], given: dict[str, Any]
+) -> Iterator[str]:
+    """Compare a member with the parts that bear its name."""
+    items = [item for item in (member if isinstance(member, list) else [member]) if item is not None]
+    if len(items) != len(own):
+        yield f"{encoding.name}: {len(own)} parts for {items!r:.200}"
+        return
+    for item, part in zip(items, own, strict=True):
+        if encoding.file:
+            if part.content != content_of(item):
+                yield f"{encoding.name}: {part.content!r:.100} for {item!r:.100}"
+            want = item.get("filename", part.filename)
+            if part.filename != want and not _ESCAPED.search(want):
+                yield f"{encoding.name}: called {part.filename!r}"
+            kind = item.get("content_type")
+            if kind is not None and part.headers.get("content-type") != kind:
+                yield f"{encoding.name}: {part.headers}"
+        else:
+            yield from _plain_faults(encoding, [item], [part.content.decode()])
+        for header in encoding.headers:
+            if header.argument in given and not list(losses(header, given[header.argument], _PART)):
+                raw = part.headers.get(header.name.lower())
+                want = kept(given[header.argument])
+                wire = ABSENT if raw is None else read(header, raw, want, _PART)
+                if not says(wire, want):
+                    yield f"{encoding.name}: header {header.name} {raw!r}"

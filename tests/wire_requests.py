@@ -1,0 +1,292 @@
+"""A whole request on the wire, compared with the arguments that it came from."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import parse_qsl, quote, unquote, unquote_plus
+
+import wire_bodies
+from wire_bodies import take
+from wire_values import ABSENT, Place, kept, losses, read, read_items, read_members, says
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from openapi_tools.model import Operation, Parameter
+    from servers.recorder import Recorded
+
+_PATH = Place(unquote)
+_QUERY = Place(unquote_plus)
+_COOKIE = Place(unquote)
+_RAW = Place(str, is_raw=True)
+_MESSAGE = {
+    *("host", "accept", "accept-encoding", "connection", "user-agent", "cookie"),
+    *("content-type", "content-length"),
+}
+_VARIABLE = re.compile(r"\{([^{}]*)\}")
+
+
+class Comparison(NamedTuple):
+    """What a comparison found.
+
+    Attributes:
+        faults: What differs.
+        untold: Why some arguments could not be compared.
+        compared: How many arguments were.
+    """
+
+    faults: list[str]
+    untold: list[str]
+    compared: int
+
+
+def compare(
+    operation: Operation, given: dict[str, Any], recorded: Recorded, base: str
+) -> Comparison:
+    """Compare a request with the arguments of the call.
+
+    Args:
+        operation: What was called.
+        given: The arguments.
+        recorded: What the server received.
+        base: The path below which the operation's own begins.
+    """
+    found = list(_faults(operation, given, recorded, base))
+    untold = [fault for fault in found if fault.startswith("~")]
+    return Comparison(
+        [fault for fault in found if not fault.startswith("~")], untold, len(given) - len(untold)
+    )
+
+
+def _faults(
+    operation: Operation, given: dict[str, Any], recorded: Recorded, base: str
+) -> Iterator[str]:
+    if recorded.method != operation.method:
+        yield f"method {recorded.method}"
+    path, _, query = recorded.target.partition("?")
+    template, _, own_query = operation.path.partition("#")[0].partition("?")
+    yield from _path_faults(operation, given, (base + template, path))
+    own = own_query.count("&") + 1 if own_query else 0
+    pieces = query.split("&") if query else []
+    yield from _path_faults(operation, given, (own_query, "&".join(pieces[:own])))
+    yield from _query_faults(operation, given, pieces[own:])
+    yield from _header_faults(operation, given, recorded)
+    yield from _cookie_faults(operation, given, recorded.header("cookie") or "")
+    if operation.body is not None:
+        yield from wire_bodies.faults(operation.body, given, recorded)
+    elif recorded.body:
+        yield f"a body {recorded.body!r:.100}"
+
+
+def _at(operation: Operation, given: dict[str, Any], location: str) -> list[Parameter]:
+    """Return the parameters of a location that were given."""
+    return [p for p in operation.parameters if p.location == location and p.argument in given]
+
+
+def _path_faults(
+    operation: Operation, given: dict[str, Any], pair: tuple[str, str]
+) -> Iterator[str]:
+    """Compare a path with its template; one way to read it that fits is enough."""
+    template, path = pair
+    pieces = _VARIABLE.split(template)
+    parameters = {p.name: p for p in _at(operation, given, "path")}
+    readings = list(_readings(pieces, path))
+    if not readings:
+        yield f"path {path} for {template}"
+    elif not any(
+        all(_path_says(parameters.get(name), given, raw) for name, raw in reading)
+        for reading in readings
+    ):
+        lost = [
+            loss for p in parameters.values() for loss in losses(p, given[p.argument], _PATH)
+        ]
+        yield f"~{lost[0]}" if lost else f"path {path} for {template} of {given}"
+
+
+def _readings(pieces: list[str], text: str) -> Iterator[list[tuple[str, str]]]:
+    """Yield every way to read a text as literals and variables in turn."""
+    literal = _literal(pieces[0]).match(text)
+    if literal is None:
+        return
+    text = text[literal.end() :]
+    if len(pieces) == 1:
+        if not text:
+            yield []
+        return
+    longest = len(text.partition("/")[0])
+    for end in range(longest, -1, -1):
+        for reading in _readings(pieces[2:], text[end:]):
+            yield [(pieces[1], text[:end]), *reading]
+
+
+def _literal(text: str) -> re.Pattern[str]:
+    """Return a pattern for a literal of a template, percent-encoded or not."""
+    characters = (f"(?:{re.escape(c)}|{re.escape(quote(c, safe=''))})" for c in text)
+    return re.compile("".join(characters))
+
+
+def _path_says(parameter: Parameter | None, given: dict[str, Any], raw: str) -> bool:
+    if parameter is None:
+        return False
+    value = given[parameter.argument]
+    want = kept(value)
+    if want is ABSENT:
+        return not raw
+    if parameter.media_type:
+        return says(unquote(raw), want)
+    match parameter.style:
+        case "label":
+            return raw.startswith(".") and says(_label(parameter, raw[1:], want), want)
+        case "matrix":
+            return raw.startswith(";") and says(_matrix(parameter, raw[1:], want), want)
+    if isinstance(want, dict) and parameter.explode:
+        return says(read_members(raw.split(","), _PATH), want)
+    return says(read(parameter, raw, want, _PATH), want)
+
+
+def _label(parameter: Parameter, raw: str, hint: Any) -> Any:
+    if parameter.explode and isinstance(hint, list):
+        return read_items(parameter, raw.split("."), hint, _PATH)
+    if parameter.explode and isinstance(hint, dict):
+        return read_members(raw.split("."), _PATH)
+    return read(parameter, raw, hint, _PATH)
+
+
+def _matrix(parameter: Parameter, raw: str, hint: Any) -> Any:
+    pairs = [piece.partition("=") for piece in raw.split(";")]
+    found = [(unquote(name), text) for name, _, text in pairs]
+    return take(parameter, hint, found, _PATH)[0]
+
+
+def _query_faults(
+    operation: Operation, given: dict[str, Any], pieces: list[str]
+) -> Iterator[str]:
+    for parameter in _at(operation, given, "querystring"):
+        yield from _querystring_faults(parameter, given[parameter.argument], "&".join(pieces))
+        return
+    found = [(unquote_plus(name), raw) for name, _, raw in (p.partition("=") for p in pieces)]
+    listed = _at(operation, given, "query")
+    names = [p.name for p in listed]
+    claimed, ambiguous = 0, False
+    for parameter in listed:
+        value = given[parameter.argument]
+        lost = list(losses(parameter, value, _QUERY))
+        if _shares_names(parameter, value, listed, names, given):
+            lost.append("an exploded object's member is named like another parameter")
+            ambiguous = True
+        wire, count = take(parameter, value, found, _QUERY)
+        claimed += count
+        want = kept(value, deep=parameter.style == "deepObject" and not parameter.media_type)
+        if parameter.media_type and value is None:
+            want = ABSENT
+        elif parameter.media_type:
+            want = value
+        if lost:
+            yield f"~{lost[0]}"
+        elif not _content_says(parameter, wire, want):
+            yield f"query {parameter.name}: {wire!r:.200} for {want!r:.200}"
+    if claimed != len(found) and not ambiguous:
+        yield f"pairs beyond the arguments: {found!r:.300}"
+
+
+def _content_says(parameter: Parameter, wire: Any, want: Any) -> bool:
+    """Compare; JSON content writes strings with quotes."""
+    if "json" in parameter.media_type and isinstance(want, str) and isinstance(wire, str):
+        return wire.startswith('"') and says(f"[{wire}]", [want])
+    return says(wire, want)
+
+
+def _shares_names(
+    parameter: Parameter,
+    value: Any,
+    listed: list[Parameter],
+    names: list[str],
+    given: dict[str, Any],
+) -> bool:
+    """Tell whether the names that a parameter writes are also written by another one."""
+    if parameter.media_type:
+        return False
+    own = parameter.name
+    if parameter.style == "deepObject":
+        return any(name.startswith(f"{own}[") for name in names)
+    spread = [
+        p
+        for p in listed
+        if isinstance(given[p.argument], dict)
+        and p.explode
+        and p.style != "deepObject"
+        and not p.media_type
+    ]
+    written = [key for p in spread for key in given[p.argument]]
+    if parameter in spread:
+        return len(set(written)) < len(written) or bool({*names, ""} & {k.partition("[")[0] for k in value})
+    return own in written
+
+
+def _querystring_faults(parameter: Parameter, value: Any, query: str) -> Iterator[str]:
+    want = kept(value)
+    if "form-urlencoded" in parameter.media_type and isinstance(want, dict):
+        pairs = parse_qsl(query, keep_blank_values=True)
+        wire: Any = {}
+        for name, text in pairs:
+            wire.setdefault(name, []).append(text)
+        flat = {
+            name: [item for item in member if item is not None]
+            if isinstance(member, list)
+            else [member]
+            for name, member in want.items()
+        }
+        if not says(wire, {name: items for name, items in flat.items() if items}):
+            yield f"query {query!r:.200} for {value!r:.200}"
+    elif not _content_says(parameter, unquote(query) if query else ABSENT, want):
+        yield f"query {query!r:.200} for {value!r:.200}"
+
+
+def _header_faults(
+    operation: Operation, given: dict[str, Any], recorded: Recorded
+) -> Iterator[str]:
+    listed = _at(operation, given, "header")
+    sent = {name.lower() for name, _ in recorded.headers}
+    for extra in sent - _MESSAGE - {p.name.lower() for p in listed}:
+        yield f"a header that was not given: {extra}"
+    for parameter in listed:
+        value = given[parameter.argument]
+        lost = list(losses(parameter, value, _RAW))
+        want = kept(value) if not parameter.media_type else (ABSENT if value is None else value)
+        raw = recorded.header(parameter.name)
+        if raw is None:
+            wire: Any = ABSENT
+        elif isinstance(want, dict) and parameter.explode and not parameter.media_type:
+            wire = read_members(raw.split(","), _RAW) if not lost else raw
+        else:
+            wire = read(parameter, raw, want, _RAW) if not lost else raw
+        if lost:
+            yield f"~{lost[0]}"
+        elif not _content_says(parameter, wire, want):
+            yield f"header {parameter.name}: {wire!r:.200} for {want!r:.200}"
+
+
+def _cookie_faults(operation: Operation, given: dict[str, Any], header: str) -> Iterator[str]:
+    listed = _at(operation, given, "cookie")
+    raw_names = {p.name for p in listed if p.style == "cookie"}
+    found = []
+    for piece in header.split("; ") if header else []:
+        whole = raw_names or piece.partition("=")[0] in raw_names
+        for pair in [piece] if whole else piece.split("&"):
+            name, _, raw = pair.partition("=")
+            found.append((name if whole else unquote(name), raw))
+    claimed = 0
+    for parameter in listed:
+        value = given[parameter.argument]
+        place = _RAW if parameter.style == "cookie" else _COOKIE
+        wire, count = take(parameter, value, found, place)
+        claimed += count
+        want = kept(value)
+        lost = list(losses(parameter, value, place))
+        if lost:
+            yield f"~{lost[0]}"
+        elif not _content_says(parameter, wire, want):
+            yield f"cookie {parameter.name}: {wire!r:.200} for {want!r:.200}"
+    if claimed != len(found):
+        yield f"cookies beyond the arguments: {header!r:.200}"

@@ -1,0 +1,239 @@
+"""How one value reads on the wire: the opposite of a parameter style, written from the standard.
+
+Nothing here comes from the package. A server knows from its document whether it expects text, an
+array or an object; here the value that was given says so.
+
+Spec: OpenAPI 3.2.0, sections 4.12.3 to 4.12.6 and Appendix C; RFC 6570, section 3.2.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from openapi_tools.model import Parameter
+
+ABSENT: Any = type("Absent", (), {"__repr__": lambda _: "ABSENT"})()
+"""What is not sent: null, and arrays and objects with nothing but null in them."""
+
+_DELIMITERS = {"spaceDelimited": " ", "pipeDelimited": "|", "tabDelimited": "\t"}
+_ENCODED = {",": ",", " ": "%20", "|": "%7C", "\t": "%09"}
+_TRIPLE = re.compile(r"%[0-9A-Fa-f]{2}")
+
+
+class Place(NamedTuple):
+    """How text is written at a place.
+
+    Attributes:
+        decode: Takes one value or name back to text.
+        is_raw: Nothing is encoded there, so a delimiter inside a value is lost.
+        space: How a space between values is written.
+    """
+
+    decode: Callable[[str], str]
+    is_raw: bool = False
+    space: str = "%20"
+
+    def written(self, delimiter: str, *, printed: bool = False) -> str:
+        """Return how a delimiter between values is written."""
+        if self.is_raw or (printed and delimiter == "|"):
+            return delimiter
+        return self.space if delimiter == " " else _ENCODED[delimiter]
+
+
+def kept(value: Any, *, deep: bool = False) -> Any:
+    """Return what is left of a value where null and emptiness cannot be said."""
+    if value is None:
+        return ABSENT
+    if isinstance(value, list):
+        items = [kept(item, deep=True) if deep else item for item in value if item is not None]
+        return [item for item in items if item is not ABSENT] or ABSENT
+    if isinstance(value, dict):
+        members = {
+            name: kept(member, deep=True) if deep else member
+            for name, member in value.items()
+            if member is not None
+        }
+        return {name: member for name, member in members.items() if member is not ABSENT} or ABSENT
+    return value
+
+
+def says(wire: Any, value: Any) -> bool:
+    """Tell whether what was read says the same as a value, number for number."""
+    if isinstance(wire, list):
+        return (
+            isinstance(value, list)
+            and len(wire) == len(value)
+            and all(map(says, wire, value))
+        )
+    if isinstance(wire, dict):
+        return (
+            isinstance(value, dict)
+            and wire.keys() == value.keys()
+            and all(says(wire[name], value[name]) for name in value)
+        )
+    if wire is ABSENT or value is ABSENT or isinstance(value, str):
+        return bool(wire == value)
+    try:
+        return same_json(json.loads(wire), value)
+    except ValueError:
+        return False
+
+
+def same_json(first: Any, second: Any) -> bool:
+    """Tell whether two JSON values are equal; true is not 1."""
+    if isinstance(first, bool) or isinstance(second, bool):
+        return first is second
+    if isinstance(first, list) and isinstance(second, list):
+        return len(first) == len(second) and all(map(same_json, first, second))
+    if isinstance(first, dict) and isinstance(second, dict):
+        return first.keys() == second.keys() and all(
+            same_json(first[name], second[name]) for name in first
+        )
+    return bool(first == second)
+
+
+def text_of(value: Any) -> str:
+    """Return a primitive as text, anything else as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def leaves(value: Any) -> Iterator[str]:
+    """Yield the texts that a style writes for the items, members and names of a value."""
+    for item in value if isinstance(value, list) else [value]:
+        if isinstance(item, dict) and item is value:
+            for name, member in item.items():
+                yield name
+                yield text_of(member)
+        else:
+            yield text_of(item)
+
+
+def losses(parameter: Parameter, value: Any, place: Place) -> Iterator[str]:
+    """Name the reasons for which a value cannot be told apart from another one on the wire."""
+    if parameter.media_type:
+        return
+    compound = isinstance(value, list | dict)
+    texts = list(leaves(value))
+    if parameter.allow_reserved and any(_TRIPLE.search(text) for text in texts):
+        yield "allowReserved sends %XX as it is"
+    if parameter.style == "deepObject":
+        if any(re.search(r"[\[\]]", key) for key in _keys(value)):
+            yield "a bracket inside a key of a deepObject"
+        return
+    delimiter = _delimiter(parameter)
+    exposed = place.is_raw or parameter.allow_reserved
+    if compound and (exposed or delimiter not in (",", "&")):
+        signs = {delimiter, "="} if isinstance(value, dict) and parameter.explode else {delimiter}
+        printed_pipe = parameter.printed and delimiter == "|"
+        if not printed_pipe and any(sign in text for sign in signs for text in texts):
+            yield "a delimiter inside a value where it is not encoded"
+    if parameter.inner and isinstance(value, list):
+        yield from _inner_losses(parameter, value, delimiter, exposed=exposed)
+
+
+def _inner_losses(
+    parameter: Parameter, value: list[Any], delimiter: str, *, exposed: bool
+) -> Iterator[str]:
+    nested = [item for item in value if isinstance(item, list)]
+    if any(not item or None in item for item in nested):
+        yield "null or nothing inside an inner array"
+    inner = parameter.inner[0]
+    if nested and (inner == delimiter or len(parameter.inner) > 1):
+        yield "one delimiter for two levels"
+    if inner != "," or exposed:
+        texts = [text_of(member) for item in nested for member in item]
+        if any(inner in text for text in texts):
+            yield "a delimiter inside a value where it is not encoded"
+
+
+def _keys(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        yield from value
+        value = list(value.values())
+    for member in value if isinstance(value, list) else ():
+        yield from _keys(member)
+
+
+def _delimiter(parameter: Parameter) -> str:
+    if parameter.style == "label" and (parameter.explode or parameter.printed):
+        return "."
+    if parameter.explode and parameter.style == "matrix":
+        return ";"
+    if parameter.explode and parameter.location in ("query", "cookie"):
+        return "&"
+    return _DELIMITERS.get(parameter.style, ",")
+
+
+def read(parameter: Parameter, raw: str, hint: Any, place: Place) -> Any:
+    """Read what stands behind a name, or in a header or path: one value, or several joined."""
+    if parameter.media_type:
+        return place.decode(raw)
+    printed = parameter.printed
+    if not isinstance(hint, list | dict):
+        return place.decode(raw)
+    if parameter.style == "label" and printed:
+        joint = "."
+    else:
+        joint = place.written(_DELIMITERS.get(parameter.style, ","), printed=printed)
+    pieces = raw.split(joint)
+    if isinstance(hint, list):
+        return [_item(parameter, piece, item, place) for piece, item in _paired(pieces, hint)]
+    if len(pieces) % 2:
+        return raw
+    pairs = zip(pieces[::2], pieces[1::2], strict=True)
+    return {place.decode(name): place.decode(text) for name, text in pairs}
+
+
+def read_items(parameter: Parameter, raws: list[str], hint: list[Any], place: Place) -> list[Any]:
+    """Read the values of an exploded array."""
+    return [_item(parameter, raw, item, place) for raw, item in _paired(raws, hint)]
+
+
+def read_members(raws: list[str], place: Place) -> dict[str, str]:
+    """Read the members of an exploded object, each `name=value`."""
+    pairs = [raw.partition("=") for raw in raws]
+    return {place.decode(name): place.decode(text) for name, _, text in pairs}
+
+
+def _paired(pieces: list[str], hint: list[Any]) -> list[tuple[str, Any]]:
+    """Put each piece beside the item it should be; further pieces stay visible."""
+    return [(piece, hint[index] if index < len(hint) else None) for index, piece in enumerate(pieces)]
+
+
+def _item(parameter: Parameter, raw: str, hint: Any, place: Place) -> Any:
+    if parameter.inner and isinstance(hint, list):
+        return [place.decode(piece) for piece in raw.split(place.written(parameter.inner[0]))]
+    return place.decode(raw)
+
+
+def read_deep(pairs: list[tuple[str, str]], hint: Any) -> Any:
+    """Read the pairs of a deepObject as PHP and Rails do: `[key][key]=text`, `[]=text`.
+
+    Args:
+        pairs: What follows the parameter's name, and the value, both decoded.
+        hint: The value that was given.
+    """
+    if not isinstance(hint, list | dict):
+        return pairs[0][1] if len(pairs) == 1 and not pairs[0][0] else pairs
+    groups: dict[str, list[tuple[str, str]]] = {}
+    appended = []
+    for steps, text in pairs:
+        key, closed, rest = steps.removeprefix("[").partition("]")
+        if not steps.startswith("[") or not closed:
+            return pairs
+        if isinstance(hint, list) and not key:
+            appended.append(text)
+        groups.setdefault(key, []).append((rest, text))
+    if isinstance(hint, dict):
+        return {key: read_deep(found, hint.get(key)) for key, found in groups.items()}
+    if appended:
+        return appended
+    numbered = [item for item in hint if item is not None]
+    if not all(key.isdigit() and int(key) < len(numbered) for key in groups):
+        return pairs
+    return [read_deep(groups[key], numbered[int(key)]) for key in sorted(groups, key=int)]
