@@ -43,9 +43,11 @@ _FORMATS: dict[str, st.SearchStrategy[str]] = {
     "uuid": st.uuids().map(str),
 }
 _TRICKY = "aZ09-._~ /?#[]@!$&'()*+,;=%|\\\"<>{}^`é€🚀\t"
+_SIGNS = "+&=%;,/?#|[] \"'."
 TEXT = st.one_of(
     st.text(alphabet="abcxyz019", max_size=8),
     st.text(alphabet=_TRICKY, max_size=8),
+    st.text(alphabet=_SIGNS, max_size=5),
     st.text(max_size=6),
     st.sampled_from(["", ".", "..", "a/../b", "%2e%2e", "a,b", "a b", "null", "true", "1", "1.0"]),
 )
@@ -295,7 +297,9 @@ def _leaf_schemas() -> st.SearchStrategy[dict[str, Any]]:
     return st.builds(lambda first, second: {**first, **second}, words, kinds)
 
 
-def _compound_schemas(inner: st.SearchStrategy[dict[str, Any]]) -> st.SearchStrategy[dict[str, Any]]:
+def _compound_schemas(
+    inner: st.SearchStrategy[dict[str, Any]],
+) -> st.SearchStrategy[dict[str, Any]]:
     names = st.sampled_from(["a", "b", "c"])
     closing = st.booleans() | inner
     objects = st.fixed_dictionaries(

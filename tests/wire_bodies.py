@@ -68,7 +68,7 @@ def faults(body: RequestBody, given: dict[str, Any], recorded: Recorded) -> Iter
     elif essence.startswith("multipart/"):
         yield from _multipart_faults(body, given, value, parts(kind or "", recorded.body))
     elif "json" in essence:
-        yield from _lines_faults(value, recorded.body)
+        yield from _sequence_faults(value, recorded.body, b"\x1e" if "seq" in essence else b"")
     else:
         charset = re.search(r"charset=\"?([\w-]+)", kind or "")
         text = recorded.body.decode(charset[1] if charset else "utf-8")
@@ -84,11 +84,16 @@ def _is_json(essence: str) -> bool:
     return essence in ("application/json", "text/json") or essence.endswith("+json")
 
 
-def _lines_faults(value: Any, data: bytes) -> Iterator[str]:
-    lines = [line for line in re.split(rb"[\x1e\n]+", data) if line]
+def _sequence_faults(value: Any, data: bytes, before: bytes) -> Iterator[str]:
+    """Compare JSON Lines or a JSON text sequence, which has a separator before each line."""
+    lines = data.split(b"\n")
     items = value if isinstance(value, list) else [value]
-    if not same_json([json.loads(line) for line in lines], items):
-        yield f"lines {data!r:.200}"
+    if (
+        lines.pop() != b""
+        or not all(line.startswith(before) for line in lines)
+        or not same_json([json.loads(line.removeprefix(before)) for line in lines], items)
+    ):
+        yield f"sequence {data!r:.200}"
 
 
 def content_of(file: dict[str, str]) -> bytes:
@@ -131,7 +136,10 @@ def _members_faults(
     claimed = 0
     for name, member in value.items():
         encoding = encodings.get(name) or Encoding(name)
-        if spread & value.keys() or sum(_is_spread(encodings.get(n), m) for n, m in value.items()) > 1:
+        if (
+            spread & value.keys()
+            or sum(_is_spread(encodings.get(n), m) for n, m in value.items()) > 1
+        ):
             yield "~members that share a name"
             return
         if encoding.style:
@@ -203,7 +211,9 @@ def take(
 
 def _plain_faults(encoding: Encoding, member: Any, texts: list[str]) -> Iterator[str]:
     """Compare a member without style: one text for each item."""
-    items = [item for item in (member if isinstance(member, list) else [member]) if item is not None]
+    items = [
+        item for item in (member if isinstance(member, list) else [member]) if item is not None
+    ]
     if len(items) != len(texts):
         yield f"{encoding.name}: {len(texts)} times for {items!r:.200}"
         return
@@ -270,7 +280,9 @@ def _part_faults(
     encoding: Encoding, member: Any, own: list[Part], given: dict[str, Any]
 ) -> Iterator[str]:
     """Compare a member with the parts that bear its name."""
-    items = [item for item in (member if isinstance(member, list) else [member]) if item is not None]
+    items = [
+        item for item in (member if isinstance(member, list) else [member]) if item is not None
+    ]
     if len(items) != len(own):
         yield f"{encoding.name}: {len(own)} parts for {items!r:.200}"
         return

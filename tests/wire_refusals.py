@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from wire_bodies import whole
-from wire_values import ABSENT, kept, leaves, text_of
+from wire_values import ABSENT, kept, keys_in, leaves, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,6 +21,7 @@ _HEADER = re.compile(r"(?:[!-~\xa0-\xff](?:[\t !-~\xa0-\xff]*[!-~\xa0-\xff])?)?"
 _COOKIE = re.compile(r"(?:[!-:<-~](?:[ -:<-~]*[!-:<-~])?)?")
 _NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _MEDIA_TYPE = re.compile(r"[\w!#$&^.+-]+/[\w!#$&^.+-]+(?:\s*;.*)?")
+_CONTROL = re.compile(r"[\x00-\x09\x0b\x0c\x0e-\x1f\x7f]")
 _CHARSETS = {"us-ascii": "ascii", "iso-8859-1": "latin-1"}
 _VARIABLE = re.compile(r"\{([^{}]*)\}")
 
@@ -112,7 +113,9 @@ def _of_body(body: RequestBody, given: dict[str, Any]) -> Iterator[str]:
             yield "a multipart body that is no object"
     elif "form-urlencoded" in kind and isinstance(value, list):
         yield "a form that is an array"
-    elif not re.search(r"json|\*", kind) and not kind.startswith(("multipart/", "application/x-www")):
+    elif not re.search(r"json|\*", kind) and not kind.startswith(
+        ("multipart/", "application/x-www")
+    ):
         if value is None or isinstance(value, list | dict):
             yield "no text"
         yield from _of_charset(kind, value)
@@ -130,7 +133,9 @@ def _of_charset(kind: str, value: Any) -> Iterator[str]:
 
 def _of_members(body: RequestBody, value: dict[str, Any], *, multipart: bool) -> Iterator[str]:
     encodings = {encoding.name: encoding for encoding in body.encodings}
-    if multipart and any(re.search(r"[\x00-\x09\x0b\x0c\x0e-\x1f\x7f]", name) for name in value):
+    styled = {encoding.name for encoding in body.encodings if encoding.style}
+    names = [*value, *(key for name in styled & value.keys() for key in keys_in(value[name]))]
+    if multipart and any(map(_CONTROL.search, names)):
         yield "control characters in the name of a part"
     for name, member in value.items():
         encoding = encodings.get(name)

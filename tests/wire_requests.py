@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, quote, unquote, unquote_plus
 
 import wire_bodies
 from wire_bodies import take
-from wire_values import ABSENT, Place, kept, losses, read, read_items, read_members, says
+from wire_values import ABSENT, Place, kept, leaves, losses, read, read_items, read_members, says
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -98,9 +98,7 @@ def _path_faults(
         all(_path_says(parameters.get(name), given, raw) for name, raw in reading)
         for reading in readings
     ):
-        lost = [
-            loss for p in parameters.values() for loss in losses(p, given[p.argument], _PATH)
-        ]
+        lost = [loss for p in parameters.values() for loss in losses(p, given[p.argument], _PATH)]
         yield f"~{lost[0]}" if lost else f"path {path} for {template} of {given}"
 
 
@@ -159,9 +157,7 @@ def _matrix(parameter: Parameter, raw: str, hint: Any) -> Any:
     return take(parameter, hint, found, _PATH)[0]
 
 
-def _query_faults(
-    operation: Operation, given: dict[str, Any], pieces: list[str]
-) -> Iterator[str]:
+def _query_faults(operation: Operation, given: dict[str, Any], pieces: list[str]) -> Iterator[str]:
     for parameter in _at(operation, given, "querystring"):
         yield from _querystring_faults(parameter, given[parameter.argument], "&".join(pieces))
         return
@@ -220,7 +216,9 @@ def _shares_names(
     ]
     written = [key for p in spread for key in given[p.argument]]
     if parameter in spread:
-        return len(set(written)) < len(written) or bool({*names, ""} & {k.partition("[")[0] for k in value})
+        return len(set(written)) < len(written) or bool(
+            {*names, ""} & {k.partition("[")[0] for k in value}
+        )
     return own in written
 
 
@@ -276,7 +274,7 @@ def _cookie_faults(operation: Operation, given: dict[str, Any], header: str) -> 
         for pair in [piece] if whole else piece.split("&"):
             name, _, raw = pair.partition("=")
             found.append((name if whole else unquote(name), raw))
-    claimed = 0
+    claimed, ambiguous = 0, False
     for parameter in listed:
         value = given[parameter.argument]
         place = _RAW if parameter.style == "cookie" else _COOKIE
@@ -284,9 +282,12 @@ def _cookie_faults(operation: Operation, given: dict[str, Any], header: str) -> 
         claimed += count
         want = kept(value)
         lost = list(losses(parameter, value, place))
+        if parameter.allow_reserved and any("&" in text for text in leaves(value)):
+            lost.append("allowReserved sends & as it is in a cookie")
+        ambiguous = ambiguous or bool(lost)
         if lost:
             yield f"~{lost[0]}"
         elif not _content_says(parameter, wire, want):
             yield f"cookie {parameter.name}: {wire!r:.200} for {want!r:.200}"
-    if claimed != len(found):
+    if claimed != len(found) and not ambiguous:
         yield f"cookies beyond the arguments: {header!r:.200}"

@@ -65,11 +65,7 @@ def kept(value: Any, *, deep: bool = False) -> Any:
 def says(wire: Any, value: Any) -> bool:
     """Tell whether what was read says the same as a value, number for number."""
     if isinstance(wire, list):
-        return (
-            isinstance(value, list)
-            and len(wire) == len(value)
-            and all(map(says, wire, value))
-        )
+        return isinstance(value, list) and len(wire) == len(value) and all(map(says, wire, value))
     if isinstance(wire, dict):
         return (
             isinstance(value, dict)
@@ -122,7 +118,7 @@ def losses(parameter: Parameter, value: Any, place: Place) -> Iterator[str]:
     if parameter.allow_reserved and any(_TRIPLE.search(text) for text in texts):
         yield "allowReserved sends %XX as it is"
     if parameter.style == "deepObject":
-        if any(re.search(r"[\[\]]", key) for key in _keys(value)):
+        if any(re.search(r"[\[\]]", key) for key in keys_in(value)):
             yield "a bracket inside a key of a deepObject"
         return
     delimiter = _delimiter(parameter)
@@ -151,12 +147,13 @@ def _inner_losses(
             yield "a delimiter inside a value where it is not encoded"
 
 
-def _keys(value: Any) -> Iterator[str]:
+def keys_in(value: Any) -> Iterator[str]:
+    """Yield the names of all members, however deep."""
     if isinstance(value, dict):
         yield from value
         value = list(value.values())
     for member in value if isinstance(value, list) else ():
-        yield from _keys(member)
+        yield from keys_in(member)
 
 
 def _delimiter(parameter: Parameter) -> str:
@@ -202,7 +199,9 @@ def read_members(raws: list[str], place: Place) -> dict[str, str]:
 
 def _paired(pieces: list[str], hint: list[Any]) -> list[tuple[str, Any]]:
     """Put each piece beside the item it should be; further pieces stay visible."""
-    return [(piece, hint[index] if index < len(hint) else None) for index, piece in enumerate(pieces)]
+    return [
+        (piece, hint[index] if index < len(hint) else None) for index, piece in enumerate(pieces)
+    ]
 
 
 def _item(parameter: Parameter, raw: str, hint: Any, place: Place) -> Any:

@@ -88,7 +88,8 @@ class Checks:
     def _check_node(self, node: Any, resource: Resource, pointer: str) -> None:
         """Walk over everything that a node reaches, component by component."""
         seen = {id(node)}
-        waiting = [(_scan(node), resource)]
+        first = _scan(node)
+        waiting = [(first, resource)] if first.refs or first.fault else []
         while waiting:
             scan, owner = waiting.pop()
             if scan.fault:

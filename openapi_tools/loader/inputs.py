@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from openapi_tools.loader import security
+from openapi_tools.loader import security, versions
 from openapi_tools.loader.bodies import Bodies, Content
 from openapi_tools.loader.budget import shrink
 from openapi_tools.loader.keywords import uses_of
@@ -195,7 +195,7 @@ class Inputs:
 
     def _schema(self, listed: Listed) -> dict[str, Any]:
         """Return a parameter's converted schema, that of its `content` where it has one."""
-        node, resource = listed.node, listed.resource
+        node, resource = self._plain(listed), listed.resource
         schema = node.get("schema")
         kind = _media_type(node)
         if kind:
@@ -203,6 +203,11 @@ class Inputs:
             schema = target.node.get("schema") if isinstance(target.node, dict) else None
             resource = target.resource
         return self._document.schemas.convert(schema, resource)
+
+    def _plain(self, listed: Listed) -> dict[str, Any]:
+        """Return a Parameter Object as OpenAPI 3 writes it."""
+        swagger = self._document.dialect.swagger and "schema" not in listed.node
+        return versions.parameter(listed.node) if swagger else listed.node
 
     def _words(self, node: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
         """Return a parameter's schema with what the parameter itself says of it."""
@@ -218,7 +223,7 @@ class Inputs:
 
     def _parameter(self, listed: Listed, argument: str) -> Parameter:
         """Return how a parameter is written."""
-        node, location = listed.node, listed.location
+        node, location = self._plain(listed), listed.location
         kind = _media_type(node)
         explode = node.get("explode")
         style = str(node.get("style", ""))
@@ -232,7 +237,7 @@ class Inputs:
             explode=explode if isinstance(explode, bool) and not kind else None,
             allow_reserved=node.get("allowReserved") is True,
             media_type=kind,
-            inner=tuple(node.get("x-inner", ())) if self._document.dialect.swagger else (),
+            inner=versions.inner_delimiters(listed.node) if self._document.dialect.swagger else (),
             printed=self._document.dialect.printed and shown in _PRINTED,
         )
 

@@ -11,6 +11,7 @@ from openapi_tools.loader.inputs import Inputs
 from openapi_tools.loader.naming import Candidate, tool_names
 from openapi_tools.loader.operations import Declared, Document
 from openapi_tools.loader.parse import parse, plain
+from openapi_tools.loader.parse_json import paused_gc
 from openapi_tools.loader.references import Resource
 from openapi_tools.loader.source import read_source
 from openapi_tools.loader.texts import plain_text
@@ -66,7 +67,8 @@ def load_tools(
     document = Document(entry, settings)
     schemes = security.schemes(document)
     session = Session(settings, Credentials(credentials or {}, schemes), Sender(settings, client))
-    good, skipped, found = _sorted(document, strict=strict)
+    with paused_gc():
+        good, skipped, found = _sorted(document, strict=strict)
     tools = _tools(document, good, session, schemes)
     total = {"operations": len(good) + len(skipped), "skipped": len(skipped)}
     about = About(
@@ -77,7 +79,7 @@ def load_tools(
         document=lambda: document.root,
     )
     if settings.check_answers:
-        session.check_answer = _checker(document.root)
+        session.check_answer = _checker(document.root, settings)
     toolset = Toolset(tools, session, about)
     return toolset.select(select) if select is not None else toolset
 
@@ -168,10 +170,10 @@ def _empty(document: Document, operations: int) -> list[str]:
     return [f"{document.entry.name or 'the document'}: no paths with operations, hence no tools."]
 
 
-def _checker(root: dict[str, Any]) -> Any:
+def _checker(root: dict[str, Any], settings: Settings) -> Any:
     from openapi_tools.loader.answers import make_checker
 
-    return make_checker(root)
+    return make_checker(root, base_url=settings.base_url)
 
 
 class Loaded:

@@ -70,7 +70,7 @@ class Listed(NamedTuple):
     Attributes:
         location: Its `in`.
         name: On the wire.
-        node: The Parameter Object, as OpenAPI 3 writes it but for `body` and `formData`.
+        node: The Parameter Object, as the document has it.
         resource: The document that it stands in.
     """
 
@@ -203,8 +203,6 @@ class Document:
             allowed = ", ".join(self._locations)
             reason = f"'in' is {location!r:.60}; {self.dialect.version} has {allowed}."
             raise self.invalid(reason, pointer)
-        if self.dialect.swagger and location not in ("body", "formData"):
-            parameter = versions.parameter(parameter)
         return Listed(location, name, parameter, resource)
 
     def request_body(

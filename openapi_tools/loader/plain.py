@@ -87,6 +87,8 @@ def plain(value: Mapping[str, Any], *, name: str) -> Any:
         return value
     try:
         return _Copier().copy(value, []).value
+    except RecursionError:
+        raise InvalidDocument(f"{TOO_DEEP}.", source=name) from None
     except InvalidDocument as error:
         error.source = name
         raise

@@ -97,7 +97,6 @@ def parameter(declared: dict[str, Any]) -> dict[str, Any]:
         out["explode"] = collection == "multi"
         if _STYLES.get(collection):
             out["style"] = _STYLES[collection]
-        out["x-inner"] = inner_delimiters(declared)  # for `Parameter.inner`; OpenAPI 3 has no word
     return out
 
 

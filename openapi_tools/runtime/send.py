@@ -11,6 +11,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from openapi_tools.errors import CallError
 from openapi_tools.runtime.media import essence, is_sequential
 from openapi_tools.runtime.sending.clients import Homes, drop_if_poisoned, with_defaults
 from openapi_tools.runtime.sending.codings import Decoder, too_large
@@ -128,6 +129,7 @@ class _Exchange:
         self._response: httpx.Response | None = None
         self._received = bytearray()
         self._redirects = 0
+        self._cut = ""
         self.begun = False
 
     async def run(self, client: httpx.AsyncClient) -> Answer:
@@ -156,8 +158,9 @@ class _Exchange:
         Raises:
             CallError: There is nothing.
         """
-        if self._response is not None and self._has_event():
-            return self._answer(cut=cause)
+        if self._has_event():
+            self._cut = cause
+            return self._answer()
         raise timed_out(self._request, self._settings.timeout, waiting=not self.begun)
 
     async def _exchange(self, client: httpx.AsyncClient) -> httpx.Response:
@@ -169,6 +172,10 @@ class _Exchange:
                 raise broken_protocol(self._request, "switched to another protocol")
             if not _leads_elsewhere(response):
                 await self._receive(response)
+        except CallError as error:
+            if error.kind != "too_large" or not self._has_event():
+                raise
+            self._cut = error.kind
         finally:
             await response.aclose()
         await drop_if_poisoned(response)
@@ -192,8 +199,9 @@ class _Exchange:
 
     def _take(self, pieces: Iterable[bytes]) -> None:
         for piece in pieces:
-            self._received += piece
-            if len(self._received) > self._settings.max_response_bytes:
+            room = self._settings.max_response_bytes - len(self._received)
+            self._received += piece[:room] if len(piece) > room else piece
+            if len(piece) > room:
                 raise too_large()
 
     def _is_bodiless(self, response: httpx.Response) -> bool:
@@ -201,12 +209,14 @@ class _Exchange:
 
     def _has_event(self) -> bool:
         """Whether a whole event of a stream, or a line of JSON lines, has arrived."""
-        kind = self._response.headers.get("content-type", "") if self._response else ""
+        if self._response is None or not self._received:
+            return False
+        kind = self._response.headers.get("content-type", "")
         if essence(kind) == "text/event-stream":
             return _EVENT_END.search(self._received) is not None
         return is_sequential(kind) and b"\n" in self._received
 
-    def _answer(self, cut: str = "") -> Answer:
+    def _answer(self) -> Answer:
         response = self._response
         assert response is not None  # noqa: S101 -- there is one wherever this is called
         return Answer(
@@ -217,7 +227,7 @@ class _Exchange:
             content=bytes(self._received),
             elapsed=time.perf_counter() - self._started,
             redirects=self._redirects,
-            cut=cut,
+            cut=self._cut,
         )
 
 

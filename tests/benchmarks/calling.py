@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 BASE = "http://127.0.0.1:9"
 CALLS = 300
 """Calls of one kind before it is the next kind's turn."""
-_ANSWER = b'{"id": 1, "name": "Rex", "tags": ["a", "b"], "owner": {"id": 2, "login": "ada"}, "open": true, ' + (
-    b'"note": "' + b"x" * 92 + b'"}'
+_ANSWER = (
+    b'{"id": 1, "name": "Rex", "tags": ["a", "b"], "owner": {"id": 2, "login": "ada"}, "open": true, '
+    + (b'"note": "' + b"x" * 92 + b'"}')
 )
 _TEXT = {"type": "string"}
 _PATH = [

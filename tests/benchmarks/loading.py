@@ -88,7 +88,9 @@ def _load(document: _Document, file: Path, rounds: int) -> Iterator[Row]:
         ("load", "  parse, names, descriptions", document.goals[0]),
         ("schemas", "  parse, names, descriptions, all input schemas", document.goals[1]),
     ):
-        yield Row(title, took[key].shown(), f"+{took[key].above(parse):.2f} x", f"+{goal}" if goal else "")
+        yield Row(
+            title, took[key].shown(), f"+{took[key].above(parse):.2f} x", f"+{goal}" if goal else ""
+        )
 
 
 def _described(file: Path) -> tuple[Toolset, list[tuple[str, str]]]:

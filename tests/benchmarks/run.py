@@ -38,7 +38,9 @@ def imports(rounds: int, _: Path) -> Iterator[Row]:
     ratio = took["package"].over(took["pass"])
     yield loading.Row("import openapi_tools", took["package"].shown(), f"{ratio:.2f} x", "1.5 x")
     ratio = took["load_tools"].over(took["pass"])
-    yield loading.Row("from openapi_tools import load_tools", took["load_tools"].shown(), f"{ratio:.2f} x", "")
+    yield loading.Row(
+        "from openapi_tools import load_tools", took["load_tools"].shown(), f"{ratio:.2f} x", ""
+    )
 
 
 SECTIONS: dict[str, tuple[str, Callable[[int, Path], Iterator[Row]]]] = {

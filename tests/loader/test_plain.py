@@ -142,12 +142,18 @@ def test_shared_objects_without_bound_are_refused_in_bounded_time(bottom):
     assert "more than 5,000,000 values" in refusal({"a": value})
 
 
-def test_a_shared_object_is_looked_at_for_its_depth_wherever_it_stands():
-    chain = (1,)
-    for _ in range(3):
-        chain = nested(100, chain)
+def test_a_shared_object_is_too_deep_wherever_it_makes_the_whole_too_deep():
+    shared = nested(MAX_DEPTH - 50, (1,))
 
-    assert "nested deeper than" in refusal({"a": chain})
+    assert plain({"a": shared, "b": nested(40, shared)}, name="")
+    assert "nested deeper than" in refusal({"a": shared, "b": nested(60, shared)})
+
+
+def test_a_stack_that_is_full_already_is_a_typed_error():
+    def called_from(depth):
+        return called_from(depth - 1) if depth else refusal(nested(150, (1,)))
+
+    assert "nested deeper than" in called_from(750)
 
 
 @given(

