@@ -63,21 +63,40 @@ JSON = st.recursive(
 )
 
 
-@st.composite
-def inputs(draw: Draw, schema: dict[str, Any]) -> dict[str, Any]:
+def inputs(schema: dict[str, Any]) -> st.SearchStrategy[dict[str, Any]]:
     """Draw an input that a tool's schema accepts; the test case is rejected when none is found."""
-    try:
-        validator = jsonschema_rs.Draft202012Validator(schema)
-    except jsonschema_rs.ValidationError:  # a pattern that the engine has no room for
-        assume(condition=False)
-    drawer = _Drawer(draw, schema.get("$defs", {}))
+    return _inputs(_Drawn(schema))
+
+
+class _Drawn:
+    """A schema that is not shown: hypothesis prints what a strategy was made of."""
+
+    def __init__(self, schema: dict[str, Any]) -> None:
+        self.schema = schema
+        self.is_valid = _validator(schema)
+
+    def __repr__(self) -> str:
+        return "…"
+
+
+@st.composite
+def _inputs(draw: Draw, drawn: _Drawn) -> dict[str, Any]:
+    drawer = _Drawer(draw, drawn.schema.get("$defs", {}))
     for attempt in range(TRIES):
         # Each retry draws less: what is optional is often what did not fit.
-        value = drawer.value(schema, attempt * 2)
-        if isinstance(value, dict) and validator.is_valid(value):
+        value = drawer.value(drawn.schema, attempt * 2)
+        if isinstance(value, dict) and drawn.is_valid(value):
             return value
     assume(condition=False)
     raise AssertionError
+
+
+def _validator(schema: dict[str, Any]) -> Callable[[Any], bool]:
+    """Return a test; one that nothing passes where a pattern needs more room than an engine has."""
+    try:
+        return jsonschema_rs.Draft202012Validator(schema).is_valid
+    except jsonschema_rs.ValidationError:
+        return lambda _: False
 
 
 class _Drawer:

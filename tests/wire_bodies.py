@@ -64,7 +64,7 @@ def faults(body: RequestBody, given: dict[str, Any], recorded: Recorded) -> Iter
         if not same_json(json.loads(recorded.body), value):
             yield f"JSON {recorded.body!r:.200}"
     elif essence == "application/x-www-form-urlencoded":
-        yield from _form_faults(body, value, recorded.body.decode("ascii"))
+        yield from _form_faults(body, value, recorded.body.decode())
     elif essence.startswith("multipart/"):
         yield from _multipart_faults(body, given, value, parts(kind or "", recorded.body))
     elif "json" in essence:

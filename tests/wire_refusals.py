@@ -42,7 +42,8 @@ def _of_parameter(parameter: Parameter, value: Any) -> Iterator[str]:
             yield "an array or object as text"
         if value is None and parameter.location != "querystring":
             yield "null as text"
-    texts = [] if parameter.media_type else list(leaves(value))
+    sent = kept(value)
+    texts = [] if sent is ABSENT or "json" in parameter.media_type else list(leaves(sent))
     match parameter.location:
         case "header":
             if not _NAME.fullmatch(parameter.name):
@@ -82,9 +83,12 @@ def _path_text(parameter: Parameter, value: Any) -> str:
     """Return roughly what a path holds for a value, unencoded."""
     if kept(value) is ABSENT:
         return ""
-    joint = "." if parameter.style == "label" and parameter.explode else ","
+    joint = "." if parameter.style == "label" and (parameter.explode or parameter.printed) else ","
     prefix = {"label": ".", "matrix": f";{parameter.name}="}.get(parameter.style, "")
-    return prefix + (joint.join(leaves(value)) if isinstance(value, list) else text_of(value))
+    texts = list(leaves(kept(value)))
+    if isinstance(value, dict) and parameter.explode:
+        texts = [f"{name}={text}" for name, text in zip(texts[::2], texts[1::2], strict=True)]
+    return prefix + joint.join(texts)
 
 
 def _has_dots(text: str) -> bool:

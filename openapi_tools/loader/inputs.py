@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from openapi_tools.loader import security, versions
 from openapi_tools.loader.bodies import Bodies, Content
 from openapi_tools.loader.budget import shrink
-from openapi_tools.loader.keywords import uses_of
+from openapi_tools.loader.keywords import MAX_LITERAL, is_longer, uses_of
 from openapi_tools.loader.naming import argument_names
 from openapi_tools.loader.operations import Listed, path_variables, plain_path
 from openapi_tools.loader.servers import servers
@@ -217,7 +217,7 @@ class Inputs:
             out["description"] = plain_text(described, self.description_chars)
         if node.get("deprecated") is True:
             out["deprecated"] = True
-        if "example" in node and "examples" not in out and "$ref" not in out:
+        if "example" in node and "examples" not in out and not is_longer(node, MAX_LITERAL):
             out["examples"] = [node["example"]]
         return out
 

@@ -6,6 +6,7 @@ Spec: JSON Schema Core 2020-12, sections 10 and 11; Validation 2020-12, sections
 from __future__ import annotations
 
 import re
+from math import isfinite
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ _DEFINITION_NAME = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
 def _number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
 
 
 def _count(value: Any) -> bool:
@@ -65,7 +66,10 @@ def _dependent(value: Any) -> bool:
 
 
 def is_longer(value: Any, limit: int) -> bool:
-    """Tell whether a value has more than some characters as JSON, roughly and in bounded time."""
+    """Tell whether a value has more than some characters as JSON, roughly and in bounded time.
+
+    A number that JSON cannot write (`1e400` reads as infinite) is longer than any limit.
+    """
     size = 0
     stack = [value]
     while stack and size <= limit:
@@ -78,6 +82,8 @@ def is_longer(value: Any, limit: int) -> bool:
             stack.extend(item)
         else:
             size += len(item) + 3 if isinstance(item, str) else 8
+            if isinstance(item, float) and not isfinite(item):
+                return True
     return size > limit
 
 

@@ -24,6 +24,7 @@ _SEPARATORS = "\x85\u2028\u2029"
 
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _PRIVATE_USE = range(0xE000, 0xF900)
+_JOINED = re.compile(r"\\U[0-9a-f]{8}")
 _PAIR = re.compile(
     r"(?<!\\)((?:\\\\)*)(\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2}))"
 )
@@ -115,10 +116,9 @@ def _join_pairs(text: str, inner: Restore | None) -> tuple[str, Restore]:
 
     def restore(event: ScalarEvent) -> str:
         value = inner(event) if inner else event.value
-        if event.style != '"' and "\\U" in value:
-            for joined, original in originals.items():
-                value = value.replace(joined, original)
-        return value
+        if event.style == '"':
+            return value
+        return _JOINED.sub(lambda match: originals.get(match[0], match[0]), value)
 
     return _PAIR.sub(join, text), restore
 

@@ -39,6 +39,7 @@ class Peer:
         )
         request = head + await self._reader.readexactly(length)
         self.server.requests.append(request)
+        self.server.changed.set()
         return request
 
     async def write(self, data: bytes) -> None:
@@ -57,6 +58,7 @@ class Peer:
         while await self._reader.read(65536):
             pass
         self.server.hung_up += 1
+        self.server.changed.set()
 
     def reset(self) -> None:
         """Break the connection: the other side sees a reset, not an end."""
@@ -71,15 +73,17 @@ class Faults:
     Attributes:
         requests: What was received, oldest first.
         connections: How many connections were opened.
-        hung_up: How many connections the other side closed while `hang` waited.
+        ended: How many of them the server has closed.
+        hung_up: How many the other side closed while `hang` waited.
+        changed: Set whenever one of these changes.
     """
 
     def __init__(self, behave: Callable[[Peer], Awaitable[None]]) -> None:
         self._behave = behave
         self._tasks: set[asyncio.Task[None]] = set()
         self.requests: list[bytes] = []
-        self.connections = 0
-        self.hung_up = 0
+        self.connections = self.ended = self.hung_up = 0
+        self.changed = asyncio.Event()
 
     async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
@@ -112,6 +116,14 @@ class Faults:
             writer.close()
             with contextlib.suppress(ConnectionError):
                 await writer.wait_closed()
+            self.ended += 1
+            self.changed.set()
+
+    async def until(self, condition: Callable[[], bool]) -> None:
+        """Wait until something is the case that the attributes tell."""
+        while not condition():
+            self.changed.clear()
+            await self.changed.wait()
 
 
 def replying(*answers: bytes) -> Callable[[Peer], Awaitable[None]]:

@@ -12,6 +12,8 @@ from functools import cache
 from http.cookiejar import CookieJar
 from typing import TYPE_CHECKING, Any
 
+from openapi_tools.errors import CallError
+
 if TYPE_CHECKING:
     import ssl
     from collections.abc import AsyncGenerator
@@ -84,8 +86,16 @@ class Homes:
         self._keepers: dict[asyncio.AbstractEventLoop, AsyncGenerator[None]] = {}
 
     async def of_this_loop(self) -> Home:
-        """Return the home of the running loop, made when there is none yet."""
-        loop = asyncio.get_running_loop()
+        """Return the home of the running loop, made when there is none yet.
+
+        Raises:
+            CallError: Another library than asyncio runs this.
+        """
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            reason = "tools are called under asyncio; no event loop of it is running."
+            raise CallError("connection", reason) from None
         return self._homes.get(loop) or await self._move_in(loop)
 
     async def _move_in(self, loop: asyncio.AbstractEventLoop) -> Home:

@@ -1,0 +1,493 @@
+"""Sending: one deadline, one client for each loop, nothing carried from one call to the next."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import ssl
+import threading
+import time
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+import respx
+from servers.faults import Faults, answer
+from servers.recorder import Answer as Recorded
+from servers.recorder import Recorder
+
+from openapi_tools.errors import CallError
+from openapi_tools.runtime.send import Answer, Sender
+from openapi_tools.runtime.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from servers.faults import Peer
+
+SECRET = "hunter2"
+
+
+def get(url: str) -> httpx.Request:
+    return httpx.Request("GET", url)
+
+
+async def echo(peer: Peer) -> None:
+    """Answer with the target of the request, after a moment."""
+    while True:
+        request = await peer.request()
+        await asyncio.sleep(0.001)
+        await peer.write(answer(request.split(b" ")[1]))
+
+
+async def hang(peer: Peer) -> None:
+    await peer.request()
+    await peer.hang()
+
+
+async def hang_on_slow(peer: Peer) -> None:
+    """Answer everything but requests for `/slow`."""
+    while True:
+        request = await peer.request()
+        if b"/slow" in request:
+            await peer.hang()
+            return
+        await peer.write(answer())
+
+
+async def error_of(sender: Sender, request: httpx.Request) -> CallError:
+    with pytest.raises(CallError) as caught:
+        await sender.send(request)
+    return caught.value
+
+
+async def test_an_answer_holds_what_was_sent():
+    async with Recorder(Recorded(201, [("X-A", "1"), ("X-A", "2")], b"body")) as server:
+        sender = Sender(Settings())
+
+        got = await sender.send(httpx.Request("PUT", server.url + "/a%2Fb?c=d", content=b"x"))
+
+        await sender.aclose()
+    assert (got.method, got.path, got.status, got.content) == ("PUT", "/a%2Fb", 201, b"body")
+    assert got.headers.get_list("x-a") == ["1", "2"]
+    assert (got.redirects, got.cut) == (0, "")
+    assert 0 < got.elapsed < 5
+    assert server.last.raw.startswith(b"PUT /a%2Fb?c=d HTTP/1.1\r\n")
+
+
+async def test_200_concurrent_calls_get_their_own_answers():
+    sender = Sender(Settings(concurrency=20))
+    async with Faults(echo) as server:
+        answers = await asyncio.gather(*(sender.send(get(f"{server.url}/{i}")) for i in range(200)))
+        await sender.aclose()
+
+    assert [got.content for got in answers] == [f"/{i}".encode() for i in range(200)]
+    assert server.connections <= 20
+
+
+async def test_no_more_calls_than_allowed_are_under_way():
+    most = now = 0
+
+    async def count(peer: Peer) -> None:
+        nonlocal most, now
+        while True:
+            await peer.request()
+            now += 1
+            most = max(most, now)
+            await asyncio.sleep(0.005)
+            now -= 1
+            await peer.write(answer())
+
+    sender = Sender(Settings(concurrency=3))
+    async with Faults(count) as server:
+        await asyncio.gather(*(sender.send(get(server.url)) for _ in range(30)))
+        await sender.aclose()
+
+    assert most == 3
+
+
+async def test_waiting_for_a_turn_counts_towards_the_deadline():
+    sender = Sender(Settings(concurrency=2, timeout=0.3))
+    async with Faults(hang_on_slow) as server:
+        slow = [asyncio.create_task(error_of(sender, get(server.url + "/slow"))) for _ in "ab"]
+        await asyncio.sleep(0)
+        waiting = await error_of(sender, httpx.Request("POST", server.url + "/new"))
+        await asyncio.gather(*slow)
+
+        after = await sender.send(get(server.url + "/after"))
+        await sender.aclose()
+
+    assert waiting.kind == "timeout"
+    assert waiting.reason.endswith("it was not sent, too many other calls are under way.")
+    assert waiting.facts["retryable"] is True
+    assert after.status == 200
+
+
+async def test_cancelling_a_call_passes_and_the_next_call_works():
+    sender = Sender(Settings())
+    async with Faults(hang_on_slow) as server:
+        task = asyncio.create_task(sender.send(get(server.url + "/slow")))
+        await server.until(lambda: bool(server.requests))
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+        after = await sender.send(get(server.url))
+
+        assert after.status == 200
+        await server.until(lambda: server.hung_up == 1)
+        await sender.aclose()
+
+
+async def test_a_timeout_around_a_call_stays_outside():
+    sender = Sender(Settings())
+    async with Faults(hang) as server:
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.1):
+                await sender.send(get(server.url))
+        await sender.aclose()
+
+
+async def test_closing_ends_the_calls_under_way_and_those_to_come():
+    sender = Sender(Settings(concurrency=30))
+    async with Faults(hang) as server:
+        calls = [
+            asyncio.create_task(error_of(sender, httpx.Request("POST", server.url + f"/{i}")))
+            for i in range(50)
+        ]
+        await server.until(lambda: len(server.requests) == 30)
+        await sender.aclose()
+        errors = await asyncio.gather(*calls)
+        later = await error_of(sender, get(server.url))
+        await sender.aclose()
+
+    assert {error.kind for error in [*errors, later]} == {"connection"}
+    assert errors[0].reason == "POST /0 was given up: the toolset is closed; it may have run."
+    assert errors[-1].reason == "POST /49 was given up: the toolset is closed; it was not sent."
+    assert later.reason == "GET / was given up: the toolset is closed; it was not sent."
+
+
+async def test_closing_twice_at_once_is_closing_once():
+    sender = Sender(Settings())
+    async with Recorder() as server:
+        await sender.send(get(server.url))
+
+        await asyncio.gather(sender.aclose(), sender.aclose())
+
+
+def test_several_loops_one_after_another_share_a_sender():
+    sender = Sender(Settings())
+    answers: list[Answer] = []
+
+    async def call() -> None:
+        async with Recorder() as server:
+            answers.append(await sender.send(get(server.url)))
+            answers.append(await sender.send(get(server.url)))
+            assert server.connections == 1
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        asyncio.run(call())
+        asyncio.run(call())
+        gc.collect()
+
+    assert [got.status for got in answers] == [200] * 4
+
+
+def test_a_loop_that_ended_without_closing_its_generators_is_forgotten():
+    sender = Sender(Settings())
+
+    async def call() -> int:
+        async with Recorder() as server:
+            return (await sender.send(get(server.url))).status
+
+    loop = asyncio.new_event_loop()
+    first = loop.run_until_complete(call())
+    loop.close()
+    with warnings.catch_warnings():
+        # Whoever closes a loop like that leaves sockets open, as with any asyncio program.
+        warnings.simplefilter("ignore", ResourceWarning)
+        second = asyncio.run(call())
+        gc.collect()
+
+    assert (first, second) == (200, 200)
+
+
+async def test_a_loop_in_another_thread_has_a_client_of_its_own():
+    sender = Sender(Settings())
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    async with Faults(hang_on_slow) as server:
+        here = await sender.send(get(server.url))
+        there = asyncio.run_coroutine_threadsafe(sender.send(get(server.url)), loop)
+        there_status = (await asyncio.wrap_future(there)).status
+        stuck = asyncio.run_coroutine_threadsafe(error_of(sender, get(server.url + "/slow")), loop)
+        await server.until(lambda: len(server.requests) == 3)
+
+        await sender.aclose()
+
+        error = await asyncio.wrap_future(stuck)
+    loop.call_soon_threadsafe(loop.stop)
+    thread.join()
+    loop.close()
+    assert (here.status, there_status, error.kind) == (200, 200, "connection")
+
+
+async def test_cookies_of_one_call_are_not_sent_by_the_next():
+    answers = Recorded(200, [("Set-Cookie", "session=1; Path=/")], b"{}")
+    async with Recorder(answers) as server:
+        sender = Sender(Settings())
+
+        await sender.send(get(server.url))
+        await sender.send(get(server.url))
+
+        await sender.aclose()
+    assert server.last.header("Cookie") is None
+
+
+async def test_the_environment_changes_nothing(monkeypatch: pytest.MonkeyPatch):
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
+    async with Recorder() as server:
+        sender = Sender(Settings())
+
+        got = await sender.send(get(server.url))
+
+        await sender.aclose()
+    assert got.status == 200
+    assert [name for name, _ in server.last.headers] == ["Host"]
+
+
+async def test_a_users_client_is_used_as_it_is_and_left_open():
+    headers = {"X-Tenant": "t1", "Accept": "text/plain"}
+    async with (
+        Recorder() as server,
+        httpx.AsyncClient(
+            headers=headers, auth=("user", "pw"), timeout=0.001, cookies={"a": "b"}
+        ) as client,
+    ):
+        sender = Sender(Settings(), client)
+
+        got = await sender.send(httpx.Request("GET", server.url, headers={"Accept": "text/csv"}))
+        await sender.aclose()
+        with pytest.raises(CallError, match="closed"):
+            await sender.send(get(server.url))
+
+        assert not client.is_closed
+    assert got.status == 200
+    assert server.last.header("X-Tenant") == "t1"
+    assert server.last.header("Accept") == "text/csv"
+    assert str(server.last.header("Authorization")).startswith("Basic ")
+    assert server.last.header("Cookie") is None
+
+
+async def test_a_users_client_does_not_follow_redirects_for_us():
+    async with (
+        Recorder(Recorded(302, [("Location", "http://127.0.0.1:1/")])) as server,
+        httpx.AsyncClient(follow_redirects=True) as client,
+    ):
+        error = await error_of(Sender(Settings(), client), get(server.url))
+
+    assert error.kind == "redirect"
+
+
+async def test_a_users_closed_client_is_a_connection_error():
+    client = httpx.AsyncClient()
+    await client.aclose()
+
+    error = await error_of(Sender(Settings(), client), get("http://127.0.0.1/"))
+
+    assert error.kind == "connection"
+
+
+class OddError(OSError):
+    """Of a transport that someone wrote."""
+
+
+@pytest.mark.parametrize(
+    ("raised", "kind"),
+    [
+        (httpx.ConnectTimeout(SECRET), "timeout"),
+        (httpx.ReadTimeout(SECRET), "timeout"),
+        (httpx.PoolTimeout(SECRET), "timeout"),
+        (TimeoutError(SECRET), "timeout"),
+        (httpx.ConnectError("refused"), "connection"),
+        (httpx.ReadError(SECRET), "connection"),
+        (httpx.WriteError(SECRET), "connection"),
+        (httpx.CloseError(SECRET), "connection"),
+        (httpx.NetworkError(SECRET), "connection"),
+        (httpx.ProxyError("proxy said no"), "connection"),
+        (httpx.RemoteProtocolError(f"illegal line {SECRET}"), "protocol"),
+        (
+            httpx.RemoteProtocolError("Server disconnected without sending a response."),
+            "connection",
+        ),
+        (httpx.LocalProtocolError(f"Illegal header value {SECRET}"), "protocol"),
+        (httpx.UnsupportedProtocol(SECRET), "protocol"),
+        (httpx.InvalidURL(SECRET), "protocol"),
+        (httpx.DecodingError(SECRET), "decode"),
+        (httpx.TooManyRedirects(SECRET), "connection"),
+        (httpx.StreamConsumed(), "connection"),
+        (OddError(SECRET), "connection"),
+        (ssl.SSLError(SECRET), "connection"),
+        (ConnectionResetError(SECRET), "connection"),
+        (UnicodeEncodeError("ascii", SECRET, 0, 1, SECRET), "connection"),
+        (KeyError(SECRET), "connection"),
+        (RuntimeError(SECRET), "connection"),
+        (AssertionError(SECRET), "connection"),
+        (EOFError(SECRET), "connection"),
+        (ZeroDivisionError(SECRET), "connection"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else type(value).__name__,
+)
+async def test_whatever_a_transport_raises_is_an_error_without_its_words(
+    raised: Exception, kind: str
+):
+    def handle(request: httpx.Request) -> httpx.Response:
+        raise raised
+
+    async with httpx.AsyncClient(transport=httpx.MockTransport(handle)) as client:
+        request = httpx.Request("POST", f"http://u:{SECRET}@api.test/pets?key={SECRET}")
+        error = await error_of(Sender(Settings(), client), request)
+
+    assert error.kind == kind
+    assert error.reason.startswith("POST /pets")
+    assert SECRET not in error.reason
+
+
+@pytest.mark.parametrize("raised", [KeyboardInterrupt, SystemExit, GeneratorExit])
+def test_what_is_no_error_passes(raised: type[BaseException]):
+    def handle(request: httpx.Request) -> httpx.Response:
+        raise raised
+
+    async def call() -> None:
+        async with httpx.AsyncClient(transport=httpx.MockTransport(handle)) as client:
+            await Sender(Settings(), client).send(get("http://api.test/"))
+
+    with pytest.raises(raised):
+        asyncio.run(call())
+
+
+def test_without_an_event_loop_of_asyncio_there_is_an_error():
+    coroutine = Sender(Settings()).send(get("http://api.test/"))
+
+    with pytest.raises(CallError, match="asyncio"):
+        coroutine.send(None)
+
+
+async def test_a_name_that_does_not_resolve_says_so():
+    sender = Sender(Settings())
+
+    error = await error_of(sender, get("http://no-such-host.invalid/x"))
+
+    await sender.aclose()
+    assert error.kind == "connection"
+    assert error.reason.startswith("GET /x: no connection to no-such-host.invalid (")
+    assert error.facts["retryable"] is True
+
+
+class Drip(httpx.AsyncByteStream):
+    """A body of a transport without sockets."""
+
+    def __init__(self, pieces: list[bytes]) -> None:
+        self.pieces = pieces
+        self.closed = False
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for piece in self.pieces:
+            yield piece
+
+    async def aclose(self) -> None:
+        self.closed = True
+
+
+def responding(**answered: Any) -> Callable[[httpx.Request], httpx.Response]:
+    return lambda request: httpx.Response(200, **answered)
+
+
+@pytest.mark.parametrize(
+    "handle",
+    [
+        responding(json={"a": 1}),
+        responding(content=b'{"a":1}'),
+        responding(stream=Drip([b'{"a"', b":1}"])),
+        responding(stream=httpx.ByteStream(b'{"a":1}')),
+    ],
+    ids=["json", "content", "async stream", "byte stream"],
+)
+async def test_answers_of_mock_transports_are_read(
+    handle: Callable[[httpx.Request], httpx.Response],
+):
+    async with httpx.AsyncClient(transport=httpx.MockTransport(handle)) as client:
+        got = await Sender(Settings(), client).send(get("http://api.test/"))
+
+    assert got.content.replace(b" ", b"") == b'{"a":1}'
+
+
+async def test_a_mock_that_answers_too_much_is_too_large():
+    handle = responding(content=b"x" * 101)
+    async with httpx.AsyncClient(transport=httpx.MockTransport(handle)) as client:
+        error = await error_of(
+            Sender(Settings(max_response_bytes=100), client), get("http://api.test/")
+        )
+
+    assert error.kind == "too_large"
+
+
+async def test_a_body_that_is_not_wanted_is_closed():
+    body = Drip([b"x" * 60] * 10)
+    transport = httpx.MockTransport(responding(stream=body))
+    async with httpx.AsyncClient(transport=transport) as client:
+        await error_of(Sender(Settings(max_response_bytes=100), client), get("http://api.test/"))
+
+    assert body.closed
+
+
+@respx.mock
+async def test_respx_answers_our_own_client():
+    respx.get("http://api.test/pets").respond(json=[1])
+    sender = Sender(Settings())
+
+    got = await sender.send(get("http://api.test/pets"))
+
+    await sender.aclose()
+    assert got.content == b"[1]"
+
+
+async def test_a_thousand_failing_calls_leave_no_connection_open():
+    async def close(peer: Peer) -> None:
+        await peer.request()
+
+    sender = Sender(Settings(concurrency=50))
+    async with Faults(close) as server:
+        errors = await asyncio.gather(*(error_of(sender, get(server.url)) for _ in range(1000)))
+        home = await sender._homes.of_this_loop()
+
+        assert {error.kind for error in errors} == {"connection"}
+        assert home.under_way == set()
+        assert home.client._transport._pool.connections == []  # type: ignore[attr-defined]  # httpcore's
+        await sender.aclose()
+
+
+async def test_a_large_answer_does_not_block_the_loop():
+    body = b"[" + b",".join([b'{"id": 1, "name": "Rex"}'] * 380_000) + b"]"
+    longest = 0.0
+
+    async def tick() -> None:
+        nonlocal longest
+        while True:
+            before = time.perf_counter()
+            await asyncio.sleep(0.01)
+            longest = max(longest, time.perf_counter() - before)
+
+    async with Recorder(Recorded(200, [], body)) as server:
+        sender = Sender(Settings())
+        ticker = asyncio.create_task(tick())
+        got = await sender.send(get(server.url))
+        ticker.cancel()
+        await sender.aclose()
+
+    assert len(got.content) > 9_000_000
+    assert longest < 0.5
