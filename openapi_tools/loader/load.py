@@ -42,7 +42,7 @@ def load_tools(
 ) -> Toolset:
     """Turn every operation of an OpenAPI document into a tool.
 
-    An operation that cannot be called rightly is left out and listed in `toolset.skipped`.
+    One that cannot be called rightly is left out and listed in `toolset.skipped`.
 
     Args:
         source: A URL, a path, a dict, or JSON or YAML as text or bytes.
@@ -60,13 +60,13 @@ def load_tools(
     Raises:
         SourceError: The document cannot be read.
         DocumentError: It is no OpenAPI document of a supported version; the pointer says where.
-        CredentialsError: A scheme that the document does not have, or a value of the wrong kind.
+        CredentialsError: A scheme that the document does not have, or a wrong kind of value.
     """
     settings = settings or Settings()
     entry, warnings = _read(source, settings, strict=strict)
     document = Document(entry, settings)
     schemes = security.schemes(document)
-    session = Session(settings, Credentials(credentials or {}, schemes), Sender(settings, client))
+    session = _session(document, Credentials(credentials or {}, schemes), client)
     with paused_gc():
         good, skipped, found = _sorted(document, strict=strict)
     tools = _tools(document, good, session, schemes)
@@ -78,8 +78,6 @@ def load_tools(
         counts=lambda: total | document.counts(),
         document=lambda: document.root,
     )
-    if settings.check_answers:
-        session.check_answer = _checker(document.root, settings)
     toolset = Toolset(tools, session, about)
     return toolset.select(select) if select is not None else toolset
 
@@ -170,10 +168,17 @@ def _empty(document: Document, operations: int) -> list[str]:
     return [f"{document.entry.name or 'the document'}: no paths with operations, hence no tools."]
 
 
-def _checker(root: dict[str, Any], settings: Settings) -> Any:
-    from openapi_tools.loader.answers import make_checker
+def _session(
+    document: Document, credentials: Credentials, client: httpx.AsyncClient | None
+) -> Session:
+    """Return what the tools of a document share."""
+    settings = document.settings
+    session = Session(settings, credentials, Sender(settings, client))
+    if settings.check_answers:
+        from openapi_tools.loader.answers import make_checker
 
-    return make_checker(root, base_url=settings.base_url)
+        session.check_answer = make_checker(document.root, base_url=settings.base_url)
+    return session
 
 
 class Loaded:

@@ -1,0 +1,110 @@
+"""The shape of the code, where a machine can judge it; import-linter judges the layers."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import openapi_tools
+
+PACKAGE = Path(openapi_tools.__file__).parent
+MODULES = sorted(PACKAGE.rglob("*.py"))
+HTTP_HOMES = ("runtime/", "testing/", "judge/", "loader/fetching.py", "cli/call.py")
+HEAVY = (
+    "httpx",
+    "pydantic",
+    "jsonschema",
+    "jsonschema_rs",
+    "openapi_core",
+    "jinja2",
+    "yaml",
+    "click",
+)
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).as_posix()
+
+
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def imports_at_run_time(node: ast.AST) -> set[str]:
+    """The packages that a module imports, anywhere but under TYPE_CHECKING."""
+    found = set()
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
+            continue
+        if isinstance(child, ast.Import):
+            found |= {alias.name.partition(".")[0] for alias in child.names}
+        elif isinstance(child, ast.ImportFrom) and child.module and not child.level:
+            found.add(child.module.partition(".")[0])
+        else:
+            found |= imports_at_run_time(child)
+    return found
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_a_module_is_short_and_so_are_its_functions(path: Path) -> None:
+    lines = path.read_text(encoding="utf-8").count("\n")
+    functions = [
+        node
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+    long = {
+        node.name: node.end_lineno - node.lineno + 1
+        for node in functions
+        if node.end_lineno is not None and node.end_lineno - node.lineno >= 50
+    }
+    wide = [node.name for node in functions if len(node.args.posonlyargs + node.args.args) > 6]
+
+    assert lines <= 400
+    assert long == {}
+    assert wide == []
+
+
+def test_http_is_spoken_in_few_places_only() -> None:
+    speakers = {
+        name_of(path)
+        for path in MODULES
+        if {"httpx", "httpcore"} & imports_at_run_time(tree_of(path))
+    }
+
+    assert {name for name in speakers if not name.startswith(HTTP_HOMES)} == set()
+
+
+def test_every_exception_is_caught_in_one_place_of_a_call_only() -> None:
+    catchers = {
+        name_of(path)
+        for path in MODULES
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.ExceptHandler)
+        and (node.type is None or ast.unparse(node.type) in ("Exception", "BaseException"))
+    }
+
+    assert catchers == {"runtime/tool.py", "judge/opinion.py", "loader/lint.py"}, (
+        "openapi-core raises anything, so the two that ask it for an opinion catch anything too"
+    )
+
+
+def test_importing_the_package_imports_nothing_heavy() -> None:
+    code = f"import sys, openapi_tools; print([name for name in {HEAVY!r} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout.strip() == "[]"
+
+
+def test_every_public_name_can_be_imported_and_is_documented() -> None:
+    for name in openapi_tools.__all__:
+        value = getattr(openapi_tools, name)
+        assert name == "__version__" or value.__doc__
+
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        openapi_tools.nothing  # noqa: B018 -- the look is what is tested
+    assert dir(openapi_tools) == sorted(openapi_tools.__all__)
