@@ -179,7 +179,7 @@ class _Drawer:
         shortest = schema.get("minLength", 0)
         longest = max(schema.get("maxLength", shortest + 12), shortest)
         if "pattern" in schema:
-            return self._matching(schema["pattern"], shortest, longest)
+            return self._matching(schema["pattern"], shortest, schema.get("maxLength", 1000))
         known = _FORMATS.get(schema.get("format", ""))
         if known is not None and "maxLength" not in schema and not shortest:
             return str(self._draw(known))
@@ -191,7 +191,9 @@ class _Drawer:
     def _matching(self, pattern: str, shortest: int, longest: int) -> str:
         """Draw a text that a regular expression matches, where Python reads it."""
         try:
-            strategy = st.from_regex(re.compile(pattern.replace("$", r"\Z"), re.ASCII))
+            if re.search(r"\{\d*,?\d{4,}\}", pattern):  # hypothesis draws no text of that length
+                return str(self._draw(TEXT))
+            strategy = st.from_regex(re.compile(pattern.replace("$", r"\Z"), re.ASCII), fullmatch=True)
             for _ in range(3):
                 text = str(self._draw(strategy))
                 if shortest <= len(text) <= longest:
@@ -288,61 +290,70 @@ def _merged(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
     return out
 
 
-def schemas() -> st.SearchStrategy[dict[str, Any]]:
-    """Draw small schemas as documents write them into `allOf`, few enough words to collide."""
-    return st.recursive(_leaf_schemas(), _compound_schemas, max_leaves=4)
+@st.composite
+def all_of_parts(draw: Draw) -> list[dict[str, Any]]:
+    """Draw schemas about one kind of value that say something about the same keyword."""
+    keywords = draw(st.sampled_from([_OF_NUMBERS, _OF_STRINGS, _OF_OBJECTS, _OF_OBJECTS, _OF_ARRAYS]))
+    shared = draw(st.sampled_from(sorted(keywords)))
+    parts = []
+    for _ in range(draw(st.integers(2, 3))):
+        names = [shared, *draw(st.lists(st.sampled_from(sorted(keywords)), max_size=2))]
+        part = {name: draw(st.sampled_from(keywords[name])) for name in names}
+        parts.append(part if draw(st.integers(0, 9)) else {**part, "description": "Words."})
+    return parts
 
 
-def _leaf_schemas() -> st.SearchStrategy[dict[str, Any]]:
-    words = st.fixed_dictionaries({}, optional={"description": TEXT, "title": TEXT})
-    kinds = st.one_of(
-        st.just({}),
-        st.fixed_dictionaries(
-            {"type": st.sampled_from(["integer", "number", ["integer", "null"]])},
-            optional={
-                "minimum": st.integers(0, 3),
-                "maximum": st.integers(2, 5),
-                "exclusiveMinimum": st.integers(0, 2),
-            },
-        ),
-        st.fixed_dictionaries(
-            {"type": st.sampled_from(["string", ["string", "null"]])},
-            optional={"minLength": st.integers(0, 2), "maxLength": st.integers(1, 4)},
-        ),
-        st.fixed_dictionaries(
-            {"enum": st.lists(st.sampled_from([1, True, "a", None, 0, False, 2]), min_size=1)}
-        ),
-    )
-    return st.builds(lambda first, second: {**first, **second}, words, kinds)
-
-
-def _compound_schemas(
-    inner: st.SearchStrategy[dict[str, Any]],
-) -> st.SearchStrategy[dict[str, Any]]:
-    names = st.sampled_from(["a", "b", "c"])
-    closing = st.booleans() | inner
-    objects = st.fixed_dictionaries(
-        {"type": st.just("object")},
-        optional={
-            "properties": st.dictionaries(names, inner, max_size=3),
-            "required": st.lists(names, max_size=2, unique=True),
-            "additionalProperties": closing,
-            "unevaluatedProperties": closing,
-            "minProperties": st.integers(0, 2),
-            "maxProperties": st.integers(1, 3),
-            "patternProperties": st.dictionaries(st.sampled_from(["^a", "b|c"]), inner, max_size=1),
-        },
-    )
-    arrays = st.fixed_dictionaries(
-        {"type": st.just("array")},
-        optional={
-            "items": inner,
-            "prefixItems": st.lists(inner, min_size=1, max_size=2),
-            "minItems": st.integers(0, 2),
-            "uniqueItems": st.booleans(),
-        },
-    )
-    unions = st.fixed_dictionaries(
-        {}, optional={key: st.lists(inner, min_size=1, max_size=2) for key in ("anyOf", "oneOf")}
-    )
-    return st.one_of(objects, arrays, unions, st.fixed_dictionaries({"not": inner}))
+_OF_NUMBERS: dict[str, list[Any]] = {
+    "type": ["integer", "number", ["integer", "null"], ["number", "string"], "boolean"],
+    "minimum": [0, 1, 3],
+    "maximum": [2, 3, 5],
+    "exclusiveMinimum": [0, 2],
+    "multipleOf": [1, 2, 3],
+    "enum": [[0, 1, 2], [False, 2, None], [1, 3], [True, "a"]],
+    "const": [1, True],
+    "anyOf": [[{"type": "integer"}, {"minimum": 3}], [{"maximum": 2}, {"type": "string"}]],
+    "not": [{"type": "integer"}, {"maximum": 1}],
+}
+_OF_STRINGS: dict[str, list[Any]] = {
+    "type": ["string", ["string", "null"], ["string", "integer"]],
+    "minLength": [0, 1, 2],
+    "maxLength": [1, 2, 3],
+    "pattern": ["^a", "b$"],
+    "format": ["date", "uuid"],
+    "enum": [["a", "ab"], ["ab", "b", None]],
+}
+_MEMBER: list[Any] = [{"type": "integer"}, {"minimum": 2}, {"maximum": 3}, True, False]
+_OF_OBJECTS: dict[str, list[Any]] = {
+    "type": ["object", ["object", "null"]],
+    "properties": [{name: member} for name in "ab" for member in _MEMBER[:4]]
+    + [{"a": {"minimum": 1, "type": "integer"}, "b": {"minimum": 3}}, {"a": {"enum": [1, 2]}}],
+    "required": [["a"], ["b"], ["a", "c"]],
+    "additionalProperties": _MEMBER,
+    "unevaluatedProperties": _MEMBER,
+    "patternProperties": [{"^a": {"maximum": 3}}, {"^a": {"minimum": 1}}, {"b|c": {"type": "integer"}}],
+    "minProperties": [1, 2],
+    "maxProperties": [1, 2],
+    "oneOf": [[{"required": ["a"]}, {"required": ["b"]}], [{"required": ["c"]}, {"maxProperties": 1}]],
+}
+_OF_ARRAYS: dict[str, list[Any]] = {
+    "type": ["array", ["array", "null"]],
+    "items": _MEMBER,
+    "prefixItems": [[{"type": "integer"}], [{"minimum": 2}, {"maximum": 3}]],
+    "contains": [{"type": "integer"}, {"minimum": 3}],
+    "minContains": [0, 2],
+    "minItems": [1, 2],
+    "maxItems": [1, 2],
+    "uniqueItems": [True, False],
+}
+_MEMBERS: list[Any] = [0, 1, 1.5, 2, 3, 4, 6, True, None, "a"]
+NEAR_PARTS: list[Any] = [
+    *_MEMBERS,
+    *(False, 5, "", "b", "ab", "aab", "abab", "ba"),
+    *({name: member} for name in "abc" for member in _MEMBERS[1:6]),
+    *({"a": first, "b": second} for first in (1, 2, 4) for second in (0, 3, "a")),
+    *({"a": 2, "b": 3, "c": 4}, {"a": 1, "c": 1}, {"b": 2, "c": "a"}, {"ab": 5}, {}),
+    *([first] for first in _MEMBERS),
+    *([first, second] for first in (1, 2, "a") for second in (2, 3, "a")),
+    *([1, 2, 3], [3, 3, 3], []),
+]
+"""Values of which some fit the schemas of `all_of_parts`."""

@@ -25,7 +25,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from servers.recorder import Answer, Recorder
-from strategies import JSON, TEXT, inputs, schemas
+from strategies import JSON, NEAR_PARTS, TEXT, all_of_parts, inputs
 from wire_refusals import reasons
 
 from openapi_tools import Settings, ToolResult, load_tools
@@ -368,32 +368,23 @@ def test_plain_text_is_short_and_has_no_control_characters(text, limit):
     assert plain.encode().decode() == plain
 
 
-@OFTEN
-@given(st.lists(schemas(), min_size=1, max_size=3), schemas(), st.data())
-def test_a_merged_all_of_accepts_what_the_original_accepts(parts, around, data):
-    component, *inline = parts
+@settings(REPEATABLE, max_examples=400)
+@given(all_of_parts())
+def test_a_merged_all_of_accepts_what_the_original_accepts(parts):
+    around, component, *inline = parts
     original = {**around, "allOf": [{"$ref": "#/components/schemas/Part"}, *inline]}
+    components = {"schemas": {"Part": component}}
+    parameter = {"name": "q", "in": "query", "schema": original}
     document = {
         "openapi": "3.1.1",
         "info": {"title": "x", "version": "1"},
-        "components": {"schemas": {"Part": component}},
-        "paths": {
-            "/x": {"get": {"parameters": [{"name": "q", "in": "query", "schema": original}]}}
-        },
+        "components": components,
+        "paths": {"/x": {"get": {"parameters": [parameter]}}},
     }
-    values = data.draw(st.lists(_members_of(original, component), min_size=5, max_size=10))
-    before = Draft202012Validator({**original, "components": document["components"]})
+    before = Draft202012Validator({**original, "components": components})
 
     (tool,) = load_tools(document)
 
     after = Draft202012Validator(tool.input_schema)
-    for value in values:
+    for value in NEAR_PARTS:
         assert after.is_valid({"q": value}) == before.is_valid(value), (value, tool.input_schema)
-
-
-def _members_of(original: dict[str, Any], component: dict[str, Any]) -> st.SearchStrategy[Any]:
-    """Draw values near a schema: some that fit it, some that fit a part of it, some at random."""
-    pool = [component, *original["allOf"][1:], {k: v for k, v in original.items() if k != "allOf"}]
-    whole = {**original, "allOf": [component, *original["allOf"][1:]]}
-    near = [inputs({"properties": {"q": part}, "required": ["q"]}) for part in [whole, *pool]]
-    return st.one_of(*(drawn.map(lambda made: made["q"]) for drawn in near), JSON)

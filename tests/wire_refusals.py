@@ -110,6 +110,8 @@ def _of_body(body: RequestBody, given: dict[str, Any]) -> Iterator[str]:
                 yield from _of_parameter(header, given[header.argument])
     if value is ABSENT:
         return
+    if not _MEDIA_TYPE.fullmatch(kind):
+        yield "no media type in the document"
     if body.file:
         yield from _of_file(value)
     elif kind.startswith("multipart/") and not isinstance(value, dict):

@@ -41,8 +41,8 @@ def is_file(schema: dict[str, Any], *, untyped: bool) -> bool:
     """
     types = schema.get("type")
     textual = types in ("string", ["string", "null"])
-    if textual and schema.get("format") == "binary":
-        return True
+    if textual and "binary" in (schema.get("format"), schema.get("contentEncoding")):
+        return True  # RFC 2045, section 6.2: the encoding `binary` changes nothing
     kind = schema.get("contentMediaType")
     if kind is not None and "contentEncoding" not in schema and (textual or types is None):
         return not (media.is_text(kind) or media.is_json(kind))

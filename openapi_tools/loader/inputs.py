@@ -267,7 +267,7 @@ def _of_path(listed: list[Listed], declared: Declared) -> list[Listed]:
 def _body_arguments(content: Content) -> list[_Argument]:
     """Return the arguments of a body: its members or one for all, then the headers of parts."""
     if content.flat:
-        required = content.schema.get("required", ())
+        required = frozenset(content.schema.get("required", ()))
         arguments = [
             _argument("body", name, schema, name in required)
             for name, schema in content.schema["properties"].items()

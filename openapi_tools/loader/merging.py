@@ -5,12 +5,14 @@ Spec: JSON Schema Core 2020-12, section 10.2.1.1.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_WORDS = frozenset({"title", "description", "examples", "default", "deprecated", "writeOnly"})
+WORDS: Final = frozenset({"title", "description", "examples", "default", "deprecated", "writeOnly"})
+"""Keywords that say something about a value without limiting it."""
+
 _LARGEST = frozenset({"minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"})
 _SMALLEST = frozenset({"maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"})
 _TOGETHER = (
@@ -46,7 +48,7 @@ def merge_all(
             out = merged
     if not kept:
         return out
-    if len(kept) == 1 and not out.keys() - _WORDS and not out.keys() & kept[0].keys():
+    if len(kept) == 1 and not out.keys() - WORDS and not out.keys() & kept[0].keys():
         return {**out, **kept[0]}  # words around a single branch need no `allOf`
     return {**out, "allOf": kept}
 
@@ -71,7 +73,7 @@ def _differ_together(first: dict[str, Any], second: dict[str, Any]) -> bool:
     return any(
         first.keys() & group
         and second.keys() & group
-        and any(first.get(key) != second.get(key) for key in group)
+        and any(not _same(first.get(key), second.get(key)) for key in group)
         for group in _TOGETHER
     )
 
@@ -81,7 +83,7 @@ def _closes(one: dict[str, Any], other: dict[str, Any]) -> bool:
     for key in _CLOSING & one.keys():
         if one[key] is True or one[key] == {}:
             continue
-        if key == "unevaluatedProperties" or one.get(key) != other.get(key):
+        if key == "unevaluatedProperties" or not _same(one.get(key), other.get(key)):
             return True
         if any(one.get(part, {}).keys() != other.get(part, {}).keys() for part in _MEMBERS):
             return True
@@ -90,11 +92,16 @@ def _closes(one: dict[str, Any], other: dict[str, Any]) -> bool:
 
 def _joined(key: str, first: Any, second: Any) -> Any:
     """Return the value of a keyword that stands on both sides."""
-    if key in _WORDS or first == second:
+    if key in WORDS or _same(first, second):
         return first
     if key not in _JOINERS:
         raise _NotExactError
     return _JOINERS[key](first, second)
+
+
+def _same(first: Any, second: Any) -> bool:
+    """Tell whether two values are equal to the letter; Python takes True for 1, JSON does not."""
+    return bool(first == second) and repr(first) == repr(second)
 
 
 def _holds(values: list[Any], value: Any) -> bool:
@@ -123,7 +130,7 @@ def _closed(first: Any, second: Any) -> Any:
 def _joined_members(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
     out = dict(first)
     for name, schema in second.items():
-        if name not in out or out[name] == schema or out[name] is True:
+        if name not in out or _same(out[name], schema) or out[name] is True:
             out[name] = schema
         elif schema is not True:
             out[name] = _both(out[name], schema)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.errors import InvalidDocument
 from openapi_tools.loader import circles, keywords
-from openapi_tools.loader.merging import merge_all
+from openapi_tools.loader.merging import WORDS, merge, merge_all
 from openapi_tools.loader.naming import short_hash
 from openapi_tools.loader.texts import plain_text
 
@@ -126,16 +126,21 @@ class Schemas:
         return definition
 
     def content(self, schema: dict[str, Any]) -> dict[str, Any]:
-        """Return what a lone `$ref` leads to; any other schema as it is."""
+        """Return what a `$ref` leads to, with what stands beside it where that is exact."""
         for _ in range(MAX_INLINED):
-            if schema.keys() != {"$ref"}:
+            if "$ref" not in schema:
                 break
-            schema = self.definition(name_of(schema)).schema
+            beside = {key: value for key, value in schema.items() if key != "$ref"}
+            target = self.definition(name_of(schema)).schema
+            merged = merge(beside, target) if beside.keys() - WORDS else {**target, **beside}
+            if merged is None:
+                break
+            schema = merged
         return schema
 
     def is_recursive(self, schema: dict[str, Any]) -> bool:
-        """Tell whether a lone `$ref` leads to a definition that reaches itself."""
-        if schema.keys() != {"$ref"}:
+        """Tell whether a `$ref` leads to a definition that reaches itself."""
+        if "$ref" not in schema:
             return False
         name = name_of(schema)
         return name in self.definitions(self.definition(name).uses.every)

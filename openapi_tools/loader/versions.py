@@ -92,7 +92,7 @@ def parameter(declared: dict[str, Any]) -> dict[str, Any]:
     out: dict[str, Any] = {key: declared[key] for key in _PARAMETER if key in declared}
     out["schema"] = schema(declared)
     location = declared.get("in")
-    collection = declared.get("collectionFormat", "csv")
+    collection = _collection(declared)
     if declared.get("type") == "array" and location in ("path", "query", "header"):
         out["explode"] = collection == "multi"
         if _STYLES.get(collection):
@@ -100,12 +100,18 @@ def parameter(declared: dict[str, Any]) -> dict[str, Any]:
     return out
 
 
+def _collection(declared: dict[str, Any]) -> str:
+    """Return an array's `collectionFormat`; the default stands for what is no text."""
+    collection = declared.get("collectionFormat")
+    return collection if isinstance(collection, str) else "csv"
+
+
 def inner_delimiters(declared: dict[str, Any]) -> tuple[str, ...]:
     """Return the delimiters of the arrays inside a 2.0 array, outermost first."""
     delimiters = []
     items = declared.get("items")
     while isinstance(items, dict) and items.get("type") == "array":
-        delimiters.append(_DELIMITERS.get(items.get("collectionFormat", "csv"), ","))
+        delimiters.append(_DELIMITERS.get(_collection(items), ","))
         items = items.get("items")
     return tuple(delimiters)
 
@@ -145,7 +151,7 @@ def _form(fields: list[dict[str, Any]], consumes: list[str]) -> dict[str, Any]:
         properties[name] = schema(declared)
         if "description" in declared:
             properties[name]["description"] = declared["description"]
-        collection = declared.get("collectionFormat", "csv")
+        collection = _collection(declared)
         if declared.get("type") == "array" and collection != "multi":
             style = _STYLES.get(collection) or "form"
             inner = inner_delimiters(declared)
@@ -181,9 +187,11 @@ def servers(root: dict[str, Any], operation: dict[str, Any]) -> list[dict[str, A
     if not isinstance(host, str) or not host:
         return [{"url": base or "/"}]
     schemes = operation.get("schemes") or root.get("schemes")
-    known = [scheme for scheme in ("https", "http") if scheme in (schemes or ())]
-    if schemes and not known:  # ws, wss: named as it is, so that the call can say so
-        known = [str(schemes[0])] if isinstance(schemes, list) else ["https"]
+    listed = [schemes] if isinstance(schemes, str) else schemes
+    listed = listed if isinstance(listed, list) else []
+    known = [scheme for scheme in ("https", "http") if scheme in listed]
+    if listed and not known:  # ws, wss: named as it is, so that the call can say so
+        known = [str(listed[0])]
     if not known:
         return [{"url": f"//{host}{base}"}]
     return [{"url": f"{scheme}://{host}{base}"} for scheme in known]

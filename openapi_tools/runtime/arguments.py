@@ -32,6 +32,7 @@ CALL_ID = "_tool_call_id"
 _DEEPEST = 100
 _LARGEST_INTEGER_BITS = 1024
 _EXPLAINED = 5
+_ID_BITS = 256
 
 
 def accept(given: object, settings: Settings) -> tuple[dict[str, Any], str]:
@@ -50,13 +51,21 @@ def accept(given: object, settings: Settings) -> tuple[dict[str, Any], str]:
     """
     if not isinstance(given, Mapping):
         raise InputError(f"the input has to be an object with the arguments, not {_named(given)}.")
-    call_id = given.get(CALL_ID)
-    own = given if call_id is None else {k: v for k, v in given.items() if k != CALL_ID}
-    arguments = _Intake(settings.max_input_chars).members(own, 1)
-    arguments.pop(CALL_ID, None)
-    if isinstance(call_id, bool) or not isinstance(call_id, str | int):
-        return arguments, ""
-    return arguments, str(call_id)
+    own = {k: v for k, v in given.items() if k != CALL_ID} if CALL_ID in given else given
+    return _Intake(settings.max_input_chars).members(own, 1), call_id_of(given)
+
+
+def call_id_of(given: object) -> str:
+    """Return the id of the call that an input carries; empty when it has none.
+
+    Args:
+        given: What the coordinator handed over.
+    """
+    call_id = given.get(CALL_ID) if isinstance(given, Mapping) else None
+    if isinstance(call_id, str):
+        return call_id
+    plain = type(call_id) is int and call_id.bit_length() < _ID_BITS
+    return str(call_id) if plain else ""
 
 
 class Checker:
@@ -116,10 +125,11 @@ def _explained(explainer: Explainer, arguments: dict[str, Any]) -> InputError:
 
 
 def _named(value: object) -> str:
-    """Return what a value is, without showing much of it."""
-    if value is None or isinstance(value, bool | int | float | str | list | tuple):
-        kind = kind_of(list(value) if isinstance(value, tuple) else value)
-        return kind if value is None else f"{kind} ({show(value)})"
+    """Return what a value is, and a plain one as it is, without trusting it to be JSON."""
+    if value is None or isinstance(value, list | tuple):
+        return "null" if value is None else "an array"
+    if isinstance(value, bool | int | float | str):
+        return f"{kind_of(value)} ({show(value)})"
     return f"a value of the type {type(value).__name__}"
 
 
@@ -194,7 +204,9 @@ class _Intake:
         if type(name) is str and name.isascii():
             return name
         if not isinstance(name, str):
-            raise InputError(f"the name {name!r:.50} is no string.")
+            raise InputError(
+                f"a name has to be a string; this one is of type {type(name).__name__}."
+            )
         plain: str = self._value(str.__str__(name), 1)
         return plain
 
@@ -238,7 +250,9 @@ def _check_text(text: str) -> None:
 
 def _legible(name: object) -> str:
     """Return a name as it can stand in a message."""
-    return str(name)[:100].encode(errors="backslashreplace").decode()
+    if not isinstance(name, str):
+        return f"({type(name).__name__})"
+    return name[:100].encode(errors="backslashreplace").decode()
 
 
 def _number(value: Decimal) -> float:

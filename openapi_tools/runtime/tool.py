@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from openapi_tools.errors import CallError, InputError, OpenAPIToolsError
-from openapi_tools.runtime.arguments import Checker, accept
+from openapi_tools.runtime.arguments import Checker, accept, call_id_of
 from openapi_tools.runtime.request import build_request
 from openapi_tools.runtime.response import read_answer
 from openapi_tools.runtime.result import ToolResult
@@ -199,8 +199,7 @@ class OperationTool:
             The answer, or an error result; nothing is raised but cancellation.
         """
         result = await self._outcome(input)
-        call_id = input.get("_tool_call_id") if isinstance(input, dict) else None
-        return result.for_call(call_id if isinstance(call_id, str) else "")
+        return result.for_call(call_id_of(input))
 
     async def _outcome(self, given: object) -> ToolResult:
         try:

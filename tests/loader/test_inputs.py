@@ -278,6 +278,7 @@ FILES = [
     ("3.1 untyped", "3.1.1", {}),
     ("3.1 untyped media type", "3.1.1", {"contentMediaType": "application/octet-stream"}),
     ("3.1 binary all the same", "3.1.1", {"type": "string", "format": "binary"}),
+    ("3.1 binary encoding", "3.1.1", {"type": "string", "contentEncoding": "binary"}),
 ]
 
 
@@ -316,6 +317,53 @@ def test_text_members_of_a_multipart_body_are_no_files(openapi: str, schema: Any
     tool = body(whole, kind="multipart/form-data", openapi=openapi)
 
     assert tool.operation.body.encodings == ()
+
+
+@pytest.mark.parametrize("beside", [{}, {"description": "A form."}, {"title": "Form"}])
+@pytest.mark.parametrize("openapi", ["3.0.3", "3.1.1"])
+def test_words_beside_the_reference_to_a_form_change_nothing_in_it(
+    openapi: str, beside: dict[str, str]
+) -> None:
+    binary = {"type": "string", "format": "binary"}
+    members = {"file": binary, "at": {"type": "object"}}
+    form = {"type": "object", "properties": members, "additionalProperties": False}
+    tool = body(
+        {"$ref": "#/components/schemas/Form", **beside},
+        kind="multipart/form-data",
+        components={"schemas": {"Form": form}},
+        openapi=openapi,
+    )
+
+    assert [p.name for p in tool.operation.body.properties] == ["file", "at"]
+    assert tool.operation.body.encodings == (Encoding("file", file=True),)
+
+
+def test_words_beside_the_reference_to_a_file_change_nothing_but_its_description() -> None:
+    binary = {"type": "string", "format": "binary", "description": "Bytes."}
+    file = {"$ref": "#/components/schemas/File", "description": "A photo."}
+    tool = body(
+        {"type": "object", "properties": {"file": file}},
+        kind="multipart/form-data",
+        components={"schemas": {"File": binary}},
+    )
+
+    assert tool.operation.body.encodings == (Encoding("file", file=True),)
+    assert tool.input_schema["properties"]["file"]["description"] == "A photo."
+
+
+def test_a_reference_with_further_members_beside_it_is_offered_with_all_of_them() -> None:
+    tool = body(
+        {
+            "$ref": "#/components/schemas/Base",
+            "properties": {"b": {"type": "integer"}},
+            "required": ["b"],
+        },
+        components={"schemas": {"Base": {"type": "object", "properties": {"a": {}}}}},
+        required=True,
+    )
+
+    assert set(tool.input_schema["properties"]) == {"a", "b"}
+    assert tool.input_schema["required"] == ["b"]
 
 
 def test_arrays_and_optional_files_are_recognised() -> None:

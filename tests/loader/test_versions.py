@@ -108,6 +108,19 @@ def test_arrays_inside_arrays_keep_their_own_delimiters() -> None:
     assert tool.operation.parameters[0].inner == ("|",)
 
 
+@pytest.mark.parametrize("location", ["query", "formData"])
+@pytest.mark.parametrize("collection", [[], {}, 1, None])
+def test_a_collection_format_that_is_no_text_counts_as_csv(location: str, collection: Any) -> None:
+    inner = {"type": "array", "collectionFormat": collection, "items": {"type": "string"}}
+    listed = {"name": "a", "in": location, "collectionFormat": collection}
+    tool = swagger({"parameters": [{**listed, "type": "array", "items": inner}]})
+
+    operation = tool.operation
+    written = operation.parameters or operation.body.encodings
+    assert (written[0].style, written[0].explode, written[0].inner) == ("form", False, (",",))
+    assert list(tool.input_schema["properties"]) == ["a"]
+
+
 def test_a_body_parameter_becomes_the_body() -> None:
     schema = {"type": "object", "required": ["a"], "properties": {"a": {"type": "string"}}}
     tool = swagger(
@@ -156,6 +169,8 @@ SERVERS: list[tuple[str, dict[str, Any], list[str]]] = [
     ("no base path", {"host": "api.example.com", "schemes": ["http"]}, ["http://api.example.com"]),
     ("no schemes", {"host": "api.example.com", "basePath": "v1"}, ["https://api.example.com/v1"]),
     ("websocket only", {"host": "a.example", "schemes": ["wss"]}, ["wss://a.example"]),
+    ("one scheme", {"host": "a.example", "schemes": "https"}, ["https://a.example"]),
+    ("no list of schemes", {"host": "a.example", "schemes": True}, ["https://a.example"]),
     ("no host", {"basePath": "/v1"}, ["/v1"]),
     ("nothing", {}, ["/"]),
 ]

@@ -87,6 +87,19 @@ def refusal(schema: dict[str, Any], arguments: dict[str, Any]) -> InputError:
     return caught.value
 
 
+def nested(depth: int) -> Any:
+    value: Any = 1
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+def circular() -> list[Any]:
+    value: list[Any] = []
+    value.append(value)
+    return value
+
+
 def test_input_is_copied_and_its_call_id_taken_out():
     given_input = {"a": {"b": [1, {"c": None}]}, "_tool_call_id": "call-1"}
     before = copy.deepcopy(given_input)
@@ -121,8 +134,25 @@ def test_a_call_id_further_inside_is_an_argument():
         (5, "an integer"),
         (object(), "the type object"),
         ("x" * 10**6, "a string"),
+        (10**5000, "a number too large for JSON"),
+        (math.nan, "a number (nan)"),
+        (nested(10_000), "an array"),
+        (circular(), "an array"),
+        ("\ud800", "\\ud800"),
     ],
-    ids=["null", "array", "JSON text", "number", "something else", "huge"],
+    ids=[
+        "null",
+        "array",
+        "JSON text",
+        "number",
+        "something else",
+        "huge",
+        "huge number",
+        "NaN",
+        "deep",
+        "circular",
+        "surrogate",
+    ],
 )
 def test_input_that_is_no_object_is_refused(given_input: object, named: str):
     with pytest.raises(InputError, match="has to be an object") as caught:
@@ -130,23 +160,7 @@ def test_input_that_is_no_object_is_refused(given_input: object, named: str):
 
     assert named in str(caught.value)
     assert len(str(caught.value)) < 300
-
-
-def nested(depth: int) -> Any:
-    value: Any = 1
-    for _ in range(depth):
-        value = [value]
-    return value
-
-
-class Circular(list[Any]):
-    """A list that contains itself."""
-
-
-def circular() -> list[Any]:
-    value: list[Any] = []
-    value.append(value)
-    return value
+    str(caught.value).encode()
 
 
 @pytest.mark.parametrize(
@@ -164,7 +178,8 @@ def circular() -> list[Any]:
         ({"x": ["ok", "\udfff"]}, "/a/x/1", "surrogate"),
         ({"\ud800": 1}, "/a/\\ud800", "surrogate"),
         ({"m~n/o": [math.nan]}, "/a/m~0n~1o/0", "no JSON number"),
-        ({1: 2}, "/a/1", "no string"),
+        ({1: 2}, "/a/(int)", "has to be a string"),
+        ({10**5000: 2}, "/a/(int)", "has to be a string"),
         ([b"abc"], "/a/0", "base64"),
         (bytearray(b"abc"), "/a", "base64"),
         (object(), "/a", "type object"),

@@ -584,7 +584,7 @@ PROBLEM = "application/problem+json"
             {"title": [], "detail": {}, "type": 5, "errors": 7},
             '400 Bad Request: {"title',
         ),
-        (500, JSON, {}, "500 Internal Server Error: {}"),
+        (500, JSON, {}, "500 Internal Server Error."),
         (799, JSON, {"message": "odd status"}, "799: odd status."),
     ],
 )

@@ -6,7 +6,6 @@ import asyncio
 import gc
 import ssl
 import threading
-import time
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -469,25 +468,3 @@ async def test_a_thousand_failing_calls_leave_no_connection_open():
         assert home.under_way == set()
         assert home.client._transport._pool.connections == []  # type: ignore[attr-defined]  # httpcore's
         await sender.aclose()
-
-
-async def test_a_large_answer_does_not_block_the_loop():
-    body = b"[" + b",".join([b'{"id": 1, "name": "Rex"}'] * 380_000) + b"]"
-    longest = 0.0
-
-    async def tick() -> None:
-        nonlocal longest
-        while True:
-            before = time.perf_counter()
-            await asyncio.sleep(0.01)
-            longest = max(longest, time.perf_counter() - before)
-
-    async with Recorder(Recorded(200, [], body)) as server:
-        sender = Sender(Settings())
-        ticker = asyncio.create_task(tick())
-        got = await sender.send(get(server.url))
-        ticker.cancel()
-        await sender.aclose()
-
-    assert len(got.content) > 9_000_000
-    assert longest < 0.5

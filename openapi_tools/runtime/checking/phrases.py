@@ -30,6 +30,8 @@ _TYPES = (
     (list, "array"),
 )
 _SHOWN = 80
+_LEAST = 4
+_LARGEST_INTEGER_BITS = 1024
 _LISTED = 20
 _NAME = 100
 _COMPARED = 500
@@ -66,22 +68,37 @@ def sentence(flaw: Flaw) -> str:
 
 
 def show(value: Any, room: int = _SHOWN) -> str:
-    """Return a value in few characters, strings in single quotes, the rest as JSON writes it."""
+    """Return a value in few characters, strings in single quotes, the rest as JSON writes it.
+
+    Args:
+        value: JSON-native.
+        room: Characters, more or less.
+    """
     match value:
-        case None:
-            return "null"
-        case bool():
-            return "true" if value else "false"
+        case None | bool():
+            return json.dumps(value)
         case str():
             return repr(value) if len(value) <= room else f"{value[: room - 1]!r}…"
-        case list() | tuple():
-            return f"[{_row((show(item, room // 2) for item in value), len(value), room)}]"
-        case dict():
-            members = (f"{show(k, room // 2)}: {show(v, room // 2)}" for k, v in value.items())
-            return f"{{{_row(members, len(value), room)}}}"
+        case list() | dict():
+            return _show_parts(value, room)
+        case int() if value.bit_length() > _LARGEST_INTEGER_BITS:
+            return "a number too large for JSON"
         case _:
             text = repr(value)
             return text if len(text) <= room else f"{text[: room - 1]}…"
+
+
+def _show_parts(value: list[Any] | dict[str, Any], room: int) -> str:
+    """Return an array or object with as many of its parts as there is room for."""
+    opening, closing = "[]" if isinstance(value, list) else "{}"
+    half = room // 2
+    if half < _LEAST:
+        return f"{opening}…{closing}"
+    if isinstance(value, list):
+        parts = (show(item, half) for item in value)
+    else:
+        parts = (f"{show(name, half)}: {show(member, half)}" for name, member in value.items())
+    return f"{opening}{_row(parts, len(value), room)}{closing}"
 
 
 def _row(shown: Iterable[str], count: int, room: int) -> str:

@@ -31,6 +31,9 @@ _NESTED = ("error", "fault", "Error", "meta")
 _LISTS = ("errors", "detail", "details", "violations", "invalid_params", "invalid-params", "issues")
 _PLACES = ("loc", "field", "path", "pointer", "param", "parameter", "property", "name", "source")
 _CODES = ("code", "type", "status", "error")
+_SAID = frozenset(
+    (*_WORDS, *_NESTED, *_LISTS, *_CODES, "instance", "timestamp", "path", "statusCode")
+)
 _LINES = 10
 _LINE = 500
 
@@ -40,7 +43,8 @@ def words_of(body: Any, room: int) -> str:
 
     Understood are problem details, and the shapes that most APIs share: `message`, `error` as text
     or object, `errors` as list or as lists by field, FastAPI's `detail` with `loc` and `msg`,
-    OAuth's `error_description`. Whatever has none of them is shown as it is.
+    OAuth's `error_description`. Other members follow as JSON; whatever has no words is shown as
+    it is.
 
     Spec: RFC 9457, section 3; RFC 6749, section 5.2.
 
@@ -53,9 +57,17 @@ def words_of(body: Any, room: int) -> str:
     else:
         parts = list(dict.fromkeys(islice(_parts(body), _LINES + 1)))
         text = "\n".join(part[:_LINE] for part in parts[:_LINES])
-        if not text:
-            text = encode(shorten(body, max(room, 40)))
+        rest = _unsaid(body) if text else body
+        if rest:
+            text = f"{text} {encode(shorten(rest, max(room - len(text), 40)))}".lstrip()
     return text if len(text) <= room else _cut(text, room)
+
+
+def _unsaid(body: Any) -> dict[str, Any]:
+    """Return the members of a body that are no words: what an API adds for the caller to act on."""
+    if not isinstance(body, dict):
+        return {}
+    return {name: value for name, value in body.items() if name not in _SAID and value}
 
 
 def _cut(text: str, room: int) -> str:

@@ -35,38 +35,23 @@ def redirected(
 
     Raises:
         CallError: `redirect`, when it is not followed.
+        httpx.InvalidURL: It leads to no address.
     """
     if "location" not in response.headers:
         return None
-    target = _target(request, response)
-    refusal = _refusal(request, target, followed)
-    if refusal:
-        place = f"to {_shown(target)}" if target is not None else "to an unreadable address"
-        reason = f"{request.method} was redirected {place} and not followed: {refusal}."
+    import httpx
+
+    target = request.url.join(response.headers["location"]).copy_with(fragment=None)
+    if refusal := _refusal(request, target, followed):
+        reason = f"{request.method} was redirected to {_shown(target)} and not followed: {refusal}."
         raise CallError("redirect", reason, status=response.status_code, retryable=False)
-    import httpx
-
     kept = [(name, value) for name, value in request.headers.raw if name.lower() != b"host"]
-    return httpx.Request(
-        request.method, target or "", headers=kept, extensions=dict(request.extensions)
-    )
+    return httpx.Request(request.method, target, headers=kept, extensions=dict(request.extensions))
 
 
-def _target(request: httpx.Request, response: httpx.Response) -> httpx.URL | None:
-    import httpx
-
-    try:
-        return request.url.join(response.headers["location"]).copy_with(fragment=None)
-    except (httpx.InvalidURL, ValueError):
-        return None
-
-
-def _refusal(request: httpx.Request, target: httpx.URL | None, followed: int) -> str:
+def _refusal(request: httpx.Request, target: httpx.URL, followed: int) -> str:
     """Return why a redirect is not followed; empty when it is."""
-    if target is None:
-        return "no such address can be asked"
-    origin, goal = (_origin(url) for url in (request.url, target))
-    if origin != goal or target.userinfo:
+    if _origin(request.url) != _origin(target) or target.userinfo:
         return "it leads to another origin"
     has_body = "content-length" in request.headers or "transfer-encoding" in request.headers
     if request.method not in _FOLLOWED or has_body:
