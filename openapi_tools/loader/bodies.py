@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from openapi_tools.loader import files
 from openapi_tools.loader.forms import Forms, PartHeader
 from openapi_tools.loader.texts import plain_text
+from openapi_tools.loader.xmltext import outline
 from openapi_tools.model import RequestBody
 from openapi_tools.runtime import media
 
@@ -48,6 +49,11 @@ class Content:
     flat: bool
     headers: tuple[PartHeader, ...] = ()
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing can be said in it and it need not be sent."""
+        return self.flat and not self.schema.get("properties") and not self.body.required
+
 
 class Bodies:
     """Reads the request bodies of one document.
@@ -74,9 +80,13 @@ class Bodies:
         """
         content = node.get("content") or {"application/json": {}}
         chosen = preferred(list(content), self._settings.media_types)
-        found = self._document.references.follow(content[chosen], resource)
-        declared = found.node if isinstance(found.node, dict) else {}
-        schema = self._schema(chosen, declared, found.resource)
+        declared, owner = self._media_type(content[chosen], resource)
+        schema = self._schema(chosen, declared, owner)
+        uploads = [kind for kind in content if media.is_multipart(kind)]
+        if uploads and not self._settings.media_types and self._holds_files(chosen, schema):
+            chosen = uploads[0]  # bytes have no place in JSON
+            declared, owner = self._media_type(content[chosen], resource)
+            schema = self._schema(chosen, declared, owner)
         body = RequestBody(
             media_type=chosen,
             required=node.get("required") is True,
@@ -84,7 +94,24 @@ class Bodies:
         )
         described = node.get("description")
         words = described if isinstance(described, str) and described else ""
-        return self._content(body, schema, declared, found.resource, words)
+        return self._content(body, schema, declared, owner, words)
+
+    def _media_type(self, node: Any, resource: Resource) -> tuple[dict[str, Any], Resource]:
+        """Return a Media Type Object, references followed (3.2)."""
+        target = self._document.references.follow(node, resource)
+        return target.node if isinstance(target.node, dict) else {}, target.resource
+
+    def _holds_files(self, kind: str, schema: dict[str, Any]) -> bool:
+        """Tell whether a JSON body has members that are bytes, which multipart could send."""
+        if not media.is_json(kind):
+            return False
+        content = self._document.schemas.content
+        members = content(schema).get("properties", {}).values()
+        inner = [content(member) for member in members]
+        inner += [
+            content(member["items"]) for member in inner if isinstance(member.get("items"), dict)
+        ]
+        return any(files.is_file(member, untyped=False) for member in inner)
 
     def _schema(self, kind: str, declared: dict[str, Any], resource: Resource) -> dict[str, Any]:
         """Return the whole body's schema; JSON Lines and the like are arrays of items."""
@@ -119,7 +146,13 @@ class Bodies:
         if media.is_sequential(kind):
             return Content(body, self._described(schema, words), flat=False)
         if media.is_text(kind):
-            return Content(body, self._described(_as_text(inner, kind), words), flat=False)
+            text = _as_text(inner, kind)
+            if media.is_xml(kind) and text is not inner:
+                shape = outline(declared.get("schema"), resource, self._document.references)
+                told = plain_text(words, self._settings.description_chars)
+                parts = (told, text["description"], f"Its elements: {shape}")
+                text = {**text, "description": " ".join(filter(None, parts))}
+            return Content(body, self._described(text, words), flat=False)
         file = files.schema(self._settings, inner, "The body's bytes.")
         return Content(replace(body, file=True), self._described(file, words), flat=False)
 
@@ -136,7 +169,7 @@ class Bodies:
         return (
             self._settings.body == "flat"
             and inner.get("type", "object") == "object"
-            and bool(inner.get("properties"))
+            and (bool(inner.get("properties")) or inner.get("additionalProperties") is False)
             and not inner.keys() - _PLAIN
             and inner.get("additionalProperties", False) is False
             and (body.required or not inner.get("required"))

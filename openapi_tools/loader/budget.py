@@ -17,6 +17,11 @@ MAX_SCHEMA = 250_000
 """Characters of an input schema as JSON."""
 
 _WORDS = frozenset({"title", "description", "examples"})
+_NARROWING = frozenset(
+    {"not", "if", "then", "else", "contains", "minContains", "maxContains", "propertyNames"}
+    | {"unevaluatedItems", "unevaluatedProperties", "dependentSchemas"}
+)
+"""Keywords that could refuse more when a schema inside them accepts more."""
 _DEPTHS = (12, 8, 5, 3, 2, 1)
 
 
@@ -93,9 +98,12 @@ def _mapped(schema: Any, change: Any, drop: frozenset[str] = frozenset()) -> Any
     if not isinstance(schema, dict):
         return schema
     out = {}
+    if "oneOf" in schema:  # two widened alternatives may both fit
+        widened = {key: value for key, value in schema.items() if key != "oneOf"}
+        schema = {"anyOf": schema["oneOf"], **widened}
     for key, value in schema.items():
         kind = KINDS.get(key)
-        if key in drop:
+        if key in drop or key in _NARROWING:
             continue
         if kind is SCHEMA:
             out[key] = change(value)

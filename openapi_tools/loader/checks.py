@@ -10,8 +10,11 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.loader.operations import path_variables
+from openapi_tools.runtime.escapes import has_dot_segment
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from openapi_tools.loader.operations import Declared, Document, Listed
     from openapi_tools.loader.references import Resource, Target
 
@@ -20,9 +23,11 @@ _MAPS = frozenset(
     | {"headers", "encoding", "schemas"}
 )
 _LITERALS = frozenset({"example", "examples", "default", "enum", "const", "description", "mapping"})
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_LISTS = frozenset({"allOf", "anyOf", "oneOf", "prefixItems", "items"})
 _SINGLE = frozenset({"schema", "additionalProperties", "not", "contains", "itemSchema"})
 _SCHEMAS = _SINGLE | {"items"}
+_LISTED = _SCHEMAS | _LISTS
 
 
 class _Scan(NamedTuple):
@@ -67,7 +72,7 @@ class Checks:
         path = declared.path
         if not path.isprintable() and _CONTROL.search(path):
             raise self._document.invalid("the path has control characters.", declared.pointer)
-        if "/." in path and any(part in (".", "..") for part in path.split("?")[0].split("/")):
+        if ("/." in path or "%" in path) and has_dot_segment(path.partition("?")[0]):
             reason = "the path has '.' or '..' segments, which servers resolve differently."
             raise self._document.invalid(reason, declared.pointer)
         known = [listed.name for listed in parameters if listed.location == "path"]
@@ -122,15 +127,24 @@ def _scan(root: Any) -> _Scan:
             if "$ref" in node:
                 _note_reference(node["$ref"], refs, faults)
             for key, value in node.items():
-                kind = type(value)
-                if kind is dict and key in _MAPS:
-                    stack += [_schema(member, faults) for member in value.values()]
-                elif kind is dict or (kind is list and key not in _SINGLE):
-                    if key not in _LITERALS and not key.startswith("x-"):
-                        stack.append(value)
+                if type(value) is dict or type(value) is list:
+                    stack += _inside(key, value, faults)
                 elif key in _SCHEMAS:
                     _schema(value, faults)
     return _Scan(tuple(refs), faults[0] if faults else "")
+
+
+def _inside(key: str, value: Any, faults: list[str]) -> Iterable[Any]:
+    """Return what may hold references in a member that is an object or an array."""
+    if type(value) is dict and key in _MAPS:
+        return [_schema(member, faults) for member in value.values()]
+    if type(value) is list and key in _LISTED:
+        if key in _SINGLE:
+            faults.append(_no_schema(value))
+        return [_schema(member, faults) for member in value]
+    if key in _LITERALS or key.startswith("x-"):
+        return ()
+    return (value,)
 
 
 def _note_reference(ref: Any, refs: dict[str, None], faults: list[str]) -> None:

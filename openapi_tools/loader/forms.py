@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.loader import files
+from openapi_tools.loader.texts import plain_text
 from openapi_tools.model import Encoding, Parameter
 from openapi_tools.runtime import media
 
@@ -21,6 +22,11 @@ if TYPE_CHECKING:
     from openapi_tools.runtime.settings import Settings
 
 
+_ALTERNATIVES = frozenset({"anyOf", "oneOf", "allOf"})
+_HOLDERS = _ALTERNATIVES | {"properties"}
+_SHAPED = _HOLDERS | {"type", "$ref"}
+
+
 class PartHeader(NamedTuple):
     """A header that the document declares for one part.
 
@@ -28,11 +34,13 @@ class PartHeader(NamedTuple):
         part: The member's name.
         parameter: The header.
         schema: Of its value.
+        required: The part has to have it.
     """
 
     part: str
     parameter: Parameter
     schema: dict[str, Any]
+    required: bool = False
 
 
 class Form(NamedTuple):
@@ -77,20 +85,42 @@ class Forms:
         if multipart and _is_positional(whole, declared):
             return self._positions(whole, declared, resource)
         listed = declared.get("encoding")
-        nodes = listed if isinstance(listed, dict) else {}
-        members = whole.get("properties")
-        if not members:
-            return Form(schema if "type" in whole else {**schema, "type": "object"}, (), ())
+        nodes = dict(listed) if isinstance(listed, dict) else {}
+        form = self._members(schema, nodes, resource, multipart=multipart)
+        unlisted = [
+            self._encoding(name, node, multipart)
+            for name, node in nodes.items()
+            if isinstance(node, dict) and not any(name == done.name for done in form.encodings)
+        ]
+        more = tuple(encoding for encoding in unlisted if encoding != Encoding(encoding.name))
+        if not form.schema.keys() & _SHAPED:
+            form = form._replace(schema={**form.schema, "type": "object"})
+        return form._replace(encodings=form.encodings + more)
+
+    def _members(
+        self, schema: Any, nodes: dict[str, Any], resource: Resource, *, multipart: bool
+    ) -> Form:
+        """Return how the members of an object are written, those of its alternatives among them."""
+        whole = self._document.schemas.content(schema) if isinstance(schema, dict) else schema
+        if not isinstance(whole, dict) or not whole.keys() & _HOLDERS:
+            return Form(schema, (), ())
         read = {
             name: self._member(name, member, nodes.get(name), resource, multipart=multipart)
-            for name, member in members.items()
+            for name, member in whole.get("properties", {}).items()
         }
-        properties = {name: form.schema for name, form in read.items()}
-        return Form(
-            {**whole, "properties": properties},
-            tuple(encoding for form in read.values() for encoding in form.encodings),
-            tuple(header for form in read.values() for header in form.headers),
-        )
+        out = dict(whole)
+        if read:
+            out["properties"] = {name: form.schema for name, form in read.items()}
+        forms = list(read.values())
+        for key in _ALTERNATIVES & whole.keys():
+            parts = [
+                self._members(part, nodes, resource, multipart=multipart) for part in whole[key]
+            ]
+            out[key] = [part.schema for part in parts]
+            forms += parts
+        encodings = {encoding.name: encoding for form in forms for encoding in form.encodings}
+        headers = {header[:2]: header for form in forms for header in form.headers}
+        return Form(out, tuple(encodings.values()), tuple(headers.values()))
 
     def _member(
         self, name: str, schema: Any, node: Any, resource: Resource, *, multipart: bool
@@ -180,7 +210,11 @@ class Forms:
             parameter = Parameter(
                 header, "header", explode=explode if isinstance(explode, bool) else None
             )
-            yield PartHeader(name, parameter, schema)
+            described = target.node.get("description")
+            if isinstance(described, str) and described:
+                limit = self._settings.description_chars
+                schema = {**schema, "description": plain_text(described, limit)}
+            yield PartHeader(name, parameter, schema, target.node.get("required") is True)
 
 
 def _is_positional(whole: dict[str, Any], declared: dict[str, Any]) -> bool:

@@ -5,6 +5,7 @@ Spec: OpenAPI 3.2.0, section 4.12 (Parameter Object); JSON Schema 2020-12.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,6 +18,7 @@ from openapi_tools.loader.operations import Listed, path_variables, plain_path
 from openapi_tools.loader.servers import servers
 from openapi_tools.loader.texts import plain_text
 from openapi_tools.model import DEFAULT_STYLES, Operation, Parameter, Property, RequestBody
+from openapi_tools.runtime.escapes import is_token
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,6 +55,7 @@ _UNDECLARED = {"schema": {"type": "string"}}
 
 _PRINTED = frozenset({"pipeDelimited", "deepObject", "label"})
 _OF_BODY = frozenset({"body", "formData"})
+_NO_COOKIE = re.compile(r"[;=,\s]")
 _LARGE = 60
 """Arguments, definitions and schemas of a tool beyond which its size is looked at."""
 
@@ -161,6 +164,8 @@ class Inputs:
         listed = _of_path([found for found in every if self._is_offered(found)], declared)
         body = document.request_body(declared, every)
         content = self._bodies.read(*body) if body is not None else None
+        if content is not None and content.is_empty:
+            content = None
         of_body = _body_arguments(content) if content else []
         arguments = [
             _Argument(
@@ -182,6 +187,10 @@ class Inputs:
             name = name.lower()
             if name in IGNORED_HEADERS or name in PROTECTED_HEADERS:
                 return False
+        if location == "header" and not is_token(name):
+            return False
+        if location == "cookie" and _NO_COOKIE.search(name):
+            return False
         return location not in _OF_BODY and (location, name) not in self._credentials
 
     def _told(self, listed: Listed) -> _Told:
@@ -270,13 +279,18 @@ def _body_arguments(content: Content) -> list[_Argument]:
         required = frozenset(content.schema.get("required", ()))
         arguments = [
             _argument("body", name, schema, name in required)
-            for name, schema in content.schema["properties"].items()
+            for name, schema in content.schema.get("properties", {}).items()
         ]
     else:
         arguments = [_argument("body", "body", content.schema, content.body.required)]
     arguments += [
-        _argument("header", f"{part}_{header.name}".replace("*", "items"), schema, required=False)
-        for part, header, schema in content.headers
+        _argument(
+            "header",
+            f"{header.part}_{header.parameter.name}".replace("*", "items"),
+            header.schema,
+            required=header.required and not content.body.file and content.body.required,
+        )
+        for header in content.headers
     ]
     return arguments
 
@@ -289,8 +303,9 @@ def _body(content: Content, arguments: list[_Argument], names: list[str]) -> Req
     """Return the body with the arguments that feed it."""
     count = len(arguments) - len(content.headers)
     headers: dict[str, list[Parameter]] = {}
-    for (part, header, _), name in zip(content.headers, names[count:], strict=True):
-        headers.setdefault(part, []).append(replace(header, argument=name))
+    for header, name in zip(content.headers, names[count:], strict=True):
+        parameter = replace(header.parameter, argument=name)
+        headers.setdefault(header.part, []).append(parameter)
     encodings = tuple(
         replace(encoding, headers=tuple(headers[encoding.name]))
         if encoding.name in headers

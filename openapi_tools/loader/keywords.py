@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 TYPES: Final = frozenset({"string", "number", "integer", "boolean", "object", "array", "null"})
 MAX_LITERAL: Final = 8_192
 """Characters; a longer default, example or pattern is left out of a schema."""
+MAX_LABEL: Final = 1_024
+"""Characters of a title, a format or a media type."""
 MAX_ENUM: Final = 32_768
 """Characters; a longer enum is left to the server, and the description says so."""
 
@@ -31,6 +33,10 @@ def _count(value: Any) -> bool:
 
 def _text(value: Any) -> bool:
     return isinstance(value, str)
+
+
+def _label(value: Any) -> bool:
+    return isinstance(value, str) and len(value) <= MAX_LABEL
 
 
 def _short_text(value: Any) -> bool:
@@ -100,8 +106,8 @@ KINDS: Final[Mapping[str, str | Callable[[Any], bool]]] = {
     "properties": MAP,
     "items": SCHEMA,
     "description": _text,
-    "title": _text,
-    "format": _text,
+    "title": _label,
+    "format": _label,
     "enum": _enum,
     "default": _literal,
     "required": _names,
@@ -142,8 +148,8 @@ KINDS: Final[Mapping[str, str | Callable[[Any], bool]]] = {
     "dependentSchemas": MAP,
     "unevaluatedItems": SCHEMA,
     "unevaluatedProperties": SCHEMA,
-    "contentEncoding": _text,
-    "contentMediaType": _text,
+    "contentEncoding": _label,
+    "contentMediaType": _label,
     "contentSchema": SCHEMA,
 }
 """What a keyword holds: schemas (`SCHEMA`, `MAP`, `LIST`), or a test of its value."""
@@ -166,10 +172,12 @@ class Uses(NamedTuple):
     Attributes:
         every: All of them.
         in_place: Those that apply to the same value, not to a member of it.
+        schemas: How many schemas it consists of, itself included.
     """
 
     every: frozenset[str]
     in_place: frozenset[str]
+    schemas: int
 
 
 def uses_of(schema: dict[str, Any]) -> Uses:
@@ -177,8 +185,10 @@ def uses_of(schema: dict[str, Any]) -> Uses:
     every: set[str] = set()
     in_place: set[str] = set()
     stack: list[tuple[Any, bool]] = [(schema, True)]
+    count = 0
     while stack:
         node, same = stack.pop()
+        count += 1
         if not isinstance(node, dict):
             continue
         if "$ref" in node:
@@ -196,7 +206,7 @@ def uses_of(schema: dict[str, Any]) -> Uses:
                 stack += [(item, below) for item in value.values()]
             else:
                 stack.append((value, below))
-    return Uses(frozenset(every), frozenset(in_place))
+    return Uses(frozenset(every), frozenset(in_place), count)
 
 
 def modernise(out: dict[str, Any]) -> None:
@@ -262,8 +272,8 @@ def nullable(out: dict[str, Any]) -> dict[str, Any]:
 def explain_discriminator(out: dict[str, Any], discriminator: Any) -> None:
     """Say in the description which member selects the variant.
 
-    Without `oneOf` or `anyOf` the variants are schemas that name this one in their `allOf`: then
-    the object is open for their members.
+    A `oneOf` becomes `anyOf`. Without either the variants are schemas that name this one in their
+    `allOf`: then the object is open for their members.
 
     Spec: OpenAPI 3.1.1, section 4.8.25, Discriminator Object; Swagger 2.0, `discriminator`.
     """
@@ -273,6 +283,9 @@ def explain_discriminator(out: dict[str, Any], discriminator: Any) -> None:
         return
     mapping = discriminator.get("mapping") if described else None
     values = ", ".join(map(str, list(mapping)[:30])) if isinstance(mapping, dict) else ""
+    if "oneOf" in out and "anyOf" not in out:
+        # Variants of one base overlap; the named member tells them apart, not their other keywords.
+        out["anyOf"] = out.pop("oneOf")
     note = f"`{name}` selects the variant{': ' + values if values else ''}."
     out["description"] = f"{out.get('description', '')} {note}".strip()
     if not out.keys() & {"oneOf", "anyOf"}:

@@ -38,6 +38,8 @@ def merge_all(
         inlined: Gives a branch with its `$ref` replaced, or the branch itself.
     """
     out = {key: value for key, value in schema.items() if key != "allOf"}
+    if len(schema["allOf"]) == 1 and schema["allOf"][0].keys() == {"$ref"} and out.keys() <= WORDS:
+        return {**schema["allOf"][0], **out}  # words around one component need no `allOf`
     kept = []
     for branch in schema["allOf"]:
         content = inlined(branch)

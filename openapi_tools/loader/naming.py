@@ -59,23 +59,18 @@ def snake_case(text: str) -> str:
 def tool_names(candidates: Sequence[Candidate], prefix: str = "") -> list[str]:
     """Return a name for each operation, in the same order.
 
-    A name that is the operationId to the letter goes before one that was derived; among equals the
-    document's order decides. Every other claimant gets a hash of its method and path.
+    The first operation that wants a name gets it; every further one gets a hash of its method and
+    path, so that appending operations renames none.
 
     Args:
         candidates: The operations.
         prefix: Put before each name and counted in its length.
     """
-    wanted = [_wanted(candidate, prefix) for candidate in candidates]
-    faithful = [
-        name == prefix + candidate.operation_id
-        for name, candidate in zip(wanted, candidates, strict=True)
-    ]
-    names = [""] * len(candidates)
+    names: list[str] = []
     taken: set[str] = set()
-    for index in sorted(range(len(candidates)), key=lambda index: not faithful[index]):
-        names[index] = _free(wanted[index], candidates[index], taken)
-        taken.add(names[index])
+    for candidate in candidates:
+        names.append(_free(_wanted(candidate, prefix), candidate, taken))
+        taken.add(names[-1])
     return names
 
 
@@ -93,8 +88,10 @@ def _wanted(candidate: Candidate, prefix: str) -> str:
 
 
 def _free(name: str, candidate: Candidate, taken: set[str]) -> str:
+    if name not in taken:
+        return name
     place = _place(candidate)
-    attempt = name if name not in taken else _with_hash(name, place)
+    attempt = _with_hash(name, place)
     while attempt in taken:
         place += " again"
         attempt = _with_hash(name, place)

@@ -16,6 +16,7 @@ from openapi_tools.errors import DocumentError, InvalidDocument, UnresolvableRef
 from openapi_tools.loader import versions
 from openapi_tools.loader.references import References, Resource
 from openapi_tools.loader.schemas import Schemas
+from openapi_tools.runtime.escapes import is_token
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -150,7 +151,8 @@ class Document:
                 yield key.upper(), key, value
             elif key == "additionalOperations" and has_more and isinstance(value, dict):
                 for method, operation in value.items():
-                    yield method, f"{key}/{escaped(method)}", operation
+                    usable = operation if is_token(method) else f"{method!r}, no method"
+                    yield method, f"{key}/{escaped(method)}", usable
 
     def parameters(self, declared: Declared) -> list[Listed]:
         """Return an operation's parameters, its own over those of its path.

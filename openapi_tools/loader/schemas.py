@@ -20,7 +20,7 @@ from openapi_tools.loader.naming import short_hash
 from openapi_tools.loader.texts import plain_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from openapi_tools.loader.references import References, Resource, Target
 
@@ -28,6 +28,8 @@ MAX_DEPTH = 200
 """Schemas inside one another; deeper ones cannot be walked or shown."""
 MAX_INLINED = 32
 """Components merged into one another through `allOf`; further ones stay references."""
+MAX_INLINED_SCHEMAS = 500
+"""A component of more schemas is not merged, so that components that double do not explode."""
 
 _UNIONS = ("oneOf", "anyOf")
 
@@ -188,16 +190,14 @@ class Schemas:
             if not isinstance(kind, str):
                 if kind(value):
                     out[key] = value
+            elif isinstance(value, list) and (kind is keywords.LIST or key == "items"):
+                if value:  # as `items` it is the tuple of older drafts
+                    name = "prefixItems" if key == "items" else key
+                    out[name] = self._list(value, resource, depth)
             elif kind is keywords.SCHEMA:
-                if key == "items" and isinstance(value, list):
-                    out["prefixItems"] = self._list(value, resource, depth)
-                else:
-                    out[key] = self._child(value, resource, depth)
-            elif kind is keywords.MAP:
-                if isinstance(value, dict):
-                    out[key] = self._map(key, value, resource, depth)
-            elif isinstance(value, list) and value:
-                out[key] = self._list(value, resource, depth)
+                out[key] = self._child(value, resource, depth)
+            elif kind is keywords.MAP and isinstance(value, dict):
+                out[key] = self._map(key, value, resource, depth)
         return self._finish(out, node, resource)
 
     def _finish(
@@ -213,6 +213,7 @@ class Schemas:
             keywords.explain_discriminator(out, node["discriminator"])
         if "allOf" in out:
             out = merge_all(out, self._inlined)
+            self._without_hidden(out, node, resource)
         return keywords.nullable(out) if keywords.is_nullable(node) else out
 
     def _inlined(self, branch: dict[str, Any]) -> dict[str, Any]:
@@ -222,7 +223,9 @@ class Schemas:
         name = name_of(branch)
         if name in self._open or len(self._open) > MAX_INLINED:
             return branch
-        schema = self.definition(name).schema
+        schema, uses = self.definition(name)
+        if uses.schemas > MAX_INLINED_SCHEMAS:
+            return branch
         if schema.keys() & set(_UNIONS) and self._is_base(self._targets[name]):
             return {key: value for key, value in schema.items() if key not in _UNIONS}
         return schema
@@ -260,8 +263,33 @@ class Schemas:
         return {
             name: self.convert(value, resource, depth + 1)
             for name, value in values.items()
+            if len(name) <= keywords.MAX_LABEL
             if key != "properties" or not self._is_read_only(value, resource)
         }
+
+    def _without_hidden(
+        self, out: dict[str, Any], node: dict[str, Any], resource: Resource
+    ) -> None:
+        """Drop from a merged `required` what another branch says that only the server writes."""
+        if "required" not in out:
+            return
+        hidden = set(self._hidden(node, resource, MAX_INLINED)) - out.get("properties", {}).keys()
+        out["required"] = [name for name in out["required"] if name not in hidden]
+        if not out["required"]:
+            del out["required"]
+
+    def _hidden(self, node: Any, resource: Resource, depth: int) -> Iterator[str]:
+        """Yield the members of a schema and of its `allOf` that only the server may write."""
+        node, resource, _ = self._references.follow(node, resource)
+        if not isinstance(node, dict) or depth == 0:
+            return
+        members = node.get("properties")
+        for name, member in members.items() if isinstance(members, dict) else ():
+            if self._is_read_only(member, resource):
+                yield name
+        branches = node.get("allOf")
+        for branch in branches if isinstance(branches, list) else ():
+            yield from self._hidden(branch, resource, depth - 1)
 
     def _is_read_only(self, value: Any, resource: Resource) -> bool:
         """Tell whether a member, or the component it refers to, is `readOnly`."""

@@ -8,7 +8,17 @@ import re
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029]")
 _BIDI = re.compile(r"[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 _BREAK = re.compile(r"<(?:br|/p|/li|/div|/h\d|/tr)\s*/?>", re.IGNORECASE)
-_TAG = re.compile(r"</?[a-zA-Z][^<>]{0,300}>")
+_ELEMENTS = (
+    "a|abbr|address|b|big|blockquote|br|caption|center|cite|code|col|colgroup|dd|del|details|dfn|div|"
+    "dl|dt|em|figcaption|figure|font|footer|h[1-6]|header|hr|i|iframe|img|ins|kbd|li|main|mark|nav|"
+    "nobr|ol|p|picture|pre|q|s|samp|script|section|small|source|span|strike|strong|style|sub|summary|"
+    "sup|table|tbody|td|tfoot|th|thead|tr|tt|u|ul|var|video|wbr"
+)
+_TAG = re.compile(
+    rf"(`[^`\n]*`)|</?(?:{_ELEMENTS})(?:\s[^<>]{{0,300}})?/?>|<!--.{{0,300}}?-->",
+    re.IGNORECASE | re.DOTALL,
+)
+"""What looks like an element inside a code span, or has no element's name, is a placeholder."""
 _LINK = re.compile(r"\[([^\[\]]{0,300})\]\([^()\s]{0,1000}(?: \"[^\"]{0,300}\")?\)")
 _TRAILING = re.compile(r"[ \t]+\n")
 _BLANK = re.compile(r"\n{3,}")
@@ -17,8 +27,8 @@ _BLANK = re.compile(r"\n{3,}")
 def plain_text(text: str, limit: int) -> str:
     """Return a text without markup and control characters, cut at a word boundary.
 
-    HTML tags and entities and the targets of Markdown links are taken out; the words, lists, code
-    and emphasis of Markdown stay, because models read them well.
+    HTML elements and entities and the targets of Markdown links are taken out; the words, lists,
+    code and emphasis of Markdown stay, because models read them well.
 
     Args:
         text: Any text of a document.
@@ -28,7 +38,7 @@ def plain_text(text: str, limit: int) -> str:
     if not text.isprintable():
         text = _clean_lines(text)
     if "<" in text:
-        text = _TAG.sub("", _BREAK.sub("\n", text))
+        text = _TAG.sub(lambda found: found[1] or "", _BREAK.sub("\n", text))
     if "&" in text:
         text = _without_controls(html.unescape(text))
     if "](" in text:

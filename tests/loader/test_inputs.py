@@ -555,3 +555,84 @@ def test_a_file_that_is_a_component_is_recognised_wherever_it_is_referred_to() -
 
     assert [encoding.file for encoding in tool.operation.body.encodings] == [True, True, True]
     assert "$defs" not in tool.input_schema
+
+
+@pytest.mark.parametrize(("required", "sent"), [(False, False), (True, True)])
+def test_a_body_in_which_nothing_can_be_said_is_no_argument(required: bool, sent: bool) -> None:
+    schema = {"type": "object", "properties": {}, "additionalProperties": False}
+    tool = body(schema, kind="application/x-www-form-urlencoded", required=required)
+
+    assert tool.input_schema["properties"] == {}
+    assert (tool.operation.body is not None) == sent
+
+
+def test_multipart_is_sent_where_json_would_have_to_hold_bytes() -> None:
+    schema = {"type": "object", "properties": {"file": {"type": "string", "format": "binary"}}}
+    content = {kind: {"schema": schema} for kind in ("application/json", "multipart/form-data")}
+    (tool,) = tools({"/x": {"post": operation(requestBody={"content": content})}})
+
+    assert tool.operation.body.media_type == "multipart/form-data"
+
+
+def test_members_of_alternatives_have_encodings_and_files_too() -> None:
+    def alternative(name: str) -> dict[str, Any]:
+        binary = {"type": "string", "format": "binary"}
+        return {"type": "object", "properties": {name: binary, "a": {"type": "object"}}}
+
+    schema = {"oneOf": [alternative("x"), alternative("y")]}
+    media = {
+        "schema": schema,
+        "encoding": {"a": {"style": "deepObject"}, "free": {"style": "form"}},
+    }
+    content = {"multipart/form-data": media}
+    (tool,) = tools({"/x": {"post": operation(requestBody={"content": content, "required": True})}})
+
+    assert {
+        (encoding.name, encoding.file, encoding.style) for encoding in tool.operation.body.encodings
+    } == {
+        ("x", True, ""),
+        ("y", True, ""),
+        ("a", False, "deepObject"),
+        ("free", False, "form"),
+    }
+    told = tool.input_schema["properties"]["body"]["oneOf"][0]["properties"]["x"]
+    assert "base64" in told["properties"]
+
+
+def test_headers_and_cookies_whose_names_cannot_be_sent_are_not_offered() -> None:
+    tool = parameters(
+        {"name": "X Bad", "in": "header", "schema": {}},
+        {"name": "bad;n", "in": "cookie", "schema": {}},
+        {"name": "ids[]", "in": "cookie", "schema": {}},
+    )
+
+    assert [parameter.name for parameter in tool.operation.parameters] == ["ids[]"]
+
+
+def test_an_xml_body_is_text_whose_elements_are_told() -> None:
+    schemas = {
+        "Pet": {
+            "type": "object",
+            "xml": {"name": "pet", "prefix": "p"},
+            "properties": {
+                "id": {"type": "integer", "xml": {"attribute": True}},
+                "name": {"type": "string"},
+                "tags": {
+                    "type": "array",
+                    "xml": {"wrapped": True},
+                    "items": {"type": "string", "xml": {"name": "tag"}},
+                },
+                "parent": {"$ref": "#/components/schemas/Pet"},
+            },
+        }
+    }
+    tool = body(
+        {"$ref": "#/components/schemas/Pet"},
+        kind="application/xml",
+        components={"schemas": schemas},
+    )
+
+    told = tool.input_schema["properties"]["body"]["description"]
+    assert told.startswith("The body as text (application/xml). Its elements: ")
+    assert '<p:pet id="integer"><name>string</name><tags><tag>string</tag></tags><p:pet' in told
+    assert len(told) < 1700

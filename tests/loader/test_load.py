@@ -360,3 +360,36 @@ def test_relative_servers_are_resolved_against_the_documents_own_url_only(tmp_pa
     (tool,) = load_tools(path)
 
     assert tool.operation.servers[0].url == "/v1"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "containers with exit code of `<int>`",
+        "refs/heads/<branch name>",
+        "attach://<file_attach_name>",
+        "`<p>` in code stays",
+        "a < b and c > d",
+    ],
+)
+def test_placeholders_and_code_in_a_description_stay(text: str) -> None:
+    (tool,) = tools({"/x": {"get": operation(description=text)}})
+
+    assert tool.description == text
+
+
+@pytest.mark.parametrize("path", ["/%2e%2e/x", "/a/%2e/b", "/a\ud800", "/a/./b"])
+def test_a_path_that_servers_resolve_differently_is_skipped(path: str) -> None:
+    toolset = tools({path: {"get": operation()}, "/ok": {"get": operation()}})
+
+    assert [tool.path for tool in toolset] == ["/ok"]
+
+
+def test_a_method_that_is_no_token_is_skipped() -> None:
+    toolset = tools(
+        {"/x": {"additionalOperations": {"b\r\nad": operation(), "COPY": operation()}}},
+        openapi="3.2.0",
+    )
+
+    assert [tool.method for tool in toolset] == ["COPY"]
+    assert len(toolset.skipped) == 1

@@ -461,3 +461,91 @@ def test_a_huge_inline_schema_is_pruned_and_accepts_what_it_accepted() -> None:
     validator = jsonschema_rs.Draft202012Validator(schema)
     assert validator.is_valid({"q": {"p0": {"p1": {"p2": {"p3": {"p4": "x"}}}}}})
     assert not validator.is_valid({"q": "x"})
+
+
+def test_words_around_one_component_do_not_copy_it() -> None:
+    schemas: dict[str, Any] = {
+        f"S{i}": {
+            "type": "object",
+            "properties": {
+                name: {"allOf": [{"$ref": f"#/components/schemas/S{i + 1}"}], "description": name}
+                for name in "ab"
+            },
+        }
+        for i in range(26)
+    }
+    schemas["S26"] = {"type": "string"}
+
+    schema = with_schema({"$ref": "#/components/schemas/S0"}, components={"schemas": schemas})
+
+    assert schema["$defs"]["S0"]["properties"]["a"] == {"$ref": "#/$defs/S1", "description": "a"}
+    assert len(json.dumps(schema)) < 10_000
+
+
+def test_components_that_double_when_merged_stay_references_in_the_end() -> None:
+    def doubled(i: int) -> dict[str, Any]:
+        ref = {"$ref": f"#/components/schemas/S{i + 1}"}
+        more = {"type": "object", "properties": {"x": {}}}
+        return {"type": "object", "properties": {name: {"allOf": [ref, more]} for name in "ab"}}
+
+    schemas: dict[str, Any] = {f"S{i}": doubled(i) for i in range(40)}
+    schemas["S40"] = {"type": "object", "properties": {"z": {"type": "string"}}}
+
+    schema = with_schema({"$ref": "#/components/schemas/S0"}, components={"schemas": schemas})
+
+    assert len(json.dumps(schema)) < 256_000
+    value: Any = {"z": "end"}
+    for _ in range(40):
+        value = {"a": value}
+    validator = jsonschema_rs.Draft202012Validator(schema)
+    assert validator.is_valid({"q": value})
+
+
+def test_a_shrunk_schema_accepts_what_the_whole_one_accepts() -> None:
+    names = [f"Entity{i}" for i in range(1500)]
+    schemas: dict[str, Any] = {
+        name: {
+            "type": "object",
+            "properties": {
+                f"property_{j}": {"$ref": f"#/components/schemas/{names[(i + j) % 1500]}"}
+                for j in range(9)
+            },
+            "not": {"$ref": f"#/components/schemas/{names[i - 700]}No"},
+        }
+        for i, name in enumerate(names)
+    }
+    schemas |= {f"{name}No": {"required": ["nothing_has_this"]} for name in names}
+    declared = {
+        "oneOf": [{"$ref": f"#/components/schemas/{name}"} for name in names[:2]]
+        + [{"type": "string"}]
+    }
+
+    schema = with_schema(declared, components={"schemas": schemas})
+
+    assert len(json.dumps(schema)) < 256_000
+    assert jsonschema_rs.Draft202012Validator(schema).is_valid({"q": {"property_1": {}}})
+    assert jsonschema_rs.Draft202012Validator(schema).is_valid({"q": "text"})
+
+
+def test_a_member_required_by_one_branch_and_read_only_in_another_is_not_required() -> None:
+    schemas = {"Base": {"type": "object", "properties": {"id": {"readOnly": True}, "n": {}}}}
+    declared = {"allOf": [{"$ref": "#/components/schemas/Base"}, {"required": ["id", "n"]}]}
+
+    assert told({"properties": {"o": declared}}, components={"schemas": schemas})["properties"][
+        "o"
+    ] == {
+        "type": "object",
+        "properties": {"n": {}},
+        "required": ["n"],
+    }
+
+
+@pytest.mark.parametrize(
+    "declared", [{"items": [1]}, {"allOf": ["x"]}, {"anyOf": [[]]}], ids=json.dumps
+)
+def test_what_cannot_be_a_schema_inside_a_list_skips_the_operation(declared: Any) -> None:
+    parameter = {"name": "q", "in": "query", "schema": declared}
+
+    (skipped,) = tools({"/x": {"get": operation(parameters=[parameter])}}).skipped
+
+    assert "a schema must be an object" in skipped.reason
