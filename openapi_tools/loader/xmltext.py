@@ -29,7 +29,7 @@ def outline(node: Any, resource: Resource, references: References) -> str:
         the schema says nothing of its structure.
     """
     ref = node.get("$ref") if isinstance(node, dict) else None
-    name = ref.rsplit("/", 1)[-1] if isinstance(ref, str) else "root"
+    name = ref.rsplit("/", 1)[-1] if isinstance(ref, str) else ""
     text = _Outline(references).element(node, resource, name, _DEEPEST)
     return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
 
@@ -44,48 +44,53 @@ class _Outline:
     def element(self, node: Any, resource: Resource, name: str, depth: int) -> str:
         """Return one element with what is in it."""
         self._left -= 1
-        schema, resource, _ = self._references.follow(node, resource)
-        if not isinstance(schema, dict):
-            return _tag(name, "", "")
+        schema, resource = _whole(node, resource, self._references)
         name = _named(schema, name)
         if schema.get("type") == "array":
             wrapped = _xml(schema).get("wrapped") is True
             more = depth > 0 and self._left > 0
             item = self.element(schema.get("items"), resource, name, depth - 1) if more else "…"
             return _tag(name, "", item) if wrapped else item
-        members = _members(schema, resource, self._references)
+        members = schema.get("properties")
         if not members:
             return _tag(name, "", escape(str(schema.get("type", ""))))
-        return _tag(name, *self._content(members, depth)) if depth > 0 else _tag(name, "", "…")
+        return (
+            _tag(name, *self._content(members, resource, depth)) if depth else _tag(name, "", "…")
+        )
 
-    def _content(self, members: dict[str, tuple[Any, Resource]], depth: int) -> tuple[str, str]:
+    def _content(self, members: dict[str, Any], resource: Resource, depth: int) -> tuple[str, str]:
         """Return the attributes and the elements inside an element."""
         attributes, inner = "", ""
-        for key, (member, owner) in members.items():
-            plain = self._references.follow(member, owner).node
+        for key, member in members.items():
+            plain, _ = _whole(member, resource, self._references)
             if self._left <= 0:
                 return attributes, f"{inner}…"
-            if isinstance(plain, dict) and _xml(plain).get("attribute") is True:
+            if _xml(plain).get("attribute") is True:
                 attributes += f" {_named(plain, key)}={quoteattr(str(plain.get('type', '')))}"
             else:
-                inner += self.element(member, owner, key, depth - 1)
+                inner += self.element(member, resource, key, depth - 1)
         return attributes, inner
 
 
-def _members(
-    schema: dict[str, Any], resource: Resource, references: References
-) -> dict[str, tuple[Any, Resource]]:
-    """Return the members of an object, those of its `allOf` among them."""
-    found: dict[str, tuple[Any, Resource]] = {}
+def _whole(
+    node: Any, resource: Resource, references: References
+) -> tuple[dict[str, Any], Resource]:
+    """Return a schema with what its `allOf` says laid under it, one level deep."""
+    schema, resource, _ = references.follow(node, resource)
+    if not isinstance(schema, dict):
+        return {}, resource
     branches = schema.get("allOf")
+    parts = [schema]
     for branch in branches if isinstance(branches, list) else ():
         part, owner, _ = references.follow(branch, resource)
-        if isinstance(part, dict) and isinstance(part.get("properties"), dict):
-            found |= {key: (member, owner) for key, member in part["properties"].items()}
-    own = schema.get("properties")
-    if isinstance(own, dict):
-        found |= {key: (member, resource) for key, member in own.items()}
-    return found
+        if isinstance(part, dict) and owner is resource:
+            parts.insert(0, part)
+    out: dict[str, Any] = {}
+    for part in parts:
+        members = part.get("properties")
+        joined = {**out.get("properties", {}), **(members if isinstance(members, dict) else {})}
+        out |= {**part, "properties": joined}
+    return out, resource
 
 
 def _named(schema: dict[str, Any], name: str) -> str:
@@ -102,4 +107,7 @@ def _xml(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _tag(name: str, attributes: str, inner: str) -> str:
+    """Return an element; only its content where it has no name."""
+    if not name:
+        return inner
     return f"<{name}{attributes}>{inner}</{name}>" if inner else f"<{name}{attributes}/>"
