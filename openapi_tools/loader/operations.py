@@ -193,13 +193,16 @@ class Document:
 
     def _check(self, item: Any, resource: Resource, pointer: str) -> Listed:
         """Return a parameter that has a name and a place, references followed."""
-        parameter, resource, _ = self.follow(item, resource, pointer)
+        parameter = item
+        if not isinstance(item, dict) or "$ref" in item:
+            parameter, resource, _ = self.follow(item, resource, pointer)
         if not isinstance(parameter, dict):
             raise self.invalid(f"a parameter must be an object, not {parameter!r:.60}.", pointer)
         location, name = parameter.get("in"), parameter.get("name")
         if location == "querystring" and not name:  # the whole query needs no name on the wire
             name = location
-        if not isinstance(name, str) or not name or _UNSENDABLE.search(name):
+        sendable = isinstance(name, str) and (name.isprintable() or not _UNSENDABLE.search(name))
+        if not sendable or not name:
             raise self.invalid(f"'name' of a parameter is {name!r:.60}; give it a text.", pointer)
         if not isinstance(location, str) or location not in self._locations:
             allowed = ", ".join(self._locations)
