@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import subprocess
 import sys
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import click
 import pytest
 
 import openapi_tools
-from openapi_tools import Settings, testing
+from openapi_tools import OperationTool, Settings, ToolResult, Toolset, testing
 from openapi_tools.cli.group import commands
+from openapi_tools.errors import ERROR_TYPES
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "specs" / "README.md"]
@@ -98,7 +101,23 @@ def test_the_first_shell_block_calls_a_tool_offline(shell):
     assert first[0] == "python3 -m venv .venv"
     assert "--mock" in calls[-1]
     assert (ran.returncode, ran.stderr) == (0, "")
-    assert '"timeOpen": "09:00"' in ran.stdout
+    assert '"ticketType": "general", "ticketDate": "2023-09-07"' in ran.stdout
+
+
+def test_the_readme_prints_what_it_says_a_model_is_told():
+    page = ROOT / "README.md"
+    code, said = blocks(page, "python")[0], blocks(page, "text")[0]
+
+    ran = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert ran.stdout.endswith(said)
 
 
 def test_ci_runs_what_the_readme_tells_contributors():
@@ -116,12 +135,28 @@ def test_what_the_readme_sets_up_is_ignored_by_git():
     assert ".venv/" in ignored
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_links_lead_to_files(page):
-    targets = re.findall(r"\]\(([^)#\s]+)\)", page.read_text())
-    inside = [target for target in targets if "://" not in target]
+def anchors(page):
+    """Return what a link can name in a page: its headings, as GitHub writes them."""
+    headings = re.findall(r"^#+ (.*)$", FENCE.sub("", page.read_text()), re.MULTILINE)
+    return {
+        re.sub(r"[^\w\- ]", "", heading).strip().lower().replace(" ", "-") for heading in headings
+    }
 
-    assert [target for target in inside if not (page.parent / target).exists()] == []
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    links = re.findall(r"\]\(([^)#\s]*)(?:#([^)\s]+))?\)", page.read_text())
+    inside = [
+        (page.parent / path if path else page, anchor)
+        for path, anchor in links
+        if "://" not in path
+    ]
+
+    assert [
+        f"{path}#{anchor}"
+        for path, anchor in inside
+        if not path.exists() or (anchor and anchor not in anchors(path))
+    ] == []
 
 
 def documented(name):
@@ -152,9 +187,65 @@ def test_every_public_name_is_documented(name):
     assert documented(name)
 
 
-@pytest.mark.parametrize("name", sorted(Settings.model_fields))
-def test_every_setting_is_documented(name):
-    assert documented(name)
+def table_of(page, heading):
+    """Return a page's first table below a heading: its rows without the head, cell by cell."""
+    below = page.read_text().split(f"\n{heading}\n", 1)[1]
+    table = re.search(r"(?:^\|.*\n)+", below, re.MULTILINE)[0]
+    return [
+        [cell.strip() for cell in line.strip("|\n").split(" | ")] for line in table.splitlines()[2:]
+    ]
+
+
+def test_the_table_of_settings_has_every_setting_with_its_default():
+    rows = table_of(ROOT / "docs" / "python.md", "## Settings")
+    defaults = Settings().model_dump()
+
+    assert {row[0].strip("`"): ast.literal_eval(row[1].strip("`")) for row in rows} == defaults
+
+
+@pytest.mark.parametrize("kind", ERROR_TYPES)
+def test_every_type_of_error_is_explained(kind):
+    assert f"\n| `{kind}` | " in (ROOT / "docs" / "python.md").read_text()
+
+
+def members():
+    """Yield pytest parameters: the public members of what a user holds in the hand."""
+    for cls in (Toolset, OperationTool, ToolResult):
+        names = {*vars(cls), *getattr(cls, "model_fields", ())}
+        yield from (
+            pytest.param(name, id=f"{cls.__name__}.{name}")
+            for name in sorted(names)
+            if not name.startswith(("_", "model_")) and name not in ("with_facts", "for_call")
+        )
+
+
+@pytest.mark.parametrize("name", [*members()])
+def test_every_public_member_is_documented(name):
+    pattern = re.compile(rf"`[^`\n]*(?<![\w-]){name}(?![\w-])[^`\n]*`")
+
+    assert pattern.search((ROOT / "docs" / "python.md").read_text())
+
+
+def modules():
+    """Yield the loader's and the runtime's modules and folders, as architecture.md names them."""
+    for layer in ("loader", "runtime"):
+        for path in sorted((ROOT / "openapi_tools" / layer).iterdir()):
+            if path.suffix == ".py" and not path.name.startswith("_"):
+                yield path.name
+            elif path.is_dir() and path.name != "__pycache__":
+                yield f"{path.name}/"
+
+
+def test_the_architecture_names_every_module_and_none_else():
+    named = set(
+        re.findall(
+            r"`(?:\w+/)?([\w*]+(?:\.py|/))`", (ROOT / "docs" / "architecture.md").read_text()
+        )
+    )
+    there = set(modules())
+
+    assert [name for name in there if not any(fnmatchcase(name, word) for word in named)] == []
+    assert [word for word in named if not any(fnmatchcase(name, word) for name in there)] == []
 
 
 def test_every_document_in_specs_has_its_source_commit_and_licence():
