@@ -10,7 +10,7 @@ OpenAPIToolsError
 ├── InputError(reason, pointer)              the model's input does not fit; becomes an error result
 ├── CallError(kind, reason, facts)           a call failed; becomes an error result of that type
 ├── CredentialsError(reason, scheme)         credentials that the document has no place for
-└── SettingsError(reason)                    settings that contradict each other or the document
+└── SettingsError(reason)                    wrong settings, or a client that cannot be used
 ```
 Loading raises; calling a tool never does: there each becomes an error result.
 """
@@ -67,8 +67,8 @@ class DocumentError(OpenAPIToolsError):
         self.pointer = pointer
 
     def __str__(self) -> str:
-        place = f"{self.source}#{self.pointer}" if self.source or self.pointer else "document"
-        return f"{place}: {self.reason}"
+        pointer = f"#{self.pointer}" if self.pointer else ""
+        return f"{self.source + pointer or 'document'}: {self.reason}"
 
 
 class InvalidDocument(DocumentError):  # noqa: N818 -- the names are public promises
@@ -144,4 +144,4 @@ class CredentialsError(OpenAPIToolsError):
 
 
 class SettingsError(OpenAPIToolsError):
-    """Settings that contradict each other or the document."""
+    """Settings that are wrong, contradict each other or the document."""

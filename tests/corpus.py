@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from openapi_tools import Settings, load_tools
+from openapi_tools import load_tools
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -81,10 +81,10 @@ def parameters(chosen: Iterable[Entry]) -> list[Any]:
     return listed or [pytest.param(None, marks=pytest.mark.skip(reason=ABSENT), id="no corpus")]
 
 
-@lru_cache(maxsize=4)
-def toolset_of(entry: Entry, base_url: str | None = None) -> Toolset:
+@lru_cache(maxsize=2)
+def toolset_of(entry: Entry) -> Toolset:
     """Return the tools of a document, loaded once for tests that follow one another."""
-    return load_tools(entry.file, settings=Settings(base_url=base_url))
+    return load_tools(entry.file)
 
 
 def operations_of(root: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any], list[str]]]:

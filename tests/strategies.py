@@ -193,7 +193,9 @@ class _Drawer:
         try:
             if re.search(r"\{\d*,?\d{4,}\}", pattern):  # hypothesis draws no text of that length
                 return str(self._draw(TEXT))
-            strategy = st.from_regex(re.compile(pattern.replace("$", r"\Z"), re.ASCII), fullmatch=True)
+            strategy = st.from_regex(
+                re.compile(pattern.replace("$", r"\Z"), re.ASCII), fullmatch=True
+            )
             for _ in range(3):
                 text = str(self._draw(strategy))
                 if shortest <= len(text) <= longest:
@@ -293,7 +295,9 @@ def _merged(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
 @st.composite
 def all_of_parts(draw: Draw) -> list[dict[str, Any]]:
     """Draw schemas about one kind of value that say something about the same keyword."""
-    keywords = draw(st.sampled_from([_OF_NUMBERS, _OF_STRINGS, _OF_OBJECTS, _OF_OBJECTS, _OF_ARRAYS]))
+    keywords = draw(
+        st.sampled_from([_OF_NUMBERS, _OF_STRINGS, _OF_OBJECTS, _OF_OBJECTS, _OF_ARRAYS])
+    )
     shared = draw(st.sampled_from(sorted(keywords)))
     parts = []
     for _ in range(draw(st.integers(2, 3))):
@@ -330,10 +334,17 @@ _OF_OBJECTS: dict[str, list[Any]] = {
     "required": [["a"], ["b"], ["a", "c"]],
     "additionalProperties": _MEMBER,
     "unevaluatedProperties": _MEMBER,
-    "patternProperties": [{"^a": {"maximum": 3}}, {"^a": {"minimum": 1}}, {"b|c": {"type": "integer"}}],
+    "patternProperties": [
+        {"^a": {"maximum": 3}},
+        {"^a": {"minimum": 1}},
+        {"b|c": {"type": "integer"}},
+    ],
     "minProperties": [1, 2],
     "maxProperties": [1, 2],
-    "oneOf": [[{"required": ["a"]}, {"required": ["b"]}], [{"required": ["c"]}, {"maxProperties": 1}]],
+    "oneOf": [
+        [{"required": ["a"]}, {"required": ["b"]}],
+        [{"required": ["c"]}, {"maxProperties": 1}],
+    ],
 }
 _OF_ARRAYS: dict[str, list[Any]] = {
     "type": ["array", ["array", "null"]],

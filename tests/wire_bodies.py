@@ -11,14 +11,16 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote_plus
 
-from openapi_tools.model import Encoding, Parameter
 from wire_values import ABSENT, Place, kept, losses, read, read_deep, read_items, same_json, says
+
+from openapi_tools.model import Encoding, Parameter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from openapi_tools.model import RequestBody
     from servers.recorder import Recorded
+
+    from openapi_tools.model import RequestBody
 
 _FORM = Place(unquote_plus, space="+")
 _PART = Place(str, is_raw=True)
@@ -52,32 +54,40 @@ def whole(body: RequestBody, given: dict[str, Any]) -> Any:
 def faults(body: RequestBody, given: dict[str, Any], recorded: Recorded) -> Iterator[str]:
     """Say what in a received body differs from the arguments; `~` in front: it cannot be told."""
     value = whole(body, given)
-    kind = recorded.header("content-type")
+    kind = recorded.header("content-type") or ""
     if value is ABSENT:
-        if recorded.body or kind is not None:
+        if recorded.body or kind:
             yield f"a body that was not given: {kind} {recorded.body!r:.80}"
         return
-    essence = (kind or "").partition(";")[0].strip().lower()
     if body.file:
         yield from _file_faults(value, recorded.body)
-    elif _is_json(essence):
-        if not same_json(json.loads(recorded.body), value):
-            yield f"JSON {recorded.body!r:.200}"
-    elif essence == "application/x-www-form-urlencoded":
-        yield from _form_faults(body, value, recorded.body.decode())
-    elif essence.startswith("multipart/"):
-        yield from _multipart_faults(body, given, value, parts(kind or "", recorded.body))
-    elif "json" in essence:
-        yield from _sequence_faults(value, recorded.body, b"\x1e" if "seq" in essence else b"")
+        return
+    if "*" not in body.media_type and _essence(kind) != _essence(body.media_type):
+        yield f"Content-Type {kind}"
+    elif _essence(kind).startswith("multipart/"):
+        yield from _multipart_faults(body, given, value, parts(kind, recorded.body))
     else:
-        charset = re.search(r"charset=\"?([\w-]+)", kind or "")
-        text = recorded.body.decode(charset[1] if charset else "utf-8")
+        yield from _content_faults(body, value, kind, recorded.body)
+
+
+def _content_faults(body: RequestBody, value: Any, kind: str, data: bytes) -> Iterator[str]:
+    essence = _essence(kind)
+    if _is_json(essence):
+        if not same_json(json.loads(data), value):
+            yield f"JSON {data!r:.200}"
+    elif essence == "application/x-www-form-urlencoded":
+        yield from _form_faults(body, value, data.decode())
+    elif "json" in essence:
+        yield from _sequence_faults(value, data, b"\x1e" if "seq" in essence else b"")
+    else:
+        charset = re.search(r"charset=\"?([\w-]+)", kind)
+        text = data.decode(charset[1] if charset else "utf-8")
         if not says(text, value):
             yield f"text {text!r:.200}"
-    if essence != body.media_type.partition(";")[0].strip().lower() and not (
-        body.file or "*" in body.media_type
-    ):
-        yield f"Content-Type {kind}"
+
+
+def _essence(media_type: str) -> str:
+    return media_type.partition(";")[0].strip().lower()
 
 
 def _is_json(essence: str) -> bool:
@@ -220,7 +230,7 @@ def _plain_faults(encoding: Encoding, member: Any, texts: list[str]) -> Iterator
     for item, text in zip(items, texts, strict=True):
         if encoding.file:
             right = base64.b64decode(text) == content_of(item)
-        elif _is_json(encoding.content_type.partition(";")[0].lower()):
+        elif _is_json(_essence(encoding.content_type)):
             right = same_json(json.loads(text), item)
         else:
             right = says(text, item)

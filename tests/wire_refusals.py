@@ -104,29 +104,21 @@ def _has_dots(text: str) -> bool:
 def _of_body(body: RequestBody, given: dict[str, Any]) -> Iterator[str]:
     value = whole(body, given)
     kind = body.media_type.lower()
-    for encoding in body.encodings:
-        for header in encoding.headers:
-            if header.argument in given:
-                yield from _of_parameter(header, given[header.argument])
+    for header in (header for encoding in body.encodings for header in encoding.headers):
+        if header.argument in given:
+            yield from _of_parameter(header, given[header.argument])
     if value is ABSENT:
         return
     if not _MEDIA_TYPE.fullmatch(kind):
         yield "no media type in the document"
     if body.file:
         yield from _of_file(value)
-    elif kind.startswith("multipart/") and not isinstance(value, dict):
-        if not isinstance(value, list) or "form-data" in kind:
-            yield "a multipart body that is no object"
-    elif "form-urlencoded" in kind and isinstance(value, list):
-        yield "a form that is an array"
-    elif not re.search(r"json|\*", kind) and not kind.startswith(
-        ("multipart/", "application/x-www")
-    ):
+    elif re.match(r"multipart/|application/x-www-form", kind):
+        yield from _of_members(body, value, multipart=kind.startswith("multipart/"))
+    elif not re.search(r"json|\*", kind):
         if value is None or isinstance(value, list | dict):
             yield "no text"
         yield from _of_charset(kind, value)
-    if isinstance(value, dict) and re.match(r"multipart/|application/x-www-form", kind):
-        yield from _of_members(body, value, multipart=kind.startswith("multipart/"))
 
 
 def _of_charset(kind: str, value: Any) -> Iterator[str]:
@@ -137,7 +129,11 @@ def _of_charset(kind: str, value: Any) -> Iterator[str]:
         yield "characters that the charset does not have"
 
 
-def _of_members(body: RequestBody, value: dict[str, Any], *, multipart: bool) -> Iterator[str]:
+def _of_members(body: RequestBody, value: Any, *, multipart: bool) -> Iterator[str]:
+    if not isinstance(value, dict):
+        if isinstance(value, list) or multipart:
+            yield "a form or multipart body that is no object"
+        return
     encodings = {encoding.name: encoding for encoding in body.encodings}
     styled = {encoding.name for encoding in body.encodings if encoding.style}
     names = [*value, *(key for name in styled & value.keys() for key in keys_in(value[name]))]

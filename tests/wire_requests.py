@@ -13,8 +13,9 @@ from wire_values import ABSENT, Place, kept, leaves, losses, read, read_items, r
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from openapi_tools.model import Operation, Parameter
     from servers.recorder import Recorded
+
+    from openapi_tools.model import Operation, Parameter
 
 _PATH = Place(unquote)
 _QUERY = Place(unquote_plus)
@@ -127,20 +128,20 @@ def _literal(text: str) -> re.Pattern[str]:
 def _path_says(parameter: Parameter | None, given: dict[str, Any], raw: str) -> bool:
     if parameter is None:
         return False
-    value = given[parameter.argument]
-    want = kept(value)
+    want = kept(given[parameter.argument])
     if want is ABSENT:
         return not raw
-    if parameter.media_type:
-        return says(unquote(raw), want)
-    match parameter.style:
-        case "label":
-            return raw.startswith(".") and says(_label(parameter, raw[1:], want), want)
-        case "matrix":
-            return raw.startswith(";") and says(_matrix(parameter, raw[1:], want), want)
-    if isinstance(want, dict) and parameter.explode:
-        return says(read_members(raw.split(","), _PATH), want)
-    return says(read(parameter, raw, want, _PATH), want)
+    return says(_read_path(parameter, raw, want), want)
+
+
+def _read_path(parameter: Parameter, raw: str, hint: Any) -> Any:
+    if parameter.style == "label":
+        return _label(parameter, raw[1:], hint) if raw.startswith(".") else ABSENT
+    if parameter.style == "matrix":
+        return _matrix(parameter, raw[1:], hint) if raw.startswith(";") else ABSENT
+    if isinstance(hint, dict) and parameter.explode and not parameter.media_type:
+        return read_members(raw.split(","), _PATH)
+    return read(parameter, raw, hint, _PATH)
 
 
 def _label(parameter: Parameter, raw: str, hint: Any) -> Any:

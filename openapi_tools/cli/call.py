@@ -11,7 +11,7 @@ from openapi_tools.cli.credentials import read_credentials
 from openapi_tools.cli.output import as_json, clean, remark, say
 from openapi_tools.cli.source import load, source_of, tool_of
 from openapi_tools.cli.values import read_arguments, read_json_argument
-from openapi_tools.errors import OpenAPIToolsError
+from openapi_tools.errors import CallError, OpenAPIToolsError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from openapi_tools.runtime.toolset import Toolset
 
 _NOWHERE = "http://mock.invalid"
+_SETTING = "Settings(base_url=…)"
 _SHORTEST_SECRET = 4
 
 
@@ -122,7 +123,7 @@ class _Run:
             kind = "note" if problem.startswith("not judged") else "openapi-core"
             remark(self._hidden(f"{kind}: {problem}"))
         if result.is_error:
-            click.echo(clean(self._hidden(f"{_kind(result)}: {result}")), err=True)
+            click.echo(clean(self._hidden(f"{_kind(result)}: {_for_shell(result)}")), err=True)
             return 1
         if result.output is not None:
             say(self._hidden(_text(result)))
@@ -134,7 +135,8 @@ class _Run:
             try:
                 request = tool.preview(given)
             except OpenAPIToolsError as error:
-                click.echo(clean(self._hidden(f"invalid_input: {error}")), err=True)
+                kind = error.kind if isinstance(error, CallError) else "invalid_input"
+                click.echo(clean(self._hidden(f"{kind}: {_for_shell(error)}")), err=True)
                 return 1
             say(clean(self._hidden("\n".join(_request_lines(request, request.read())))))
         return 0
@@ -146,6 +148,11 @@ class _Run:
             for part in parts:
                 text = text.replace(part, "***") if len(part) >= _SHORTEST_SECRET else text
         return text
+
+
+def _for_shell(message: object) -> str:
+    """Return a message with the option in place of the setting that it names."""
+    return str(message).replace(_SETTING, "--base-url")
 
 
 def _kind(result: ToolResult) -> str:

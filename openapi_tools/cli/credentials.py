@@ -13,7 +13,8 @@ _NAME = re.compile(r"\$?\{?([A-Za-z_][A-Za-z0-9_]*)\}?")
 def read_credentials(pairs: tuple[str, ...]) -> dict[str, str]:
     """Return credentials by scheme name, each the value of the environment variable given for it.
 
-    What stands after `=` is never shown: where the shell has put the value in, it is a secret.
+    What stands after `=` is shown only where it begins with `$`: otherwise the shell may have put
+    the value in, which is a secret.
 
     Raises:
         click.UsageError: No `=`, or no such variable.
@@ -25,6 +26,12 @@ def read_credentials(pairs: tuple[str, ...]) -> dict[str, str]:
         value = os.environ.get(match.group(1)) if match else None
         if not equals or not scheme:
             message = "--credential wants scheme=$NAME, NAME being an environment variable."
+            raise click.UsageError(message)
+        if match and not value and reference.startswith("$"):
+            message = (
+                f"--credential {scheme!r:.100}: the environment variable {match.group(1):.100} "
+                f"is {'empty' if value == '' else 'not set'}."
+            )
             raise click.UsageError(message)
         if not value:
             message = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 PROGRAM = "openapi-tools"
 _INTERRUPTED = 130
+_UNWRITTEN = 1
 
 
 class Commands(click.Group):
@@ -35,37 +37,55 @@ class Commands(click.Group):
 
 
 def _run(group: click.Group, args: list[str]) -> int:
+    """Return the exit code of a command, whatever becomes of what it writes."""
+    if sys.stdout is None:
+        _say_error("standard output is closed.")
+        return _UNWRITTEN
+    try:
+        code = _invoked(group, args)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _close_quietly()
+        return 0
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            _close_quietly()
+            _say_error(f"input or output failed: {error.strerror or type(error).__name__}.")
+        return _UNWRITTEN
+    return code
+
+
+def _invoked(group: click.Group, args: list[str]) -> int:
     """Return the exit code of a command, after telling what went wrong."""
     try:
         with group.make_context(PROGRAM, args) as context:
             code = group.invoke(context)
-        sys.stdout.flush()
     except click.exceptions.Exit as exit_:
         return exit_.exit_code
     except click.ClickException as error:
         return _tell(error)
     except (click.Abort, KeyboardInterrupt):
         return _INTERRUPTED
-    except BrokenPipeError:
-        _close_quietly()
-        return 0
     except OpenAPIToolsError as error:
-        click.echo(f"{PROGRAM}: error: {clean(str(error), lines=False)}", err=True)
+        _say_error(str(error))
         return 2
     return code if isinstance(code, int) else 0
+
+
+def _say_error(text: str) -> None:
+    click.echo(f"{PROGRAM}: error: {clean(text, lines=False)}", err=True)
 
 
 def _tell(error: click.ClickException) -> int:
     """Say what was wrong with the usage, and how it is meant."""
     if isinstance(error, click.UsageError) and error.ctx is not None:
         click.echo(error.ctx.get_usage(), err=True)
-    message = clean(error.format_message(), lines=False)
-    click.echo(f"{PROGRAM}: error: {message}", err=True)
+    _say_error(error.format_message())
     return error.exit_code
 
 
 def _close_quietly() -> None:
-    """Let nobody write to a pipe that nobody reads, the interpreter at its end included."""
+    """Let nobody write where nothing can be written, the interpreter at its end included."""
     import os
 
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from openapi_tools.runtime.tool import OperationTool
     from openapi_tools.runtime.toolset import Toolset
 
+_NAMED = 20
 _HEADS = ("Name", "Method", "Path", "Description")
 
 
@@ -55,7 +56,27 @@ def list_tools(
     else:
         for tool in tools:
             say("\t".join(_row(tool)))
+    if not tools and len(toolset):
+        remark(_why_none(toolset, tags=tags, methods=methods))
     _tell_skipped(toolset, verbose=verbose)
+
+
+def _why_none(toolset: Toolset, *, tags: tuple[str, ...], methods: tuple[str, ...]) -> str:
+    """Return what could have been selected, where nothing was."""
+    known = {tag for tool in toolset for tag in tool.tags}
+    there = []
+    if tags:
+        there.append(f"the tags {_listed(sorted(known))}" if known else "no tags")
+    if methods:
+        there.append(f"the methods {_listed(sorted({tool.method for tool in toolset}))}")
+    has = " and ".join(there) or f"{len(toolset)} tools with other names and paths"
+    return f"no tool is selected; the document has {has}."
+
+
+def _listed(names: list[str]) -> str:
+    """Return names in a row, not too many of them."""
+    more = f", … {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(f"{name:.60}" for name in names[:_NAMED]) + more
 
 
 def table(rows: Iterable[tuple[str, ...]], *, width: int) -> str:

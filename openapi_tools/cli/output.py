@@ -51,7 +51,7 @@ def remark(text: str) -> None:
 @contextmanager
 def busy(message: str) -> Iterator[None]:
     """Show on a terminal that something takes its time; nothing elsewhere."""
-    if not sys.stderr.isatty():
+    if sys.stderr is None or not sys.stderr.isatty():
         yield
         return
     from rich.console import Console

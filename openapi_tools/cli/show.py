@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from openapi_tools.runtime.tool import OperationTool
     from openapi_tools.runtime.toolset import Toolset
 
+_DEEPEST = 3
+_LISTED = 20
+
 
 @click.command("show", short_help="Show everything about one tool.")
 @click.argument("spec")
@@ -47,6 +50,7 @@ def _as_data(tool: OperationTool, toolset: Toolset) -> dict[str, Any]:
         "idempotent": tool.idempotent,
         "destructive": tool.destructive,
         "input_schema": tool.input_schema,
+        "not_checked": list(_unchecked(tool)),
         "arguments": travels(operation),
         "servers": [server.url for server in operation.servers],
         "security": [
@@ -73,6 +77,7 @@ def _lines(tool: OperationTool, toolset: Toolset) -> Iterator[str]:
     yield ""
     yield f"Servers: {', '.join(server.url for server in tool.operation.servers) or 'none'}"
     yield f"Security: {_security(tool, toolset)}"
+    yield from (f"Not checked here: {note}" for note in _unchecked(tool))
     yield ""
     yield "Input schema"
     yield as_json(tool.input_schema)
@@ -86,14 +91,54 @@ def _arguments(tool: OperationTool) -> Iterator[str]:
     width = max(map(len, properties), default=0)
     for name, entry in properties.items():
         need = ", required" if name in schema.get("required", ()) else ""
-        kind = _type(resolved(entry, schema))
+        kind = _type(entry, schema)
         yield f"  {name:{width}}  {kind}{need} -> {ways.get(name, 'nowhere')}"
 
 
-def _type(schema: dict[str, Any]) -> str:
-    """Return what kind of value a schema asks for, in a word or two."""
-    kind = schema.get("type", "enum" if "enum" in schema else "")
-    return " or ".join(kind) if isinstance(kind, list) else kind or "any"
+def _unchecked(tool: OperationTool) -> tuple[str, ...]:
+    """Return what of the input schema is left to the API to check."""
+    from openapi_tools.runtime.arguments import Checker
+
+    return tuple(note.removesuffix("; not checked") for note in Checker(tool.input_schema).notes)
+
+
+def _type(schema: Any, root: dict[str, Any]) -> str:
+    """Return what kind of value a schema asks for, in a few words."""
+    return " or ".join(_types(schema, root, 0)) or "any"
+
+
+def _types(schema: Any, root: dict[str, Any], depth: int) -> list[str]:
+    """Return the kinds of value that a schema takes; none where it does not say."""
+    schema = resolved(schema, root)
+    named = schema.get("type")
+    if named:
+        kinds = named if isinstance(named, list) else [named]
+        return [_array(schema, root, depth) if kind == "array" else str(kind) for kind in kinds]
+    if "enum" in schema or "const" in schema:
+        return ["enum"]
+    if depth >= _DEEPEST:
+        return []
+    for keyword in ("anyOf", "oneOf"):
+        branches = _branches(schema, keyword)
+        found = [_types(branch, root, depth + 1) for branch in branches[:_LISTED]]
+        if found and all(found):
+            more = ["…"] if len(branches) > _LISTED else []
+            return [*dict.fromkeys(kind for kinds in found for kind in kinds), *more]
+    parts = (_types(part, root, depth + 1) for part in _branches(schema, "allOf")[:_LISTED])
+    return next(filter(None, parts), [])
+
+
+def _branches(schema: dict[str, Any], keyword: str) -> list[Any]:
+    found = schema.get(keyword)
+    return found if isinstance(found, list) else []
+
+
+def _array(schema: dict[str, Any], root: dict[str, Any], depth: int) -> str:
+    """Return `array of …`, or `array` alone where its items may be anything."""
+    items = _types(schema.get("items", {}), root, depth + 1) if depth < _DEEPEST else []
+    if len(items) > 1:
+        return f"array of ({' or '.join(items)})"
+    return f"array of {items[0]}" if items else "array"
 
 
 def _security(tool: OperationTool, toolset: Toolset) -> str:

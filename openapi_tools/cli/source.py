@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,17 +11,46 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from openapi_tools.cli.output import busy
+from openapi_tools.errors import SourceError
 
 if TYPE_CHECKING:
     from openapi_tools.runtime.tool import OperationTool
     from openapi_tools.runtime.toolset import Toolset
 
 
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+_HOST = re.compile(r"(localhost|\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+(?=:))(:[0-9]{1,5})?/\S*")
+
+
 def source_of(spec: str) -> str | Path | bytes:
-    """Return what to load: a URL, a path, or the bytes on standard input for `-`."""
+    """Return what to load: a URL, a path, or the bytes on standard input for `-`.
+
+    Raises:
+        SourceError: Standard input is closed, or a URL lacks its beginning.
+    """
     if spec == "-":
+        return read_stdin()
+    if _SCHEME.match(spec):
+        return spec  # the loader says which schemes it reads
+    path = Path(spec)
+    if _HOST.fullmatch(spec) and not path.exists():
+        raise SourceError(f"there is no such file; did you mean http://{spec}?", source=spec)
+    return path
+
+
+def read_stdin() -> bytes:
+    """Return what comes on standard input.
+
+    Raises:
+        SourceError: It is closed, or is none that can be read.
+    """
+    if sys.stdin is None:
+        raise SourceError("standard input is closed.")
+    try:
         return sys.stdin.buffer.read()
-    return spec if spec.lower().startswith(("http://", "https://")) else Path(spec)
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise SourceError(f"standard input cannot be read ({reason}).") from None
 
 
 def load(source: str | Path | bytes, **options: Any) -> Toolset:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import difflib
 import json
-import sys
 from typing import Any
 
 import click
+
+from openapi_tools.cli.source import read_stdin
 
 _JSON_TYPES = {"integer", "number", "boolean", "object", "null"}
 
@@ -43,7 +44,7 @@ def read_json_argument(text: str) -> dict[str, Any]:
     """
     try:
         if text == "-":
-            text = sys.stdin.buffer.read().decode()
+            text = read_stdin().decode()
         elif text.startswith("@"):
             with open(text[1:], encoding="utf-8") as file:  # noqa: PTH123 -- as the user wrote it
                 text = file.read()

@@ -18,7 +18,7 @@ from openapi_tools.loader.operations import Listed, path_variables, plain_path
 from openapi_tools.loader.servers import servers
 from openapi_tools.loader.texts import plain_text
 from openapi_tools.model import DEFAULT_STYLES, Operation, Parameter, Property, RequestBody
-from openapi_tools.runtime.escapes import is_token
+from openapi_tools.runtime.escapes import OWN_HEADERS, is_token
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,23 +26,6 @@ if TYPE_CHECKING:
     from openapi_tools.loader.operations import Declared, Document
     from openapi_tools.model import SecurityScheme
     from openapi_tools.runtime.settings import Settings
-
-IGNORED_HEADERS = frozenset({"accept", "content-type", "authorization"})
-"""Spec: OpenAPI 3.1.2, section 4.8.12.2, `name`: such parameters are ignored."""
-
-PROTECTED_HEADERS = frozenset(
-    {
-        "connection",
-        "content-length",
-        "cookie",
-        "expect",
-        "host",
-        "keep-alive",
-        "proxy-authorization",
-    }
-    | {"proxy-authenticate", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"}
-)
-"""Headers that frame or route the message, or carry credentials; never a model's to set."""
 
 _STYLES = {
     "path": {"simple", "label", "matrix", "spaceDelimited", "pipeDelimited", "tabDelimited"},
@@ -185,7 +168,7 @@ class Inputs:
         location, name = listed.location, listed.name
         if location == "header":
             name = name.lower()
-            if name in IGNORED_HEADERS or name in PROTECTED_HEADERS:
+            if name in OWN_HEADERS:
                 return False
         if location == "header" and not is_token(name):
             return False

@@ -42,15 +42,15 @@ def load_tools(
 ) -> Toolset:
     """Turn every operation of an OpenAPI document into a tool.
 
-    One that cannot be called rightly is left out and listed in `toolset.skipped`.
+    One that cannot be called correctly is left out and listed in `toolset.skipped`.
 
     Args:
-        source: A URL, a path, a dict, or JSON or YAML as text or bytes.
+        source: A URL, a path, a dict, or JSON or YAML as a string or bytes.
         select: Which operations become tools; all by default. Names do not depend on it.
-        credentials: By the document's scheme names: a text for an API key or token, `(user,
+        credentials: By the document's scheme names: a string for an API key or token, `(user,
             password)` for basic.
         settings: How the document is read and the API called.
-        client: Your own client, used as it is and not closed.
+        client: An `httpx.AsyncClient` for its transport, authentication and headers; not closed.
         strict: Raise for the first operation that would be skipped, and look for duplicate keys in
             documents of any size.
 
@@ -59,8 +59,9 @@ def load_tools(
 
     Raises:
         SourceError: The document cannot be read.
-        DocumentError: It is no OpenAPI document of a supported version; the pointer says where.
+        DocumentError: It is not an OpenAPI document of a supported version; the pointer says where.
         CredentialsError: A scheme that the document does not have, or a wrong kind of value.
+        SettingsError: `client` is not an `httpx.AsyncClient`.
     """
     settings = settings or Settings()
     entry, warnings = _read(source, settings, strict=strict)

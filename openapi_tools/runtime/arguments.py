@@ -59,9 +59,12 @@ def call_id_of(given: object) -> str:
     """Return the id of the call that an input carries; empty when it has none.
 
     Args:
-        given: What the coordinator handed over.
+        given: What the coordinator handed over. A mapping that is no dict may raise anything.
     """
-    call_id = given.get(CALL_ID) if isinstance(given, Mapping) else None
+    if isinstance(given, dict):
+        call_id = dict.get(given, CALL_ID)  # a subclass may have a `get` of its own
+    else:
+        call_id = given.get(CALL_ID) if isinstance(given, Mapping) else None
     if isinstance(call_id, str):
         return call_id
     plain = type(call_id) is int and call_id.bit_length() < _ID_BITS

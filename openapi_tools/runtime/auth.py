@@ -51,12 +51,15 @@ class Credentials:
     def additions(self, operation: Operation, *, masked: bool = False) -> Additions:
         """Return what the first requirement that the credentials satisfy adds to a request.
 
+        An empty requirement is what is left when no other is satisfied, wherever it stands: the
+        order of alternatives says nothing, and a credential is given in order to be sent.
+
         Args:
             operation: Its `security` lists alternatives; all schemes of one are needed.
             masked: Put `***` in place of every value.
         """
         for requirement in operation.security:
-            if all(name in self._additions for name in requirement):
+            if requirement and all(name in self._additions for name in requirement):
                 parts = [self._additions[name](masked) for name in requirement]
                 return Additions(
                     headers=tuple(pair for part in parts for pair in part.headers),
@@ -64,6 +67,18 @@ class Credentials:
                     cookies=tuple(pair for part in parts for pair in part.cookies),
                 )
         return Additions()
+
+    def missing(self, operation: Operation) -> tuple[str, ...]:
+        """Return the schemes that lack a credential; none when a requirement is satisfied.
+
+        Args:
+            operation: As in `additions`.
+        """
+        requirements = [requirement for requirement in operation.security if requirement]
+        if any(all(name in self._additions for name in names) for names in requirements):
+            return ()
+        asked = dict.fromkeys(name for names in requirements for name in names)
+        return tuple(name for name in asked if name not in self._additions)
 
 
 def _adder(name: str, scheme: SecurityScheme, value: object) -> Callable[[bool], Additions]:

@@ -20,6 +20,33 @@ _IN_COOKIE = "".join(c for c in _RESERVED if c != ";")
 PATH_LITERAL = "/:@!$&'()*+,;="
 """Characters of a path as a document writes it that need no encoding (RFC 3986, section 3.3)."""
 
+OWN_HEADERS = frozenset(
+    {
+        "accept",
+        "accept-encoding",
+        "authorization",
+        "connection",
+        "content-length",
+        "content-type",
+        "cookie",
+        "expect",
+        "host",
+        "keep-alive",
+        "proxy-authenticate",
+        "proxy-authorization",
+        "proxy-connection",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    }
+)
+"""Headers that no argument sets, in lower case: they frame or route a request, or hold secrets.
+
+Spec: OpenAPI 3.1.2, section 4.8.12.2, `name`, for Accept, Authorization and Content-Type; RFC 9110,
+section 7.6.1, for those of the connection.
+"""
+
 LONGEST_URL = 65536  # httpx refuses a longer one
 
 _TRIPLE = re.compile(r"(%[0-9A-Fa-f]{2})")

@@ -121,9 +121,3 @@ def is_text(media_type: str) -> bool:
     if is_json(kind) or is_form(kind) or is_sequential(kind):
         return False
     return kind.startswith("text/") or kind in _TEXT or is_xml(kind) or kind.endswith("+yaml")
-
-
-def is_binary(media_type: str) -> bool:
-    """Whether it holds bytes: octet-stream, images, archives, and whatever is not known as text."""
-    known = (is_json, is_form, is_multipart, is_sequential, is_text)
-    return not any(holds(media_type) for holds in known)

@@ -17,6 +17,7 @@ from openapi_tools.errors import CallError, InputError
 from openapi_tools.runtime.additions import Additions
 from openapi_tools.runtime.body import build_content, form_text
 from openapi_tools.runtime.escapes import (
+    OWN_HEADERS,
     PATH_LITERAL,
     check_cookie_name,
     check_cookie_value,
@@ -47,31 +48,6 @@ if TYPE_CHECKING:
 
     from openapi_tools.model import Operation, Parameter
     from openapi_tools.runtime.settings import Settings
-
-__all__ = ["Additions", "build_request", "server_url"]
-
-OWN_HEADERS = frozenset(
-    {
-        "accept",
-        "accept-encoding",
-        "authorization",
-        "connection",
-        "content-length",
-        "content-type",
-        "cookie",
-        "expect",
-        "host",
-        "keep-alive",
-        "proxy-authenticate",
-        "proxy-authorization",
-        "proxy-connection",
-        "te",
-        "trailer",
-        "transfer-encoding",
-        "upgrade",
-    }
-)
-"""Headers that no argument sets: the standard ignores them, or they frame the request."""
 
 _CREDENTIAL_HEADERS = frozenset({"authorization", "proxy-authorization"})
 _NO_ADDITIONS = Additions()

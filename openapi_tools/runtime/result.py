@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 class ToolResult(BaseModel):
     """The answer to one call, for a model to read.
 
-    `str(result)` is the text for the model: JSON for objects and arrays, text as it is, the message
-    for an error.
+    `str(result)` is the string for the model: JSON for objects and arrays, a string as it is, the
+    message for an error.
 
     Attributes:
         success: The API did what was asked.
@@ -78,7 +78,10 @@ class ToolResult(BaseModel):
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """Facts about the answer: `status`, `media_type`, `headers`, `elapsed` (s), `truncated`."""
+        """Facts about the answer: `status`, `media_type`, `headers`, `elapsed` (s) and more.
+
+        docs/python.md lists the keys. It is empty when there was no answer.
+        """
         return self._metadata
 
     def for_call(self, tool_call_id: str) -> ToolResult:
@@ -87,7 +90,7 @@ class ToolResult(BaseModel):
         return self
 
     def get_serialized_output(self) -> str:
-        """Return the output as text for a model."""
+        """Return the output as a string for a model."""
         if isinstance(self.output, str):
             return self.output
         if self.output is None:

@@ -13,13 +13,20 @@ from typing import TYPE_CHECKING
 
 from openapi_tools.errors import CallError
 from openapi_tools.runtime.media import essence, is_sequential
-from openapi_tools.runtime.sending.clients import Homes, drop_if_poisoned, with_defaults
+from openapi_tools.runtime.sending.clients import (
+    Homes,
+    check_client,
+    drop_if_poisoned,
+    with_defaults,
+)
 from openapi_tools.runtime.sending.codings import Decoder, too_large
 from openapi_tools.runtime.sending.faults import (
     TRANSPORT_FAULTS,
     broken_protocol,
     closed,
+    closed_client,
     failure,
+    in_answer,
     path_of,
     timed_out,
 )
@@ -71,9 +78,14 @@ class Sender:
         settings: `timeout`, `concurrency` and `max_response_bytes` are its limits.
         client: A client of the user's own: its transport, authentication and headers are used, it
             is never closed; its cookies, timeouts and redirects are not.
+
+    Raises:
+        SettingsError: The client cannot send under asyncio.
     """
 
     def __init__(self, settings: Settings, client: httpx.AsyncClient | None = None) -> None:
+        if client is not None:
+            check_client(client)
         self._settings = settings
         self._own = client is None
         self._homes = Homes(settings, client)
@@ -99,6 +111,8 @@ class Sender:
         home = await self._homes.of_this_loop()
         exchange = _Exchange(request, self._settings)
         if not self._own:
+            if getattr(home.client, "is_closed", False) is True:
+                raise closed_client(request)
             with_defaults(request, home.client)
         try:
             async with asyncio.timeout(self._settings.timeout) as deadline:
@@ -172,16 +186,20 @@ class _Exchange:
                 raise broken_protocol(self._request, "switched to another protocol")
             if not _leads_elsewhere(response):
                 await self._receive(response)
-        except CallError as error:
-            if error.kind != "too_large" or not self._has_event():
-                raise
-            self._cut = error.kind
         finally:
             await response.aclose()
         await drop_if_poisoned(response)
         return response
 
     async def _receive(self, response: httpx.Response) -> None:
+        try:
+            await self._take_all(response)
+        except CallError as error:
+            if error.kind != "too_large" or not self._has_event():
+                raise in_answer(error, self._request, response.status_code) from None
+            self._cut = error.kind
+
+    async def _take_all(self, response: httpx.Response) -> None:
         limit = self._settings.max_response_bytes
         if response.is_stream_consumed:
             # A mock transport gave content, and httpx has decoded it.

@@ -26,6 +26,7 @@ _URL = re.compile(
 )
 _IN_AUTHORITY = re.compile(r"[^\x00-\x20\x7f/?#@\\%]*")
 _IN_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*")
+_SCHEME = re.compile(rf"{_IN_SCHEME.pattern}:")
 _HIGHEST_PORT = 65535
 _HINT = "give the API's address with Settings(base_url=…)"
 
@@ -42,7 +43,11 @@ def server_url(operation: Operation, settings: Settings) -> str:
         return _checked(settings.base_url)
     if not operation.servers:
         raise CallError("connection", f"the document names no server; {_HINT}.")
-    return _checked(_filled(operation.servers[0], settings.server_variables))
+    url = _filled(operation.servers[0], settings.server_variables)
+    if not _SCHEME.match(url):
+        reason = f"its server {shown(url)} is relative and the document was not loaded from a URL"
+        raise CallError("connection", f"{reason}; {_HINT}.")
+    return _checked(url)
 
 
 def _filled(server: Server, given: Mapping[str, str]) -> str:

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path  # noqa: TC003 -- pydantic reads the annotations
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from openapi_tools.errors import SettingsError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 MEBIBYTE = 1024 * 1024
+_HTTP = re.compile(r"https?://", re.IGNORECASE)
+_HOST = re.compile(r"[^\s:/?#@]+(:[0-9]+)?(/[^\s@]*)?")
+_SHOWN = 60
 
 
 class Settings(BaseModel):
@@ -16,8 +25,8 @@ class Settings(BaseModel):
     Attributes:
         base_url: Replaces every server of the document, path included: `"http://localhost:8000/v1"`.
         server_variables: Values for the placeholders of the document's server URLs, by name.
-        timeout: Seconds for a whole call, from the first byte sent to the last byte read; the same
-            bound holds for fetching the document.
+        timeout: Seconds for a whole call, from its start to the last byte read: waiting for a turn
+            and connecting are included. The same bound holds for fetching the document.
         concurrency: Calls of one toolset that may be under way at once; more wait for their turn.
         max_response_bytes: An answer larger than this, decoded, is an error.
         max_output_chars: An output longer than this, as text, is cut and says so.
@@ -36,6 +45,9 @@ class Settings(BaseModel):
         ref_root: Folder inside which `$ref` may read files; the document's own folder by default,
             none for a document given as a value.
         ref_urls: URL prefixes that `$ref` may fetch from; none by default.
+
+    Raises:
+        SettingsError: An unknown name or a wrong value; one line for each.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
@@ -43,7 +55,7 @@ class Settings(BaseModel):
     base_url: str | None = None
     server_variables: dict[str, str] = Field(default_factory=dict)
     timeout: float = Field(default=30.0, gt=0)
-    concurrency: int = Field(default=64, ge=1)
+    concurrency: int = Field(default=20, ge=1)
     max_response_bytes: int = Field(default=10 * MEBIBYTE, ge=1)
     max_output_chars: int = Field(default=256_000, ge=100)
     max_input_chars: int = Field(default=4 * MEBIBYTE, ge=1)
@@ -57,3 +69,43 @@ class Settings(BaseModel):
     max_document_bytes: int = Field(default=64 * MEBIBYTE, ge=1)
     ref_root: Path | None = None
     ref_urls: tuple[str, ...] = ()
+
+    if not TYPE_CHECKING:  # the signature stays the one made of the members
+
+        def __init__(self, **members: Any) -> None:
+            try:
+                super().__init__(**members)
+            except ValidationError as error:
+                raise SettingsError("\n".join(map(_line, error.errors()))) from None
+
+    @field_validator("base_url")
+    @classmethod
+    def _check_base_url(cls, url: str | None) -> str | None:
+        """Refuse an address that no request can go to, while the mistake is easy to see."""
+        if url is None or _HTTP.match(url):
+            return url
+        shown = "" if "@" in url else f" {url[:_SHOWN]!r}"  # what stands before an @ may be secret
+        meant = f"; did you mean 'http://{url[:_SHOWN]}'?" if _HOST.fullmatch(url) else "."
+        raise ValueError(f"the address{shown} begins with neither http:// nor https://{meant}")
+
+
+def _line(fault: Mapping[str, Any]) -> str:
+    """Return one fault as a line; it shows the value of a known member only, and not much of it."""
+    name = ".".join(str(step)[:_SHOWN] for step in fault["loc"])
+    text = str(fault["msg"])
+    if fault["type"] == "extra_forbidden":
+        return f"{name}: there is no such setting{_close(name)}"
+    if fault["type"] == "value_error":
+        return f"{name}: {text.removeprefix('Value error, ')}"
+    value = fault["input"]
+    # An address may hold a password, whatever type it was given in.
+    given = type(value).__name__ if name == "base_url" else f"{value!r:.{_SHOWN}}"
+    return f"{name}: {text[:1].lower()}{text[1:]}, not {given}."
+
+
+def _close(name: str) -> str:
+    """End a sentence, with the setting that was meant when one is close."""
+    import difflib
+
+    found = difflib.get_close_matches(name, Settings.model_fields, n=1)
+    return f"; did you mean {found[0]}?" if found else "."

@@ -14,6 +14,7 @@ from openapi_tools.runtime.arguments import Checker, accept, call_id_of
 from openapi_tools.runtime.request import build_request
 from openapi_tools.runtime.response import read_answer
 from openapi_tools.runtime.result import ToolResult
+from openapi_tools.runtime.sending.faults import is_idempotent, is_safe
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
     from openapi_tools.runtime.settings import Settings
 
 logger = logging.getLogger("openapi_tools")
-
-_SAFE = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "QUERY"})
-_IDEMPOTENT = _SAFE | {"PUT", "DELETE"}
 
 
 class Definition(Protocol):
@@ -150,12 +148,12 @@ class OperationTool:
     @property
     def read_only(self) -> bool:
         """Whether a call changes nothing (RFC 9110, section 9.2.1)."""
-        return self.method in _SAFE
+        return is_safe(self.method)
 
     @property
     def idempotent(self) -> bool:
         """Whether two equal calls do no more than one (RFC 9110, section 9.2.2)."""
-        return self.method in _IDEMPOTENT
+        return is_idempotent(self.method)
 
     @property
     def destructive(self) -> bool:
@@ -199,7 +197,7 @@ class OperationTool:
             The answer, or an error result; nothing is raised but cancellation.
         """
         result = await self._outcome(input)
-        return result.for_call(call_id_of(input))
+        return result.for_call(call_id_in(input))
 
     async def _outcome(self, given: object) -> ToolResult:
         try:
@@ -226,6 +224,8 @@ class OperationTool:
         )
         answer = await session.sender.send(request)
         result = read_answer(answer, operation, session.settings)
+        if result.error is not None and result.error["type"] == "auth":
+            result = _with_missing(result, session.credentials.missing(operation))
         if session.check_answer is not None:
             result.metadata["answer_problems"] = session.check_answer(request, answer)
         return result
@@ -253,3 +253,27 @@ class OperationTool:
         return build_request(
             operation, accepted, settings=self._session.settings, additions=additions
         )
+
+
+def call_id_in(given: object) -> str:
+    """Return the id of the call that an input carries; empty when it has none or does not say.
+
+    Args:
+        given: What the coordinator handed over; code of its own may run, and fail.
+    """
+    try:
+        return call_id_of(given)
+    except Exception:
+        logger.exception("the input's call id cannot be read")
+        return ""
+
+
+def _with_missing(result: ToolResult, schemes: tuple[str, ...]) -> ToolResult:
+    """Return a refusal that also names the schemes for which no credential was given."""
+    if not schemes or result.error is None:
+        return result
+    facts = dict(result.error)
+    kind, message = facts.pop("type"), facts.pop("message")
+    names = " or ".join(f"{name!r:.100}" for name in schemes)
+    message = f"{message} (no credential was given for {names})"
+    return ToolResult.failed(kind, message, metadata=result.metadata, facts=facts)

@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Self
 
 from openapi_tools.runtime.result import ToolResult
+from openapi_tools.runtime.tool import call_id_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -165,9 +166,10 @@ class Toolset:
 
     async def call(self, name: str, arguments: dict[str, Any]) -> ToolResult:
         """Call a tool by name; an unknown one is an error result."""
-        tool = self._tools.get(name)
+        tool = self._tools.get(name) if isinstance(name, str) else None
         if tool is None:
-            return ToolResult.failed("invalid_input", self._no_such_tool(name))
+            missing = ToolResult.failed("invalid_input", self._no_such_tool(name))
+            return missing.for_call(call_id_in(arguments))
         return await tool.execute(arguments)
 
     def _no_such_tool(self, name: object) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import httpx
 
+from openapi_tools.errors import SettingsError
 from openapi_tools.judge import Judge, find_route, follow
 from openapi_tools.testing.answers import choose_response, encode, headers_of
 
@@ -34,9 +35,22 @@ def mock_client(
             Lines that begin with `not judged` say what it could not check: Swagger 2.0 above all.
         base_path: What stands before the document's paths in the URLs that are requested; when
             None, whatever its servers say, or nothing.
+
+    Raises:
+        SettingsError: The document is neither; a toolset is none, but has one.
     """
+    if not callable(document):
+        _check_document(document)
     mock = _Mock(document, judge=judge, problems=problems, base_path=base_path)
     return httpx.AsyncClient(transport=httpx.MockTransport(mock))
+
+
+def _check_document(document: object) -> None:
+    """Refuse what is no parsed document."""
+    if not isinstance(document, Mapping):
+        kind = type(document).__name__
+        reason = f"a mock client answers from a parsed document, not {kind!r}"
+        raise SettingsError(f"{reason}; give `toolset.document`.")
 
 
 class _Mock:
@@ -61,6 +75,7 @@ class _Mock:
         await request.aread()
         if self.judge is None:
             document = self.source() if callable(self.source) else self.source
+            _check_document(document)
             self.judge = Judge(document, base_path=self.base_path)
         if self.judging:
             self.problems += self.judge.request(request)

@@ -37,8 +37,13 @@ class Sample:
         return f"{factor * self.median:.1f} {unit} ({low:.1f}-{high:.1f})"
 
     def over(self, other: Sample) -> float:
-        """Return how many times another sample's median this one's is."""
-        return self.median / other.median
+        """Return how many times as much this takes: the median of the ratios of each round.
+
+        The two runs of a round follow one another, so a machine that is slower for a while, because
+        others use it too, is slower for both.
+        """
+        pairs = zip(self.seconds, other.seconds, strict=True)
+        return statistics.median(own / theirs for own, theirs in pairs)
 
     def above(self, other: Sample) -> float:
         """Return what this takes beyond another sample, as a multiple of that other one."""
@@ -48,17 +53,19 @@ class Sample:
 def interleaved(rounds: int, actions: Mapping[str, Callable[[], object]]) -> dict[str, Sample]:
     """Run all actions in turn, again and again, and return what each took.
 
-    The garbage collector is on while they run, as it is for users; what an action returns is freed
-    after its time was taken.
+    A first round, which fills caches, is not counted. The garbage collector is on while they run,
+    as it is for users; what an action returns is freed after its time was taken.
     """
     found: dict[str, list[float]] = {name: [] for name in actions}
-    for _ in range(rounds):
+    for number in range(rounds + 1):
         for name, action in actions.items():
             gc.collect()
             begin = time.process_time()
             result = action()
-            found[name].append(time.process_time() - begin)
+            seconds = time.process_time() - begin
             del result
+            if number:
+                found[name].append(seconds)
     return {name: Sample(tuple(seconds)) for name, seconds in found.items()}
 
 

@@ -214,6 +214,45 @@ def test_a_dry_run_shows_no_credential(run, api, offline, scheme):
     assert SECRET not in result.stdout + result.stderr
 
 
+@pytest.mark.parametrize(
+    ("reference", "env", "said"),
+    [
+        ("$NOKEY", {}, "the environment variable NOKEY is not set."),
+        ("${NOKEY}", {}, "the environment variable NOKEY is not set."),
+        ("$NOKEY", {"NOKEY": ""}, "the environment variable NOKEY is empty."),
+        ("NOKEY", {}, "names no environment variable that is set"),
+    ],
+)
+def test_a_variable_that_is_not_set_is_named_where_it_was_written_as_one(
+    run, api, reference, env, said
+):
+    result = run("call", api, "with_key", "--credential", f"key={reference}", env=env)
+
+    assert result.exit_code == 2
+    assert said in result.stderr
+    assert ("NOKEY" in result.stderr) is reference.startswith("$")
+
+
+@pytest.mark.parametrize("options", [[], ["--dry-run"]])
+def test_without_a_server_the_option_is_named(run, write, options):
+    path = write({"/a": {"get": {"operationId": "a", "responses": RESPONSES}}}, servers=[])
+
+    result = run("call", path, "a", *options)
+
+    assert result.exit_code == 1
+    assert result.stderr.startswith("connection: ")
+    assert "--base-url" in result.stderr
+    assert "Settings" not in result.stderr
+
+
+def test_a_base_url_without_a_scheme_is_one_line_that_says_what_was_meant(run, api):
+    result = run("call", api, "with_key", "--base-url", "localhost:8000", "--dry-run")
+
+    assert result.exit_code == 2
+    assert "did you mean 'http://localhost:8000'?" in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
 def test_a_dry_run_of_wrong_input_is_a_failure(run, api):
     result = run("call", api, "add", "--json", '{"id": "x"}', "--dry-run")
 

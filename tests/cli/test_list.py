@@ -45,6 +45,30 @@ def test_options_choose_among_the_tools(run, museum, options, expected):
     assert names(result) == expected
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--tag", "nope"], "the document has the tags Events, Operations, Tickets."),
+        (["--method", "gett"], "the document has the methods DELETE, GET, PATCH, POST."),
+        (["--tag", "x", "--method", "GET"], "Tickets and the methods DELETE, GET"),
+        (["--match", "nothing"], "the document has 8 tools with other names and paths."),
+    ],
+)
+def test_a_choice_that_leaves_nothing_says_what_there_is(run, museum, options, said):
+    result = run("list", museum, *options)
+
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr.startswith("no tool is selected; ")
+    assert said in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_a_choice_by_tag_in_a_document_without_tags_says_so(run, write):
+    path = write({"/a": {"get": {"responses": RESPONSES}}})
+
+    assert "the document has no tags." in run("list", path, "--tag", "x").stderr
+
+
 def test_json_holds_everything(run, museum):
     result = run("list", museum, "--json", "--match", "delete")
 

@@ -136,6 +136,86 @@ def test_a_reader_that_goes_away_is_no_error():
     assert len(ran.stdout.splitlines()) == 1
 
 
+@pytest.mark.parametrize(
+    ("redirection", "code", "said"),
+    [
+        (">&-", 1, "standard output is closed."),
+        (">/dev/full", 1, "input or output failed: No space left on device."),
+        (">&- 2>&-", 1, ""),
+        (">/dev/full 2>/dev/full", 1, ""),
+        ("2>&-", 0, ""),
+    ],
+)
+@pytest.mark.parametrize("command", ["list specs/museum.yaml", "--help"])
+def test_output_that_cannot_be_written_is_one_line(redirection, code, said, command):
+    if "/dev/full" in redirection and not Path("/dev/full").exists():
+        pytest.skip("this system has no /dev/full")
+    line = f"{sys.executable} -m openapi_tools {command} {redirection}"
+
+    ran = subprocess.run(["bash", "-c", line], cwd=ROOT, capture_output=True, check=False)
+
+    assert ran.returncode == code
+    assert ran.stderr.decode() == (f"openapi-tools: error: {said}\n" if said else "")
+
+
+def test_a_standard_input_that_cannot_be_read_is_one_line():
+    line = f"{sys.executable} -m openapi_tools list - 0>/dev/null"
+
+    ran = subprocess.run(["bash", "-c", line], cwd=ROOT, capture_output=True, check=False)
+
+    assert ran.returncode == 2
+    assert ran.stderr.startswith(b"openapi-tools: error: standard input cannot be read (")
+    assert len(ran.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("command", ["list -", "call specs/museum.yaml get_museum_hours --json -"])
+def test_a_closed_standard_input_is_one_line(command):
+    line = f"{sys.executable} -m openapi_tools {command} <&-"
+
+    ran = subprocess.run(["bash", "-c", line], cwd=ROOT, capture_output=True, check=False)
+
+    assert ran.returncode == 2
+    assert ran.stderr == b"openapi-tools: error: standard input is closed.\n"
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ("127.0.0.1:8765/openapi.json", "did you mean http://127.0.0.1:8765/openapi.json?"),
+        ("localhost/openapi.json", "did you mean http://localhost/openapi.json?"),
+        ("api.example:80/", "did you mean http://api.example:80/?"),
+        ("[::1]:80/x", "did you mean http://[::1]:80/x?"),
+        ("htp://x/y", "'htp' addresses are not read"),
+        ("ftp://x/y", "'ftp' addresses are not read"),
+        ("file:///etc/hosts", "'file' addresses are not read"),
+        ("no/such:file", "no/such:file: there is no such file."),
+        ("no.such.file", "no.such.file: there is no such file."),
+    ],
+)
+def test_what_is_neither_a_file_nor_an_address_that_is_read_says_so(run, spec, said):
+    result = run("list", spec)
+
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert len(result.stderr.splitlines()) == 1
+    assert said in result.stderr
+
+
+def test_a_file_that_is_named_like_an_address_is_read(run, museum, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "localhost:80").mkdir()
+    (tmp_path / "localhost:80" / "a.yaml").write_bytes(museum.read_bytes())
+
+    assert run("list", "localhost:80/a.yaml").exit_code == 0
+
+
+def test_a_document_that_is_wrong_as_a_whole_is_named_without_a_pointer(run, tmp_path):
+    path = tmp_path / "broken.json"
+    path.write_text("<html>")
+
+    assert f"error: {path}: " in run("list", path).stderr
+
+
 def test_an_interruption_is_silent():
     with socket.create_server(("127.0.0.1", 0)) as server:
         url = f"http://127.0.0.1:{server.getsockname()[1]}/openapi.json"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 RESPONSES = {"200": {"description": "ok"}}
 
 
@@ -95,3 +97,60 @@ def test_a_header_of_a_part_is_an_argument_that_travels(run, write):
 
     ways = [(way["argument"], way["name"], way.get("header")) for way in shown["arguments"]]
     assert ways == [("file", "file", None), ("file_X_Part", "file", "X-Part")]
+
+
+STRING, NULL, NUMBER = {"type": "string"}, {"type": "null"}, {"type": "number"}
+TYPES = [
+    ({"type": ["string", "null"]}, "string or null"),
+    ({"anyOf": [STRING, NULL]}, "string or null"),
+    ({"oneOf": [STRING, {"anyOf": [STRING, NUMBER]}]}, "string or number"),
+    ({"type": "array", "items": STRING}, "array of string"),
+    ({"type": "array", "items": {"anyOf": [STRING, NULL]}}, "array of (string or null)"),
+    ({"anyOf": [{"type": "array", "items": STRING}, NULL]}, "array of string or null"),
+    ({"type": "array"}, "array"),
+    ({"allOf": [{"description": "d"}, STRING]}, "string"),
+    ({"enum": ["a", 1]}, "enum"),
+    ({"anyOf": [STRING, {}]}, "any"),
+    ({}, "any"),
+]
+
+
+@pytest.mark.parametrize(("schema", "words"), TYPES, ids=[repr(row[0]) for row in TYPES])
+def test_the_type_of_an_argument_is_told_in_words(run, write, schema, words):
+    operation = {
+        "operationId": "send",
+        "requestBody": {"content": {"application/json": {"schema": schema}}},
+        "responses": RESPONSES,
+    }
+    shown = run("show", write({"/a": {"post": operation}}), "send").stdout
+
+    assert f"  body  {words} -> the body (application/json)" in shown.splitlines()
+
+
+def test_a_schema_that_leads_back_to_itself_has_a_type_in_words(run, write):
+    tree = {"type": "array", "items": {"$ref": "#/components/schemas/Tree"}}
+    operation = {
+        "operationId": "send",
+        "requestBody": {"content": {"application/json": {"schema": tree["items"]}}},
+        "responses": RESPONSES,
+    }
+    path = write({"/a": {"post": operation}}, components={"schemas": {"Tree": tree}})
+
+    assert "  body  array of array of " in run("show", path, "send").stdout
+
+
+def test_what_is_not_checked_is_told(run, write):
+    schema = {"type": "string", "pattern": "(?<=a)b"}
+    operation = {
+        "operationId": "find",
+        "parameters": [{"name": "q", "in": "query", "schema": schema}],
+        "responses": RESPONSES,
+    }
+    path = write({"/a": {"get": operation}})
+
+    said = [line for line in run("show", path, "find").stdout.splitlines() if "checked" in line]
+    data = json.loads(run("show", path, "find", "--json").stdout)
+
+    note = "/properties/q/pattern: has a value that cannot be checked"
+    assert said == [f"Not checked here: {note}"]
+    assert data["not_checked"] == [note]

@@ -205,7 +205,7 @@ def test_a_surrogate_pair_is_an_escape_in_double_quotes_only():
 def test_yaml_numbers_that_json_does_not_have_are_refused(text, duplicates):
     reason = refusal(f"a:\n  - {text}\n", duplicates=duplicates)
 
-    assert reason.startswith("api#: line 2, column 5: a number that JSON does not have")
+    assert reason.startswith("api: line 2, column 5: a number that JSON does not have")
 
 
 @pytest.mark.parametrize("duplicates", [None, False], ids=["exact", "fast"])
@@ -213,7 +213,7 @@ def test_yaml_numbers_that_json_does_not_have_are_refused(text, duplicates):
 def test_an_integer_of_thousands_of_digits_is_refused(text, duplicates):
     reason = refusal(f"a: {text}\n", duplicates=duplicates)
 
-    assert reason.startswith("api#: line 1, column 4: an integer of more than 4,300 digits")
+    assert reason.startswith("api: line 1, column 4: an integer of more than 4,300 digits")
 
 
 @pytest.mark.parametrize("duplicates", [None, False], ids=["exact", "fast"])
@@ -309,7 +309,7 @@ def test_other_tags_are_refused_and_construct_nothing(tmp_path, monkeypatch, tex
 
     message = refusal(f"a: {text}\n", duplicates=duplicates)
 
-    assert message.startswith("api#: line 1, column ")
+    assert message.startswith("api: line 1, column ")
     assert "tag" in message
     assert not list(tmp_path.iterdir())
 

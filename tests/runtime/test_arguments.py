@@ -23,6 +23,7 @@ from pydantic import BaseModel
 
 from openapi_tools.errors import InputError
 from openapi_tools.runtime.arguments import Checker, accept
+from openapi_tools.runtime.files import file_schema
 from openapi_tools.runtime.settings import Settings
 
 SETTINGS = Settings()
@@ -449,6 +450,44 @@ def test_every_keyword_has_its_sentence(schema: dict[str, Any], value: Any, sent
 
     assert error.pointer.startswith("/a")
     assert sentence in error.reason
+
+
+NO_FILE = """expected an object, got 'hello' (a string); give {"text": …} or {"base64": …}."""
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        (
+            {"file": "hello"},
+            f"/file: {NO_FILE}",
+        ),
+        (
+            {"files": ["hello"]},
+            f"/files/0: {NO_FILE}",
+        ),
+        ({"file": {"text": "a", "base64": "YQ=="}}, "/file: fits alternative 1 and alternative 2"),
+    ],
+    ids=["string", "string in an array", "both"],
+)
+def test_what_is_no_file_is_told_what_one_looks_like(value: Any, told: str):
+    file = file_schema(SETTINGS)
+    schema = {"properties": {"file": file, "files": {"type": "array", "items": file}}}
+
+    with pytest.raises(InputError) as caught:
+        Checker(schema).check(value)
+
+    assert str(caught.value).startswith(told)
+    assert "\n" not in str(caught.value)
+
+
+def test_alternatives_are_not_looked_at_where_the_type_is_wrong():
+    one = {"type": "object", "anyOf": [{"type": "string"}, {"type": "object", "maxProperties": 3}]}
+
+    with pytest.raises(InputError) as caught:
+        Checker({"properties": {"x": one}}).check({"x": 5})
+
+    assert str(caught.value) == "/x: expected an object, got 5 (an integer)."
 
 
 def test_unknown_names_inside_alternatives_are_compared_with_those_of_all_branches():

@@ -3,6 +3,7 @@ from __future__ import annotations
 import base64
 from typing import Any
 
+import httpx
 import pytest
 from documents import document, operation
 from pydantic import SecretStr
@@ -77,6 +78,58 @@ async def test_all_schemes_of_the_first_requirement_that_can_be_met_are_used(rec
     assert request.target == "/x?api%20key=q"
     assert ("X-Key", "h") in request.headers
     assert "authorization" not in {name.lower() for name, _ in request.headers}
+
+
+@pytest.mark.parametrize(
+    "security", [[{}, {"header": []}], [{"header": []}, {}]], ids=["before", "after"]
+)
+async def test_a_credential_is_sent_where_it_is_optional(security: Any, recorder: Any) -> None:
+    async with sent(recorder.url, security, {"header": SECRET}) as toolset:
+        await toolset["get_x"].execute({})
+    async with sent(recorder.url, security, {}) as toolset:
+        await toolset["get_x"].execute({})
+
+    with_key, without = recorder.requests[-2:]
+    assert ("X-Key", SECRET) in with_key.headers
+    assert "x-key" not in {name.lower() for name, _ in without.headers}
+
+
+MISSING = [
+    ([{"header": []}], {}, "no credential was given for 'header'"),
+    ([{"header": []}, {"basic": []}], {}, "no credential was given for 'header' or 'basic'"),
+    ([{"header": [], "query": []}], {"header": SECRET}, "no credential was given for 'query'"),
+    ([{}, {"header": []}], {}, "no credential was given for 'header'"),
+    ([{"header": []}, {"basic": []}], {"basic": f"me:{SECRET}"}, ""),
+    ([{}], {}, ""),
+    ([], {}, ""),
+]
+
+
+@pytest.mark.parametrize("status", [401, 403])
+@pytest.mark.parametrize(
+    ("security", "credentials", "told"), MISSING, ids=[repr(row[0]) for row in MISSING]
+)
+async def test_a_refusal_names_the_schemes_that_lack_a_credential(
+    security: Any, credentials: dict[str, Any], told: str, status: int
+) -> None:
+    answer = httpx.Response(status, json={"detail": "who are you?"}, headers={"Retry-After": "3"})
+    root = document(
+        {"/x": {"get": operation(security=security)}}, components={"securitySchemes": SCHEMES}
+    )
+    client = httpx.AsyncClient(transport=httpx.MockTransport(lambda _: answer))
+    settings = Settings(base_url="http://api.test")
+    toolset = load_tools(root, credentials=credentials, settings=settings, client=client)
+
+    result = await toolset["get_x"].execute({})
+
+    assert result.error is not None
+    assert result.error["type"] == "auth"
+    assert result.error["status"] == result.metadata["status"] == status
+    assert result.error["retry_after"] == 3
+    assert result.error["message"] == str(result)
+    assert "who are you?" in str(result)
+    assert str(result).endswith(f" ({told})") if told else "credential" not in str(result)
+    assert SECRET not in str(result)
 
 
 @pytest.mark.parametrize("security", [[], [{}], [{"basic": []}]], ids=["none", "optional", "other"])

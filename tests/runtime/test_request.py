@@ -12,7 +12,8 @@ from servers.documents import body, document, object_of, parameter
 
 from openapi_tools.errors import CallError, InputError
 from openapi_tools.model import Operation, Parameter, RequestBody
-from openapi_tools.runtime.request import OWN_HEADERS, build_request
+from openapi_tools.runtime.escapes import OWN_HEADERS
+from openapi_tools.runtime.request import build_request
 from openapi_tools.runtime.settings import Settings
 
 if TYPE_CHECKING:

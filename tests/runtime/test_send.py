@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import logging
 import ssl
 import threading
 import warnings
@@ -16,7 +17,7 @@ from servers.faults import Faults, answer
 from servers.recorder import Answer as Recorded
 from servers.recorder import Recorder
 
-from openapi_tools.errors import CallError
+from openapi_tools.errors import CallError, SettingsError
 from openapi_tools.runtime.send import Answer, Sender
 from openapi_tools.runtime.settings import Settings
 
@@ -299,6 +300,71 @@ async def test_a_users_closed_client_is_a_connection_error():
     error = await error_of(Sender(Settings(), client), get("http://127.0.0.1/"))
 
     assert error.kind == "connection"
+    assert "is closed" in error.reason
+
+
+@pytest.mark.parametrize(
+    "client",
+    [httpx.Client(), httpx.AsyncClient, object(), "client"],
+    ids=["sync", "class", "object", "text"],
+)
+def test_what_cannot_send_under_asyncio_is_refused_at_once(client: Any):
+    with pytest.raises(SettingsError, match=r"give an httpx\.AsyncClient"):
+        Sender(Settings(), client)
+
+
+async def test_what_has_the_coroutines_of_a_client_is_one():
+    class Wrapper:
+        """Someone's own client around httpx's."""
+
+        def __init__(self, inner: httpx.AsyncClient) -> None:
+            self.inner = inner
+            self.headers = inner.headers
+
+        async def send(self, request: httpx.Request, **options: Any) -> httpx.Response:
+            return await self.inner.send(request, **options)
+
+        async def aclose(self) -> None:
+            """Leave the inner one open."""
+
+    async with Recorder() as server, httpx.AsyncClient() as inner:
+        got = await Sender(Settings(), Wrapper(inner)).send(get(server.url))  # type: ignore[arg-type]
+
+    assert got.status == 200
+
+
+async def test_a_mistake_in_a_transport_is_logged_and_not_called_a_fault_of_the_network(
+    caplog: pytest.LogCaptureFixture,
+):
+    def handle(request: httpx.Request) -> httpx.Response:
+        return None.nothing  # type: ignore[attr-defined]
+
+    async with httpx.AsyncClient(transport=httpx.MockTransport(handle)) as client:
+        request = httpx.Request("POST", "http://api.test/pets?key=x")
+        with caplog.at_level(logging.ERROR, logger="openapi_tools"):
+            error = await error_of(Sender(Settings(), client), request)
+
+    assert error.kind == "protocol"
+    assert error.reason == "POST /pets failed in the HTTP client (AttributeError); see the log."
+    assert error.facts["retryable"] is False
+    (record,) = caplog.records
+    assert record.exc_info is not None
+    assert record.exc_info[0] is AttributeError
+
+
+@pytest.mark.parametrize(
+    "raised", [httpx.ReadError("x"), OSError("x"), TimeoutError("x")], ids=repr
+)
+async def test_a_fault_of_the_network_is_not_logged(
+    raised: Exception, caplog: pytest.LogCaptureFixture
+):
+    def handle(request: httpx.Request) -> httpx.Response:
+        raise raised
+
+    async with httpx.AsyncClient(transport=httpx.MockTransport(handle)) as client:
+        await error_of(Sender(Settings(), client), get("http://api.test/"))
+
+    assert caplog.records == []
 
 
 class OddError(OSError):
@@ -332,12 +398,12 @@ class OddError(OSError):
         (OddError(SECRET), "connection"),
         (ssl.SSLError(SECRET), "connection"),
         (ConnectionResetError(SECRET), "connection"),
-        (UnicodeEncodeError("ascii", SECRET, 0, 1, SECRET), "connection"),
-        (KeyError(SECRET), "connection"),
-        (RuntimeError(SECRET), "connection"),
-        (AssertionError(SECRET), "connection"),
+        (UnicodeEncodeError("ascii", SECRET, 0, 1, SECRET), "protocol"),
+        (KeyError(SECRET), "protocol"),
+        (RuntimeError(SECRET), "protocol"),
+        (AssertionError(SECRET), "protocol"),
         (EOFError(SECRET), "connection"),
-        (ZeroDivisionError(SECRET), "connection"),
+        (ZeroDivisionError(SECRET), "protocol"),
     ],
     ids=lambda value: value if isinstance(value, str) else type(value).__name__,
 )

@@ -87,6 +87,18 @@ def test_no_server_at_all_is_an_error():
         server_url(Operation("GET", "/"), Settings())
 
 
+@pytest.mark.parametrize("url", ["/", "/v1", "v1", "", "//api.example/v1", "../x"])
+def test_a_relative_server_is_an_error_that_says_why(url: str):
+    with pytest.raises(CallError) as caught:
+        server_url(served(url), Settings())
+
+    assert caught.value.kind == "connection"
+    assert str(caught.value) == (
+        f"its server {url!r} is relative and the document was not loaded from a URL; "
+        "give the API's address with Settings(base_url=…)."
+    )
+
+
 def test_the_first_server_is_used_and_the_users_own_address_before_it():
     operation = Operation(
         "GET", "/p", servers=(Server("https://one.example"), Server("https://two"))

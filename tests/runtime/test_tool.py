@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import logging
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import httpx
@@ -64,6 +65,42 @@ async def test_an_odd_call_id_is_never_sent(call_id: Any) -> None:
     result = await toolset(ok)["post_x"].execute({"name": "Rex", "_tool_call_id": call_id})
 
     assert result.output == {"sent": '{"name":"Rex"}'}
+
+
+class Raising(dict[str, Any]):
+    """A dict whose own methods fail."""
+
+    def get(self, *_: Any) -> Any:
+        raise RuntimeError("boom")
+
+    def __contains__(self, _: object) -> bool:
+        raise RuntimeError("boom")
+
+
+class Hostile(Mapping[str, Any]):
+    """A mapping of which nothing can be had."""
+
+    def __getitem__(self, _: str) -> Any:
+        raise RuntimeError("boom")
+
+    def __iter__(self) -> Iterator[str]:
+        raise RuntimeError("boom")
+
+    def __len__(self) -> int:
+        raise RuntimeError("boom")
+
+
+@pytest.mark.parametrize(("kind", "call_id"), [(Raising, "c1"), (Hostile, "")])
+@pytest.mark.parametrize("name", ["post_x", "unknown"])
+async def test_input_whose_own_code_fails_is_an_error_result(
+    kind: Any, call_id: str, name: str
+) -> None:
+    given = kind({"name": "Rex", "_tool_call_id": "c1"}) if kind is Raising else kind()
+
+    result = await toolset(ok).call(name, given)
+
+    assert result.is_error
+    assert result.tool_call_id == call_id
 
 
 WRONG = [
@@ -179,9 +216,12 @@ async def test_a_tool_can_be_called_by_name_and_an_unknown_one_is_an_error_resul
     tools = toolset(ok)
 
     good = await tools.call("post_x", {"name": "Rex"})
-    bad = await tools.call("post_y", {})
+    bad = await tools.call("post_y", {"_tool_call_id": "c1"})
+    odd = await tools.call(["post_x"], {})  # type: ignore[arg-type]  # what a model may send
 
     assert good.success
+    assert bad.tool_call_id == "c1"
+    assert odd.is_error
     assert bad.error is not None
     assert bad.error["type"] == "invalid_input"
     assert "close names: post_x" in str(bad)

@@ -8,6 +8,8 @@ import json
 import httpx
 import pytest
 
+from openapi_tools import load_tools
+from openapi_tools.errors import OpenAPIToolsError
 from openapi_tools.testing import mock_client
 
 BASE = "http://api.example.com/v1"
@@ -259,3 +261,19 @@ def test_httpx_is_imported_only_when_it_is_needed():
 
     assert ran.stdout.strip() == "False"
     assert isinstance(mock_client({}), httpx.AsyncClient)
+
+
+@pytest.mark.parametrize("source", ["openapi.json", 5, None, [1]], ids=repr)
+async def test_what_is_no_document_is_refused(source):
+    with pytest.raises(OpenAPIToolsError, match=r"give `toolset\.document`"):
+        mock_client(source)
+    with pytest.raises(OpenAPIToolsError, match=r"give `toolset\.document`"):
+        await get(lambda: source)
+
+
+async def test_a_toolset_is_refused_and_its_document_taken():
+    toolset = load_tools(document({"200": content(example=1)}))
+
+    with pytest.raises(OpenAPIToolsError, match="'Toolset'"):
+        mock_client(toolset)
+    assert (await get(toolset.document)).json() == 1

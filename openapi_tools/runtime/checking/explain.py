@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 _LOOKS = 50_000
 _WORDS = 5_000
 _CIRCLE = True
+_ALTERNATIVES = ("anyOf", "oneOf")
+_FILE = frozenset({"base64", "text"})
+_FILE_HINT = '; give {"text": …} or {"base64": …}'
 
 
 class Unfinished(Exception):  # noqa: N818 -- no fault: a limit was reached
@@ -134,10 +137,17 @@ class _Look:
             if self._words < 0:
                 yield Flaw(place, "", None, value)
                 return
+        wrong_type = False
         if not self._fits_assertions(schema, value):
-            yield from [BRIEF] if place is None else _assertion_flaws(schema, value, place)
+            found = iter([BRIEF]) if place is None else _assertion_flaws(schema, value, place)
+            for flaw in found:
+                wrong_type |= flaw.keyword == "type"
+                yield flaw
         for keyword in schema:
-            if applies := APPLICATORS.get(keyword):
+            # Alternatives of another type would be judged by what they do not say of this one.
+            if (applies := APPLICATORS.get(keyword)) and not (
+                wrong_type and keyword in _ALTERNATIVES
+            ):
                 yield from applies(self, schema, value, place)
 
 
@@ -155,9 +165,11 @@ def _assertion_flaws(schema: dict[str, Any], value: Any, place: Place) -> Iterat
         validator = _compiled({keyword: limit})
         if validator is None or validator.is_valid(value):
             continue
-        yield from _placed(Flaw(place, keyword, limit, value))
         if keyword == "type":
+            is_file = schema.get("properties", {}).keys() >= _FILE
+            yield Flaw(place, keyword, limit, value, _FILE_HINT if is_file else "")
             return
+        yield from _placed(Flaw(place, keyword, limit, value))
 
 
 def _placed(flaw: Flaw) -> Iterator[Flaw]:

@@ -7,12 +7,13 @@ one after another or in threads, gets a client in each of them; it is closed whe
 from __future__ import annotations
 
 import asyncio
+import inspect
 from dataclasses import dataclass, field
 from functools import cache
 from http.cookiejar import CookieJar
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.errors import CallError
+from openapi_tools.errors import CallError, SettingsError
 
 if TYPE_CHECKING:
     import ssl
@@ -134,6 +135,25 @@ class Homes:
 
 async def _close(keeper: AsyncGenerator[None]) -> None:
     await keeper.aclose()
+
+
+def check_client(client: object) -> None:
+    """Refuse what cannot send requests under asyncio, before the first call fails with it.
+
+    Args:
+        client: An `httpx.AsyncClient`, or what has its coroutines `send` and `aclose`.
+
+    Raises:
+        SettingsError: It is something else, for instance an `httpx.Client`.
+    """
+    import httpx
+
+    if isinstance(client, httpx.AsyncClient):
+        return
+    methods = (getattr(client, name, None) for name in ("send", "aclose"))
+    if isinstance(client, type) or not all(map(inspect.iscoroutinefunction, methods)):
+        kind = f"the class {client.__name__}" if isinstance(client, type) else type(client).__name__
+        raise SettingsError(f"client: {kind} cannot be used here; give an httpx.AsyncClient.")
 
 
 def make_client(settings: Settings) -> httpx.AsyncClient:

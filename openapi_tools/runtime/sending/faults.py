@@ -6,6 +6,7 @@ server or a library put into an exception unless it comes from the operating sys
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 from openapi_tools.errors import CallError
@@ -13,9 +14,12 @@ from openapi_tools.errors import CallError
 if TYPE_CHECKING:
     import httpx
 
+logger = logging.getLogger("openapi_tools")
+
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "QUERY"})
 _IDEMPOTENT = _SAFE | {"PUT", "DELETE"}
 _CUT_OFF = ("disconnected", "received")
+_BAD_LOCATION = "Invalid URL in location header"  # which httpx reads also where it follows none
 _PATH = 200
 _REASON = 200
 
@@ -30,7 +34,10 @@ TRANSPORT_FAULTS = (
     TypeError,
     ValueError,
 )
-"""What transports raise besides httpx's own errors, which are no family of built-in ones."""
+"""What transports raise besides httpx's own errors, which are no family of built-in ones.
+
+Of these only OSError and EOFError tell of the network; the others are mistakes of a program.
+"""
 
 
 def named(request: httpx.Request) -> str:
@@ -75,6 +82,12 @@ def closed(request: httpx.Request, *, sent: bool) -> CallError:
     return CallError("connection", reason + (_outcome(request) if sent else "; it was not sent."))
 
 
+def closed_client(request: httpx.Request) -> CallError:
+    """Return the error for a call with a client that its owner has closed."""
+    reason = f"{named(request)} was not sent: the client given for the tools is closed."
+    return CallError("connection", reason, retryable=False)
+
+
 def broken_protocol(request: httpx.Request, what: str) -> CallError:
     """Return the error for an answer that breaks HTTP.
 
@@ -96,6 +109,16 @@ def failure(error: Exception, request: httpx.Request, seconds: float) -> CallErr
     """
     import httpx
 
+    of_the_network = (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, OSError, EOFError)
+    if isinstance(error, of_the_network):
+        return _network_failure(error, request, seconds)
+    return _mistake(error, request)
+
+
+def _network_failure(error: Exception, request: httpx.Request, seconds: float) -> CallError:
+    """Return what an error of httpx or of the operating system means."""
+    import httpx
+
     unsendable = (httpx.LocalProtocolError, httpx.UnsupportedProtocol, httpx.InvalidURL)
     if isinstance(error, (httpx.TimeoutException, TimeoutError)):
         return timed_out(request, seconds)
@@ -105,9 +128,53 @@ def failure(error: Exception, request: httpx.Request, seconds: float) -> CallErr
         return CallError("protocol", f"{named(request)} cannot be sent over HTTP.")
     if isinstance(error, (httpx.ConnectError, httpx.ProxyError)):
         return _unconnected(error, request)
-    if isinstance(error, httpx.RemoteProtocolError) and not _was_cut_off(error):
-        return broken_protocol(request, "sent an answer that breaks HTTP")
+    if isinstance(error, httpx.RemoteProtocolError):
+        return _broken_answer(error, request)
     return _disconnected(request)
+
+
+def _broken_answer(error: Exception, request: httpx.Request) -> CallError:
+    """Return what an answer that the HTTP client refuses means."""
+    if str(error).startswith(_BAD_LOCATION):
+        return not_followed(request, "a place", "it is no address")
+    if _was_cut_off(error):
+        return _disconnected(request)
+    return broken_protocol(request, "sent an answer that breaks HTTP")
+
+
+def not_followed(
+    request: httpx.Request, to: str, why: str, *, status: int | None = None
+) -> CallError:
+    """Return the error for a redirect that is not followed.
+
+    Args:
+        request: What was answered with the redirect.
+        to: Where it leads, without secrets.
+        why: Why it is not followed.
+        status: Of the redirect; None when the HTTP client did not say.
+    """
+    reason = f"{named(request)} was redirected to {to} and not followed: {why}."
+    known = {} if status is None else {"status": status}
+    return CallError("redirect", reason, **known, retryable=False)
+
+
+def in_answer(error: CallError, request: httpx.Request, status: int) -> CallError:
+    """Return an error of the answer's content with what was called and what was answered.
+
+    Args:
+        error: As content codings and limits raise it.
+        request: What was sent.
+        status: Of the answer.
+    """
+    reason = f"{named(request)} answered {status}, but {error.reason}"
+    return CallError(error.kind, reason, **{"status": status, **error.facts})
+
+
+def _mistake(error: Exception, request: httpx.Request) -> CallError:
+    """Return the error for what no network causes, after logging it."""
+    logger.error("%s failed in the HTTP client", named(request), exc_info=error)
+    reason = f"{named(request)} failed in the HTTP client ({type(error).__name__}); see the log."
+    return CallError("protocol", reason, retryable=False)
 
 
 def _was_cut_off(error: Exception) -> bool:

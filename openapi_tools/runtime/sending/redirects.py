@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from openapi_tools.errors import CallError
+from openapi_tools.runtime.sending.faults import not_followed
 
 if TYPE_CHECKING:
     import httpx
@@ -35,16 +35,18 @@ def redirected(
 
     Raises:
         CallError: `redirect`, when it is not followed.
-        httpx.InvalidURL: It leads to no address.
     """
     if "location" not in response.headers:
         return None
     import httpx
 
-    target = request.url.join(response.headers["location"]).copy_with(fragment=None)
+    try:
+        target = request.url.join(response.headers["location"]).copy_with(fragment=None)
+    except (httpx.InvalidURL, ValueError):
+        nowhere = "it is no address"
+        raise not_followed(request, "a place", nowhere, status=response.status_code) from None
     if refusal := _refusal(request, target, followed):
-        reason = f"{request.method} was redirected to {_shown(target)} and not followed: {refusal}."
-        raise CallError("redirect", reason, status=response.status_code, retryable=False)
+        raise not_followed(request, _shown(target), refusal, status=response.status_code)
     kept = [(name, value) for name, value in request.headers.raw if name.lower() != b"host"]
     return httpx.Request(request.method, target, headers=kept, extensions=dict(request.extensions))
 
