@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     import httpx
 
+    from openapi_tools.loader.source import Source
     from openapi_tools.model import Operation, SecurityScheme
     from openapi_tools.runtime.toolset import Select
 
@@ -64,19 +65,19 @@ def load_tools(
         SettingsError: `client` is not an `httpx.AsyncClient`.
     """
     settings = settings or Settings()
-    entry, warnings = _read(source, settings, strict=strict)
-    document = Document(entry, settings)
+    found = read_source(source, settings)
+    with paused_gc():
+        entry, warnings = _parsed(found, strict=strict)
+        document = Document(entry, settings)
+        good, skipped, remarks = _usable(document, strict=strict)
     schemes = security.schemes(document)
     session = _session(document, Credentials(credentials or {}, schemes), client)
-    with paused_gc():
-        good, skipped, found = _sorted(document, strict=strict)
     tools = _tools(document, good, session, schemes)
-    total = {"operations": len(good) + len(skipped), "skipped": len(skipped)}
     about = About(
         skipped=tuple(skipped),
-        warnings=(*warnings, *found, *_empty(document, total["operations"])),
+        warnings=(*warnings, *remarks, *_empty(document, len(good) + len(skipped))),
         security_schemes=schemes,
-        counts=lambda: total | document.counts(),
+        counts=lambda: _counts(document, len(good), len(skipped)),
         document=lambda: document.root,
     )
     toolset = Toolset(tools, session, about)
@@ -106,18 +107,15 @@ async def aload_tools(
     )
 
 
-def _read(
-    source: str | os.PathLike[str] | bytes | Mapping[str, Any], settings: Settings, *, strict: bool
-) -> tuple[Resource, tuple[str, ...]]:
+def _parsed(found: Source, *, strict: bool) -> tuple[Resource, tuple[str, ...]]:
     """Return the parsed document, and what its parser remarked."""
-    found = read_source(source, settings)
     if found.value is not None:
         return Resource(plain(found.value, name=found.name), name=found.name), ()
     parsed = parse(found.data or b"", name=found.name, duplicates=True if strict else None)
     return Resource(parsed.root, found.uri, found.name), parsed.warnings
 
 
-def _sorted(
+def _usable(
     document: Document, *, strict: bool
 ) -> tuple[list[tuple[str, Declared]], list[Skipped], list[str]]:
     """Return the usable operations with their names, the others, and warnings."""
@@ -161,6 +159,10 @@ def _tools(
 ) -> list[OperationTool]:
     inputs = Inputs(document, session.settings, schemes)
     return [OperationTool(Loaded(name, declared, inputs), session) for name, declared in good]
+
+
+def _counts(document: Document, good: int, skipped: int) -> dict[str, int]:
+    return {"operations": good + skipped, "skipped": skipped, **document.counts()}
 
 
 def _empty(document: Document, operations: int) -> list[str]:
