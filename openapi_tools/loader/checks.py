@@ -130,18 +130,20 @@ def _scan(root: Any) -> _Scan:
                 if type(value) is dict or type(value) is list:
                     stack += _inside(key, value, faults)
                 elif key in _SCHEMAS:
-                    _schema(value, faults)
+                    _check_schemas((value,), faults)
     return _Scan(tuple(refs), faults[0] if faults else "")
 
 
 def _inside(key: str, value: Any, faults: list[str]) -> Iterable[Any]:
     """Return what may hold references in a member that is an object or an array."""
     if type(value) is dict and key in _MAPS:
-        return [_schema(member, faults) for member in value.values()]
+        _check_schemas(value.values(), faults)
+        return value.values()
     if type(value) is list and key in _LISTED:
         if key in _SINGLE:
             faults.append(_no_schema(value))
-        return [_schema(member, faults) for member in value]
+        _check_schemas(value, faults)
+        return value
     if key in _LITERALS or key.startswith("x-"):
         return ()
     return (value,)
@@ -154,11 +156,13 @@ def _note_reference(ref: Any, refs: dict[str, None], faults: list[str]) -> None:
         faults.append(f"'$ref' is {ref!r:.60}; it must be a text that names a place.")
 
 
-def _schema(value: Any, faults: list[str]) -> Any:
-    """Return what stands where a schema belongs, noting what cannot be one."""
-    if not isinstance(value, dict | bool) and value is not None:
-        faults.append(_no_schema(value))
-    return value
+def _check_schemas(values: Iterable[Any], faults: list[str]) -> None:
+    """Note what cannot be a schema, where schemas belong."""
+    faults.extend(
+        _no_schema(value)
+        for value in values
+        if type(value) is not dict and not isinstance(value, bool) and value is not None
+    )
 
 
 def _no_schema(value: Any) -> str:

@@ -9,7 +9,7 @@ from openapi_tools.loader import security
 from openapi_tools.loader.checks import Checks
 from openapi_tools.loader.inputs import Inputs
 from openapi_tools.loader.naming import Candidate, tool_names
-from openapi_tools.loader.operations import Declared, Document
+from openapi_tools.loader.operations import Declared, Document, as_text
 from openapi_tools.loader.parse import parse, plain
 from openapi_tools.loader.parse_json import paused_gc
 from openapi_tools.loader.references import Resource
@@ -250,11 +250,10 @@ def describe(declared: Declared, limit: int) -> str:
         limit: Most characters.
     """
     node, item = declared.node, declared.item
-    found = [node.get(key) or item.get(key) for key in ("summary", "description")]
-    summary, description = (text.strip() if isinstance(text, str) else "" for text in found)
-    if description.startswith(summary):
-        summary = ""
-    text = "\n".join(filter(None, (summary, description)))
+    summary = as_text(node.get("summary") or item.get("summary")).strip()
+    text = as_text(node.get("description") or item.get("description")).strip()
+    if summary and not text.startswith(summary):
+        text = f"{summary}\n{text}" if text else summary
     mark = "Deprecated. " if declared.deprecated else ""
     text = plain_text(text, limit - len(mark)) or f"{declared.method} {declared.path}"[:limit]
     return mark + text

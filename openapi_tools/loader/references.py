@@ -8,7 +8,7 @@ Spec: RFC 6901 (JSON Pointer), RFC 3986 section 5 (relative references), OpenAPI
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote, urldefrag, urljoin
@@ -39,7 +39,6 @@ class Resource:
     uri: str = ""
     name: str = ""
     self_uri: str = ""
-    targets: dict[str, Target] = field(default_factory=dict)
     anchors: dict[str, Any] | None = None
 
 
@@ -69,6 +68,8 @@ class References:
         self.entry = entry
         self._settings = settings
         self._resources: dict[str, Resource] = {entry.uri: entry} if entry.uri else {}
+        # Here and not in the resource: in a circle of objects a large document outlives its tools.
+        self._targets: dict[tuple[int, str], Target] = {}
         if entry.self_uri:
             self._resources[urldefrag(entry.self_uri).url] = entry
 
@@ -85,9 +86,10 @@ class References:
         if not isinstance(ref, str) or not ref:
             reason = f"'$ref' is {ref!r:.60}; it must be a text that names a place."
             raise self._error(reason, resource)
-        target = resource.targets.get(ref)
+        key = (id(resource), ref)
+        target = self._targets.get(key)
         if target is None:
-            target = resource.targets[ref] = self._find(ref, resource)
+            target = self._targets[key] = self._find(ref, resource)
         return target
 
     def follow(self, node: Any, resource: Resource, pointer: str = "") -> Target:

@@ -20,7 +20,7 @@ _TAG = re.compile(
 )
 """What looks like an element inside a code span, or has no element's name, is a placeholder."""
 _LINK = re.compile(r"\[([^\[\]]{0,300})\]\([^()\s]{0,1000}(?: \"[^\"]{0,300}\")?\)")
-_TRAILING = re.compile(r"[ \t]+\n")
+_VISIBLE = bytes([10, *range(32, 127)])
 _BLANK = re.compile(r"\n{3,}")
 
 
@@ -48,13 +48,11 @@ def plain_text(text: str, limit: int) -> str:
 
 
 def _clean_lines(text: str) -> str:
-    """Return a text with plain line ends, no trailing blanks, and no invisible characters."""
+    """Return a text with plain line ends and no invisible characters."""
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
-    if not text.replace("\n", " ").isprintable():
+    if not text.isascii() or text.encode().translate(None, _VISIBLE):
         text = _without_controls(text)
-    if " \n" in text or "\t\n" in text:
-        text = _TRAILING.sub("\n", text)
     return _BLANK.sub("\n\n", text) if "\n\n\n" in text else text
 
 

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import re
+import weakref
 from typing import Any
 
 import pytest
@@ -393,3 +395,28 @@ def test_a_method_that_is_no_token_is_skipped() -> None:
 
     assert [tool.method for tool in toolset] == ["COPY"]
     assert len(toolset.skipped) == 1
+
+
+def test_a_documents_memory_is_given_back_with_its_tools() -> None:
+    schemas = {"A": {"type": "object", "properties": {"a": {"$ref": "#/components/schemas/A"}}}}
+    parameter = {"name": "q", "in": "query", "schema": {"$ref": "#/components/schemas/A"}}
+    root = document(
+        {"/x": {"get": operation(parameters=[parameter])}}, components={"schemas": schemas}
+    )
+    toolset = load_tools(json.dumps(root))
+    for tool in toolset:
+        assert tool.input_schema
+        assert tool.operation
+        del tool
+    about = toolset._about.document.__closure__
+    known = [weakref.ref(toolset), *(weakref.ref(cell.cell_contents) for cell in about)]
+    del about
+    gc.collect()
+    gc.disable()
+    try:
+        del toolset
+        assert [reference() for reference in known] == [None] * len(known), (
+            "without a collector's help"
+        )
+    finally:
+        gc.enable()
