@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _RESERVED = ":/?#[]@!$&'()*+,;="
 _IN_PATH = "".join(c for c in _RESERVED if c not in "/?#[]")
 _IN_QUERY = "".join(c for c in _RESERVED if c not in "#&+")
-_IN_COOKIE = "".join(c for c in _RESERVED if c != ";")
+_IN_COOKIE = "".join(c for c in _RESERVED if c not in ";&")
 
 PATH_LITERAL = "/:@!$&'()*+,;="
 """Characters of a path as a document writes it that need no encoding (RFC 3986, section 3.3)."""
