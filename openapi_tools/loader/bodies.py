@@ -150,7 +150,8 @@ class Bodies:
             if media.is_xml(kind) and text is not inner:
                 shape = outline(declared.get("schema"), resource, self._document.references)
                 told = plain_text(words, self._settings.description_chars)
-                parts = (told, text["description"], f"Its elements: {shape}")
+                known = f"Its elements: {shape}" if shape.startswith("<") else ""
+                parts = (told, text["description"], known)
                 text = {**text, "description": " ".join(filter(None, parts))}
             return Content(body, self._described(text, words), flat=False)
         file = files.schema(self._settings, inner, "The body's bytes.")

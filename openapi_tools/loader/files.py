@@ -6,6 +6,7 @@ section 4.8.14.3 (`contentMediaType`, or no type at all).
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.runtime import media
@@ -69,6 +70,7 @@ def part_schema(
     *,
     content: Callable[[dict[str, Any]], dict[str, Any]],
     untyped: bool,
+    depth: int = 4,
 ) -> Part | None:
     """Return the schema of a multipart member that is a file, an array of files or a union.
 
@@ -77,11 +79,12 @@ def part_schema(
         declared: The member's converted schema.
         content: Follows a `$ref`.
         untyped: Schemas without any type are bytes too (3.1 and later).
+        depth: How many arrays and unions may stand around the file; they may go in a circle.
 
     Returns:
         None when it holds no file.
     """
-    if not isinstance(declared, dict):
+    if not isinstance(declared, dict) or depth == 0:
         return None
     declared = content(declared)
     if is_file(declared, untyped=untyped):
@@ -90,21 +93,13 @@ def part_schema(
         if isinstance(declared.get("type"), list):
             made = {"anyOf": [made, {"type": "null"}]}
         return Part(made, "" if media.is_wildcard(kind) else kind)
+    look = partial(part_schema, settings, content=content, depth=depth - 1)
     if declared.get("type") == "array":
-        inner = part_schema(settings, declared.get("items"), content=content, untyped=untyped)
+        inner = look(declared.get("items"), untyped=untyped)
         return inner and Part({**declared, "items": inner.schema}, inner.content_type)
-    return _union(settings, declared, content)
-
-
-def _union(
-    settings: Settings, declared: dict[str, Any], content: Callable[..., dict[str, Any]]
-) -> Part | None:
-    """Return a union with a file among its alternatives."""
     for key in ("anyOf", "oneOf"):
         branches = declared.get(key, [])
-        found = [
-            part_schema(settings, branch, content=content, untyped=False) for branch in branches
-        ]
+        found = [look(branch, untyped=False) for branch in branches]
         if any(found):
             pairs = zip(found, branches, strict=True)
             return Part(

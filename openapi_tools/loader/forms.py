@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from openapi_tools.runtime.settings import Settings
 
 
-_ALTERNATIVES = frozenset({"anyOf", "oneOf", "allOf"})
-_HOLDERS = _ALTERNATIVES | {"properties"}
+_ALTERNATIVES = ("anyOf", "oneOf", "allOf")
+_HOLDERS = {*_ALTERNATIVES, "properties"}
+_NESTED = 4
+"""Alternatives inside one another whose members are looked for; they may go in a circle."""
 _SHAPED = _HOLDERS | {"type", "$ref"}
 
 
@@ -86,7 +88,7 @@ class Forms:
             return self._positions(whole, declared, resource)
         listed = declared.get("encoding")
         nodes = dict(listed) if isinstance(listed, dict) else {}
-        form = self._members(schema, nodes, resource, multipart=multipart)
+        form = self._members(schema, nodes, resource, multipart=multipart, depth=_NESTED)
         unlisted = [
             self._encoding(name, node, multipart)
             for name, node in nodes.items()
@@ -98,11 +100,17 @@ class Forms:
         return form._replace(encodings=form.encodings + more)
 
     def _members(
-        self, schema: Any, nodes: dict[str, Any], resource: Resource, *, multipart: bool
+        self,
+        schema: dict[str, Any],
+        nodes: dict[str, Any],
+        resource: Resource,
+        *,
+        multipart: bool,
+        depth: int,
     ) -> Form:
         """Return how the members of an object are written, those of its alternatives among them."""
-        whole = self._document.schemas.content(schema) if isinstance(schema, dict) else schema
-        if not isinstance(whole, dict) or not whole.keys() & _HOLDERS:
+        whole = self._document.schemas.content(schema)
+        if not whole.keys() & _HOLDERS:
             return Form(schema, (), ())
         read = {
             name: self._member(name, member, nodes.get(name), resource, multipart=multipart)
@@ -112,12 +120,15 @@ class Forms:
         if read:
             out["properties"] = {name: form.schema for name, form in read.items()}
         forms = list(read.values())
-        for key in _ALTERNATIVES & whole.keys():
-            parts = [
-                self._members(part, nodes, resource, multipart=multipart) for part in whole[key]
-            ]
-            out[key] = [part.schema for part in parts]
-            forms += parts
+        for key in _ALTERNATIVES if depth else ():
+            if key in whole:
+                parts = [
+                    self._members(part, nodes, resource, multipart=multipart, depth=depth - 1)
+                    for part in whole[key]
+                ]
+                pairs = zip(parts, whole[key], strict=True)
+                out[key] = [part.schema if part[1:] != ((), ()) else old for part, old in pairs]
+                forms += parts
         encodings = {encoding.name: encoding for form in forms for encoding in form.encodings}
         headers = {header[:2]: header for form in forms for header in form.headers}
         return Form(out, tuple(encodings.values()), tuple(headers.values()))

@@ -258,8 +258,8 @@ def _of_path(listed: list[Listed], declared: Declared) -> list[Listed]:
 
 def _body_arguments(content: Content) -> list[_Argument]:
     """Return the arguments of a body: its members or one for all, then the headers of parts."""
+    required = frozenset(content.schema.get("required", ()))
     if content.flat:
-        required = frozenset(content.schema.get("required", ()))
         arguments = [
             _argument("body", name, schema, name in required)
             for name, schema in content.schema.get("properties", {}).items()
@@ -271,7 +271,7 @@ def _body_arguments(content: Content) -> list[_Argument]:
             "header",
             f"{header.part}_{header.parameter.name}".replace("*", "items"),
             header.schema,
-            required=header.required and not content.body.file and content.body.required,
+            required=header.required and content.body.required and header.part in required,
         )
         for header in content.headers
     ]

@@ -35,15 +35,12 @@ _EXPLAINED = 5
 _ID_BITS = 256
 
 
-def accept(given: object, settings: Settings) -> tuple[dict[str, Any], str]:
-    """Return the arguments of a call as JSON-native data, and the id of the call.
+def accept(given: object, settings: Settings) -> dict[str, Any]:
+    """Return the arguments of a call as JSON-native data, without `_tool_call_id`.
 
     Args:
         given: What the coordinator handed over; it is not changed, and nothing of it is shared.
         settings: `max_input_chars` bounds the size.
-
-    Returns:
-        The arguments without `_tool_call_id`, and that id: `""` when there is none.
 
     Raises:
         InputError: It is no object, or holds what JSON or a request cannot: NaN, half a surrogate
@@ -52,7 +49,7 @@ def accept(given: object, settings: Settings) -> tuple[dict[str, Any], str]:
     if not isinstance(given, Mapping):
         raise InputError(f"the input has to be an object with the arguments, not {_named(given)}.")
     own = {k: v for k, v in given.items() if k != CALL_ID} if CALL_ID in given else given
-    return _Intake(settings.max_input_chars).members(own, 1), call_id_of(given)
+    return _Intake(settings.max_input_chars).members(own, 1)
 
 
 def call_id_of(given: object) -> str:

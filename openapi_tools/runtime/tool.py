@@ -232,7 +232,7 @@ class OperationTool:
 
     def _accepted(self, given: object) -> tuple[Operation, dict[str, Any]]:
         """Return the operation and the arguments, once they fit the input schema."""
-        arguments, _ = accept(given, self._session.settings)
+        arguments = accept(given, self._session.settings)
         if self._checker is None:
             self._checker = Checker(self.input_schema)
         self._checker.check(arguments)

@@ -636,3 +636,36 @@ def test_an_xml_body_is_text_whose_elements_are_told() -> None:
     assert told.startswith("The body as text (application/xml). Its elements: ")
     assert '<p:pet id="integer"><name>string</name><tags><tag>string</tag></tags><p:pet' in told
     assert len(told) < 1700
+
+
+CIRCLES = [
+    {"anyOf": [{"$ref": "#/components/schemas/N"}, {"type": "object", "properties": {"a": {}}}]},
+    {"type": "object", "properties": {"a": {"$ref": "#/components/schemas/M"}}},
+]
+
+
+@pytest.mark.parametrize("schema", CIRCLES, ids=["union", "array"])
+@pytest.mark.parametrize("kind", ["multipart/form-data", "application/x-www-form-urlencoded"])
+def test_a_form_that_goes_in_a_circle_is_read(schema: Any, kind: str) -> None:
+    array = {"type": "array", "items": {"$ref": "#/components/schemas/M"}}
+    tool = body(
+        {"$ref": "#/components/schemas/N"},
+        kind=kind,
+        components={"schemas": {"N": schema, "M": array}},
+    )
+
+    assert tool.input_schema["properties"]
+    assert tool.operation.body.media_type == kind
+
+
+@pytest.mark.parametrize("part_required", [True, False])
+def test_a_required_header_is_required_where_its_part_is(part_required: bool) -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "object"}, "b": {}}}
+    schema["required"] = ["a"] if part_required else ["b"]
+    header = {"X-Rate": {"schema": {"type": "integer"}, "required": True, "description": "Rate."}}
+    media = {"schema": schema, "encoding": {"a": {"headers": header}}}
+    content = {"multipart/form-data": media}
+    (tool,) = tools({"/x": {"post": operation(requestBody={"content": content, "required": True})}})
+
+    assert ("a_X_Rate" in tool.input_schema["required"]) == part_required
+    assert tool.input_schema["properties"]["a_X_Rate"]["description"] == "Rate."

@@ -11,25 +11,12 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from parsing import refusal, root
 
 from openapi_tools.errors import InvalidDocument
 from openapi_tools.loader import yaml_events
 from openapi_tools.loader.limits import DUPLICATES_BYTES, MAX_DEPTH
 from openapi_tools.loader.parse import parse
-
-
-def root(text, **options):
-    data = text.encode() if isinstance(text, str) else text
-    return parse(data, name="", **options).root
-
-
-def refusal(text, **options):
-    """The error for a text, in full."""
-    data = text.encode() if isinstance(text, str) else text
-    with pytest.raises(InvalidDocument) as raised:
-        parse(data, name="api", **options)
-    return str(raised.value)
-
 
 # What is a document at all
 

@@ -5,24 +5,9 @@ from __future__ import annotations
 import tracemalloc
 
 import pytest
+from parsing import refusal, root
 
-from openapi_tools.errors import InvalidDocument
 from openapi_tools.loader.limits import DUPLICATES_BYTES
-from openapi_tools.loader.parse import parse
-
-
-def root(text, **options):
-    data = text.encode() if isinstance(text, str) else text
-    return parse(data, name="", **options).root
-
-
-def refusal(text, **options):
-    """The error for a text, in full."""
-    data = text.encode() if isinstance(text, str) else text
-    with pytest.raises(InvalidDocument) as raised:
-        parse(data, name="api", **options)
-    return str(raised.value)
-
 
 # Bombs
 

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from openapi_tools.errors import InputError
-from openapi_tools.runtime.arguments import Checker, accept
+from openapi_tools.runtime.arguments import Checker, accept, call_id_of
 from openapi_tools.runtime.files import file_schema
 from openapi_tools.runtime.settings import Settings
 
@@ -105,7 +105,7 @@ def test_input_is_copied_and_its_call_id_taken_out():
     given_input = {"a": {"b": [1, {"c": None}]}, "_tool_call_id": "call-1"}
     before = copy.deepcopy(given_input)
 
-    arguments, call_id = accept(given_input, SETTINGS)
+    arguments, call_id = accept(given_input, SETTINGS), call_id_of(given_input)
 
     assert (arguments, call_id) == ({"a": {"b": [1, {"c": None}]}}, "call-1")
     assert given_input == before
@@ -119,11 +119,14 @@ def test_input_is_copied_and_its_call_id_taken_out():
     ids=["text", "number", "null", "boolean", "list", "object", "huge"],
 )
 def test_any_call_id_is_taken_out(call_id: Any, expected: str):
-    assert accept({"_tool_call_id": call_id}, SETTINGS) == ({}, expected)
+    given_input = {"_tool_call_id": call_id}
+
+    assert accept(given_input, SETTINGS) == {}
+    assert call_id_of(given_input) == expected
 
 
 def test_a_call_id_further_inside_is_an_argument():
-    assert accept({"a": {"_tool_call_id": 1}}, SETTINGS)[0] == {"a": {"_tool_call_id": 1}}
+    assert accept({"a": {"_tool_call_id": 1}}, SETTINGS) == {"a": {"_tool_call_id": 1}}
 
 
 @pytest.mark.parametrize(
@@ -264,7 +267,7 @@ class Text(str):
     ids=lambda value: type(value).__name__,
 )
 def test_python_values_become_json_by_rule(value: Any, expected: Any):
-    arguments, _ = accept({"a": value}, SETTINGS)
+    arguments = accept({"a": value}, SETTINGS)
 
     assert arguments == {"a": expected}
     assert type(arguments["a"]) in (dict, list, str, int, float)
@@ -283,7 +286,7 @@ JSON_VALUES = st.recursive(
 
 @given(st.dictionaries(st.text().filter(lambda name: name != "_tool_call_id"), JSON_VALUES))
 def test_json_is_taken_as_it_is(given_input: dict[str, Any]):
-    arguments, call_id = accept(given_input, SETTINGS)
+    arguments, call_id = accept(given_input, SETTINGS), call_id_of(given_input)
 
     assert (arguments, call_id) == (given_input, "")
     assert json.dumps(arguments) == json.dumps(given_input)
@@ -309,7 +312,7 @@ PYTHON_VALUES = st.recursive(
 @given(PYTHON_VALUES)
 def test_whatever_is_taken_can_be_written_as_json(value: Any):
     try:
-        outcome: Any = accept({"a": value}, SETTINGS)[0]
+        outcome: Any = accept({"a": value}, SETTINGS)
     except InputError as error:
         outcome = [error.pointer, str(error)]
 

@@ -1,0 +1,22 @@
+"""Documents as text, parsed in a test."""
+
+from __future__ import annotations
+
+import pytest
+
+from openapi_tools.errors import InvalidDocument
+from openapi_tools.loader.parse import parse
+
+
+def root(text, **options):
+    """The value of a text."""
+    data = text.encode() if isinstance(text, str) else text
+    return parse(data, name="", **options).root
+
+
+def refusal(text, **options):
+    """The error for a text, in full."""
+    data = text.encode() if isinstance(text, str) else text
+    with pytest.raises(InvalidDocument) as raised:
+        parse(data, name="api", **options)
+    return str(raised.value)
