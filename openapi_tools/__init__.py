@@ -1,7 +1,8 @@
 """Every operation of an OpenAPI document as a tool that an LLM agent can call.
 
-`load_tools(source)` reads a document, `await toolset["name"].execute(arguments)` calls the API. The
-names below are imported when they are first used, so that importing the package costs nothing.
+`load_tools(source)` reads a document, `await toolset["name"].execute(arguments)` calls the API,
+`generate_package(source, folder)` writes the tools down. The names below are imported when they are
+first used, so that importing the package costs nothing.
 """
 
 from __future__ import annotations
@@ -18,16 +19,20 @@ if TYPE_CHECKING:
         InputError,
         InvalidDocument,
         OpenAPIToolsError,
+        OutputError,
         SettingsError,
         SourceError,
+        TemplateError,
         UnresolvableReference,
         UnsupportedFeature,
     )
+    from openapi_tools.generate import Report, generate_package
     from openapi_tools.loader.load import aload_tools, load_tools
+    from openapi_tools.model import Skipped
     from openapi_tools.runtime.result import ToolResult
     from openapi_tools.runtime.settings import Settings
     from openapi_tools.runtime.tool import OperationTool
-    from openapi_tools.runtime.toolset import Select, Skipped, Toolset
+    from openapi_tools.runtime.toolset import Select, Toolset
 
 _HOMES = {
     "CallError": "errors",
@@ -37,16 +42,20 @@ _HOMES = {
     "InvalidDocument": "errors",
     "OpenAPIToolsError": "errors",
     "OperationTool": "runtime.tool",
+    "OutputError": "errors",
+    "Report": "generate",
     "Select": "runtime.toolset",
     "Settings": "runtime.settings",
     "SettingsError": "errors",
-    "Skipped": "runtime.toolset",
+    "Skipped": "model",
     "SourceError": "errors",
+    "TemplateError": "errors",
     "ToolResult": "runtime.result",
     "Toolset": "runtime.toolset",
     "UnresolvableReference": "errors",
     "UnsupportedFeature": "errors",
     "aload_tools": "loader.load",
+    "generate_package": "generate",
     "load_tools": "loader.load",
 }
 
@@ -58,17 +67,21 @@ __all__ = [
     "InvalidDocument",
     "OpenAPIToolsError",
     "OperationTool",
+    "OutputError",
+    "Report",
     "Select",
     "Settings",
     "SettingsError",
     "Skipped",
     "SourceError",
+    "TemplateError",
     "ToolResult",
     "Toolset",
     "UnresolvableReference",
     "UnsupportedFeature",
     "__version__",
     "aload_tools",
+    "generate_package",
     "load_tools",
 ]
 

@@ -10,9 +10,11 @@ OpenAPIToolsError
 ├── InputError(reason, pointer)              the model's input does not fit; becomes an error result
 ├── CallError(kind, reason, facts)           a call failed; becomes an error result of that type
 ├── CredentialsError(reason, scheme)         credentials that the document has no place for
-└── SettingsError(reason)                    wrong settings, or a client that cannot be used
+├── SettingsError(reason)                    wrong settings, or a client that cannot be used
+├── OutputError(reason, path)                generated files cannot or may not be put there
+└── TemplateError(reason, template)          a template for generated files is wrong
 ```
-Loading raises; calling a tool never does: there each becomes an error result.
+Loading and generating raise; calling a tool never does: there each becomes an error result.
 """
 
 from __future__ import annotations
@@ -145,3 +147,35 @@ class CredentialsError(OpenAPIToolsError):
 
 class SettingsError(OpenAPIToolsError):
     """Settings that are wrong, contradict each other or the document."""
+
+
+class OutputError(OpenAPIToolsError):
+    """Generated files cannot or may not be put where they were asked for.
+
+    Attributes:
+        reason: What stands in the way and what to do.
+        path: The file or folder.
+    """
+
+    def __init__(self, reason: str, *, path: str = "") -> None:
+        super().__init__(reason)
+        self.path = path
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.reason}" if self.path else self.reason
+
+
+class TemplateError(OpenAPIToolsError):
+    """A template for generated files is wrong.
+
+    Attributes:
+        reason: What is wrong and what to do.
+        template: The template's file name, with the line where that is known: `tools.py.jinja:3`.
+    """
+
+    def __init__(self, reason: str, *, template: str = "") -> None:
+        super().__init__(reason)
+        self.template = template
+
+    def __str__(self) -> str:
+        return f"{self.template}: {self.reason}" if self.template else self.reason

@@ -11,7 +11,7 @@ from dataclasses import MISSING, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 DEFAULT_STYLES = {"path": "simple", "query": "form", "header": "simple", "cookie": "form"}
 """Spec: OpenAPI 3.2.0, section 4.12.2.2, Parameter Object, `style`."""
@@ -23,17 +23,24 @@ class _Value:
     __slots__ = ()
 
     def __repr__(self) -> str:
-        shown = []
+        shown = (f"{name}={value!r}" if name else repr(value) for name, value in self.shown())
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+    def shown(self) -> Iterator[tuple[str, Any]]:
+        """Yield the arguments of the call that makes an equal value, without default values.
+
+        Yields:
+            A keyword and its value; the keyword is empty where the argument is positional.
+        """
         positional = True
         for item in fields(self):  # type: ignore[arg-type]  # every subclass is a dataclass
             value = getattr(self, item.name)
             if value == self._default(item.name, item.default):
                 positional = False
             elif positional and item.default is MISSING:
-                shown.append(repr(value))
+                yield "", value
             else:
-                shown.append(f"{item.name}={value!r}")
-        return f"{type(self).__name__}({', '.join(shown)})"
+                yield item.name, value
 
     def _default(self, name: str, default: object) -> object:  # noqa: ARG002 -- overridden
         return default
@@ -175,7 +182,7 @@ class Server(_Value):
 
     Attributes:
         url: Absolute URL, possibly with `{variables}`; a relative one when the document's own
-            address is unknown.
+            address is unknown. A user and a password in it are `***`.
         variables: By name.
     """
 
@@ -195,7 +202,7 @@ class SecurityScheme(_Value):
         name: For `apiKey`: the header, query parameter or cookie.
         location: For `apiKey`: the document's `in`.
         scheme: For `http`: `basic`, `bearer`, … in lower case.
-        flows: For `oauth2`: the document's flows, by name, as in OpenAPI 3.
+        flows: For `oauth2`: the document's flows, by name, as in OpenAPI 3, without extensions.
         openid_connect_url: For `openIdConnect`.
     """
 
@@ -237,3 +244,20 @@ class Operation(_Value):
     accept: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     deprecated: bool = False
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Skipped(_Value):
+    """An operation that did not become a tool.
+
+    Attributes:
+        pointer: JSON Pointer of what is wrong.
+        reason: What is wrong and what to do.
+        method: Upper case; empty when the whole path item is wrong.
+        path: As in the document.
+    """
+
+    pointer: str
+    reason: str
+    method: str = ""
+    path: str = ""

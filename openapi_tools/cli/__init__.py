@@ -1,7 +1,7 @@
-"""The command line: `openapi-tools list | show | call | lint SPEC …`.
+"""The command line: `openapi-tools list | show | call | lint | generate SPEC …`.
 
-Exit codes: 0 done, 1 the answer is no (a failing call, findings) or cannot be written, 2 wrong
-usage or a document that does not load, 130 interrupted.
+Exit codes: 0 done, 1 the answer is no (a failing call, findings, drift) or cannot be written, 2
+wrong usage or a document that does not load, 130 interrupted.
 """
 
 from __future__ import annotations

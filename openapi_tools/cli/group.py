@@ -10,6 +10,7 @@ import click
 
 from openapi_tools._version import __version__
 from openapi_tools.cli.call import call
+from openapi_tools.cli.generate import generate
 from openapi_tools.cli.lint import lint
 from openapi_tools.cli.listing import list_tools
 from openapi_tools.cli.output import clean
@@ -105,5 +106,5 @@ def commands() -> None:
     """
 
 
-for command in (list_tools, show, call, lint):
+for command in (list_tools, show, call, lint, generate):
     commands.add_command(command)

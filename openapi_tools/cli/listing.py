@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import shutil
 import sys
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 import click
 
 from openapi_tools.cli.output import as_json, clean, remark, say
+from openapi_tools.cli.selection import selecting, selection
 from openapi_tools.cli.source import load, source_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
+    from openapi_tools.generate import Report
     from openapi_tools.runtime.tool import OperationTool
     from openapi_tools.runtime.toolset import Toolset
 
@@ -24,14 +25,7 @@ _HEADS = ("Name", "Method", "Path", "Description")
 
 @click.command("list", short_help="List the tools.")
 @click.argument("spec")
-@click.option("--tag", "tags", multiple=True, help="Only operations with this tag; repeatable.")
-@click.option("--method", "methods", multiple=True, help="Only this HTTP method; repeatable.")
-@click.option(
-    "--match",
-    "patterns",
-    multiple=True,
-    help="Only tools whose name or path holds this text, or matches it as a glob; repeatable.",
-)
+@selecting
 @click.option("--json", "wants_json", is_flag=True, help="Write JSON.")
 @click.option("-v", "--verbose", is_flag=True, help="Say which operations were skipped, and why.")
 def list_tools(
@@ -44,11 +38,8 @@ def list_tools(
     verbose: bool,
 ) -> None:
     """List the tools of SPEC: a table on a terminal, tab-separated lines elsewhere."""
-    from openapi_tools.runtime.toolset import Select
-
     toolset = load(source_of(spec))
-    chosen = Select(tags=tags, methods=methods, where=_matcher(patterns))
-    tools = list(toolset.select(chosen))
+    tools = list(toolset.select(selection(tags, methods, patterns)))
     if wants_json:
         say(as_json(_as_data(tools, toolset)))
     elif _on_terminal():
@@ -115,18 +106,6 @@ def _row(tool: OperationTool) -> tuple[str, ...]:
     return tuple(clean(text, lines=False) for text in (tool.name, tool.method, tool.path, first))
 
 
-def _matcher(patterns: tuple[str, ...]) -> Callable[[OperationTool], bool]:
-    """Return a test whether a tool's name or path has one of the patterns."""
-
-    def matches(tool: OperationTool) -> bool:
-        texts = (tool.name, tool.path)
-        return not patterns or any(
-            pattern in text or fnmatchcase(text, pattern) for pattern in patterns for text in texts
-        )
-
-    return matches
-
-
 def _as_data(tools: list[OperationTool], toolset: Toolset) -> dict[str, object]:
     """Return the list as JSON data."""
     return {
@@ -150,7 +129,7 @@ def _as_data(tools: list[OperationTool], toolset: Toolset) -> dict[str, object]:
     }
 
 
-def skipped_data(toolset: Toolset) -> list[dict[str, str]]:
+def skipped_data(found: Toolset | Report) -> list[dict[str, str]]:
     """Return the skipped operations as JSON data."""
     return [
         {
@@ -159,7 +138,7 @@ def skipped_data(toolset: Toolset) -> list[dict[str, str]]:
             "pointer": entry.pointer,
             "reason": entry.reason,
         }
-        for entry in toolset.skipped
+        for entry in found.skipped
     ]
 
 

@@ -9,26 +9,27 @@ from openapi_tools.loader import security
 from openapi_tools.loader.checks import Checks
 from openapi_tools.loader.inputs import Inputs
 from openapi_tools.loader.naming import Candidate, tool_names
-from openapi_tools.loader.operations import Declared, Document, as_text
+from openapi_tools.loader.operations import Declared, Document, as_text, has_operators
 from openapi_tools.loader.parse import parse, plain
 from openapi_tools.loader.parse_json import paused_gc
 from openapi_tools.loader.references import Resource
 from openapi_tools.loader.source import read_source
 from openapi_tools.loader.texts import plain_text
-from openapi_tools.runtime.auth import Credentials
-from openapi_tools.runtime.send import Sender
+from openapi_tools.model import Skipped
+from openapi_tools.runtime.session import open_session
 from openapi_tools.runtime.settings import Settings
-from openapi_tools.runtime.tool import OperationTool, Session
-from openapi_tools.runtime.toolset import About, Skipped, Toolset
+from openapi_tools.runtime.tool import OperationTool
+from openapi_tools.runtime.toolset import About, Toolset
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     import httpx
 
-    from openapi_tools.loader.source import Source
     from openapi_tools.model import Operation, SecurityScheme
+    from openapi_tools.runtime.send import Answer
+    from openapi_tools.runtime.session import Session
     from openapi_tools.runtime.toolset import Select
 
 
@@ -65,22 +66,15 @@ def load_tools(
         SettingsError: `client` is not an `httpx.AsyncClient`.
     """
     settings = settings or Settings()
-    found = read_source(source, settings)
     with paused_gc():
-        entry, warnings = _parsed(found, strict=strict)
-        document = Document(entry, settings)
-        good, skipped, remarks = _usable(document, strict=strict)
-    schemes = security.schemes(document)
-    session = _session(document, Credentials(credentials or {}, schemes), client)
-    tools = _tools(document, good, session, schemes)
-    about = About(
-        skipped=tuple(skipped),
-        warnings=(*warnings, *remarks, *_empty(document, len(good) + len(skipped))),
-        security_schemes=schemes,
-        counts=lambda: _counts(document, len(good), len(skipped)),
-        document=lambda: document.root,
-    )
-    toolset = Toolset(tools, session, about)
+        entry, remarks = read_document(source, settings, duplicates=strict)
+        toolset = tools_of(
+            Document(entry, settings),
+            credentials=credentials,
+            client=client,
+            strict=strict,
+            remarks=remarks,
+        )
     return toolset.select(select) if select is not None else toolset
 
 
@@ -107,12 +101,67 @@ async def aload_tools(
     )
 
 
-def _parsed(found: Source, *, strict: bool) -> tuple[Resource, tuple[str, ...]]:
-    """Return the parsed document, and what its parser remarked."""
+def read_document(
+    source: str | os.PathLike[str] | bytes | Mapping[str, Any],
+    settings: Settings,
+    *,
+    duplicates: bool,
+) -> tuple[Resource, tuple[str, ...]]:
+    """Return the parsed document, and what its parser remarked.
+
+    Args:
+        source: As for `load_tools`.
+        settings: Says what may be read.
+        duplicates: Look for duplicate keys in a document of any size.
+
+    Raises:
+        SourceError: It cannot be read.
+        DocumentError: It cannot be parsed.
+    """
+    found = read_source(source, settings)
     if found.value is not None:
         return Resource(plain(found.value, name=found.name), name=found.name), ()
-    parsed = parse(found.data or b"", name=found.name, duplicates=True if strict else None)
+    parsed = parse(found.data or b"", name=found.name, duplicates=True if duplicates else None)
     return Resource(parsed.root, found.uri, found.name), parsed.warnings
+
+
+def tools_of(
+    document: Document,
+    *,
+    credentials: Mapping[str, Any] | None = None,
+    client: httpx.AsyncClient | None = None,
+    strict: bool = False,
+    remarks: Iterable[str] = (),
+) -> Toolset:
+    """Return the tools of a document.
+
+    Args:
+        document: With the settings of its tools.
+        credentials: As for `load_tools`.
+        client: As for `load_tools`.
+        strict: Raise for the first operation that would be skipped.
+        remarks: What its parser remarked.
+
+    Raises:
+        DocumentError: As for `load_tools`.
+        CredentialsError: As for `load_tools`.
+        SettingsError: As for `load_tools`.
+    """
+    good, skipped, warnings = _usable(document, strict=strict)
+    schemes = security.schemes(document)
+    session = open_session(
+        document.settings, credentials=credentials, schemes=schemes, client=client
+    )
+    if document.settings.check_answers:
+        session.check_answer = _answer_checker(document)
+    about = About(
+        skipped=tuple(skipped),
+        warnings=(*remarks, *warnings, *_empty(document, len(good) + len(skipped))),
+        security_schemes=schemes,
+        counts=lambda: _counts(document, len(good), len(skipped)),
+        document=lambda: document.root,
+    )
+    return Toolset(_tools(document, good, session, schemes), session, about)
 
 
 def _usable(
@@ -158,7 +207,7 @@ def _tools(
     schemes: Mapping[str, SecurityScheme],
 ) -> list[OperationTool]:
     inputs = Inputs(document, session.settings, schemes)
-    return [OperationTool(Loaded(name, declared, inputs), session) for name, declared in good]
+    return [LoadedTool(name, declared, inputs, session=session) for name, declared in good]
 
 
 def _counts(document: Document, good: int, skipped: int) -> dict[str, int]:
@@ -171,36 +220,37 @@ def _empty(document: Document, operations: int) -> list[str]:
     return [f"{document.entry.name or 'the document'}: no paths with operations, hence no tools."]
 
 
-def _session(
-    document: Document, credentials: Credentials, client: httpx.AsyncClient | None
-) -> Session:
-    """Return what the tools of a document share."""
-    settings = document.settings
-    session = Session(settings, credentials, Sender(settings, client))
-    if settings.check_answers:
-        from openapi_tools.loader.answers import make_checker
+def _answer_checker(document: Document) -> Callable[[httpx.Request, Answer], list[str]]:
+    """Return what compares answers with the document; it asks openapi-core."""
+    from openapi_tools.loader.answers import make_checker
 
-        session.check_answer = make_checker(document.root, base_url=settings.base_url)
-    return session
+    return make_checker(document.root, base_url=document.settings.base_url)
 
 
-class Loaded:
-    """A tool's definition, built from the document when it is first looked at.
+class LoadedTool(OperationTool):
+    """A tool whose description, schema and operation are built when they are first looked at.
 
     Args:
         name: The tool's name.
         declared: The operation as the document has it.
         inputs: Builds operations of that document.
+        session: What the tools of the document share.
     """
 
-    __slots__ = ("_declared", "_input_schema", "_inputs", "_operation", "name")
+    __slots__ = ("_declared", "_input_schema", "_inputs", "_name", "_operation")
 
-    def __init__(self, name: str, declared: Declared, inputs: Inputs) -> None:
-        self.name = name
+    def __init__(self, name: str, declared: Declared, inputs: Inputs, *, session: Session) -> None:
+        super().__init__(session)
+        self._name = name
         self._declared = declared
         self._inputs = inputs
         self._input_schema: dict[str, Any] | None = None
         self._operation: Operation | None = None
+
+    @property
+    def name(self) -> str:
+        """Unique in its toolset."""
+        return self._name
 
     @property
     def method(self) -> str:
@@ -209,8 +259,9 @@ class Loaded:
 
     @property
     def path(self) -> str:
-        """As in the document."""
-        return self._declared.path
+        """As in the document, but for operators of RFC 6570 inside the braces."""
+        path = self._declared.path
+        return self.operation.path if has_operators(path) else path
 
     @property
     def tags(self) -> tuple[str, ...]:

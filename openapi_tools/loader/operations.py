@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from openapi_tools.runtime.settings import Settings
 
 _VARIABLE = re.compile(r"\{([^{}/]*)\}")
+_OPERATOR = re.compile(r"\{[.;?]|\*\}")
 _UNSENDABLE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 
 
@@ -334,6 +335,11 @@ def plain_path(path: str, names: list[str]) -> str:
         if variable not in names and name in names:
             path = path.replace(f"{{{variable}}}", f"{{{name}}}")
     return path
+
+
+def has_operators(path: str) -> bool:
+    """Tell whether braces of a path may hold more than a name: `plain_path` would change it."""
+    return _OPERATOR.search(path) is not None
 
 
 def as_text(value: Any) -> str:

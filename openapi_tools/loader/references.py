@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote, urldefrag, urljoin
 
 from openapi_tools.errors import DocumentError, SourceError, UnresolvableReference
+from openapi_tools.loader.texts import without_user
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -172,11 +173,14 @@ class References:
                 return self._resources[found.uri]
             root = parse(found.data or b"", name=found.name).root
         except SourceError as error:
-            raise self._error(f"'$ref': {ref!r} cannot be read: {error}", base) from error
+            # The reason alone: a path of this machine is nobody else's business.
+            raise self._error(f"'$ref': {ref!r} cannot be read: {error.reason}", base) from error
         except UnresolvableReference:
             raise
         except DocumentError as error:
-            raise self._error(f"'$ref': {ref!r} is no usable file: {error}", base) from error
+            place = f"#{error.pointer}: " if error.pointer else ""
+            reason = f"'$ref': {ref!r} is no usable file: {place}{error.reason}"
+            raise self._error(reason, base) from error
         return Resource(root, found.uri, found.name)
 
     def _allowed_url(self, url: str, ref: str) -> str:
@@ -209,14 +213,14 @@ class References:
         path = (folder / name).resolve()
         if not path.is_relative_to(root.resolve()):
             raise self._error(
-                f"'$ref': {ref!r} leads out of the folder {root.name!r}, which is not read; "
+                f"'$ref': {ref!r} leads out of the document's folder, or of 'ref_root'; "
                 "name a wider one with Settings(ref_root=…).",
                 base,
             )
         return path
 
     def _error(self, reason: str, resource: Resource) -> UnresolvableReference:
-        return UnresolvableReference(reason, source=resource.name)
+        return UnresolvableReference(without_user(reason), source=resource.name)
 
 
 def _is_url(uri: str) -> bool:

@@ -10,10 +10,14 @@ from typing import TYPE_CHECKING, Any
 from openapi_tools.errors import DocumentError
 from openapi_tools.loader import versions
 from openapi_tools.loader.operations import as_text, is_text
+from openapi_tools.loader.texts import without_user
 from openapi_tools.model import SecurityScheme
 
 if TYPE_CHECKING:
     from openapi_tools.loader.operations import Declared, Document
+
+
+_FLOW_URLS = ("authorizationUrl", "deviceAuthorizationUrl", "tokenUrl", "refreshUrl")
 
 
 def requirements(document: Document, declared: Declared) -> tuple[dict[str, tuple[str, ...]], ...]:
@@ -55,8 +59,22 @@ def _security_scheme(node: dict[str, Any]) -> SecurityScheme:
         name=as_text(node.get("name")),
         location=as_text(node.get("in")),
         scheme=as_text(node.get("scheme")).lower(),
-        flows={key: flow for key, flow in flows.items() if isinstance(flow, dict)}
+        flows={key: _flow(flow) for key, flow in flows.items() if isinstance(flow, dict)}
         if isinstance(flows, dict)
         else {},
-        openid_connect_url=as_text(node.get("openIdConnectUrl")),
+        openid_connect_url=without_user(as_text(node.get("openIdConnectUrl"))),
     )
+
+
+def _flow(node: dict[str, Any]) -> dict[str, Any]:
+    """Return an OAuth Flow Object with what the standard has: whatever else is in it may be huge.
+
+    Spec: OpenAPI 3.2.0, section 4.29, OAuth Flow Object.
+    """
+    flow: dict[str, Any] = {
+        key: without_user(node[key]) for key in _FLOW_URLS if is_text(node.get(key))
+    }
+    scopes = node.get("scopes")
+    if isinstance(scopes, dict):
+        flow["scopes"] = {name: as_text(text) for name, text in scopes.items()}
+    return flow

@@ -10,6 +10,7 @@ from urllib.parse import urljoin
 
 from openapi_tools.loader import versions
 from openapi_tools.loader.operations import as_text
+from openapi_tools.loader.texts import user_in, without_user
 from openapi_tools.model import Server, ServerVariable
 
 if TYPE_CHECKING:
@@ -43,14 +44,17 @@ def _server(document: Document, node: dict[str, Any]) -> Server:
     elif url.startswith("//"):  # Swagger 2.0 without `schemes`, and no address to take it from
         url = f"https:{url}"
     declared = node.get("variables")
+    user = user_in(url)
     variables = {}
     for name, variable in declared.items() if isinstance(declared, dict) else ():
-        if isinstance(variable, dict):
+        if isinstance(variable, dict) and f"{{{name}}}" not in user:
             enum = variable.get("enum")
-            allowed = tuple(map(str, enum)) if isinstance(enum, list) else ()
+            allowed = (
+                tuple(without_user(str(value)) for value in enum) if isinstance(enum, list) else ()
+            )
             default = variable.get("default", allowed[0] if allowed else "")
-            variables[name] = ServerVariable(_scalar(default), allowed)
-    return Server(url, variables)
+            variables[name] = ServerVariable(without_user(_scalar(default)), allowed)
+    return Server(without_user(url), variables)
 
 
 def _scalar(value: Any) -> str:

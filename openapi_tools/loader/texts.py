@@ -21,6 +21,7 @@ _TAG = re.compile(
 """What looks like an element inside a code span, or has no element's name, is a placeholder."""
 _LINK = re.compile(r"\[([^\[\]]{0,300})\]\([^()\s]{0,1000}(?: \"[^\"]{0,300}\")?\)")
 _VISIBLE = bytes([10, *range(32, 127)])
+_USER = re.compile(r"(?<=//)[^/?#]*(?=@)")
 _BLANK = re.compile(r"\n{3,}")
 
 
@@ -67,3 +68,14 @@ def _cut(text: str, limit: int) -> str:
     space = max(head.rfind(" "), head.rfind("\n"))
     head = head[:space] if space > limit // 2 else head[:-1]
     return head.rstrip(" \n,;:") + "…"
+
+
+def user_in(url: str) -> str:
+    """Return the user and password in a URL, empty where there is none (RFC 3986, 3.2.1)."""
+    found = _USER.search(url)
+    return found[0] if found else ""
+
+
+def without_user(text: str) -> str:
+    """Return a text with `***` for the user and password of URLs in it: they reach no file."""
+    return _USER.sub("***", text) if "@" in text else text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path  # noqa: TC003 -- pydantic reads the annotations
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
@@ -49,6 +49,11 @@ class Settings(BaseModel):
     Raises:
         SettingsError: An unknown name or a wrong value; one line for each.
     """
+
+    SHAPING: ClassVar[frozenset[str]] = frozenset(
+        {"prefix", "body", "media_types", "description_chars"}
+    )
+    """The settings that decide what a tool looks like; a generated package has them built in."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 

@@ -1,94 +1,25 @@
-"""A tool: one operation that a model can call.
-
-From the model's input to the result in one screen: accept, validate, build, send, read.
-"""
+"""A tool: one operation that a model can call."""
 
 from __future__ import annotations
 
-import logging
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from openapi_tools.errors import CallError, InputError, OpenAPIToolsError
-from openapi_tools.runtime.arguments import Checker, accept, call_id_of
-from openapi_tools.runtime.request import build_request
-from openapi_tools.runtime.response import read_answer
-from openapi_tools.runtime.result import ToolResult
-from openapi_tools.runtime.sending.faults import is_idempotent, is_safe
+from openapi_tools.runtime.methods import is_idempotent, is_safe
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import httpx
 
     from openapi_tools.model import Operation
-    from openapi_tools.runtime.auth import Credentials
-    from openapi_tools.runtime.send import Answer, Sender
-    from openapi_tools.runtime.settings import Settings
-
-logger = logging.getLogger("openapi_tools")
-
-
-class Definition(Protocol):
-    """What a tool is made of; built when it is first looked at."""
-
-    name: str
-
-    @property
-    def method(self) -> str:
-        """Upper case."""
-        ...
-
-    @property
-    def path(self) -> str:
-        """As in the document."""
-        ...
-
-    @property
-    def tags(self) -> tuple[str, ...]:
-        """The document's grouping."""
-        ...
-
-    @property
-    def deprecated(self) -> bool:
-        """Whether the document advises against it."""
-        ...
-
-    @property
-    def description(self) -> str:
-        """For the model."""
-        ...
-
-    @property
-    def input_schema(self) -> dict[str, Any]:
-        """JSON Schema 2020-12."""
-        ...
-
-    @property
-    def operation(self) -> Operation:
-        """How it is called."""
-        ...
-
-
-@dataclass(slots=True, eq=False)
-class Session:
-    """What the tools of one toolset share when they are called.
-
-    Attributes:
-        settings: As given by the user.
-        credentials: As given by the user.
-        sender: Holds the connections.
-        check_answer: Compares an answer with the document; gives what does not fit.
-    """
-
-    settings: Settings
-    credentials: Credentials
-    sender: Sender
-    check_answer: Callable[[httpx.Request, Answer], list[str]] | None = None
+    from openapi_tools.runtime.calling import Caller
+    from openapi_tools.runtime.result import ToolResult
+    from openapi_tools.runtime.session import Session
 
 
 class OperationTool:
     """One operation of a document as a tool.
+
+    A subclass gives the first four attributes: a generated one as plain values, a loaded one when
+    they are first looked at.
 
     Attributes:
         name: Unique in its toolset, `^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$`.
@@ -96,54 +27,57 @@ class OperationTool:
         input_schema: JSON Schema 2020-12 of the input: a closed object at the root. It is shared;
             `get_schema()` gives a copy.
         operation: How the API is called, as plain data.
+
+    Args:
+        session: What it shares with other tools; a tool made without one calls the document's
+            server with the default settings and no credentials.
     """
 
-    __slots__ = ("_checker", "_definition", "_session")
+    __slots__ = ("_caller", "_session")
 
-    def __init__(self, definition: Definition, session: Session) -> None:
-        self._definition = definition
+    def __init__(self, session: Session | None = None) -> None:
         self._session = session
-        self._checker: Checker | None = None
+        self._caller: Caller | None = None
 
     @property
     def name(self) -> str:
         """Unique in its toolset."""
-        return self._definition.name
+        raise NotImplementedError
 
     @property
     def description(self) -> str:
         """For the model; plain text, never empty."""
-        return self._definition.description
+        raise NotImplementedError
 
     @property
     def input_schema(self) -> dict[str, Any]:
         """JSON Schema 2020-12 of the input; shared, so do not change it."""
-        return self._definition.input_schema
+        raise NotImplementedError
 
     @property
     def operation(self) -> Operation:
         """How the API is called, as plain data."""
-        return self._definition.operation
+        raise NotImplementedError
 
     @property
     def method(self) -> str:
         """The HTTP method, upper case."""
-        return self._definition.method
+        return self.operation.method
 
     @property
     def path(self) -> str:
         """The path as in the document."""
-        return self._definition.path
+        return self.operation.path
 
     @property
     def tags(self) -> tuple[str, ...]:
         """The document's grouping."""
-        return self._definition.tags
+        return self.operation.tags
 
     @property
     def deprecated(self) -> bool:
         """Whether the document advises against it."""
-        return self._definition.deprecated
+        return self.operation.deprecated
 
     @property
     def read_only(self) -> bool:
@@ -196,47 +130,7 @@ class OperationTool:
         Returns:
             The answer, or an error result; nothing is raised but cancellation.
         """
-        result = await self._outcome(input)
-        return result.for_call(call_id_in(input))
-
-    async def _outcome(self, given: object) -> ToolResult:
-        try:
-            return await self._call(given)
-        except CallError as error:
-            return ToolResult.failed(error.kind, error.reason, facts=error.facts)
-        except InputError as error:
-            return ToolResult.failed("invalid_input", str(error))
-        except OpenAPIToolsError as error:
-            return ToolResult.failed("invalid_input", f"{self.name} cannot be called: {error}")
-        except Exception as error:
-            logger.exception("%s failed unexpectedly", self.name)
-            message = f"{self.name} failed unexpectedly ({type(error).__name__}); see the log."
-            return ToolResult.failed("protocol", message)
-
-    async def _call(self, given: object) -> ToolResult:
-        session = self._session
-        operation, arguments = self._accepted(given)
-        request = build_request(
-            operation,
-            arguments,
-            settings=session.settings,
-            additions=session.credentials.additions(operation),
-        )
-        answer = await session.sender.send(request)
-        result = read_answer(answer, operation, session.settings)
-        if result.error is not None and result.error["type"] == "auth":
-            result = _with_missing(result, session.credentials.missing(operation))
-        if session.check_answer is not None:
-            result.metadata["answer_problems"] = session.check_answer(request, answer)
-        return result
-
-    def _accepted(self, given: object) -> tuple[Operation, dict[str, Any]]:
-        """Return the operation and the arguments, once they fit the input schema."""
-        arguments = accept(given, self._session.settings)
-        if self._checker is None:
-            self._checker = Checker(self.input_schema)
-        self._checker.check(arguments)
-        return self.operation, arguments
+        return await self._called().result(input)
 
     def preview(self, arguments: dict[str, Any]) -> httpx.Request:
         """Return the request that a call would send, with `***` in place of credentials.
@@ -248,32 +142,12 @@ class OperationTool:
             InputError: The arguments do not fit.
             CallError: There is no server to send it to.
         """
-        operation, accepted = self._accepted(arguments)
-        additions = self._session.credentials.additions(operation, masked=True)
-        return build_request(
-            operation, accepted, settings=self._session.settings, additions=additions
-        )
+        return self._called().preview(arguments)
 
+    def _called(self) -> Caller:
+        """Return what calls this tool; made at the first call, so that looks cost little."""
+        if self._caller is None:
+            from openapi_tools.runtime.calling import Caller
 
-def call_id_in(given: object) -> str:
-    """Return the id of the call that an input carries; empty when it has none or does not say.
-
-    Args:
-        given: What the coordinator handed over; code of its own may run, and fail.
-    """
-    try:
-        return call_id_of(given)
-    except Exception:
-        logger.exception("the input's call id cannot be read")
-        return ""
-
-
-def _with_missing(result: ToolResult, schemes: tuple[str, ...]) -> ToolResult:
-    """Return a refusal that also names the schemes for which no credential was given."""
-    if not schemes or result.error is None:
-        return result
-    facts = dict(result.error)
-    kind, message = facts.pop("type"), facts.pop("message")
-    names = " or ".join(f"{name!r:.100}" for name in schemes)
-    message = f"{message} (no credential was given for {names})"
-    return ToolResult.failed(kind, message, metadata=result.metadata, facts=facts)
+            self._caller = Caller(self, self._session)
+        return self._caller

@@ -6,15 +6,14 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Self
 
-from openapi_tools.runtime.result import ToolResult
-from openapi_tools.runtime.tool import call_id_in
-
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
     from types import TracebackType
 
-    from openapi_tools.model import SecurityScheme
-    from openapi_tools.runtime.tool import OperationTool, Session
+    from openapi_tools.model import SecurityScheme, Skipped
+    from openapi_tools.runtime.result import ToolResult
+    from openapi_tools.runtime.session import Session
+    from openapi_tools.runtime.tool import OperationTool
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,33 +46,20 @@ class Select:
         return (
             (not self.tags or bool(set(self.tags) & set(tool.tags)))
             and (not self.methods or tool.method in {method.upper() for method in self.methods})
-            and (not self.names or _matches(tool.name, self.names))
+            and self.takes_name(tool.name)
             and (not self.paths or _matches(tool.path, self.paths))
             and (self.deprecated is None or tool.deprecated == self.deprecated)
             and (self.where is None or self.where(tool))
         )
 
+    def takes_name(self, name: str) -> bool:
+        """Tell whether a tool of this name may be selected."""
+        return not self.names or _matches(name, self.names)
+
 
 def _matches(text: str, patterns: Iterable[str]) -> bool:
     """Tell whether a text is one of the patterns or matches one; braces of paths are literal."""
     return any(text == pattern or fnmatchcase(text, pattern) for pattern in patterns)
-
-
-@dataclass(frozen=True, slots=True)
-class Skipped:
-    """An operation that did not become a tool.
-
-    Attributes:
-        pointer: JSON Pointer of what is wrong.
-        reason: What is wrong and what to do.
-        method: Upper case; empty when the whole path item is wrong.
-        path: As in the document.
-    """
-
-    pointer: str
-    reason: str
-    method: str = ""
-    path: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -168,6 +154,9 @@ class Toolset:
         """Call a tool by name; an unknown one is an error result."""
         tool = self._tools.get(name) if isinstance(name, str) else None
         if tool is None:
+            from openapi_tools.runtime.calling import call_id_in
+            from openapi_tools.runtime.result import ToolResult
+
             missing = ToolResult.failed("invalid_input", self._no_such_tool(name))
             return missing.for_call(call_id_in(arguments))
         return await tool.execute(arguments)
@@ -178,6 +167,22 @@ class Toolset:
         close = difflib.get_close_matches(str(name), self._tools, n=3)
         hint = f"; close names: {', '.join(close)}" if close else f" among {len(self)} tools"
         return f"there is no tool {name!r:.100}{hint}."
+
+    async def mount(self, coordinator: Any) -> Callable[[], Awaitable[None]]:
+        """Mount every tool into a coordinator, under its own name.
+
+        Args:
+            coordinator: Whatever has `await mount("tools", tool, name=…)`.
+
+        Returns:
+            An async function that unmounts the tools and closes the connections.
+
+        Raises:
+            SettingsError: It is no coordinator, or a tool of such a name is mounted already.
+        """
+        from openapi_tools.runtime.mounting import mount_tools
+
+        return await mount_tools(self, coordinator)
 
     async def aclose(self) -> None:
         """Close the connections, but not a client of yours; later calls are error results."""

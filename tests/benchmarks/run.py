@@ -2,7 +2,8 @@
 
     python tests/benchmarks/run.py [--quick] [row …]
 
-Rows: `load`, `first`, `memory`, `yaml`, `call`, `import`. docs/benchmarks.md says what each means.
+Rows: `load`, `first`, `memory`, `yaml`, `call`, `import`, `generate`. docs/benchmarks.md says what
+each means.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import calling
+import generating
 import loading
 from timing import children
 
@@ -50,6 +52,7 @@ SECTIONS: dict[str, tuple[str, Callable[[int, Path], Iterator[Row]]]] = {
     "yaml": ("First load of YAML against the same document as JSON", loading.yaml_loads),
     "call": ("A call without a network, on the same httpx client", calling.calls),
     "import": ("Start of a process", imports),
+    "generate": ("A generated package of GitHub's document", generating.generates),
 }
 
 

@@ -172,7 +172,7 @@ async def test_cancellation_and_exits_pass_through(raised: BaseException) -> Non
 async def test_an_unexpected_failure_is_logged_and_not_raised(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    import openapi_tools.runtime.tool as module
+    import openapi_tools.runtime.calling as module
 
     def fail(*_: Any, **__: Any) -> None:
         raise ZeroDivisionError

@@ -10,14 +10,13 @@ import logging
 from typing import TYPE_CHECKING
 
 from openapi_tools.errors import CallError
+from openapi_tools.runtime.methods import is_idempotent, is_safe
 
 if TYPE_CHECKING:
     import httpx
 
 logger = logging.getLogger("openapi_tools")
 
-_SAFE = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "QUERY"})
-_IDEMPOTENT = _SAFE | {"PUT", "DELETE"}
 _CUT_OFF = ("disconnected", "received")
 _BAD_LOCATION = "Invalid URL in location header"  # which httpx reads also where it follows none
 _PATH = 200
@@ -49,16 +48,6 @@ def path_of(request: httpx.Request) -> str:
     """Return the path that was asked for, as it was sent, without the query."""
     path = request.url.raw_path.partition(b"?")[0].decode("ascii", "replace")
     return path if len(path) <= _PATH else f"{path[:_PATH]}…"
-
-
-def is_safe(method: str) -> bool:
-    """Whether a method only reads (RFC 9110, section 9.2.1)."""
-    return method in _SAFE
-
-
-def is_idempotent(method: str) -> bool:
-    """Whether two equal calls do no more than one (RFC 9110, section 9.2.2)."""
-    return method in _IDEMPOTENT
 
 
 def timed_out(request: httpx.Request, seconds: float, *, waiting: bool = False) -> CallError:

@@ -1,0 +1,1 @@
+"""Generating: from tools to files that a team commits, reviews and ships."""

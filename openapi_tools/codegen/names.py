@@ -1,0 +1,120 @@
+"""Names in generated files: from an allow-list, whatever the document says.
+
+Every name is made of ASCII letters, digits and `_`, and has a part that the document does not
+choose wherever it could otherwise mean something else: module files begin with `tools` or
+`schemas`, so that none is a keyword, a device, a dunder or a module of Python's own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import TYPE_CHECKING
+
+from openapi_tools.codegen.literals import Code
+from openapi_tools.runtime.packages import class_name
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+_LONGEST = 60
+_LONGEST_API = 40
+_LONGEST_TITLE = 28
+_HASH = 6
+_OTHER = re.compile(r"[^a-z0-9]+")
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_NOISE = {
+    *("api", "apis", "http", "interface", "of", "official", "openapi", "rest", "s"),
+    *("spec", "specification", "swagger", "the", "web"),
+}
+_API = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*")
+_TAKEN_CONSTANTS = {"INDEX", "SECURITY_SCHEMES", "SKIPPED", "COUNTS", "SETTINGS", "TYPE_CHECKING"}
+_TAKEN_CLASSES = {
+    *_TAKEN_CONSTANTS,
+    *("Any", "ClassVar", "Ellipsis", "False", "None", "NotImplemented", "True"),
+    *("Encoding", "Operation", "OperationTool", "Parameter", "Property", "RequestBody"),
+    *("SecurityScheme", "Server", "ServerVariable", "Skipped", "Select", "Settings", "Toolset"),
+    *("GeneratorExit", "KeyboardInterrupt", "StopAsyncIteration", "StopIteration", "SystemExit"),
+    *("Awaitable", "Callable", "Mapping"),
+}
+_TAKEN_ENDS = ("Error", "Exception", "ExceptionGroup", "Warning")  # what Python's own end in
+
+
+def slug(text: str) -> str:
+    """Return a text as words of `[a-z0-9]` joined by `_`; empty when it has none."""
+    return _OTHER.sub("_", _HUMP.sub("_", text).lower()).strip("_")
+
+
+def api_name(title: str) -> str:
+    """Return the name of an API by its document's title: `"The Museum API 1.0"` is `museum`."""
+    words = _OTHER.sub("_", title[:200].lower()).strip("_").split("_")
+    telling = [word for word in words if word not in _NOISE and not word.isdigit()]
+    name = ""
+    for word in telling or words:
+        if len(name) + len(word) < _LONGEST_TITLE:
+            name = f"{name}_{word}".strip("_")
+    name = name if name[:1].isalpha() else f"api_{name}".strip("_")
+    return name if is_api_name(name) else "api"
+
+
+def is_api_name(name: str) -> bool:
+    """Tell whether a name that a user gave can be the name of an API."""
+    return bool(_API.fullmatch(name)) and len(name) <= _LONGEST_API and name != "openapi"  # ours
+
+
+def digest(text: str) -> str:
+    """Return a few characters that tell texts apart."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH]
+
+
+class Names:
+    """Names of one kind that are all different; the first to want one keeps it.
+
+    Args:
+        taken: Names that are not given away.
+    """
+
+    def __init__(self, taken: Collection[str] = ()) -> None:
+        self._taken = set(taken)
+
+    def claim(self, wanted: str, *, whose: str) -> Code:
+        """Return the wanted name, or one with a hash when it is taken or too long.
+
+        Args:
+            wanted: Made of allowed characters.
+            whose: What it stands for; decides the hash.
+        """
+        name, attempt = wanted, whose
+        while name in self._taken or len(name) > _LONGEST + _HASH:
+            name = f"{wanted[: _LONGEST - 1]}_{digest(attempt)}"
+            attempt += "*"
+        self._taken.add(name)
+        return Code(name)
+
+
+class ClassNames(Names):
+    """CapWords names for the classes of a package's tools.
+
+    Args:
+        taken: Names that are not given away, for instance of constants in the same file.
+    """
+
+    def claim_for(self, tool: str) -> Code:
+        """Return the name of a tool's class: `IssuesList` for `issues_list`."""
+        name = class_name(tool)
+        if not name[:1].isalpha() or name in _TAKEN_CLASSES or name.endswith(_TAKEN_ENDS):
+            name = f"Tool{name}"
+        if name in self._taken:
+            name += digest(tool).upper()
+        return self.claim(name, whose=tool)
+
+
+def constant_names() -> Names:
+    """Return what gives the names of shared schemas."""
+    return Names(_TAKEN_CONSTANTS)
+
+
+def constant_name(text: str) -> str:
+    """Return a text as a constant's name: `PULL_REQUEST` for `PullRequest`."""
+    name = slug(text).upper()
+    return name if name[:1].isalpha() else f"SCHEMA_{name}".rstrip("_")

@@ -1,0 +1,198 @@
+"""`generate_package`: from a document to a package of tools on disk, the steps in order."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from openapi_tools.codegen.contents import contents_of, info_of
+from openapi_tools.codegen.drift import changes
+from openapi_tools.codegen.files import build_files, manifest_name
+from openapi_tools.codegen.manifest import LAYOUTS, read_manifest
+from openapi_tools.codegen.names import api_name, is_api_name
+from openapi_tools.codegen.reading import Unreadable, read_records
+from openapi_tools.codegen.standing import read_standing
+from openapi_tools.codegen.suspects import suspects
+from openapi_tools.codegen.templating import Templates
+from openapi_tools.codegen.writer import compare, place
+from openapi_tools.errors import OutputError, SettingsError
+from openapi_tools.loader.load import read_document, tools_of
+from openapi_tools.loader.operations import Document
+from openapi_tools.loader.parse_json import paused_gc
+from openapi_tools.runtime.settings import Settings
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator, Mapping
+
+    from openapi_tools.codegen.contents import Contents
+    from openapi_tools.codegen.drift import Change
+    from openapi_tools.codegen.evaluation import Unreadable
+    from openapi_tools.model import Skipped
+    from openapi_tools.runtime.toolset import Select, Toolset
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What generating a package did, or would do.
+
+    Attributes:
+        api: Name of the API: its package is `<api>_tools`.
+        output: The folder.
+        tools: Names of the tools, in the document's order.
+        changes: How the tools differ from those that stood there; empty for a new package.
+        written: Files that are new or have other content now.
+        unchanged: Files that were right already.
+        removed: Files that an older package had.
+        kept: Such files that stay, because somebody edited them.
+        edited: Generated files that somebody had edited.
+        skipped: Operations that did not become tools.
+        warnings: What else a reader should know.
+    """
+
+    api: str
+    output: Path
+    tools: tuple[str, ...]
+    changes: tuple[Change, ...]
+    written: tuple[str, ...]
+    unchanged: tuple[str, ...]
+    removed: tuple[str, ...]
+    kept: tuple[str, ...]
+    edited: tuple[str, ...]
+    skipped: tuple[Skipped, ...] = ()
+    warnings: tuple[str, ...] = ()
+    _before: Mapping[str, str] = field(default_factory=dict, repr=False)
+    _after: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @property
+    def drifted(self) -> bool:
+        """Whether the files that stood there were other than they should be."""
+        return bool(self.written or self.removed or self.kept)
+
+    def diff(self) -> Iterator[str]:
+        """Yield the lines of a unified diff from the files that stood there to the right ones."""
+        for path in sorted({*self.written, *self.removed}):
+            old, new = self._before.get(path, ""), self._after.get(path, "")
+            yield from difflib.unified_diff(
+                old.split("\n"), new.split("\n"), path, path, lineterm=""
+            )
+
+
+def generate_package(  # noqa: PLR0913 -- one for each option
+    source: str | os.PathLike[str] | bytes | Mapping[str, Any],
+    output: str | os.PathLike[str],
+    *,
+    settings: Settings | None = None,
+    name: str = "",
+    select: Select | None = None,
+    layout: Literal["package", "module"] = "package",
+    templates: str | os.PathLike[str] | None = None,
+    check: bool = False,
+    force: bool = False,
+) -> Report:
+    """Write the tools of an OpenAPI document as a Python package.
+
+    The same document and options give the same bytes. Files that are right already are not touched.
+
+    Args:
+        source: As for `load_tools`.
+        output: Folder of the distribution, or of the single module.
+        settings: How the document is read and the tools are shaped.
+        name: Of the API, words of `a-z0-9` joined by `_`; from the document's title when empty.
+        select: Which operations become tools; all by default.
+        layout: `"package"` for a distribution, `"module"` for one file.
+        templates: A folder with templates in place of those built in.
+        check: Write nothing, only report.
+        force: Overwrite generated files that were edited by hand.
+
+    Raises:
+        SourceError: The document cannot be read.
+        DocumentError: It is no OpenAPI document of a supported version, or repeats a key.
+        SettingsError: The name or layout is none, or nothing is selected.
+        TemplateError: A template is wrong.
+        OutputError: The files cannot or may not be put there; what stood there is unchanged.
+    """
+    if layout not in LAYOUTS:
+        raise SettingsError(f"layout: {layout!r} is none; there are {', '.join(LAYOUTS)}.")
+    settings = settings or Settings()
+    found = Templates(Path(templates) if templates is not None else None)
+    with paused_gc():
+        toolset = _loaded(source, settings, select)
+        contents = contents_of(toolset, api=_api(name, toolset), settings=settings)
+        files = build_files(contents, found, layout=layout)
+    return _placed(Path(output), files, contents, toolset, layout=layout, check=check, force=force)
+
+
+def _loaded(source: Any, settings: Settings, select: Select | None) -> Toolset:
+    """Return the tools of a document that repeats no key."""
+    entry, remarks = read_document(source, settings, duplicates=True)
+    toolset = tools_of(Document(entry, settings), remarks=remarks)
+    chosen = toolset.select(select) if select is not None else toolset
+    if len(toolset) and not len(chosen):
+        # A slip in a tag must not empty the package that stands there.
+        raise SettingsError(f"none of the document's {len(toolset)} tools is selected.")
+    return chosen
+
+
+def _api(name: str, toolset: Toolset) -> str:
+    """Return the name of the API."""
+    if not name:
+        return api_name(info_of(toolset.document)[0])
+    if not is_api_name(name):
+        reason = "cannot be part of a package's name; use at most 40 of a-z, 0-9 and _, a-z first"
+        raise SettingsError(f"name: {name!r:.100} {reason}, and not 'openapi'.")
+    return name
+
+
+def _placed(
+    output: Path,
+    files: Mapping[str, str],
+    contents: Contents,
+    toolset: Toolset,
+    *,
+    layout: str,
+    check: bool,
+    force: bool,
+) -> Report:
+    """Put the files in place unless that is only to be checked, and report."""
+    manifest = manifest_name(contents.api, layout)
+    before = read_standing(output, manifest=manifest)
+    _refuse_other(before.get(manifest, ""), contents.api, output, force=force)
+    if check:
+        done = compare(output, files, manifest=manifest)
+    else:
+        done = place(output, files, manifest=manifest, force=force)
+    faults: list[Unreadable] = []
+    sources = {path: text for path, text in before.items() if path.endswith(".py")}
+    old = read_records(sources, unreadable=faults)
+    new = {record.name: record for record in contents.records}
+    return Report(
+        api=contents.api,
+        output=output,
+        tools=tuple(new),
+        changes=tuple(changes(old, new, unreadable=faults)) if before else (),
+        written=done.written,
+        unchanged=done.unchanged,
+        removed=done.removed,
+        kept=done.kept,
+        edited=done.edited,
+        skipped=toolset.skipped,
+        warnings=(*toolset.warnings, *suspects(contents.records)),
+        _before=before,
+        _after=files,
+    )
+
+
+def _refuse_other(manifest: str, api: str, output: Path, *, force: bool) -> None:
+    """Raise where the package of another API stands.
+
+    Raises:
+        OutputError: It would be replaced.
+    """
+    other = read_manifest(manifest)
+    if other is not None and other.api != api and not force:
+        reason = f"the package of the API {other.api!r:.60} is here, not of {api!r}; "
+        hint = "name it so, choose another folder, or overwrite it by force."
+        raise OutputError(reason + hint, path=str(output))

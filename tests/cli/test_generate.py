@@ -1,0 +1,725 @@
+"""`openapi-tools generate`."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+
+import pytest
+from output_folders import POSIX, files_in, marks, tree
+
+from openapi_tools.cli.group import commands
+
+RESPONSES = {"200": {"description": "ok"}}
+STEERING = "a\x1b[31mb\u202ec\x07d\x9be\u2028f\r\ng"
+UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e]")
+FILES = [
+    "README.md",
+    "amplifier_module_tool_museum/__init__.py",
+    "manifest.json",
+    "museum_tools/__init__.py",
+    "museum_tools/index.py",
+    "museum_tools/py.typed",
+    "museum_tools/tools_events.py",
+    "museum_tools/tools_operations.py",
+    "museum_tools/tools_tickets.py",
+    "pyproject.toml",
+    "tests/test_museum_tools.py",
+]
+EVENTS = "out/museum_tools/tools_events.py"
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    """An empty folder to work in."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def generate(run, museum):
+    """Generate the museum's package into `out`."""
+
+    def invoke(*options, spec=museum, output="out", name="museum", **more):
+        return run("generate", spec, "--output", output, "--name", name, *options, **more)
+
+    return invoke
+
+
+@pytest.fixture
+def changed(museum, here):
+    """The museum's document with one description and one bound changed."""
+    text = museum.read_text()
+    path = here / "changed.yaml"
+    path.write_text(text.replace("Get museum hours", "Opening hours").replace(": 30", ": 20"))
+    return path
+
+
+def said(result):
+    """Return the one line on standard error, after the usage if that is shown."""
+    assert (result.exit_code, result.stdout) == (2, "")
+    line = result.stderr.splitlines()[-1]
+    usage = result.stderr.splitlines()[:-1]
+    assert usage in ([], ["Usage: openapi-tools generate [OPTIONS] [SPEC]"])
+    assert line.startswith("openapi-tools: error: ")
+    return line.removeprefix("openapi-tools: error: ")
+
+
+def test_a_package_is_written_and_its_size_told(generate, here):
+    result = generate()
+
+    assert result.exit_code == 0
+    assert result.stdout == "museum: written, 8 tools in out\n  11 files written\n"
+    assert result.stderr == ""
+    assert sorted(files_in(here / "out")) == FILES
+
+
+def test_what_is_right_already_is_not_touched(generate, here):
+    generate()
+    before = marks(here / "out")
+
+    result = generate()
+
+    assert (result.exit_code, result.stdout) == (0, "museum: up to date, 8 tools in out\n")
+    assert marks(here / "out") == before
+
+
+def test_the_title_names_the_api_when_nobody_else_does(run, museum, here):
+    result = run("generate", museum, "--output", "out")
+
+    assert result.exit_code == 0
+    assert (here / "out/redocly_museum_tools/index.py").is_file()
+
+
+@pytest.mark.parametrize(
+    ("title", "api"),
+    [
+        ("", "api"),
+        (None, "api"),
+        ("🚀🚀", "api"),
+        ("The API", "the_api"),
+        ("CON", "con"),
+        ("nul.txt", "nul_txt"),
+        ("../../etc/passwd", "etc_passwd"),
+        ("C:\\Windows\\System32", "c_windows_system32"),
+        ("class", "class"),
+        ("__init__", "init"),
+        ("1Password Connect", "api_1password_connect"),
+        ("日本語", "api"),
+        ("OpenAPI", "api"),
+        ("x" * 300, "api"),
+        ("-rf *", "rf"),
+        ("a\x00b\x1b", "a_b"),
+        ("{{ 7 * 7 }}", "api_7_7"),
+    ],
+)
+def test_any_title_becomes_a_name_that_every_system_takes(run, write, here, title, api):
+    info = {"version": "1"} | ({} if title is None else {"title": title})
+    spec = write({"/a": {"get": {"responses": RESPONSES}}}, info=info)
+
+    result = run("generate", spec, "--output", "out", "--json")
+
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["packages"][0]["api"] == api
+    assert {path.split("/")[0] for path in files_in(here / "out")} == {
+        *(f"{api}_tools", f"amplifier_module_tool_{api}", "tests"),
+        *("README.md", "manifest.json", "pyproject.toml"),
+    }
+
+
+@pytest.mark.parametrize("name", ["class", "con", "none", "json", "a", "x" * 40, "a_1"])
+def test_a_name_may_be_any_word(generate, here, name):
+    result = generate(name=name)
+
+    assert result.exit_code == 0
+    compile((here / "out" / f"{name}_tools" / "__init__.py").read_text(), "init", "exec")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["🚀", "../x", "a/b", "a\\b", "a.b", "a-b", "openapi", "x" * 41, "None", "_a", "1a", "a b",
+     " ", "a\n", "\x1b[2J", "ä", "ﬁle"],
+)  # fmt: skip
+def test_a_name_that_can_be_none_is_refused(generate, here, name):
+    result = generate(name=name)
+
+    assert "cannot be part of a package's name; use at most 40 of a-z, 0-9 and _" in said(result)
+    assert tree(here) == {}
+
+
+@pytest.mark.parametrize(
+    ("options", "tools", "modules"),
+    [
+        (["--tag", "Tickets"], ["buy_museum_tickets", "get_ticket_code"], ["tickets"]),
+        (["--method", "delete"], ["delete_special_event"], ["events"]),
+        (["--match", "hours"], ["get_museum_hours"], ["operations"]),
+        (
+            ["--tag", "Tickets", "--tag", "Events", "--method", "GET", "--match", "/s*", "--match",
+             "*_code"],
+            ["list_special_events", "get_special_event", "get_ticket_code"],
+            ["events", "tickets"],
+        ),
+    ],
+)  # fmt: skip
+def test_options_choose_the_same_tools_as_in_list(run, generate, museum, options, tools, modules):
+    result = generate("--json", *options)
+
+    (package,) = json.loads(result.stdout)["packages"]
+    assert package["tools"] == tools
+    assert [line.split("\t")[0] for line in run("list", museum, *options).stdout.splitlines()] == (
+        tools
+    )
+    written = [path for path in package["files"]["written"] if "/tools" in path]
+    assert written == [f"museum_tools/tools_{name}.py" for name in modules]
+
+
+@pytest.mark.parametrize("options", [["--tag", "nope"], ["--method", "gett"], ["--match", "nope"]])
+def test_a_choice_that_leaves_nothing_leaves_the_package_alone(generate, here, options):
+    generate()
+    before = tree(here)
+
+    result = generate(*options)
+
+    assert said(result) == "none of the document's 8 tools is selected."
+    assert tree(here) == before
+
+
+def test_a_document_without_operations_gives_a_package_without_tools(run, write, here):
+    result = run("generate", write({}), "--output", "out")
+
+    assert result.stdout.startswith("t: written, 0 tools in out\n")
+    assert result.stderr.startswith("warning: ")
+    assert sorted(path for path in files_in(here / "out") if path.startswith("t_tools/")) == [
+        "t_tools/__init__.py", "t_tools/index.py", "t_tools/py.typed",
+    ]  # fmt: skip
+
+
+def test_one_file_holds_a_small_api(generate, here):
+    result = generate("--layout", "module")
+
+    assert result.stdout == "museum: written, 8 tools in out\n  2 files written\n"
+    assert sorted(files_in(here / "out")) == ["museum_tools.manifest.json", "museum_tools.py"]
+
+
+def test_several_modules_share_a_folder_with_files_of_others(generate, here):
+    (here / "out").mkdir()
+    (here / "out" / "own.py").write_text("mine")
+
+    generate("--layout", "module", name="one")
+    generate("--layout", "module", name="two")
+
+    assert generate("--layout", "module", "--check", name="one").exit_code == 0
+    assert len(files_in(here / "out")) == 5
+
+
+@pytest.mark.parametrize("how", ["--check", "--diff"])
+def test_a_look_writes_nothing(generate, changed, here, how):
+    assert generate(how).exit_code == 1
+    assert sorted(tree(here)) == ["changed.yaml"]
+
+    generate()
+    before = tree(here), marks(here)
+
+    assert generate(how).exit_code == 0
+    assert generate(how, spec=changed).exit_code == 1
+    assert (tree(here), marks(here)) == before
+
+
+def test_a_check_tells_what_would_change_tool_by_tool(generate, changed):
+    generate()
+
+    result = generate("--check", spec=changed)
+
+    assert result.exit_code == 1
+    head, *lines = result.stdout.splitlines()
+    assert head == "museum: would change, 8 tools in out"
+    assert lines == [
+        "  schema       get_museum_hours: breaking: /limit: maximum was 30, is 20 now",
+        lines[1],
+        "  schema       list_special_events: breaking: /limit: maximum was 30, is 20 now",
+        "  would be written: README.md",
+        "  would be written: manifest.json",
+        "  would be written: museum_tools/tools_events.py",
+        "  would be written: museum_tools/tools_operations.py",
+    ]
+    assert lines[1].startswith("  description  get_museum_hours: was 'Get museum hours")
+
+
+def test_writing_tells_the_same_changes(generate, changed):
+    generate()
+    checked = generate("--check", spec=changed).stdout.splitlines()
+
+    written = generate(spec=changed).stdout.splitlines()
+
+    assert written[1:4] == checked[1:4]
+    assert written[4:] == ["  4 files written, 7 files unchanged"]
+
+
+def test_several_differences_of_a_tool_are_a_line_each(run, write):
+    def document(**schema):
+        parameters = [{"name": "q", "in": "query", "schema": schema}]
+        return write({"/a": {"get": {"parameters": parameters, "responses": RESPONSES}}})
+
+    run("generate", document(type="string", maxLength=9), "--output", "out")
+
+    result = run("generate", document(type="string", minLength=2), "--output", "out", "--check")
+
+    assert "\n  schema       get_a: breaking\n      /q: minLength is 2 now\n      /q: " in (
+        result.stdout
+    )
+
+
+def test_tools_that_come_go_and_move_are_named(run, write):
+    def document(*operations):
+        return write(
+            {path: {"get": {"operationId": n, "responses": RESPONSES}} for path, n in operations}
+        )
+
+    run("generate", document(("/a", "a"), ("/b", "b"), ("/c", "c")), "--output", "out")
+
+    result = run("generate", document(("/a", "a"), ("/b", "x"), ("/d", "d")), "--output", "out")
+
+    assert result.stdout.splitlines()[1:5] == [
+        "  renamed      b -> x: breaking",
+        "  operation    x: operation id was 'b', is 'x' now",
+        "  added        d: GET /d",
+        "  removed      c: breaking: GET /c",
+    ]
+
+
+def test_a_diff_shows_the_lines(generate, changed):
+    generate()
+
+    lines = generate("--diff", spec=changed).stdout.splitlines()
+
+    assert '-                "maximum": 30,' in lines
+    assert '+                "maximum": 20,' in lines
+    assert "--- museum_tools/tools_events.py" in lines
+    assert "--- museum_tools/tools_tickets.py" not in lines
+
+
+def test_of_many_files_the_first_are_named(run, write):
+    paths = {
+        f"/{n}": {"get": {"operationId": f"o{n}", "tags": [f"t{n:02}"], "responses": RESPONSES}}
+        for n in range(30)
+    }
+
+    lines = run("generate", write(paths), "--output", "out", "--check").stdout.splitlines()
+
+    assert len(lines) == 1 + 20 + 1
+    assert lines[-1] == "  would be written: 18 more"
+
+
+def test_json_holds_everything(generate, changed):
+    generate()
+
+    result = generate("--check", "--json", spec=changed)
+
+    assert result.exit_code == 1
+    (package,) = json.loads(result.stdout)["packages"]
+    assert list(package) == [
+        *("api", "output", "tools", "drifted", "breaking", "changes", "files", "skipped"),
+        "warnings",
+    ]
+    assert (package["api"], package["output"]) == ("museum", "out")
+    assert package["tools"][0] == "get_museum_hours"
+    assert (package["drifted"], package["breaking"]) == (True, True)
+    assert package["changes"][0] == {
+        "kind": "schema",
+        "tool": "get_museum_hours",
+        "breaking": True,
+        "details": ["/limit: maximum was 30, is 20 now"],
+    }
+    assert list(package["files"]) == ["written", "unchanged", "removed", "kept", "edited"]
+    assert len(package["files"]["written"]) == 4
+    assert len(package["files"]["unchanged"]) == 7
+    assert (package["skipped"], package["warnings"]) == ([], [])
+
+
+def test_json_holds_the_diff_when_asked(generate, changed):
+    generate()
+
+    (package,) = json.loads(generate("--diff", "--json", spec=changed).stdout)["packages"]
+
+    assert '-                "maximum": 30,' in package["diff"]
+
+
+def test_what_is_left_out_is_told_on_standard_error(run, write):
+    wrong = {"parameters": [{"$ref": "#/nowhere"}], "responses": RESPONSES}
+    spec = write({"/good": {"get": {"responses": RESPONSES}}, "/bad": {"get": wrong}})
+
+    result = run("generate", spec, "--output", "out")
+
+    assert result.exit_code == 0
+    assert result.stderr.startswith("skipped GET /bad at /paths/~1bad/get/parameters/0: ")
+    assert len(result.stderr.splitlines()) == 1
+    (package,) = json.loads(run("generate", spec, "--output", "out", "--json").stdout)["packages"]
+    assert [entry["path"] for entry in package["skipped"]] == ["/bad"]
+
+
+def test_a_default_that_looks_like_a_secret_is_told_without_it(run, write):
+    secret = {"name": "api_key", "in": "query", "schema": {"default": "s3cr3tAbc123"}}
+    spec = write({"/a": {"get": {"parameters": [secret], "responses": RESPONSES}}})
+
+    result = run("generate", spec, "--output", "out")
+
+    assert result.stderr == (
+        "warning: get_a: the default or example of 'api_key' looks like a secret.\n"
+    )
+    assert "s3cr3t" not in result.stdout
+
+
+def hostile(**members):
+    """A document whose texts steer a terminal, in every place that is printed."""
+    schema = {"enum": [STEERING], "default": STEERING, "description": STEERING, "title": STEERING}
+    wrong = {"parameters": [{"$ref": f"#/{STEERING}"}], "responses": RESPONSES}
+    operation = {
+        "operationId": f"get{STEERING}",
+        "summary": STEERING,
+        "tags": [STEERING],
+        "parameters": [{"name": "q", "in": "query", "schema": schema}],
+        "security": [{STEERING: [STEERING]}],
+        "servers": [{"url": f"http://a.example/{STEERING}", "description": STEERING}],
+        "responses": RESPONSES,
+    }
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": STEERING, "version": STEERING},
+        "paths": {"/a": {"get": operation}, f"/{STEERING}": {"get": {}}, "/bad": {"get": wrong}},
+        "components": {"securitySchemes": {STEERING: {"type": "http", "scheme": "basic"}}},
+        **members,
+    }
+
+
+@pytest.mark.parametrize("how", [[], ["--check"], ["--diff"], ["--json"], ["--diff", "--json"]])
+def test_what_steers_a_terminal_is_shown_as_an_escape(run, here, how):
+    mild = json.loads(json.dumps(hostile()).replace(json.dumps(STEERING)[1:-1], "mild"))
+    for name, document in (("mild.json", mild), ("wild.json", hostile())):
+        (here / name).write_text(json.dumps(document))
+    run("generate", "mild.json", "--output", "out", "--name", "x")
+
+    result = run("generate", "wild.json", "--output", "out", "--name", "x", *how)
+
+    assert result.exit_code == (1 if {"--check", "--diff"} & {*how} else 0)
+    assert "geta_31mb_c_d_e_f_g_f302df" in result.stdout
+    assert not UNSAFE.search(result.stdout + result.stderr)
+    assert not any(UNSAFE.search(text) for text in files_in(here / "out").values())
+
+
+def test_what_somebody_wrote_into_a_file_steers_no_terminal_either(generate, here):
+    generate()
+    path = here / "out/museum_tools/tools_events.py"
+    path.write_text(path.read_text().replace("Pirate", f"{STEERING}\x1b]0;x\x07"))
+
+    result = generate("--diff")
+
+    assert "\\u001b]0;x\\u0007" in result.stdout
+    assert not UNSAFE.search(result.stdout + result.stderr)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["SPEC"], "SPEC needs --output, the folder of the package."),
+        (["SPEC", "--output", ""], "SPEC needs --output, the folder of the package."),
+        (["SPEC", "--output", "out", "--layout", "x"], "'x' is not one of 'package', 'module'"),
+        (["SPEC", "--output", "out", "--check", "--force"], "--check and --diff write nothing"),
+        (["SPEC", "--output", "out", "--diff", "--force"], "--check and --diff write nothing"),
+        (["SPEC", "--output", "out", "SPEC"], "unexpected extra argument"),
+        (["SPEC", "--output"], "requires an argument"),
+        (["SPEC", "--outptu", "x"], "No such option"),
+        (["--output", "out"], "--output, --name, --layout and the like need SPEC."),
+        (["--name", "x"], "need SPEC."),
+        (["--tag", "x"], "need SPEC."),
+        (["--method", "x", "--check"], "need SPEC."),
+        (["--match", "x"], "need SPEC."),
+        (["--layout", "module"], "need SPEC."),
+        (["--templates", "x"], "need SPEC."),
+    ],
+)
+def test_wrong_usage_is_said_in_one_line(run, museum, here, options, message):
+    result = run("generate", *(museum if option == "SPEC" else option for option in options))
+
+    assert message in said(result)
+    assert tree(here) == {}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "the document is empty"),
+        (b"{", "not valid JSON"),
+        (b'{"openapi": "9.0", "paths": {}}', "9.0"),
+        (b"[1]", "a list at the top level"),
+        (b"\xff\xfe\x00", "broken: "),
+    ],
+)
+def test_a_document_that_does_not_load_is_said_in_one_line(generate, here, content, message):
+    generate()
+    (here / "broken").write_bytes(content)
+    before = tree(here / "out")
+
+    assert message in said(generate(spec="broken"))
+    assert tree(here / "out") == before
+
+
+@pytest.mark.parametrize("spec", ["nowhere.yaml", ".", "http://127.0.0.1:9/x", "ftp://x/y"])
+def test_a_document_that_cannot_be_read_is_said_in_one_line(generate, here, spec):
+    assert said(generate(spec=spec))
+    assert tree(here) == {}
+
+
+def test_a_key_that_stands_twice_is_found_in_a_large_document(run, write, here):
+    spec = write({"/a": {"get": {"responses": RESPONSES, "description": "word " * 300_000}}})
+    text = spec.read_text()
+    spec.write_text(text.replace('"responses"', '"tags": ["x"], "responses": {}, "responses"', 1))
+    assert spec.stat().st_size > 1_000_000
+    assert run("list", spec).exit_code == 0
+
+    result = run("generate", spec, "--output", "out")
+
+    assert "openapi.json#/paths/~1a/get: 'responses' stands twice" in said(result)
+    assert not (here / "out").exists()
+
+
+def test_the_document_may_come_from_standard_input(generate, museum):
+    result = generate(spec="-", stdin=museum.read_bytes())
+
+    assert result.exit_code == 0
+    assert generate("--check").exit_code == 0
+
+
+def test_an_empty_standard_input_leaves_the_package_alone(generate, here):
+    generate()
+    before = tree(here)
+
+    assert said(generate(spec="-", stdin=b"")) == "document: the document is empty."
+    assert tree(here) == before
+
+
+@pytest.mark.parametrize(
+    ("output", "message"),
+    [
+        ("file", "file: is no folder; choose another place."),
+        ("file/deep/out", "a file stands where a folder is needed"),
+        ("link", "is a symbolic link, which is not followed; name the folder"),
+        ("dangling", "is a symbolic link, which is not followed"),
+        ("x" * 300, "choose a shorter name"),
+        ("foreign", "README.md: not generated; move that away or choose another folder."),
+        ("linked", "museum_tools: a generated folder belongs here, and this is none"),
+        ("folder", "README.md: a generated file belongs here, and this is none"),
+    ],
+)
+@pytest.mark.parametrize("force", [[], ["--force"]])
+def test_what_stands_in_the_way_is_said_in_one_line(generate, here, output, message, force):
+    (here / "file").write_text("mine")
+    (here / "real").mkdir()
+    (here / "link").symlink_to("real")
+    (here / "dangling").symlink_to("nowhere")
+    (here / "foreign").mkdir()
+    (here / "foreign/README.md").write_text("mine")
+    (here / "linked").mkdir()
+    (here / "linked/museum_tools").symlink_to("../real")
+    (here / "folder/README.md").mkdir(parents=True)
+    before = tree(here)
+
+    result = generate(*force, output=output)
+
+    assert message in said(result)
+    assert tree(here) == before
+
+
+@POSIX
+def test_a_read_only_folder_is_said_in_one_line(generate, here):
+    (here / "out").mkdir()
+    (here / "out").chmod(0o500)
+
+    assert "is read-only; allow writing there and run again." in said(generate())
+    assert tree(here) == {"out/": ""}
+
+
+@POSIX
+@pytest.mark.skipif(os.name == "posix" and os.geteuid() == 0, reason="root may write anywhere")
+def test_a_read_only_folder_above_is_said_in_one_line(generate, here):
+    (here / "above").mkdir()
+    (here / "above").chmod(0o500)
+
+    assert "allow that, or choose another folder" in said(generate(output="above/out"))
+    assert tree(here) == {"above/": ""}
+
+
+def edit(here, text='"Pirate Coding Workshop"', by='"Mine"', path=EVENTS):
+    """Change a generated file by hand."""
+    file = here / path
+    file.write_text(file.read_text().replace(text, by))
+    return file.read_text()
+
+
+def test_an_edited_file_is_not_overwritten(generate, here):
+    generate()
+    edited = edit(here)
+
+    result = generate()
+
+    assert "museum_tools/tools_events.py: edited by hand; run again with --force" in said(result)
+    assert (here / EVENTS).read_text() == edited
+
+
+def test_a_check_names_an_edited_file_and_what_the_edit_changed(generate, here):
+    generate()
+    edit(here)
+
+    result = generate("--check")
+
+    assert result.exit_code == 1
+    assert "\n  edited by hand: museum_tools/tools_events.py\n" in result.stdout
+    assert "  schema       create_special_event: /name: examples was ['Mine']" in result.stdout
+    assert "would be written" not in result.stdout
+
+
+def test_an_edited_file_is_overwritten_by_force(generate, here):
+    generate()
+    edit(here)
+
+    result = generate("--force")
+
+    assert result.exit_code == 0
+    assert "\n  edited by hand, overwritten: museum_tools/tools_events.py\n" in result.stdout
+    assert generate("--check").exit_code == 0
+
+
+def test_a_tool_that_was_made_unreadable_by_hand_is_no_new_tool(generate, here):
+    generate()
+    edit(here, 'description = "Create special', 'description = compute() + "Create special')
+
+    result = generate("--check")
+
+    assert "unreadable" in result.stdout
+    assert "added" not in result.stdout
+    assert "create_special_event" in result.stdout
+
+
+@pytest.mark.parametrize("content", [b"def (", b"\xff\xfe", b"", b"x" * 100_000])
+def test_a_file_that_was_spoilt_by_hand_is_told_too(generate, here, content):
+    generate()
+    (here / EVENTS).write_bytes(content)
+
+    result = generate("--check")
+
+    assert (result.exit_code, result.stderr) == (1, "")
+    assert "\n  edited by hand: museum_tools/tools_events.py\n" in result.stdout
+
+
+def test_an_edited_file_that_is_no_longer_generated_stays(generate, here):
+    generate()
+    edited = edit(here)
+
+    result = generate("--tag", "Tickets")
+
+    assert result.exit_code == 0
+    assert result.stdout.splitlines()[-2:] == [
+        "  3 files written, 1 file removed, 6 files unchanged",
+        "  edited by hand, no longer generated, kept: museum_tools/tools_events.py",
+    ]
+    assert (here / EVENTS).read_text() == edited
+    assert not (here / "out/museum_tools/tools_operations.py").exists()
+
+
+def test_the_package_of_another_api_is_replaced_by_force_only(generate, here):
+    generate()
+    before = tree(here)
+
+    message = said(generate(name="gallery"))
+
+    assert message == (
+        "out: the package of the API 'museum' is here, not of 'gallery'; name it so, choose "
+        "another folder, or overwrite it by force."
+    )
+    assert said(generate("--check", name="gallery")) == message
+    assert tree(here) == before
+    assert generate("--force", name="gallery").exit_code == 0
+    assert [path for path in files_in(here / "out") if "museum" in path] == []
+
+
+def test_a_broken_manifest_is_an_edit(generate, here):
+    generate()
+    (here / "out/manifest.json").write_text('{"generator": "openapi-tools"')
+
+    assert "manifest.json: edited by hand" in said(generate())
+    assert generate("--force").exit_code == 0
+    assert generate("--check").exit_code == 0
+
+
+def test_templates_of_the_users_are_used(generate, here, run, museum):
+    (here / "mine").mkdir()
+    (here / "mine/shim.py.jinja").write_text(
+        "# Code generated by openapi-tools. DO NOT EDIT.\n"
+        '"""Ours."""\n\nfrom {{ package }} import mount\n\n__all__ = ["mount"]\n'
+    )
+
+    result = generate("--templates", "mine")
+
+    assert result.exit_code == 0
+    shim = here / "out/amplifier_module_tool_museum/__init__.py"
+    assert '"""Ours."""\n\nfrom museum_tools import mount\n' in shim.read_text()
+    assert generate("--check").exit_code == 1
+    assert generate("--check", "--templates", "mine").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("template", "message"),
+    [
+        ("{% if %}", "tools.py.jinja:1: Expected an expression"),
+        ("\n\n{{ nothing }}", "tools.py.jinja:3: 'nothing' is undefined."),
+        ("{{ 1 / 0 }}", "tools.py.jinja:1: division by zero."),
+        ("# no header", "the first line must be '# Code generated by openapi-tools. DO NOT EDIT.'"),
+    ],
+)
+def test_a_wrong_template_is_said_in_one_line(generate, here, template, message):
+    generate()
+    (here / "mine").mkdir()
+    (here / "mine/tools.py.jinja").write_text(template)
+    before = tree(here)
+
+    assert message in said(generate("--templates", "mine"))
+    assert tree(here) == before
+
+
+@pytest.mark.parametrize(
+    ("folder", "message"),
+    [
+        ("nowhere", "nowhere: the folder of templates cannot be read (No such file or directory)."),
+        ("file", "file: the folder of templates cannot be read (Not a directory)."),
+        ("empty", "empty: the folder holds no template; their names are README.md.jinja, "),
+    ],
+)
+def test_a_folder_without_templates_is_said_in_one_line(generate, here, folder, message):
+    (here / "file").write_text("")
+    (here / "empty").mkdir()
+
+    assert said(generate("--templates", folder)).startswith(message)
+    assert not (here / "out").exists()
+
+
+def test_a_package_outside_the_working_folder_is_named_in_full(generate, here, monkeypatch):
+    (here / "sub").mkdir()
+    monkeypatch.chdir(here / "sub")
+
+    result = generate(output=Path("..") / "out")
+
+    assert result.stdout.startswith("museum: written, 8 tools in ")
+    assert (here / "out/manifest.json").is_file()
+
+
+def test_the_working_folder_itself_can_be_generated_into(generate, here):
+    result = generate(output=".")
+
+    assert result.stdout.startswith("museum: written, 8 tools in .\n")
+    assert sorted(files_in(here)) == FILES
+
+
+def test_the_command_is_listed(run):
+    assert "generate" in commands.commands
+    assert "Write the tools as a Python package." in run("--help").stdout

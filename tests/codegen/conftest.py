@@ -1,0 +1,38 @@
+"""Folders that hold a generated package."""
+
+from __future__ import annotations
+
+import errno
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+from output_folders import MANIFEST, OLD
+
+from openapi_tools.codegen import places
+from openapi_tools.codegen.writer import place
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    """A folder that holds the old package and nothing else."""
+    place(tmp_path / "out", OLD, manifest=MANIFEST)
+    return tmp_path / "out"
+
+
+@pytest.fixture(params=["alone", "shared", "closed"])
+def room(request: pytest.FixtureRequest, out: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The same; beside somebody's own files; where folders cannot be swapped."""
+    if request.param == "shared":
+        (out / "own.py").write_text("OWN = 1\n")
+        (out / "museum_tools" / "own.txt").write_text("mine")
+    if request.param == "closed":
+
+        def refuse(one: Path, other: Path) -> None:
+            raise OSError(errno.EXDEV, os.strerror(errno.EXDEV), str(other))
+
+        monkeypatch.setattr(places, "exchange", refuse)
+    return out

@@ -1,0 +1,340 @@
+"""What changed between two sets of tools, and what of it breaks a caller."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from openapi_tools.codegen.drift import Change, as_data, changes, in_words
+from openapi_tools.codegen.evaluation import Unreadable
+from openapi_tools.codegen.records import Record
+from openapi_tools.model import (
+    Operation,
+    Parameter,
+    Property,
+    RequestBody,
+    Server,
+    ServerVariable,
+)
+
+CLOSED = {"type": "object", "additionalProperties": False}
+A, B = Server("https://a.example"), Server("https://b.example")
+
+
+def tool(name: str = "x", schema: Any = None, **operation: Any) -> Record:
+    made = {"method": "GET", "path": f"/{name}", **operation}
+    return Record(name, f"Does {name}.", CLOSED if schema is None else schema, Operation(**made))
+
+
+def tools(*records: Record) -> dict[str, Record]:
+    return {record.name: record for record in records}
+
+
+def change(old: Record, new: Record) -> Change:
+    (found,) = changes(tools(old), tools(new))
+    return found
+
+
+def test_equal_tools_did_not_change() -> None:
+    old, new = tools(tool("a"), tool("b")), tools(tool("b"), tool("a"))
+
+    assert changes(old, old) == []
+    assert changes(old, new) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ({"properties": {"a": {}, "b": {}}}, {"properties": {"b": {}, "a": {}}}),
+        ({"properties": {"a": {"minimum": 1.0}}}, {"properties": {"a": {"minimum": 1}}}),
+        ({"$defs": {"A": {}}}, {"$defs": {}}),
+    ],
+)
+def test_what_no_input_can_tell_is_a_change_all_the_same(old, new) -> None:
+    found = change(tool(schema=old), tool(schema=new))
+
+    text = "only the order of members, the writing of numbers or words far inside changed"
+    assert found == Change("schema", "x", breaking=False, details=(text,))
+
+
+def test_schemas_too_deep_to_be_written_are_compared() -> None:
+    def deep(inner: Any) -> Record:
+        for _ in range(3_000):
+            inner = {"items": inner}
+        return tool(schema=inner, path="/", operation_id="x")
+
+    assert changes(tools(deep({})), tools(deep({}))) == []
+    assert change(deep({}), deep({"type": "string"})).breaking
+    assert changes({"a": deep({})}, {"b": deep({})})[0].kind == "renamed"
+
+
+def test_changes_stand_in_the_order_of_the_new_tools_and_what_is_gone_last() -> None:
+    old = tools(tool("gone"), tool("c"), tool("b"), tool("a"))
+    new = tools(
+        replace(tool("b"), description="Other."),
+        tool("new"),
+        tool("a", {**CLOSED, "properties": {"p": {}}, "required": ["p"]}, method="POST"),
+        tool("c"),
+    )
+
+    found = changes(old, new)
+
+    assert [(change.kind, change.tool, change.breaking) for change in found] == [
+        ("description", "b", False),
+        ("added", "new", False),
+        ("schema", "a", True),
+        ("operation", "a", False),
+        ("removed", "gone", True),
+    ]
+
+
+def test_a_tool_of_the_same_method_and_path_was_renamed_and_is_compared_further() -> None:
+    old = tools(tool("a", path="/1"), tool("b", path="/2"))
+    new = tools(tool("c", path="/2", deprecated=True), tool("a", path="/1"))
+
+    found = changes(old, new)
+
+    assert found == [
+        Change("renamed", "c", breaking=True, before="b"),
+        Change("description", "c", breaking=False, details=("was 'Does b.', is 'Does c.' now",)),
+        Change("operation", "c", breaking=False, details=("deprecated was False, is True now",)),
+    ]
+
+
+def test_a_tool_of_the_same_id_and_schema_was_renamed_when_its_address_is_new() -> None:
+    old = tools(tool("a", operation_id="get"), tool("b", operation_id="get"))
+    new = tools(tool("c", {"type": "object"}, operation_id="get"), tool("d", operation_id="get"))
+
+    found = [(change.kind, change.tool, change.before) for change in changes(old, new)]
+
+    assert ("renamed", "d", "a") in found
+    assert ("added", "c", "") in found
+    assert ("removed", "b", "") in found
+
+
+def test_tools_without_an_id_are_not_the_same_for_having_none() -> None:
+    found = changes(tools(tool("a")), tools(tool("b")))
+
+    assert [change.kind for change in found] == ["added", "removed"]
+
+
+def test_one_tool_is_renamed_once() -> None:
+    found = changes(tools(tool("a", path="/1")), tools(tool("b", path="/1"), tool("c", path="/1")))
+
+    assert [(change.kind, change.tool) for change in found if change.kind != "description"] == [
+        ("renamed", "b"),
+        ("added", "c"),
+    ]
+
+
+def test_tools_that_cannot_be_read_are_told_apart_from_new_ones() -> None:
+    fault = Unreadable("a value is no literal (Call).", path="a/tools.py", line=3, tool="b")
+    broken = Unreadable("this is no Python source.", path="a/tools_c.py")
+
+    found = changes(tools(tool("a")), tools(tool("a"), tool("b")), unreadable=[fault, broken])
+
+    assert [(change.kind, change.tool, change.breaking) for change in found] == [
+        ("unreadable", "b", True),
+        ("unreadable", "a/tools_c.py", True),
+    ]
+    assert found[0].details == ("a/tools.py:3: a value is no literal (Call).",)
+
+
+BODY = RequestBody("application/json", properties=(Property("a"),))
+TOKEN, SCOPED = {"token": ()}, {"oauth": ("read",)}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "breaking", "detail"),
+    [
+        ({"method": "PUT"}, {"method": "POST"}, False, "method was 'PUT', is 'POST' now"),
+        ({}, {"path": "/y"}, False, "path was '/x', is '/y' now"),
+        ({}, {"operation_id": "x"}, False, "operation id was '', is 'x' now"),
+        ({}, {"tags": ("x",)}, False, "tags was (), is ('x',) now"),
+        ({}, {"accept": ("a/b",)}, False, "accept was (), is ('a/b',) now"),
+        ({}, {"deprecated": True}, False, "deprecated was False, is True now"),
+        ({}, {"body": BODY}, False, "a body is sent now"),
+        ({"body": BODY}, {}, False, "no body is sent now"),
+        (
+            {"body": BODY},
+            {"body": replace(BODY, media_type="text/plain")},
+            False,
+            "body: media type was 'application/json', is 'text/plain' now",
+        ),
+        (
+            {"body": BODY},
+            {"body": replace(BODY, required=True)},
+            False,
+            "body: required was False, is True now",
+        ),
+        (
+            {"parameters": (Parameter("a", "query"),)},
+            {"parameters": (Parameter("a", "header"),)},
+            False,
+            "parameter 'a': location was 'query', is 'header' now",
+        ),
+        (
+            {"parameters": (Parameter("a", "query"),)},
+            {"parameters": (Parameter("a", "query", style="deepObject"),)},
+            False,
+            "parameter 'a': style was 'form', is 'deepObject' now",
+        ),
+        (
+            {"parameters": (Parameter("a", "query"),)},
+            {"parameters": (Parameter("b", "query", argument="a"),)},
+            False,
+            "parameter 'a': name was 'a', is 'b' now",
+        ),
+        ({}, {"parameters": (Parameter("a", "query"),)}, False, "parameter 'a' (query) is new"),
+        ({"parameters": (Parameter("a", "query"),)}, {}, False, "parameter 'a' (query) is gone"),
+        (
+            {"parameters": (Parameter("a", "query"), Parameter("b", "query"))},
+            {"parameters": (Parameter("b", "query"), Parameter("a", "query"))},
+            False,
+            "the order of the parameters changed",
+        ),
+        (
+            {"servers": (A,)},
+            {"servers": (B,)},
+            True,
+            "server 'https://a.example' -> 'https://b.example'",
+        ),
+        ({"servers": (A, B)}, {"servers": (B, A)}, True, "server 'https://a.example' -> "),
+        ({"servers": (A,)}, {"servers": ()}, True, "server 'https://a.example' is gone"),
+        ({"servers": ()}, {"servers": (A,)}, True, "server 'https://a.example' is new"),
+        ({"servers": (A,)}, {"servers": (A, B)}, False, "the alternatives to the server changed"),
+        (
+            {"servers": (A,)},
+            {"servers": (replace(A, variables={"v": ServerVariable("x")}),)},
+            True,
+            "server 'https://a.example': its variables changed",
+        ),
+        ({}, {"security": (TOKEN,)}, True, "security was 'nothing', is 'token' now"),
+        ({"security": (TOKEN,)}, {}, False, "security was 'token', is 'nothing' now"),
+        (
+            {"security": (TOKEN,)},
+            {"security": (TOKEN, SCOPED)},
+            False,
+            "security was 'token', is 'token, or oauth (read)' now",
+        ),
+        (
+            {"security": (TOKEN, SCOPED)},
+            {"security": (TOKEN,)},
+            True,
+            "security was 'token, or oauth (read)', is 'token' now",
+        ),
+        ({"security": (TOKEN, SCOPED)}, {"security": (SCOPED, TOKEN)}, False, "security was "),
+        (
+            {"security": (TOKEN,)},
+            {"security": (TOKEN | SCOPED,)},
+            True,
+            "is 'token + oauth (read)'",
+        ),
+        ({"security": (TOKEN | SCOPED,)}, {"security": (TOKEN,)}, False, "is 'token' now"),
+        (
+            {"security": (SCOPED,)},
+            {"security": ({"oauth": ("read", "write")},)},
+            True,
+            "is 'oauth (read, write)' now",
+        ),
+        ({"security": ({"oauth": ("read",)},)}, {"security": ({"oauth": ()},)}, False, "'oauth'"),
+        ({"security": ()}, {"security": ({},)}, False, "security was 'nothing', is 'nothing' now"),
+        ({"security": (TOKEN, {})}, {"security": (TOKEN,)}, True, "'token, or nothing'"),
+    ],
+)
+def test_a_change_of_an_operation_says_what_it_was_and_is(old, new, breaking, detail) -> None:
+    found = change(tool(**old), tool(**new))
+
+    assert (found.kind, found.breaking) == ("operation", breaking)
+    assert detail in "\n".join(found.details)
+
+
+def test_breaking_details_come_first_and_many_are_counted() -> None:
+    many = tuple(Parameter(f"p{number}", "query") for number in range(15))
+
+    found = change(tool(), tool(parameters=many, servers=(A,), deprecated=True))
+
+    assert found.details[0] == "server 'https://a.example' is new"
+    assert len(found.details) == 11
+    assert found.details[-1] == "and 7 more"
+
+
+def test_a_great_many_details_are_not_counted() -> None:
+    properties = {f"p{number}": {} for number in range(150)}
+
+    found = change(tool(), tool(schema={**CLOSED, "properties": properties}))
+
+    assert found.details[-1] == "and many more"
+
+
+@pytest.mark.parametrize(
+    ("found", "text"),
+    [
+        (
+            Change("schema", "buy", breaking=True, details=("/date is required now",)),
+            "schema       buy: breaking: /date is required now",
+        ),
+        (
+            Change("schema", "buy", breaking=False, details=("/a is new", "/b is new")),
+            "schema       buy\n    /a is new\n    /b is new",
+        ),
+        (
+            Change("renamed", "new", breaking=True, before="old"),
+            "renamed      old -> new: breaking",
+        ),
+        (
+            Change("added", "a\nb", breaking=False, details=("GET /",)),
+            "added        'a\\nb': GET /",
+        ),
+        (Change("description", "a", breaking=False), "description  a"),
+    ],
+)
+def test_a_change_reads_as_a_line(found, text) -> None:
+    assert in_words(found) == text
+
+
+def test_a_change_is_data_for_programs() -> None:
+    renamed = Change("renamed", "new", breaking=True, before="old")
+    removed = Change("removed", "x", breaking=True, details=("GET /x",))
+
+    assert as_data(removed) == {
+        "kind": "removed",
+        "tool": "x",
+        "breaking": True,
+        "details": ["GET /x"],
+    }
+    assert json.loads(json.dumps(as_data(renamed)))["before"] == "old"
+
+
+@pytest.mark.parametrize("nasty", ["a\nb", "\u202e", "\x1b[31m", "\ud800", "x" * 1_000, "a\u2028b"])
+def test_text_of_a_document_stays_short_and_on_its_line(nasty) -> None:
+    member = {**CLOSED, "properties": {nasty: {"enum": [nasty]}}}
+    old = Record("x", "", CLOSED, Operation("GET", "/x"))
+    new = Record(
+        "x",
+        nasty,
+        member,
+        Operation(
+            "GET",
+            "/x",
+            operation_id=nasty,
+            servers=(Server(nasty),),
+            parameters=(Parameter(nasty, nasty),),
+            security=({nasty: (nasty,)},),
+            body=RequestBody(nasty),
+        ),
+    )
+    found = [
+        *changes({"x": old}, {"x": new}),
+        *changes({"x": new}, {"x": old}),
+        *changes({"x": new}, {nasty: replace(new, operation=Operation("GET", nasty))}),
+    ]
+
+    lines = [line for change in found for line in in_words(change).split("\n")]
+
+    assert len(found) > 6
+    assert all(line.isprintable() for line in lines)
+    assert max(map(len, lines)) < 250

@@ -1,0 +1,549 @@
+"""Whatever text a document has, and wherever: nothing of it runs, and every tool says it."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from documents import document, operation, with_body
+from hostile_documents import CODE, MARK, NAMES, PAYLOADS, RUN, hostile, schema
+from hostile_packages import (
+    assert_harmless,
+    files_of,
+    harmless_files,
+    import_all,
+    read_me,
+    said_by,
+)
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from literal_values import TRICKY
+
+from openapi_tools import OpenAPIToolsError, Settings, generate_package, load_tools
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LAYOUTS = ("package", "module")
+NO_JSON = "a pair of lone surrogates"
+"""JSON text has no way to say two halves of a character that are apart."""
+TEXTS = {name: text for name, text in PAYLOADS.items() if name != NO_JSON}
+
+
+def generate(source: Any, output: Path, layout: str = "package", **options: Any) -> dict[str, str]:
+    """Generate a package named `museum`; its text files."""
+    generate_package(source, output, name="museum", layout=layout, **options)
+    return {path: data.decode() for path, data in files_of(output).items()}
+
+
+def outside(sandbox: Path) -> set[Path]:
+    return {path for path in sandbox.rglob("*") if "out" not in path.relative_to(sandbox).parts}
+
+
+def judge(texts: dict[str, str], folder: Path, layout: str) -> dict[str, str]:
+    """What is wrong with the packages of hostile documents, by the name of the text."""
+    sandbox = folder / "a" / "b" / "sandbox"
+    harmless = harmless_files(folder / "harmless", "museum", layout)
+    for name in ("x", "passwd", "museum_tools"):
+        (sandbox / name).mkdir(parents=True)
+    before, wrong = outside(folder), {}
+    packages = []
+    for number, (name, text) in enumerate(texts.items()):
+        output = sandbox / "out" / str(number)
+        generate(hostile(text), output, layout)
+        packages.append((name, output, "museum_tools"))
+        try:
+            assert_harmless(files_of(output), harmless, "museum")
+        except (AssertionError, SyntaxError) as error:
+            wrong[name] = repr(error)
+    assert outside(folder) == before
+    for name, said in import_all(packages, folder / "cwd").items():
+        if said != said_by(load_tools(hostile(texts[name]))):
+            wrong[name] = "what is read back is not what was loaded"
+    return wrong
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_nothing_runs_and_everything_reads_back(tmp_path, layout):
+    assert judge(TEXTS, tmp_path, layout) == {}
+
+
+FRAGMENTS = [
+    *('"', "'", '"""', "'''", "\\", "\n", "\r", "\x0b", "\x0c", "\x1c", "\x85", "\u2028", "\u202e"),
+    *("{", "}", "{{", "}}", "{%", "%}", "#", "`", "|", "<", ">", "[", "]", "(", ")", ";", ",", ":"),
+    *(
+        "# coding: utf-7",
+        "\\N{DASH}",
+        "\\u12",
+        "\\x",
+        "$(",
+        "../",
+        "..",
+        "/",
+        "\x00",
+        "\ud800",
+        " ",
+    ),
+    *("import os", RUN, "class", "None", "é", "e\u0301", "\ufb01", "🚀", "\u200b", "1.", "a", "Z"),
+]
+ANY_TEXT = st.one_of(
+    st.text(max_size=40), st.lists(st.sampled_from(FRAGMENTS), max_size=8).map("".join)
+)
+
+
+@settings(max_examples=8, deadline=None)
+@given(texts=st.lists(ANY_TEXT, min_size=6, max_size=6), layout=st.sampled_from(LAYOUTS))
+def test_nothing_runs_of_any_text(tmp_path_factory, texts, layout):
+    folder = tmp_path_factory.mktemp("any")
+
+    assert judge({text: text for text in texts}, folder, layout) == {}
+
+
+def test_a_text_reaches_every_place():
+    text = CODE["closes a call"]
+    tools = load_tools(hostile(text))
+    said = {tool.name: tool for tool in tools}
+    scheme = tools.security_schemes
+
+    assert {tool.operation.operation_id for tool in tools} >= {text, text + "b"}
+    assert said["tags"].tags == (text, text)
+    assert said["texts"].description.count(RUN) > 0
+    assert said["key"].path == f"/{text}"
+    assert said["path"].path == f"/path/{{{text}}}"
+    # Header and cookie names have an alphabet of their own.
+    assert [p.name for p in said["header"].operation.parameters] == []
+    assert [p.name for p in said["cookie"].operation.parameters] == []
+    assert [p.name for p in said["query"].operation.parameters] == [text]
+    assert said["values"].input_schema["properties"]["v"]["enum"] == schema(text)["enum"]
+    assert said["media"].operation.body.media_type == text
+    assert said["media2"].operation.body.media_type == f"text/{text}"
+    assert said["server"].operation.servers[1].url == text
+    assert said["server"].operation.servers[0].variables[text].default == text
+    assert said["security"].operation.security[0] == {text: (text,)}
+    assert text in json.dumps(said["shared_put"].input_schema["$defs"]).replace('\\"', '"')
+    assert scheme[text].name == text
+    assert scheme["oauth"].flows[text]["scopes"] == {text: text}
+    assert scheme["connect"].openid_connect_url == text
+    assert len(tools.skipped) == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "change"),
+    [
+        ("museum_tools/tools_a.py", lambda text: text + f"\n{RUN}\n"),
+        ("museum_tools/tools_a.py", lambda text: text.replace('"GET"', f"Operation({RUN})")),
+        ("museum_tools/tools_a.py", lambda text: text.replace('"GET"', 'f"{x}"')),
+        ("museum_tools/tools_a.py", lambda text: text.replace("OperationTool)", "Any)")),
+        ("museum_tools/tools_a.py", lambda text: text + "    x = 1\n"),
+        ("museum_tools/tools_a.py", lambda text: text.replace("a", "\u0430", 1)),
+        ("museum_tools/index.py", lambda text: text + "import os\n"),
+        ("museum_tools/index.py", lambda text: text + "from openapi_tools import load_tools\n"),
+        ("museum_tools/index.py", lambda text: text.replace('"tools_a"', "__import__")),
+        ("museum_tools/__init__.py", lambda text: text + f"\n{RUN}\n"),
+        ("museum_tools/py.typed", lambda text: "x"),
+        ("museum_tools/con.py", lambda text: ""),
+        ("museum_tools/README.md", lambda text: ""),
+        ("tests/test_museum_tools.py", lambda text: text + "#"),
+        ("pyproject.toml", lambda text: text + "[project.scripts]\nx = 'os:x'\n"),
+        ("pyproject.toml", lambda text: text.replace('version = "1"', 'version = "1 x"')),
+        ("README.md", lambda text: text + "\n<b>\n"),
+        ("README.md", lambda text: text + "\na <b>\n"),
+        ("README.md", lambda text: text + "\n# x\n"),
+        ("README.md", lambda text: text + "\n```\nx\n```\n"),
+        ("README.md", lambda text: text + "\n[x](y)\n"),
+        ("README.md", lambda text: text + "\n*x*\n"),
+        ("README.md", lambda text: text + "\n1. x\n"),
+        ("README.md", lambda text: text + "\n---\n"),
+    ],
+)
+def test_the_judge_of_these_tests_is_strict(tmp_path, path, change):
+    harmless = harmless_files(tmp_path, "museum", "package")
+    manifest = json.loads(harmless["manifest.json"])
+    changed = {**harmless, path: change(harmless.get(path, b"").decode()).encode()}
+    digests = import_digests(changed)
+    changed["manifest.json"] = json.dumps({**manifest, "files": digests}).encode()
+
+    assert_harmless(harmless, harmless, "museum")
+    with pytest.raises((AssertionError, KeyError)):
+        assert_harmless(changed, harmless, "museum")
+
+
+def import_digests(files: dict[str, bytes]) -> dict[str, str]:
+    from openapi_tools.codegen.manifest import digest
+
+    return {path: digest(data) for path, data in files.items() if path != "manifest.json"}
+
+
+def test_the_judge_of_these_tests_notices_what_runs(tmp_path):
+    codes = {
+        "env": RUN,
+        "file": f"open('{MARK}', 'w')",
+        "process": "__import__('subprocess').run(['true'])",
+        "text": "eval('1')",
+    }
+    for name, code in codes.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "museum_tools.py").write_text(f"def load():\n    return ()\n\n{code}\n")
+
+        with pytest.raises(AssertionError):
+            import_all([(name, tmp_path / name, "museum_tools")], tmp_path / f"cwd_{name}")
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_all_hostile_names_live_in_one_package(tmp_path, layout):
+    texts = [*NAMES.values(), *(text.swapcase() for text in NAMES.values()), *TRICKY.values()]
+    paths = {
+        f"/{number}": {"get": operation(operationId=text, tags=[text])}
+        for number, text in enumerate(texts)
+    }
+    source = document(paths)
+    files = generate(source, tmp_path / "out", layout)
+
+    assert_harmless(
+        {path: text.encode() for path, text in files.items()},
+        harmless_files(tmp_path / "harmless", "museum", layout),
+        "museum",
+    )
+    (said,) = import_all([("", tmp_path / "out", "museum_tools")], tmp_path / "cwd").values()
+    assert said == said_by(load_tools(source))
+    assert len(said) == len(texts)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_tools_named_as_what_stands_beside_them(tmp_path, layout):
+    ids = [
+        "i_n_d_e_x",
+        "s_k_i_p_p_e_d",
+        "c_o_u_n_t_s",
+        "s_e_t_t_i_n_g_s",
+        "p_e_t",
+        "a_j",
+        "operation",
+    ]
+    ids += ["any", "operation_tool", "parameter", "settings", "json", "load", "mount", "schemas"]
+    large = {"type": "object", "description": "word " * 60}
+    members = {name: {"$ref": f"#/components/schemas/{name}"} for name in ("Pet", "AJ", "INDEX")}
+    body = {"content": {"application/json": {"schema": {"type": "object", "properties": members}}}}
+    source = document(
+        {f"/{name}": {"post": operation(operationId=name, requestBody=body)} for name in ids},
+        components={"schemas": dict.fromkeys(members, large)},
+    )
+    generate(source, tmp_path / "out", layout)
+
+    (said,) = import_all([("", tmp_path / "out", "museum_tools")], tmp_path / "cwd").values()
+    assert said == said_by(load_tools(source))
+    assert [name for name, *_ in said] == ids
+
+
+def test_a_class_is_found_by_its_own_name(tmp_path):
+    ids = ["i_n_d_e_x", "a_b", "a__b", "ab", "none", "true", "value_error", "1st", "load", "index"]
+    source = document({f"/{n}": {"get": operation(operationId=n)} for n in ids})
+    generate(source, tmp_path / "out")
+    code = """
+import museum_tools
+found = {name: getattr(museum_tools, name).name for name in dir(museum_tools) if name[0].isupper()}
+print(found)
+"""
+
+    ended = subprocess.run(
+        [sys.executable, "-B", "-c", code], cwd=tmp_path / "out", capture_output=True, check=True
+    )
+
+    found = eval(ended.stdout)
+    assert sorted(found.values()) == sorted(load_tools(source)._tools)
+    assert found["ToolNone"] == "none"
+    assert found["ToolValueError"] == "value_error"
+    assert found["ToolINDEX"] == "i_n_d_e_x"
+    assert found["Index"] == "index"
+
+
+@pytest.mark.parametrize(
+    ("title", "shown"),
+    [
+        ("<b>x</b> & [y](z)", "<b>x</b> & [y](z)"),
+        ("a|b\\|c", "a|b\\|c"),
+        ("`code` *x* _y_ ~z~", "`code` *x* _y_ ~z~"),
+        ("a\r\u2028\x0c\x1c\x85\u00a0b", "a b"),
+        ("\u202egpj\u200b\ud800", "\\u202egpj\\u200b\\ud800"),
+        ("école 博物館 🚀", "école 博物館 🚀"),
+        ("{{ 7 * 7 }}", "{{ 7 * 7 }}"),
+        ("- x", "- x"),
+        ("1. x", "1. x"),
+        ("博" * 130, "博" * 120 + " …"),
+        ("word " * 40, "word " * 23 + "word …"),
+    ],
+)
+def test_the_list_of_tools_shows_a_text_as_it_is(tmp_path, title, shown):
+    # Descriptions come from the loader, which takes markup out; a record takes any.
+    from openapi_tools.codegen.contents import Contents
+    from openapi_tools.codegen.records import Record
+    from openapi_tools.codegen.render import render_package
+    from openapi_tools.codegen.templating import Templates
+    from openapi_tools.model import Operation, SecurityScheme
+
+    record = Record("a", title, {"type": "object"}, Operation("GET", "/a"))
+    schemes = {title: SecurityScheme("http", scheme=title)}
+    contents = Contents("museum", (record,), title=title, schemes=schemes)
+
+    text = render_package(contents, Templates())["README.md"]
+
+    assert read_me(text) == [["a", "GET /a", shown]]
+    text.encode()
+
+
+@pytest.mark.parametrize(
+    "version",
+    [
+        '1"\nx = "',
+        "1.0\n",
+        "1.0-beta",
+        "",
+        "1" * 7,
+        "1.2.3.4.5",
+        "\u0661",
+        "v1",
+        1.5,
+        True,
+        10**4000,
+    ],
+)
+def test_a_version_that_is_none_to_python_is_zero(tmp_path, version):
+    source = document({"/a": {"get": operation()}}, info={"title": "t", "version": version})
+    files = generate(source, tmp_path / "out")
+
+    assert_harmless(
+        {path: text.encode() for path, text in files.items()},
+        harmless_files(tmp_path / "harmless", "museum", "package"),
+        "museum",
+    )
+    shown = re.search('^version = "(.*)"$', files["pyproject.toml"], re.MULTILINE)
+    assert shown
+    assert shown[1] == ("1.5" if version == 1.5 else "0")
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_user_and_password_of_a_url_are_never_written(tmp_path, layout):
+    secret = "me:hunter2"
+    servers = [
+        {"url": f"https://{secret}@h.example/{{p}}", "variables": {"p": {"default": "x@y"}}},
+        {"url": "https://{user}@h.example", "variables": {"user": {"default": secret}}},
+        {"url": "{base}", "variables": {"base": {"default": f"http://{secret}@h", "enum": ["a"]}}},
+        {"url": f"//{secret}@h.example/a@b"},
+    ]
+    url = f"https://{secret}@h.example/t"
+    flow = {"tokenUrl": url, "authorizationUrl": url, "scopes": {"a": "A"}, "x-url": url}
+    schemes = {
+        "o": {"type": "oauth2", "flows": {"password": flow}},
+        "c": {"type": "openIdConnect", "openIdConnectUrl": url},
+    }
+    lost = operation(parameters=[{"$ref": f"{url}#/a"}])
+    paths = {"/a": {"get": operation(operationId="a", servers=servers)}, "/b": {"get": lost}}
+    output = tmp_path / "out"
+
+    report = generate_package(
+        document(paths, servers=servers, components={"securitySchemes": schemes}),
+        output,
+        name="museum",
+        layout=layout,
+    )
+
+    assert [path for path, data in files_of(output).items() if b"hunter2" in data] == []
+    assert "https://***@h.example/{p}" in "".join(map(bytes.decode, files_of(output).values()))
+    assert "a@b" in "".join(map(bytes.decode, files_of(output).values()))
+    assert "the server 'https://***@h.example/{p}' has a user" in " ".join(report.warnings)
+    assert "hunter2" not in repr(report)
+
+
+async def test_a_server_with_a_user_is_still_not_called(recorder):
+    servers = [{"url": f"http://me:hunter2@127.0.0.1:{recorder.port}/"}]
+    tools = load_tools(document({"/a": {"get": operation(operationId="a")}}, servers=servers))
+
+    result = await tools["a"].execute({})
+
+    assert "is no plain http or https address" in str(result)
+    assert recorder.requests == []
+
+
+def test_secrets_that_look_so_are_warned_of_and_not_shown(tmp_path):
+    secret = "sk_live_abcdefgh1234"
+    deep: dict[str, Any] = {"type": "string", "default": secret}
+    for _ in range(60):
+        deep = {"type": "object", "properties": {"properties": deep, "apiKey": {"enum": [secret]}}}
+    started = time.monotonic()
+
+    report = generate_package(document(with_body(deep)), tmp_path / "out", name="museum")
+
+    assert time.monotonic() - started < 10
+    (warning,) = {warning for warning in report.warnings if "apiKey" in warning}
+    assert secret not in warning
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_huge_and_deep_values_are_written_and_read(tmp_path, layout):
+    def nested(schema: Any, levels: int, kind: str) -> Any:
+        for _ in range(levels):
+            wrapped = {"items": schema} if kind == "array" else {"properties": {"p": schema}}
+            schema = {"type": kind, **wrapped}
+        return schema
+
+    flow: Any = "x"
+    for _ in range(150):
+        flow = {"x-a": flow, "x-b": 10**200}
+    schemas = {
+        "default": {"type": "string", "default": "ab \"'\\\n" * 160_000},
+        "enum": {"type": "string", "enum": [f"value {number}" for number in range(60_000)]},
+        "numbers": {"enum": [*range(60_000), 10**4200, -(10**99), 1e308]},
+        "array": nested({"const": "x"}, 185, "array"),
+        "object": nested({"type": "string"}, 90, "object"),
+        "keys": {"properties": {"k" * size: {} for size in (90, 900, 90_000)}},
+    }
+    paths = {
+        f"/{name}": {
+            "post": operation(operationId=name, requestBody=_json({"properties": {"a": s}}))
+        }
+        for name, s in schemas.items()
+    }
+    paths |= {
+        f"/{name}": {"get": operation(operationId=name, parameters=[_query(found)])}
+        for name, found in {"q": schemas["default"], "r": schemas["numbers"]}.items()
+    }
+    paths["/" + "x" * 1_000_000] = {"get": operation(operationId="path", tags=["x" * 1_000_000])}
+    schemes = {"o": {"type": "oauth2", "flows": {"implicit": flow}}}
+    source = document(
+        paths,
+        info={"title": "x" * 1_000_000, "version": 10**4000},
+        components={"securitySchemes": schemes},
+    )
+    started = time.monotonic()
+
+    files = generate(source, tmp_path / "out", layout)
+
+    assert_harmless(
+        {path: text.encode() for path, text in files.items()},
+        harmless_files(tmp_path / "harmless", "museum", layout),
+        "museum",
+    )
+    (said,) = import_all([("", tmp_path / "out", "museum_tools")], tmp_path / "cwd").values()
+    assert said == said_by(load_tools(source))
+    assert time.monotonic() - started < 30
+
+
+def _json(schema: Any) -> dict[str, Any]:
+    return {"content": {"application/json": {"schema": schema}}}
+
+
+def _query(schema: Any) -> dict[str, Any]:
+    return {"name": "q", "in": "query", "schema": schema}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_thousands_of_tools_stay_in_few_files(tmp_path, layout):
+    paths = {f"/a{n}": {"get": operation(operationId="same", tags=["t"])} for n in range(1500)}
+
+    files = generate(document(paths), tmp_path / "out", layout)
+
+    assert len(files) < 200
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_two_halves_of_a_character_are_refused_in_one_line(tmp_path, layout):
+    text = PAYLOADS[NO_JSON]
+
+    with pytest.raises(OpenAPIToolsError) as raised:
+        generate(hostile(text), tmp_path / "out", layout)
+
+    assert "\n" not in str(raised.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_path_of_this_machine_is_written(tmp_path):
+    references = ["missing.yaml", "../out.yaml", "bad.json", "sub", "bad.json#/a", "/etc/passwd"]
+    references += ["\x00", "C:\\x", "file:///etc/passwd", "http://127.0.0.1:1/x", "#/no", "a" * 300]
+    paths = {
+        f"/{number}": {"get": operation(parameters=[{"$ref": reference}])}
+        for number, reference in enumerate(references)
+    }
+    written = []
+    for name in ("one", "two/three"):
+        folder = tmp_path / name
+        (folder / "sub").mkdir(parents=True)
+        (folder / "bad.json").write_text("{")
+        (folder / "spec.json").write_text(json.dumps(document(paths)))
+        written.append(generate(folder / "spec.json", folder / "out"))
+
+    assert written[0] == written[1]
+    assert written[0]["museum_tools/index.py"].count("Skipped(") == len(references)
+    assert not [path for path, text in written[0].items() if str(tmp_path) in text]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_one_hostile_document_after_another(tmp_path, layout):
+    texts = [*CODE.values(), *NAMES.values()][::9]
+    for text in texts:
+        generate(hostile(text), tmp_path / "out", layout)
+        report = generate_package(
+            hostile(text), tmp_path / "out", name="museum", layout=layout, check=True
+        )
+
+        assert not report.drifted
+        assert not report.changes
+        assert not list(report.diff())
+
+
+@pytest.mark.parametrize("option", ["", "--check", "--diff", "--json"])
+def test_a_terminal_gets_no_control_characters(tmp_path, option):
+    from click.testing import CliRunner
+
+    from openapi_tools.cli.group import commands
+
+    spec, output = tmp_path / "spec.json", tmp_path / "out"
+    texts = [CODE["terminal"], "\x9b31m\u202e\u200b", "\x1b[2J\u2066\n\x85", "\x07\u2028\x7f"]
+    for text in texts:
+        secret = _query({"default": "sk_live_abcdefgh1234"}) | {"name": "\x9b\u202etoken"}
+        source = hostile(text)
+        source["paths"]["/secret"] = {"get": operation(parameters=[secret], operationId="secret")}
+        generate(source, output, force=True)
+        source["paths"]["/plain"]["get"]["description"] = text * 2
+        del source["paths"]["/texts"]
+        spec.write_text(json.dumps(source))
+        arguments = ["generate", str(spec), "--output", str(output), "--name", "museum", option]
+
+        said = CliRunner().invoke(commands, list(filter(None, arguments)))
+
+        assert said.exit_code == (1 if option in ("--check", "--diff") else 0), said.output
+        assert "texts" in said.output
+        assert not re.search(r"[^\n\t -~\xa0-\uffff]|[\u2028-\u202e\u2066-\u2069]", said.output)
+
+
+def test_what_extensions_say_is_not_heard(tmp_path):
+    text = "evil_module"
+    extensions = dict.fromkeys(("x-python-import", "x-customTypePath", "customTypePath"), text)
+    node = {"type": "string", **extensions}
+    paths = {
+        "/a": {"post": operation(requestBody=_json({"properties": {"a": node}}), **extensions)}
+    }
+    files = generate(document(paths, **extensions), tmp_path / "out")
+
+    assert not [path for path, found in files.items() if re.search(rf"import.*{text}", found)]
+    assert MARK not in "".join(files.values())
+
+
+def test_settings_of_a_user_are_no_code_either(tmp_path):
+    source = document({"/a": {"get": operation(operationId="a")}})
+    settings_ = Settings(media_types=(RUN, '"', "\\"), prefix="INDE-")
+    for layout in LAYOUTS:
+        files = generate(source, tmp_path / layout, layout, settings=settings_)
+
+        assert_harmless(
+            {path: text.encode() for path, text in files.items()},
+            harmless_files(tmp_path / f"harmless {layout}", "museum", layout),
+            "museum",
+        )
+        packages = [(layout, tmp_path / layout, "museum_tools")]
+        (said,) = import_all(packages, tmp_path / f"cwd {layout}").values()
+        assert [name for name, *_ in said] == ["INDE-a"]

@@ -1,0 +1,230 @@
+"""Ruff leaves what the literal writer writes as it is, and finds nothing in it."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from literal_values import MODEL, PROSE, TRICKY, VALUES
+from ruff import find_ruff_bin
+
+from openapi_tools import load_tools
+from openapi_tools.codegen.literals import Code, TooDeep, json_text, lint_codes, literal
+from openapi_tools.model import Operation, Parameter, Property, RequestBody, Server, ServerVariable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+ROOT = Path(__file__).parents[2]
+FILE = ROOT / "openapi_tools" / "values.py"
+SPECS = sorted(path for path in (ROOT / "specs").iterdir() if path.suffix in (".json", ".yaml"))
+PUBLISHED = ("openai/openapi.yaml", "docker/swagger.yaml", "amazonaws.com/s3.json")
+HEAD = """\
+\"""Values.\"""
+
+import json
+from typing import Any, ClassVar
+
+from openapi_tools.model import (
+    Encoding,
+    Operation,
+    Parameter,
+    Property,
+    RequestBody,
+    SecurityScheme,
+    Server,
+    ServerVariable,
+)
+
+USED = (json, Encoding, Operation, Parameter, Property, RequestBody, SecurityScheme, Server)
+MORE = (ServerVariable,)
+"""
+WORDS = (
+    "a",
+    "word ",
+    "the ",
+    "of ",
+    "and ",
+    "it's ",
+    '"so" ',
+    "\\n",
+    "\n",
+    "x" * 40,
+    "é",
+    "\ud800",
+)
+
+
+def ruff(*command: str, source: str) -> str:
+    """Return what ruff prints about a module."""
+    done = subprocess.run(
+        [find_ruff_bin(), *command, "--no-cache", "--stdin-filename", str(FILE), "-"],
+        cwd=ROOT,
+        input=source,
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    return (done.stdout + done.stderr) if done.returncode else ""
+
+
+def module(values: Iterable[Any]) -> str:
+    """Return a module that assigns each value on one of three levels of indentation."""
+    blocks = [
+        [HEAD.rstrip()],
+        ['\n\nclass Outer:\n    """Values."""\n', "    FIRST: ClassVar[Any] = None"],
+        ['\n    class Inner:\n        """Values."""\n', "        FIRST: ClassVar[Any] = None"],
+    ]
+    for number, value in enumerate(values):
+        level = number % 3
+        annotation = ": ClassVar[Any]" if level else ""
+        head = f"{'    ' * level}VALUE_{number}{annotation} = "
+        blocks[level].append(head + code_of(value, indent=4 * level, lead=len(head)))
+    source = "\n".join(itertools.chain(*blocks)) + "\n"
+    codes = ", ".join(lint_codes(source))
+    return f"# ruff: noqa: {codes} -- words of the API, not ours\n{source}" if codes else source
+
+
+def code_of(value: Any, *, indent: int, lead: int) -> str:
+    try:
+        return literal(value, indent=indent, lead=lead)
+    except TooDeep:
+        return json_text(value, indent=indent, lead=lead)
+
+
+def assert_ruff_agrees(values: Iterable[Any]) -> None:
+    source = module(values)
+
+    assert ruff("format", "--diff", source=source) == ""
+    assert ruff("check", "--output-format=concise", source=source) == ""
+    assert max(len(line) for line in source.split("\n")) <= 100
+
+
+def nested(value: Any, levels: int, wrap: Callable[[Any], Any]) -> Any:
+    for _ in range(levels):
+        value = wrap(value)
+    return value
+
+
+def edges() -> Iterable[Any]:
+    """Yield values whose texts, keys and brackets end near the last column."""
+    for width in range(80, 101):
+        for text in (PROSE[:width], "z" * width, ("a\"b'" * 25)[:width], ("it's " * 20)[:width]):
+            yield from (text, [text], (text,), [[text]], {"a": (text,)}, Server(text))
+            yield from (Operation("GET", text), Parameter("a", "query", argument=text[20:]))
+            yield from ({text: value} for value in (True, -1.5, "", {}, [1], {"a": 1}, Server("x")))
+            yield from (
+                {text[:40]: Code("json." + "X" * (width - 40))},
+                Code("json." + "X" * width),
+            )
+            yield from ({text[:size]: text[size:], "b": 1} for size in range(5, 80, 15))
+
+
+def depths() -> Iterable[Any]:
+    """Yield values nested up to where JSON text takes over, and beyond."""
+    for levels in range(1, 30):
+        for leaf in (1, "a", PROSE, PROSE * 3, [1, 2], {"aaa": "word " * 8}):
+            yield nested(leaf, levels, lambda value: [value])
+            yield nested(leaf, levels, lambda value: {"type": "object", "k": value})
+            yield nested(leaf, min(levels, 15), lambda value: (value,))
+
+
+class Drawer:
+    """Draws values as they come in documents, only wilder."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = random.Random(seed)
+
+    def value(self, depth: int) -> Any:
+        kind = self._random.randrange(7) if depth else 0
+        size = self._random.choice([0, 1, 1, 1, 2, 2, 3, 5, 8])
+        if kind in (1, 2):
+            items = [self.value(depth - 1) for _ in range(size)]
+            return items if kind == 1 else tuple(items)
+        if kind in (3, 4, 5):
+            return {self.text(12): self.value(depth - 1) for _ in range(size)}
+        return self.operation() if kind == 6 else self.leaf()
+
+    def leaf(self) -> Any:
+        number = self._random.randint(0, 10 ** self._random.randint(1, 40))
+        real = self._random.random() * 10 ** self._random.randint(-30, 30)
+        return self._random.choice([None, True, False, number, real, *map(self.text, (5, 20, 80))])
+
+    def text(self, most: int) -> str:
+        words = self._random.choice([WORDS, WORDS[:5], WORDS[:5], WORDS[:7], ["z"]])
+        return "".join(self._random.choices(words, k=self._random.randint(0, most)))
+
+    def operation(self) -> Operation:
+        variables = {self.text(3): ServerVariable(self.text(5), enum=(self.text(9),))}
+        properties = tuple(Property(self.text(4), self.text(6)) for _ in range(2))
+        return Operation(
+            "GET",
+            self.text(20),
+            parameters=(Parameter(self.text(4), "query", explode=False, inner=(self.text(4),)),),
+            body=RequestBody(self.text(6), properties=properties),
+            servers=(Server(self.text(9), variables=variables),),
+            tags=(self.text(12),),
+        )
+
+
+def test_ruff_agrees_with_the_tables() -> None:
+    assert_ruff_agrees([*TRICKY.values(), *({text: text} for text in TRICKY.values())])
+    assert_ruff_agrees([*VALUES.values(), *MODEL, *VALUES.values(), *MODEL])
+
+
+def test_ruff_agrees_where_lines_end_at_their_last_column() -> None:
+    assert_ruff_agrees(edges())
+
+
+def test_ruff_agrees_at_every_depth() -> None:
+    assert_ruff_agrees(depths())
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_ruff_agrees_with_any_value(seed: int) -> None:
+    drawer = Drawer(seed)
+
+    assert_ruff_agrees(drawer.value(number % 6) for number in range(400))
+
+
+@pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)
+def test_ruff_agrees_with_the_tools_of_a_document(path: Path) -> None:
+    assert_ruff_agrees(parts_of(path))
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_ruff_agrees_with_the_tools_of_a_published_document(shared: Path, name: str) -> None:
+    assert_ruff_agrees(parts_of(shared / "corpus" / name))
+
+
+def parts_of(path: Path) -> Iterable[Any]:
+    for tool in load_tools(path):
+        yield from (tool.name, tool.description, tool.input_schema, tool.operation)
+
+
+@pytest.mark.parametrize(
+    ("value", "codes"),
+    [
+        ("0.0.0.0", ("S104",)),
+        ({"0.0.0.0": 1}, ("S104",)),
+        ('say "0.0.0.0" "now"', ()),
+        ("0.0.0.0:80", ()),
+        ("::", ()),
+        ("/tmp", ("S108",)),
+        (["/tmpfile " * 20], ("S108",)),
+        ({"/var/tmp/a": "x"}, ("S108",)),
+        (Server("/dev/shm/'\""), ("S108",)),
+        (["in /tmp", '"/tmp" "a"', "/var"], ()),
+        (["/dev/shm", "0.0.0.0"], ("S104", "S108")),
+        (["hunter2", "SELECT * FROM a WHERE b = %s", "{name}", "import os", "0123456789"], ()),
+    ],
+)
+def test_the_rules_that_flag_data_are_those_that_ruff_names(value: Any, codes: Any) -> None:
+    source = module([value])
+
+    assert lint_codes(source) == codes
+    assert ruff("check", "--output-format=concise", source=source) == ""

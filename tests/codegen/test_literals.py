@@ -1,0 +1,306 @@
+"""What the literal writer writes reads back equal; the shape of it, and what it refuses."""
+
+from __future__ import annotations
+
+import ast
+import json
+from dataclasses import MISSING, fields, is_dataclass
+from enum import StrEnum
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+from hypothesis import assume, given, reject
+from hypothesis import strategies as st
+from literal_values import MODEL, PROSE, TRICKY, VALUES
+
+from openapi_tools import model
+from openapi_tools.codegen.literals import Code, TooDeep, assignment, json_text, literal
+from openapi_tools.errors import OpenAPIToolsError
+from openapi_tools.model import Server
+
+ANY = Code("ClassVar[Any]")
+JSON = st.recursive(
+    st.one_of(
+        st.none(),
+        st.booleans(),
+        st.integers(-(10**80), 10**80),
+        st.floats(allow_nan=False, allow_infinity=False),
+        st.text(),
+        st.text(st.sampled_from("ab\"'\\ \n\r{}é\ud800\udc00🚀"), max_size=200),
+    ),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=20,
+)
+
+
+def read(code: str) -> Any:
+    """Return the value of an expression that the writer made."""
+    return eval(f"({code})", {**vars(model), "json": json})
+
+
+def same(left: Any, right: Any) -> bool:
+    """Whether two values are equal, types and order included."""
+    return bool(left == right) and repr(left) == repr(right)
+
+
+def longest_line(code: str) -> int:
+    return max(len(line) for line in code.split("\n"))
+
+
+def nested(levels: int, *, key: str = "") -> Any:
+    value: Any = 1
+    for _ in range(levels):
+        value = {key: value} if key else [value]
+    return value
+
+
+@pytest.mark.parametrize("text", TRICKY.values(), ids=TRICKY)
+@pytest.mark.parametrize("indent", [0, 8, 60])
+def test_a_text_reads_back_wherever_it_stands(text: str, indent: int) -> None:
+    for value in (text, [text], {text: text}, (text,), Server(text), {"a": [text, {text: 1}]}):
+        code = literal(value, indent=indent)
+
+        assert same(read(code), value)
+        assert code.isascii()
+        assert code.replace("\n", "").isprintable()
+        assert longest_line(" " * indent + code) <= 100
+
+
+@pytest.mark.parametrize("value", VALUES.values(), ids=VALUES)
+def test_a_value_reads_back_with_its_types(value: Any) -> None:
+    code = literal(value, indent=4)
+
+    assert same(read(code), value)
+    assert longest_line("    " + code) <= 100
+
+
+@given(JSON, st.sampled_from([0, 4, 8]))
+def test_any_json_value_reads_back_from_its_assignment(value: Any, indent: int) -> None:
+    head = f"{' ' * indent}name: ClassVar[Any] = "
+    try:
+        statement = assignment(Code("name"), value, indent=indent, annotation=ANY)
+    except TooDeep:
+        reject()
+
+    assert statement.startswith(head)
+    assert same(ast.literal_eval(f"({statement.removeprefix(head)})"), value)
+    assert statement.isascii()
+    assert longest_line(statement) <= 100
+
+
+@given(JSON)
+def test_any_json_value_reads_back_from_json_text(value: Any) -> None:
+    assume(json.loads(json.dumps(value)) == value)
+
+    code = json_text(value, indent=4, lead=12)
+
+    assert same(read(code), value)
+    assert code.isascii()
+    assert longest_line(" " * 12 + code) <= 100
+
+
+def test_what_fits_stands_on_one_line_and_what_does_not_one_member_per_line() -> None:
+    value = {"type": "object", "required": ["a"], "t": (1,), "none": {}, "d": "x" * 31}
+
+    line = literal(value)
+
+    assert line == (
+        '{"type": "object", "required": ["a"], "t": (1,), "none": {}, '
+        '"d": "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"}'
+    )
+    assert len(line) == 100
+    assert literal(value, trail=1) == literal(value, lead=1)
+    assert literal(value, trail=1).split("\n") == [
+        "{",
+        '    "type": "object",',
+        '    "required": ["a"],',
+        '    "t": (1,),',
+        '    "none": {},',
+        '    "d": "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",',
+        "}",
+    ]
+
+
+def test_a_long_text_stands_in_pieces_that_end_with_its_lines_and_words() -> None:
+    text = f"{PROSE}It sleeps.\n\nSecond paragraph.\n- {'x' * 100}"
+
+    statement = assignment(Code("description"), text, indent=4)
+
+    assert statement.split("\n") == [
+        "    description = (",
+        f'        "{PROSE}It "',
+        '        "sleeps.\\n"',
+        '        "\\n"',
+        '        "Second paragraph.\\n"',
+        '        "- "',
+        f'        "{"x" * 90}"',
+        f'        "{"x" * 10}"',
+        "    )",
+    ]
+
+
+def test_long_texts_keys_and_names_stand_in_parentheses() -> None:
+    name = Code("schemas." + "X" * 40)
+    value = {"a": ["b " * 50], "k" * 60: "x" * 60, "l" * 92: {"m": "n" * 88}, "o" * 60: name}
+
+    assert literal(value).split("\n") == [
+        "{",
+        '    "a": [',
+        "        (",
+        f'            "{"b " * 43}"',
+        f'            "{"b " * 7}"',
+        "        ),",
+        "    ],",
+        f'    "{"k" * 60}": (',
+        f'        "{"x" * 60}"',
+        "    ),",
+        "    (",
+        f'        "{"l" * 90}"',
+        '        "ll"',
+        "    ): {",
+        '        "m": (',
+        f'            "{"n" * 86}"',
+        '            "nn"',
+        "        ),",
+        "    },",
+        f'    "{"o" * 60}": (',
+        f"        {name}",
+        "    ),",
+        "}",
+    ]
+
+
+def test_a_changed_paragraph_leaves_the_lines_of_the_others() -> None:
+    before = "\n".join([PROSE * 2, PROSE * 3, PROSE * 2])
+    after = "\n".join([PROSE * 2, "Now. " + PROSE * 3 + "More.", PROSE * 2])
+
+    old, new = literal(before).split("\n"), literal(after).split("\n")
+
+    assert old != new
+    assert old[:3] == new[:3]
+    assert old[-3:] == new[-3:]
+
+
+@pytest.mark.parametrize("value", MODEL, ids=lambda value: type(value).__name__)
+def test_a_value_of_the_model_is_the_call_that_its_repr_shows(value: Any) -> None:
+    code = literal(value, indent=4)
+
+    assert read(code) == value
+    assert ast.dump(ast.parse(code)) == ast.dump(ast.parse(repr(value)))
+
+
+def test_every_class_of_the_model_can_be_written() -> None:
+    kinds = [kind for kind in vars(model).values() if isinstance(kind, type) and is_dataclass(kind)]
+    required = {
+        kind: [item for item in fields(kind) if item.default is item.default_factory is MISSING]
+        for kind in kinds
+    }
+
+    values = [kind(*(item.name for item in required[kind])) for kind in kinds]
+
+    assert len(values) >= len({type(value) for value in MODEL})
+    assert [read(literal(value)) for value in values] == values
+
+
+def test_a_mapping_is_written_as_a_dict_and_code_as_it_is() -> None:
+    assert literal(MappingProxyType({"a": Code("schemas.A")})) == '{"a": schemas.A}'
+    assert literal([Code("f(\n    1\n)")]) == "[\n    f(\n    1\n),\n]"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [b"x", {1, 2}, {1: 2}, {None: 1}, 1j, ..., len, float("nan"), float("inf"), Path(), StrEnum],
+    ids=repr,
+)
+def test_anything_else_is_refused(value: Any) -> None:
+    for wrapped in (value, [value], {"a": value}):
+        with pytest.raises(TypeError):
+            literal(wrapped)
+
+
+@pytest.mark.parametrize("levels", [60, 900, 10_000])
+@pytest.mark.parametrize("key", ["", "a", "k" * 95])
+def test_a_value_nested_too_deep_is_refused(levels: int, key: str) -> None:
+    value = nested(levels, key=key)
+
+    with pytest.raises(TooDeep, match="nested too deep"):
+        literal(value)
+
+
+def test_a_value_that_contains_itself_is_refused() -> None:
+    value: list[Any] = []
+    value += [value, value]
+
+    with pytest.raises(TooDeep):
+        literal(value)
+    with pytest.raises(OpenAPIToolsError, match="JSON text: Circular"):
+        json_text(value, indent=0, lead=0)
+
+
+@pytest.mark.parametrize("number", [10**100, -(10**4299), 10**5000], ids=["100", "4299", "5000"])
+def test_an_integer_longer_than_a_line_is_refused(number: int) -> None:
+    with pytest.raises(TooDeep, match="number too long"):
+        literal({"maximum": number})
+
+
+@pytest.mark.parametrize(
+    "value",
+    [nested(20), nested(400), nested(400, key="a"), {"maximum": 10**4299}, {"a": PROSE * 3}, "x"],
+    ids=["20", "400 lists", "400 objects", "number", "text", "short"],
+)
+def test_json_text_holds_what_has_no_plain_layout(value: Any) -> None:
+    code = json_text(value, indent=4, lead=20)
+
+    assert same(read(code), value)
+    assert longest_line(" " * 20 + code) <= 100
+
+
+def test_json_text_ends_its_lines_with_members() -> None:
+    value = {"a": {"type": "string"}, "b": {"description": PROSE}, "c": ["it's"]}
+
+    assert json_text(value, indent=4, lead=20).split("\n") == [
+        "json.loads(",
+        """        '{"a":{"type":"string"},'""",
+        f"""        '"b":{{"description":"{PROSE[:68]}'""",
+        f"""        '{PROSE[68:]}"}},'""",
+        """        '"c":["it\\'s"]}'""",
+        "    )",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        (nested(401), "deeper than 400 levels"),
+        (nested(10_000), "recursion"),
+        (10**5000, "4300 digits"),
+        (float("nan"), "float"),
+        ({1: 2}, "not the same"),
+        ((1, 2), "not the same"),
+        ("\ud83d\ude00", "not the same"),
+    ],
+    ids=["401", "10000", "digits", "nan", "key", "tuple", "halves"],
+)
+def test_what_json_text_cannot_hold_is_refused(value: Any, reason: str) -> None:
+    with pytest.raises(OpenAPIToolsError, match=reason):
+        json_text(value, indent=0, lead=0)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "x" * 1_000_000,
+        "word " * 200_000,
+        "\n" * 100_000,
+        "\"'\\🚀" * 100_000,
+        [f"value {number}" for number in range(60_000)],
+    ],
+    ids=["word", "words", "line feeds", "escapes", "enum"],
+)
+def test_huge_values_are_written(value: Any) -> None:
+    codes = [literal(value), json_text(value, indent=0, lead=0)]
+
+    assert [read(code) for code in codes] == [value, value]
+    assert max(longest_line(code) for code in codes) <= 100

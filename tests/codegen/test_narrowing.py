@@ -1,0 +1,493 @@
+"""Two versions of a schema: what differs, and whether it may refuse what was valid."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import jsonschema_rs
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from schema_pairs import VALUES, described, pairs
+
+from openapi_tools.codegen.narrowing import differences
+
+UNKNOWN = "changed in a way that may refuse what was valid"
+TEXT, COUNT, OBJECT = {"type": "string"}, {"type": "integer"}, {"type": "object"}
+CLOSED = {"type": "object", "additionalProperties": False}
+
+
+def told(old: Any, new: Any) -> list[tuple[str, bool]]:
+    """The differences between two schemas as texts, each with whether it is breaking."""
+    return [(f"{d.place} {d.text}".strip(), d.breaking) for d in differences(old, new)]
+
+
+def members(**properties: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties}
+
+
+def closed(**properties: Any) -> dict[str, Any]:
+    return {**CLOSED, "properties": properties}
+
+
+PLAIN = [
+    # old, new, how it reads, whether old -> new breaks, whether new -> old breaks
+    (
+        TEXT,
+        {"type": ["string", "null"]},
+        "type was 'string', is ['string', 'null'] now",
+        False,
+        True,
+    ),
+    (COUNT, {"type": "number"}, "type was 'integer', is 'number' now", False, True),
+    (TEXT, COUNT, "type was 'string', is 'integer' now", True, True),
+    (TEXT, {}, "type 'string' is gone", False, True),
+    ({"type": ["string", "null"]}, {"type": ["null", "string"]}, "type was", False, False),
+    ({"enum": ["a"]}, {"enum": ["b", "a"]}, "also allowed now: 'b'", False, True),
+    ({"enum": ["a", 1]}, {"enum": ["a"]}, "no longer allowed: 1", True, False),
+    ({"enum": [1]}, {"enum": [True]}, "no longer allowed: 1", True, True),
+    ({"enum": ["a"]}, {"const": "a"}, "const is 'a' now", False, False),
+    ({"const": "a"}, {"enum": ["a", "b"]}, "enum is ['a', 'b'] now", False, True),
+    ({"const": "a"}, TEXT, "type is 'string' now", False, True),
+    ({"type": "boolean"}, {"enum": [True, False]}, "enum is [True, False] now", False, False),
+    (TEXT, {"type": "string", "enum": ["a"]}, "enum is ['a'] now", True, False),
+    ({"type": "string", "enum": ["a", 5]}, {"enum": ["a"]}, "no longer allowed: 5", False, False),
+    ({"minimum": 1}, {"minimum": 2}, "minimum was 1, is 2 now", True, False),
+    ({"minimum": 1}, {"exclusiveMinimum": 0}, "exclusiveMinimum is 0 now", False, True),
+    ({"exclusiveMinimum": 1}, {"minimum": 1}, "minimum is 1 now", False, True),
+    ({"minimum": 1}, {"exclusiveMinimum": 1}, "exclusiveMinimum is 1 now", True, False),
+    ({"maximum": 2}, {"maximum": 1}, "maximum was 2, is 1 now", True, False),
+    ({"maximum": 1}, {"exclusiveMaximum": 2}, "exclusiveMaximum is 2 now", False, True),
+    ({"exclusiveMaximum": 1}, {"maximum": 1}, "maximum is 1 now", False, True),
+    ({"multipleOf": 6}, {"multipleOf": 3}, "multipleOf was 6, is 3 now", False, True),
+    (COUNT, {**COUNT, "multipleOf": 1}, "multipleOf is 1 now", False, False),
+    ({"multipleOf": 0.5}, {"multipleOf": 0.25}, "multipleOf was 0.5, is 0.25 now", True, True),
+    ({"maximum": 1}, {"maximum": 10**5_000}, "maximum was 1, is a very large", False, True),
+    (TEXT, {**TEXT, "minimum": 1}, "minimum is 1 now", False, False),
+    (COUNT, {**COUNT, "minimum": 1}, "minimum is 1 now", True, False),
+    ({"minLength": 1}, {"minLength": 2}, "minLength was 1, is 2 now", True, False),
+    ({}, {"minLength": 0}, "minLength is 0 now", False, False),
+    ({"maxLength": 2}, {"maxLength": 1}, "maxLength was 2, is 1 now", True, False),
+    ({"pattern": "a"}, {"pattern": "a|b"}, "pattern was 'a', is 'a|b' now", True, True),
+    (TEXT, {**TEXT, "format": "date"}, "format is 'date' now", True, False),
+    ({"format": "int32"}, {"format": "int64"}, "format was 'int32', is 'int64' now", False, True),
+    ({"contentEncoding": "base64"}, {}, "contentEncoding 'base64' is gone", False, True),
+    ({"minItems": 1}, {"minItems": 2}, "minItems was 1, is 2 now", True, False),
+    ({"maxItems": 1}, {"maxItems": 2}, "maxItems was 1, is 2 now", False, True),
+    ({"uniqueItems": True}, {"uniqueItems": False}, "uniqueItems was True", False, True),
+    ({"minProperties": 1}, {"minProperties": 2}, "minProperties was 1, is 2", True, False),
+    ({"required": ["a", "b"]}, {"minProperties": 2}, "minProperties is 2 now", False, True),
+    ({"maxProperties": 1}, {}, "maxProperties 1 is gone", False, True),
+    ({}, {"dependentRequired": {"a": ["b"]}}, "dependentRequired is", True, False),
+    ({"required": ["b"]}, {"dependentRequired": {"a": ["b"]}}, "dependentRequired", False, True),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "text", "breaks", "breaks_back"), PLAIN)
+def test_a_keyword_breaks_when_it_lets_less_through(old, new, text, breaks, breaks_back) -> None:
+    there, back = (
+        told({**CLOSED, "properties": {"a": old}}, {**CLOSED, "properties": {"a": new}}),
+        told({**CLOSED, "properties": {"a": new}}, {**CLOSED, "properties": {"a": old}}),
+    )
+
+    assert any(line.startswith(f"/a {text}") for line, _ in there)
+    assert (there[0][1], back[0][1]) == (breaks, breaks_back)
+
+
+FILTER = members(x=TEXT)
+
+
+def variant(kind: str, *also_required: str) -> dict[str, Any]:
+    return {**members(kind={"const": kind}), "required": ["kind", *also_required]}
+
+
+STRUCTURES = [
+    (closed(), closed(a=TEXT), "/a is new", False),
+    (closed(a=TEXT), closed(), "/a is gone", True),
+    (closed(a=False), closed(), "/a is gone", False),
+    (closed(a={}), closed(a=False), "/a is no longer allowed", True),
+    (closed(a={"not": {}}), closed(a=TEXT), "/a is allowed now", False),
+    (closed(a=TEXT), {**closed(a=TEXT), "required": ["a"]}, "/a is required now", True),
+    (closed(), {**closed(a=TEXT), "required": ["a"]}, "/a is required now", True),
+    ({**closed(a=TEXT), "required": ["a"]}, closed(a=TEXT), "/a is optional now", False),
+    (closed(a=FILTER), closed(a=members(x=TEXT, y=TEXT)), "/a/y is new", False),
+    (closed(a=members(x=TEXT, y=TEXT)), closed(a=FILTER), "/a/y is no longer described", False),
+    (closed(a=OBJECT), closed(a=FILTER), "/a/x type is 'string' now", True),
+    (
+        closed(a={**FILTER, "additionalProperties": True}),
+        closed(a={**members(x=TEXT, y=TEXT), "additionalProperties": True}),
+        "/a/y type is 'string' now",
+        True,
+    ),
+    (
+        closed(a={**FILTER, "additionalProperties": TEXT}),
+        closed(a=members(x=TEXT, y=TEXT)),
+        "/a/* type 'string' is gone",
+        False,
+    ),
+    (closed(a=FILTER), closed(a={**FILTER, **CLOSED}), "/a/* is no longer allowed", False),
+    (closed(a=OBJECT), closed(a=CLOSED), "/a/* is no longer allowed", True),
+    (closed(a=members(x=TEXT)), closed(a={**CLOSED}), "/a/x is gone", True),
+    (
+        closed(a={"allOf": [FILTER, members(y=TEXT)]}),
+        closed(a={"allOf": [members(x=TEXT, y=COUNT), members(y=TEXT)]}),
+        "/a/y type is 'integer' now",
+        True,
+    ),
+    (
+        {"patternProperties": {"^a": TEXT}},
+        {"patternProperties": {"^a": {}}},
+        "/* type 'string' is gone",
+        False,
+    ),
+    ({}, {"patternProperties": {"^a": TEXT}}, "/* type is 'string' now", True),
+    (
+        {"patternProperties": {"^a": COUNT}},
+        {"additionalProperties": TEXT},
+        "/* type was 'integer', is 'string' now",
+        True,
+    ),
+    (
+        {"patternProperties": {"^a": TEXT}, "additionalProperties": False},
+        {**closed(ab=COUNT), "patternProperties": {"^a": TEXT}},
+        "/ab type is 'integer' now",
+        True,
+    ),
+    ({"items": TEXT}, {"items": COUNT}, "/* type was 'string', is 'integer' now", True),
+    ({"items": TEXT}, {}, "/* type 'string' is gone", False),
+    ({**TEXT, "items": TEXT}, {**TEXT, "items": COUNT}, None, False),
+    (
+        {"prefixItems": [TEXT], "items": COUNT},
+        {"prefixItems": [TEXT, TEXT], "items": COUNT},
+        "/1 type was 'integer', is 'string' now",
+        True,
+    ),
+    (
+        {"prefixItems": [TEXT, TEXT], "items": COUNT},
+        {"prefixItems": [TEXT], "items": COUNT},
+        "/1 type was 'string', is 'integer' now",
+        True,
+    ),
+    (
+        {"prefixItems": [TEXT, COUNT], "items": False},
+        {"prefixItems": [TEXT], "items": COUNT},
+        "/* is allowed now",
+        False,
+    ),
+    ({"anyOf": [TEXT]}, {"anyOf": [TEXT, COUNT]}, "anyOf has 1 more alternatives", False),
+    ({"anyOf": [TEXT, COUNT]}, {"anyOf": [COUNT]}, "an alternative is gone or allows less", True),
+    ({"anyOf": [TEXT, COUNT]}, {"anyOf": [COUNT, TEXT]}, "the order", False),
+    (
+        {"anyOf": [FILTER, TEXT]},
+        {"anyOf": [members(x=COUNT), TEXT]},
+        "/x type was 'string', is 'integer' now",
+        True,
+    ),
+    (TEXT, {"anyOf": [COUNT, TEXT]}, "type 'string' is gone", False),
+    (TEXT, {"anyOf": [COUNT, {"type": "null"}]}, "an alternative is gone", True),
+    ({"anyOf": [TEXT, {"type": "null"}]}, {"type": ["null", "string"]}, "anyOf is gone", False),
+    ({"anyOf": [TEXT, COUNT]}, TEXT, "type is 'string' now", True),
+    ({"anyOf": [TEXT]}, {}, "anyOf is gone", False),
+    ({"oneOf": [TEXT]}, {"oneOf": [TEXT, COUNT]}, "oneOf has 1 more alternatives", False),
+    ({"oneOf": [COUNT]}, {"oneOf": [COUNT, {"type": "number"}]}, f"oneOf {UNKNOWN}", True),
+    (
+        {"oneOf": [variant("a"), variant("b")]},
+        {"oneOf": [variant("a"), variant("b"), variant("c")]},
+        "oneOf has 1 more alternatives",
+        False,
+    ),
+    (
+        {"oneOf": [variant("a"), variant("b")]},
+        {"oneOf": [variant("a"), variant("b", "x")]},
+        "/x is required now",
+        True,
+    ),
+    (
+        {"oneOf": [variant("a")]},
+        {"oneOf": [variant("a"), members(kind={"const": "b"})]},
+        f"oneOf {UNKNOWN}",
+        True,
+    ),
+    ({"anyOf": [TEXT]}, {"oneOf": [TEXT, COUNT]}, "anyOf is gone", False),
+    (
+        {"oneOf": [{"const": "a", "title": "A"}, {"const": "b"}]},
+        {"oneOf": [{"const": "b"}, {"const": "c"}]},
+        "no longer allowed: 'a'",
+        True,
+    ),
+    (
+        {"oneOf": [{"const": "a", "title": "A"}]},
+        {"oneOf": [{"const": "a", "title": "B"}, {"const": "b"}]},
+        "title was 'A', is 'B' now",
+        False,
+    ),
+    ({"enum": ["a"]}, {"oneOf": [{"const": "a"}, {"const": "b"}]}, "also allowed now: 'b'", False),
+    ({"oneOf": [{"const": "a"}]}, {"oneOf": [{"const": "a"}, {"const": "a"}]}, UNKNOWN, True),
+    (
+        {**TEXT, "anyOf": [{"const": "a"}, {"const": 1}]},
+        {"enum": ["a"]},
+        "enum is ['a'] now",
+        False,
+    ),
+    ({"allOf": [TEXT]}, TEXT, "a part of allOf is gone", False),
+    (TEXT, {"allOf": [TEXT]}, "type 'string' is gone", False),
+    (TEXT, {"allOf": [{**TEXT, "maxLength": 5}]}, "maxLength is 5 now", True),
+    ({"allOf": [TEXT, {"maxLength": 5}]}, {"allOf": [TEXT]}, "a part of allOf is gone", False),
+    ({"not": TEXT}, {"not": COUNT}, f"not {UNKNOWN}", True),
+    (
+        {"type": "string", "oneOf": [{"const": "a"}, {"const": 1}]},
+        {"oneOf": [{"const": "a"}]},
+        "no longer allowed: 1",
+        False,
+    ),
+    ({"not": TEXT}, {}, "not is gone", False),
+    ({"not": {**TEXT, "title": "a"}}, {"not": {**TEXT, "title": "b"}}, "the order", False),
+    ({"if": TEXT, "then": {}}, {"if": TEXT, "then": {"maxLength": 1}}, f"if {UNKNOWN}", True),
+    ({}, {"contains": TEXT}, f"contains {UNKNOWN}", True),
+    ({"contains": TEXT}, {"contains": TEXT, "minContains": 2}, f"contains {UNKNOWN}", True),
+    ({"propertyNames": TEXT}, {}, "propertyNames is gone", False),
+    ({}, {"dependentSchemas": {"a": TEXT}}, f"dependentSchemas {UNKNOWN}", True),
+    ({}, {"unevaluatedProperties": False}, f"unevaluatedProperties {UNKNOWN}", True),
+    (
+        {**members(a=TEXT), "unevaluatedProperties": False},
+        {**members(a=TEXT), "unevaluatedProperties": False, "allOf": [{"title": "x"}]},
+        f"unevaluatedProperties {UNKNOWN}",
+        True,
+    ),
+    ({"nullable": True}, {}, f"nullable {UNKNOWN}", True),
+    ({"x-a": 1}, {"x-a": 2}, "x-a was 1, is 2 now", False),
+    ({"default": 1}, {"default": 2}, "default was 1, is 2 now", False),
+    ({}, {"deprecated": True}, "deprecated is True now", False),
+    ({"properties": 5}, {"properties": 6}, UNKNOWN, True),
+    ({"type": "banana"}, {"type": "apple"}, "type was 'banana', is 'apple' now", True),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "text", "breaks"), STRUCTURES)
+def test_schemas_inside_schemas_are_compared_where_they_stand(old, new, text, breaks) -> None:
+    found = told(old, new)
+
+    assert any(breaking for _, breaking in found) is breaks
+    if text in (None, "the order"):
+        assert all(not breaking for _, breaking in found)
+    else:
+        assert any(text in line for line, _ in found)
+
+
+def test_what_is_breaking_comes_first() -> None:
+    found = told(closed(a=TEXT, b=TEXT), closed(a={}, b=COUNT, c=TEXT))
+
+    assert [breaking for _, breaking in found] == [True, False, False]
+
+
+def test_long_texts_are_shown_from_where_they_differ() -> None:
+    text = "A text that begins in the same way as the other and goes on for long. "
+
+    (found,) = told({"description": f"{text}One."}, {"description": f"{text}Two."})
+
+    assert found[0] == (
+        "description was '…d goes on for long. One.', is '…d goes on for long. Two.' now"
+    )
+
+
+def refer(name: str = "A", **beside: Any) -> dict[str, Any]:
+    return {"$ref": f"#/$defs/{name}", **beside}
+
+
+def with_definitions(schema: dict[str, Any], **definitions: Any) -> dict[str, Any]:
+    return {**schema, "$defs": definitions}
+
+
+NODE = members(value=TEXT, next=refer("Node"))
+REFERENCES = [
+    (closed(a=refer()), closed(a=refer()), {"A": TEXT}, {"A": COUNT}, "/a type was", True),
+    (closed(a=refer()), closed(a=refer("B")), {"A": TEXT}, {"B": TEXT}, None, False),
+    (closed(a=refer()), closed(a=TEXT), {"A": TEXT}, {}, None, False),
+    (closed(a=TEXT), closed(a=refer()), {}, {"A": COUNT}, "/a type was", True),
+    (
+        closed(a=refer(description="Old.")),
+        closed(a={**TEXT, "description": "New."}),
+        {"A": {**TEXT, "description": "Hidden."}},
+        {},
+        "/a description was 'Old.', is 'New.' now",
+        False,
+    ),
+    (closed(a=refer()), closed(a=refer(maxLength=5)), {"A": TEXT}, {"A": TEXT}, "maxLength", True),
+    (closed(a=refer(maxLength=5)), closed(a=refer()), {"A": TEXT}, {"A": TEXT}, "part of", False),
+    (
+        closed(a=refer(maxLength=5)),
+        closed(a=refer(maxLength=5)),
+        {"A": TEXT},
+        {"A": {"type": ["string", "null"]}},
+        "/a type was",
+        False,
+    ),
+    (closed(a=refer("Node")), closed(a=refer("Node")), {"Node": NODE}, {"Node": NODE}, None, False),
+    (
+        closed(a=refer("Node")),
+        closed(a=refer("Node")),
+        {"Node": NODE},
+        {"Node": {**NODE, "required": ["value"]}},
+        "/a/value is required now",
+        True,
+    ),
+    (
+        closed(a=refer("Node")),
+        closed(a=members(value=TEXT, next=members(value=TEXT, next=refer("Node")))),
+        {"Node": NODE},
+        {"Node": members(value=COUNT, next=refer("Node"))},
+        "/a/next/next/value type was 'string', is 'integer' now",
+        True,
+    ),
+    (
+        closed(a=refer()),
+        closed(a=refer()),
+        {"A": {"not": refer("B")}, "B": TEXT},
+        {"A": {"not": refer("B")}, "B": COUNT},
+        f"/a not {UNKNOWN}",
+        True,
+    ),
+    (closed(a=refer()), closed(a=refer()), {}, {}, None, False),
+    (closed(a=refer()), closed(a=refer("B")), {}, {}, f"/a {UNKNOWN}", True),
+    (closed(a=TEXT), closed(a=refer()), {}, {}, f"/a {UNKNOWN}", True),
+    (closed(a=refer()), closed(a=refer()), {"A": refer()}, {"A": refer()}, None, False),
+    (
+        closed(a={"$ref": "http://x/#/$defs/A"}),
+        closed(a={"$ref": "http://y/#/$defs/A"}),
+        {},
+        {},
+        f"/a {UNKNOWN}",
+        True,
+    ),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "before", "after", "text", "breaks"), REFERENCES)
+def test_references_are_followed(old, new, before, after, text, breaks) -> None:
+    found = told(with_definitions(old, **before), with_definitions(new, **after))
+
+    assert any(breaking for _, breaking in found) is breaks
+    assert any(text in line for line, _ in found) if text else found == []
+
+
+def test_what_was_taken_for_granted_in_a_circle_is_forgotten_when_it_fails() -> None:
+    """While P is compared with the new P it is taken to fit, and S fits only if it does.
+
+    It does not: it fits the third alternative instead. So S, which holds a P, no longer fits.
+    """
+    p, s = refer("P"), refer("S")
+    circle = {"S": members(p=p), "P": {**members(s=s), "required": ["k"]}}
+    old = with_definitions({"anyOf": [p, s]}, **circle)
+    circle["P"] = {**circle["P"], "required": ["k", "q"]}
+    new = with_definitions({"anyOf": [p, s, {**OBJECT, "required": ["k"]}]}, **circle)
+
+    assert jsonschema_rs.is_valid(old, {"p": {"k": 1}})
+    assert not jsonschema_rs.is_valid(new, {"p": {"k": 1}})
+    assert told(old, new)[0][1]
+
+
+def nested(inner: Any) -> Any:
+    for _ in range(400):
+        inner = {"items": inner}
+    return inner
+
+
+def test_deep_schemas_are_compared_as_wholes() -> None:
+    assert told(nested(TEXT), nested(TEXT)) == []
+    assert told(nested(TEXT), nested({**TEXT, "title": "x"})) == []
+    assert told(nested(TEXT), nested({})) == [("/*" * 50 + f" {UNKNOWN}", True)]
+
+
+def test_definitions_that_double_are_compared_once() -> None:
+    def doubling(title: str) -> dict[str, Any]:
+        definitions = {
+            f"D{n}": members(a=refer(f"D{n + 1}"), b=refer(f"D{n + 1}")) for n in range(45)
+        }
+        return with_definitions(refer("D0"), **definitions, D45={"title": title})
+
+    found = told(doubling("x"), doubling("y"))
+
+    assert len(found) == 100
+    assert found[0] == ("/a" * 45 + " title was 'x', is 'y' now", False)
+
+
+def test_a_comparison_that_takes_too_long_counts_as_narrower(monkeypatch) -> None:
+    monkeypatch.setattr("openapi_tools.codegen.narrowing._MOST_PAIRS", 3)
+
+    assert told(closed(a=TEXT), closed(a={})) == [("/a type 'string' is gone", False)]
+    assert told(closed(a=TEXT, b=TEXT), closed(a={}, b={}))[0] == (f"/* {UNKNOWN}", True)
+
+
+@given(
+    st.recursive(
+        st.none() | st.integers() | st.text(max_size=3),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(
+                st.sampled_from(
+                    [
+                        "type",
+                        "enum",
+                        "const",
+                        "required",
+                        "properties",
+                        "items",
+                        "anyOf",
+                        "oneOf",
+                        "allOf",
+                        "$ref",
+                        "not",
+                        "minimum",
+                        "maxLength",
+                        "multipleOf",
+                        "dependentRequired",
+                        "prefixItems",
+                        "patternProperties",
+                        "a",
+                    ]
+                ),
+                inner,
+                max_size=4,
+            )
+        ),
+        max_leaves=20,
+    ),
+    st.data(),
+)
+def test_schemas_that_are_none_never_crash_a_comparison(junk, data) -> None:
+    other = data.draw(st.sampled_from([{}, junk, {"anyOf": [junk]}, {"properties": junk}]))
+    old, new = {"properties": {"a": junk}}, {"properties": {"a": other}}
+
+    differences(old, new)
+    differences(new, old)
+
+    assert not any(detail.breaking for detail in differences(old, copy.deepcopy(old)))
+
+
+@settings(max_examples=400)
+@given(pairs())
+def test_what_is_not_breaking_refuses_nothing_that_was_valid(pair) -> None:
+    old, new = pair
+    try:
+        was = jsonschema_rs.Draft202012Validator(old)
+        is_now = jsonschema_rs.Draft202012Validator(new)
+        sent = jsonschema_rs.Draft202012Validator(described(old))
+    except jsonschema_rs.ValidationError:
+        assume(condition=False)
+    found = differences(old, new)
+    assume(not any(detail.breaking for detail in found))
+
+    refused = [
+        value
+        for value in VALUES
+        if was.is_valid(value) and sent.is_valid(value) and not is_now.is_valid(value)
+    ]
+
+    assert refused == []
+
+
+@given(pairs())
+def test_a_schema_that_did_not_change_has_no_differences(pair) -> None:
+    for schema in pair:
+        assert differences(schema, copy.deepcopy(schema)) == []

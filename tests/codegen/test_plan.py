@@ -1,0 +1,306 @@
+"""What stands where in a package: tools in modules, shared schemas once, names of classes."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from openapi_tools.codegen.contents import Contents
+from openapi_tools.codegen.plan import plan_module, plan_package
+from openapi_tools.codegen.records import Record
+from openapi_tools.model import Operation, Parameter, RequestBody, Server
+from openapi_tools.runtime.packages import class_name
+
+if TYPE_CHECKING:
+    from openapi_tools.codegen.plan import Plan
+
+LONG = {"type": "string", "description": "word " * 60}
+SHORT = {"type": "string"}
+
+
+def record(
+    name: str, tag: str | None = None, *, path: str = "", definitions: Any = None, lines: int = 0
+) -> Record:
+    """A tool; `lines` members make its schema about that long."""
+    schema: dict[str, Any] = {"type": "object", "properties": {}, "additionalProperties": False}
+    schema["properties"] = {f"m{n}": {"description": "x" * 30} for n in range(lines)}
+    if definitions:
+        schema["$defs"] = definitions
+    tags = () if tag is None else (tag,)
+    return Record(name, "Text.", schema, Operation("GET", path or f"/{name}", tags=tags))
+
+
+def plan(*records: Record) -> Plan:
+    return plan_package(Contents("pets", records))
+
+
+def modules(found: Plan) -> dict[str, list[str]]:
+    return {str(m.stem): [tool.record.name for tool in m.tools] for m in found.modules}
+
+
+def lines_of(module: Any) -> int:
+    return sum(part.count("\n") + 1 for tool in module.tools for part in tool.statements)
+
+
+def test_each_tag_is_a_module_and_tools_keep_their_order() -> None:
+    found = plan(record("b", "Dogs"), record("c", "Big Cats"), record("a", "Dogs"), record("d"))
+
+    assert modules(found) == {"tools_dogs": ["b", "a"], "tools_big_cats": ["c"], "tools": ["d"]}
+    assert list(found.index.items()) == [
+        ("b", "tools_dogs"),
+        ("c", "tools_big_cats"),
+        ("a", "tools_dogs"),
+        ("d", "tools"),
+    ]
+
+
+def test_the_first_tag_counts() -> None:
+    tool = Record("a", "Text.", {}, Operation("GET", "/a", tags=("one", "two")))
+
+    assert modules(plan(tool)) == {"tools_one": ["a"]}
+
+
+def test_nothing_makes_no_module() -> None:
+    found = plan()
+
+    assert (found.modules, found.schemas, found.index) == ((), (), {})
+
+
+HOSTILE = [
+    "CON", "con", "..", "../..", "a/b", "a\\b", "C:", "", " ", "🚀", "日本", "ﬁle", "é", "e\u0301",
+    "__init__", "index", "schemas", "py.typed", "class", "None", "import os", "x" * 300, "\x00",
+    "\u202e", "a b", "a-b", "a_b", "A_B", "tools", "json", "-rf", ".git", "{{ a }}", "\ud800",
+]  # fmt: skip
+
+
+def test_any_tags_give_modules_of_the_allow_list_that_differ_in_more_than_case() -> None:
+    found = plan(*(record(f"tool_{n}", tag) for n, tag in enumerate(HOSTILE)))
+
+    stems = [str(module.stem) for module in found.modules]
+    assert len(stems) == len({stem.casefold() for stem in stems}) == len(set(HOSTILE))
+    assert all(re.fullmatch(r"tools(_[a-z0-9_]+)?", stem) and len(stem) < 70 for stem in stems)
+
+
+@given(tags=st.lists(st.text(max_size=5), max_size=8))
+@settings(max_examples=50)
+def test_each_tool_is_in_one_module(tags: list[str]) -> None:
+    names = [f"tool_{n}" for n in range(len(tags))]
+    found = plan(*(record(name, tag) for name, tag in zip(names, tags, strict=True)))
+
+    assert sorted(name for tools in modules(found).values() for name in tools) == sorted(names)
+    assert [*found.index] == names
+    assert set(found.index.values()) <= {str(module.stem) for module in found.modules}
+
+
+def test_a_long_tag_is_parted_by_its_paths() -> None:
+    tools = [
+        record(f"{part}_{n}", "All", path=f"/v1/{part}/{{id}}/{n}", lines=100)
+        for n in range(12)
+        for part in ("cats", "dogs")
+    ]
+
+    found = plan(*tools, record("other", "Other"))
+
+    assert modules(found) == {
+        "tools_all_cats": [f"cats_{n}" for n in range(12)],
+        "tools_all_dogs": [f"dogs_{n}" for n in range(12)],
+        "tools_other": ["other"],
+    }
+
+
+def test_tools_without_tags_are_parted_by_their_paths_too() -> None:
+    tools = [record(f"{p}_{n}", path=f"/{p}/{n}", lines=100) for p in "ab" for n in range(10)]
+
+    assert [*modules(plan(*tools))] == ["tools_a", "tools_b"]
+
+
+def test_no_module_passes_its_length_and_no_tool_is_parted() -> None:
+    tools = [record(f"t{n}", "All", path=f"/x/{n % 7}/y/{n}", lines=n % 90) for n in range(150)]
+    giant = record("giant", "All", path="/x/3/y", lines=2_000)
+
+    found = plan(*tools, giant)
+
+    long = [module for module in found.modules if lines_of(module) > 1_500]
+    assert [[tool.record.name for tool in module.tools] for module in long] == [["giant"]]
+    assert len(found.modules) < 20
+
+
+def test_another_tool_elsewhere_moves_nothing() -> None:
+    tools = [record(f"t{n}", "ab"[n % 2], path=f"/{n % 5}/{n}", lines=60) for n in range(60)]
+    before = modules(plan(*tools))
+
+    after = modules(plan(record("new", "Other"), *tools, record("newer")))
+
+    assert {stem: after.get(stem) for stem in before} == before
+    assert after.keys() - before.keys() == {"tools_other", "tools"}
+
+
+NAMES = {
+    "issues_list": "IssuesList",
+    "a-b_c": "ABC",
+    "_hidden": "Hidden",
+    "x1": "X1",
+    "list_error": "ToolListError",
+    "warning": "ToolWarning",
+    "any": "ToolAny",
+    "true": "ToolTrue",
+    "operation_tool": "ToolOperationTool",
+    "parameter": "ToolParameter",
+    "toolset": "ToolToolset",
+    "system_exit": "ToolSystemExit",
+    "_1": "Tool1",
+    "__": "Tool",
+}
+
+
+@pytest.mark.parametrize(("tool", "name"), NAMES.items())
+def test_a_class_is_named_after_its_tool_and_shadows_nothing(tool: str, name: str) -> None:
+    found = plan(record(tool))
+
+    assert found.modules[0].tools[0].class_name == name
+    told = class_name(tool) == name
+    assert found.index == {tool: "tools" if told else f"tools:{name}"}
+
+
+def test_classes_differ_where_names_are_alike() -> None:
+    names = ["a_b", "a-b", "A_b", "aB", "AB", "a__b"]
+
+    found = plan(*map(record, names))
+
+    classes = [str(tool.class_name) for tool in found.modules[0].tools]
+    assert len({name.casefold() for name in classes}) >= 2
+    assert len(set(classes)) == len(names)
+    assert classes[0] == "AB"
+    assert all(re.fullmatch(r"[A-Z][A-Za-z0-9]*", name) for name in classes)
+    assert found.index["a-b"] == f"tools:{classes[1]}"
+
+
+def test_a_definition_that_several_tools_use_stands_once() -> None:
+    tools = [record(name, "x", definitions={"Pet": LONG, "Id": SHORT}) for name in "ab"]
+
+    found = plan(*tools, record("c", "x", definitions={"Own": LONG}))
+
+    (schemas,) = found.schemas
+    assert schemas.stem == "schemas"
+    assert [statement.partition(":")[0] for statement in schemas.statements] == ["PET"]
+    a, _, c = found.modules[0].tools
+    assert '"$defs": {"Pet": schemas.PET, "Id": {"type": "string"}},' in a.statements[2]
+    assert a.schemas == {"schemas"}
+    assert "word word" not in a.statements[2]
+    assert c.schemas == frozenset()
+    assert "word word" in c.statements[2]
+
+
+def test_definitions_of_one_name_that_differ_are_two() -> None:
+    other = {**LONG, "maxLength": 9}
+    tools = [record(f"t{n}", definitions={"Pet": LONG if n < 2 else other}) for n in range(4)]
+
+    found = plan(*tools)
+
+    names = [statement.partition(":")[0] for statement in found.schemas[0].statements]
+    assert len(names) == 2
+    assert names[0] == "PET"
+    assert re.fullmatch(r"PET_[0-9a-f]{6}", names[1])
+    assert f"schemas.{names[1]}" in found.modules[0].tools[3].statements[2]
+
+
+def test_equal_definitions_of_two_names_are_two() -> None:
+    tools = [record(f"t{n}", definitions={"Cat": LONG, "Dog": LONG}) for n in range(2)]
+
+    statements = plan(*tools).schemas[0].statements
+
+    assert [statement.partition(":")[0] for statement in statements] == ["CAT", "DOG"]
+
+
+@pytest.mark.parametrize("name", ["INDEX", "Settings", "type_checking", "1", "🚀", "a b", "", "é"])
+def test_a_definition_of_any_name_is_a_constant_that_hides_nothing(name: str) -> None:
+    found = plan_module(
+        Contents("pets", tuple(record(f"t{n}", definitions={name: LONG}) for n in range(2)))
+    )
+
+    constant = found.schemas[0].statements[0].partition(":")[0]
+    assert re.fullmatch(r"[A-Z][A-Z0-9_]*(_[0-9a-f]{6})?", constant)
+    assert constant not in ("INDEX", "SETTINGS", "TYPE_CHECKING", "COUNTS", "SKIPPED")
+
+
+def test_definitions_of_a_very_long_tool_stand_apart() -> None:
+    definitions = {f"Part{n}": {**LONG, "title": f"{n}"} for n in range(120)}
+
+    found = plan(record("long", definitions=definitions), record("other"))
+
+    assert sum(len(module.statements) for module in found.schemas) == 120
+    assert lines_of(found.modules[0]) < 400
+
+
+def test_many_shared_definitions_are_parted_by_their_names() -> None:
+    definitions = {
+        f"{letter}{n}": {"properties": {f"m{i}": {"title": "x" * 60} for i in range(60)}}
+        for letter in "AB"
+        for n in range(16)
+    }
+
+    found = plan(*(record(f"t{n}", definitions=definitions) for n in range(2)))
+
+    assert [str(module.stem) for module in found.schemas] == ["schemas_a", "schemas_b"]
+    tool = found.modules[0].tools[0]
+    assert tool.schemas == {"schemas_a", "schemas_b"}
+    assert '"A3": schemas_a.A3' in tool.statements[2]
+
+
+def deep(levels: int) -> dict[str, Any]:
+    schema: dict[str, Any] = {}
+    for _ in range(levels):
+        schema = {"items": schema}
+    return schema
+
+
+def test_a_schema_that_nests_too_deep_is_json_text_without_references() -> None:
+    shared = {"Pet": LONG, "Deep": deep(60)}
+    tools = [record(name, definitions=shared) for name in "ab"]
+    tools += [Record("c", "Text.", {**deep(60), "$defs": {"Pet": LONG}}, tools[0].operation)]
+
+    found = plan(*tools)
+
+    a, _, c = found.modules[0].tools
+    assert not a.as_json
+    assert a.schemas == {"schemas"}
+    assert any("json.loads(" in statement for statement in found.schemas[0].statements)
+    assert c.as_json
+    assert c.schemas == frozenset()
+    assert "word word" in c.statements[2]
+    text = c.statements[2].partition(" = json.loads")[2]
+    assert json.loads(ast.literal_eval(text)) == tools[2].input_schema
+
+
+def test_only_the_classes_of_the_model_that_are_used_are_named() -> None:
+    operation = Operation(
+        "POST",
+        "/a",
+        parameters=(Parameter("a", "query"),),
+        body=RequestBody("application/json"),
+        servers=(Server("https://a.example"),),
+    )
+    found = plan(Record("a", "Text.", {}, operation), record("b"))
+
+    first, second = found.modules[0].tools
+    assert first.model == {"Operation", "Parameter", "RequestBody", "Server"}
+    assert second.model == {"Operation"}
+
+
+def test_a_single_module_holds_everything() -> None:
+    tools = [record(f"t{n}", f"tag{n}", definitions={"Pet": LONG}, lines=900) for n in range(3)]
+
+    found = plan_module(Contents("pets", tuple(tools)))
+
+    assert modules(found) == {"": ["t0", "t1", "t2"]}
+    assert found.index == {"t0": "", "t1": "", "t2": ""}
+    assert [module.statements[0].partition(":")[0] for module in found.schemas] == ["PET"]
+    assert '"$defs": {"Pet": PET},' in found.modules[0].tools[0].statements[2]
+    assert found.modules[0].tools[0].schemas == frozenset()
+    assert plan_module(Contents("pets", ())).schemas == ()

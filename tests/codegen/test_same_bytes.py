@@ -1,0 +1,221 @@
+"""The document alone decides the bytes; what did not change is not touched."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import json
+import os
+import shutil
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+from packages import SPECS, bytes_in, differences, imported, said
+
+from openapi_tools import Select, generate_package, load_tools
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SPECS_BY_NAME = {path.stem: path for path in SPECS}
+WORDS = {
+    "openapi": "3.1.0",
+    "info": {"title": "Wörter", "version": "1.0"},
+    "servers": [{"url": "https://api.example.com"}],
+    "paths": {
+        f"/{tag}/{method}": {
+            method: {
+                "operationId": f"{tag} {method}",
+                "summary": f"Grüße an {tag} 🚀",
+                "tags": [tag],
+                "parameters": [
+                    {"name": "é", "in": "query", "schema": {"enum": ["ß", 1, 1.0, None, True]}},
+                    {"name": "e", "in": "query", "schema": {"type": "number", "default": 1e-7}},
+                ],
+            }
+        }
+        for tag in ("straße", "日本", "Ελλάδα")
+        for method in ("get", "post")
+    },
+}
+"""A document whose words depend on encodings, if anything does."""
+
+ASCII = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+ENVIRONMENTS = (
+    {"PYTHONHASHSEED": "0", "TZ": "UTC", "LC_ALL": "C", **ASCII},
+    {"PYTHONHASHSEED": "12345", "TZ": "Pacific/Auckland", "LC_ALL": "C.UTF-8", "PYTHONUTF8": "1"},
+    {"PYTHONHASHSEED": "7", "TZ": "America/St_Johns", "LC_ALL": "tr_TR.ISO8859-9", "LANG": "tr_TR"},
+)
+
+
+def test_the_surroundings_of_a_run_change_nothing(tmp_path):
+    trees = [
+        generated_in(tmp_path / place, environment)
+        for place, environment in zip(("a", "some where/b", "ç"), ENVIRONMENTS, strict=True)
+    ]
+
+    assert len(trees[0]) > 50
+    assert trees[0] == trees[1] == trees[2]
+
+
+def generated_in(folder: Path, environment: dict[str, str]) -> dict[str, bytes]:
+    """Return the files that the command line writes; documents are named after the folder."""
+    folder.mkdir(parents=True)
+    words = folder / f"{folder.name} words.json"
+    words.write_text(json.dumps(WORDS, ensure_ascii=False), encoding="utf-8")
+    tables = [table("words", words), table("module", words, layout="module")]
+    for path in SPECS:
+        shutil.copy(path, folder / f"{folder.name}{path.name}")
+        tables.append(table(path.stem, folder / f"{folder.name}{path.name}"))
+    (folder / "pyproject.toml").write_text("".join(tables), encoding="utf-8")
+    subprocess.run(
+        [sys.executable, "-m", "openapi_tools", "generate"],
+        cwd=folder,
+        env={"PATH": os.environ["PATH"], **environment},
+        capture_output=True,
+        check=True,
+    )
+    return bytes_in(folder / "out")
+
+
+def table(name: str, spec: Path, **options: str) -> str:
+    """Return what pyproject.toml says of one package."""
+    members = {"spec": spec.name, "output": f"out/{name}", **options}
+    lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in members.items()]
+    return "\n".join([f"[tool.openapi-tools.generate.{name}]", *lines, "\n"])
+
+
+@pytest.mark.parametrize("path", SPECS, ids=lambda path: path.name)
+def test_json_and_yaml_of_the_same_data_give_the_same_package(path, tmp_path):
+    document = load_tools(path).document
+    (tmp_path / "twin.json").write_text(json.dumps(document, indent=3), encoding="utf-8")
+    twin = yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=40)
+    (tmp_path / "twin.yaml").write_text(twin, encoding="utf-8")
+
+    first, second, third = (
+        package_of(source, tmp_path / name)
+        for source, name in (
+            (path, "own"),
+            (tmp_path / "twin.json", "json"),
+            (tmp_path / "twin.yaml", "yaml"),
+        )
+    )
+
+    assert first == second == third
+
+
+def package_of(source: Any, output: Path, **options: Any) -> dict[str, bytes]:
+    """Return the files of a document's package, generated over what stands there."""
+    generate_package(source, output, name="api", **options)
+    return bytes_in(output)
+
+
+@pytest.fixture
+def museum() -> dict[str, Any]:
+    """A small document with a module per tag."""
+    return copy.deepcopy(load_tools(SPECS_BY_NAME["museum"]).document)
+
+
+@pytest.fixture
+def discord() -> dict[str, Any]:
+    """A large document without tags, whose tools share schemas."""
+    return copy.deepcopy(load_tools(SPECS_BY_NAME["discord"]).document)
+
+
+def touched(before: Any, after: Any, output: Path) -> set[str]:
+    """Return the files that generating `after` over `before` writes, removes or adds.
+
+    The others keep more than their bytes: they are the very files that stood there.
+    """
+    old = package_of(before, output)
+    marks = marks_in(output)
+    new = package_of(after, output)
+    changed = {name for name in old.keys() | new.keys() if old.get(name) != new.get(name)}
+    same = old.keys() - changed
+
+    assert {name for name in same if marks[name] != marks_in(output)[name]} == set()
+    return changed
+
+
+def marks_in(folder: Path) -> dict[str, tuple[int, int]]:
+    found = ((name, (folder / name).stat()) for name in bytes_in(folder))
+    return {name: (file.st_ino, file.st_mtime_ns) for name, file in found}
+
+
+def test_a_changed_text_touches_the_module_of_its_tool(museum, tmp_path):
+    changed = copy.deepcopy(museum)
+    changed["paths"]["/special-events/{eventId}"]["get"]["description"] = "Tells of one event."
+
+    assert touched(museum, changed, tmp_path) == {"api_tools/tools_events.py", "manifest.json"}
+
+
+def test_a_changed_summary_touches_the_readme_as_well(museum, tmp_path):
+    changed = copy.deepcopy(museum)
+    changed["paths"]["/tickets"]["post"]["summary"] = "Buy some"
+
+    files = {"README.md", "api_tools/tools_tickets.py", "manifest.json"}
+    assert touched(museum, changed, tmp_path) == files
+
+
+def test_a_change_that_no_tool_shows_touches_the_manifest_only(museum, tmp_path):
+    changed = copy.deepcopy(museum)
+    changed["info"]["description"] = "Another museum."
+
+    assert touched(museum, changed, tmp_path) == {"manifest.json"}
+
+
+def test_a_new_tag_adds_a_module_and_touches_no_other(museum, tmp_path):
+    changed = copy.deepcopy(museum)
+    operation = {"operationId": "listShops", "tags": ["Shops"], "summary": "List shops"}
+    changed["paths"] = {"/shops": {"get": operation}, **changed["paths"]}
+    files = {"README.md", "api_tools/index.py", "api_tools/tools_shops.py", "manifest.json"}
+
+    assert touched(museum, changed, tmp_path) == files
+    assert touched(changed, museum, tmp_path) == files
+
+
+def test_a_changed_definition_touches_the_one_place_where_it_stands(discord, tmp_path):
+    changed = copy.deepcopy(discord)
+    definition = changed["components"]["schemas"]["BaseCreateMessageCreateRequest"]
+    definition["properties"]["flags"]["minimum"] = 0
+
+    assert touched(discord, changed, tmp_path) == {"api_tools/schemas.py", "manifest.json"}
+
+
+def test_a_document_may_come_and_go_without_a_trace(museum, discord, tmp_path):
+    alone = package_of(museum, tmp_path / "alone")
+    package_of(discord, tmp_path / "after")
+
+    assert package_of(museum, tmp_path / "after") == alone
+
+
+@pytest.mark.parametrize("path", SPECS, ids=lambda path: path.name)
+def test_a_selection_changes_nothing_in_the_tools_that_are_left(path, tmp_path):
+    loaded = load_tools(path)
+    select = Select(names=[tool.name for tool in loaded][::3])
+    package_of(path, tmp_path / "all")
+    package_of(path, tmp_path / "some", select=select)
+    whole, selected = classes_in(tmp_path / "all"), classes_in(tmp_path / "some")
+
+    with imported(tmp_path / "some", "api_tools") as package:
+        found = said(package.load())
+
+    assert differences(found, said(loaded.select(select))) == []
+    assert len(selected) == len(select.names)
+    # A schema that several tools share may be left with one of them, and moves there.
+    changed = {name for name, text in selected.items() if text != whole[name]}
+    assert {name for name in changed if "schemas" not in whole[name]} == set()
+
+
+def classes_in(folder: Path) -> dict[str, str]:
+    """Return the source of each tool's class."""
+    sources = [path.read_text(encoding="ascii") for path in folder.glob("*/tools*.py")]
+    return {
+        node.name: ast.get_source_segment(source, node)
+        for source in sources
+        for node in ast.parse(source).body
+        if isinstance(node, ast.ClassDef)
+    }

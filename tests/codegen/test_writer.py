@@ -1,0 +1,338 @@
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from output_folders import (
+    CHANGED,
+    MANIFEST,
+    MD,
+    NEW,
+    OLD,
+    POSIX,
+    PY,
+    SAME,
+    STALE,
+    files_in,
+    inode,
+    nothing_changes,
+    with_manifest,
+)
+
+from openapi_tools.codegen.manifest import digest
+from openapi_tools.codegen.writer import Placed, compare, place
+from openapi_tools.errors import OutputError
+
+
+def test_an_absent_folder_is_made_with_those_above_it(tmp_path: Path):
+    placed = place(tmp_path / "a" / "b" / "out", OLD, manifest=MANIFEST)
+
+    assert files_in(tmp_path / "a" / "b" / "out") == OLD
+    assert placed == Placed(tuple(sorted(OLD)), (), (), (), ())
+    assert [path.name for path in (tmp_path / "a" / "b").iterdir()] == ["out"]
+
+
+def test_a_relative_folder_is_taken_from_where_the_program_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    place(Path("out"), OLD, manifest=MANIFEST)
+    place(Path("out/../out2"), OLD, manifest=MANIFEST)
+
+    assert files_in(tmp_path / "out") == files_in(tmp_path / "out2") == OLD
+
+
+@POSIX
+def test_an_empty_folder_keeps_its_mode(tmp_path: Path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out").chmod(0o750)
+
+    place(tmp_path / "out", OLD, manifest=MANIFEST)
+
+    assert files_in(tmp_path / "out") == OLD
+    assert (tmp_path / "out").stat().st_mode & 0o777 == 0o750
+
+
+def test_only_what_differs_is_written(room: Path):
+    kept = {path: inode(room / path) for path in SAME}
+    foreign = {path: text for path, text in files_in(room).items() if path not in OLD}
+
+    placed = place(room, NEW, manifest=MANIFEST)
+
+    assert placed == Placed(CHANGED, SAME, STALE, (), ())
+    assert files_in(room) == {**NEW, **foreign}
+    assert not (room / "museum_tools" / "old").exists()
+    assert {path: inode(room / path) for path in SAME} == kept
+    assert [path.name for path in room.parent.iterdir()] == ["out"]
+
+
+def test_compare_says_the_same_and_writes_nothing(room: Path):
+    with nothing_changes(room.parent):
+        told = compare(room, NEW, manifest=MANIFEST)
+
+    assert told == place(room, NEW, manifest=MANIFEST)
+    assert compare(room, NEW, manifest=MANIFEST).written == ()
+
+
+def test_compare_with_an_absent_folder_makes_none(tmp_path: Path):
+    assert compare(tmp_path / "a" / "out", OLD, manifest=MANIFEST).written == tuple(sorted(OLD))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nothing_is_touched_when_nothing_changes(room: Path):
+    with nothing_changes(room.parent):
+        placed = place(room, OLD, manifest=MANIFEST)
+
+    assert placed == Placed((), tuple(sorted(OLD)), (), (), ())
+
+
+@POSIX
+def test_a_package_that_is_ours_alone_is_replaced_in_one_step(out: Path):
+    before = inode(out)
+
+    place(out, NEW, manifest=MANIFEST)
+
+    assert inode(out) != before
+
+
+def test_a_missing_file_comes_back(room: Path):
+    (room / "museum_tools" / "tools_events.py").unlink()
+
+    placed = place(room, OLD, manifest=MANIFEST)
+
+    assert placed.written == ("museum_tools/tools_events.py",)
+    assert OLD.items() <= files_in(room).items()
+
+
+def test_text_is_written_as_it_is(tmp_path: Path):
+    texts = {"a.md": "one\ntwo\r\nthree\rfour\u2028é🚀\x00", "b.py": ""}
+
+    place(tmp_path / "out", with_manifest(texts), manifest=MANIFEST)
+
+    for path, text in texts.items():
+        assert (tmp_path / "out" / path).read_bytes() == text.encode()
+
+
+@POSIX
+@pytest.mark.parametrize(("mask", "folder", "file"), [(0, 0o755, 0o644), (0o077, 0o700, 0o600)])
+@pytest.mark.parametrize("shared", [False, True])
+def test_modes_are_the_usual_ones(tmp_path: Path, mask: int, folder: int, file: int, shared: bool):
+    if shared:
+        (tmp_path / "out").mkdir()
+        (tmp_path / "out" / "own").write_text("")
+    before = os.umask(mask)
+    try:
+        place(tmp_path / "out", OLD, manifest=MANIFEST)
+    finally:
+        os.umask(before)
+
+    modes = {path: (tmp_path / "out" / path).stat().st_mode & 0o777 for path in OLD}
+    assert set(modes.values()) == {file}
+    assert (tmp_path / "out" / "museum_tools").stat().st_mode & 0o777 == folder
+    if not shared:
+        assert (tmp_path / "out").stat().st_mode & 0o777 == folder
+
+
+@POSIX
+def test_folders_keep_their_modes(room: Path):
+    room.chmod(0o775)
+    (room / "museum_tools").chmod(0o711)
+
+    place(room, NEW, manifest=MANIFEST)
+
+    assert room.stat().st_mode & 0o777 == 0o775
+    assert (room / "museum_tools").stat().st_mode & 0o777 == 0o711
+
+
+def test_a_single_module_lives_among_other_files(tmp_path: Path):
+    (tmp_path / "app.py").write_text("APP = 1\n")
+    (tmp_path / "manifest.json").write_text('{"name": "an extension"}')
+    own, name = files_in(tmp_path), "museum_tools.manifest.json"
+    files = with_manifest({"museum_tools.py": PY}, name)
+
+    place(tmp_path, files, manifest=name)
+    other = with_manifest({"museum_tools.py": PY + "A = 1\n"}, name)
+    placed = place(tmp_path, other, manifest=name)
+
+    assert placed.written == (name, "museum_tools.py")
+    assert files_in(tmp_path) == {**own, **other}
+
+
+def test_an_edited_file_stops_everything(room: Path):
+    (room / "README.md").write_text("Mine.\n")
+    (room / "museum_tools" / "__init__.py").write_text(PY + "MINE = 1\n")
+
+    with nothing_changes(room), pytest.raises(OutputError) as failure:
+        place(room, NEW, manifest=MANIFEST)
+
+    assert failure.value.path == str(room)
+    assert "README.md, museum_tools/__init__.py: edited by hand" in failure.value.reason
+    assert "--force" in failure.value.reason
+    assert compare(room, NEW, manifest=MANIFEST).edited == ("README.md", "museum_tools/__init__.py")
+
+
+def test_force_overwrites_what_was_edited(room: Path):
+    (room / "README.md").write_text("Mine.\n")
+
+    placed = place(room, NEW, manifest=MANIFEST, force=True)
+
+    assert placed.edited == ("README.md",)
+    assert NEW.items() <= files_in(room).items()
+
+
+def test_an_edit_is_found_in_a_file_that_did_not_change(room: Path):
+    (room / "museum_tools" / "tools_events.py").write_text(PY + "MINE = 1\n")
+
+    with pytest.raises(OutputError, match=r"tools_events\.py: edited by hand"):
+        place(room, OLD, manifest=MANIFEST)
+
+
+def test_an_edit_that_equals_the_new_text_is_fine(room: Path):
+    (room / "README.md").write_text(NEW["README.md"])
+
+    placed = place(room, NEW, manifest=MANIFEST)
+
+    assert "README.md" in placed.unchanged
+    assert placed.edited == ()
+
+
+def test_many_edited_files_are_counted(tmp_path: Path):
+    files = with_manifest({f"a{number}.py": PY for number in range(9)})
+    place(tmp_path / "out", files, manifest=MANIFEST)
+    for number in range(9):
+        (tmp_path / "out" / f"a{number}.py").write_text("MINE = 1\n")
+
+    with pytest.raises(
+        OutputError, match=r"a0\.py, a1\.py, a2\.py, a3\.py, a4\.py, and 4 more: edited"
+    ):
+        place(tmp_path / "out", files, manifest=MANIFEST)
+
+
+@pytest.mark.parametrize("text", [None, '{"generator": "openapi-tools",\n<<<<<<< ours\n'])
+def test_without_a_manifest_the_first_line_tells_our_files(room: Path, text: str | None):
+    (room / MANIFEST).unlink()
+    if text is not None:
+        (room / MANIFEST).write_text(text)
+
+    with pytest.raises(OutputError, match=r"README\.md, .*edited by hand"):
+        place(room, NEW, manifest=MANIFEST)
+    place(room, NEW, manifest=MANIFEST, force=True)
+
+    assert NEW.items() <= files_in(room).items()
+    assert STALE[0] in files_in(room)
+
+
+def test_a_lost_manifest_is_written_again_when_all_files_are_as_they_were(room: Path):
+    (room / MANIFEST).unlink()
+
+    assert place(room, OLD, manifest=MANIFEST).written == (MANIFEST,)
+
+
+def test_a_manifest_that_an_editor_laid_out_anew_is_no_edit(room: Path):
+    (room / MANIFEST).write_text(json.dumps(json.loads(OLD[MANIFEST])))
+
+    placed = place(room, NEW, manifest=MANIFEST)
+
+    assert placed.edited == ()
+    assert placed.removed == STALE
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("README.md", "# My project\n"),
+        ("README.md", ""),
+        ("README.md", "My notes.\n" + MD),
+        ("museum_tools/py.typed", "partial\n"),
+        ("museum_tools/__init__.py", "OWN = 1\n"),
+        (MANIFEST, '{"name": "an extension"}'),
+        (MANIFEST, '{"name": "x", "by": {"generator": "openapi-tools"}}'),
+    ],
+)
+@pytest.mark.parametrize("force", [False, True])
+def test_a_foreign_file_is_never_overwritten(tmp_path: Path, path: str, text: str, force: bool):
+    (tmp_path / "out" / path).parent.mkdir(parents=True)
+    (tmp_path / "out" / path).write_text(text)
+
+    with nothing_changes(tmp_path), pytest.raises(OutputError) as failure:
+        place(tmp_path / "out", OLD, manifest=MANIFEST, force=force)
+    with pytest.raises(OutputError, match="not generated; move that away"):
+        compare(tmp_path / "out", OLD, manifest=MANIFEST)
+
+    assert failure.value.reason.startswith(f"{path}: not generated; move that away")
+
+
+def test_bytes_that_are_no_text_are_foreign(tmp_path: Path):
+    (tmp_path / "README.md").write_bytes(b"\xff\xfe\x00")
+    (tmp_path / MANIFEST).write_bytes(b"\xff\xfe\x00")
+
+    with pytest.raises(OutputError, match=r"README\.md, manifest\.json: not generated"):
+        place(tmp_path, OLD, manifest=MANIFEST, force=True)
+
+
+def test_a_stale_file_that_was_edited_stays(room: Path):
+    (room / STALE[1]).write_text("MINE = 1\n")
+
+    placed = place(room, NEW, manifest=MANIFEST)
+
+    assert (placed.removed, placed.kept, placed.edited) == (STALE[:1], STALE[1:], STALE[1:])
+    assert (room / STALE[1]).read_text() == "MINE = 1\n"
+    assert not (room / STALE[0]).exists()
+
+
+def test_a_stale_file_that_is_gone_already_is_no_matter(room: Path):
+    shutil.rmtree(room / "museum_tools" / "old")
+
+    assert place(room, NEW, manifest=MANIFEST).removed == ()
+
+
+def test_a_folder_with_somebodys_file_stays(out: Path):
+    (out / "museum_tools" / "old" / "own.txt").write_text("mine")
+
+    place(out, NEW, manifest=MANIFEST)
+
+    assert files_in(out / "museum_tools" / "old") == {"own.txt": "mine"}
+
+
+def test_an_empty_folder_of_somebody_stays(out: Path):
+    (out / "notes").mkdir()
+
+    place(out, NEW, manifest=MANIFEST)
+
+    assert (out / "notes").is_dir()
+
+
+def test_compiled_modules_go_with_their_folder(room: Path):
+    for folder in ("museum_tools", "museum_tools/old"):
+        (room / folder / "__pycache__").mkdir()
+        (room / folder / "__pycache__" / "tools.cpython-311.pyc").write_bytes(b"\0")
+
+    place(room, NEW, manifest=MANIFEST)
+
+    assert not (room / "museum_tools" / "old").exists()
+
+
+def test_a_cache_folder_with_other_files_stays(out: Path):
+    (out / "museum_tools" / "old" / "__pycache__").mkdir()
+    (out / "museum_tools" / "old" / "__pycache__" / "own.txt").write_text("mine")
+
+    place(out, NEW, manifest=MANIFEST)
+
+    assert files_in(out / "museum_tools" / "old") == {"__pycache__/own.txt": "mine"}
+
+
+@pytest.mark.parametrize("path", ["../victim", "/victim", ".git/config", "museum_tools/../own.py"])
+def test_a_hostile_manifest_cannot_name_files_elsewhere(out: Path, path: str):
+    (out / ".git").mkdir()
+    for victim in (out / ".git" / "config", out / "own.py", out.parent / "victim"):
+        victim.write_text("mine")
+    manifest = json.loads(OLD[MANIFEST])
+    manifest["files"][path] = digest(b"mine")
+    (out / MANIFEST).write_text(json.dumps(manifest))
+
+    place(out, NEW, manifest=MANIFEST, force=True)
+
+    assert {"own.py": "mine", ".git/config": "mine"}.items() <= files_in(out).items()
+    assert (out.parent / "victim").read_text() == "mine"

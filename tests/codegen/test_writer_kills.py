@@ -1,0 +1,388 @@
+from __future__ import annotations
+
+import errno
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from output_folders import (
+    MANIFEST,
+    MD,
+    NEW,
+    OLD,
+    POSIX,
+    PY,
+    files_in,
+    inode,
+    nothing_changes,
+    nothing_kept,
+    with_manifest,
+)
+
+from openapi_tools.codegen import places
+from openapi_tools.codegen.writer import place
+from openapi_tools.errors import OutputError
+
+
+@pytest.mark.parametrize("where", [".", "museum_tools"])
+def test_the_folder_stays_the_same_for_a_shell_that_stands_in_it(out, monkeypatch, where):
+    monkeypatch.chdir(out / where)
+    before = inode(out)
+
+    place(out, NEW, manifest=MANIFEST)
+
+    assert inode(out) == before
+    assert files_in(out) == NEW
+    assert Path.cwd() == out / where
+
+
+def test_an_empty_folder_stays_the_same_for_a_shell_that_stands_in_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    place(Path(), OLD, manifest=MANIFEST)
+
+    assert files_in(Path()) == files_in(tmp_path) == OLD
+
+
+@POSIX
+def test_a_shell_in_a_deleted_folder_is_no_matter(out, tmp_path, monkeypatch):
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+
+    place(out, NEW, manifest=MANIFEST)
+
+    assert files_in(out) == NEW
+
+
+@POSIX
+def test_a_folder_of_another_user_is_not_replaced(out, monkeypatch):
+    monkeypatch.setattr(os, "geteuid", lambda: 12345)
+    before = inode(out)
+
+    place(out, NEW, manifest=MANIFEST)
+
+    assert inode(out) == before
+    assert files_in(out) == NEW
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_a_file_that_changes_in_this_moment_is_noticed(out, monkeypatch, shared):
+    if shared:
+        (out / "own.py").write_text("")
+    original = places.keep
+
+    def keep(source: Path, target: Path) -> None:
+        original(source, target)
+        (out / "museum_tools" / "__init__.py").unlink(missing_ok=True)
+        (out / "museum_tools" / "__init__.py").write_text("MINE = 1\n")
+
+    monkeypatch.setattr(places, "keep", keep)
+    with pytest.raises(OutputError, match="in this moment; run again"):
+        place(out, NEW, manifest=MANIFEST)
+
+    assert (out / "museum_tools" / "__init__.py").read_text() == "MINE = 1\n"
+    assert (out / "README.md").read_text() == OLD["README.md"]
+
+
+def test_a_foreign_file_that_comes_in_this_moment_survives(out, monkeypatch):
+    original = places.keep
+
+    def keep(source: Path, target: Path) -> None:
+        original(source, target)
+        (out / "own.py").write_text("MINE = 1\n")
+
+    monkeypatch.setattr(places, "keep", keep)
+    with pytest.raises(OutputError, match="in this moment; run again"):
+        place(out, NEW, manifest=MANIFEST)
+
+    assert files_in(out) == {**OLD, "own.py": "MINE = 1\n"}
+
+
+@POSIX
+def test_a_second_generator_waits_and_then_says_so(room: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(places, "PATIENCE", 0.05)
+
+    expected = pytest.raises(OutputError, match="another run of openapi-tools is at work here")
+    with places.locked(room.parent) as alone, nothing_kept(room), expected:
+        place(room, NEW, manifest=MANIFEST)
+
+    assert alone
+    place(room, NEW, manifest=MANIFEST)
+
+
+@pytest.mark.parametrize("broken", ["absent", "refused", "closed"])
+def test_without_locks_only_old_leftovers_are_deleted(out: Path, monkeypatch, broken: str):
+    if broken == "absent":
+        monkeypatch.setattr(places, "fcntl", None)
+    elif broken == "refused":
+
+        def flock(handle: int, operation: int) -> None:
+            raise OSError(errno.ENOLCK, "no locks")
+
+        monkeypatch.setattr(places.fcntl, "flock", flock)
+    else:
+        original = os.open
+
+        def refuse(path, flags, *rest, **options):
+            if Path(path) == out.parent:
+                raise PermissionError(errno.EACCES, "closed")
+            return original(path, flags, *rest, **options)
+
+        monkeypatch.setattr(os, "open", refuse)
+    fresh, old = (out.parent / f".out{places.STAGING}{name}" for name in ("fresh", "old"))
+    for stage in (fresh, old):
+        stage.mkdir()
+    os.utime(old, (time.time() - 7200,) * 2)
+
+    place(out, NEW, manifest=MANIFEST)
+
+    assert files_in(out) == NEW
+    assert fresh.exists()
+    assert not old.exists()
+
+
+def test_leftovers_are_deleted_and_nothing_that_looks_similar(out: Path):
+    gone = [out.parent / f".out{places.STAGING}abc", out / f"{places.STAGING}abc"]
+    other = [out.parent / f".other{places.STAGING}abc", out.parent / f"{places.STAGING}abc"]
+    for folder in (*gone, *other):
+        (folder / "new").mkdir(parents=True)
+    (out.parent / f".out{places.STAGING}file").write_text("mine")
+
+    with nothing_changes(*other):
+        place(out, OLD, manifest=MANIFEST)
+
+    assert not any(folder.exists() for folder in gone)
+    assert (out.parent / f".out{places.STAGING}file").exists()
+
+
+DRIVER = """
+import json, os, random, shutil, signal, sys, time
+from pathlib import Path
+from openapi_tools.codegen.writer import place
+
+task = json.loads(sys.stdin.read())
+out, chance = Path(task["out"]), random.Random(3)
+WRITES = {"os.mkdir", "os.rename", "os.link", "os.remove", "os.rmdir", "os.chmod",
+          "shutil.rmtree", "ctypes.dlsym"}
+
+
+def start(files, *, step=None, times=1):
+    # A child that places files; it kills itself before its write number `step`.
+    child = os.fork()
+    if child:
+        return child
+    left = step
+
+    def kill(event, arguments):
+        nonlocal left
+        writes = event in WRITES or (event == "open" and (arguments[2] or 0) & os.O_CREAT)
+        if writes:
+            left -= 1
+            if left < 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    if task["stand"]:
+        os.chdir(out)
+    if step is not None:
+        sys.addaudithook(kill)
+    for _ in range(times):
+        place(out, files, manifest="manifest.json")
+    os._exit(0)
+
+
+def killed(child):
+    status = os.waitpid(child, 0)[1]
+    assert os.WIFSIGNALED(status) or status == 0, status
+    return os.WIFSIGNALED(status)
+
+
+def files():
+    found = (path for path in out.rglob("*") if path.is_file())
+    names = {path.relative_to(out).as_posix(): path.read_text() for path in found}
+    return {name: text for name, text in names.items() if "staging" not in name}
+
+
+def fresh():
+    shutil.rmtree(out.parent, ignore_errors=True)
+    out.parent.mkdir()
+    if task["old"]:
+        place(out, task["old"], manifest="manifest.json")
+        for name, text in task["own"].items():
+            (out / name).write_text(text)
+
+
+def heal(goal):
+    assert not killed(start(goal))
+    left = [path.name for path in out.parent.rglob("*staging*")]
+    return {"healed": files(), "left": left}
+"""
+
+
+def drive(out: Path, code: str, **task: object) -> list[dict[str, object]]:
+    """Run code with the helpers above in a process of its own: forks want no threads."""
+    task = {"old": OLD, "new": NEW, "own": {}, "stand": False, **task, "out": str(out)}
+    run = [sys.executable, "-c", DRIVER + code]
+    ended = subprocess.run(run, input=json.dumps(task), text=True, capture_output=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    return json.loads(ended.stdout)
+
+
+EVERY_STEP = """
+results, step, going = [], 0, True
+while going:
+    fresh()
+    going = killed(start(task["new"], step=step))
+    found = files() if out.exists() else None
+    goal = task["goals"][step % len(task["goals"])]
+    results.append({"found": found, "goal": goal, **heal(goal)})
+    step += 1
+print(json.dumps(results))
+"""
+THIRD = with_manifest(
+    {
+        "README.md": MD + "Third.\n",
+        "museum_tools/__init__.py": PY + "THIRD = 1\n",
+        "museum_tools/tools_events.py": PY + "EVENTS = 3\n",
+    }
+)
+
+
+@POSIX
+@pytest.mark.parametrize("old", [OLD, {}], ids=["replaced", "made"])
+def test_a_kill_before_any_step_leaves_the_old_or_the_new_package(tmp_path: Path, old):
+    results = drive(tmp_path / "a" / "out", EVERY_STEP, old=old, goals=[NEW, OLD, THIRD])
+
+    states = [result["found"] for result in results]
+    assert all(state in (old or None, NEW) for state in states)
+    assert states[0] == (old or None)
+    assert states[-1] == NEW
+    assert len(states) > 15
+    assert all(result["healed"] == result["goal"] for result in results)
+    assert all(result["left"] == [] for result in results)
+
+
+@POSIX
+@pytest.mark.parametrize(
+    ("own", "goals"),
+    [
+        ({"own.py": "", "museum_tools/own.txt": "mine"}, [NEW]),
+        ({"own.py": "", "museum_tools/own.txt": "mine"}, [OLD]),
+        ({"own.py": "", "museum_tools/own.txt": "mine"}, [THIRD]),
+        ({}, [NEW, OLD, THIRD]),
+    ],
+    ids=["new", "old", "third", "standing"],
+)
+def test_a_kill_between_single_files_is_healed_by_the_next_run(tmp_path: Path, own, goals):
+    results = drive(tmp_path / "a" / "out", EVERY_STEP, own=own, stand=not own, goals=goals)
+
+    for result in results:
+        found = result["found"]
+        assert own.items() <= found.items()
+        assert all(
+            text in (OLD.get(path), NEW.get(path), own.get(path)) for path, text in found.items()
+        )
+        if found[MANIFEST] == NEW[MANIFEST]:
+            assert found == {**NEW, **own}
+        assert result["healed"] == {**result["goal"], **own}
+        assert result["left"] == []
+    assert results[0]["found"] == {**OLD, **own}
+    assert results[-1]["found"] == {**NEW, **own}
+    mixed = [
+        result for result in results if result["found"] not in ({**OLD, **own}, {**NEW, **own})
+    ]
+    assert len(mixed) > 4
+
+
+@POSIX
+def test_a_killed_run_after_a_killed_run_is_healed(tmp_path: Path):
+    code = """
+results = []
+for _ in range(60):
+    fresh()
+    killed(start(task["new"], step=chance.randrange(10, 40)))
+    killed(start(task["third"], step=chance.randrange(50)))
+    results.append(heal(task["new"]))
+print(json.dumps(results))
+"""
+
+    results = drive(tmp_path / "a" / "out", code, third=THIRD, stand=True)
+
+    assert all(result == {"healed": NEW, "left": []} for result in results)
+
+
+@POSIX
+def test_an_edit_after_a_killed_run_is_still_an_edit(tmp_path: Path):
+    code = """
+step, changed = 0, []
+while "README.md" not in changed:
+    fresh()
+    assert killed(start(task["new"], step=step))
+    changed = [name for name, text in files().items() if text != task["old"].get(name)]
+    step += 1
+print(json.dumps(changed))
+"""
+
+    changed = drive(tmp_path / "a" / "out", code, stand=True)
+    (tmp_path / "a" / "out" / "README.md").write_text("Mine.\n")
+
+    assert changed == ["README.md"]
+    with pytest.raises(OutputError, match=r"out: README\.md: edited by hand"):
+        place(tmp_path / "a" / "out", NEW, manifest=MANIFEST)
+
+
+LARGE = [
+    with_manifest(
+        {f"museum_tools/m{number}.py": f"{PY}{'#' * 500}{run}\n" for number in range(200)}
+    )
+    for run in ("a", "b")
+]
+
+
+@POSIX
+def test_a_kill_at_a_random_moment_leaves_a_whole_package(tmp_path: Path):
+    code = """
+results, kills = [], 0
+fresh()
+for turn in range(25):
+    begun = time.monotonic()
+    if turn == 0:
+        assert not killed(start(task["new"]))
+        span = time.monotonic() - begun
+    before, goal = files(), task["old"] if files() == task["new"] else task["new"]
+    child = start(goal)
+    time.sleep(chance.uniform(0, span))
+    os.kill(child, signal.SIGKILL)
+    kills += killed(child)
+    results.append(files() in (before, goal))
+results.append(heal(task["old"]) == {"healed": task["old"], "left": []})
+results.append(kills > 5)
+print(json.dumps(results))
+"""
+
+    results = drive(tmp_path / "a" / "out", code, old=LARGE[0], new=LARGE[1])
+
+    assert results == [True] * 27
+
+
+@POSIX
+@pytest.mark.parametrize("stand", [False, True])
+@pytest.mark.parametrize("old", [OLD, {}], ids=["replaced", "made"])
+def test_generators_at_the_same_time_leave_a_whole_package(tmp_path: Path, old, stand: bool):
+    code = """
+fresh()
+out.mkdir(exist_ok=True)
+children = [start(goal, times=8) for goal in (task["new"], task["third"]) * 2]
+results = [killed(child) for child in children]
+print(json.dumps([results, files(), [path.name for path in out.parent.iterdir()]]))
+"""
+
+    kills, found, left = drive(tmp_path / "a" / "out", code, old=old, third=THIRD, stand=stand)
+
+    assert not any(kills)
+    assert found in (NEW, THIRD)
+    assert left == ["out"]

@@ -1,0 +1,146 @@
+"""Generated packages, read: here beside loaded tools, or by a process that knows nothing else.
+
+This file is also what that process runs, so it imports nothing of ours at its top.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import ModuleType
+
+    from openapi_tools import Toolset
+
+ROOT = Path(__file__).parent.parent
+SPECS = sorted((ROOT / "specs").glob("*.[jy]*"))
+NEEDLESS = (
+    *("openapi_tools.loader", "openapi_tools.codegen", "openapi_tools.generate"),
+    *("click", "jinja2", "jsonschema", "openapi_core", "rich", "yaml", "yaml12"),
+)
+"""What looking at the tools of a generated package must not import."""
+
+ASPECTS = ("name", "description", "input_schema", "operation", "method", "path", "tags")
+
+
+def said(toolset: Toolset) -> dict[str, Any]:
+    """Return all that a toolset says, with a text for each value that tells 1 from True and 1.0."""
+    return {
+        "tools": [[repr(getattr(tool, aspect)) for aspect in ASPECTS] for tool in toolset],
+        "skipped": repr(toolset.skipped),
+        "security_schemes": repr(dict(toolset.security_schemes)),
+        "counts": toolset.counts,
+    }
+
+
+def differences(one: dict[str, Any], other: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return where two of them differ, briefly: what they say may fill megabytes."""
+    found = [
+        (key, f"{one[key]!s:.500}") for key in one.keys() - {"tools"} if one[key] != other[key]
+    ]
+    names = [[tool[0] for tool in tools] for tools in (one["tools"], other["tools"])]
+    if names[0] != names[1]:
+        return [*found, ("names", f"{[*zip(*names, strict=False)]!s:.500}")]
+    return found + [
+        (tool[0], aspect)
+        for tool, twin in zip(one["tools"], other["tools"], strict=True)
+        for aspect, value, same in zip(ASPECTS, tool, twin, strict=True)
+        if value != same
+    ]
+
+
+@contextmanager
+def imported(folder: Path, package: str) -> Iterator[ModuleType]:
+    """Import a generated package into this process, and forget it afterwards."""
+    sys.path.insert(0, str(folder))
+    try:
+        yield importlib.import_module(package)
+    finally:
+        sys.path.remove(str(folder))
+        for name in [name for name in sys.modules if f"{name}.".startswith(f"{package}.")]:
+            del sys.modules[name]
+
+
+def bytes_in(folder: Path) -> dict[str, bytes]:
+    """Return the files of a folder by relative path, without what running Python leaves there."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and not {"__pycache__", ".pytest_cache"} & set(path.parts)
+    }
+
+
+def lint(folder: Path) -> str:
+    """Return what ruff would change or has to say, with the settings of this repository."""
+    from ruff import find_ruff_bin
+
+    found = ""
+    for command in (["format", "--diff"], ["check", "--output-format=concise"]):
+        options = ["--no-cache", "--quiet", "--config", str(ROOT / "pyproject.toml")]
+        done = subprocess.run(
+            [find_ruff_bin(), *command, *options, str(folder)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        found += (done.stdout + done.stderr)[:2000] if done.returncode else ""
+    return found
+
+
+class Reader:
+    """`with Reader() as reader:` then `reader.read(folder, "museum_tools", into=file)`.
+
+    Every package is the first one that its process imports.
+    """
+
+    def __enter__(self) -> Self:
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", __file__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.communicate()
+
+    def read(self, folder: Path, package: str, *, into: Path) -> dict[str, Any]:
+        """Return what the tools of a package say, and what of `NEEDLESS` they made it import."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        print(json.dumps([str(folder), package, str(into)]), file=self._process.stdin, flush=True)
+        assert self._process.stdout.readline() == "0\n", "see its traceback on standard error"
+        found: dict[str, Any] = json.loads(into.read_text(encoding="utf-8"))
+        return found
+
+
+def _answer(folder: str, package: str, output: str) -> None:
+    sys.path.insert(0, folder)
+    found = said(importlib.import_module(package).load())
+    found["needless"] = [name for name in NEEDLESS if name in sys.modules]
+    Path(output).write_text(json.dumps(found), encoding="utf-8")
+
+
+def _serve() -> None:
+    """Answer each line of standard input in a process of its own, with its exit code."""
+    for name in ("packages", "settings", "tool"):
+        importlib.import_module(f"openapi_tools.runtime.{name}")
+    for line in sys.stdin:
+        child = os.fork()
+        if not child:
+            _answer(*json.loads(line))
+            os._exit(0)
+        print(os.waitpid(child, 0)[1], flush=True)
+
+
+if __name__ == "__main__":
+    _serve()

@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from documents import document, operation
+
+from openapi_tools import CredentialsError, SettingsError, load_tools
+from openapi_tools.runtime.plans import options_of
+
+
+class Coordinator:
+    """As much of a coordinator as the contract asks for, and a record of what happens."""
+
+    def __init__(self, *names: str, full: int = 99) -> None:
+        self.tools: dict[str, Any] = dict.fromkeys(names)
+        self.full = full
+
+    async def mount(self, point: str, tool: Any, name: str | None = None) -> None:
+        assert point == "tools"
+        if len(self.tools) >= self.full:
+            raise RuntimeError("full")
+        self.tools[name or tool.name] = tool
+
+    async def unmount(self, point: str, name: str | None = None) -> None:
+        assert point == "tools"
+        del self.tools[name]
+
+    def get(self, point: str, name: str | None = None) -> Any:
+        assert point == "tools"
+        return self.tools if name is None else self.tools.get(name)
+
+
+class Bare:
+    """A coordinator that can only mount."""
+
+    def __init__(self) -> None:
+        self.names: list[str | None] = []
+
+    async def mount(self, point: str, tool: Any, name: str | None = None) -> None:
+        self.names.append(name)
+
+
+def toolset():
+    paths = {"/a": {"get": operation(operationId="a"), "post": operation(operationId="b")}}
+    return load_tools(document(paths, servers=[{"url": "http://127.0.0.1:9"}]))
+
+
+async def test_tools_are_mounted_under_their_names_and_unmounted_again() -> None:
+    coordinator, tools = Coordinator("mine"), toolset()
+
+    cleanup = await tools.mount(coordinator)
+
+    assert coordinator.tools == {"mine": None, "a": tools["a"], "b": tools["b"]}
+    await cleanup()
+    assert coordinator.tools == {"mine": None}
+    await cleanup()
+
+
+async def test_cleaning_up_closes_the_connections() -> None:
+    tools = toolset()
+
+    cleanup = await tools.mount(Bare())
+    await cleanup()
+
+    assert "closed" in str(await tools["a"].execute({}))
+
+
+async def test_a_coordinator_that_can_only_mount_is_enough() -> None:
+    coordinator = Bare()
+
+    await (await toolset().mount(coordinator))()
+
+    assert coordinator.names == ["a", "b"]
+
+
+async def test_a_mounted_tool_is_never_replaced() -> None:
+    coordinator = Coordinator("b")
+
+    with pytest.raises(SettingsError, match="mounted already: b; give yours a prefix"):
+        await toolset().mount(coordinator)
+
+    assert coordinator.tools == {"b": None}
+
+
+async def test_all_tools_are_mounted_or_none() -> None:
+    coordinator = Coordinator(full=1)
+
+    with pytest.raises(RuntimeError, match="full"):
+        await toolset().mount(coordinator)
+
+    assert coordinator.tools == {}
+
+
+async def test_what_is_no_coordinator_is_refused() -> None:
+    with pytest.raises(SettingsError, match="dict is no coordinator"):
+        await toolset().mount({})
+
+
+def test_a_plan_without_configuration_gives_the_defaults() -> None:
+    for nothing in (None, {}):
+        options = options_of(nothing)
+
+        assert options["select"] is None
+        assert options["credentials"] == {}
+        assert options["settings"].base_url is None
+
+
+def test_a_plan_names_everything_that_load_tools_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PETS_TOKEN", "s3cret")
+    monkeypatch.setenv("PETS_URL", "http://localhost:8000")
+
+    options = options_of(
+        {
+            "base_url": "${PETS_URL}",
+            "credentials": {"bearer": "${PETS_TOKEN}", "basic": ["me", "${PETS_TOKEN}"]},
+            "select": {"tags": ["pets"], "deprecated": False},
+            "settings": {"timeout": 5},
+        }
+    )
+
+    assert options["settings"].base_url == "http://localhost:8000"
+    assert options["settings"].timeout == 5
+    assert options["credentials"] == {"bearer": "s3cret", "basic": ["me", "s3cret"]}
+    assert options["select"].tags == ("pets",)
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ({"spec": "x"}, "configuration: there is no 'spec'; there are base_url"),
+        ({"select": {"tag": "x"}}, "select: there is no 'tag'; there are tags"),
+        ({"select": ["x"]}, "select: must be a mapping by name, not list"),
+        ({"settings": {"timout": 1}}, "did you mean timeout"),
+        ({"credentials": "secret"}, "credentials: must be a mapping by name, not str"),
+        ("config", "configuration: must be a mapping by name, not str"),
+        ({1: 2}, "configuration: must be a mapping by name"),
+    ],
+)
+def test_a_plan_that_says_something_else_is_refused(config: Any, message: str) -> None:
+    with pytest.raises(SettingsError, match=message) as caught:
+        options_of(config)
+
+    assert "secret" not in str(caught.value)
+
+
+def test_a_variable_that_is_not_set_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PETS_TOKEN", raising=False)
+
+    with pytest.raises(CredentialsError, match="'bearer': the environment variable PETS_TOKEN"):
+        options_of({"credentials": {"bearer": "${PETS_TOKEN}"}})

@@ -1,0 +1,190 @@
+"""generated/ is the golden record: what specs/ give, byte for byte, and fit to be shipped."""
+
+from __future__ import annotations
+
+import ast
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from typing import TYPE_CHECKING
+
+import pytest
+from packages import ROOT, SPECS, bytes_in, lint
+
+from openapi_tools import generate_package
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+GENERATED = ROOT / "generated"
+JOBS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PACKAGES = JOBS["tool"]["openapi-tools"]["generate"]
+LONGEST = 1_500
+IMPORTS = {"json", "typing", "collections.abc", "openapi_tools.runtime", "__future__"}
+"""What a module of tools may import besides its neighbours."""
+TEST_IMPORTS = {"hashlib", "json", "pathlib"}
+KEY = {"type": "apiKey", "in": "query", "name": "key"}
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """A copy of what generating takes and gives, as a fresh clone has it."""
+    (tmp_path / "specs").mkdir()
+    for path in (ROOT / "pyproject.toml", *SPECS):
+        shutil.copy(path, tmp_path / path.relative_to(ROOT))
+    shutil.copytree(GENERATED, tmp_path / "generated", ignore=shutil.ignore_patterns("__pycache__"))
+    return tmp_path
+
+
+def generate(folder: Path, *options: str) -> tuple[int, list[str]]:
+    """Run `openapi-tools generate` in a folder; return its exit code and lines."""
+    command = [sys.executable, "-m", "openapi_tools", "generate", *options]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    return done.returncode, (done.stdout + done.stderr).splitlines()
+
+
+def test_a_fresh_clone_is_up_to_date(clone):
+    before = bytes_in(clone)
+
+    code, lines = generate(clone, "--check")
+
+    assert code == 0, lines
+    assert [line for line in lines if "up to date" not in line] == []
+    assert len(lines) == len(SPECS)
+    assert bytes_in(clone) == before
+
+
+def test_a_changed_description_is_told_with_its_tool(clone):
+    spec = clone / "specs" / "museum.yaml"
+    text = spec.read_text(encoding="utf-8")
+    was = "description: Get details about a special event."
+    assert text.count(was) == 1
+    spec.write_text(text.replace(was, "description: Tell about one event."), encoding="utf-8")
+
+    code, lines = generate(clone, "--check")
+    told = [line for line in lines if "get_special_event" in line]
+
+    assert code == 1
+    assert len(told) == 1
+    assert "description" in told[0]
+    assert "breaking" not in told[0]
+    assert sum("would change" in line for line in lines) == 1
+
+
+def test_generating_writes_what_a_changed_document_asks_for(clone):
+    spec = clone / "specs" / "petstore.yaml"
+    text = spec.read_text(encoding="utf-8")
+    spec.write_text(text.replace("Returns a single pet.", "One pet."), encoding="utf-8")
+
+    assert generate(clone, "--check")[0] == 1
+    assert generate(clone)[0] == 0
+    assert generate(clone, "--check")[0] == 0
+
+
+def test_every_spec_has_its_package_and_nothing_else_is_there():
+    listed = {ROOT / entry["spec"]: ROOT / entry["output"] for entry in PACKAGES.values()}
+
+    assert sorted(listed) == SPECS
+    assert sorted(listed.values()) == sorted(GENERATED.iterdir())
+
+
+@pytest.mark.parametrize("api", PACKAGES)
+def test_a_package_is_what_its_spec_gives_byte_for_byte(api, tmp_path):
+    generate_package(ROOT / PACKAGES[api]["spec"], tmp_path, name=api)
+
+    found, expected = bytes_in(ROOT / PACKAGES[api]["output"]), bytes_in(tmp_path)
+
+    assert found.keys() == expected.keys()
+    assert [name for name in expected if found[name] != expected[name]] == []
+
+
+@pytest.mark.parametrize("api", ["museum", "discord"])
+def test_the_tests_of_a_package_pass(api):
+    done = subprocess.run(
+        [sys.executable, "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider"],
+        cwd=GENERATED / api,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "2 passed" in done.stdout
+
+
+@pytest.mark.parametrize("api", PACKAGES)
+def test_a_package_imports_the_runtime_and_little_else(api):
+    package = f"{api}_tools"
+    expected = {
+        package: IMPORTS,
+        f"amplifier_module_tool_{api}": {package},
+        "tests": {package, *TEST_IMPORTS},
+    }
+
+    found = {
+        (path.name, module)
+        for folder, allowed in expected.items()
+        for path in (GENERATED / api / folder).glob("*.py")
+        for module in imports(path)
+        if module not in allowed and not module.startswith(".")
+    }
+
+    assert found == set()
+
+
+def imports(path: Path) -> Iterator[str]:
+    """Yield the modules that a file imports, its own package's with a dot in front."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="ascii"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield "." * node.level + (node.module or "")
+
+
+def test_no_module_of_generated_code_is_long():
+    modules = [*GENERATED.glob("*/*/tools*.py"), *GENERATED.glob("*/*/schemas*.py")]
+    lines = {path.name: path.read_bytes().count(b"\n") for path in modules}
+
+    assert len(lines) > len(PACKAGES)
+    assert {name: count for name, count in lines.items() if count > LONGEST} == {}
+
+
+def test_ruff_finds_nothing_in_generated_code():
+    assert lint(GENERATED) == ""
+
+
+@pytest.mark.parametrize("components", [{}, {"securitySchemes": {"key": KEY}}], ids=["", "key"])
+@pytest.mark.parametrize("layout", ["package", "module"])
+def test_ruff_finds_nothing_in_a_package_without_tools(layout, components, tmp_path):
+    info = {"title": "Empty", "version": "1"}
+    document = {"openapi": "3.1.0", "info": info, "paths": {}, "components": components}
+
+    report = generate_package(document, tmp_path, layout=layout)
+
+    assert report.tools == ()
+    assert lint(tmp_path) == ""
+
+
+def test_mypy_finds_nothing_in_fresh_packages_however_they_are_laid_out(tmp_path):
+    """One small, one whose tools share schemas, one in a single module."""
+    generate_package(ROOT / "specs" / "museum.yaml", tmp_path / "a", name="small")
+    generate_package(ROOT / "specs" / "discord.json", tmp_path / "b", name="large")
+    generate_package(
+        ROOT / "specs" / "petstore.yaml", tmp_path / "c", name="single", layout="module"
+    )
+    assert (tmp_path / "b" / "large_tools" / "schemas.py").is_file()
+
+    folders = [str(tmp_path / name) for name in ("a", "b", "c")]
+    options = ["--strict", "--config-file=", "--explicit-package-bases"]
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", *options, f"--cache-dir={tmp_path / 'cache'}", *folders],
+        env={**os.environ, "MYPYPATH": os.pathsep.join(folders)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stdout + done.stderr
