@@ -43,10 +43,10 @@ def examples(language):
 
 
 @pytest.mark.parametrize("code", examples("python"))
-def test_a_python_example_runs(code):
+def test_a_python_example_runs(code, workspace):
     ran = subprocess.run(
         [sys.executable, "-W", "error", "-c", code],
-        cwd=ROOT,
+        cwd=workspace,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
@@ -54,6 +54,14 @@ def test_a_python_example_runs(code):
     )
 
     assert (ran.returncode, ran.stderr) == (0, "")
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    """A folder that looks like the repository; what an example writes does not stay in that."""
+    for name in ("specs", "generated", "docs", "pyproject.toml"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    return tmp_path
 
 
 @pytest.fixture(scope="session")
@@ -73,9 +81,7 @@ def expected_as_pattern(text):
 
 
 @pytest.mark.parametrize("transcript", examples("console"))
-def test_a_console_example_prints_what_it_says(transcript, shell, tmp_path):
-    for name in ("specs", "generated", "pyproject.toml"):
-        (tmp_path / name).symlink_to(ROOT / name)  # what an example writes does not stay here
+def test_a_console_example_prints_what_it_says(transcript, shell, workspace):
     script, expected = "", ""
     for line in transcript.splitlines():
         if line.startswith("$ "):
@@ -85,7 +91,7 @@ def test_a_console_example_prints_what_it_says(transcript, shell, tmp_path):
 
     ran = subprocess.run(
         ["bash", "-c", f"exec 2>&1\n{script}"],
-        cwd=tmp_path, env=shell, capture_output=True, text=True, check=False,
+        cwd=workspace, env=shell, capture_output=True, text=True, check=False,
     )  # fmt: skip
 
     assert re.fullmatch(expected_as_pattern(expected), ran.stdout), ran.stdout
@@ -229,8 +235,8 @@ def test_every_public_member_is_documented(name):
 
 
 def modules():
-    """Yield the loader's and the runtime's modules and folders, as architecture.md names them."""
-    for layer in ("loader", "runtime"):
+    """Yield the modules and folders of the large layers, as architecture.md names them."""
+    for layer in ("loader", "runtime", "codegen"):
         for path in sorted((ROOT / "openapi_tools" / layer).iterdir()):
             if path.suffix == ".py" and not path.name.startswith("_"):
                 yield path.name

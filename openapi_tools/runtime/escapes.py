@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 _RESERVED = ":/?#[]@!$&'()*+,;="
 _IN_PATH = "".join(c for c in _RESERVED if c not in "/?#[]")
+_IN_MATRIX = _IN_PATH.replace(";", "")  # with which the next pair begins
 _IN_QUERY = "".join(c for c in _RESERVED if c not in "#&+")
 _IN_COOKIE = "".join(c for c in _RESERVED if c not in ";&")
 
@@ -192,6 +193,10 @@ def _path_reserved(text: str) -> str:
     return keep_triples(text, _IN_PATH)
 
 
+def _matrix_reserved(text: str) -> str:
+    return keep_triples(text, _IN_MATRIX)
+
+
 def _query_reserved(text: str) -> str:
     return keep_triples(text, _IN_QUERY)
 
@@ -216,4 +221,5 @@ FORM = Writer(form_encode, form_encode, {**_ENCODED, " ": "+"})
 FORM_RESERVED = FORM.reserved(_form_reserved)
 PATH = QUERY
 PATH_RESERVED = PATH.reserved(_path_reserved)
+MATRIX_RESERVED = PATH.reserved(_matrix_reserved)
 RAW = Writer(_unchanged, _unchanged, _UNENCODED, ("[", "]"))

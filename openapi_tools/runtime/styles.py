@@ -36,7 +36,7 @@ def path_text(parameter: Parameter, value: Any) -> str:
         raise InputError("a value is needed; null has no form in a path.")
     if isinstance(value, str):
         _check_step(value)
-    writer = escapes.PATH_RESERVED if parameter.allow_reserved else escapes.PATH
+    writer = _path_writer(parameter)
     if parameter.media_type:
         return writer.value(content_text(parameter.media_type, value))
     if _is_undefined(value):
@@ -48,6 +48,12 @@ def path_text(parameter: Parameter, value: Any) -> str:
             return _label(parameter, value, writer)
         case _:
             return _simple(parameter, value, writer)
+
+
+def _path_writer(parameter: Parameter) -> Writer:
+    if not parameter.allow_reserved:
+        return escapes.PATH
+    return escapes.MATRIX_RESERVED if parameter.style == "matrix" else escapes.PATH_RESERVED
 
 
 def query_pairs(parameter: Parameter, value: Any) -> list[tuple[str, str]]:

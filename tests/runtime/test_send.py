@@ -108,7 +108,7 @@ async def test_no_more_calls_than_allowed_are_under_way():
 
 
 async def test_waiting_for_a_turn_counts_towards_the_deadline():
-    sender = Sender(Settings(concurrency=2, timeout=0.3))
+    sender = Sender(Settings(concurrency=2, timeout=1.0))
     async with Faults(hang_on_slow) as server:
         slow = [asyncio.create_task(error_of(sender, get(server.url + "/slow"))) for _ in "ab"]
         await asyncio.sleep(0)

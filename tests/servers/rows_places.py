@@ -104,6 +104,11 @@ PATHS = [
         *_path("a/b?c#d", "/p/a%2Fb%3Fc%23d", allowReserved=True, version="3.2.0"),
     ),
     Row(
+        "reserved in a matrix, where a semicolon begins the next pair",
+        "limits: allowReserved",
+        *_path("a:b;c", "/p/;x=a:b%3Bc", style="matrix", allowReserved=True, version="3.2.0"),
+    ),
+    Row(
         "reserved, triples stay",
         "3.2.0 §4.12.2.2",
         *_path("a%2Fb", "/p/a%2Fb", allowReserved=True, version="3.2.0"),
