@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any
@@ -26,8 +25,7 @@ if TYPE_CHECKING:
     from openapi_tools.codegen.contents import Contents
     from openapi_tools.codegen.records import Record
 
-_SHARED_CHARS = 200
-_LARGE_CHARS = 30_000
+_SHARED_CHARS = 100
 _STEPS = 16
 _SCHEMA = Code("ClassVar[dict[str, Any]]")
 _CONSTANT = Code("dict[str, Any]")
@@ -73,7 +71,7 @@ class ModulePlan:
 
 @dataclass(frozen=True, slots=True)
 class SchemaModule:
-    """A module that holds schemas which several tools use.
+    """A module that holds schemas which tools refer to.
 
     Attributes:
         stem: Its name without `.py`.
@@ -236,19 +234,18 @@ def _schema_modules(records: Iterable[Record]) -> tuple[tuple[SchemaModule, ...]
 def _shared(records: Iterable[Record]) -> _Shared:
     """Return a name for each definition that stands apart, by its name and JSON text.
 
-    Several tools have it, or the one that has it would be longer than a module.
+    Not only those that several tools have: what other tools do must not move a definition.
     """
-    used: Counter[tuple[str, str]] = Counter()
-    for record in records:
-        found = [(name, _text(v)) for name, v in record.input_schema.get("$defs", {}).items()]
-        used.update(found)
-        if sum(len(text) for _, text in found) > _LARGE_CHARS:
-            used.update(found)
     names = constant_names()
+    found = (
+        (name, _text(value))
+        for record in records
+        for name, value in record.input_schema.get("$defs", {}).items()
+    )
     return {
         (name, text): names.claim(constant_name(name), whose=text)
-        for (name, text), count in used.items()
-        if count > 1 and len(text) >= _SHARED_CHARS
+        for name, text in dict.fromkeys(found)
+        if len(text) >= _SHARED_CHARS
     }
 
 

@@ -84,15 +84,7 @@ class Caller:
         return self._tool.operation, arguments
 
     def preview(self, arguments: dict[str, Any]) -> httpx.Request:
-        """Return the request that a call would send, with `***` in place of credentials.
-
-        Args:
-            arguments: As for `execute`.
-
-        Raises:
-            InputError: The arguments do not fit.
-            CallError: There is no server to send it to.
-        """
+        """Do what `OperationTool.preview` says."""
         operation, accepted = self._accepted(arguments)
         additions = self._session.credentials.additions(operation, masked=True)
         return build_request(

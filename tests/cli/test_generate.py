@@ -22,6 +22,7 @@ FILES = [
     "museum_tools/__init__.py",
     "museum_tools/index.py",
     "museum_tools/py.typed",
+    "museum_tools/schemas.py",
     "museum_tools/tools_events.py",
     "museum_tools/tools_operations.py",
     "museum_tools/tools_tickets.py",
@@ -71,7 +72,7 @@ def test_a_package_is_written_and_its_size_told(generate, here):
     result = generate()
 
     assert result.exit_code == 0
-    assert result.stdout == "museum: written, 8 tools in out\n  11 files written\n"
+    assert result.stdout == "museum: written, 8 tools in out\n  12 files written\n"
     assert result.stderr == ""
     assert sorted(files_in(here / "out")) == FILES
 
@@ -254,7 +255,7 @@ def test_writing_tells_the_same_changes(generate, changed):
     written = generate(spec=changed).stdout.splitlines()
 
     assert written[1:4] == checked[1:4]
-    assert written[4:] == ["  4 files written, 7 files unchanged"]
+    assert written[4:] == ["  4 files written, 8 files unchanged"]
 
 
 def test_several_differences_of_a_tool_are_a_line_each(run, write):
@@ -334,7 +335,7 @@ def test_json_holds_everything(generate, changed):
     }
     assert list(package["files"]) == ["written", "unchanged", "removed", "kept", "edited"]
     assert len(package["files"]["written"]) == 4
-    assert len(package["files"]["unchanged"]) == 7
+    assert len(package["files"]["unchanged"]) == 8
     assert (package["skipped"], package["warnings"]) == ([], [])
 
 
@@ -620,7 +621,7 @@ def test_an_edited_file_that_is_no_longer_generated_stays(generate, here):
 
     assert result.exit_code == 0
     assert result.stdout.splitlines()[-2:] == [
-        "  3 files written, 1 file removed, 6 files unchanged",
+        "  4 files written, 1 file removed, 6 files unchanged",
         "  edited by hand, no longer generated, kept: museum_tools/tools_events.py",
     ]
     assert (here / EVENTS).read_text() == edited

@@ -48,8 +48,8 @@ def test_every_listed_package_is_generated(run, project):
 
     assert result.exit_code == 0
     assert result.stdout == (
-        "museum: written, 8 tools in out/museum\n  11 files written\n"
-        "gallery: written, 8 tools in out/gallery\n  11 files written\n"
+        "museum: written, 8 tools in out/museum\n  12 files written\n"
+        "gallery: written, 8 tools in out/gallery\n  12 files written\n"
     )
     assert (folder / "out/gallery/gallery_tools/index.py").is_file()
     assert run("generate", "--check").stdout == (
@@ -230,7 +230,7 @@ def test_what_was_done_before_a_fault_is_told(run, project):
     result = run("generate")
 
     assert result.exit_code == 2
-    assert result.stdout == "museum: written, 8 tools in out/museum\n  11 files written\n"
+    assert result.stdout == "museum: written, 8 tools in out/museum\n  12 files written\n"
     assert len(result.stderr.splitlines()) == 1
 
 

@@ -181,20 +181,27 @@ def test_classes_differ_where_names_are_alike() -> None:
     assert found.index["a-b"] == f"tools:{classes[1]}"
 
 
-def test_a_definition_that_several_tools_use_stands_once() -> None:
+def test_a_definition_stands_once_however_many_tools_have_it() -> None:
     tools = [record(name, "x", definitions={"Pet": LONG, "Id": SHORT}) for name in "ab"]
 
     found = plan(*tools, record("c", "x", definitions={"Own": LONG}))
 
     (schemas,) = found.schemas
     assert schemas.stem == "schemas"
-    assert [statement.partition(":")[0] for statement in schemas.statements] == ["PET"]
+    assert [statement.partition(":")[0] for statement in schemas.statements] == ["OWN", "PET"]
     a, _, c = found.modules[0].tools
     assert '"$defs": {"Pet": schemas.PET, "Id": {"type": "string"}},' in a.statements[2]
     assert a.schemas == {"schemas"}
     assert "word word" not in a.statements[2]
-    assert c.schemas == frozenset()
-    assert "word word" in c.statements[2]
+    assert '"$defs": {"Own": schemas.OWN},' in c.statements[2]
+
+
+def test_a_tool_that_comes_or_goes_moves_no_definition_of_another() -> None:
+    one = record("a", "x", definitions={"Pet": LONG})
+    other = record("b", "y", definitions={"Pet": LONG})
+
+    assert plan(one).modules[0].tools == plan(one, other).modules[0].tools
+    assert plan(one).schemas == plan(one, other).schemas
 
 
 def test_definitions_of_one_name_that_differ_are_two() -> None:

@@ -5,6 +5,8 @@ from typing import Any, ClassVar
 
 from openapi_tools.runtime import Operation, OperationTool, Parameter, Property, RequestBody, Server
 
+from . import schemas
+
 
 class ListOrders(OperationTool):
     """The tool `list_orders`."""
@@ -233,13 +235,7 @@ class UpdateOrder(OperationTool):
         },
         "required": ["orderId"],
         "additionalProperties": False,
-        "$defs": {
-            "OrderStatus": {
-                "type": "string",
-                "description": "Order status.",
-                "enum": ["placed", "preparing", "completed", "canceled"],
-            },
-        },
+        "$defs": {"OrderStatus": schemas.ORDER_STATUS},
     }
     operation = Operation(
         "PATCH",

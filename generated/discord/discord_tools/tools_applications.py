@@ -13,6 +13,8 @@ from openapi_tools.runtime import (
     Server,
 )
 
+from . import schemas_ap, schemas_m
+
 
 class ApplicationsGetActivityInstance(OperationTool):
     """The tool `applications_get_activity_instance`."""
@@ -352,104 +354,10 @@ class UpdateApplicationRoleConnectionsMetadata(OperationTool):
         "required": ["application_id", "body"],
         "additionalProperties": False,
         "$defs": {
-            "ApplicationRoleConnectionsMetadataItemRequest": {
-                "type": "object",
-                "properties": {
-                    "type": {"$ref": "#/$defs/MetadataItemTypes"},
-                    "key": {"type": "string", "minLength": 1, "maxLength": 50},
-                    "name": {"type": "string", "minLength": 1, "maxLength": 100},
-                    "name_localizations": {
-                        "type": ["object", "null"],
-                        "additionalProperties": {
-                            "type": ["string", "null"],
-                            "minLength": 1,
-                            "maxLength": 100,
-                        },
-                        "maxProperties": 1521,
-                    },
-                    "description": {"type": "string", "minLength": 1, "maxLength": 200},
-                    "description_localizations": {
-                        "type": ["object", "null"],
-                        "additionalProperties": {
-                            "type": ["string", "null"],
-                            "minLength": 1,
-                            "maxLength": 200,
-                        },
-                        "maxProperties": 1521,
-                    },
-                },
-                "required": ["type", "key", "name", "description"],
-            },
-            "MetadataItemTypes": {
-                "type": "integer",
-                "oneOf": [
-                    {
-                        "title": "INTEGER_LESS_THAN_EQUAL",
-                        "description": (
-                            "the metadata value (integer) is less than or equal to the guild's "
-                            "configured value (integer)"
-                        ),
-                        "const": 1,
-                    },
-                    {
-                        "title": "INTEGER_GREATER_THAN_EQUAL",
-                        "description": (
-                            "the metadata value (integer) is greater than or equal to the guild's "
-                            "configured value (integer)"
-                        ),
-                        "const": 2,
-                    },
-                    {
-                        "title": "INTEGER_EQUAL",
-                        "description": (
-                            "the metadata value (integer) is equal to the guild's configured value "
-                            "(integer)"
-                        ),
-                        "const": 3,
-                    },
-                    {
-                        "title": "INTEGER_NOT_EQUAL",
-                        "description": (
-                            "the metadata value (integer) is not equal to the guild's configured "
-                            "value (integer)"
-                        ),
-                        "const": 4,
-                    },
-                    {
-                        "title": "DATETIME_LESS_THAN_EQUAL",
-                        "description": (
-                            "the metadata value (ISO8601 string) is less than or equal to the "
-                            "guild's configured value (integer; days before current date)"
-                        ),
-                        "const": 5,
-                    },
-                    {
-                        "title": "DATETIME_GREATER_THAN_EQUAL",
-                        "description": (
-                            "the metadata value (ISO8601 string) is greater than or equal to the "
-                            "guild's configured value (integer; days before current date)"
-                        ),
-                        "const": 6,
-                    },
-                    {
-                        "title": "BOOLEAN_EQUAL",
-                        "description": (
-                            "the metadata value (integer) is equal to the guild's configured value "
-                            "(integer; 1)"
-                        ),
-                        "const": 7,
-                    },
-                    {
-                        "title": "BOOLEAN_NOT_EQUAL",
-                        "description": (
-                            "the metadata value (integer) is not equal to the guild's configured "
-                            "value (integer; 1)"
-                        ),
-                        "const": 8,
-                    },
-                ],
-                "format": "int32",
-            },
+            "ApplicationRoleConnectionsMetadataItemRequest": (
+                schemas_ap.APPLICATION_ROLE_CONNECTIONS_METADATA_ITEM_REQUEST
+            ),
+            "MetadataItemTypes": schemas_m.METADATA_ITEM_TYPES,
             "SnowflakeType": {
                 "type": "string",
                 "pattern": "^(0|[1-9][0-9]*)$",

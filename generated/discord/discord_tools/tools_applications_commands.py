@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from openapi_tools.runtime import Operation, OperationTool, Parameter, Property, RequestBody, Server
 
-from . import schemas, schemas_ap, schemas_c
+from . import schemas_ap, schemas_apc, schemas_c, schemas_i
 
 
 class ListApplicationCommands(OperationTool):
@@ -58,41 +58,34 @@ class BulkSetApplicationCommands(OperationTool):
         "required": ["application_id", "body"],
         "additionalProperties": False,
         "$defs": {
-            "ApplicationCommandAttachmentOption": schemas_ap.APPLICATION_COMMAND_ATTACHMENT_OPTION,
-            "ApplicationCommandBooleanOption": schemas_ap.APPLICATION_COMMAND_BOOLEAN_OPTION,
-            "ApplicationCommandChannelOption": schemas_ap.APPLICATION_COMMAND_CHANNEL_OPTION,
-            "ApplicationCommandHandler": schemas_ap.APPLICATION_COMMAND_HANDLER,
-            "ApplicationCommandIntegerOption": schemas_ap.APPLICATION_COMMAND_INTEGER_OPTION,
+            "ApplicationCommandAttachmentOption": schemas_apc.APPLICATION_COMMAND_ATTACHMENT_OPTION,
+            "ApplicationCommandBooleanOption": schemas_apc.APPLICATION_COMMAND_BOOLEAN_OPTION,
+            "ApplicationCommandChannelOption": schemas_apc.APPLICATION_COMMAND_CHANNEL_OPTION,
+            "ApplicationCommandHandler": schemas_apc.APPLICATION_COMMAND_HANDLER,
+            "ApplicationCommandIntegerOption": schemas_apc.APPLICATION_COMMAND_INTEGER_OPTION,
             "ApplicationCommandMentionableOption": (
-                schemas_ap.APPLICATION_COMMAND_MENTIONABLE_OPTION
+                schemas_apc.APPLICATION_COMMAND_MENTIONABLE_OPTION
             ),
-            "ApplicationCommandNumberOption": schemas_ap.APPLICATION_COMMAND_NUMBER_OPTION,
+            "ApplicationCommandNumberOption": schemas_apc.APPLICATION_COMMAND_NUMBER_OPTION,
             "ApplicationCommandOptionIntegerChoice": (
-                schemas_ap.APPLICATION_COMMAND_OPTION_INTEGER_CHOICE
+                schemas_apc.APPLICATION_COMMAND_OPTION_INTEGER_CHOICE
             ),
             "ApplicationCommandOptionNumberChoice": (
-                schemas_ap.APPLICATION_COMMAND_OPTION_NUMBER_CHOICE
+                schemas_apc.APPLICATION_COMMAND_OPTION_NUMBER_CHOICE
             ),
             "ApplicationCommandOptionStringChoice": (
-                schemas_ap.APPLICATION_COMMAND_OPTION_STRING_CHOICE
+                schemas_apc.APPLICATION_COMMAND_OPTION_STRING_CHOICE
             ),
-            "ApplicationCommandRoleOption": schemas_ap.APPLICATION_COMMAND_ROLE_OPTION,
-            "ApplicationCommandStringOption": schemas_ap.APPLICATION_COMMAND_STRING_OPTION,
+            "ApplicationCommandRoleOption": schemas_apc.APPLICATION_COMMAND_ROLE_OPTION,
+            "ApplicationCommandStringOption": schemas_apc.APPLICATION_COMMAND_STRING_OPTION,
             "ApplicationCommandSubcommandGroupOption": (
-                schemas_ap.APPLICATION_COMMAND_SUBCOMMAND_GROUP_OPTION
+                schemas_apc.APPLICATION_COMMAND_SUBCOMMAND_GROUP_OPTION
             ),
-            "ApplicationCommandSubcommandOption": schemas_ap.APPLICATION_COMMAND_SUBCOMMAND_OPTION,
-            "ApplicationCommandType": schemas_ap.APPLICATION_COMMAND_TYPE,
-            "ApplicationCommandUpdateRequest": schemas_ap.APPLICATION_COMMAND_UPDATE_REQUEST,
-            "ApplicationCommandUserOption": schemas_ap.APPLICATION_COMMAND_USER_OPTION,
-            "ApplicationIntegrationType": {
-                "type": "integer",
-                "oneOf": [
-                    {"title": "GUILD_INSTALL", "description": "For Guild install.", "const": 0},
-                    {"title": "USER_INSTALL", "description": "For User install.", "const": 1},
-                ],
-                "format": "int32",
-            },
+            "ApplicationCommandSubcommandOption": schemas_apc.APPLICATION_COMMAND_SUBCOMMAND_OPTION,
+            "ApplicationCommandType": schemas_apc.APPLICATION_COMMAND_TYPE,
+            "ApplicationCommandUpdateRequest": schemas_apc.APPLICATION_COMMAND_UPDATE_REQUEST,
+            "ApplicationCommandUserOption": schemas_apc.APPLICATION_COMMAND_USER_OPTION,
+            "ApplicationIntegrationType": schemas_ap.APPLICATION_INTEGRATION_TYPE,
             "ChannelTypes": schemas_c.CHANNEL_TYPES,
             "Int53Type": {
                 "type": "integer",
@@ -100,7 +93,7 @@ class BulkSetApplicationCommands(OperationTool):
                 "maximum": 9007199254740991,
                 "format": "int64",
             },
-            "InteractionContextType": schemas.INTERACTION_CONTEXT_TYPE,
+            "InteractionContextType": schemas_i.INTERACTION_CONTEXT_TYPE,
             "SnowflakeType": {
                 "type": "string",
                 "pattern": "^(0|[1-9][0-9]*)$",
@@ -190,40 +183,33 @@ class CreateApplicationCommand(OperationTool):
         "required": ["application_id", "name"],
         "additionalProperties": False,
         "$defs": {
-            "ApplicationCommandAttachmentOption": schemas_ap.APPLICATION_COMMAND_ATTACHMENT_OPTION,
-            "ApplicationCommandBooleanOption": schemas_ap.APPLICATION_COMMAND_BOOLEAN_OPTION,
-            "ApplicationCommandChannelOption": schemas_ap.APPLICATION_COMMAND_CHANNEL_OPTION,
-            "ApplicationCommandHandler": schemas_ap.APPLICATION_COMMAND_HANDLER,
-            "ApplicationCommandIntegerOption": schemas_ap.APPLICATION_COMMAND_INTEGER_OPTION,
+            "ApplicationCommandAttachmentOption": schemas_apc.APPLICATION_COMMAND_ATTACHMENT_OPTION,
+            "ApplicationCommandBooleanOption": schemas_apc.APPLICATION_COMMAND_BOOLEAN_OPTION,
+            "ApplicationCommandChannelOption": schemas_apc.APPLICATION_COMMAND_CHANNEL_OPTION,
+            "ApplicationCommandHandler": schemas_apc.APPLICATION_COMMAND_HANDLER,
+            "ApplicationCommandIntegerOption": schemas_apc.APPLICATION_COMMAND_INTEGER_OPTION,
             "ApplicationCommandMentionableOption": (
-                schemas_ap.APPLICATION_COMMAND_MENTIONABLE_OPTION
+                schemas_apc.APPLICATION_COMMAND_MENTIONABLE_OPTION
             ),
-            "ApplicationCommandNumberOption": schemas_ap.APPLICATION_COMMAND_NUMBER_OPTION,
+            "ApplicationCommandNumberOption": schemas_apc.APPLICATION_COMMAND_NUMBER_OPTION,
             "ApplicationCommandOptionIntegerChoice": (
-                schemas_ap.APPLICATION_COMMAND_OPTION_INTEGER_CHOICE
+                schemas_apc.APPLICATION_COMMAND_OPTION_INTEGER_CHOICE
             ),
             "ApplicationCommandOptionNumberChoice": (
-                schemas_ap.APPLICATION_COMMAND_OPTION_NUMBER_CHOICE
+                schemas_apc.APPLICATION_COMMAND_OPTION_NUMBER_CHOICE
             ),
             "ApplicationCommandOptionStringChoice": (
-                schemas_ap.APPLICATION_COMMAND_OPTION_STRING_CHOICE
+                schemas_apc.APPLICATION_COMMAND_OPTION_STRING_CHOICE
             ),
-            "ApplicationCommandRoleOption": schemas_ap.APPLICATION_COMMAND_ROLE_OPTION,
-            "ApplicationCommandStringOption": schemas_ap.APPLICATION_COMMAND_STRING_OPTION,
+            "ApplicationCommandRoleOption": schemas_apc.APPLICATION_COMMAND_ROLE_OPTION,
+            "ApplicationCommandStringOption": schemas_apc.APPLICATION_COMMAND_STRING_OPTION,
             "ApplicationCommandSubcommandGroupOption": (
-                schemas_ap.APPLICATION_COMMAND_SUBCOMMAND_GROUP_OPTION
+                schemas_apc.APPLICATION_COMMAND_SUBCOMMAND_GROUP_OPTION
             ),
-            "ApplicationCommandSubcommandOption": schemas_ap.APPLICATION_COMMAND_SUBCOMMAND_OPTION,
-            "ApplicationCommandType": schemas_ap.APPLICATION_COMMAND_TYPE,
-            "ApplicationCommandUserOption": schemas_ap.APPLICATION_COMMAND_USER_OPTION,
-            "ApplicationIntegrationType": {
-                "type": "integer",
-                "oneOf": [
-                    {"title": "GUILD_INSTALL", "description": "For Guild install.", "const": 0},
-                    {"title": "USER_INSTALL", "description": "For User install.", "const": 1},
-                ],
-                "format": "int32",
-            },
+            "ApplicationCommandSubcommandOption": schemas_apc.APPLICATION_COMMAND_SUBCOMMAND_OPTION,
+            "ApplicationCommandType": schemas_apc.APPLICATION_COMMAND_TYPE,
+            "ApplicationCommandUserOption": schemas_apc.APPLICATION_COMMAND_USER_OPTION,
+            "ApplicationIntegrationType": schemas_ap.APPLICATION_INTEGRATION_TYPE,
             "ChannelTypes": schemas_c.CHANNEL_TYPES,
             "Int53Type": {
                 "type": "integer",
@@ -231,7 +217,7 @@ class CreateApplicationCommand(OperationTool):
                 "maximum": 9007199254740991,
                 "format": "int64",
             },
-            "InteractionContextType": schemas.INTERACTION_CONTEXT_TYPE,
+            "InteractionContextType": schemas_i.INTERACTION_CONTEXT_TYPE,
             "SnowflakeType": {
                 "type": "string",
                 "pattern": "^(0|[1-9][0-9]*)$",
@@ -400,39 +386,32 @@ class UpdateApplicationCommand(OperationTool):
         "required": ["application_id", "command_id"],
         "additionalProperties": False,
         "$defs": {
-            "ApplicationCommandAttachmentOption": schemas_ap.APPLICATION_COMMAND_ATTACHMENT_OPTION,
-            "ApplicationCommandBooleanOption": schemas_ap.APPLICATION_COMMAND_BOOLEAN_OPTION,
-            "ApplicationCommandChannelOption": schemas_ap.APPLICATION_COMMAND_CHANNEL_OPTION,
-            "ApplicationCommandHandler": schemas_ap.APPLICATION_COMMAND_HANDLER,
-            "ApplicationCommandIntegerOption": schemas_ap.APPLICATION_COMMAND_INTEGER_OPTION,
+            "ApplicationCommandAttachmentOption": schemas_apc.APPLICATION_COMMAND_ATTACHMENT_OPTION,
+            "ApplicationCommandBooleanOption": schemas_apc.APPLICATION_COMMAND_BOOLEAN_OPTION,
+            "ApplicationCommandChannelOption": schemas_apc.APPLICATION_COMMAND_CHANNEL_OPTION,
+            "ApplicationCommandHandler": schemas_apc.APPLICATION_COMMAND_HANDLER,
+            "ApplicationCommandIntegerOption": schemas_apc.APPLICATION_COMMAND_INTEGER_OPTION,
             "ApplicationCommandMentionableOption": (
-                schemas_ap.APPLICATION_COMMAND_MENTIONABLE_OPTION
+                schemas_apc.APPLICATION_COMMAND_MENTIONABLE_OPTION
             ),
-            "ApplicationCommandNumberOption": schemas_ap.APPLICATION_COMMAND_NUMBER_OPTION,
+            "ApplicationCommandNumberOption": schemas_apc.APPLICATION_COMMAND_NUMBER_OPTION,
             "ApplicationCommandOptionIntegerChoice": (
-                schemas_ap.APPLICATION_COMMAND_OPTION_INTEGER_CHOICE
+                schemas_apc.APPLICATION_COMMAND_OPTION_INTEGER_CHOICE
             ),
             "ApplicationCommandOptionNumberChoice": (
-                schemas_ap.APPLICATION_COMMAND_OPTION_NUMBER_CHOICE
+                schemas_apc.APPLICATION_COMMAND_OPTION_NUMBER_CHOICE
             ),
             "ApplicationCommandOptionStringChoice": (
-                schemas_ap.APPLICATION_COMMAND_OPTION_STRING_CHOICE
+                schemas_apc.APPLICATION_COMMAND_OPTION_STRING_CHOICE
             ),
-            "ApplicationCommandRoleOption": schemas_ap.APPLICATION_COMMAND_ROLE_OPTION,
-            "ApplicationCommandStringOption": schemas_ap.APPLICATION_COMMAND_STRING_OPTION,
+            "ApplicationCommandRoleOption": schemas_apc.APPLICATION_COMMAND_ROLE_OPTION,
+            "ApplicationCommandStringOption": schemas_apc.APPLICATION_COMMAND_STRING_OPTION,
             "ApplicationCommandSubcommandGroupOption": (
-                schemas_ap.APPLICATION_COMMAND_SUBCOMMAND_GROUP_OPTION
+                schemas_apc.APPLICATION_COMMAND_SUBCOMMAND_GROUP_OPTION
             ),
-            "ApplicationCommandSubcommandOption": schemas_ap.APPLICATION_COMMAND_SUBCOMMAND_OPTION,
-            "ApplicationCommandUserOption": schemas_ap.APPLICATION_COMMAND_USER_OPTION,
-            "ApplicationIntegrationType": {
-                "type": "integer",
-                "oneOf": [
-                    {"title": "GUILD_INSTALL", "description": "For Guild install.", "const": 0},
-                    {"title": "USER_INSTALL", "description": "For User install.", "const": 1},
-                ],
-                "format": "int32",
-            },
+            "ApplicationCommandSubcommandOption": schemas_apc.APPLICATION_COMMAND_SUBCOMMAND_OPTION,
+            "ApplicationCommandUserOption": schemas_apc.APPLICATION_COMMAND_USER_OPTION,
+            "ApplicationIntegrationType": schemas_ap.APPLICATION_INTEGRATION_TYPE,
             "ChannelTypes": schemas_c.CHANNEL_TYPES,
             "Int53Type": {
                 "type": "integer",
@@ -440,7 +419,7 @@ class UpdateApplicationCommand(OperationTool):
                 "maximum": 9007199254740991,
                 "format": "int64",
             },
-            "InteractionContextType": schemas.INTERACTION_CONTEXT_TYPE,
+            "InteractionContextType": schemas_i.INTERACTION_CONTEXT_TYPE,
             "SnowflakeType": {
                 "type": "string",
                 "pattern": "^(0|[1-9][0-9]*)$",

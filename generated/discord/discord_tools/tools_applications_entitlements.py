@@ -5,6 +5,8 @@ from typing import Any, ClassVar
 
 from openapi_tools.runtime import Operation, OperationTool, Parameter, Property, RequestBody, Server
 
+from . import schemas
+
 
 class GetEntitlements(OperationTool):
     """The tool `get_entitlements`."""
@@ -92,14 +94,7 @@ class CreateEntitlement(OperationTool):
         "required": ["application_id", "sku_id", "owner_id", "owner_type"],
         "additionalProperties": False,
         "$defs": {
-            "EntitlementOwnerTypes": {
-                "type": "integer",
-                "oneOf": [
-                    {"title": "GUILD", "description": "A guild subscription", "const": 1},
-                    {"title": "USER", "description": "A user subscription", "const": 2},
-                ],
-                "format": "int32",
-            },
+            "EntitlementOwnerTypes": schemas.ENTITLEMENT_OWNER_TYPES,
             "SnowflakeType": {
                 "type": "string",
                 "pattern": "^(0|[1-9][0-9]*)$",

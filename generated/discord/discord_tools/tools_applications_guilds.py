@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from openapi_tools.runtime import Operation, OperationTool, Parameter, Property, RequestBody, Server
 
-from . import schemas, schemas_ap, schemas_c
+from . import schemas_ap, schemas_apc, schemas_c, schemas_i
 
 
 class ListGuildApplicationCommands(OperationTool):
@@ -64,41 +64,34 @@ class BulkSetGuildApplicationCommands(OperationTool):
         "required": ["application_id", "guild_id", "body"],
         "additionalProperties": False,
         "$defs": {
-            "ApplicationCommandAttachmentOption": schemas_ap.APPLICATION_COMMAND_ATTACHMENT_OPTION,
-            "ApplicationCommandBooleanOption": schemas_ap.APPLICATION_COMMAND_BOOLEAN_OPTION,
-            "ApplicationCommandChannelOption": schemas_ap.APPLICATION_COMMAND_CHANNEL_OPTION,
-            "ApplicationCommandHandler": schemas_ap.APPLICATION_COMMAND_HANDLER,
-            "ApplicationCommandIntegerOption": schemas_ap.APPLICATION_COMMAND_INTEGER_OPTION,
+            "ApplicationCommandAttachmentOption": schemas_apc.APPLICATION_COMMAND_ATTACHMENT_OPTION,
+            "ApplicationCommandBooleanOption": schemas_apc.APPLICATION_COMMAND_BOOLEAN_OPTION,
+            "ApplicationCommandChannelOption": schemas_apc.APPLICATION_COMMAND_CHANNEL_OPTION,
+            "ApplicationCommandHandler": schemas_apc.APPLICATION_COMMAND_HANDLER,
+            "ApplicationCommandIntegerOption": schemas_apc.APPLICATION_COMMAND_INTEGER_OPTION,
             "ApplicationCommandMentionableOption": (
-                schemas_ap.APPLICATION_COMMAND_MENTIONABLE_OPTION
+                schemas_apc.APPLICATION_COMMAND_MENTIONABLE_OPTION
             ),
-            "ApplicationCommandNumberOption": schemas_ap.APPLICATION_COMMAND_NUMBER_OPTION,
+            "ApplicationCommandNumberOption": schemas_apc.APPLICATION_COMMAND_NUMBER_OPTION,
             "ApplicationCommandOptionIntegerChoice": (
-                schemas_ap.APPLICATION_COMMAND_OPTION_INTEGER_CHOICE
+                schemas_apc.APPLICATION_COMMAND_OPTION_INTEGER_CHOICE
             ),
             "ApplicationCommandOptionNumberChoice": (
-                schemas_ap.APPLICATION_COMMAND_OPTION_NUMBER_CHOICE
+                schemas_apc.APPLICATION_COMMAND_OPTION_NUMBER_CHOICE
             ),
             "ApplicationCommandOptionStringChoice": (
-                schemas_ap.APPLICATION_COMMAND_OPTION_STRING_CHOICE
+                schemas_apc.APPLICATION_COMMAND_OPTION_STRING_CHOICE
             ),
-            "ApplicationCommandRoleOption": schemas_ap.APPLICATION_COMMAND_ROLE_OPTION,
-            "ApplicationCommandStringOption": schemas_ap.APPLICATION_COMMAND_STRING_OPTION,
+            "ApplicationCommandRoleOption": schemas_apc.APPLICATION_COMMAND_ROLE_OPTION,
+            "ApplicationCommandStringOption": schemas_apc.APPLICATION_COMMAND_STRING_OPTION,
             "ApplicationCommandSubcommandGroupOption": (
-                schemas_ap.APPLICATION_COMMAND_SUBCOMMAND_GROUP_OPTION
+                schemas_apc.APPLICATION_COMMAND_SUBCOMMAND_GROUP_OPTION
             ),
-            "ApplicationCommandSubcommandOption": schemas_ap.APPLICATION_COMMAND_SUBCOMMAND_OPTION,
-            "ApplicationCommandType": schemas_ap.APPLICATION_COMMAND_TYPE,
-            "ApplicationCommandUpdateRequest": schemas_ap.APPLICATION_COMMAND_UPDATE_REQUEST,
-            "ApplicationCommandUserOption": schemas_ap.APPLICATION_COMMAND_USER_OPTION,
-            "ApplicationIntegrationType": {
-                "type": "integer",
-                "oneOf": [
-                    {"title": "GUILD_INSTALL", "description": "For Guild install.", "const": 0},
-                    {"title": "USER_INSTALL", "description": "For User install.", "const": 1},
-                ],
-                "format": "int32",
-            },
+            "ApplicationCommandSubcommandOption": schemas_apc.APPLICATION_COMMAND_SUBCOMMAND_OPTION,
+            "ApplicationCommandType": schemas_apc.APPLICATION_COMMAND_TYPE,
+            "ApplicationCommandUpdateRequest": schemas_apc.APPLICATION_COMMAND_UPDATE_REQUEST,
+            "ApplicationCommandUserOption": schemas_apc.APPLICATION_COMMAND_USER_OPTION,
+            "ApplicationIntegrationType": schemas_ap.APPLICATION_INTEGRATION_TYPE,
             "ChannelTypes": schemas_c.CHANNEL_TYPES,
             "Int53Type": {
                 "type": "integer",
@@ -106,7 +99,7 @@ class BulkSetGuildApplicationCommands(OperationTool):
                 "maximum": 9007199254740991,
                 "format": "int64",
             },
-            "InteractionContextType": schemas.INTERACTION_CONTEXT_TYPE,
+            "InteractionContextType": schemas_i.INTERACTION_CONTEXT_TYPE,
             "SnowflakeType": {
                 "type": "string",
                 "pattern": "^(0|[1-9][0-9]*)$",
@@ -197,40 +190,33 @@ class CreateGuildApplicationCommand(OperationTool):
         "required": ["application_id", "guild_id", "name"],
         "additionalProperties": False,
         "$defs": {
-            "ApplicationCommandAttachmentOption": schemas_ap.APPLICATION_COMMAND_ATTACHMENT_OPTION,
-            "ApplicationCommandBooleanOption": schemas_ap.APPLICATION_COMMAND_BOOLEAN_OPTION,
-            "ApplicationCommandChannelOption": schemas_ap.APPLICATION_COMMAND_CHANNEL_OPTION,
-            "ApplicationCommandHandler": schemas_ap.APPLICATION_COMMAND_HANDLER,
-            "ApplicationCommandIntegerOption": schemas_ap.APPLICATION_COMMAND_INTEGER_OPTION,
+            "ApplicationCommandAttachmentOption": schemas_apc.APPLICATION_COMMAND_ATTACHMENT_OPTION,
+            "ApplicationCommandBooleanOption": schemas_apc.APPLICATION_COMMAND_BOOLEAN_OPTION,
+            "ApplicationCommandChannelOption": schemas_apc.APPLICATION_COMMAND_CHANNEL_OPTION,
+            "ApplicationCommandHandler": schemas_apc.APPLICATION_COMMAND_HANDLER,
+            "ApplicationCommandIntegerOption": schemas_apc.APPLICATION_COMMAND_INTEGER_OPTION,
             "ApplicationCommandMentionableOption": (
-                schemas_ap.APPLICATION_COMMAND_MENTIONABLE_OPTION
+                schemas_apc.APPLICATION_COMMAND_MENTIONABLE_OPTION
             ),
-            "ApplicationCommandNumberOption": schemas_ap.APPLICATION_COMMAND_NUMBER_OPTION,
+            "ApplicationCommandNumberOption": schemas_apc.APPLICATION_COMMAND_NUMBER_OPTION,
             "ApplicationCommandOptionIntegerChoice": (
-                schemas_ap.APPLICATION_COMMAND_OPTION_INTEGER_CHOICE
+                schemas_apc.APPLICATION_COMMAND_OPTION_INTEGER_CHOICE
             ),
             "ApplicationCommandOptionNumberChoice": (
-                schemas_ap.APPLICATION_COMMAND_OPTION_NUMBER_CHOICE
+                schemas_apc.APPLICATION_COMMAND_OPTION_NUMBER_CHOICE
             ),
             "ApplicationCommandOptionStringChoice": (
-                schemas_ap.APPLICATION_COMMAND_OPTION_STRING_CHOICE
+                schemas_apc.APPLICATION_COMMAND_OPTION_STRING_CHOICE
             ),
-            "ApplicationCommandRoleOption": schemas_ap.APPLICATION_COMMAND_ROLE_OPTION,
-            "ApplicationCommandStringOption": schemas_ap.APPLICATION_COMMAND_STRING_OPTION,
+            "ApplicationCommandRoleOption": schemas_apc.APPLICATION_COMMAND_ROLE_OPTION,
+            "ApplicationCommandStringOption": schemas_apc.APPLICATION_COMMAND_STRING_OPTION,
             "ApplicationCommandSubcommandGroupOption": (
-                schemas_ap.APPLICATION_COMMAND_SUBCOMMAND_GROUP_OPTION
+                schemas_apc.APPLICATION_COMMAND_SUBCOMMAND_GROUP_OPTION
             ),
-            "ApplicationCommandSubcommandOption": schemas_ap.APPLICATION_COMMAND_SUBCOMMAND_OPTION,
-            "ApplicationCommandType": schemas_ap.APPLICATION_COMMAND_TYPE,
-            "ApplicationCommandUserOption": schemas_ap.APPLICATION_COMMAND_USER_OPTION,
-            "ApplicationIntegrationType": {
-                "type": "integer",
-                "oneOf": [
-                    {"title": "GUILD_INSTALL", "description": "For Guild install.", "const": 0},
-                    {"title": "USER_INSTALL", "description": "For User install.", "const": 1},
-                ],
-                "format": "int32",
-            },
+            "ApplicationCommandSubcommandOption": schemas_apc.APPLICATION_COMMAND_SUBCOMMAND_OPTION,
+            "ApplicationCommandType": schemas_apc.APPLICATION_COMMAND_TYPE,
+            "ApplicationCommandUserOption": schemas_apc.APPLICATION_COMMAND_USER_OPTION,
+            "ApplicationIntegrationType": schemas_ap.APPLICATION_INTEGRATION_TYPE,
             "ChannelTypes": schemas_c.CHANNEL_TYPES,
             "Int53Type": {
                 "type": "integer",
@@ -238,7 +224,7 @@ class CreateGuildApplicationCommand(OperationTool):
                 "maximum": 9007199254740991,
                 "format": "int64",
             },
-            "InteractionContextType": schemas.INTERACTION_CONTEXT_TYPE,
+            "InteractionContextType": schemas_i.INTERACTION_CONTEXT_TYPE,
             "SnowflakeType": {
                 "type": "string",
                 "pattern": "^(0|[1-9][0-9]*)$",
@@ -450,39 +436,32 @@ class UpdateGuildApplicationCommand(OperationTool):
         "required": ["application_id", "guild_id", "command_id"],
         "additionalProperties": False,
         "$defs": {
-            "ApplicationCommandAttachmentOption": schemas_ap.APPLICATION_COMMAND_ATTACHMENT_OPTION,
-            "ApplicationCommandBooleanOption": schemas_ap.APPLICATION_COMMAND_BOOLEAN_OPTION,
-            "ApplicationCommandChannelOption": schemas_ap.APPLICATION_COMMAND_CHANNEL_OPTION,
-            "ApplicationCommandHandler": schemas_ap.APPLICATION_COMMAND_HANDLER,
-            "ApplicationCommandIntegerOption": schemas_ap.APPLICATION_COMMAND_INTEGER_OPTION,
+            "ApplicationCommandAttachmentOption": schemas_apc.APPLICATION_COMMAND_ATTACHMENT_OPTION,
+            "ApplicationCommandBooleanOption": schemas_apc.APPLICATION_COMMAND_BOOLEAN_OPTION,
+            "ApplicationCommandChannelOption": schemas_apc.APPLICATION_COMMAND_CHANNEL_OPTION,
+            "ApplicationCommandHandler": schemas_apc.APPLICATION_COMMAND_HANDLER,
+            "ApplicationCommandIntegerOption": schemas_apc.APPLICATION_COMMAND_INTEGER_OPTION,
             "ApplicationCommandMentionableOption": (
-                schemas_ap.APPLICATION_COMMAND_MENTIONABLE_OPTION
+                schemas_apc.APPLICATION_COMMAND_MENTIONABLE_OPTION
             ),
-            "ApplicationCommandNumberOption": schemas_ap.APPLICATION_COMMAND_NUMBER_OPTION,
+            "ApplicationCommandNumberOption": schemas_apc.APPLICATION_COMMAND_NUMBER_OPTION,
             "ApplicationCommandOptionIntegerChoice": (
-                schemas_ap.APPLICATION_COMMAND_OPTION_INTEGER_CHOICE
+                schemas_apc.APPLICATION_COMMAND_OPTION_INTEGER_CHOICE
             ),
             "ApplicationCommandOptionNumberChoice": (
-                schemas_ap.APPLICATION_COMMAND_OPTION_NUMBER_CHOICE
+                schemas_apc.APPLICATION_COMMAND_OPTION_NUMBER_CHOICE
             ),
             "ApplicationCommandOptionStringChoice": (
-                schemas_ap.APPLICATION_COMMAND_OPTION_STRING_CHOICE
+                schemas_apc.APPLICATION_COMMAND_OPTION_STRING_CHOICE
             ),
-            "ApplicationCommandRoleOption": schemas_ap.APPLICATION_COMMAND_ROLE_OPTION,
-            "ApplicationCommandStringOption": schemas_ap.APPLICATION_COMMAND_STRING_OPTION,
+            "ApplicationCommandRoleOption": schemas_apc.APPLICATION_COMMAND_ROLE_OPTION,
+            "ApplicationCommandStringOption": schemas_apc.APPLICATION_COMMAND_STRING_OPTION,
             "ApplicationCommandSubcommandGroupOption": (
-                schemas_ap.APPLICATION_COMMAND_SUBCOMMAND_GROUP_OPTION
+                schemas_apc.APPLICATION_COMMAND_SUBCOMMAND_GROUP_OPTION
             ),
-            "ApplicationCommandSubcommandOption": schemas_ap.APPLICATION_COMMAND_SUBCOMMAND_OPTION,
-            "ApplicationCommandUserOption": schemas_ap.APPLICATION_COMMAND_USER_OPTION,
-            "ApplicationIntegrationType": {
-                "type": "integer",
-                "oneOf": [
-                    {"title": "GUILD_INSTALL", "description": "For Guild install.", "const": 0},
-                    {"title": "USER_INSTALL", "description": "For User install.", "const": 1},
-                ],
-                "format": "int32",
-            },
+            "ApplicationCommandSubcommandOption": schemas_apc.APPLICATION_COMMAND_SUBCOMMAND_OPTION,
+            "ApplicationCommandUserOption": schemas_apc.APPLICATION_COMMAND_USER_OPTION,
+            "ApplicationIntegrationType": schemas_ap.APPLICATION_INTEGRATION_TYPE,
             "ChannelTypes": schemas_c.CHANNEL_TYPES,
             "Int53Type": {
                 "type": "integer",
@@ -490,7 +469,7 @@ class UpdateGuildApplicationCommand(OperationTool):
                 "maximum": 9007199254740991,
                 "format": "int64",
             },
-            "InteractionContextType": schemas.INTERACTION_CONTEXT_TYPE,
+            "InteractionContextType": schemas_i.INTERACTION_CONTEXT_TYPE,
             "SnowflakeType": {
                 "type": "string",
                 "pattern": "^(0|[1-9][0-9]*)$",
@@ -590,28 +569,8 @@ class SetGuildApplicationCommandPermissions(OperationTool):
         "required": ["application_id", "guild_id", "command_id"],
         "additionalProperties": False,
         "$defs": {
-            "ApplicationCommandPermission": {
-                "type": "object",
-                "properties": {
-                    "id": {"$ref": "#/$defs/SnowflakeType"},
-                    "type": {"$ref": "#/$defs/ApplicationCommandPermissionType"},
-                    "permission": {"type": "boolean"},
-                },
-                "required": ["id", "type", "permission"],
-            },
-            "ApplicationCommandPermissionType": {
-                "type": "integer",
-                "oneOf": [
-                    {"title": "ROLE", "description": "This permission is for a role.", "const": 1},
-                    {"title": "USER", "description": "This permission is for a user.", "const": 2},
-                    {
-                        "title": "CHANNEL",
-                        "description": "This permission is for a channel.",
-                        "const": 3,
-                    },
-                ],
-                "format": "int32",
-            },
+            "ApplicationCommandPermission": schemas_apc.APPLICATION_COMMAND_PERMISSION,
+            "ApplicationCommandPermissionType": schemas_apc.APPLICATION_COMMAND_PERMISSION_TYPE,
             "SnowflakeType": {
                 "type": "string",
                 "pattern": "^(0|[1-9][0-9]*)$",

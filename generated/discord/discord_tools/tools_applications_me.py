@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from openapi_tools.runtime import Operation, OperationTool, Property, RequestBody, Server
 
-from . import schemas_ap
+from . import schemas_ap, schemas_apo
 
 
 class GetMyApplication(OperationTool):
@@ -572,18 +572,10 @@ class UpdateMyApplication(OperationTool):
             "ApplicationExplicitContentFilterTypes": (
                 schemas_ap.APPLICATION_EXPLICIT_CONTENT_FILTER_TYPES
             ),
-            "ApplicationIntegrationTypeConfiguration": {
-                "type": "object",
-                "properties": {
-                    "oauth2_install_params": {
-                        "oneOf": [
-                            {"type": "null"},
-                            {"$ref": "#/$defs/ApplicationOAuth2InstallParams"},
-                        ],
-                    },
-                },
-            },
-            "ApplicationOAuth2InstallParams": schemas_ap.APPLICATION_O_AUTH2_INSTALL_PARAMS,
+            "ApplicationIntegrationTypeConfiguration": (
+                schemas_ap.APPLICATION_INTEGRATION_TYPE_CONFIGURATION
+            ),
+            "ApplicationOAuth2InstallParams": schemas_apo.APPLICATION_O_AUTH2_INSTALL_PARAMS,
             "ApplicationTypes": {
                 "type": "integer",
                 "oneOf": [{"title": "GUILD_ROLE_SUBSCRIPTIONS", "const": 4}],

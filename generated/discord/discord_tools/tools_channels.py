@@ -5,6 +5,124 @@ from typing import Any, ClassVar
 
 from openapi_tools.runtime import Operation, OperationTool, Parameter, Property, RequestBody, Server
 
+from . import schemas, schemas_c, schemas_t, schemas_u
+
+
+class GetChannel(OperationTool):
+    """The tool `get_channel`."""
+
+    name = "get_channel"
+    description = "GET /channels/{channel_id}"
+    input_schema: ClassVar[dict[str, Any]] = {
+        "type": "object",
+        "properties": {"channel_id": {"$ref": "#/$defs/SnowflakeType"}},
+        "required": ["channel_id"],
+        "additionalProperties": False,
+        "$defs": {
+            "SnowflakeType": {
+                "type": "string",
+                "pattern": "^(0|[1-9][0-9]*)$",
+                "format": "snowflake",
+            },
+        },
+    }
+    operation = Operation(
+        "GET",
+        "/channels/{channel_id}",
+        operation_id="get_channel",
+        parameters=(Parameter("channel_id", "path"),),
+        servers=(Server("https://discord.com/api/v10"),),
+        security=({"BotToken": ()},),
+        accept=("application/json",),
+    )
+
+
+class DeleteChannel(OperationTool):
+    """The tool `delete_channel`."""
+
+    name = "delete_channel"
+    description = "DELETE /channels/{channel_id}"
+    input_schema: ClassVar[dict[str, Any]] = {
+        "type": "object",
+        "properties": {"channel_id": {"$ref": "#/$defs/SnowflakeType"}},
+        "required": ["channel_id"],
+        "additionalProperties": False,
+        "$defs": {
+            "SnowflakeType": {
+                "type": "string",
+                "pattern": "^(0|[1-9][0-9]*)$",
+                "format": "snowflake",
+            },
+        },
+    }
+    operation = Operation(
+        "DELETE",
+        "/channels/{channel_id}",
+        operation_id="delete_channel",
+        parameters=(Parameter("channel_id", "path"),),
+        servers=(Server("https://discord.com/api/v10"),),
+        security=({"BotToken": ()},),
+        accept=("application/json",),
+    )
+
+
+class UpdateChannel(OperationTool):
+    """The tool `update_channel`."""
+
+    name = "update_channel"
+    description = "PATCH /channels/{channel_id}"
+    input_schema: ClassVar[dict[str, Any]] = {
+        "type": "object",
+        "properties": {
+            "channel_id": {"$ref": "#/$defs/SnowflakeType"},
+            "body": {
+                "anyOf": [
+                    {"$ref": "#/$defs/UpdateDMRequestPartial"},
+                    {"$ref": "#/$defs/UpdateGroupDMRequestPartial"},
+                    {"$ref": "#/$defs/UpdateGuildChannelRequestPartial"},
+                    {"$ref": "#/$defs/UpdateThreadRequestPartial"},
+                ],
+            },
+        },
+        "required": ["channel_id", "body"],
+        "additionalProperties": False,
+        "$defs": {
+            "ChannelPermissionOverwriteRequest": schemas_c.CHANNEL_PERMISSION_OVERWRITE_REQUEST,
+            "ChannelPermissionOverwrites": schemas_c.CHANNEL_PERMISSION_OVERWRITES,
+            "ForumLayout": schemas.FORUM_LAYOUT,
+            "SnowflakeType": {
+                "type": "string",
+                "pattern": "^(0|[1-9][0-9]*)$",
+                "format": "snowflake",
+            },
+            "ThreadAutoArchiveDuration": schemas_t.THREAD_AUTO_ARCHIVE_DURATION,
+            "ThreadSearchTagSetting": schemas_t.THREAD_SEARCH_TAG_SETTING,
+            "ThreadSortOrder": schemas_t.THREAD_SORT_ORDER,
+            "UpdateDMRequestPartial": {
+                "type": "object",
+                "properties": {
+                    "name": {"type": ["string", "null"], "minLength": 0, "maxLength": 100},
+                },
+            },
+            "UpdateDefaultReactionEmojiRequest": schemas_u.UPDATE_DEFAULT_REACTION_EMOJI_REQUEST,
+            "UpdateGroupDMRequestPartial": schemas_u.UPDATE_GROUP_DM_REQUEST_PARTIAL,
+            "UpdateGuildChannelRequestPartial": schemas_u.UPDATE_GUILD_CHANNEL_REQUEST_PARTIAL,
+            "UpdateThreadRequestPartial": schemas_u.UPDATE_THREAD_REQUEST_PARTIAL,
+            "UpdateThreadTagRequest": schemas_u.UPDATE_THREAD_TAG_REQUEST,
+            "VideoQualityModes": schemas.VIDEO_QUALITY_MODES,
+        },
+    }
+    operation = Operation(
+        "PATCH",
+        "/channels/{channel_id}",
+        operation_id="update_channel",
+        parameters=(Parameter("channel_id", "path"),),
+        body=RequestBody("application/json", argument="body", required=True),
+        servers=(Server("https://discord.com/api/v10"),),
+        security=({"BotToken": ()},),
+        accept=("application/json",),
+    )
+
 
 class FollowChannel(OperationTool):
     """The tool `follow_channel`."""
@@ -97,48 +215,7 @@ class CreateChannelInvite(OperationTool):
                     "max_age": {"type": ["integer", "null"], "minimum": 1, "maximum": 604800},
                 },
             },
-            "CreateGuildInviteRequest": {
-                "type": "object",
-                "properties": {
-                    "max_age": {"type": ["integer", "null"], "minimum": 0, "maximum": 5184000},
-                    "temporary": {"type": ["boolean", "null"]},
-                    "max_uses": {"type": ["integer", "null"], "minimum": 0, "maximum": 100},
-                    "unique": {"type": ["boolean", "null"]},
-                    "target_user_id": {
-                        "oneOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}],
-                    },
-                    "target_application_id": {
-                        "oneOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}],
-                    },
-                    "target_type": {
-                        "oneOf": [
-                            {"type": "null"},
-                            {
-                                "type": "integer",
-                                "enum": [1, 2],
-                                "format": "int32",
-                                "oneOf": [
-                                    {"title": "STREAM", "const": 1},
-                                    {"title": "EMBEDDED_APPLICATION", "const": 2},
-                                    {"title": "ROLE_SUBSCRIPTIONS_PURCHASE", "const": 3},
-                                ],
-                            },
-                        ],
-                    },
-                    "role_ids": {
-                        "oneOf": [
-                            {"type": "string"},
-                            {
-                                "type": "array",
-                                "items": {"$ref": "#/$defs/SnowflakeType"},
-                                "maxItems": 250,
-                                "uniqueItems": True,
-                            },
-                            {"type": "null"},
-                        ],
-                    },
-                },
-            },
+            "CreateGuildInviteRequest": schemas_c.CREATE_GUILD_INVITE_REQUEST,
             "SnowflakeType": {
                 "type": "string",
                 "pattern": "^(0|[1-9][0-9]*)$",
@@ -180,11 +257,7 @@ class SetChannelPermissionOverwrite(OperationTool):
         "required": ["channel_id", "overwrite_id"],
         "additionalProperties": False,
         "$defs": {
-            "ChannelPermissionOverwrites": {
-                "type": "integer",
-                "oneOf": [{"title": "ROLE", "const": 0}, {"title": "MEMBER", "const": 1}],
-                "format": "int32",
-            },
+            "ChannelPermissionOverwrites": schemas_c.CHANNEL_PERMISSION_OVERWRITES,
             "SnowflakeType": {
                 "type": "string",
                 "pattern": "^(0|[1-9][0-9]*)$",

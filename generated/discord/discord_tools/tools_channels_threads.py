@@ -39,14 +39,7 @@ class CreateThread(OperationTool):
             ),
             "ChannelSelectDefaultValue": schemas_c.CHANNEL_SELECT_DEFAULT_VALUE,
             "ChannelTypes": schemas_c.CHANNEL_TYPES,
-            "ComponentEmojiForRequest": {
-                "type": "object",
-                "properties": {
-                    "id": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
-                    "name": {"type": "string", "maxLength": 32},
-                },
-                "required": ["name"],
-            },
+            "ComponentEmojiForRequest": schemas_c.COMPONENT_EMOJI_FOR_REQUEST,
             "ContainerComponentForMessageRequest": (
                 schemas_c.CONTAINER_COMPONENT_FOR_MESSAGE_REQUEST
             ),
@@ -65,69 +58,25 @@ class CreateThread(OperationTool):
             ),
             "MessageAllowedMentionsRequest": schemas_m.MESSAGE_ALLOWED_MENTIONS_REQUEST,
             "MessageAttachmentRequest": schemas_m.MESSAGE_ATTACHMENT_REQUEST,
-            "MessageComponentSeparatorSpacingSize": {
-                "type": "integer",
-                "oneOf": [
-                    {"title": "SMALL", "description": "Small spacing", "const": 1},
-                    {"title": "LARGE", "description": "Large spacing", "const": 2},
-                ],
-                "format": "int32",
-            },
+            "MessageComponentSeparatorSpacingSize": (
+                schemas_m.MESSAGE_COMPONENT_SEPARATOR_SPACING_SIZE
+            ),
             "MessageShareCustomUserThemeBaseTheme": (
                 schemas_m.MESSAGE_SHARE_CUSTOM_USER_THEME_BASE_THEME
             ),
-            "PollAnswerCreateRequest": {
-                "type": "object",
-                "properties": {
-                    "poll_media": {
-                        "$ref": "#/$defs/PollMediaCreateRequest",
-                        "description": "The data of the answer",
-                    },
-                },
-                "required": ["poll_media"],
-            },
+            "PollAnswerCreateRequest": schemas.POLL_ANSWER_CREATE_REQUEST,
             "PollCreateRequest": schemas.POLL_CREATE_REQUEST,
             "PollEmoji": schemas.POLL_EMOJI,
             "PollEmojiCreateRequest": schemas.POLL_EMOJI_CREATE_REQUEST,
-            "PollLayoutTypes": {
-                "type": "integer",
-                "oneOf": [
-                    {
-                        "title": "DEFAULT",
-                        "description": "The, uhm, default layout type.",
-                        "const": 1,
-                    },
-                ],
-                "format": "int32",
-            },
+            "PollLayoutTypes": schemas.POLL_LAYOUT_TYPES,
             "PollMedia": schemas.POLL_MEDIA,
             "PollMediaCreateRequest": schemas.POLL_MEDIA_CREATE_REQUEST,
             "RichEmbed": schemas_r.RICH_EMBED,
             "RichEmbedAuthor": schemas_r.RICH_EMBED_AUTHOR,
-            "RichEmbedField": {
-                "type": "object",
-                "properties": {
-                    "name": {"type": "string", "maxLength": 256},
-                    "value": {"type": "string", "maxLength": 1024},
-                    "inline": {"type": ["boolean", "null"]},
-                },
-                "required": ["name", "value"],
-            },
-            "RichEmbedFooter": {
-                "type": "object",
-                "properties": {
-                    "text": {"type": ["string", "null"], "maxLength": 2048},
-                    "icon_url": {"type": ["string", "null"], "maxLength": 2048, "format": "uri"},
-                },
-            },
+            "RichEmbedField": schemas_r.RICH_EMBED_FIELD,
+            "RichEmbedFooter": schemas_r.RICH_EMBED_FOOTER,
             "RichEmbedImage": schemas_r.RICH_EMBED_IMAGE,
-            "RichEmbedProvider": {
-                "type": "object",
-                "properties": {
-                    "name": {"type": ["string", "null"], "maxLength": 256},
-                    "url": {"type": ["string", "null"], "maxLength": 2048, "format": "uri"},
-                },
-            },
+            "RichEmbedProvider": schemas_r.RICH_EMBED_PROVIDER,
             "RichEmbedThumbnail": schemas_r.RICH_EMBED_THUMBNAIL,
             "RichEmbedVideo": schemas_r.RICH_EMBED_VIDEO,
             "RoleSelectComponentForMessageRequest": (
@@ -154,16 +103,10 @@ class CreateThread(OperationTool):
             "ThumbnailComponentForMessageRequest": (
                 schemas_t.THUMBNAIL_COMPONENT_FOR_MESSAGE_REQUEST
             ),
-            "UnfurledMediaRequest": {
-                "type": "object",
-                "properties": {"url": {"type": "string", "maxLength": 2048, "format": "uri"}},
-                "required": ["url"],
-            },
-            "UnfurledMediaRequestWithAttachmentReferenceRequired": {
-                "type": "object",
-                "properties": {"url": {"type": "string", "maxLength": 2048, "format": "uri"}},
-                "required": ["url"],
-            },
+            "UnfurledMediaRequest": schemas_u.UNFURLED_MEDIA_REQUEST,
+            "UnfurledMediaRequestWithAttachmentReferenceRequired": (
+                schemas_u.UNFURLED_MEDIA_REQUEST_WITH_ATTACHMENT_REFERENCE_REQUIRED
+            ),
             "UserSelectComponentForMessageRequest": (
                 schemas_u.USER_SELECT_COMPONENT_FOR_MESSAGE_REQUEST
             ),
@@ -305,15 +248,7 @@ class ThreadSearch(OperationTool):
                 "oneOf": [{"title": "ASC", "const": "asc"}, {"title": "DESC", "const": "desc"}],
             },
             "ThreadSearchTagSetting": schemas_t.THREAD_SEARCH_TAG_SETTING,
-            "ThreadSortingMode": {
-                "type": "string",
-                "oneOf": [
-                    {"title": "RELEVANCE", "const": "relevance"},
-                    {"title": "CREATION_TIME", "const": "creation_time"},
-                    {"title": "LAST_MESSAGE_TIME", "const": "last_message_time"},
-                    {"title": "ARCHIVE_TIME", "const": "archive_time"},
-                ],
-            },
+            "ThreadSortingMode": schemas_t.THREAD_SORTING_MODE,
         },
     }
     operation = Operation(

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from openapi_tools.runtime import Operation, OperationTool, Parameter, Property, RequestBody, Server
 
-from . import schemas, schemas_c, schemas_t
+from . import schemas, schemas_c, schemas_t, schemas_u
 
 
 class ListGuildChannels(OperationTool):
@@ -181,21 +181,8 @@ class CreateGuildChannel(OperationTool):
         "additionalProperties": False,
         "$defs": {
             "ChannelPermissionOverwriteRequest": schemas_c.CHANNEL_PERMISSION_OVERWRITE_REQUEST,
-            "ChannelPermissionOverwrites": {
-                "type": "integer",
-                "oneOf": [{"title": "ROLE", "const": 0}, {"title": "MEMBER", "const": 1}],
-                "format": "int32",
-            },
-            "CreateOrUpdateThreadTagRequest": {
-                "type": "object",
-                "properties": {
-                    "name": {"type": "string", "minLength": 0, "maxLength": 50},
-                    "emoji_id": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
-                    "emoji_name": {"type": ["string", "null"], "maxLength": 100},
-                    "moderated": {"type": ["boolean", "null"]},
-                },
-                "required": ["name"],
-            },
+            "ChannelPermissionOverwrites": schemas_c.CHANNEL_PERMISSION_OVERWRITES,
+            "CreateOrUpdateThreadTagRequest": schemas_c.CREATE_OR_UPDATE_THREAD_TAG_REQUEST,
             "ForumLayout": schemas.FORUM_LAYOUT,
             "SnowflakeType": {
                 "type": "string",
@@ -205,25 +192,8 @@ class CreateGuildChannel(OperationTool):
             "ThreadAutoArchiveDuration": schemas_t.THREAD_AUTO_ARCHIVE_DURATION,
             "ThreadSearchTagSetting": schemas_t.THREAD_SEARCH_TAG_SETTING,
             "ThreadSortOrder": schemas_t.THREAD_SORT_ORDER,
-            "UpdateDefaultReactionEmojiRequest": {
-                "type": "object",
-                "properties": {
-                    "emoji_id": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
-                    "emoji_name": {"type": ["string", "null"], "maxLength": 100},
-                },
-            },
-            "VideoQualityModes": {
-                "type": "integer",
-                "oneOf": [
-                    {
-                        "title": "AUTO",
-                        "description": "Discord chooses the quality for optimal performance",
-                        "const": 1,
-                    },
-                    {"title": "FULL", "description": "720p", "const": 2},
-                ],
-                "format": "int32",
-            },
+            "UpdateDefaultReactionEmojiRequest": schemas_u.UPDATE_DEFAULT_REACTION_EMOJI_REQUEST,
+            "VideoQualityModes": schemas.VIDEO_QUALITY_MODES,
         },
     }
     operation = Operation(

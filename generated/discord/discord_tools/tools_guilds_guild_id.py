@@ -5,6 +5,8 @@ from typing import Any, ClassVar
 
 from openapi_tools.runtime import Operation, OperationTool, Parameter, Property, RequestBody, Server
 
+from . import schemas, schemas_a, schemas_g, schemas_u
+
 
 class GetGuild(OperationTool):
     """The tool `get_guild`."""
@@ -89,132 +91,16 @@ class UpdateGuild(OperationTool):
         "required": ["guild_id"],
         "additionalProperties": False,
         "$defs": {
-            "AfkTimeouts": {
-                "type": "integer",
-                "oneOf": [
-                    {"title": "ONE_MINUTE", "const": 60},
-                    {"title": "FIVE_MINUTES", "const": 300},
-                    {"title": "FIFTEEN_MINUTES", "const": 900},
-                    {"title": "THIRTY_MINUTES", "const": 1800},
-                    {"title": "ONE_HOUR", "const": 3600},
-                ],
-                "format": "int32",
-            },
-            "AvailableLocalesEnum": {
-                "type": "string",
-                "oneOf": [
-                    {"title": "ar", "description": "The ar locale", "const": "ar"},
-                    {"title": "bg", "description": "The bg locale", "const": "bg"},
-                    {"title": "cs", "description": "The cs locale", "const": "cs"},
-                    {"title": "da", "description": "The da locale", "const": "da"},
-                    {"title": "de", "description": "The de locale", "const": "de"},
-                    {"title": "el", "description": "The el locale", "const": "el"},
-                    {"title": "en-GB", "description": "The en-GB locale", "const": "en-GB"},
-                    {"title": "en-US", "description": "The en-US locale", "const": "en-US"},
-                    {"title": "es-419", "description": "The es-419 locale", "const": "es-419"},
-                    {"title": "es-ES", "description": "The es-ES locale", "const": "es-ES"},
-                    {"title": "fi", "description": "The fi locale", "const": "fi"},
-                    {"title": "fr", "description": "The fr locale", "const": "fr"},
-                    {"title": "he", "description": "The he locale", "const": "he"},
-                    {"title": "hi", "description": "The hi locale", "const": "hi"},
-                    {"title": "hr", "description": "The hr locale", "const": "hr"},
-                    {"title": "hu", "description": "The hu locale", "const": "hu"},
-                    {"title": "id", "description": "The id locale", "const": "id"},
-                    {"title": "it", "description": "The it locale", "const": "it"},
-                    {"title": "ja", "description": "The ja locale", "const": "ja"},
-                    {"title": "ko", "description": "The ko locale", "const": "ko"},
-                    {"title": "lt", "description": "The lt locale", "const": "lt"},
-                    {"title": "nl", "description": "The nl locale", "const": "nl"},
-                    {"title": "no", "description": "The no locale", "const": "no"},
-                    {"title": "pl", "description": "The pl locale", "const": "pl"},
-                    {"title": "pt-BR", "description": "The pt-BR locale", "const": "pt-BR"},
-                    {"title": "ro", "description": "The ro locale", "const": "ro"},
-                    {"title": "ru", "description": "The ru locale", "const": "ru"},
-                    {"title": "sv-SE", "description": "The sv-SE locale", "const": "sv-SE"},
-                    {"title": "th", "description": "The th locale", "const": "th"},
-                    {"title": "tr", "description": "The tr locale", "const": "tr"},
-                    {"title": "uk", "description": "The uk locale", "const": "uk"},
-                    {"title": "vi", "description": "The vi locale", "const": "vi"},
-                    {"title": "zh-CN", "description": "The zh-CN locale", "const": "zh-CN"},
-                    {"title": "zh-TW", "description": "The zh-TW locale", "const": "zh-TW"},
-                ],
-            },
-            "GuildExplicitContentFilterTypes": {
-                "type": "integer",
-                "oneOf": [
-                    {
-                        "title": "DISABLED",
-                        "description": "media content will not be scanned",
-                        "const": 0,
-                    },
-                    {
-                        "title": "MEMBERS_WITHOUT_ROLES",
-                        "description": (
-                            "media content sent by members without roles will be scanned"
-                        ),
-                        "const": 1,
-                    },
-                    {
-                        "title": "ALL_MEMBERS",
-                        "description": "media content sent by all members will be scanned",
-                        "const": 2,
-                    },
-                ],
-                "format": "int32",
-            },
+            "AfkTimeouts": schemas_a.AFK_TIMEOUTS,
+            "AvailableLocalesEnum": schemas_a.AVAILABLE_LOCALES_ENUM,
+            "GuildExplicitContentFilterTypes": schemas_g.GUILD_EXPLICIT_CONTENT_FILTER_TYPES,
             "SnowflakeType": {
                 "type": "string",
                 "pattern": "^(0|[1-9][0-9]*)$",
                 "format": "snowflake",
             },
-            "UserNotificationSettings": {
-                "type": "integer",
-                "oneOf": [
-                    {
-                        "title": "ALL_MESSAGES",
-                        "description": (
-                            "members will receive notifications for all messages by default"
-                        ),
-                        "const": 0,
-                    },
-                    {
-                        "title": "ONLY_MENTIONS",
-                        "description": (
-                            "members will receive notifications only for messages that @mention "
-                            "them by default"
-                        ),
-                        "const": 1,
-                    },
-                ],
-                "format": "int32",
-            },
-            "VerificationLevels": {
-                "type": "integer",
-                "oneOf": [
-                    {"title": "NONE", "description": "unrestricted", "const": 0},
-                    {
-                        "title": "LOW",
-                        "description": "must have verified email on account",
-                        "const": 1,
-                    },
-                    {
-                        "title": "MEDIUM",
-                        "description": "must be registered on Discord for longer than 5 minutes",
-                        "const": 2,
-                    },
-                    {
-                        "title": "HIGH",
-                        "description": "must be a member of the server for longer than 10 minutes",
-                        "const": 3,
-                    },
-                    {
-                        "title": "VERY_HIGH",
-                        "description": "must have a verified phone number",
-                        "const": 4,
-                    },
-                ],
-                "format": "int32",
-            },
+            "UserNotificationSettings": schemas_u.USER_NOTIFICATION_SETTINGS,
+            "VerificationLevels": schemas.VERIFICATION_LEVELS,
         },
     }
     operation = Operation(

@@ -5,6 +5,8 @@ from typing import Any, ClassVar
 
 from openapi_tools.runtime import Operation, OperationTool, Parameter, Server
 
+from . import schemas, schemas_a, schemas_s
+
 
 class GuildSearch(OperationTool):
     """The tool `guild_search`."""
@@ -108,62 +110,15 @@ class GuildSearch(OperationTool):
         "required": ["guild_id"],
         "additionalProperties": False,
         "$defs": {
-            "AuthorType": {
-                "type": "string",
-                "oneOf": [
-                    {"title": "USER", "const": "user"},
-                    {"title": "BOT", "const": "bot"},
-                    {"title": "WEBHOOK", "const": "webhook"},
-                    {"title": "NO_USER", "const": "-user"},
-                    {"title": "NO_BOT", "const": "-bot"},
-                    {"title": "NO_WEBHOOK", "const": "-webhook"},
-                ],
-            },
-            "HasOption": {
-                "type": "string",
-                "oneOf": [
-                    {"title": "LINK", "const": "link"},
-                    {"title": "EMBED", "const": "embed"},
-                    {"title": "FILE", "const": "file"},
-                    {"title": "IMAGE", "const": "image"},
-                    {"title": "VIDEO", "const": "video"},
-                    {"title": "SOUND", "const": "sound"},
-                    {"title": "STICKER", "const": "sticker"},
-                    {"title": "POLL", "const": "poll"},
-                    {"title": "SNAPSHOT", "const": "snapshot"},
-                    {"title": "NO_LINK", "const": "-link"},
-                    {"title": "NO_EMBED", "const": "-embed"},
-                    {"title": "NO_FILE", "const": "-file"},
-                    {"title": "NO_IMAGE", "const": "-image"},
-                    {"title": "NO_VIDEO", "const": "-video"},
-                    {"title": "NO_SOUND", "const": "-sound"},
-                    {"title": "NO_STICKER", "const": "-sticker"},
-                    {"title": "NO_POLL", "const": "-poll"},
-                    {"title": "NO_SNAPSHOT", "const": "-snapshot"},
-                ],
-            },
-            "SearchableEmbedType": {
-                "type": "string",
-                "oneOf": [
-                    {"title": "IMAGE", "const": "image"},
-                    {"title": "VIDEO", "const": "video"},
-                    {"title": "GIFV", "const": "gif"},
-                    {"title": "SOUND", "const": "sound"},
-                    {"title": "ARTICLE", "const": "article"},
-                ],
-            },
+            "AuthorType": schemas_a.AUTHOR_TYPE,
+            "HasOption": schemas.HAS_OPTION,
+            "SearchableEmbedType": schemas_s.SEARCHABLE_EMBED_TYPE,
             "SnowflakeType": {
                 "type": "string",
                 "pattern": "^(0|[1-9][0-9]*)$",
                 "format": "snowflake",
             },
-            "SortingMode": {
-                "type": "string",
-                "oneOf": [
-                    {"title": "RELEVANCE", "const": "relevance"},
-                    {"title": "TIMESTAMP", "const": "timestamp"},
-                ],
-            },
+            "SortingMode": schemas_s.SORTING_MODE,
             "SortingOrder": {
                 "type": "string",
                 "oneOf": [{"title": "ASC", "const": "asc"}, {"title": "DESC", "const": "desc"}],

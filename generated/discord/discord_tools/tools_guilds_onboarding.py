@@ -5,6 +5,8 @@ from typing import Any, ClassVar
 
 from openapi_tools.runtime import Operation, OperationTool, Parameter, Property, RequestBody, Server
 
+from . import schemas, schemas_g, schemas_u
+
 
 class GetGuildsOnboarding(OperationTool):
     """The tool `get_guilds_onboarding`."""
@@ -61,87 +63,15 @@ class PutGuildsOnboarding(OperationTool):
         "required": ["guild_id"],
         "additionalProperties": False,
         "$defs": {
-            "GuildOnboardingMode": {
-                "type": "integer",
-                "oneOf": [
-                    {
-                        "title": "ONBOARDING_DEFAULT",
-                        "description": "Only Default Channels considered in constraints",
-                        "const": 0,
-                    },
-                    {
-                        "title": "ONBOARDING_ADVANCED",
-                        "description": (
-                            "Default Channels and Onboarding Prompts considered in constraints"
-                        ),
-                        "const": 1,
-                    },
-                ],
-                "format": "int32",
-            },
-            "OnboardingPromptOptionRequest": {
-                "type": "object",
-                "properties": {
-                    "id": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
-                    "title": {"type": "string", "minLength": 1, "maxLength": 50},
-                    "description": {"type": ["string", "null"], "maxLength": 100},
-                    "emoji_id": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
-                    "emoji_name": {"type": ["string", "null"], "maxLength": 100},
-                    "emoji_animated": {"type": ["boolean", "null"]},
-                    "role_ids": {
-                        "type": ["array", "null"],
-                        "items": {"$ref": "#/$defs/SnowflakeType"},
-                        "maxItems": 50,
-                        "uniqueItems": True,
-                    },
-                    "channel_ids": {
-                        "type": ["array", "null"],
-                        "items": {"$ref": "#/$defs/SnowflakeType"},
-                        "maxItems": 50,
-                        "uniqueItems": True,
-                    },
-                },
-                "required": ["title"],
-            },
-            "OnboardingPromptType": {
-                "type": "integer",
-                "oneOf": [
-                    {
-                        "title": "MULTIPLE_CHOICE",
-                        "description": "Multiple choice options",
-                        "const": 0,
-                    },
-                    {
-                        "title": "DROPDOWN",
-                        "description": "Many options shown as a dropdown",
-                        "const": 1,
-                    },
-                ],
-                "format": "int32",
-            },
+            "GuildOnboardingMode": schemas_g.GUILD_ONBOARDING_MODE,
+            "OnboardingPromptOptionRequest": schemas.ONBOARDING_PROMPT_OPTION_REQUEST,
+            "OnboardingPromptType": schemas.ONBOARDING_PROMPT_TYPE,
             "SnowflakeType": {
                 "type": "string",
                 "pattern": "^(0|[1-9][0-9]*)$",
                 "format": "snowflake",
             },
-            "UpdateOnboardingPromptRequest": {
-                "type": "object",
-                "properties": {
-                    "title": {"type": "string", "minLength": 1, "maxLength": 100},
-                    "options": {
-                        "type": "array",
-                        "items": {"$ref": "#/$defs/OnboardingPromptOptionRequest"},
-                        "minItems": 1,
-                        "maxItems": 50,
-                    },
-                    "single_select": {"type": ["boolean", "null"]},
-                    "required": {"type": ["boolean", "null"]},
-                    "in_onboarding": {"type": ["boolean", "null"]},
-                    "type": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/OnboardingPromptType"}]},
-                    "id": {"$ref": "#/$defs/SnowflakeType"},
-                },
-                "required": ["title", "options", "id"],
-            },
+            "UpdateOnboardingPromptRequest": schemas_u.UPDATE_ONBOARDING_PROMPT_REQUEST,
         },
     }
     operation = Operation(

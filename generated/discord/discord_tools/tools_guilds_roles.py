@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from openapi_tools.runtime import Operation, OperationTool, Parameter, Property, RequestBody, Server
 
-from . import schemas_r
+from . import schemas_r, schemas_u
 
 
 class ListGuildRoles(OperationTool):
@@ -110,13 +110,7 @@ class BulkUpdateGuildRoles(OperationTool):
                 "pattern": "^(0|[1-9][0-9]*)$",
                 "format": "snowflake",
             },
-            "UpdateRolePositionsRequest": {
-                "type": "object",
-                "properties": {
-                    "id": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
-                    "position": {"type": ["integer", "null"], "format": "int32"},
-                },
-            },
+            "UpdateRolePositionsRequest": schemas_u.UPDATE_ROLE_POSITIONS_REQUEST,
         },
     }
     operation = Operation(

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from openapi_tools.runtime import Operation, OperationTool, Parameter, Property, RequestBody, Server
 
-from . import schemas, schemas_r
+from . import schemas, schemas_g, schemas_r, schemas_s
 
 
 class ListGuildScheduledEvents(OperationTool):
@@ -61,70 +61,13 @@ class CreateGuildScheduledEvent(OperationTool):
         "additionalProperties": False,
         "$defs": {
             "ByNWeekday": schemas.BY_N_WEEKDAY,
-            "EntityMetadataExternal": {
-                "type": "object",
-                "properties": {"location": {"type": "string", "maxLength": 100}},
-                "required": ["location"],
-            },
+            "EntityMetadataExternal": schemas.ENTITY_METADATA_EXTERNAL,
             "EntityMetadataStageInstance": {"type": "object", "properties": {}},
             "EntityMetadataVoice": {"type": "object", "properties": {}},
-            "ExternalScheduledEventCreateRequest": {
-                "type": "object",
-                "properties": {
-                    "name": {"type": "string", "maxLength": 100},
-                    "description": {"type": ["string", "null"], "maxLength": 1000},
-                    "image": {"type": ["string", "null"], "contentEncoding": "base64"},
-                    "scheduled_start_time": {"type": "string", "format": "date-time"},
-                    "scheduled_end_time": {"type": ["string", "null"], "format": "date-time"},
-                    "privacy_level": {"$ref": "#/$defs/GuildScheduledEventPrivacyLevels"},
-                    "entity_type": {
-                        "type": "integer",
-                        "enum": [3],
-                        "format": "int32",
-                        "oneOf": [
-                            {"title": "NONE", "const": 0},
-                            {"title": "STAGE_INSTANCE", "const": 1},
-                            {"title": "VOICE", "const": 2},
-                            {"title": "EXTERNAL", "const": 3},
-                        ],
-                    },
-                    "channel_id": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
-                    "recurrence_rule": {
-                        "description": "Recurrence rule for the scheduled event",
-                        "oneOf": [{"type": "null"}, {"$ref": "#/$defs/RecurrenceRule"}],
-                    },
-                    "entity_metadata": {"$ref": "#/$defs/EntityMetadataExternal"},
-                },
-                "required": [
-                    "name",
-                    "scheduled_start_time",
-                    "privacy_level",
-                    "entity_type",
-                    "entity_metadata",
-                ],
-            },
-            "GuildScheduledEventPrivacyLevels": {
-                "type": "integer",
-                "oneOf": [
-                    {
-                        "title": "GUILD_ONLY",
-                        "description": "the scheduled event is only accessible to guild members",
-                        "const": 2,
-                    },
-                ],
-                "format": "int32",
-            },
+            "ExternalScheduledEventCreateRequest": schemas.EXTERNAL_SCHEDULED_EVENT_CREATE_REQUEST,
+            "GuildScheduledEventPrivacyLevels": schemas_g.GUILD_SCHEDULED_EVENT_PRIVACY_LEVELS,
             "RecurrenceRule": schemas_r.RECURRENCE_RULE,
-            "RecurrenceRuleFrequencies": {
-                "type": "integer",
-                "oneOf": [
-                    {"title": "DAILY", "const": 3},
-                    {"title": "WEEKLY", "const": 2},
-                    {"title": "MONTHLY", "const": 1},
-                    {"title": "YEARLY", "const": 0},
-                ],
-                "format": "int32",
-            },
+            "RecurrenceRuleFrequencies": schemas_r.RECURRENCE_RULE_FREQUENCIES,
             "RecurrenceRuleMonths": schemas_r.RECURRENCE_RULE_MONTHS,
             "RecurrenceRuleWeekdays": schemas_r.RECURRENCE_RULE_WEEKDAYS,
             "SnowflakeType": {
@@ -132,71 +75,8 @@ class CreateGuildScheduledEvent(OperationTool):
                 "pattern": "^(0|[1-9][0-9]*)$",
                 "format": "snowflake",
             },
-            "StageScheduledEventCreateRequest": {
-                "type": "object",
-                "properties": {
-                    "name": {"type": "string", "maxLength": 100},
-                    "description": {"type": ["string", "null"], "maxLength": 1000},
-                    "image": {"type": ["string", "null"], "contentEncoding": "base64"},
-                    "scheduled_start_time": {"type": "string", "format": "date-time"},
-                    "scheduled_end_time": {"type": ["string", "null"], "format": "date-time"},
-                    "privacy_level": {"$ref": "#/$defs/GuildScheduledEventPrivacyLevels"},
-                    "entity_type": {
-                        "type": "integer",
-                        "enum": [1],
-                        "format": "int32",
-                        "oneOf": [
-                            {"title": "NONE", "const": 0},
-                            {"title": "STAGE_INSTANCE", "const": 1},
-                            {"title": "VOICE", "const": 2},
-                            {"title": "EXTERNAL", "const": 3},
-                        ],
-                    },
-                    "channel_id": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
-                    "recurrence_rule": {
-                        "description": "Recurrence rule for the scheduled event",
-                        "oneOf": [{"type": "null"}, {"$ref": "#/$defs/RecurrenceRule"}],
-                    },
-                    "entity_metadata": {
-                        "oneOf": [
-                            {"type": "null"},
-                            {"$ref": "#/$defs/EntityMetadataStageInstance"},
-                        ],
-                    },
-                },
-                "required": ["name", "scheduled_start_time", "privacy_level", "entity_type"],
-            },
-            "VoiceScheduledEventCreateRequest": {
-                "type": "object",
-                "properties": {
-                    "name": {"type": "string", "maxLength": 100},
-                    "description": {"type": ["string", "null"], "maxLength": 1000},
-                    "image": {"type": ["string", "null"], "contentEncoding": "base64"},
-                    "scheduled_start_time": {"type": "string", "format": "date-time"},
-                    "scheduled_end_time": {"type": ["string", "null"], "format": "date-time"},
-                    "privacy_level": {"$ref": "#/$defs/GuildScheduledEventPrivacyLevels"},
-                    "entity_type": {
-                        "type": "integer",
-                        "enum": [2],
-                        "format": "int32",
-                        "oneOf": [
-                            {"title": "NONE", "const": 0},
-                            {"title": "STAGE_INSTANCE", "const": 1},
-                            {"title": "VOICE", "const": 2},
-                            {"title": "EXTERNAL", "const": 3},
-                        ],
-                    },
-                    "channel_id": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
-                    "recurrence_rule": {
-                        "description": "Recurrence rule for the scheduled event",
-                        "oneOf": [{"type": "null"}, {"$ref": "#/$defs/RecurrenceRule"}],
-                    },
-                    "entity_metadata": {
-                        "oneOf": [{"type": "null"}, {"$ref": "#/$defs/EntityMetadataVoice"}],
-                    },
-                },
-                "required": ["name", "scheduled_start_time", "privacy_level", "entity_type"],
-            },
+            "StageScheduledEventCreateRequest": schemas_s.STAGE_SCHEDULED_EVENT_CREATE_REQUEST,
+            "VoiceScheduledEventCreateRequest": schemas.VOICE_SCHEDULED_EVENT_CREATE_REQUEST,
         },
     }
     operation = Operation(
@@ -301,84 +181,16 @@ class UpdateGuildScheduledEvent(OperationTool):
         "additionalProperties": False,
         "$defs": {
             "ByNWeekday": schemas.BY_N_WEEKDAY,
-            "EntityMetadataExternal": {
-                "type": "object",
-                "properties": {"location": {"type": "string", "maxLength": 100}},
-                "required": ["location"],
-            },
+            "EntityMetadataExternal": schemas.ENTITY_METADATA_EXTERNAL,
             "EntityMetadataStageInstance": {"type": "object", "properties": {}},
             "EntityMetadataVoice": {"type": "object", "properties": {}},
-            "ExternalScheduledEventPatchRequestPartial": {
-                "type": "object",
-                "properties": {
-                    "status": {
-                        "oneOf": [
-                            {"type": "null"},
-                            {"$ref": "#/$defs/GuildScheduledEventStatuses"},
-                        ],
-                    },
-                    "name": {"type": "string", "maxLength": 100},
-                    "description": {"type": ["string", "null"], "maxLength": 1000},
-                    "image": {"type": ["string", "null"], "contentEncoding": "base64"},
-                    "scheduled_start_time": {"type": "string", "format": "date-time"},
-                    "scheduled_end_time": {"type": ["string", "null"], "format": "date-time"},
-                    "entity_type": {
-                        "oneOf": [
-                            {"type": "null"},
-                            {
-                                "type": "integer",
-                                "enum": [3],
-                                "format": "int32",
-                                "oneOf": [
-                                    {"title": "NONE", "const": 0},
-                                    {"title": "STAGE_INSTANCE", "const": 1},
-                                    {"title": "VOICE", "const": 2},
-                                    {"title": "EXTERNAL", "const": 3},
-                                ],
-                            },
-                        ],
-                    },
-                    "privacy_level": {"$ref": "#/$defs/GuildScheduledEventPrivacyLevels"},
-                    "channel_id": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
-                    "recurrence_rule": {
-                        "description": "Recurrence rule for the scheduled event",
-                        "oneOf": [{"type": "null"}, {"$ref": "#/$defs/RecurrenceRule"}],
-                    },
-                    "entity_metadata": {"$ref": "#/$defs/EntityMetadataExternal"},
-                },
-            },
-            "GuildScheduledEventPrivacyLevels": {
-                "type": "integer",
-                "oneOf": [
-                    {
-                        "title": "GUILD_ONLY",
-                        "description": "the scheduled event is only accessible to guild members",
-                        "const": 2,
-                    },
-                ],
-                "format": "int32",
-            },
-            "GuildScheduledEventStatuses": {
-                "type": "integer",
-                "oneOf": [
-                    {"title": "SCHEDULED", "const": 1},
-                    {"title": "ACTIVE", "const": 2},
-                    {"title": "COMPLETED", "const": 3},
-                    {"title": "CANCELED", "const": 4},
-                ],
-                "format": "int32",
-            },
+            "ExternalScheduledEventPatchRequestPartial": (
+                schemas.EXTERNAL_SCHEDULED_EVENT_PATCH_REQUEST_PARTIAL
+            ),
+            "GuildScheduledEventPrivacyLevels": schemas_g.GUILD_SCHEDULED_EVENT_PRIVACY_LEVELS,
+            "GuildScheduledEventStatuses": schemas_g.GUILD_SCHEDULED_EVENT_STATUSES,
             "RecurrenceRule": schemas_r.RECURRENCE_RULE,
-            "RecurrenceRuleFrequencies": {
-                "type": "integer",
-                "oneOf": [
-                    {"title": "DAILY", "const": 3},
-                    {"title": "WEEKLY", "const": 2},
-                    {"title": "MONTHLY", "const": 1},
-                    {"title": "YEARLY", "const": 0},
-                ],
-                "format": "int32",
-            },
+            "RecurrenceRuleFrequencies": schemas_r.RECURRENCE_RULE_FREQUENCIES,
             "RecurrenceRuleMonths": schemas_r.RECURRENCE_RULE_MONTHS,
             "RecurrenceRuleWeekdays": schemas_r.RECURRENCE_RULE_WEEKDAYS,
             "SnowflakeType": {
@@ -386,91 +198,12 @@ class UpdateGuildScheduledEvent(OperationTool):
                 "pattern": "^(0|[1-9][0-9]*)$",
                 "format": "snowflake",
             },
-            "StageScheduledEventPatchRequestPartial": {
-                "type": "object",
-                "properties": {
-                    "status": {
-                        "oneOf": [
-                            {"type": "null"},
-                            {"$ref": "#/$defs/GuildScheduledEventStatuses"},
-                        ],
-                    },
-                    "name": {"type": "string", "maxLength": 100},
-                    "description": {"type": ["string", "null"], "maxLength": 1000},
-                    "image": {"type": ["string", "null"], "contentEncoding": "base64"},
-                    "scheduled_start_time": {"type": "string", "format": "date-time"},
-                    "scheduled_end_time": {"type": ["string", "null"], "format": "date-time"},
-                    "entity_type": {
-                        "oneOf": [
-                            {"type": "null"},
-                            {
-                                "type": "integer",
-                                "enum": [1],
-                                "format": "int32",
-                                "oneOf": [
-                                    {"title": "NONE", "const": 0},
-                                    {"title": "STAGE_INSTANCE", "const": 1},
-                                    {"title": "VOICE", "const": 2},
-                                    {"title": "EXTERNAL", "const": 3},
-                                ],
-                            },
-                        ],
-                    },
-                    "privacy_level": {"$ref": "#/$defs/GuildScheduledEventPrivacyLevels"},
-                    "channel_id": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
-                    "recurrence_rule": {
-                        "description": "Recurrence rule for the scheduled event",
-                        "oneOf": [{"type": "null"}, {"$ref": "#/$defs/RecurrenceRule"}],
-                    },
-                    "entity_metadata": {
-                        "oneOf": [
-                            {"type": "null"},
-                            {"$ref": "#/$defs/EntityMetadataStageInstance"},
-                        ],
-                    },
-                },
-            },
-            "VoiceScheduledEventPatchRequestPartial": {
-                "type": "object",
-                "properties": {
-                    "status": {
-                        "oneOf": [
-                            {"type": "null"},
-                            {"$ref": "#/$defs/GuildScheduledEventStatuses"},
-                        ],
-                    },
-                    "name": {"type": "string", "maxLength": 100},
-                    "description": {"type": ["string", "null"], "maxLength": 1000},
-                    "image": {"type": ["string", "null"], "contentEncoding": "base64"},
-                    "scheduled_start_time": {"type": "string", "format": "date-time"},
-                    "scheduled_end_time": {"type": ["string", "null"], "format": "date-time"},
-                    "entity_type": {
-                        "oneOf": [
-                            {"type": "null"},
-                            {
-                                "type": "integer",
-                                "enum": [2],
-                                "format": "int32",
-                                "oneOf": [
-                                    {"title": "NONE", "const": 0},
-                                    {"title": "STAGE_INSTANCE", "const": 1},
-                                    {"title": "VOICE", "const": 2},
-                                    {"title": "EXTERNAL", "const": 3},
-                                ],
-                            },
-                        ],
-                    },
-                    "privacy_level": {"$ref": "#/$defs/GuildScheduledEventPrivacyLevels"},
-                    "channel_id": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
-                    "recurrence_rule": {
-                        "description": "Recurrence rule for the scheduled event",
-                        "oneOf": [{"type": "null"}, {"$ref": "#/$defs/RecurrenceRule"}],
-                    },
-                    "entity_metadata": {
-                        "oneOf": [{"type": "null"}, {"$ref": "#/$defs/EntityMetadataVoice"}],
-                    },
-                },
-            },
+            "StageScheduledEventPatchRequestPartial": (
+                schemas_s.STAGE_SCHEDULED_EVENT_PATCH_REQUEST_PARTIAL
+            ),
+            "VoiceScheduledEventPatchRequestPartial": (
+                schemas.VOICE_SCHEDULED_EVENT_PATCH_REQUEST_PARTIAL
+            ),
         },
     }
     operation = Operation(

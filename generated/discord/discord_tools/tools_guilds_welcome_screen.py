@@ -5,6 +5,8 @@ from typing import Any, ClassVar
 
 from openapi_tools.runtime import Operation, OperationTool, Parameter, Property, RequestBody, Server
 
+from . import schemas_g
+
 
 class GetGuildWelcomeScreen(OperationTool):
     """The tool `get_guild_welcome_screen`."""
@@ -55,16 +57,7 @@ class UpdateGuildWelcomeScreen(OperationTool):
         "required": ["guild_id"],
         "additionalProperties": False,
         "$defs": {
-            "GuildWelcomeChannel": {
-                "type": "object",
-                "properties": {
-                    "channel_id": {"$ref": "#/$defs/SnowflakeType"},
-                    "description": {"type": "string", "minLength": 1, "maxLength": 50},
-                    "emoji_id": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
-                    "emoji_name": {"type": ["string", "null"], "maxLength": 152133},
-                },
-                "required": ["channel_id", "description"],
-            },
+            "GuildWelcomeChannel": schemas_g.GUILD_WELCOME_CHANNEL,
             "SnowflakeType": {
                 "type": "string",
                 "pattern": "^(0|[1-9][0-9]*)$",

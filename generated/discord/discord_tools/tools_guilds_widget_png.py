@@ -5,6 +5,8 @@ from typing import Any, ClassVar
 
 from openapi_tools.runtime import Operation, OperationTool, Parameter, Server
 
+from . import schemas
+
 
 class GetGuildWidgetPng(OperationTool):
     """The tool `get_guild_widget_png`."""
@@ -25,51 +27,7 @@ class GetGuildWidgetPng(OperationTool):
                 "pattern": "^(0|[1-9][0-9]*)$",
                 "format": "snowflake",
             },
-            "WidgetImageStyles": {
-                "type": "string",
-                "oneOf": [
-                    {
-                        "title": "SHIELD",
-                        "description": (
-                            "shield style widget with Discord icon and guild members online count"
-                        ),
-                        "const": "shield",
-                    },
-                    {
-                        "title": "BANNER1",
-                        "description": (
-                            'large image with guild icon, name and online count. "POWERED BY '
-                            'DISCORD" as the footer of the widget'
-                        ),
-                        "const": "banner1",
-                    },
-                    {
-                        "title": "BANNER2",
-                        "description": (
-                            "smaller widget style with guild icon, name and online count. Split on "
-                            "the right with Discord logo"
-                        ),
-                        "const": "banner2",
-                    },
-                    {
-                        "title": "BANNER3",
-                        "description": (
-                            "large image with guild icon, name and online count. In the footer, "
-                            'Discord logo on the left and "Chat Now" on the right'
-                        ),
-                        "const": "banner3",
-                    },
-                    {
-                        "title": "BANNER4",
-                        "description": (
-                            "large Discord logo at the top of the widget. Guild icon, name and "
-                            'online count in the middle portion of the widget and a "JOIN MY '
-                            'SERVER" button at the bottom'
-                        ),
-                        "const": "banner4",
-                    },
-                ],
-            },
+            "WidgetImageStyles": schemas.WIDGET_IMAGE_STYLES,
         },
     }
     operation = Operation(

@@ -8,8 +8,9 @@ from openapi_tools.runtime import Operation, OperationTool, Parameter, RequestBo
 from . import (
     schemas,
     schemas_a,
-    schemas_ap,
+    schemas_apc,
     schemas_c,
+    schemas_i,
     schemas_m,
     schemas_r,
     schemas_s,
@@ -50,16 +51,16 @@ class CreateInteractionResponse(OperationTool):
             "ActionRowComponentForModalRequest": schemas_a.ACTION_ROW_COMPONENT_FOR_MODAL_REQUEST,
             "AllowedMentionTypes": schemas_a.ALLOWED_MENTION_TYPES,
             "ApplicationCommandAutocompleteCallbackRequest": (
-                schemas_ap.APPLICATION_COMMAND_AUTOCOMPLETE_CALLBACK_REQUEST
+                schemas_apc.APPLICATION_COMMAND_AUTOCOMPLETE_CALLBACK_REQUEST
             ),
             "ApplicationCommandOptionIntegerChoice": (
-                schemas_ap.APPLICATION_COMMAND_OPTION_INTEGER_CHOICE
+                schemas_apc.APPLICATION_COMMAND_OPTION_INTEGER_CHOICE
             ),
             "ApplicationCommandOptionNumberChoice": (
-                schemas_ap.APPLICATION_COMMAND_OPTION_NUMBER_CHOICE
+                schemas_apc.APPLICATION_COMMAND_OPTION_NUMBER_CHOICE
             ),
             "ApplicationCommandOptionStringChoice": (
-                schemas_ap.APPLICATION_COMMAND_OPTION_STRING_CHOICE
+                schemas_apc.APPLICATION_COMMAND_OPTION_STRING_CHOICE
             ),
             "ButtonComponentForMessageRequest": schemas.BUTTON_COMPONENT_FOR_MESSAGE_REQUEST,
             "ButtonStyleTypes": schemas.BUTTON_STYLE_TYPES,
@@ -76,14 +77,7 @@ class CreateInteractionResponse(OperationTool):
                 schemas_c.CHECKBOX_GROUP_COMPONENT_FOR_MODAL_REQUEST
             ),
             "CheckboxGroupOptionForRequest": schemas_c.CHECKBOX_GROUP_OPTION_FOR_REQUEST,
-            "ComponentEmojiForRequest": {
-                "type": "object",
-                "properties": {
-                    "id": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
-                    "name": {"type": "string", "maxLength": 32},
-                },
-                "required": ["name"],
-            },
+            "ComponentEmojiForRequest": schemas_c.COMPONENT_EMOJI_FOR_REQUEST,
             "ContainerComponentForMessageRequest": (
                 schemas_c.CONTAINER_COMPONENT_FOR_MESSAGE_REQUEST
             ),
@@ -92,9 +86,9 @@ class CreateInteractionResponse(OperationTool):
             ),
             "FileComponentForMessageRequest": schemas.FILE_COMPONENT_FOR_MESSAGE_REQUEST,
             "FileUploadComponentForModalRequest": schemas.FILE_UPLOAD_COMPONENT_FOR_MODAL_REQUEST,
-            "IncomingWebhookInteractionRequest": schemas.INCOMING_WEBHOOK_INTERACTION_REQUEST,
+            "IncomingWebhookInteractionRequest": schemas_i.INCOMING_WEBHOOK_INTERACTION_REQUEST,
             "IncomingWebhookUpdateForInteractionCallbackRequestPartial": (
-                schemas.INCOMING_WEBHOOK_UPDATE_FOR_INTERACTION_CALLBACK_REQUEST_PARTIAL
+                schemas_i.INCOMING_WEBHOOK_UPDATE_FOR_INTERACTION_CALLBACK_REQUEST_PARTIAL
             ),
             "Int53Type": {
                 "type": "integer",
@@ -102,51 +96,15 @@ class CreateInteractionResponse(OperationTool):
                 "maximum": 9007199254740991,
                 "format": "int64",
             },
-            "InteractionApplicationCommandAutocompleteCallbackIntegerData": {
-                "type": "object",
-                "properties": {
-                    "choices": {
-                        "type": ["array", "null"],
-                        "items": {
-                            "oneOf": [
-                                {"type": "null"},
-                                {"$ref": "#/$defs/ApplicationCommandOptionIntegerChoice"},
-                            ],
-                        },
-                        "maxItems": 25,
-                    },
-                },
-            },
-            "InteractionApplicationCommandAutocompleteCallbackNumberData": {
-                "type": "object",
-                "properties": {
-                    "choices": {
-                        "type": ["array", "null"],
-                        "items": {
-                            "oneOf": [
-                                {"type": "null"},
-                                {"$ref": "#/$defs/ApplicationCommandOptionNumberChoice"},
-                            ],
-                        },
-                        "maxItems": 25,
-                    },
-                },
-            },
-            "InteractionApplicationCommandAutocompleteCallbackStringData": {
-                "type": "object",
-                "properties": {
-                    "choices": {
-                        "type": ["array", "null"],
-                        "items": {
-                            "oneOf": [
-                                {"type": "null"},
-                                {"$ref": "#/$defs/ApplicationCommandOptionStringChoice"},
-                            ],
-                        },
-                        "maxItems": 25,
-                    },
-                },
-            },
+            "InteractionApplicationCommandAutocompleteCallbackIntegerData": (
+                schemas_i.INTERACTION_APPLICATION_COMMAND_AUTOCOMPLETE_CALLBACK_INTEGER_DATA
+            ),
+            "InteractionApplicationCommandAutocompleteCallbackNumberData": (
+                schemas_i.INTERACTION_APPLICATION_COMMAND_AUTOCOMPLETE_CALLBACK_NUMBER_DATA
+            ),
+            "InteractionApplicationCommandAutocompleteCallbackStringData": (
+                schemas_i.INTERACTION_APPLICATION_COMMAND_AUTOCOMPLETE_CALLBACK_STRING_DATA
+            ),
             "LabelComponentForModalRequest": schemas.LABEL_COMPONENT_FOR_MODAL_REQUEST,
             "LaunchActivityInteractionCallbackRequest": (
                 schemas.LAUNCH_ACTIVITY_INTERACTION_CALLBACK_REQUEST
@@ -163,42 +121,18 @@ class CreateInteractionResponse(OperationTool):
             ),
             "MessageAllowedMentionsRequest": schemas_m.MESSAGE_ALLOWED_MENTIONS_REQUEST,
             "MessageAttachmentRequest": schemas_m.MESSAGE_ATTACHMENT_REQUEST,
-            "MessageComponentSeparatorSpacingSize": {
-                "type": "integer",
-                "oneOf": [
-                    {"title": "SMALL", "description": "Small spacing", "const": 1},
-                    {"title": "LARGE", "description": "Large spacing", "const": 2},
-                ],
-                "format": "int32",
-            },
+            "MessageComponentSeparatorSpacingSize": (
+                schemas_m.MESSAGE_COMPONENT_SEPARATOR_SPACING_SIZE
+            ),
             "ModalInteractionCallbackRequest": schemas_m.MODAL_INTERACTION_CALLBACK_REQUEST,
             "ModalInteractionCallbackRequestData": (
                 schemas_m.MODAL_INTERACTION_CALLBACK_REQUEST_DATA
             ),
-            "PollAnswerCreateRequest": {
-                "type": "object",
-                "properties": {
-                    "poll_media": {
-                        "$ref": "#/$defs/PollMediaCreateRequest",
-                        "description": "The data of the answer",
-                    },
-                },
-                "required": ["poll_media"],
-            },
+            "PollAnswerCreateRequest": schemas.POLL_ANSWER_CREATE_REQUEST,
             "PollCreateRequest": schemas.POLL_CREATE_REQUEST,
             "PollEmoji": schemas.POLL_EMOJI,
             "PollEmojiCreateRequest": schemas.POLL_EMOJI_CREATE_REQUEST,
-            "PollLayoutTypes": {
-                "type": "integer",
-                "oneOf": [
-                    {
-                        "title": "DEFAULT",
-                        "description": "The, uhm, default layout type.",
-                        "const": 1,
-                    },
-                ],
-                "format": "int32",
-            },
+            "PollLayoutTypes": schemas.POLL_LAYOUT_TYPES,
             "PollMedia": schemas.POLL_MEDIA,
             "PollMediaCreateRequest": schemas.POLL_MEDIA_CREATE_REQUEST,
             "PongInteractionCallbackRequest": schemas.PONG_INTERACTION_CALLBACK_REQUEST,
@@ -206,30 +140,10 @@ class CreateInteractionResponse(OperationTool):
             "RadioGroupOptionForRequest": schemas_r.RADIO_GROUP_OPTION_FOR_REQUEST,
             "RichEmbed": schemas_r.RICH_EMBED,
             "RichEmbedAuthor": schemas_r.RICH_EMBED_AUTHOR,
-            "RichEmbedField": {
-                "type": "object",
-                "properties": {
-                    "name": {"type": "string", "maxLength": 256},
-                    "value": {"type": "string", "maxLength": 1024},
-                    "inline": {"type": ["boolean", "null"]},
-                },
-                "required": ["name", "value"],
-            },
-            "RichEmbedFooter": {
-                "type": "object",
-                "properties": {
-                    "text": {"type": ["string", "null"], "maxLength": 2048},
-                    "icon_url": {"type": ["string", "null"], "maxLength": 2048, "format": "uri"},
-                },
-            },
+            "RichEmbedField": schemas_r.RICH_EMBED_FIELD,
+            "RichEmbedFooter": schemas_r.RICH_EMBED_FOOTER,
             "RichEmbedImage": schemas_r.RICH_EMBED_IMAGE,
-            "RichEmbedProvider": {
-                "type": "object",
-                "properties": {
-                    "name": {"type": ["string", "null"], "maxLength": 256},
-                    "url": {"type": ["string", "null"], "maxLength": 2048, "format": "uri"},
-                },
-            },
+            "RichEmbedProvider": schemas_r.RICH_EMBED_PROVIDER,
             "RichEmbedThumbnail": schemas_r.RICH_EMBED_THUMBNAIL,
             "RichEmbedVideo": schemas_r.RICH_EMBED_VIDEO,
             "RoleSelectComponentForMessageRequest": (
@@ -267,27 +181,14 @@ class CreateInteractionResponse(OperationTool):
                 schemas_t.TEXT_DISPLAY_COMPONENT_FOR_MODAL_REQUEST
             ),
             "TextInputComponentForModalRequest": schemas_t.TEXT_INPUT_COMPONENT_FOR_MODAL_REQUEST,
-            "TextInputStyleTypes": {
-                "type": "integer",
-                "oneOf": [
-                    {"title": "SHORT", "description": "Single-line input", "const": 1},
-                    {"title": "PARAGRAPH", "description": "Multi-line input", "const": 2},
-                ],
-                "format": "int32",
-            },
+            "TextInputStyleTypes": schemas_t.TEXT_INPUT_STYLE_TYPES,
             "ThumbnailComponentForMessageRequest": (
                 schemas_t.THUMBNAIL_COMPONENT_FOR_MESSAGE_REQUEST
             ),
-            "UnfurledMediaRequest": {
-                "type": "object",
-                "properties": {"url": {"type": "string", "maxLength": 2048, "format": "uri"}},
-                "required": ["url"],
-            },
-            "UnfurledMediaRequestWithAttachmentReferenceRequired": {
-                "type": "object",
-                "properties": {"url": {"type": "string", "maxLength": 2048, "format": "uri"}},
-                "required": ["url"],
-            },
+            "UnfurledMediaRequest": schemas_u.UNFURLED_MEDIA_REQUEST,
+            "UnfurledMediaRequestWithAttachmentReferenceRequired": (
+                schemas_u.UNFURLED_MEDIA_REQUEST_WITH_ATTACHMENT_REFERENCE_REQUIRED
+            ),
             "UpdateMessageInteractionCallbackRequest": (
                 schemas_u.UPDATE_MESSAGE_INTERACTION_CALLBACK_REQUEST
             ),

@@ -5,7 +5,18 @@ from typing import Any, ClassVar
 
 from openapi_tools.runtime import Operation, OperationTool, Parameter, Property, RequestBody, Server
 
-from . import schemas, schemas_a, schemas_c, schemas_m, schemas_r, schemas_s, schemas_t, schemas_u
+from . import (
+    schemas,
+    schemas_a,
+    schemas_c,
+    schemas_g,
+    schemas_i,
+    schemas_m,
+    schemas_r,
+    schemas_s,
+    schemas_t,
+    schemas_u,
+)
 
 
 class GetWebhook(OperationTool):
@@ -170,20 +181,15 @@ class ExecuteWebhook(OperationTool):
             ),
             "ChannelSelectDefaultValue": schemas_c.CHANNEL_SELECT_DEFAULT_VALUE,
             "ChannelTypes": schemas_c.CHANNEL_TYPES,
-            "ComponentEmojiForRequest": {
-                "type": "object",
-                "properties": {
-                    "id": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
-                    "name": {"type": "string", "maxLength": 32},
-                },
-                "required": ["name"],
-            },
+            "ComponentEmojiForRequest": schemas_c.COMPONENT_EMOJI_FOR_REQUEST,
             "ContainerComponentForMessageRequest": (
                 schemas_c.CONTAINER_COMPONENT_FOR_MESSAGE_REQUEST
             ),
             "FileComponentForMessageRequest": schemas.FILE_COMPONENT_FOR_MESSAGE_REQUEST,
-            "IncomingWebhookRequestPartial": schemas.INCOMING_WEBHOOK_REQUEST_PARTIAL,
-            "IncomingWebhookUpdateRequestPartial": schemas.INCOMING_WEBHOOK_UPDATE_REQUEST_PARTIAL,
+            "IncomingWebhookRequestPartial": schemas_i.INCOMING_WEBHOOK_REQUEST_PARTIAL,
+            "IncomingWebhookUpdateRequestPartial": (
+                schemas_i.INCOMING_WEBHOOK_UPDATE_REQUEST_PARTIAL
+            ),
             "MediaGalleryComponentForMessageRequest": (
                 schemas_m.MEDIA_GALLERY_COMPONENT_FOR_MESSAGE_REQUEST
             ),
@@ -193,66 +199,22 @@ class ExecuteWebhook(OperationTool):
             ),
             "MessageAllowedMentionsRequest": schemas_m.MESSAGE_ALLOWED_MENTIONS_REQUEST,
             "MessageAttachmentRequest": schemas_m.MESSAGE_ATTACHMENT_REQUEST,
-            "MessageComponentSeparatorSpacingSize": {
-                "type": "integer",
-                "oneOf": [
-                    {"title": "SMALL", "description": "Small spacing", "const": 1},
-                    {"title": "LARGE", "description": "Large spacing", "const": 2},
-                ],
-                "format": "int32",
-            },
-            "PollAnswerCreateRequest": {
-                "type": "object",
-                "properties": {
-                    "poll_media": {
-                        "$ref": "#/$defs/PollMediaCreateRequest",
-                        "description": "The data of the answer",
-                    },
-                },
-                "required": ["poll_media"],
-            },
+            "MessageComponentSeparatorSpacingSize": (
+                schemas_m.MESSAGE_COMPONENT_SEPARATOR_SPACING_SIZE
+            ),
+            "PollAnswerCreateRequest": schemas.POLL_ANSWER_CREATE_REQUEST,
             "PollCreateRequest": schemas.POLL_CREATE_REQUEST,
             "PollEmoji": schemas.POLL_EMOJI,
             "PollEmojiCreateRequest": schemas.POLL_EMOJI_CREATE_REQUEST,
-            "PollLayoutTypes": {
-                "type": "integer",
-                "oneOf": [
-                    {
-                        "title": "DEFAULT",
-                        "description": "The, uhm, default layout type.",
-                        "const": 1,
-                    },
-                ],
-                "format": "int32",
-            },
+            "PollLayoutTypes": schemas.POLL_LAYOUT_TYPES,
             "PollMedia": schemas.POLL_MEDIA,
             "PollMediaCreateRequest": schemas.POLL_MEDIA_CREATE_REQUEST,
             "RichEmbed": schemas_r.RICH_EMBED,
             "RichEmbedAuthor": schemas_r.RICH_EMBED_AUTHOR,
-            "RichEmbedField": {
-                "type": "object",
-                "properties": {
-                    "name": {"type": "string", "maxLength": 256},
-                    "value": {"type": "string", "maxLength": 1024},
-                    "inline": {"type": ["boolean", "null"]},
-                },
-                "required": ["name", "value"],
-            },
-            "RichEmbedFooter": {
-                "type": "object",
-                "properties": {
-                    "text": {"type": ["string", "null"], "maxLength": 2048},
-                    "icon_url": {"type": ["string", "null"], "maxLength": 2048, "format": "uri"},
-                },
-            },
+            "RichEmbedField": schemas_r.RICH_EMBED_FIELD,
+            "RichEmbedFooter": schemas_r.RICH_EMBED_FOOTER,
             "RichEmbedImage": schemas_r.RICH_EMBED_IMAGE,
-            "RichEmbedProvider": {
-                "type": "object",
-                "properties": {
-                    "name": {"type": ["string", "null"], "maxLength": 256},
-                    "url": {"type": ["string", "null"], "maxLength": 2048, "format": "uri"},
-                },
-            },
+            "RichEmbedProvider": schemas_r.RICH_EMBED_PROVIDER,
             "RichEmbedThumbnail": schemas_r.RICH_EMBED_THUMBNAIL,
             "RichEmbedVideo": schemas_r.RICH_EMBED_VIDEO,
             "RoleSelectComponentForMessageRequest": (
@@ -278,16 +240,10 @@ class ExecuteWebhook(OperationTool):
             "ThumbnailComponentForMessageRequest": (
                 schemas_t.THUMBNAIL_COMPONENT_FOR_MESSAGE_REQUEST
             ),
-            "UnfurledMediaRequest": {
-                "type": "object",
-                "properties": {"url": {"type": "string", "maxLength": 2048, "format": "uri"}},
-                "required": ["url"],
-            },
-            "UnfurledMediaRequestWithAttachmentReferenceRequired": {
-                "type": "object",
-                "properties": {"url": {"type": "string", "maxLength": 2048, "format": "uri"}},
-                "required": ["url"],
-            },
+            "UnfurledMediaRequest": schemas_u.UNFURLED_MEDIA_REQUEST,
+            "UnfurledMediaRequestWithAttachmentReferenceRequired": (
+                schemas_u.UNFURLED_MEDIA_REQUEST_WITH_ATTACHMENT_REFERENCE_REQUIRED
+            ),
             "UserSelectComponentForMessageRequest": (
                 schemas_u.USER_SELECT_COMPONENT_FOR_MESSAGE_REQUEST
             ),
@@ -427,14 +383,7 @@ class ExecuteGithubCompatibleWebhook(OperationTool):
         "required": ["webhook_id", "webhook_token", "sender"],
         "additionalProperties": False,
         "$defs": {
-            "GithubAuthor": {
-                "type": "object",
-                "properties": {
-                    "username": {"type": ["string", "null"], "maxLength": 152133},
-                    "name": {"type": "string", "maxLength": 152133},
-                },
-                "required": ["name"],
-            },
+            "GithubAuthor": schemas_g.GITHUB_AUTHOR,
             "GithubCheckApp": {
                 "type": "object",
                 "properties": {"name": {"type": "string", "maxLength": 152133}},
@@ -445,137 +394,17 @@ class ExecuteGithubCompatibleWebhook(OperationTool):
                 "properties": {"number": {"type": "integer"}},
                 "required": ["number"],
             },
-            "GithubCheckRun": {
-                "type": "object",
-                "properties": {
-                    "conclusion": {"type": ["string", "null"], "maxLength": 152133},
-                    "name": {"type": "string", "maxLength": 152133},
-                    "html_url": {"type": "string", "maxLength": 2048, "format": "uri"},
-                    "check_suite": {"$ref": "#/$defs/GithubCheckSuite"},
-                    "details_url": {"type": ["string", "null"], "maxLength": 2048, "format": "uri"},
-                    "output": {
-                        "oneOf": [{"type": "null"}, {"$ref": "#/$defs/GithubCheckRunOutput"}],
-                    },
-                    "pull_requests": {
-                        "type": ["array", "null"],
-                        "items": {"$ref": "#/$defs/GithubCheckPullRequest"},
-                        "maxItems": 1521,
-                    },
-                },
-                "required": ["name", "html_url", "check_suite"],
-            },
-            "GithubCheckRunOutput": {
-                "type": "object",
-                "properties": {
-                    "title": {"type": ["string", "null"], "maxLength": 152133},
-                    "summary": {"type": ["string", "null"], "maxLength": 152133},
-                },
-            },
-            "GithubCheckSuite": {
-                "type": "object",
-                "properties": {
-                    "conclusion": {"type": ["string", "null"], "maxLength": 152133},
-                    "head_branch": {"type": ["string", "null"], "maxLength": 152133},
-                    "head_sha": {"type": "string", "maxLength": 152133},
-                    "pull_requests": {
-                        "type": ["array", "null"],
-                        "items": {"$ref": "#/$defs/GithubCheckPullRequest"},
-                        "maxItems": 1521,
-                    },
-                    "app": {"$ref": "#/$defs/GithubCheckApp"},
-                },
-                "required": ["head_sha", "app"],
-            },
-            "GithubComment": {
-                "type": "object",
-                "properties": {
-                    "id": {"type": "integer"},
-                    "html_url": {"type": "string", "maxLength": 2048, "format": "uri"},
-                    "user": {"$ref": "#/$defs/GithubUser"},
-                    "commit_id": {"type": ["string", "null"], "maxLength": 152133},
-                    "body": {"type": "string", "maxLength": 152133},
-                },
-                "required": ["id", "html_url", "user", "body"],
-            },
-            "GithubCommit": {
-                "type": "object",
-                "properties": {
-                    "id": {"type": "string", "maxLength": 152133},
-                    "url": {"type": "string", "maxLength": 2048, "format": "uri"},
-                    "message": {"type": "string", "maxLength": 152133},
-                    "author": {"$ref": "#/$defs/GithubAuthor"},
-                },
-                "required": ["id", "url", "message", "author"],
-            },
-            "GithubDiscussion": {
-                "type": "object",
-                "properties": {
-                    "title": {"type": "string", "maxLength": 152133},
-                    "number": {"type": "integer"},
-                    "html_url": {"type": "string", "maxLength": 2048, "format": "uri"},
-                    "answer_html_url": {
-                        "type": ["string", "null"],
-                        "maxLength": 2048,
-                        "format": "uri",
-                    },
-                    "body": {"type": ["string", "null"], "maxLength": 152133},
-                    "user": {"$ref": "#/$defs/GithubUser"},
-                },
-                "required": ["title", "number", "html_url", "user"],
-            },
-            "GithubIssue": {
-                "type": "object",
-                "properties": {
-                    "id": {"type": "integer"},
-                    "number": {"type": "integer"},
-                    "html_url": {"type": "string", "maxLength": 2048, "format": "uri"},
-                    "user": {"$ref": "#/$defs/GithubUser"},
-                    "title": {"type": "string", "maxLength": 152133},
-                    "body": {"type": ["string", "null"], "maxLength": 152133},
-                    "pull_request": {},
-                },
-                "required": ["id", "number", "html_url", "user", "title"],
-            },
-            "GithubRelease": {
-                "type": "object",
-                "properties": {
-                    "id": {"type": "integer"},
-                    "tag_name": {"type": "string", "maxLength": 152133},
-                    "html_url": {"type": "string", "maxLength": 2048, "format": "uri"},
-                    "author": {"$ref": "#/$defs/GithubUser"},
-                },
-                "required": ["id", "tag_name", "html_url", "author"],
-            },
-            "GithubRepository": {
-                "type": "object",
-                "properties": {
-                    "id": {"type": "integer"},
-                    "html_url": {"type": "string", "maxLength": 2048, "format": "uri"},
-                    "name": {"type": "string", "maxLength": 152133},
-                    "full_name": {"type": "string", "maxLength": 152133},
-                },
-                "required": ["id", "html_url", "name", "full_name"],
-            },
-            "GithubReview": {
-                "type": "object",
-                "properties": {
-                    "user": {"$ref": "#/$defs/GithubUser"},
-                    "body": {"type": ["string", "null"], "maxLength": 152133},
-                    "html_url": {"type": "string", "maxLength": 2048, "format": "uri"},
-                    "state": {"type": "string", "maxLength": 152133},
-                },
-                "required": ["user", "html_url", "state"],
-            },
-            "GithubUser": {
-                "type": "object",
-                "properties": {
-                    "id": {"type": "integer"},
-                    "login": {"type": "string", "maxLength": 152133},
-                    "html_url": {"type": "string", "maxLength": 2048, "format": "uri"},
-                    "avatar_url": {"type": "string", "maxLength": 2048, "format": "uri"},
-                },
-                "required": ["id", "login", "html_url", "avatar_url"],
-            },
+            "GithubCheckRun": schemas_g.GITHUB_CHECK_RUN,
+            "GithubCheckRunOutput": schemas_g.GITHUB_CHECK_RUN_OUTPUT,
+            "GithubCheckSuite": schemas_g.GITHUB_CHECK_SUITE,
+            "GithubComment": schemas_g.GITHUB_COMMENT,
+            "GithubCommit": schemas_g.GITHUB_COMMIT,
+            "GithubDiscussion": schemas_g.GITHUB_DISCUSSION,
+            "GithubIssue": schemas_g.GITHUB_ISSUE,
+            "GithubRelease": schemas_g.GITHUB_RELEASE,
+            "GithubRepository": schemas_g.GITHUB_REPOSITORY,
+            "GithubReview": schemas_g.GITHUB_REVIEW,
+            "GithubUser": schemas_g.GITHUB_USER,
             "SnowflakeType": {
                 "type": "string",
                 "pattern": "^(0|[1-9][0-9]*)$",
@@ -755,14 +584,7 @@ class UpdateOriginalWebhookMessage(OperationTool):
             ),
             "ChannelSelectDefaultValue": schemas_c.CHANNEL_SELECT_DEFAULT_VALUE,
             "ChannelTypes": schemas_c.CHANNEL_TYPES,
-            "ComponentEmojiForRequest": {
-                "type": "object",
-                "properties": {
-                    "id": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
-                    "name": {"type": "string", "maxLength": 32},
-                },
-                "required": ["name"],
-            },
+            "ComponentEmojiForRequest": schemas_c.COMPONENT_EMOJI_FOR_REQUEST,
             "ContainerComponentForMessageRequest": (
                 schemas_c.CONTAINER_COMPONENT_FOR_MESSAGE_REQUEST
             ),
@@ -776,66 +598,22 @@ class UpdateOriginalWebhookMessage(OperationTool):
             ),
             "MessageAllowedMentionsRequest": schemas_m.MESSAGE_ALLOWED_MENTIONS_REQUEST,
             "MessageAttachmentRequest": schemas_m.MESSAGE_ATTACHMENT_REQUEST,
-            "MessageComponentSeparatorSpacingSize": {
-                "type": "integer",
-                "oneOf": [
-                    {"title": "SMALL", "description": "Small spacing", "const": 1},
-                    {"title": "LARGE", "description": "Large spacing", "const": 2},
-                ],
-                "format": "int32",
-            },
-            "PollAnswerCreateRequest": {
-                "type": "object",
-                "properties": {
-                    "poll_media": {
-                        "$ref": "#/$defs/PollMediaCreateRequest",
-                        "description": "The data of the answer",
-                    },
-                },
-                "required": ["poll_media"],
-            },
+            "MessageComponentSeparatorSpacingSize": (
+                schemas_m.MESSAGE_COMPONENT_SEPARATOR_SPACING_SIZE
+            ),
+            "PollAnswerCreateRequest": schemas.POLL_ANSWER_CREATE_REQUEST,
             "PollCreateRequest": schemas.POLL_CREATE_REQUEST,
             "PollEmoji": schemas.POLL_EMOJI,
             "PollEmojiCreateRequest": schemas.POLL_EMOJI_CREATE_REQUEST,
-            "PollLayoutTypes": {
-                "type": "integer",
-                "oneOf": [
-                    {
-                        "title": "DEFAULT",
-                        "description": "The, uhm, default layout type.",
-                        "const": 1,
-                    },
-                ],
-                "format": "int32",
-            },
+            "PollLayoutTypes": schemas.POLL_LAYOUT_TYPES,
             "PollMedia": schemas.POLL_MEDIA,
             "PollMediaCreateRequest": schemas.POLL_MEDIA_CREATE_REQUEST,
             "RichEmbed": schemas_r.RICH_EMBED,
             "RichEmbedAuthor": schemas_r.RICH_EMBED_AUTHOR,
-            "RichEmbedField": {
-                "type": "object",
-                "properties": {
-                    "name": {"type": "string", "maxLength": 256},
-                    "value": {"type": "string", "maxLength": 1024},
-                    "inline": {"type": ["boolean", "null"]},
-                },
-                "required": ["name", "value"],
-            },
-            "RichEmbedFooter": {
-                "type": "object",
-                "properties": {
-                    "text": {"type": ["string", "null"], "maxLength": 2048},
-                    "icon_url": {"type": ["string", "null"], "maxLength": 2048, "format": "uri"},
-                },
-            },
+            "RichEmbedField": schemas_r.RICH_EMBED_FIELD,
+            "RichEmbedFooter": schemas_r.RICH_EMBED_FOOTER,
             "RichEmbedImage": schemas_r.RICH_EMBED_IMAGE,
-            "RichEmbedProvider": {
-                "type": "object",
-                "properties": {
-                    "name": {"type": ["string", "null"], "maxLength": 256},
-                    "url": {"type": ["string", "null"], "maxLength": 2048, "format": "uri"},
-                },
-            },
+            "RichEmbedProvider": schemas_r.RICH_EMBED_PROVIDER,
             "RichEmbedThumbnail": schemas_r.RICH_EMBED_THUMBNAIL,
             "RichEmbedVideo": schemas_r.RICH_EMBED_VIDEO,
             "RoleSelectComponentForMessageRequest": (
@@ -861,16 +639,10 @@ class UpdateOriginalWebhookMessage(OperationTool):
             "ThumbnailComponentForMessageRequest": (
                 schemas_t.THUMBNAIL_COMPONENT_FOR_MESSAGE_REQUEST
             ),
-            "UnfurledMediaRequest": {
-                "type": "object",
-                "properties": {"url": {"type": "string", "maxLength": 2048, "format": "uri"}},
-                "required": ["url"],
-            },
-            "UnfurledMediaRequestWithAttachmentReferenceRequired": {
-                "type": "object",
-                "properties": {"url": {"type": "string", "maxLength": 2048, "format": "uri"}},
-                "required": ["url"],
-            },
+            "UnfurledMediaRequest": schemas_u.UNFURLED_MEDIA_REQUEST,
+            "UnfurledMediaRequestWithAttachmentReferenceRequired": (
+                schemas_u.UNFURLED_MEDIA_REQUEST_WITH_ATTACHMENT_REFERENCE_REQUIRED
+            ),
             "UserSelectComponentForMessageRequest": (
                 schemas_u.USER_SELECT_COMPONENT_FOR_MESSAGE_REQUEST
             ),
@@ -1043,14 +815,7 @@ class UpdateWebhookMessage(OperationTool):
             ),
             "ChannelSelectDefaultValue": schemas_c.CHANNEL_SELECT_DEFAULT_VALUE,
             "ChannelTypes": schemas_c.CHANNEL_TYPES,
-            "ComponentEmojiForRequest": {
-                "type": "object",
-                "properties": {
-                    "id": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
-                    "name": {"type": "string", "maxLength": 32},
-                },
-                "required": ["name"],
-            },
+            "ComponentEmojiForRequest": schemas_c.COMPONENT_EMOJI_FOR_REQUEST,
             "ContainerComponentForMessageRequest": (
                 schemas_c.CONTAINER_COMPONENT_FOR_MESSAGE_REQUEST
             ),
@@ -1064,66 +829,22 @@ class UpdateWebhookMessage(OperationTool):
             ),
             "MessageAllowedMentionsRequest": schemas_m.MESSAGE_ALLOWED_MENTIONS_REQUEST,
             "MessageAttachmentRequest": schemas_m.MESSAGE_ATTACHMENT_REQUEST,
-            "MessageComponentSeparatorSpacingSize": {
-                "type": "integer",
-                "oneOf": [
-                    {"title": "SMALL", "description": "Small spacing", "const": 1},
-                    {"title": "LARGE", "description": "Large spacing", "const": 2},
-                ],
-                "format": "int32",
-            },
-            "PollAnswerCreateRequest": {
-                "type": "object",
-                "properties": {
-                    "poll_media": {
-                        "$ref": "#/$defs/PollMediaCreateRequest",
-                        "description": "The data of the answer",
-                    },
-                },
-                "required": ["poll_media"],
-            },
+            "MessageComponentSeparatorSpacingSize": (
+                schemas_m.MESSAGE_COMPONENT_SEPARATOR_SPACING_SIZE
+            ),
+            "PollAnswerCreateRequest": schemas.POLL_ANSWER_CREATE_REQUEST,
             "PollCreateRequest": schemas.POLL_CREATE_REQUEST,
             "PollEmoji": schemas.POLL_EMOJI,
             "PollEmojiCreateRequest": schemas.POLL_EMOJI_CREATE_REQUEST,
-            "PollLayoutTypes": {
-                "type": "integer",
-                "oneOf": [
-                    {
-                        "title": "DEFAULT",
-                        "description": "The, uhm, default layout type.",
-                        "const": 1,
-                    },
-                ],
-                "format": "int32",
-            },
+            "PollLayoutTypes": schemas.POLL_LAYOUT_TYPES,
             "PollMedia": schemas.POLL_MEDIA,
             "PollMediaCreateRequest": schemas.POLL_MEDIA_CREATE_REQUEST,
             "RichEmbed": schemas_r.RICH_EMBED,
             "RichEmbedAuthor": schemas_r.RICH_EMBED_AUTHOR,
-            "RichEmbedField": {
-                "type": "object",
-                "properties": {
-                    "name": {"type": "string", "maxLength": 256},
-                    "value": {"type": "string", "maxLength": 1024},
-                    "inline": {"type": ["boolean", "null"]},
-                },
-                "required": ["name", "value"],
-            },
-            "RichEmbedFooter": {
-                "type": "object",
-                "properties": {
-                    "text": {"type": ["string", "null"], "maxLength": 2048},
-                    "icon_url": {"type": ["string", "null"], "maxLength": 2048, "format": "uri"},
-                },
-            },
+            "RichEmbedField": schemas_r.RICH_EMBED_FIELD,
+            "RichEmbedFooter": schemas_r.RICH_EMBED_FOOTER,
             "RichEmbedImage": schemas_r.RICH_EMBED_IMAGE,
-            "RichEmbedProvider": {
-                "type": "object",
-                "properties": {
-                    "name": {"type": ["string", "null"], "maxLength": 256},
-                    "url": {"type": ["string", "null"], "maxLength": 2048, "format": "uri"},
-                },
-            },
+            "RichEmbedProvider": schemas_r.RICH_EMBED_PROVIDER,
             "RichEmbedThumbnail": schemas_r.RICH_EMBED_THUMBNAIL,
             "RichEmbedVideo": schemas_r.RICH_EMBED_VIDEO,
             "RoleSelectComponentForMessageRequest": (
@@ -1149,16 +870,10 @@ class UpdateWebhookMessage(OperationTool):
             "ThumbnailComponentForMessageRequest": (
                 schemas_t.THUMBNAIL_COMPONENT_FOR_MESSAGE_REQUEST
             ),
-            "UnfurledMediaRequest": {
-                "type": "object",
-                "properties": {"url": {"type": "string", "maxLength": 2048, "format": "uri"}},
-                "required": ["url"],
-            },
-            "UnfurledMediaRequestWithAttachmentReferenceRequired": {
-                "type": "object",
-                "properties": {"url": {"type": "string", "maxLength": 2048, "format": "uri"}},
-                "required": ["url"],
-            },
+            "UnfurledMediaRequest": schemas_u.UNFURLED_MEDIA_REQUEST,
+            "UnfurledMediaRequestWithAttachmentReferenceRequired": (
+                schemas_u.UNFURLED_MEDIA_REQUEST_WITH_ATTACHMENT_REFERENCE_REQUIRED
+            ),
             "UserSelectComponentForMessageRequest": (
                 schemas_u.USER_SELECT_COMPONENT_FOR_MESSAGE_REQUEST
             ),
@@ -1225,41 +940,8 @@ class ExecuteSlackCompatibleWebhook(OperationTool):
                 "pattern": "^(0|[1-9][0-9]*)$",
                 "format": "snowflake",
             },
-            "WebhookSlackEmbed": {
-                "type": "object",
-                "properties": {
-                    "title": {"type": ["string", "null"], "maxLength": 152133},
-                    "title_link": {"type": ["string", "null"], "maxLength": 2048, "format": "uri"},
-                    "text": {"type": ["string", "null"], "maxLength": 152133},
-                    "color": {
-                        "type": ["string", "null"],
-                        "maxLength": 7,
-                        "pattern": "^#(([0-9a-fA-F]{2}){3}|([0-9a-fA-F]){3})$",
-                    },
-                    "ts": {"type": ["integer", "null"]},
-                    "pretext": {"type": ["string", "null"], "maxLength": 152133},
-                    "footer": {"type": ["string", "null"], "maxLength": 152133},
-                    "footer_icon": {"type": ["string", "null"], "maxLength": 2048, "format": "uri"},
-                    "author_name": {"type": ["string", "null"], "maxLength": 152133},
-                    "author_link": {"type": ["string", "null"], "maxLength": 2048, "format": "uri"},
-                    "author_icon": {"type": ["string", "null"], "maxLength": 2048, "format": "uri"},
-                    "image_url": {"type": ["string", "null"], "maxLength": 2048, "format": "uri"},
-                    "thumb_url": {"type": ["string", "null"], "maxLength": 2048, "format": "uri"},
-                    "fields": {
-                        "type": ["array", "null"],
-                        "items": {"$ref": "#/$defs/WebhookSlackEmbedField"},
-                        "maxItems": 1521,
-                    },
-                },
-            },
-            "WebhookSlackEmbedField": {
-                "type": "object",
-                "properties": {
-                    "name": {"type": ["string", "null"], "maxLength": 152133},
-                    "value": {"type": ["string", "null"], "maxLength": 152133},
-                    "inline": {"type": ["boolean", "null"]},
-                },
-            },
+            "WebhookSlackEmbed": schemas.WEBHOOK_SLACK_EMBED,
+            "WebhookSlackEmbedField": schemas.WEBHOOK_SLACK_EMBED_FIELD,
         },
     }
     operation = Operation(

@@ -5,6 +5,8 @@ from typing import Any, ClassVar
 
 from openapi_tools.runtime import Operation, OperationTool, Parameter, Property, RequestBody, Server
 
+from . import schemas
+
 
 class CreateSpecialEvent(OperationTool):
     """The tool `create_special_event`."""
@@ -25,43 +27,16 @@ class CreateSpecialEvent(OperationTool):
         "additionalProperties": False,
         "$defs": {
             "Date": {"type": "string", "format": "date", "examples": ["2023-10-29"]},
-            "EventDates": {
-                "type": "array",
-                "items": {"$ref": "#/$defs/Date"},
-                "description": "List of planned dates for the special event.",
-            },
-            "EventDescription": {
-                "type": "string",
-                "description": "Description of the special event.",
-                "examples": [
-                    (
-                        "Captain Blackbeard shares his love of the C...language. And possibly "
-                        "Arrrrr (R lang)."
-                    ),
-                ],
-            },
-            "EventId": {
-                "description": "Identifier for a special event.",
-                "type": "string",
-                "format": "uuid",
-                "examples": ["3be6453c-03eb-4357-ae5a-984a0e574a54"],
-            },
-            "EventLocation": {
-                "type": "string",
-                "description": "Location where the special event is held.",
-                "examples": ["Computer Room"],
-            },
+            "EventDates": schemas.EVENT_DATES,
+            "EventDescription": schemas.EVENT_DESCRIPTION,
+            "EventId": schemas.EVENT_ID,
+            "EventLocation": schemas.EVENT_LOCATION,
             "EventName": {
                 "type": "string",
                 "description": "Name of the special event.",
                 "examples": ["Pirate Coding Workshop"],
             },
-            "EventPrice": {
-                "description": "Price of a ticket for the special event.",
-                "type": "number",
-                "format": "float",
-                "examples": [25],
-            },
+            "EventPrice": schemas.EVENT_PRICE,
         },
     }
     operation = Operation(
@@ -200,37 +175,15 @@ class UpdateSpecialEvent(OperationTool):
         "additionalProperties": False,
         "$defs": {
             "Date": {"type": "string", "format": "date", "examples": ["2023-10-29"]},
-            "EventDates": {
-                "type": "array",
-                "items": {"$ref": "#/$defs/Date"},
-                "description": "List of planned dates for the special event.",
-            },
-            "EventDescription": {
-                "type": "string",
-                "description": "Description of the special event.",
-                "examples": [
-                    (
-                        "Captain Blackbeard shares his love of the C...language. And possibly "
-                        "Arrrrr (R lang)."
-                    ),
-                ],
-            },
-            "EventLocation": {
-                "type": "string",
-                "description": "Location where the special event is held.",
-                "examples": ["Computer Room"],
-            },
+            "EventDates": schemas.EVENT_DATES,
+            "EventDescription": schemas.EVENT_DESCRIPTION,
+            "EventLocation": schemas.EVENT_LOCATION,
             "EventName": {
                 "type": "string",
                 "description": "Name of the special event.",
                 "examples": ["Pirate Coding Workshop"],
             },
-            "EventPrice": {
-                "description": "Price of a ticket for the special event.",
-                "type": "number",
-                "format": "float",
-                "examples": [25],
-            },
+            "EventPrice": schemas.EVENT_PRICE,
         },
     }
     operation = Operation(

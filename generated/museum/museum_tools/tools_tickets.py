@@ -5,6 +5,8 @@ from typing import Any, ClassVar
 
 from openapi_tools.runtime import Operation, OperationTool, Parameter, Property, RequestBody, Server
 
+from . import schemas
+
 
 class BuyMuseumTickets(OperationTool):
     """The tool `buy_museum_tickets`."""
@@ -33,33 +35,10 @@ class BuyMuseumTickets(OperationTool):
         "additionalProperties": False,
         "$defs": {
             "Date": {"type": "string", "format": "date", "examples": ["2023-10-29"]},
-            "Email": {
-                "description": "Email address for ticket purchaser.",
-                "type": "string",
-                "format": "email",
-                "examples": ["museum-lover@example.com"],
-            },
-            "EventId": {
-                "description": "Identifier for a special event.",
-                "type": "string",
-                "format": "uuid",
-                "examples": ["3be6453c-03eb-4357-ae5a-984a0e574a54"],
-            },
-            "TicketId": {
-                "description": "Unique identifier for museum ticket. Generated when purchased.",
-                "type": "string",
-                "format": "uuid",
-                "examples": ["a54a57ca-36f8-421b-a6b4-2e8f26858a4c"],
-            },
-            "TicketType": {
-                "description": (
-                    "Type of ticket being purchased. Use `general` for regular museum entry and "
-                    "`event` for tickets to special events."
-                ),
-                "type": "string",
-                "enum": ["event", "general"],
-                "examples": ["event"],
-            },
+            "Email": schemas.EMAIL,
+            "EventId": schemas.EVENT_ID,
+            "TicketId": schemas.TICKET_ID,
+            "TicketType": schemas.TICKET_TYPE,
         },
     }
     operation = Operation(

@@ -5,6 +5,8 @@ from typing import Any, ClassVar
 
 from openapi_tools.runtime import Operation, OperationTool, Parameter, Property, RequestBody, Server
 
+from . import schemas
+
 
 class UpdatePet(OperationTool):
     """The tool `update_pet`."""
@@ -28,13 +30,7 @@ class UpdatePet(OperationTool):
         "required": ["name", "photoUrls"],
         "additionalProperties": False,
         "$defs": {
-            "Category": {
-                "type": "object",
-                "properties": {
-                    "id": {"type": "integer", "format": "int64", "examples": [1]},
-                    "name": {"type": "string", "examples": ["Dogs"]},
-                },
-            },
+            "Category": schemas.CATEGORY,
             "Tag": {
                 "type": "object",
                 "properties": {
@@ -90,13 +86,7 @@ class AddPet(OperationTool):
         "required": ["name", "photoUrls"],
         "additionalProperties": False,
         "$defs": {
-            "Category": {
-                "type": "object",
-                "properties": {
-                    "id": {"type": "integer", "format": "int64", "examples": [1]},
-                    "name": {"type": "string", "examples": ["Dogs"]},
-                },
-            },
+            "Category": schemas.CATEGORY,
             "Tag": {
                 "type": "object",
                 "properties": {

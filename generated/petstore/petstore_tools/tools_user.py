@@ -5,6 +5,8 @@ from typing import Any, ClassVar
 
 from openapi_tools.runtime import Operation, OperationTool, Parameter, Property, RequestBody, Server
 
+from . import schemas
+
 
 class CreateUser(OperationTool):
     """The tool `create_user`."""
@@ -63,26 +65,7 @@ class CreateUsersWithListInput(OperationTool):
         "type": "object",
         "properties": {"body": {"type": "array", "items": {"$ref": "#/$defs/User"}}},
         "additionalProperties": False,
-        "$defs": {
-            "User": {
-                "type": "object",
-                "properties": {
-                    "id": {"type": "integer", "format": "int64", "examples": [10]},
-                    "username": {"type": "string", "examples": ["theUser"]},
-                    "firstName": {"type": "string", "examples": ["John"]},
-                    "lastName": {"type": "string", "examples": ["James"]},
-                    "email": {"type": "string", "examples": ["john@email.com"]},
-                    "password": {"type": "string", "examples": ["12345"]},
-                    "phone": {"type": "string", "examples": ["12345"]},
-                    "userStatus": {
-                        "type": "integer",
-                        "description": "User Status",
-                        "format": "int32",
-                        "examples": [1],
-                    },
-                },
-            },
-        },
+        "$defs": {"User": schemas.USER},
     }
     operation = Operation(
         "POST",
