@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from openapi_tools.codegen.contents import contents_of, info_of
-from openapi_tools.codegen.drift import changes
+from openapi_tools.codegen.drift import changes, scheme_changes
 from openapi_tools.codegen.files import build_files, manifest_name
 from openapi_tools.codegen.manifest import LAYOUTS, read_manifest
 from openapi_tools.codegen.names import api_name, is_api_name
-from openapi_tools.codegen.reading import Unreadable, read_records
+from openapi_tools.codegen.reading import Unreadable, read_records, read_schemes
 from openapi_tools.codegen.standing import read_standing
 from openapi_tools.codegen.suspects import suspects
 from openapi_tools.codegen.templating import Templates
@@ -29,9 +29,10 @@ if TYPE_CHECKING:
 
     from openapi_tools.codegen.contents import Contents
     from openapi_tools.codegen.drift import Change
-    from openapi_tools.codegen.evaluation import Unreadable
     from openapi_tools.model import Skipped
     from openapi_tools.runtime.toolset import Select, Toolset
+
+_READING = {"max_document_bytes", "ref_root", "ref_urls", "timeout"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,15 +115,31 @@ def generate_package(  # noqa: PLR0913 -- one for each option
         TemplateError: A template is wrong.
         OutputError: The files cannot or may not be put there; what stood there is unchanged.
     """
-    if layout not in LAYOUTS:
-        raise SettingsError(f"layout: {layout!r} is none; there are {', '.join(LAYOUTS)}.")
+    _check_layout(layout)
     settings = settings or Settings()
-    found = Templates(Path(templates) if templates is not None else None)
     with paused_gc():
         toolset = _loaded(source, settings, select)
         contents = contents_of(toolset, api=_api(name, toolset), settings=settings)
-        files = build_files(contents, found, layout=layout)
-    return _placed(Path(output), files, contents, toolset, layout=layout, check=check, force=force)
+        files = build_files(contents, _templates(templates), layout=layout)
+    return _placed(
+        Path(output),
+        files,
+        contents,
+        toolset,
+        layout=layout,
+        settings=settings,
+        check=check,
+        force=force,
+    )
+
+
+def _check_layout(layout: str) -> None:
+    if layout not in LAYOUTS:
+        raise SettingsError(f"layout: {layout!r} is none; there are {', '.join(LAYOUTS)}.")
+
+
+def _templates(folder: str | os.PathLike[str] | None) -> Templates:
+    return Templates(Path(folder) if folder is not None else None)
 
 
 def _loaded(source: Any, settings: Settings, select: Select | None) -> Toolset:
@@ -140,7 +157,7 @@ def _api(name: str, toolset: Toolset) -> str:
     """Return the name of the API."""
     if not name:
         return api_name(info_of(toolset.document)[0])
-    if not is_api_name(name):
+    if not isinstance(name, str) or not is_api_name(name):
         reason = "cannot be part of a package's name; use at most 40 of a-z, 0-9 and _, a-z first"
         raise SettingsError(f"name: {name!r:.100} {reason}, and not 'openapi'.")
     return name
@@ -153,6 +170,7 @@ def _placed(
     toolset: Toolset,
     *,
     layout: str,
+    settings: Settings,
     check: bool,
     force: bool,
 ) -> Report:
@@ -160,29 +178,69 @@ def _placed(
     manifest = manifest_name(contents.api, layout)
     before = read_standing(output, manifest=manifest)
     _refuse_other(before.get(manifest, ""), contents.api, output, force=force)
+    _refuse_layout(contents.api, output, layout)
     if check:
         done = compare(output, files, manifest=manifest)
     else:
         done = place(output, files, manifest=manifest, force=force)
-    faults: list[Unreadable] = []
-    sources = {path: text for path, text in before.items() if path.endswith(".py")}
-    old = read_records(sources, unreadable=faults)
     new = {record.name: record for record in contents.records}
     return Report(
         api=contents.api,
         output=output,
         tools=tuple(new),
-        changes=tuple(changes(old, new, unreadable=faults)) if before else (),
+        changes=tuple(_drift(before, before.get(manifest, ""), contents)),
         written=done.written,
         unchanged=done.unchanged,
         removed=done.removed,
         kept=done.kept,
         edited=done.edited,
         skipped=toolset.skipped,
-        warnings=(*toolset.warnings, *suspects(contents.records)),
+        warnings=(
+            *toolset.warnings,
+            *_idle(settings),
+            *suspects(contents.records),
+        ),
         _before=before,
         _after=files,
     )
+
+
+def _drift(before: Mapping[str, str], manifest: str, contents: Contents) -> Iterator[Change]:
+    """Yield how the tools differ from those that stand there; nothing where none do."""
+    if not before:
+        return
+    faults: list[Unreadable] = []
+    sources = {path: text for path, text in before.items() if path.endswith(".py")}
+    old = read_records(sources, unreadable=faults)
+    new = {record.name: record for record in contents.records}
+    listed = read_manifest(manifest)
+    lost = set(listed.tools) - old.keys() if listed and faults else set()
+    for change in changes(old, new, unreadable=faults):
+        if change.kind != "added" or change.tool not in lost:
+            yield change
+    kept = (record for record in contents.records if record.name in old)
+    yield from scheme_changes(read_schemes(sources), contents.schemes, kept)
+
+
+def _idle(settings: Settings) -> Iterator[str]:
+    """Yield a warning for each setting that does nothing for a package."""
+    for name in sorted(settings.model_fields_set - settings.SHAPING - _READING):
+        yield f"settings: {name} has no effect on a package; give it to its load()."
+
+
+def _refuse_layout(api: str, output: Path, layout: str) -> None:
+    """Raise where the same API stands in another layout: one would hide the other.
+
+    Raises:
+        OutputError: It does.
+    """
+    for other in LAYOUTS:
+        name = manifest_name(api, other)
+        known = read_manifest(read_standing(output, manifest=name).get(name, ""))
+        if other != layout and known is not None and known.api == api:
+            reason = f"the API {api!r} stands here in the layout {other!r}; "
+            hint = "remove that, or choose another folder."
+            raise OutputError(reason + hint, path=str(output))
 
 
 def _refuse_other(manifest: str, api: str, output: Path, *, force: bool) -> None:

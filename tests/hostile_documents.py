@@ -112,6 +112,8 @@ NAMES = {
     "pointer": "~0~1#/$defs/x",
 }
 PAYLOADS: dict[str, str] = {**CODE, **MARKUP, **NAMES, **TRICKY}
+SPLIT = PAYLOADS.pop("a pair of lone surrogates")
+"""JSON text has no way to say two halves of a character that are apart."""
 
 
 def hostile(text: str) -> dict[str, Any]:

@@ -59,6 +59,12 @@ def files_of(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
 
 
+def generate(source: Any, output: Path, layout: str = "package", **options: Any) -> dict[str, str]:
+    """Generate a package named `museum`; its text files."""
+    generate_package(source, output, name="museum", layout=layout, **options)
+    return {path: data.decode() for path, data in files_of(output).items()}
+
+
 def harmless_files(folder: Path, api: str, layout: str) -> dict[str, bytes]:
     """Generate a package in which no text is hostile; its fixed files are the same for any."""
     generate_package(

@@ -12,6 +12,7 @@ from openapi_tools.cli.output import as_json, busy, clean, remark, say
 from openapi_tools.cli.projects import Job, read_jobs
 from openapi_tools.cli.selection import selecting, selection
 from openapi_tools.cli.source import source_of
+from openapi_tools.errors import SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -53,14 +54,16 @@ def generate(
     looks = check or wants_diff
     if looks and force:
         raise click.UsageError("--check and --diff write nothing, so --force has nothing to do.")
-    reports = []
-    for job in _jobs(spec, **options):
-        reports.append(_run(job, check=looks, force=force))
-        if not wants_json:
-            _tell(reports[-1], check=looks, wants_diff=wants_diff)
-    if wants_json:
-        packages = [_as_data(report, wants_diff=wants_diff) for report in reports]
-        say(as_json({"packages": packages}))
+    reports: list[Report] = []
+    try:
+        for job in _jobs(spec, **options):
+            reports.append(_run(job, check=looks, force=force))
+            if not wants_json:
+                _tell(reports[-1], check=looks, wants_diff=wants_diff)
+    finally:  # what was done before a fault is told
+        if wants_json and reports:
+            packages = [_as_data(report, wants_diff=wants_diff) for report in reports]
+            say(as_json({"packages": packages}))
     return 1 if looks and any(report.drifted for report in reports) else 0
 
 
@@ -88,18 +91,22 @@ def _run(job: Job, *, check: bool, force: bool) -> Report:
     """Generate one package, or only look."""
     from openapi_tools.generate import generate_package
 
-    with busy(f"Generating {job.output.name}"):
-        return generate_package(
-            source_of(job.spec),
-            job.output,
-            settings=job.settings,
-            name=job.name,
-            select=selection(job.tags, job.methods, job.match),
-            layout=job.layout,  # type: ignore[arg-type]  # the options allow no other
-            templates=job.templates,
-            check=check,
-            force=force,
-        )
+    try:
+        with busy(f"Generating {job.output.name}"):
+            return generate_package(
+                source_of(job.spec),
+                job.output,
+                settings=job.settings,
+                name=job.name,
+                select=selection(job.tags, job.methods, job.match),
+                layout=job.layout,  # type: ignore[arg-type]  # the options allow no other
+                templates=job.templates,
+                check=check,
+                force=force,
+            )
+    except SettingsError as error:
+        place = f"{job.place}: " if job.place else ""
+        raise SettingsError(f"{place}{error}") from None
 
 
 def _tell(report: Report, *, check: bool, wants_diff: bool) -> None:

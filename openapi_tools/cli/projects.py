@@ -35,6 +35,7 @@ class Job:
         methods: As `--method`.
         match: As `--match`.
         settings: As for `generate_package`.
+        place: The table that lists it; empty on the command line.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Job:
     methods: tuple[str, ...] = ()
     match: tuple[str, ...] = ()
     settings: Settings | None = None
+    place: str = ""
 
 
 def read_jobs() -> list[Job]:
@@ -96,6 +98,7 @@ def _job(name: str, entry: Any, folder: Path) -> Job:
         layout=entry.get("layout", _LAYOUTS[0]),
         templates=folder / entry["templates"] if "templates" in entry else None,
         settings=_settings(entry.get("settings", {}), place, folder),
+        place=place,
         **known,
     )
 

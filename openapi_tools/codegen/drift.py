@@ -5,10 +5,12 @@ who set up credentials. Breaking is
 
 - a tool that is gone or has another name;
 - a schema that may refuse an input that was valid (see `narrowing`);
-- another server than before, since data and credentials go to another host;
-- security requirements that credentials which were enough may not meet.
+- another server than before, since data and credentials go to another address;
+- security requirements that credentials which were enough may not meet, and a security scheme that
+  takes another kind of credential;
+- a method that changes things where the old one only read.
 
-Not breaking are words, and how a call travels: method, path, media type and styles are the
+Not breaking are words, and how a call travels otherwise: path, media type and styles are the
 runtime's business.
 """
 
@@ -21,13 +23,14 @@ from typing import TYPE_CHECKING, Any, Literal
 from openapi_tools.codegen.evaluation import one_line
 from openapi_tools.codegen.narrowing import MOST_DETAILS, differences
 from openapi_tools.codegen.wording import Detail, changed, shown
+from openapi_tools.runtime.methods import is_safe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from openapi_tools.codegen.evaluation import Unreadable
     from openapi_tools.codegen.records import Record
-    from openapi_tools.model import Operation, Parameter, RequestBody, Server
+    from openapi_tools.model import Operation, Parameter, RequestBody, SecurityScheme, Server
 
     Records = Mapping[str, Record]
     Requirements = tuple[Mapping[str, tuple[str, ...]], ...]
@@ -94,6 +97,40 @@ def changes(old: Records, new: Records, *, unreadable: Iterable[Unreadable] = ()
         Change("unreadable", name, breaking=True, details=(one_line(str(fault)),))
         for name, fault in faults.items()
     ]
+
+
+def scheme_changes(
+    old: Mapping[str, SecurityScheme],
+    new: Mapping[str, SecurityScheme],
+    records: Iterable[Record],
+) -> Iterator[Change]:
+    """Yield a change for each tool that needs a security scheme which is another one now.
+
+    Args:
+        old: The schemes as they were, by name.
+        new: The schemes as they are.
+        records: The tools that were there before, as they are.
+    """
+    found = {name: list(_scheme_details(name, old[name], new[name])) for name in new if name in old}
+    for record in records:
+        named = dict.fromkeys(n for names in record.operation.security for n in names)
+        details = [detail for name in named for detail in found.get(name, ())]
+        if details:
+            yield Change(
+                "operation",
+                record.name,
+                breaking=any(detail.breaking for detail in details),
+                details=tuple(detail.text for detail in details),
+            )
+
+
+def _scheme_details(name: str, old: SecurityScheme, new: SecurityScheme) -> Iterator[Detail]:
+    for item in fields(old):
+        before, after = getattr(old, item.name), getattr(new, item.name)
+        if before != after:
+            what = f"scheme {shown(name)}: {item.name.replace('_', ' ')}"
+            breaking = item.name in ("type", "name", "location", "scheme")
+            yield Detail("", changed(what, before, after), breaking=breaking)
 
 
 def as_data(change: Change) -> dict[str, Any]:
@@ -191,7 +228,7 @@ def _schema_details(old: dict[str, Any], new: dict[str, Any]) -> list[Detail]:
         return []
     found = differences(old, new)
     if not found and before is not None:
-        text = "only the order of members, the writing of numbers or words far inside changed"
+        text = "only names of definitions, an order, how a number is written or inner words changed"
         found = [Detail("", text, breaking=False)]
     return found
 
@@ -206,6 +243,11 @@ def _operation_details(old: Operation, new: Operation) -> Iterator[Detail]:
                 yield Detail("", changed(what, before, after), breaking=False)
             else:
                 yield from compare(before, after)
+
+
+def _method(old: str, new: str) -> Iterator[Detail]:
+    """Compare methods; who let a tool read has not let it change things."""
+    yield Detail("", changed("method", old, new), breaking=is_safe(old) and not is_safe(new))
 
 
 def _servers(old: tuple[Server, ...], new: tuple[Server, ...]) -> Iterator[Detail]:
@@ -273,6 +315,7 @@ def _field_changes(what: str, old: Any, new: Any) -> Iterator[Detail]:
 
 
 _COMPARISONS: dict[str, Callable[[Any, Any], Iterator[Detail]]] = {
+    "method": _method,
     "parameters": _parameters,
     "body": _body,
     "servers": _servers,

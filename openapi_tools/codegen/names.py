@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import unicodedata
 from typing import TYPE_CHECKING
 
 from openapi_tools.codegen.literals import Code
@@ -47,7 +48,8 @@ def slug(text: str) -> str:
 
 def api_name(title: str) -> str:
     """Return the name of an API by its document's title: `"The Museum API 1.0"` is `museum`."""
-    words = _OTHER.sub("_", title[:200].lower()).strip("_").split("_")
+    plain = unicodedata.normalize("NFKD", title[:200]).encode("ascii", "ignore").decode()
+    words = _OTHER.sub("_", plain.lower()).strip("_").split("_")
     telling = [word for word in words if word not in _NOISE and not word.isdigit()]
     name = ""
     for word in telling or words:

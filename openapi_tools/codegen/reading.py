@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from contextlib import suppress
 from dataclasses import dataclass
 from posixpath import dirname, join
 from typing import TYPE_CHECKING, Any
@@ -21,10 +22,13 @@ from openapi_tools.codegen.records import Record
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["BASE", "Unreadable", "read_records"]
+    from openapi_tools.model import SecurityScheme
+
+__all__ = ["BASE", "Unreadable", "read_records", "read_schemes"]
 
 BASE = "OperationTool"
 """The class that makes a class a tool."""
+_SCHEMES = "SECURITY_SCHEMES"
 
 
 def read_records(
@@ -57,6 +61,23 @@ def read_records(
             elif isinstance(found, _Found):
                 records[found.record.name] = found.record
     return records
+
+
+def read_schemes(files: Mapping[str, str | ast.Module]) -> dict[str, SecurityScheme]:
+    """Return the security schemes of one generated package; none where they cannot be read.
+
+    Args:
+        files: As for `read_records`.
+    """
+    package = _Package(files)
+    for path, source in files.items():
+        with suppress(Unreadable):
+            if isinstance(source, ast.Module) or _SCHEMES in source:
+                module = package.module(path)
+                if isinstance(module.names.get(_SCHEMES), ast.expr):
+                    found: dict[str, SecurityScheme] = module.constant(_SCHEMES, plain=False)
+                    return found
+    return {}
 
 
 @dataclass(frozen=True, slots=True)

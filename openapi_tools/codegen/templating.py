@@ -135,6 +135,8 @@ def _check_folder(folder: Path) -> None:
 def _reason(error: Exception) -> str:
     """Return what is wrong with a template, in one line."""
     text = " ".join(str(error).split()) or type(error).__name__
+    if isinstance(error, jinja2.TemplateNotFound):
+        text = f"there is no template {text!r}"
     return text if text.endswith(".") else f"{text}."
 
 

@@ -17,6 +17,7 @@ from openapi_tools.errors import InvalidDocument
 from openapi_tools.loader import circles, keywords
 from openapi_tools.loader.merging import WORDS, merge, merge_all
 from openapi_tools.loader.naming import short_hash
+from openapi_tools.loader.source import relative_place
 from openapi_tools.loader.texts import plain_text
 
 if TYPE_CHECKING:
@@ -177,7 +178,8 @@ class Schemas:
         component = parents in (["", "components", "schemas"], ["", "definitions"])
         if component and name == last and target.resource is self._references.entry:
             return name
-        return f"{name[:48]}_{short_hash(target.resource.uri + '#' + target.pointer)}"
+        place = relative_place(target.resource.uri, self._references.entry.uri)
+        return f"{name[:48]}_{short_hash(f'{place}#{target.pointer}')}"
 
     def _schema(self, node: dict[str, Any], resource: Resource, depth: int) -> dict[str, Any]:
         """Convert the keywords of one schema."""

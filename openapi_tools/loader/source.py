@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import posixpath
 import re
 import stat
 import time
@@ -10,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
+from urllib.parse import urlsplit
 
 from openapi_tools.errors import SourceError
 
@@ -177,3 +179,22 @@ def _reason(error: OSError | ValueError) -> str:
             return f"cannot be read ({error.strerror or type(error).__name__})"
         case _:
             return "is no path"
+
+
+def relative_place(uri: str, entry: str) -> str:
+    """Return where a resource is, seen from the entry document: the same wherever both are moved.
+
+    Args:
+        uri: Of the resource.
+        entry: Of the entry document.
+
+    Returns:
+        Empty for the entry document; a relative path at the same origin; else the URL without its
+        query, user and password.
+    """
+    if uri == entry:
+        return ""
+    there, here = urlsplit(uri), urlsplit(entry)
+    if (there.scheme, there.hostname, there.port) != (here.scheme, here.hostname, here.port):
+        return f"{there.scheme}://{there.hostname}:{there.port or ''}{there.path}"
+    return posixpath.relpath(there.path or "/", posixpath.dirname(here.path) or "/")

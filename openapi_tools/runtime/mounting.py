@@ -33,8 +33,8 @@ async def mount_tools(toolset: Toolset, coordinator: Any) -> Callable[[], Awaita
     taken = sorted(_mounted(coordinator) & {tool.name for tool in toolset})
     if taken:
         names = ", ".join(taken[:3]) + (", …" if len(taken) > 3 else "")  # noqa: PLR2004
-        reason = f"tools of these names are mounted already: {names}; give yours a prefix."
-        raise SettingsError(reason)
+        hint = "load or generate yours with a prefix, or select others."
+        raise SettingsError(f"tools of these names are mounted already: {names}; {hint}")
     async with AsyncExitStack() as stack:
         stack.push_async_callback(toolset.aclose)
         for tool in toolset:

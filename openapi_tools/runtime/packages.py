@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from openapi_tools.errors import SettingsError
 from openapi_tools.runtime.plans import options_of
 from openapi_tools.runtime.session import open_session
-from openapi_tools.runtime.toolset import About, Toolset
+from openapi_tools.runtime.toolset import About, Select, Toolset
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from openapi_tools.runtime.settings import Settings
     from openapi_tools.runtime.tool import OperationTool
-    from openapi_tools.runtime.toolset import Select
 
 
 def load_package(
@@ -55,6 +54,8 @@ def load_package(
 
     if settings is not None and members:
         raise SettingsError("give settings as one value or one by one, not both.")
+    if select is not None and not isinstance(select, Select):
+        raise SettingsError(f"select: must be a Select, not {type(select).__name__}.")
     settings = settings or Settings(**members)
     index = _index(package)
     _refuse_decided(settings, index.SETTINGS)

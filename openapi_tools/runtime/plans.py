@@ -13,7 +13,8 @@ from openapi_tools.runtime.toolset import Select
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_KEYS = ("base_url", "credentials", "select", "settings")
+_BASE_URL = "base_url"
+_KEYS = (_BASE_URL, "credentials", "select", "settings")
 _SELECT_KEYS = ("tags", "methods", "names", "paths", "deprecated")
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
@@ -31,14 +32,17 @@ def options_of(config: Mapping[str, Any] | None) -> dict[str, Any]:
         `select`, `credentials` and `settings`.
 
     Raises:
-        SettingsError: An unknown key, or a value of the wrong kind.
+        SettingsError: An unknown key, a value of the wrong kind, or a variable for `base_url` that
+            is not set.
         CredentialsError: An environment variable that is not set.
     """
     parts = _checked(config, _KEYS, "configuration")
     members = _checked(parts.get("settings"), None, "settings")
-    if parts.get("base_url") is not None:
-        members["base_url"] = _from_environment(parts["base_url"], "base_url")
+    if parts.get(_BASE_URL) is not None:
+        members[_BASE_URL] = _from_environment(parts[_BASE_URL], _BASE_URL)
     select = _checked(parts.get("select"), _SELECT_KEYS, "select")
+    for key, value in select.items():
+        _check_select(key, value)
     credentials = _checked(parts.get("credentials"), None, "credentials")
     return {
         "select": Select(**select) if select else None,
@@ -59,17 +63,27 @@ def _checked(value: Any, keys: tuple[str, ...] | None, name: str) -> dict[str, A
     return dict(value)
 
 
+def _check_select(key: str, value: Any) -> None:
+    """Refuse what does not select."""
+    if key == "deprecated":
+        fits, kind = value is None or isinstance(value, bool), "true or false"
+    else:
+        many = isinstance(value, list | tuple) and all(isinstance(part, str) for part in value)
+        fits, kind = many or isinstance(value, str), "a text or a list of texts"
+    if not fits:
+        raise SettingsError(f"select: {key!r} must be {kind}, not {value!r:.60}.")
+
+
 def _from_environment(value: Any, name: str) -> Any:
     """Return a value, or what the environment has for `${NAME}`."""
     match = _VARIABLE.fullmatch(value) if isinstance(value, str) else None
     if match is None:
-        return [_from_environment(part, name) for part in value] if _is_pair(value) else value
+        several = isinstance(value, list | tuple)
+        return [_from_environment(part, name) for part in value] if several else value
     found = os.environ.get(match.group(1))
     if not found:
         reason = f"{name!r:.60}: the environment variable {match.group(1)} is not set."
+        if name == _BASE_URL:
+            raise SettingsError(reason)
         raise CredentialsError(reason, scheme=name)
     return found
-
-
-def _is_pair(value: Any) -> bool:
-    return isinstance(value, list | tuple)

@@ -77,7 +77,9 @@ async def test_a_coordinator_that_can_only_mount_is_enough() -> None:
 async def test_a_mounted_tool_is_never_replaced() -> None:
     coordinator = Coordinator("b")
 
-    with pytest.raises(SettingsError, match="mounted already: b; give yours a prefix"):
+    with pytest.raises(
+        SettingsError, match="mounted already: b; load or generate yours with a prefix"
+    ):
         await toolset().mount(coordinator)
 
     assert coordinator.tools == {"b": None}
@@ -130,6 +132,10 @@ def test_a_plan_names_everything_that_load_tools_takes(monkeypatch: pytest.Monke
     [
         ({"spec": "x"}, "configuration: there is no 'spec'; there are base_url"),
         ({"select": {"tag": "x"}}, "select: there is no 'tag'; there are tags"),
+        ({"select": {"tags": 5}}, "select: 'tags' must be a text or a list of texts, not 5"),
+        ({"select": {"names": [1]}}, "select: 'names' must be a text or a list of texts"),
+        ({"select": {"deprecated": "no"}}, "select: 'deprecated' must be true or false"),
+        ({"base_url": "${NOT_SET_ANYWHERE}"}, "variable NOT_SET_ANYWHERE is not set"),
         ({"select": ["x"]}, "select: must be a mapping by name, not list"),
         ({"settings": {"timout": 1}}, "did you mean timeout"),
         ({"credentials": "secret"}, "credentials: must be a mapping by name, not str"),

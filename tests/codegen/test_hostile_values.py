@@ -1,0 +1,267 @@
+"""Documents with secrets, control characters, huge values, and paths of this machine."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from typing import Any
+
+import pytest
+from documents import document, operation, with_body
+from hostile_documents import CODE, SPLIT, hostile
+from hostile_packages import (
+    assert_harmless,
+    files_of,
+    generate,
+    harmless_files,
+    import_all,
+    read_me,
+    said_by,
+)
+
+from openapi_tools import OpenAPIToolsError, generate_package, load_tools
+
+LAYOUTS = ("package", "module")
+
+
+@pytest.mark.parametrize(
+    ("title", "shown"),
+    [
+        ("<b>x</b> & [y](z)", "<b>x</b> & [y](z)"),
+        ("a|b\\|c", "a|b\\|c"),
+        ("`code` *x* _y_ ~z~", "`code` *x* _y_ ~z~"),
+        ("a\r\u2028\x0c\x1c\x85\u00a0b", "a b"),
+        ("\u202egpj\u200b\ud800", "\\u202egpj\\u200b\\ud800"),
+        ("école 博物館 🚀", "école 博物館 🚀"),
+        ("{{ 7 * 7 }}", "{{ 7 * 7 }}"),
+        ("- x", "- x"),
+        ("1. x", "1. x"),
+        ("博" * 130, "博" * 120 + " …"),
+        ("word " * 40, "word " * 23 + "word …"),
+    ],
+)
+def test_the_list_of_tools_shows_a_text_as_it_is(tmp_path, title, shown):
+    # Descriptions come from the loader, which takes markup out; a record takes any.
+    from openapi_tools.codegen.contents import Contents
+    from openapi_tools.codegen.records import Record
+    from openapi_tools.codegen.render import render_package
+    from openapi_tools.codegen.templating import Templates
+    from openapi_tools.model import Operation, SecurityScheme
+
+    record = Record("a", title, {"type": "object"}, Operation("GET", "/a"))
+    schemes = {title: SecurityScheme("http", scheme=title)}
+    contents = Contents("museum", (record,), title=title, schemes=schemes)
+
+    text = render_package(contents, Templates())["README.md"]
+
+    assert read_me(text) == [["a", "GET /a", shown]]
+    text.encode()
+
+
+@pytest.mark.parametrize(
+    "version",
+    [
+        '1"\nx = "',
+        "1.0\n",
+        "1.0-beta",
+        "",
+        "1" * 7,
+        "1.2.3.4.5",
+        "\u0661",
+        "v1",
+        1.5,
+        True,
+        10**4000,
+    ],
+)
+def test_a_version_that_is_none_to_python_is_zero(tmp_path, version):
+    source = document({"/a": {"get": operation()}}, info={"title": "t", "version": version})
+    files = generate(source, tmp_path / "out")
+
+    assert_harmless(
+        {path: text.encode() for path, text in files.items()},
+        harmless_files(tmp_path / "harmless", "museum", "package"),
+        "museum",
+    )
+    shown = re.search('^version = "(.*)"$', files["pyproject.toml"], re.MULTILINE)
+    assert shown
+    assert shown[1] == ("1.5" if version == 1.5 else "0")
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_user_and_password_of_a_url_are_never_written(tmp_path, layout):
+    secret = "me:hunter2"
+    servers = [
+        {"url": f"https://{secret}@h.example/{{p}}", "variables": {"p": {"default": "x@y"}}},
+        {"url": "https://{user}@h.example", "variables": {"user": {"default": secret}}},
+        {"url": "{base}", "variables": {"base": {"default": f"http://{secret}@h", "enum": ["a"]}}},
+        {"url": f"//{secret}@h.example/a@b"},
+    ]
+    url = f"https://{secret}@h.example/t"
+    flow = {"tokenUrl": url, "authorizationUrl": url, "scopes": {"a": "A"}, "x-url": url}
+    schemes = {
+        "o": {"type": "oauth2", "flows": {"password": flow}},
+        "c": {"type": "openIdConnect", "openIdConnectUrl": url},
+    }
+    lost = operation(parameters=[{"$ref": f"{url}#/a"}])
+    paths = {"/a": {"get": operation(operationId="a", servers=servers)}, "/b": {"get": lost}}
+    output = tmp_path / "out"
+
+    report = generate_package(
+        document(paths, servers=servers, components={"securitySchemes": schemes}),
+        output,
+        name="museum",
+        layout=layout,
+    )
+
+    assert [path for path, data in files_of(output).items() if b"hunter2" in data] == []
+    assert "https://***@h.example/{p}" in "".join(map(bytes.decode, files_of(output).values()))
+    assert "a@b" in "".join(map(bytes.decode, files_of(output).values()))
+    assert "the server 'https://***@h.example/{p}' has a user" in " ".join(report.warnings)
+    assert "hunter2" not in repr(report)
+
+
+async def test_a_server_with_a_user_is_still_not_called(recorder):
+    servers = [{"url": f"http://me:hunter2@127.0.0.1:{recorder.port}/"}]
+    tools = load_tools(document({"/a": {"get": operation(operationId="a")}}, servers=servers))
+
+    result = await tools["a"].execute({})
+
+    assert "is no plain http or https address" in str(result)
+    assert recorder.requests == []
+
+
+def test_secrets_that_look_so_are_warned_of_and_not_shown(tmp_path):
+    secret = "sk_live_abcdefgh1234"
+    deep: dict[str, Any] = {"type": "string", "default": secret}
+    for _ in range(60):
+        deep = {"type": "object", "properties": {"properties": deep, "apiKey": {"enum": [secret]}}}
+    started = time.monotonic()
+
+    report = generate_package(document(with_body(deep)), tmp_path / "out", name="museum")
+
+    assert time.monotonic() - started < 10
+    (warning,) = {warning for warning in report.warnings if "apiKey" in warning}
+    assert secret not in warning
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_huge_and_deep_values_are_written_and_read(tmp_path, layout):
+    def nested(schema: Any, levels: int, kind: str) -> Any:
+        for _ in range(levels):
+            wrapped = {"items": schema} if kind == "array" else {"properties": {"p": schema}}
+            schema = {"type": kind, **wrapped}
+        return schema
+
+    flow: Any = "x"
+    for _ in range(150):
+        flow = {"x-a": flow, "x-b": 10**200}
+    schemas = {
+        "default": {"type": "string", "default": "ab \"'\\\n" * 160_000},
+        "enum": {"type": "string", "enum": [f"value {number}" for number in range(60_000)]},
+        "numbers": {"enum": [*range(60_000), 10**4200, -(10**99), 1e308]},
+        "array": nested({"const": "x"}, 185, "array"),
+        "object": nested({"type": "string"}, 90, "object"),
+        "keys": {"properties": {"k" * size: {} for size in (90, 900, 90_000)}},
+    }
+    paths = {
+        f"/{name}": {
+            "post": operation(operationId=name, requestBody=_json({"properties": {"a": s}}))
+        }
+        for name, s in schemas.items()
+    }
+    paths |= {
+        f"/{name}": {"get": operation(operationId=name, parameters=[_query(found)])}
+        for name, found in {"q": schemas["default"], "r": schemas["numbers"]}.items()
+    }
+    paths["/" + "x" * 1_000_000] = {"get": operation(operationId="path", tags=["x" * 1_000_000])}
+    schemes = {"o": {"type": "oauth2", "flows": {"implicit": flow}}}
+    source = document(
+        paths,
+        info={"title": "x" * 1_000_000, "version": 10**4000},
+        components={"securitySchemes": schemes},
+    )
+    started = time.monotonic()
+
+    files = generate(source, tmp_path / "out", layout)
+
+    assert_harmless(
+        {path: text.encode() for path, text in files.items()},
+        harmless_files(tmp_path / "harmless", "museum", layout),
+        "museum",
+    )
+    (said,) = import_all([("", tmp_path / "out", "museum_tools")], tmp_path / "cwd").values()
+    assert said == said_by(load_tools(source))
+    assert time.monotonic() - started < 30
+
+
+def _json(schema: Any) -> dict[str, Any]:
+    return {"content": {"application/json": {"schema": schema}}}
+
+
+def _query(schema: Any) -> dict[str, Any]:
+    return {"name": "q", "in": "query", "schema": schema}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_thousands_of_tools_stay_in_few_files(tmp_path, layout):
+    paths = {f"/a{n}": {"get": operation(operationId="same", tags=["t"])} for n in range(1500)}
+
+    files = generate(document(paths), tmp_path / "out", layout)
+
+    assert len(files) < 200
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_two_halves_of_a_character_are_refused_in_one_line(tmp_path, layout):
+    with pytest.raises(OpenAPIToolsError) as raised:
+        generate(hostile(SPLIT), tmp_path / "out", layout)
+
+    assert "\n" not in str(raised.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_path_of_this_machine_is_written(tmp_path):
+    references = ["missing.yaml", "../out.yaml", "bad.json", "sub", "bad.json#/a", "/etc/passwd"]
+    references += ["\x00", "C:\\x", "file:///etc/passwd", "http://127.0.0.1:1/x", "#/no", "a" * 300]
+    paths = {
+        f"/{number}": {"get": operation(parameters=[{"$ref": reference}])}
+        for number, reference in enumerate(references)
+    }
+    written = []
+    for name in ("one", "two/three"):
+        folder = tmp_path / name
+        (folder / "sub").mkdir(parents=True)
+        (folder / "bad.json").write_text("{")
+        (folder / "spec.json").write_text(json.dumps(document(paths)))
+        written.append(generate(folder / "spec.json", folder / "out"))
+
+    assert written[0] == written[1]
+    assert written[0]["museum_tools/index.py"].count("Skipped(") == len(references)
+    assert not [path for path, text in written[0].items() if str(tmp_path) in text]
+
+
+@pytest.mark.parametrize("option", ["", "--check", "--diff", "--json"])
+def test_a_terminal_gets_no_control_characters(tmp_path, option):
+    from click.testing import CliRunner
+
+    from openapi_tools.cli.group import commands
+
+    spec, output = tmp_path / "spec.json", tmp_path / "out"
+    texts = [CODE["terminal"], "\x9b31m\u202e\u200b", "\x1b[2J\u2066\n\x85", "\x07\u2028\x7f"]
+    for text in texts:
+        secret = _query({"default": "sk_live_abcdefgh1234"}) | {"name": "\x9b\u202etoken"}
+        source = hostile(text)
+        source["paths"]["/secret"] = {"get": operation(parameters=[secret], operationId="secret")}
+        generate(source, output, force=True)
+        source["paths"]["/plain"]["get"]["description"] = text * 2
+        del source["paths"]["/texts"]
+        spec.write_text(json.dumps(source))
+        arguments = ["generate", str(spec), "--output", str(output), "--name", "museum", option]
+
+        said = CliRunner().invoke(commands, list(filter(None, arguments)))
+
+        assert said.exit_code == (1 if option in ("--check", "--diff") else 0), said.output
+        assert "texts" in said.output
+        assert not re.search(r"[^\n\t -~\xa0-\uffff]|[\u2028-\u202e\u2066-\u2069]", said.output)

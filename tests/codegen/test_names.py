@@ -1,0 +1,278 @@
+"""Names in generated files: from an allow-list, all different, none that means something else."""
+
+from __future__ import annotations
+
+import builtins
+import keyword
+import re
+import sys
+
+import pytest
+from hostile_documents import PAYLOADS
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from openapi_tools.codegen.names import (
+    ClassNames,
+    Names,
+    api_name,
+    constant_name,
+    constant_names,
+    digest,
+    is_api_name,
+    slug,
+)
+
+ANY = st.text(max_size=80) | st.sampled_from(list(PAYLOADS.values()))
+TOOLS = st.from_regex(r"[A-Za-z_][A-Za-z0-9_-]{0,63}", fullmatch=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Events", "events"),
+        ("PullRequest", "pull_request"),
+        ("HTTPServer", "http_server"),
+        ("issues/list-for-repo", "issues_list_for_repo"),
+        ("  two   words  ", "two_words"),
+        ("v1.2", "v1_2"),
+        ("__init__", "init"),
+        ("../../etc/passwd", "etc_passwd"),
+        ("C:\\x", "c_x"),
+        ("CON", "con"),
+        ("caf\u00e9", "caf"),
+        ("\ufb01le", "le"),
+        ("\u212aelvin", "kelvin"),
+        ("a\x00b\nc", "a_b_c"),
+        ("1st", "1st"),
+        ("", ""),
+        ("🚀 博物館", ""),
+        ("___", ""),
+    ],
+)
+def test_a_slug_is_words_of_letters_and_digits(text, expected):
+    assert slug(text) == expected
+
+
+@given(ANY)
+def test_any_slug_is_of_the_allow_list_and_its_own_slug(text):
+    assert re.fullmatch(r"([a-z0-9]+(_[a-z0-9]+)*)?", slug(text))
+    assert slug(slug(text)) == slug(text)
+
+
+@pytest.mark.parametrize(
+    ("title", "expected"),
+    [
+        ("The Museum API 1.0", "museum"),
+        ("Redocly Museum API", "redocly_museum"),
+        ("GitHub v3 REST API", "github_v3"),
+        ("Swagger Petstore - OpenAPI 3.0", "petstore"),
+        ("API", "api"),
+        ("OpenAPI", "api"),
+        ("openapi", "api"),
+        ("The API of the web", "the_api_of_the_web"),
+        ("3scale", "api_3scale"),
+        ("2048", "api_2048"),
+        ("", "api"),
+        ("🚀", "api"),
+        ("博物館", "api"),
+        ("../../etc/passwd", "etc_passwd"),
+        ("json", "json"),
+        ("CON", "con"),
+        ("class", "class"),
+        ("\x00\n\u2028", "api"),
+        ("x" * 300, "api"),
+        ("word " * 300, "word_word_word_word_word"),
+        ("a" * 27, "a" * 27),
+        ("import os; os.system('x')", "import_os_os_system_x"),
+    ],
+)
+def test_an_api_is_named_by_the_telling_words_of_its_title(title, expected):
+    assert api_name(title) == expected
+
+
+@given(ANY)
+def test_any_title_gives_a_name_that_may_be_given(title):
+    assert is_api_name(api_name(title))
+
+
+@pytest.mark.parametrize(
+    "name", ["a", "museum", "a1", "a_1", "con", "class", "json", "tools", "x" * 40, "open_api"]
+)
+def test_a_name_of_an_api_is_lower_case_words(name):
+    assert is_api_name(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("", "_", "_a", "a_", "a__b", "1a", "A", "a-b", "a.b", "a/b", "a b", "a\n", "\u00e4"),
+        *("\ufb01le", "\u0430", "a\u200b", "a\x00", "..", "x" * 41),
+        "openapi",  # its package would be ours
+        "openapi_",  # its distribution would be ours: PEP 503 reads `openapi--tools` as ours
+    ],
+)
+def test_any_other_name_is_none_for_an_api(name):
+    assert not is_api_name(name)
+
+
+@given(st.from_regex(r"[a-z][a-z0-9_]{0,40}", fullmatch=True))
+def test_the_distribution_of_an_api_is_named_as_packaging_tools_want_it(name):
+    assume(is_api_name(name))
+    distribution = f"{name}_tools".replace("_", "-")
+
+    assert distribution == re.sub("[-_.]+", "-", distribution).lower()
+    assert distribution != "openapi-tools"
+
+
+@given(ANY)
+def test_a_digest_is_six_hexadecimal_digits(text):
+    assert re.fullmatch("[0-9a-f]{6}", digest(text))
+
+
+def test_digests_tell_texts_apart_also_halves_of_characters():
+    texts = [*PAYLOADS.values(), "\ud800", "\udfff", "NFC \u00e9", "NFC e\u0301"]
+
+    assert len({digest(text) for text in texts}) == len(set(texts))
+
+
+def test_the_first_to_want_a_name_keeps_it():
+    names = Names(["taken"])
+
+    assert names.claim("pets", whose="Pets") == "pets"
+    assert names.claim("pets", whose="pets") == f"pets_{digest('pets')}"
+    assert names.claim("pets", whose="PETS") == f"pets_{digest('PETS')}"
+    assert names.claim("taken", whose="x") == f"taken_{digest('x')}"
+
+
+def test_a_name_of_the_same_thing_is_told_apart_too():
+    names = Names()
+    given_names = [names.claim("pets", whose="pets") for _ in range(4)]
+
+    assert len(set(given_names)) == 4
+    assert all(re.fullmatch("pets(_[0-9a-f]{6})?", name) for name in given_names)
+
+
+def test_a_long_name_is_cut_and_gets_a_hash():
+    names = Names()
+
+    first = names.claim("x" * 300, whose="first")
+    second = names.claim("x" * 300, whose="second")
+
+    assert first == f"{'x' * 59}_{digest('first')}"
+    assert second == f"{'x' * 59}_{digest('second')}"
+    assert names.claim("y" * 66, whose="") == "y" * 66
+
+
+@given(st.lists(st.tuples(st.sampled_from(["a", "b", "a_b", "x" * 70]), ANY), max_size=30))
+def test_names_are_all_different_and_do_not_depend_on_later_ones(claims):
+    names, fewer = Names(), Names()
+
+    found = [names.claim(wanted, whose=whose) for wanted, whose in claims]
+
+    assert len(set(found)) == len(found)
+    assert all(re.fullmatch(r"[a-z_0-9]{1,66}", name) for name in found)
+    half = claims[: len(claims) // 2]
+    assert [fewer.claim(wanted, whose=whose) for wanted, whose in half] == found[: len(half)]
+
+
+@pytest.mark.parametrize(
+    ("tool", "expected"),
+    [
+        ("issues_list", "IssuesList"),
+        ("issues-list", "IssuesList"),
+        ("a", "A"),
+        ("_1st", "Tool1st"),
+        ("_", "Tool"),
+        ("__init__", "Init"),
+        ("none", "ToolNone"),
+        ("true", "ToolTrue"),
+        ("any", "ToolAny"),
+        ("class", "Class"),
+        ("operation", "ToolOperation"),
+        ("operation_tool", "ToolOperationTool"),
+        ("parameter", "ToolParameter"),
+        ("request_body", "ToolRequestBody"),
+        ("select", "ToolSelect"),
+        ("mapping", "ToolMapping"),
+        ("class_var", "ToolClassVar"),
+        ("value_error", "ToolValueError"),
+        ("exception", "ToolException"),
+        ("user_warning", "ToolUserWarning"),
+        ("system_exit", "ToolSystemExit"),
+        ("i_n_d_e_x", "ToolINDEX"),
+        ("s_e_t_t_i_n_g_s", "ToolSETTINGS"),
+        ("x" * 64, "X" + "x" * 63),
+    ],
+)
+def test_a_class_is_named_after_its_tool(tool, expected):
+    assert ClassNames().claim_for(tool) == expected
+
+
+def test_classes_of_tools_that_read_alike_are_told_apart():
+    classes = ClassNames(["PET"])
+
+    assert classes.claim_for("a_b") == "AB"
+    assert classes.claim_for("a-b") == f"AB{digest('a-b').upper()}"
+    assert classes.claim_for("aB") == f"AB{digest('aB').upper()}"
+    assert classes.claim_for("p_e_t") == f"PET{digest('p_e_t').upper()}"
+
+
+@given(st.lists(TOOLS, max_size=20, unique=True))
+def test_a_class_never_hides_what_its_module_needs(tools):
+    classes = ClassNames()
+
+    names = [classes.claim_for(tool) for tool in tools]
+
+    assert len(set(names)) == len(names)
+    for name in names:
+        assert re.fullmatch(r"[A-Z][A-Za-z0-9]{0,70}(_[0-9a-f]{6})?", name)
+        assert not keyword.iskeyword(name)
+        assert name not in vars(builtins)
+
+
+def test_no_tool_hides_a_builtin_or_a_name_of_the_templates():
+    used = {"Any", "ClassVar", "OperationTool", "Operation", "Parameter", "Toolset", "Callable"}
+    wanted = [*vars(builtins), *keyword.kwlist, *keyword.softkwlist, *used]
+    snake = [re.sub("(?<=[a-z])(?=[A-Z])", "_", name).strip("_").lower() for name in wanted]
+
+    names = {ClassNames().claim_for(tool) for tool in snake}
+
+    assert not names & (vars(builtins).keys() | used | set(keyword.kwlist))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("PullRequest", "PULL_REQUEST"),
+        ("pull-request", "PULL_REQUEST"),
+        ("io.k8s.api.core.v1.Pod", "IO_K8S_API_CORE_V1_POD"),
+        ("404", "SCHEMA_404"),
+        ("博物館", "SCHEMA"),
+        ("", "SCHEMA"),
+        ("__class__", "CLASS"),
+    ],
+)
+def test_a_shared_schema_is_named_as_a_constant(text, expected):
+    assert constant_name(text) == expected
+
+
+@given(st.lists(ANY, max_size=20))
+def test_constants_are_all_different_and_never_those_of_the_index(texts):
+    names = constant_names()
+
+    found = [names.claim(constant_name(text), whose=text) for text in texts]
+
+    assert len(set(found)) == len(found)
+    assert all(re.fullmatch(r"[A-Z][A-Z0-9_]*(_[0-9a-f]{6})?", name) for name in found)
+    assert not {"INDEX", "SKIPPED", "COUNTS", "SETTINGS", "SECURITY_SCHEMES"} & set(found)
+
+
+def test_a_schema_named_as_the_index_has_another_name():
+    assert constant_names().claim(constant_name("Index"), whose="x") == f"INDEX_{digest('x')}"
+
+
+def test_no_module_of_python_has_a_name_that_a_module_of_ours_can_have():
+    # Every module of a package is `tools…`, `schemas…` or `index`; the package is `…_tools`.
+    assert not [name for name in sys.stdlib_module_names if re.match("(tools|schemas)", name)]
+    assert not [name for name in sys.stdlib_module_names if name.endswith("_tools")]

@@ -1,0 +1,199 @@
+"""`openapi-tools generate`, killed at any moment, leaves the old or the new package."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from output_folders import POSIX
+
+from openapi_tools.codegen.manifest import digest, read_manifest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = POSIX
+
+SPEC = Path(__file__).parents[1] / "specs" / "discord.json"
+GENERATE = [sys.executable, "-m", "openapi_tools", "generate"]
+KILLS = 20
+POLL = 0.002
+OWN = {"own.py": "MINE = 1\n", "discord_tools/notes.txt": "mine"}
+LOAD = """
+import json, sys
+sys.path.insert(0, sys.argv[1])
+import discord_tools
+print(json.dumps([tool.name for tool in discord_tools.load()]))
+"""
+
+
+@pytest.fixture(scope="module")
+def specs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Two versions of a document: half the operations and tags of the second differ."""
+    folder = tmp_path_factory.mktemp("specs")
+    old = json.loads(SPEC.read_text(encoding="utf-8"))
+    (folder / "old.json").write_text(json.dumps(old))
+    for number, item in enumerate(old["paths"].values()):
+        for operation in item.values() if number % 2 else ():
+            if isinstance(operation, dict) and "operationId" in operation:
+                operation["operationId"] = f"new_{operation['operationId']}"
+                operation["tags"] = [f"new {number % 7}"]
+    (folder / "new.json").write_text(json.dumps(old))
+    return [folder / "old.json", folder / "new.json"]
+
+
+def arguments(spec: Path, output: Path) -> list[str]:
+    return [*GENERATE, str(spec), "--output", str(output), "--name", "discord"]
+
+
+def generate(spec: Path, output: Path) -> None:
+    """Run the command to its end."""
+    ended = subprocess.run(arguments(spec, output), capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def generate_killed(spec: Path, output: Path, moment: tuple[bool, float]) -> bool:
+    """Run the command and kill it.
+
+    Args:
+        spec: The document.
+        output: The folder.
+        moment: Seconds after its start, or after it began to write.
+
+    Returns:
+        Whether it was killed before its end.
+    """
+    writing, seconds = moment
+    with subprocess.Popen(
+        arguments(spec, output), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as run:
+        while writing and run.poll() is None and not any(staging(output)):
+            time.sleep(POLL)
+        time.sleep(seconds)
+        run.send_signal(signal.SIGKILL)
+        return run.wait() == -signal.SIGKILL
+
+
+def staging(output: Path) -> Iterator[Path]:
+    """What a run at work puts beside its folder, or into it."""
+    yield from output.parent.glob(".*staging*")
+    yield from output.glob(".*staging*")
+
+
+def files_of(output: Path) -> dict[str, bytes]:
+    found = (path for path in sorted(output.rglob("*")) if path.is_file())
+    return {path.relative_to(output).as_posix(): path.read_bytes() for path in found}
+
+
+def tools_in(output: Path) -> list[str]:
+    """Import every tool in a process of its own."""
+    ended = subprocess.run(
+        [sys.executable, "-B", "-c", LOAD, str(output)], capture_output=True, text=True, check=False
+    )
+    assert ended.stderr == ""
+    return json.loads(ended.stdout)
+
+
+def assert_whole(files: dict[str, bytes], tools: list[str]) -> None:
+    """Fail unless files and tools are those that the manifest lists."""
+    manifest = read_manifest(files["manifest.json"].decode())
+    assert manifest
+    assert manifest.tools == tuple(tools)
+    others = {path: digest(data) for path, data in files.items() if path != "manifest.json"}
+    assert others == manifest.files
+
+
+def moments(seed: int, whole: float, writing: float) -> list[tuple[bool, float]]:
+    """Random moments: half of them at any time of a run, half while it writes.
+
+    The first one is as soon as it writes, so that something to clear away is left for sure.
+    """
+    chance = random.Random(seed)
+    early = [(False, chance.uniform(0, whole)) for _ in range(KILLS // 2)]
+    late = [(True, chance.uniform(0, writing)) for _ in range(KILLS // 2 - 1)]
+    return [(True, 0.0), *chance.sample([*early, *late], KILLS - 1)]
+
+
+def spans(spec: Path, output: Path) -> tuple[float, float]:
+    """How long a run takes, and how long it writes."""
+    begun = time.monotonic()
+    with subprocess.Popen(arguments(spec, output), stdout=subprocess.DEVNULL) as run:
+        while run.poll() is None and not any(staging(output)):
+            time.sleep(POLL)
+        writes = time.monotonic()
+        assert run.wait() == 0
+    return time.monotonic() - begun, time.monotonic() - writes
+
+
+def test_a_killed_run_leaves_the_old_or_the_new_package(tmp_path: Path, specs: list[Path]) -> None:
+    output = tmp_path / "out"
+    states = []
+    for spec in specs:
+        whole, writing = spans(spec, output)
+        states.append(files_of(output))
+        assert_whole(states[-1], tools_in(output))
+    seen, kills, healed = set(), 0, 0
+
+    for number, moment in enumerate(moments(3, whole, writing)):
+        before = states.index(files_of(output))
+        kills += generate_killed(specs[1 - before], output, moment)
+
+        found = files_of(output)
+        assert found in states
+        seen.add((before, states.index(found)))
+        if any(staging(output)) or number == KILLS - 1:
+            goal = 1 - states.index(found)
+            generate(specs[goal], output)
+            assert files_of(output) == states[goal]
+            healed += 1
+        assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+    assert kills > KILLS // 4
+    assert healed > 1
+    assert len(seen) > 1
+
+
+def test_a_killed_run_beside_files_of_mine_is_healed_by_the_next(
+    tmp_path: Path, specs: list[Path]
+) -> None:
+    output = tmp_path / "out"
+    states = []
+    for spec in specs:
+        whole, writing = spans(spec, output)
+        states.append(files_of(output))
+    for name, text in OWN.items():
+        (output / name).write_text(text)
+    own = {name: text.encode() for name, text in OWN.items()}
+
+    for number, moment in enumerate(moments(4, whole, writing)[:4]):
+        generate_killed(specs[number % 2], output, moment)
+
+        found = {path: data for path, data in files_of(output).items() if "staging" not in path}
+        assert own.items() <= found.items()
+        generate(specs[number % 2], output)
+        assert files_of(output) == {**states[number % 2], **own}
+        assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_a_run_killed_in_an_empty_place_leaves_nothing_or_all(
+    tmp_path: Path, specs: list[Path]
+) -> None:
+    output = tmp_path / "made" / "out"
+    whole, writing = spans(specs[0], output)
+    state = files_of(output)
+
+    for number, moment in enumerate(moments(5, whole, writing)[:4]):
+        folder = tmp_path / str(number) / "out"
+        generate_killed(specs[0], folder, moment)
+
+        assert files_of(folder) in ({}, state)
+        generate(specs[0], folder)
+        assert files_of(folder) == state
+        assert [path.name for path in folder.parent.iterdir()] == ["out"]
