@@ -136,7 +136,7 @@ def _reason(error: Exception) -> str:
     """Return what is wrong with a template, in one line."""
     text = " ".join(str(error).split()) or type(error).__name__
     if isinstance(error, jinja2.TemplateNotFound):
-        text = f"there is no template {text!r}"
+        text = f"there is no template {str(error.name)!r}"
     return text if text.endswith(".") else f"{text}."
 
 

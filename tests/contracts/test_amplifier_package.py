@@ -387,6 +387,7 @@ main(run())
     said, mounted = await amplifier(code, folder=str(folder))
 
     assert (
-        said == "tools of these names are mounted already: get_special_event; give yours a prefix."
+        said == "tools of these names are mounted already: get_special_event; "
+        "load or generate yours with a prefix, or select others."
     )
     assert mounted == ["get_special_event"]

@@ -412,7 +412,7 @@ async def test_mount_replaces_nothing(pets: ModuleType) -> None:
     coordinator = Coordinator()
     coordinator.tools["add_dog"] = "mine"
 
-    with pytest.raises(SettingsError, match="mounted already: add_dog; give yours a prefix"):
+    with pytest.raises(SettingsError, match="mounted already: add_dog; load or generate yours"):
         await pets.mount(coordinator)
 
     assert coordinator.tools == {"add_dog": "mine"}
