@@ -158,8 +158,10 @@ def _api(name: str, toolset: Toolset) -> str:
     if not name:
         return api_name(info_of(toolset.document)[0])
     if not isinstance(name, str) or not is_api_name(name):
-        reason = "cannot be part of a package's name; use at most 40 of a-z, 0-9 and _, a-z first"
-        raise SettingsError(f"name: {name!r:.100} {reason}, and not 'openapi'.")
+        reason = (
+            "cannot be part of a package's name; use words of a-z and 0-9 joined by _, a-z first"
+        )
+        raise SettingsError(f"name: {name!r:.100} {reason}, at most 40 in all, not 'openapi'.")
     return name
 
 
@@ -183,11 +185,10 @@ def _placed(
         done = compare(output, files, manifest=manifest)
     else:
         done = place(output, files, manifest=manifest, force=force)
-    new = {record.name: record for record in contents.records}
     return Report(
         api=contents.api,
         output=output,
-        tools=tuple(new),
+        tools=tuple(record.name for record in contents.records),
         changes=tuple(_drift(before, before.get(manifest, ""), contents)),
         written=done.written,
         unchanged=done.unchanged,
@@ -195,11 +196,7 @@ def _placed(
         kept=done.kept,
         edited=done.edited,
         skipped=toolset.skipped,
-        warnings=(
-            *toolset.warnings,
-            *_idle(settings),
-            *suspects(contents.records),
-        ),
+        warnings=(*toolset.warnings, *_idle(settings), *suspects(contents.records)),
         _before=before,
         _after=files,
     )
@@ -234,10 +231,10 @@ def _refuse_layout(api: str, output: Path, layout: str) -> None:
     Raises:
         OutputError: It does.
     """
-    for other in LAYOUTS:
+    for other in set(LAYOUTS) - {layout}:
         name = manifest_name(api, other)
         known = read_manifest(read_standing(output, manifest=name).get(name, ""))
-        if other != layout and known is not None and known.api == api:
+        if known is not None and known.api == api:
             reason = f"the API {api!r} stands here in the layout {other!r}; "
             hint = "remove that, or choose another folder."
             raise OutputError(reason + hint, path=str(output))

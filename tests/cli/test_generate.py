@@ -146,7 +146,9 @@ def test_a_name_may_be_any_word(generate, here, name):
 def test_a_name_that_can_be_none_is_refused(generate, here, name):
     result = generate(name=name)
 
-    assert "cannot be part of a package's name; use at most 40 of a-z, 0-9 and _" in said(result)
+    assert "cannot be part of a package's name; use words of a-z and 0-9 joined by _" in said(
+        result
+    )
     assert tree(here) == {}
 
 
