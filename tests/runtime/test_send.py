@@ -108,11 +108,14 @@ async def test_no_more_calls_than_allowed_are_under_way():
 
 
 async def test_waiting_for_a_turn_counts_towards_the_deadline():
-    sender = Sender(Settings(concurrency=2, timeout=1.0))
+    sender = Sender(Settings(concurrency=2, timeout=2.0))
     async with Faults(hang_on_slow) as server:
         slow = [asyncio.create_task(error_of(sender, get(server.url + "/slow"))) for _ in "ab"]
-        await asyncio.sleep(0)
+        await server.until(lambda: len(server.requests) == 2)
+        # Its own deadline comes long before the two calls under way end theirs.
+        sender._settings = Settings(concurrency=2, timeout=0.2)
         waiting = await error_of(sender, httpx.Request("POST", server.url + "/new"))
+        sender._settings = Settings(concurrency=2, timeout=5.0)
         await asyncio.gather(*slow)
 
         after = await sender.send(get(server.url + "/after"))
