@@ -15,9 +15,11 @@ if TYPE_CHECKING:
     from openapi_tools.errors import (
         CallError,
         CredentialsError,
+        DeniedError,
         DocumentError,
         InputError,
         InvalidDocument,
+        MissingExtraError,
         OpenAPIToolsError,
         OutputError,
         SettingsError,
@@ -29,6 +31,10 @@ if TYPE_CHECKING:
     from openapi_tools.generate import Report, generate_package
     from openapi_tools.loader.load import aload_tools, load_tools
     from openapi_tools.model import Skipped
+    from openapi_tools.runtime.calls import ToolCall
+    from openapi_tools.runtime.content import ImageContent, TextContent
+    from openapi_tools.runtime.context import Context
+    from openapi_tools.runtime.guards import require_approval
     from openapi_tools.runtime.result import ToolResult
     from openapi_tools.runtime.settings import Settings
     from openapi_tools.runtime.tool import OperationTool
@@ -36,10 +42,14 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "CallError": "errors",
+    "Context": "runtime.context",
     "CredentialsError": "errors",
+    "DeniedError": "errors",
     "DocumentError": "errors",
+    "ImageContent": "runtime.content",
     "InputError": "errors",
     "InvalidDocument": "errors",
+    "MissingExtraError": "errors",
     "OpenAPIToolsError": "errors",
     "OperationTool": "runtime.tool",
     "OutputError": "errors",
@@ -50,6 +60,8 @@ _HOMES = {
     "Skipped": "model",
     "SourceError": "errors",
     "TemplateError": "errors",
+    "TextContent": "runtime.content",
+    "ToolCall": "runtime.calls",
     "ToolResult": "runtime.result",
     "Toolset": "runtime.toolset",
     "UnresolvableReference": "errors",
@@ -57,14 +69,19 @@ _HOMES = {
     "aload_tools": "loader.load",
     "generate_package": "generate",
     "load_tools": "loader.load",
+    "require_approval": "runtime.guards",
 }
 
 __all__ = [
     "CallError",
+    "Context",
     "CredentialsError",
+    "DeniedError",
     "DocumentError",
+    "ImageContent",
     "InputError",
     "InvalidDocument",
+    "MissingExtraError",
     "OpenAPIToolsError",
     "OperationTool",
     "OutputError",
@@ -75,6 +92,8 @@ __all__ = [
     "Skipped",
     "SourceError",
     "TemplateError",
+    "TextContent",
+    "ToolCall",
     "ToolResult",
     "Toolset",
     "UnresolvableReference",
@@ -83,6 +102,7 @@ __all__ = [
     "aload_tools",
     "generate_package",
     "load_tools",
+    "require_approval",
 ]
 
 

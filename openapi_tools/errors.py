@@ -9,8 +9,10 @@ OpenAPIToolsError
 ├── SourceError(reason, source)              the document could not be read at all
 ├── InputError(reason, pointer)              the model's input does not fit; becomes an error result
 ├── CallError(kind, reason, facts)           a call failed; becomes an error result of that type
+│   └── DeniedError(reason)                  a guardrail of yours refuses a call
 ├── CredentialsError(reason, scheme)         credentials that the document has no place for
 ├── SettingsError(reason)                    wrong settings, or a client that cannot be used
+├── MissingExtraError(reason, extra)         a coordinator's package is not installed
 ├── OutputError(reason, path)                generated files cannot or may not be put there
 └── TemplateError(reason, template)          a template for generated files is wrong
 ```
@@ -132,6 +134,17 @@ class CallError(OpenAPIToolsError):
         self.facts = facts
 
 
+class DeniedError(CallError):
+    """A guardrail refuses a call; raise it to tell the model why.
+
+    Attributes:
+        reason: For the model.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__("denied", reason)
+
+
 class CredentialsError(OpenAPIToolsError):
     """Credentials that do not fit the document, or that a call lacks.
 
@@ -147,6 +160,19 @@ class CredentialsError(OpenAPIToolsError):
 
 class SettingsError(OpenAPIToolsError):
     """Settings that are wrong, contradict each other or the document."""
+
+
+class MissingExtraError(OpenAPIToolsError, ImportError):
+    """A coordinator's package is not installed.
+
+    Attributes:
+        reason: What to install.
+        extra: The extra of this package that brings it.
+    """
+
+    def __init__(self, reason: str, *, extra: str = "") -> None:
+        super().__init__(reason)
+        self.extra = extra
 
 
 class OutputError(OpenAPIToolsError):

@@ -7,13 +7,14 @@ Spec: OpenAPI 3.1.2, sections 4.8.27 (Security Scheme) and 4.8.30 (Security Requ
 from __future__ import annotations
 
 import base64
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import CredentialsError
 from openapi_tools.runtime.additions import Additions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from openapi_tools.model import Operation, SecurityScheme
 
@@ -34,10 +35,11 @@ class Credentials:
             value itself is never shown.
     """
 
-    __slots__ = ("_additions",)
+    __slots__ = ("_additions", "_schemes")
 
     def __init__(self, given: Mapping[str, Any], schemes: Mapping[str, SecurityScheme]) -> None:
         self._additions: dict[str, Callable[[bool], Additions]] = {}
+        self._schemes = schemes
         for name, value in given.items():
             if name not in schemes:
                 known = ", ".join(map(repr, schemes)) or "none at all"
@@ -47,6 +49,24 @@ class Credentials:
 
     def __repr__(self) -> str:
         return f"Credentials({', '.join(f'{name}={MASK}' for name in self._additions)})"
+
+    def overlaid(self, given: object) -> Credentials:
+        """Return these credentials with others in front of them.
+
+        Args:
+            given: By scheme name, for one call; None for none.
+
+        Raises:
+            CredentialsError: As for a new instance; or it is no mapping.
+        """
+        if given is None:
+            return self
+        if not isinstance(given, Mapping):
+            reason = f"credentials are a mapping by scheme name, not {type(given).__name__}."
+            raise CredentialsError(reason)
+        both = Credentials(given, self._schemes)
+        both._additions = {**self._additions, **both._additions}
+        return both
 
     def additions(self, operation: Operation, *, masked: bool = False) -> Additions:
         """Return what the first requirement that the credentials satisfy adds to a request.

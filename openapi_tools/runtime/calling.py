@@ -1,21 +1,24 @@
-"""A call, from the model's input to the result: accept, validate, build, send, read."""
+"""A call, from the model's input to the result: accept, validate, guard, build, send, read."""
 
 from __future__ import annotations
 
 import logging
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.errors import CallError, InputError, OpenAPIToolsError
-from openapi_tools.runtime.arguments import Checker, accept, call_id_of
+from openapi_tools.errors import CallError, CredentialsError, InputError, OpenAPIToolsError
+from openapi_tools.runtime.arguments import CALL_ID, Checker, accept, call_id_of
+from openapi_tools.runtime.calls import ToolCall, read_call
+from openapi_tools.runtime.context import member_of
 from openapi_tools.runtime.request import build_request
 from openapi_tools.runtime.response import read_answer
 from openapi_tools.runtime.result import ToolResult
 from openapi_tools.runtime.session import open_session
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     import httpx
 
-    from openapi_tools.model import Operation
     from openapi_tools.runtime.session import Session
     from openapi_tools.runtime.tool import OperationTool
 
@@ -23,73 +26,179 @@ logger = logging.getLogger("openapi_tools")
 
 
 class Caller:
-    """Calls one tool.
+    """Calls one tool: accept, check, guard, build, send, read, guard.
 
     Args:
         tool: What is called.
         session: What it shares with other tools; one of its own by default.
+        own_hooks: The tool has its own idea of a step of a call.
     """
 
-    __slots__ = ("_checker", "_session", "_tool")
+    __slots__ = ("_checker", "_hooked", "_session", "_tool")
 
-    def __init__(self, tool: OperationTool, session: Session | None = None) -> None:
+    def __init__(
+        self, tool: OperationTool, session: Session | None = None, *, own_hooks: bool = False
+    ) -> None:
         self._tool = tool
         self._session = session or open_session()
         self._checker: Checker | None = None
+        self._hooked = own_hooks
 
-    async def result(self, given: object) -> ToolResult:
+    async def result(self, given: object, context: Any = None) -> ToolResult:
         """Return the answer, or an error result; nothing is raised but cancellation."""
-        result = await self._outcome(given)
-        return result.for_call(call_id_in(given))
+        call_id = call_id_in(given)
+        if self._hooked or self._tool.guards is not None:
+            result = await self._guarded(given, call_id, context)
+        else:
+            result = await self._outcome(self._sent(given, context))
+        return result.for_call(call_id)
 
-    async def _outcome(self, given: object) -> ToolResult:
+    async def answer(self, given: object, context: Any = None) -> ToolResult:
+        """Return the answer to a call object, as `result` does."""
+        return await self._outcome(self._called(given, context))
+
+    async def _outcome(
+        self, step: Awaitable[ToolResult], explain: Callable[..., Any] | None = None
+    ) -> ToolResult:
+        """Return what a step gives; what fails is explained, or said as an error result."""
         try:
-            return await self._call(given)
-        except CallError as error:
-            return ToolResult.failed(error.kind, error.reason, facts=error.facts)
-        except InputError as error:
-            return ToolResult.failed("invalid_input", str(error))
-        except OpenAPIToolsError as error:
-            message = f"{self._tool.name} cannot be called: {error}"
-            return ToolResult.failed("invalid_input", message)
-        except Exception as error:
-            logger.exception("%s failed unexpectedly", self._tool.name)
-            kind = type(error).__name__
-            message = f"{self._tool.name} failed unexpectedly ({kind}); see the log."
-            return ToolResult.failed("protocol", message)
+            return _checked(await step)
+        except Exception as error:  # noqa: BLE001 -- a call never raises
+            failure = error
+        return self._failure(failure) if explain is None else await explain(failure)
 
-    async def _call(self, given: object) -> ToolResult:
-        session = self._session
-        operation, arguments = self._accepted(given)
+    async def _called(self, given: object, context: Any) -> ToolResult:
+        call = read_call(given)
+        if call.name == self._tool.name:
+            return await self.result({**call.arguments, CALL_ID: call.id}, context)
+        raise InputError(f"the call is for {call.name!r:.100}; this tool is {self._tool.name}.")
+
+    async def _guarded(self, given: object, call_id: str, context: Any) -> ToolResult:
+        """Return the answer, past the guardrails; functions for failures see whatever fails."""
+        tool = self._tool
+
+        async def explain(error: Exception) -> ToolResult:
+            return await self._outcome(tool.on_error(error, context))
+
+        result = await self._outcome(self._answered(given, call_id, context), explain)
+        return await self._outcome(tool.on_output(result, context), explain)
+
+    async def _answered(self, given: object, call_id: str, context: Any) -> ToolResult:
+        tool = self._tool
+        call = self._call(ToolCall(id=call_id, name=tool.name), given)
+        admitted = await tool.on_invoke(call, context)
+        if isinstance(admitted, ToolResult):
+            return admitted
+        result = _checked(await tool.run(admitted or call, context))
+        if result.is_error:
+            raise AnswerError(result)
+        return result
+
+    async def admit(self, call: ToolCall, context: Any) -> ToolCall | ToolResult:
+        """Do what `OperationTool.on_invoke` says."""
+        guards = self._tool.guards
+        if guards is None:
+            return call
+        return await guards.admit(
+            call, context, lambda changed: self._call(call, changed.arguments)
+        )
+
+    async def run(self, call: ToolCall, context: Any) -> ToolResult:
+        """Do what `OperationTool.run` says."""
+        return await self._sent(call.arguments, context)
+
+    async def release(self, result: ToolResult, context: Any) -> ToolResult:
+        """Do what `OperationTool.on_output` says."""
+        guards = self._tool.guards
+        return result if guards is None else await guards.release(result, context)
+
+    async def explain(self, error: Exception, context: Any) -> ToolResult:
+        """Do what `OperationTool.on_error` says."""
+        guards = self._tool.guards
+        explained = None if guards is None else await guards.explain(error, context)
+        return explained or self._failure(error)
+
+    def _call(self, call: ToolCall, given: object) -> ToolCall:
+        """Return a call with arguments that fit."""
+        return call.model_copy(update={"arguments": self._accepted(given)})
+
+    async def _sent(self, given: object, context: Any) -> ToolResult:
+        """Return what the API answers to an input."""
+        session, operation = self._session, self._tool.operation
+        arguments = self._accepted(given)
+        credentials = session.credentials
+        if context is not None:
+            credentials = credentials.overlaid(member_of(context, "credentials"))
+        additions = credentials.additions(operation)
         request = build_request(
-            operation,
-            arguments,
-            settings=session.settings,
-            additions=session.credentials.additions(operation),
+            operation, arguments, settings=session.settings, additions=additions
         )
         answer = await session.sender.send(request)
         result = read_answer(answer, operation, session.settings)
         if result.error is not None and result.error["type"] == "auth":
-            result = _with_missing(result, session.credentials.missing(operation))
+            result = _with_missing(result, credentials.missing(operation))
         if session.check_answer is not None:
             result.metadata["answer_problems"] = session.check_answer(request, answer)
         return result
 
-    def _accepted(self, given: object) -> tuple[Operation, dict[str, Any]]:
-        """Return the operation and the arguments, once they fit the input schema."""
+    def _failure(self, error: Exception) -> ToolResult:
+        """Return what an exception means as an error result."""
+        match error:
+            case AnswerError():
+                return error.result
+            case CallError():
+                return ToolResult.failed(error.kind, error.reason, facts=error.facts)
+            case InputError():
+                return ToolResult.failed("invalid_input", str(error))
+            case CredentialsError():
+                return ToolResult.failed("credentials", str(error))
+            case OpenAPIToolsError():
+                message = f"{self._tool.name} cannot be called: {error}"
+                return ToolResult.failed("invalid_input", message)
+        logger.error("%s failed unexpectedly", self._tool.name, exc_info=error)
+        message = f"{self._tool.name} failed unexpectedly ({type(error).__name__}); see the log."
+        return ToolResult.failed("protocol", message)
+
+    def _accepted(self, given: object) -> dict[str, Any]:
+        """Return the arguments, once they fit the input schema."""
         arguments = accept(given, self._session.settings)
         if self._checker is None:
             self._checker = Checker(self._tool.input_schema)
         self._checker.check(arguments)
-        return self._tool.operation, arguments
+        return arguments
 
     def preview(self, arguments: dict[str, Any]) -> httpx.Request:
         """Do what `OperationTool.preview` says."""
-        operation, accepted = self._accepted(arguments)
+        accepted, operation = self._accepted(arguments), self._tool.operation
         additions = self._session.credentials.additions(operation, masked=True)
         return build_request(
             operation, accepted, settings=self._session.settings, additions=additions
         )
+
+
+class AnswerError(CallError):
+    """What the API answered is an error.
+
+    Attributes:
+        result: The answer.
+    """
+
+    def __init__(self, result: ToolResult) -> None:
+        facts = dict(result.error or {})
+        kind, reason = facts.pop("type", "protocol"), facts.pop("message", str(result))
+        super().__init__(kind, reason, **facts)
+        self.result = result
+
+
+def _checked(result: Any) -> ToolResult:
+    """Return a result that code of the user's may have made.
+
+    Raises:
+        TypeError: It is none.
+    """
+    if isinstance(result, ToolResult):
+        return result
+    raise TypeError(f"a ToolResult is needed, not {type(result).__name__}")
 
 
 def call_id_in(given: object) -> str:

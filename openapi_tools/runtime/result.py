@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from openapi_tools.errors import ErrorType
+    from openapi_tools.runtime.content import ImageContent, TextContent
 
 
 class ToolResult(BaseModel):
@@ -88,6 +89,12 @@ class ToolResult(BaseModel):
         """Note which call this answers, and return the result itself."""
         self._tool_call_id = tool_call_id
         return self
+
+    def as_content(self) -> list[TextContent | ImageContent]:
+        """Return the result as contents for a model: texts, and images as images."""
+        from openapi_tools.runtime.content import contents_of
+
+        return contents_of(self.output, str(self))
 
     def get_serialized_output(self) -> str:
         """Return the output as a string for a model."""

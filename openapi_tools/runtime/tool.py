@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.runtime.methods import is_idempotent, is_safe
+from openapi_tools.runtime.methods import is_destructive, is_idempotent, is_safe
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     import httpx
 
     from openapi_tools.model import Operation
     from openapi_tools.runtime.calling import Caller
+    from openapi_tools.runtime.calls import ToolCall
+    from openapi_tools.runtime.guards import Guards
     from openapi_tools.runtime.result import ToolResult
     from openapi_tools.runtime.session import Session
+
+_HOOKS = ("on_invoke", "run", "on_output", "on_error")
 
 
 class OperationTool:
@@ -27,16 +33,18 @@ class OperationTool:
         input_schema: JSON Schema 2020-12 of the input: a closed object at the root. It is shared;
             `get_schema()` gives a copy.
         operation: How the API is called, as plain data.
+        guards: What is hung into its calls; None as long as there is nothing.
 
     Args:
         session: What it shares with other tools; a tool made without one calls the document's
             server with the default settings and no credentials.
     """
 
-    __slots__ = ("_caller", "_session")
+    __slots__ = ("_caller", "_session", "guards")
 
     def __init__(self, session: Session | None = None) -> None:
         self._session = session
+        self.guards: Guards | None = None
         self._caller: Caller | None = None
 
     @property
@@ -105,6 +113,37 @@ class OperationTool:
         schema = self.input_schema
         return len(schema.get("required", ())) == len(schema["properties"])
 
+    @property
+    def annotations(self) -> dict[str, bool]:
+        """What MCP calls the hints of a tool; all four of them.
+
+        `destructiveHint` goes by the method alone, where a POST adds; `destructive` is careful.
+        """
+        return {
+            "readOnlyHint": self.read_only,
+            "destructiveHint": is_destructive(self.method),
+            "idempotentHint": self.idempotent,
+            "openWorldHint": True,
+        }
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The input schema, under another of its names."""
+        return self.input_schema
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The input schema, under another of its names."""
+        return self.input_schema
+
+    @property
+    def needs_approval(self) -> bool:
+        """Whether a guardrail of `require_approval` is on the tool."""
+        from openapi_tools.runtime.guards import Approval
+
+        inputs = () if self.guards is None else self.guards.inputs
+        return any(isinstance(guard, Approval) for guard in inputs)
+
     def get_schema(self) -> dict[str, Any]:
         """Return a copy of the input schema."""
         import copy
@@ -118,19 +157,31 @@ class OperationTool:
         self,
         input: dict[str, Any],  # noqa: A002 -- the contract's name
         *,
-        context: Any = None,  # noqa: ARG002 -- the contract's; guards and approval will read it
+        context: Any = None,
     ) -> ToolResult:
         """Call the API.
 
         Args:
             input: The arguments as JSON-native data, as the input schema describes them; a
                 `_tool_call_id` is taken out and given back in the result. It is not changed.
-            context: Whatever belongs to this one call.
+            context: What belongs to this one call: a `Context`, or anything like it.
 
         Returns:
             The answer, or an error result; nothing is raised but cancellation.
         """
-        return await self._called().result(input)
+        return await self._called().result(input, context)
+
+    async def __call__(self, call: Any, context: Any = None) -> ToolResult:
+        """Run a tool call.
+
+        Args:
+            call: A `ToolCall`, or the call as a coordinator or a provider hands it over.
+            context: As for `execute`.
+
+        Returns:
+            As `execute`; an error result also for what is no call, or one of another tool.
+        """
+        return await self._called().answer(call, context)
 
     def preview(self, arguments: dict[str, Any]) -> httpx.Request:
         """Return the request that a call would send, with `***` in place of credentials.
@@ -144,10 +195,104 @@ class OperationTool:
         """
         return self._called().preview(arguments)
 
+    async def on_invoke(self, call: ToolCall, context: Any) -> ToolCall | ToolResult | None:
+        """Ask the input guardrails; a subclass may do more, or other things.
+
+        Args:
+            call: Its arguments fit the tool.
+            context: As for `execute`.
+
+        Returns:
+            The call to make (None for this one), or an answer in place of making it.
+
+        Raises:
+            CallError: A guardrail refuses.
+            InputError: The arguments that a guardrail gives do not fit.
+        """
+        return await self._called().admit(call, context)
+
+    async def run(self, call: ToolCall, context: Any = None) -> ToolResult:
+        """Make a call, past all guardrails.
+
+        Args:
+            call: What to call with.
+            context: As for `execute`.
+
+        Returns:
+            What the API answers, an error result if it says so.
+
+        Raises:
+            CallError: There is no answer that can be used.
+            InputError: The arguments do not fit.
+        """
+        return await self._called().run(call, context)
+
+    async def on_output(self, result: ToolResult, context: Any) -> ToolResult:
+        """Ask the output guardrails about a result of whatever kind.
+
+        Args:
+            result: What would be given back.
+            context: As for `execute`.
+
+        Raises:
+            CallError: A guardrail withholds it.
+        """
+        return await self._called().release(result, context)
+
+    async def on_error(self, error: Exception, context: Any) -> ToolResult:
+        """Ask the functions for failures, and say what happened if none of them does.
+
+        Args:
+            error: What was raised; for an error answer of the API a `CallError`.
+            context: As for `execute`.
+        """
+        return await self._called().explain(error, context)
+
+    def add_input_guardrails(self, guardrails: Iterable[Callable[..., Any]]) -> None:
+        """Add functions that let a call go on, change it or refuse it.
+
+        Args:
+            guardrails: Each is called with the `ToolCall` and the context and may be async. None
+                and True let the call go on; a `ToolCall` or a mapping gives other arguments, a
+                `ToolResult` the answer; False and whatever is raised refuse it (`denied`).
+        """
+        from openapi_tools.runtime.guards import Approval
+
+        added = (g for g in guardrails if not isinstance(g, Approval) or g.takes(self))
+        self._guarded().inputs.extend(added)
+
+    def add_output_guardrails(self, guardrails: Iterable[Callable[..., Any]]) -> None:
+        """Add functions that let a result go, change it or withhold it.
+
+        Args:
+            guardrails: Each is called with the `ToolResult` and the context and may be async. None
+                lets it go, a `ToolResult` replaces it; whatever is raised withholds it (`denied`).
+        """
+        self._guarded().outputs.extend(guardrails)
+
+    def add_on_error_func(self, on_error_func: Callable[..., Any]) -> None:
+        """Add a function for failures.
+
+        Args:
+            on_error_func: Is called with the exception and the context and may be async. It gives
+                the `ToolResult` to return, or None; the first that gives one decides.
+        """
+        self._guarded().errors.append(on_error_func)
+
+    def _guarded(self) -> Guards:
+        """Return what is hung into this tool's calls."""
+        if self.guards is None:
+            from openapi_tools.runtime.guards import Guards
+
+            self.guards = Guards()
+        return self.guards
+
     def _called(self) -> Caller:
         """Return what calls this tool; made at the first call, so that looks cost little."""
         if self._caller is None:
             from openapi_tools.runtime.calling import Caller
 
-            self._caller = Caller(self, self._session)
+            kind = type(self)
+            own = any(getattr(kind, name) is not getattr(OperationTool, name) for name in _HOOKS)
+            self._caller = Caller(self, self._session, own_hooks=own)
         return self._caller

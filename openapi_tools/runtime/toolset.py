@@ -112,7 +112,9 @@ class Toolset:
         try:
             return self._tools[name]
         except KeyError:
-            raise KeyError(self._no_such_tool(name)) from None
+            from openapi_tools.runtime.answering import no_such_tool
+
+            raise KeyError(no_such_tool(name, list(self._tools))) from None
 
     def __repr__(self) -> str:
         return f"<toolset of {len(self)} tools>"
@@ -150,23 +152,51 @@ class Toolset:
         chosen = [tool for tool in self if select.takes(tool)]
         return Toolset(chosen, self._session, self._about)
 
-    async def call(self, name: str, arguments: dict[str, Any]) -> ToolResult:
-        """Call a tool by name; an unknown one is an error result."""
-        tool = self._tools.get(name) if isinstance(name, str) else None
-        if tool is None:
-            from openapi_tools.runtime.calling import call_id_in
-            from openapi_tools.runtime.result import ToolResult
+    async def call(
+        self, call: Any, arguments: dict[str, Any] | None = None, *, context: Any = None
+    ) -> ToolResult:
+        """Call a tool by name, or do what a model asks for.
 
-            missing = ToolResult.failed("invalid_input", self._no_such_tool(name))
-            return missing.for_call(call_id_in(arguments))
-        return await tool.execute(arguments)
+        Args:
+            call: The tool's name, or a tool call as a coordinator or a provider hands it over.
+            arguments: Of the call, when it is given by name.
+            context: What belongs to this one call, as for `execute`.
 
-    def _no_such_tool(self, name: object) -> str:
-        import difflib
+        Returns:
+            As `execute`; an error result also for an unknown tool and for what is no call.
+        """
+        from openapi_tools.runtime.answering import answer_call
 
-        close = difflib.get_close_matches(str(name), self._tools, n=3)
-        hint = f"; close names: {', '.join(close)}" if close else f" among {len(self)} tools"
-        return f"there is no tool {name!r:.100}{hint}."
+        return await answer_call(self, call, arguments, context=context)
+
+    def add_input_guardrails(self, guardrails: Iterable[Callable[..., Any]]) -> None:
+        """Add functions that let calls go on, change or refuse them, to each of the tools.
+
+        Args:
+            guardrails: As for a tool; those of `require_approval` go to the tools they are for.
+        """
+        guardrails = list(guardrails)
+        for tool in self:
+            tool.add_input_guardrails(guardrails)
+
+    def add_output_guardrails(self, guardrails: Iterable[Callable[..., Any]]) -> None:
+        """Add functions that let results go, change or withhold them, to each of the tools.
+
+        Args:
+            guardrails: As for a tool.
+        """
+        guardrails = list(guardrails)
+        for tool in self:
+            tool.add_output_guardrails(guardrails)
+
+    def add_on_error_func(self, on_error_func: Callable[..., Any]) -> None:
+        """Add a function for failures to each of the tools.
+
+        Args:
+            on_error_func: As for a tool.
+        """
+        for tool in self:
+            tool.add_on_error_func(on_error_func)
 
     async def mount(self, coordinator: Any) -> Callable[[], Awaitable[None]]:
         """Mount every tool into a coordinator, under its own name.

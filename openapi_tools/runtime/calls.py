@@ -1,0 +1,99 @@
+"""A model's wish to call a tool, in whichever shape a coordinator or a provider hands it over."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import from_json
+
+from openapi_tools.errors import InputError
+
+# Where the parts of a call stand: Amplifier, MCP and OpenAI say `arguments`, Anthropic `input`,
+# Gemini, LangChain and Pydantic-AI `args`, LlamaIndex `tool_kwargs`. A responses call of OpenAI has
+# an `id` of its own beside the `call_id` that the answer has to name.
+_WRAPPERS = ("function_call", "functionCall", "function", "params")
+_IDS = ("call_id", "tool_call_id", "tool_id", "id")
+_NAMES = ("name", "tool_name")
+_ARGUMENTS = ("arguments", "input", "args", "tool_kwargs")
+
+
+class ToolCall(BaseModel):
+    """A model's wish to call a tool.
+
+    Attributes:
+        id: Names the call, so that its answer can be told from others; may be empty.
+        name: The tool's name.
+        arguments: As the tool's input schema describes them.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    id: str = ""
+    name: str
+    arguments: dict[str, Any] = Field(default_factory=dict)
+
+
+def read_call(given: object) -> ToolCall:
+    """Return the call that an object or a mapping tells.
+
+    Args:
+        given: A tool call as Amplifier, OpenAI (chat and responses), Anthropic, Gemini, MCP,
+            LangChain, Pydantic-AI, LlamaIndex or the Agent Framework have it. Arguments may be a
+            mapping, or JSON text of an object; none at all is no arguments.
+
+    Raises:
+        InputError: It is no tool call; it says what is missing.
+    """
+    if isinstance(given, ToolCall):
+        return given
+    inner = next((part for key in _WRAPPERS if _is_call(part := _member(given, key))), given)
+    name = _first(inner, _NAMES)
+    if not isinstance(name, str) or not name:
+        raise InputError(f"{_named(given)} is no tool call: it has no name of a tool.")
+    call_id = _first(inner, _IDS) or _first(given, _IDS)
+    arguments = _arguments(_first(inner, _ARGUMENTS))
+    try:
+        return ToolCall(id="" if call_id is None else str(call_id), name=name, arguments=arguments)
+    except ValidationError:
+        raise InputError("the arguments of a call have to be an object with names.") from None
+
+
+def _arguments(given: object) -> dict[str, Any]:
+    """Return arguments that may come as JSON text."""
+    if isinstance(given, str | bytes):
+        given = _parsed(given)
+    if given is None:
+        return {}
+    if isinstance(given, Mapping):
+        return dict(given)
+    raise InputError(f"the arguments of a call have to be an object, not {_named(given)}.")
+
+
+def _parsed(text: str | bytes) -> Any:
+    if not text.strip():
+        return None
+    try:
+        return from_json(text, allow_inf_nan=False)
+    except ValueError as error:
+        raise InputError(f"the arguments of a call are no JSON: {error}.") from None
+
+
+def _is_call(given: object) -> bool:
+    """Tell whether the wrapped part of a call holds the name of a tool."""
+    return isinstance(_first(given, _NAMES), str)
+
+
+def _first(given: object, keys: tuple[str, ...]) -> Any:
+    return next((found for key in keys if (found := _member(given, key)) is not None), None)
+
+
+def _member(given: object, key: str) -> Any:
+    if isinstance(given, Mapping):
+        return given.get(key)
+    return None if isinstance(given, str | bytes) else getattr(given, key, None)
+
+
+def _named(given: object) -> str:
+    return type(given).__name__

@@ -1,0 +1,73 @@
+"""An answer as the parts that a model is shown: text and images."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+# What every provider takes; one image of another type would make it refuse the whole request.
+_IMAGES = ("image/gif", "image/jpeg", "image/png", "image/webp")
+_FACTS = {"base64", "media_type", "bytes"}
+
+
+class TextContent(BaseModel):
+    """A text for a model.
+
+    Attributes:
+        type: `"text"`.
+        text: The text.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    type: Literal["text"] = "text"
+    text: str
+
+
+class ImageContent(BaseModel):
+    """An image for a model.
+
+    Attributes:
+        type: `"image"`.
+        data: The bytes, base64-encoded.
+        media_type: For instance `image/png`.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    type: Literal["image"] = "image"
+    data: str
+    media_type: str
+
+
+def contents_of(output: Any, text: str) -> list[TextContent | ImageContent]:
+    """Return an answer's contents.
+
+    Args:
+        output: The answer. An image becomes one content; so does each part of a multipart answer
+            that holds one, in which every other part becomes a text.
+        text: The answer as text: what all else becomes.
+    """
+    if (image := _image(output)) is not None:
+        return [image]
+    if isinstance(output, list) and any(_image_in(part) is not None for part in output):
+        return [_image_in(part) or TextContent(text=_text(part)) for part in output]
+    return [TextContent(text=text)]
+
+
+def _image_in(part: Any) -> ImageContent | None:
+    """Return the image that an item of a list or a part of a multipart answer is."""
+    return _image(part) or (_image(part.get("content")) if isinstance(part, dict) else None)
+
+
+def _image(value: Any) -> ImageContent | None:
+    """Return the image that a value is: bytes as answers show them, unless they are in a file."""
+    if not isinstance(value, dict) or set(value) != _FACTS or value["media_type"] not in _IMAGES:
+        return None
+    return ImageContent(data=value["base64"], media_type=value["media_type"])
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,43 @@
+"""What belongs to one call: whose credentials it carries, and who can be asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from openapi_tools.runtime.calls import ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What belongs to one call.
+
+    A coordinator's own context does as well: any object with these attributes, or mapping with
+    these keys.
+
+    Attributes:
+        credentials: By scheme name, as for `load_tools`; they go before the toolset's own.
+        approve: Asks a human (or whoever decides) about a call and gives True for a yes; may be
+            async.
+        state: Whatever guards of yours want to know.
+    """
+
+    credentials: Mapping[str, Any] | None = field(default=None, repr=False)
+    approve: Callable[[ToolCall], bool | Awaitable[bool]] | None = None
+    state: Any = None
+
+
+def member_of(context: object, name: str) -> Any:
+    """Return what a context says, or None.
+
+    Args:
+        context: A `Context`, an object or mapping like it, or None.
+        name: Of the member.
+    """
+    if isinstance(context, Mapping):
+        return context.get(name)
+    return getattr(context, name, None)
