@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import InputError
 from openapi_tools.runtime.calling import call_id_in
-from openapi_tools.runtime.calls import read_call
+from openapi_tools.runtime.calls import read_call, read_id
 from openapi_tools.runtime.result import ToolResult
 
 if TYPE_CHECKING:
@@ -15,23 +15,25 @@ if TYPE_CHECKING:
 
 
 async def answer_call(
-    toolset: Toolset, call: Any, arguments: dict[str, Any] | None, *, context: Any
+    toolset: Toolset, given: Any, arguments: dict[str, Any] | None, *, context: Any
 ) -> ToolResult:
     """Do what `Toolset.call` says."""
-    if isinstance(call, str):
-        name, given = call, {} if arguments is None else arguments
-        call_id = call_id_in(given)
+    if isinstance(given, str):
+        given_id, call = call_id_in(arguments), None
+        name = given
     else:
+        given_id = read_id(given)
         try:
-            read = read_call(call)
+            call = read_call(given)
         except InputError as error:
-            return ToolResult.failed("invalid_input", str(error))
-        name, given, call_id = read.name, read.arguments, read.id
+            return ToolResult.failed("invalid_input", str(error)).for_call(given_id)
+        name = call.name
     if name not in toolset:
         reason = no_such_tool(name, [tool.name for tool in toolset])
-        return ToolResult.failed("invalid_input", reason).for_call(call_id)
-    result = await toolset[name].execute(given, context=context)
-    return result.for_call(call_id)
+        return ToolResult.failed("invalid_input", reason).for_call(given_id)
+    if call is not None:
+        return await toolset[name](call, context)
+    return await toolset[name].execute({} if arguments is None else arguments, context=context)
 
 
 def no_such_tool(name: object, names: list[str]) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import CallError, CredentialsError, InputError, OpenAPIToolsError
 from openapi_tools.runtime.arguments import CALL_ID, Checker, accept, call_id_of
-from openapi_tools.runtime.calls import ToolCall, read_call
+from openapi_tools.runtime.calls import ToolCall, read_call, read_id
 from openapi_tools.runtime.context import member_of
 from openapi_tools.runtime.request import build_request
 from openapi_tools.runtime.response import read_answer
@@ -55,7 +55,7 @@ class Caller:
 
     async def answer(self, given: object, context: Any = None) -> ToolResult:
         """Return the answer to a call object, as `result` does."""
-        return await self._outcome(self._called(given, context))
+        return (await self._outcome(self._called(given, context))).for_call(read_id(given))
 
     async def _outcome(
         self, step: Awaitable[ToolResult], explain: Callable[..., Any] | None = None

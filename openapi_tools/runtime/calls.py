@@ -48,16 +48,30 @@ def read_call(given: object) -> ToolCall:
     """
     if isinstance(given, ToolCall):
         return given
-    inner = next((part for key in _WRAPPERS if _is_call(part := _member(given, key))), given)
+    inner = _inner(given)
     name = _first(inner, _NAMES)
     if not isinstance(name, str) or not name:
         raise InputError(f"{_named(given)} is no tool call: it has no name of a tool.")
-    call_id = _first(inner, _IDS) or _first(given, _IDS)
     arguments = _arguments(_first(inner, _ARGUMENTS))
     try:
-        return ToolCall(id="" if call_id is None else str(call_id), name=name, arguments=arguments)
+        return ToolCall(id=read_id(given), name=name, arguments=arguments)
     except ValidationError:
         raise InputError("the arguments of a call have to be an object with names.") from None
+
+
+def read_id(given: object) -> str:
+    """Return the id of a call, also where its arguments cannot be read; empty without one.
+
+    Args:
+        given: As for `read_call`.
+    """
+    call_id = _first(_inner(given), _IDS) or _first(given, _IDS)
+    return str(call_id) if isinstance(call_id, str | int) else ""
+
+
+def _inner(given: object) -> object:
+    """Return the part of a call that tells the tool's name."""
+    return next((part for key in _WRAPPERS if _is_call(part := _member(given, key))), given)
 
 
 def _arguments(given: object) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64decode
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -66,7 +67,17 @@ def _image(value: Any) -> ImageContent | None:
     """Return the image that a value is: bytes as answers show them, unless they are in a file."""
     if not isinstance(value, dict) or set(value) != _FACTS or value["media_type"] not in _IMAGES:
         return None
+    if not _is_base64(value["base64"], value["bytes"]):
+        return None
     return ImageContent(data=value["base64"], media_type=value["media_type"])
+
+
+def _is_base64(text: Any, size: Any) -> bool:
+    """Tell whether a text holds that many bytes; a JSON answer may only look like an image."""
+    try:
+        return isinstance(text, str) and len(b64decode(text, validate=True)) == size
+    except ValueError:
+        return False
 
 
 def _text(value: Any) -> str:

@@ -140,10 +140,13 @@ def pets(schemes: dict[str, Any] | None = None, **options: Any) -> tuple[Toolset
 @pytest.mark.parametrize("given", SHAPES.values(), ids=SHAPES)
 async def test_a_toolset_and_a_tool_do_what_a_call_says(given: Any) -> None:
     toolset, sent = pets()
+    seen: list[ToolCall] = []
+    toolset.add_input_guardrails([lambda call, context: seen.append(call)])
 
     results = [await toolset.call(given), await toolset["get_pet"](given, None)]
 
     assert [(result.success, result.tool_call_id) for result in results] == [(True, "call_1")] * 2
+    assert seen == [CALL, CALL]
     assert [str(request.url) for request in sent] == ["https://api.example.com/pet?id=3"] * 2
 
 
@@ -162,6 +165,16 @@ async def test_what_is_no_call_and_unknown_tools_are_error_results(given: Any) -
 
     assert [result.error["type"] for result in results] == ["invalid_input"] * 2
     assert sent == []
+
+
+async def test_arguments_that_are_no_json_are_answered_for_their_call() -> None:
+    toolset, _ = pets()
+    given = {"id": "call_1", "function": {"name": "get_pet", "arguments": '{"id": 3'}}
+
+    results = [await toolset.call(given), await toolset["get_pet"](given, None)]
+
+    assert [result.tool_call_id for result in results] == ["call_1"] * 2
+    assert all("no JSON" in str(result) for result in results)
 
 
 async def test_an_unknown_tool_says_close_names_and_whose_call_it_answers() -> None:

@@ -74,6 +74,9 @@ async def test_bytes_that_no_provider_shows_stay_text(media_type: str) -> None:
     [
         {"base64": CODED, "media_type": "image/png"},
         {"base64": CODED, "media_type": "image/png", "bytes": 9, "more": 1},
+        {"base64": 7, "media_type": "image/png", "bytes": 3},
+        {"base64": "***", "media_type": "image/png", "bytes": 2},
+        {"base64": CODED, "media_type": "image/png", "bytes": 8},
         {"file": "/tmp/x.png", "media_type": "image/png", "bytes": 9},
     ],
 )

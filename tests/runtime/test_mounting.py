@@ -1,12 +1,22 @@
 from __future__ import annotations
 
+import asyncio
+import os
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
 from documents import document, operation
 
 from openapi_tools import CredentialsError, SettingsError, load_tools
+from openapi_tools.runtime import mounting
 from openapi_tools.runtime.plans import options_of
+
+ROOT = Path(__file__).parents[2]
 
 
 class Coordinator:
@@ -92,6 +102,84 @@ async def test_all_tools_are_mounted_or_none() -> None:
         await toolset().mount(coordinator)
 
     assert coordinator.tools == {}
+
+
+async def test_a_cleanup_that_is_cancelled_still_ends() -> None:
+    coordinator, tools = Coordinator(), toolset()
+    waiting, go = asyncio.Event(), asyncio.Event()
+
+    async def unmount(point: str, name: str) -> None:
+        waiting.set()
+        await go.wait()
+        del coordinator.tools[name]
+
+    cleanup = await tools.mount(coordinator)
+    coordinator.unmount = unmount
+    task = asyncio.create_task(cleanup())
+    await waiting.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    go.set()
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    await asyncio.gather(*others)
+
+    assert coordinator.tools == {}
+    assert "closed" in str(await tools["a"].execute({}))
+
+
+async def test_a_coordinator_of_a_known_package_gets_the_tools_in_its_words(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # What such a coordinator is comes from a table; the real ones have tests of their own.
+    left = []
+
+    @contextmanager
+    def present(coordinator: Any, tools: Any):
+        yield [SimpleNamespace(name=tool.name, own=tool) for tool in tools]
+        left.append(coordinator)
+
+    package, contract = ModuleType("a_package"), ModuleType("a_contract")
+    package.Coordinator, contract.present = Coordinator, present
+    monkeypatch.setitem(sys.modules, "a_package", package)
+    monkeypatch.setitem(sys.modules, "a_contract", contract)
+    row = ("a_package", "Coordinator", "a_contract")
+    monkeypatch.setattr(mounting, "_PRESENTERS", (("not_there", "X", "y"), row))
+    coordinator, tools = Coordinator(), toolset()
+
+    cleanup = await tools.mount(coordinator)
+
+    assert {name: tool.own for name, tool in coordinator.tools.items()} == {
+        tool.name: tool for tool in tools
+    }
+    assert left == []
+    await cleanup()
+    assert (left, coordinator.tools) == ([coordinator], {})
+    bare = Bare()
+    await (await tools.mount(bare))()
+    assert left == [coordinator]
+
+
+@pytest.mark.parametrize("folder", [None, "petstore"], ids=["loaded", "generated"])
+def test_mounting_elsewhere_imports_no_package_of_a_coordinator(folder: str | None) -> None:
+    get = "import petstore_tools; tools = petstore_tools.load()"
+    if folder is None:
+        get = "import openapi_tools; tools = openapi_tools.load_tools('specs/petstore.yaml')"
+    code = f"""
+import asyncio, sys
+{get}
+import openapi_tools.contracts.amplifier
+class Coordinator:
+    async def mount(self, point, tool, name=None):
+        assert tool is tools[name]
+asyncio.run(tools.mount(Coordinator()))
+assert "amplifier_core" not in sys.modules
+"""
+    env = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'generated' / 'petstore'}"}
+
+    ran = subprocess.run([sys.executable, "-B", "-c", code], cwd=ROOT, env=env, check=False)
+
+    assert ran.returncode == 0
 
 
 async def test_what_is_no_coordinator_is_refused() -> None:

@@ -1,0 +1,201 @@
+"""Microsoft Agent Framework: each tool as a `FunctionTool`, the only kind that its agents run.
+
+The framework looks at the top level of an input only, and tells its model that parsing arguments or
+the function failed without saying why. So nothing is checked or raised here: the tool checks its
+input itself, and what went wrong is the answer's text.
+"""
+
+from __future__ import annotations
+
+import inspect
+from base64 import b64decode
+from collections.abc import Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from pydantic import RootModel
+
+from openapi_tools.contracts import import_extra
+from openapi_tools.runtime.context import Context, member_of
+from openapi_tools.runtime.guards import rule_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from agent_framework import Content, FunctionInvocationContext, FunctionTool
+
+    from openapi_tools.runtime.calls import ToolCall
+    from openapi_tools.runtime.result import ToolResult
+    from openapi_tools.runtime.tool import OperationTool
+    from openapi_tools.runtime.toolset import Select
+
+# What a tool's own `invoke` knows of a call, for the function that the framework calls in the end.
+_CALL_ID = "openapi_tools.call_id"
+_APPROVED = "openapi_tools.approved"
+
+
+def to_function_tools(
+    toolset: Iterable[OperationTool],
+    *,
+    approval: bool | Select | Callable[[OperationTool], bool] | None = None,
+    context: Any = None,
+) -> list[FunctionTool]:
+    """Return tools as `FunctionTool`s for `Agent(tools=…)`.
+
+    The approval that the framework asks for is also the one that `require_approval` wants, for the
+    arguments that were shown. It counts in calls that an agent's loop makes: where code of yours
+    invokes such a tool, or a guardrail changed the arguments, the context's own `approve` is asked;
+    without one, the call is refused.
+
+    Args:
+        toolset: A toolset, or any of its tools.
+        approval: For which tools a person is asked first: True for all, a `Select` or a function of
+            the tool; those with a guardrail of `require_approval` come on top of it.
+        context: What belongs to a call: a `Context` for all of them, or a function of the
+            framework's `FunctionInvocationContext` that gives one for each and may be async. By
+            default a `Context` whose `state` is the `FunctionInvocationContext`.
+
+    Raises:
+        MissingExtraError: agent-framework-core is not installed.
+        SettingsError: `approval` is no rule.
+    """
+    kind = _function_tool()
+    asked = rule_of(False if approval is None else approval)
+    return [
+        kind(tool, asks=tool.needs_approval or asked(tool), context=context) for tool in toolset
+    ]
+
+
+class _Arguments(RootModel[dict[str, Any]]):
+    """Whatever arguments: the tool says better than the framework what is wrong with them."""
+
+    def model_dump(self, **_: Any) -> dict[str, Any]:
+        """Return the arguments as they are, however deep."""
+        return self.root
+
+
+@cache
+def _function_tool() -> Callable[..., FunctionTool]:
+    """Return the class of the tools; the framework is imported here, not with this module."""
+    import_extra("agent_framework", "agent-framework")
+    from agent_framework import FunctionInvocationContext, FunctionTool
+
+    class OperationFunctionTool(FunctionTool):
+        """A tool of a document as a function of the framework."""
+
+        def __init__(self, tool: OperationTool, *, asks: bool, context: Any) -> None:
+            # The framework looks at the annotation, and gives its context to such a parameter.
+            async def call(invocation: FunctionInvocationContext) -> ToolResult:
+                return await _answer(tool, invocation, context)
+
+            super().__init__(
+                name=tool.name,
+                description=tool.description,
+                approval_mode="always_require" if asks else "never_require",
+                func=call,
+                input_model=_Arguments,
+                result_parser=_contents,
+            )
+            self._tool = tool
+            self._own_schema: dict[str, Any] | None = None
+
+        def parameters(self) -> dict[str, Any]:
+            """Return the input schema: a copy, as clients of providers write into it."""
+            if self._own_schema is None:
+                self._own_schema = self._tool.get_schema()
+            return self._own_schema
+
+        async def invoke(
+            self,
+            *,
+            context: FunctionInvocationContext | None = None,
+            tool_call_id: str | None = None,
+            **options: Any,
+        ) -> Any:
+            """Do what `FunctionTool.invoke` does, noting what only this place knows."""
+            known = context or FunctionInvocationContext(function=self, arguments={})
+            known.metadata[_CALL_ID] = tool_call_id or ""
+            # A loop makes a context for this tool and tells its tools; it asks before it invokes.
+            looped = known.function is self and known.tools is not None
+            known.metadata[_APPROVED] = looped and self.approval_mode == "always_require"
+            return await super().invoke(context=known, tool_call_id=tool_call_id, **options)
+
+        # Arguments may have any name, `self` and `invocation` too: they are read from the context.
+        def __call__(self, /, *args: Any, **given: Any) -> Any:
+            """Call the function with the framework's context, or with arguments of your own."""
+            context = given.get("invocation")
+            if not isinstance(context, FunctionInvocationContext):
+                context = FunctionInvocationContext(function=self, arguments=given)
+            return super().__call__(context, *args)
+
+    return OperationFunctionTool
+
+
+async def _answer(
+    tool: OperationTool, invocation: FunctionInvocationContext, source: Any
+) -> ToolResult:
+    """Run a call that the framework has prepared."""
+    given = source(invocation) if callable(source) else source
+    context = await given if inspect.isawaitable(given) else given
+    if source is None:
+        context = Context(state=invocation)
+    if invocation.metadata.get(_APPROVED) is True:
+        context = _approved(context, dict(invocation.arguments))
+    call_id = invocation.metadata.get(_CALL_ID, "")
+    arguments = _arguments(tool, dict(invocation.arguments))
+    return await tool({"id": call_id, "name": tool.name, "arguments": arguments}, context)
+
+
+def _arguments(tool: OperationTool, given: dict[str, Any]) -> Any:
+    """Return arguments; what the framework could not read, and calls `raw`, as the model wrote it.
+
+    The tool then says that it is no JSON, or no object.
+    """
+    unread = given.keys() == {"raw"} and "raw" not in tool.input_schema.get("properties", ())
+    return given["raw"] if unread else given
+
+
+def _approved(context: Any, shown: Mapping[str, Any]) -> Any:
+    """Return a context like another one, in which what was shown to a person is approved.
+
+    Where guardrails have changed the arguments since, the other context is asked.
+    """
+
+    def approve(call: ToolCall) -> Any:
+        ask = member_of(context, "approve")
+        return call.arguments == shown or (callable(ask) and ask(call))
+
+    if isinstance(context, Mapping):
+        return {**context, "approve": approve}
+    return _Approved(context, approve)
+
+
+class _Approved:
+    """A context of whatever kind, but for whom it asks.
+
+    Args:
+        context: Tells all else.
+        approve: Is asked.
+    """
+
+    def __init__(self, context: Any, approve: Callable[[ToolCall], Any]) -> None:
+        self._context = context
+        self.approve = approve
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._context, name)
+
+
+def _contents(result: ToolResult) -> list[Content]:
+    """Return a result as contents; as the framework has no mark for errors, each holds the result.
+
+    A program finds it in `raw_representation`; a model is not shown that.
+    """
+    from agent_framework import Content
+
+    return [
+        Content.from_data(b64decode(part.data), part.media_type, raw_representation=result)
+        if part.type == "image"
+        else Content.from_text(part.text, raw_representation=result)
+        for part in result.as_content()
+    ]

@@ -1,0 +1,106 @@
+"""An API for agents to call, loaded and generated: pets, their photos, and who may sell them.
+
+The names of some properties are what a coordinator could take for its own, or for JSON Schema's.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from corpus import Entry, entries
+from documents import document, operation
+from packages import SPECS, imported
+from servers.recorder import Answer
+
+from openapi_tools import Settings, generate_package, load_tools
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from openapi_tools import Toolset
+
+BIG = ("github/api", "stripe/", "kubernetes/", "openai/", "discord/openapi")
+PNG = bytes.fromhex("89504e470d0a1a0a0000000d49484452")
+PET_ID = {"name": "petId", "in": "path", "required": True, "schema": {"type": "integer"}}
+PET = {
+    "type": "object",
+    "required": ["name"],
+    "properties": {
+        "name": {"type": "string", "description": "What it is called.", "minLength": 1},
+        "title": {"type": "string"},
+        "tag": {"$ref": "#/components/schemas/Tag", "description": "How it is found."},
+        "parents": {"type": "array", "items": {"$ref": "#/components/schemas/Pet"}},
+        "config": {"$ref": "#/components/schemas/Config"},
+    },
+}
+CONFIG = {
+    "type": "object",
+    "properties": {
+        name: {"type": "string", "description": f"The {name}."}
+        for name in ("$ref", "config", "run_manager", "self", "title", "properties")
+    },
+    "required": ["$ref"],
+}
+SCHEMAS = {"Pet": PET, "Tag": {"type": "string", "enum": ["cat", "dog"]}, "Config": CONFIG}
+DOCUMENT = document(
+    {
+        "/pets/{petId}": {
+            "get": operation(operationId="getPet", summary="Look at a pet.", parameters=[PET_ID]),
+            "delete": operation(operationId="sellPet", parameters=[PET_ID]),
+        },
+        "/pets/{petId}/photo": {"get": operation(operationId="getPhoto", parameters=[PET_ID])},
+        "/pets": {
+            "post": operation(
+                operationId="addPet",
+                requestBody={
+                    "required": True,
+                    "content": {
+                        "application/json": {"schema": {"$ref": "#/components/schemas/Pet"}}
+                    },
+                },
+            )
+        },
+    },
+    components={
+        "schemas": SCHEMAS,
+        "securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": "X-Key"}},
+    },
+    security=[{"key": []}],
+)
+NOT_FOUND = Answer(status=404, body=b'{"detail": "no pet 9"}')
+PHOTO = Answer(headers=[("Content-Type", "image/png")], body=PNG)
+
+
+def found(pet_id: int) -> Answer:
+    """Return the answer that has a pet."""
+    return Answer(body=json.dumps({"id": pet_id, "name": "Rex"}).encode())
+
+
+def toolsets(way: str, folder: Path, url: str) -> Iterator[Toolset]:
+    """Yield the tools, `loaded` or `generated`, for a fixture.
+
+    Args:
+        way: Which of them.
+        folder: Where a package may be written.
+        url: Where the API is.
+    """
+    if way == "loaded":
+        yield load_tools(
+            DOCUMENT, settings=Settings(base_url=url), credentials={"key": "everybody"}
+        )
+        return
+    generate_package(DOCUMENT, folder / "shop", name="shop")
+    with imported(folder / "shop", "shop_tools") as package:
+        yield package.load(base_url=url, credentials={"key": "everybody"})
+
+
+def big_documents() -> list[Entry]:
+    """Return the five big published documents; none where they are not at hand."""
+    return [entry for entry in entries() if entry.path.startswith(BIG)]
+
+
+def published() -> list[Any]:
+    """Return what to load: every document of `specs`, and the five big ones."""
+    return [*SPECS, *(entry.file for entry in big_documents())]
