@@ -5,6 +5,7 @@ The names of some properties are what a coordinator could take for its own, or f
 
 from __future__ import annotations
 
+import base64
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 BIG = ("github/api", "stripe/", "kubernetes/", "openai/", "discord/openapi")
 PNG = bytes.fromhex("89504e470d0a1a0a0000000d49484452")
+ALBUM = [{"base64": base64.b64encode(PNG).decode(), "media_type": "image/png", "bytes": 16}, "Rex"]
+"""An answer of an image and a text, as a guardrail may give it."""
 PET_ID = {"name": "petId", "in": "path", "required": True, "schema": {"type": "integer"}}
 PET = {
     "type": "object",

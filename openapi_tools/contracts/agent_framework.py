@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import inspect
 from base64 import b64decode
-from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from pydantic import RootModel
 
 from openapi_tools.contracts import import_extra
-from openapi_tools.runtime.context import Context, member_of
+from openapi_tools.runtime.context import Context, approved
 from openapi_tools.runtime.guards import rule_of
 
 if TYPE_CHECKING:
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 
     from agent_framework import Content, FunctionInvocationContext, FunctionTool
 
-    from openapi_tools.runtime.calls import ToolCall
     from openapi_tools.runtime.result import ToolResult
     from openapi_tools.runtime.tool import OperationTool
     from openapi_tools.runtime.toolset import Select
@@ -96,14 +94,11 @@ def _function_tool() -> Callable[..., FunctionTool]:
                 input_model=_Arguments,
                 result_parser=_contents,
             )
-            self._tool = tool
-            self._own_schema: dict[str, Any] | None = None
+            self._schema = cache(tool.get_schema)
 
         def parameters(self) -> dict[str, Any]:
-            """Return the input schema: a copy, as clients of providers write into it."""
-            if self._own_schema is None:
-                self._own_schema = self._tool.get_schema()
-            return self._own_schema
+            """Return a copy of the input schema: clients of providers write into it."""
+            return self._schema()
 
         async def invoke(
             self,
@@ -114,18 +109,18 @@ def _function_tool() -> Callable[..., FunctionTool]:
         ) -> Any:
             """Do what `FunctionTool.invoke` does, noting what only this place knows."""
             known = context or FunctionInvocationContext(function=self, arguments={})
-            known.metadata[_CALL_ID] = tool_call_id or ""
-            # A loop makes a context for this tool and tells its tools; it asks before it invokes.
+            # An agent's loop, which asks before it invokes, makes a context that tells its tools.
             looped = known.function is self and known.tools is not None
             known.metadata[_APPROVED] = looped and self.approval_mode == "always_require"
+            known.metadata[_CALL_ID] = tool_call_id or ""
             return await super().invoke(context=known, tool_call_id=tool_call_id, **options)
 
         # Arguments may have any name, `self` and `invocation` too: they are read from the context.
         def __call__(self, /, *args: Any, **given: Any) -> Any:
             """Call the function with the framework's context, or with arguments of your own."""
-            context = given.get("invocation")
-            if not isinstance(context, FunctionInvocationContext):
-                context = FunctionInvocationContext(function=self, arguments=given)
+            known = given.get("invocation")
+            own = isinstance(known, FunctionInvocationContext)
+            context = known if own else FunctionInvocationContext(function=self, arguments=given)
             return super().__call__(context, *args)
 
     return OperationFunctionTool
@@ -140,7 +135,7 @@ async def _answer(
     if source is None:
         context = Context(state=invocation)
     if invocation.metadata.get(_APPROVED) is True:
-        context = _approved(context, dict(invocation.arguments))
+        context = approved(context, tool, dict(invocation.arguments))
     call_id = invocation.metadata.get(_CALL_ID, "")
     arguments = _arguments(tool, dict(invocation.arguments))
     return await tool({"id": call_id, "name": tool.name, "arguments": arguments}, context)
@@ -153,37 +148,6 @@ def _arguments(tool: OperationTool, given: dict[str, Any]) -> Any:
     """
     unread = given.keys() == {"raw"} and "raw" not in tool.input_schema.get("properties", ())
     return given["raw"] if unread else given
-
-
-def _approved(context: Any, shown: Mapping[str, Any]) -> Any:
-    """Return a context like another one, in which what was shown to a person is approved.
-
-    Where guardrails have changed the arguments since, the other context is asked.
-    """
-
-    def approve(call: ToolCall) -> Any:
-        ask = member_of(context, "approve")
-        return call.arguments == shown or (callable(ask) and ask(call))
-
-    if isinstance(context, Mapping):
-        return {**context, "approve": approve}
-    return _Approved(context, approve)
-
-
-class _Approved:
-    """A context of whatever kind, but for whom it asks.
-
-    Args:
-        context: Tells all else.
-        approve: Is asked.
-    """
-
-    def __init__(self, context: Any, approve: Callable[[ToolCall], Any]) -> None:
-        self._context = context
-        self.approve = approve
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._context, name)
 
 
 def _contents(result: ToolResult) -> list[Content]:

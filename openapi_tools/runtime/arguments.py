@@ -99,10 +99,15 @@ class Checker:
             InputError: They do not; it says where, what was given and what is allowed, one line
                 for each of the first five faults. Its pointer is the first of those places.
         """
-        if not self._fits(arguments):
+        if not self.fits(arguments):
             raise _explained(self._explainer, arguments)
 
-    def _fits(self, arguments: dict[str, Any]) -> bool:
+    def fits(self, arguments: dict[str, Any]) -> bool:
+        """Tell whether the arguments fit, as far as that can be told in time.
+
+        Args:
+            arguments: As `accept` returns them.
+        """
         if self._validator is not None:
             return self._validator.is_valid(arguments)
         try:

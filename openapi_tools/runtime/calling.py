@@ -120,12 +120,12 @@ class Caller:
 
     def _call(self, call: ToolCall, given: object) -> ToolCall:
         """Return a call with arguments that fit."""
-        return call.model_copy(update={"arguments": self._accepted(given)})
+        return call.model_copy(update={"arguments": self.check(given)})
 
     async def _sent(self, given: object, context: Any) -> ToolResult:
         """Return what the API answers to an input."""
         session, operation = self._session, self._tool.operation
-        arguments = self._accepted(given)
+        arguments = self.check(given)
         credentials = session.credentials
         if context is not None:
             credentials = credentials.overlaid(member_of(context, "credentials"))
@@ -159,17 +159,32 @@ class Caller:
         message = f"{self._tool.name} failed unexpectedly ({type(error).__name__}); see the log."
         return ToolResult.failed("protocol", message)
 
-    def _accepted(self, given: object) -> dict[str, Any]:
-        """Return the arguments, once they fit the input schema."""
+    def check(self, given: object) -> dict[str, Any]:
+        """Do what `OperationTool.check` says."""
         arguments = accept(given, self._session.settings)
         if self._checker is None:
             self._checker = Checker(self._tool.input_schema)
-        self._checker.check(arguments)
+        if not self._checker.fits(arguments):
+            return self._repaired(arguments, self._checker)
+        return arguments
+
+    def _repaired(self, arguments: dict[str, Any], checker: Checker) -> dict[str, Any]:
+        """Return arguments in which what a profile made of them is undone: null for absent, say.
+
+        Raises:
+            InputError: They do not fit then either; it speaks of what was given.
+        """
+        from openapi_tools.runtime.shaping.back import repair
+
+        repaired = repair(arguments, self._tool.input_schema)
+        if repaired is not None and checker.fits(repaired):
+            return repaired
+        checker.check(arguments)
         return arguments
 
     def preview(self, arguments: dict[str, Any]) -> httpx.Request:
         """Do what `OperationTool.preview` says."""
-        accepted, operation = self._accepted(arguments), self._tool.operation
+        accepted, operation = self.check(arguments), self._tool.operation
         additions = self._session.credentials.additions(operation, masked=True)
         return build_request(
             operation, accepted, settings=self._session.settings, additions=additions

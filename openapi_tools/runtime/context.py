@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from openapi_tools.runtime.calls import ToolCall
+    from openapi_tools.runtime.tool import OperationTool
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,3 +42,39 @@ def member_of(context: object, name: str) -> Any:
     if isinstance(context, Mapping):
         return context.get(name)
     return getattr(context, name, None)
+
+
+def approved(context: Any, tool: OperationTool, shown: Mapping[str, Any]) -> Any:
+    """Return a context like another one, in which a call that a person was shown is approved.
+
+    Where guardrails have changed the arguments since, the other context is asked.
+
+    Args:
+        context: Tells all else.
+        tool: Is called.
+        shown: The arguments, as a coordinator showed them to a person.
+    """
+
+    def approve(call: ToolCall) -> Any:
+        ask = member_of(context, "approve")
+        return call.arguments == tool.check(dict(shown)) or (callable(ask) and ask(call))
+
+    if isinstance(context, Mapping):
+        return {**context, "approve": approve}
+    return _Approved(context, approve)
+
+
+class _Approved:
+    """A context of whatever kind, but for whom it asks.
+
+    Args:
+        context: Tells all else.
+        approve: Is asked.
+    """
+
+    def __init__(self, context: Any, approve: Callable[[ToolCall], Any]) -> None:
+        self._context = context
+        self.approve = approve
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._context, name)

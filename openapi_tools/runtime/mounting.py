@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from contextlib import AsyncExitStack
+import asyncio
+import sys
+from contextlib import AbstractContextManager, AsyncExitStack, nullcontext
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import SettingsError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Iterable
 
     from openapi_tools.runtime.toolset import Toolset
+
+# Package, class of its coordinators, and the module whose `present` gives tools as these take them.
+# By name: the contracts stand above the runtime, and what a generated package mounts has to fit as
+# well, though it imports the runtime alone.
+_PRESENTERS = (("amplifier_core", "ModuleCoordinator", "openapi_tools.contracts.amplifier"),)
 
 
 async def mount_tools(toolset: Toolset, coordinator: Any) -> Callable[[], Awaitable[None]]:
@@ -19,11 +27,11 @@ async def mount_tools(toolset: Toolset, coordinator: Any) -> Callable[[], Awaita
     Args:
         toolset: Its tools are mounted under their names.
         coordinator: Whatever has `await mount("tools", tool, name=…)`; `get` and `unmount` are used
-            where it has them.
+            where it has them. Amplifier's gets tools whose results are Amplifier's own.
 
     Returns:
-        An async function that unmounts the tools and closes the connections; a second call of it
-        does nothing.
+        An async function that unmounts the tools and closes the connections, also when it is
+        cancelled meanwhile; a second call of it does nothing.
 
     Raises:
         SettingsError: It is no coordinator, or a tool of such a name is mounted already.
@@ -37,10 +45,33 @@ async def mount_tools(toolset: Toolset, coordinator: Any) -> Callable[[], Awaita
         raise SettingsError(f"tools of these names are mounted already: {names}; {hint}")
     async with AsyncExitStack() as stack:
         stack.push_async_callback(toolset.aclose)
-        for tool in toolset:
+        for tool in stack.enter_context(_presented(coordinator, toolset)):
             await coordinator.mount("tools", tool, name=tool.name)
             stack.push_async_callback(_unmount, coordinator, tool.name)
-        return stack.pop_all().aclose
+        return _cleanup(stack.pop_all())
+
+
+def _presented(coordinator: Any, toolset: Toolset) -> AbstractContextManager[Iterable[Any]]:
+    """Return the tools as a coordinator takes them: as they are, unless it is one of a package.
+
+    A coordinator's class does not tell its package: Amplifier's says it is a builtin. But there is
+    no such coordinator before its package is imported.
+    """
+    for package, kind, home in _PRESENTERS:
+        known = getattr(sys.modules.get(package), kind, None)
+        if isinstance(known, type) and isinstance(coordinator, known):
+            presented: AbstractContextManager[Iterable[Any]]
+            presented = import_module(home).present(coordinator, toolset)
+            return presented
+    return nullcontext(toolset)
+
+
+def _cleanup(stack: AsyncExitStack) -> Callable[[], Awaitable[None]]:
+    async def cleanup() -> None:
+        # Shielded: a session that is cancelled while it cleans up leaves no connection behind.
+        await asyncio.shield(stack.aclose())
+
+    return cleanup
 
 
 def _mounted(coordinator: Any) -> set[str]:

@@ -183,6 +183,17 @@ class OperationTool:
         """
         return await self._called().answer(call, context)
 
+    def check(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Return the arguments as a call takes them, without calling.
+
+        Args:
+            arguments: As for `execute`.
+
+        Raises:
+            InputError: They do not fit.
+        """
+        return self._called().check(arguments)
+
     def preview(self, arguments: dict[str, Any]) -> httpx.Request:
         """Return the request that a call would send, with `***` in place of credentials.
 

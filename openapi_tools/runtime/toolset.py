@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from openapi_tools.model import SecurityScheme, Skipped
+    from openapi_tools.runtime.defining import Definitions
     from openapi_tools.runtime.result import ToolResult
     from openapi_tools.runtime.session import Session
     from openapi_tools.runtime.tool import OperationTool
@@ -98,6 +99,7 @@ class Toolset:
         self._tools = {tool.name: tool for tool in tools}
         self._session = session
         self._about = about or About()
+        self._definitions: Definitions | None = None
 
     def __len__(self) -> int:
         return len(self._tools)
@@ -126,8 +128,9 @@ class Toolset:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What else a reader of the document should know."""
-        return self._about.warnings
+        """What else a reader of the document, or of `definitions`, should know."""
+        told = () if self._definitions is None else self._definitions.warnings
+        return self._about.warnings + told
 
     @property
     def security_schemes(self) -> Mapping[str, SecurityScheme]:
@@ -152,8 +155,29 @@ class Toolset:
         chosen = [tool for tool in self if select.takes(tool)]
         return Toolset(chosen, self._session, self._about)
 
+    def definitions(self, profile: str) -> list[dict[str, Any]]:
+        """Return the tools as a provider's API takes them.
+
+        What it cannot take is left out; `warnings` then says what and why.
+
+        Args:
+            profile: `openai`, `openai_strict`, `anthropic`, `gemini` or `mcp`.
+
+        Returns:
+            One dict for each tool; schemas are shared, so do not change them.
+
+        Raises:
+            SettingsError: There is no such profile.
+        """
+        return self._defined().of(self, profile)
+
     async def call(
-        self, call: Any, arguments: dict[str, Any] | None = None, *, context: Any = None
+        self,
+        call: Any,
+        arguments: dict[str, Any] | None = None,
+        *,
+        context: Any = None,
+        profile: str | None = None,
     ) -> ToolResult:
         """Call a tool by name, or do what a model asks for.
 
@@ -161,13 +185,26 @@ class Toolset:
             call: The tool's name, or a tool call as a coordinator or a provider hands it over.
             arguments: Of the call, when it is given by name.
             context: What belongs to this one call, as for `execute`.
+            profile: Whose `definitions` the model was given; those that were asked for last, if
+                any, by default.
 
         Returns:
             As `execute`; an error result also for an unknown tool and for what is no call.
         """
         from openapi_tools.runtime.answering import answer_call
 
-        return await answer_call(self, call, arguments, context=context)
+        known = self._defined()
+        return await answer_call(
+            self, call, arguments, definitions=known, profile=profile, context=context
+        )
+
+    def _defined(self) -> Definitions:
+        """Return what knows of this toolset's definitions."""
+        if self._definitions is None:
+            from openapi_tools.runtime.defining import Definitions
+
+            self._definitions = Definitions()
+        return self._definitions
 
     def add_input_guardrails(self, guardrails: Iterable[Callable[..., Any]]) -> None:
         """Add functions that let calls go on, change or refuse them, to each of the tools.

@@ -42,7 +42,7 @@ BUILD = "import sys; from hatchling.build import build_wheel; print(build_wheel(
 HEAD = """
 import asyncio, json, os, sys
 from pathlib import Path
-from amplifier_core import ModuleCoordinator
+from amplifier_core import ModuleCoordinator, ToolResult
 from amplifier_core.loader import ModuleLoader
 from amplifier_core.testing import MockCoordinator
 from amplifier_core.validation import ToolValidator
@@ -72,6 +72,8 @@ async def used(mount):
     found["results"] = [
         [result.success, result.output, result.get_serialized_output()] for result in results
     ]
+    found["own"] = [isinstance(result, ToolResult) for result in results]
+    found["shown"] = [str(result) for result in results]
     await cleanup()
     found["left"] = list(coordinator.get("tools"))
     after = await tools["get_museum_hours"].execute({})
@@ -151,6 +153,8 @@ def assert_used(found: dict[str, Any], recorder: Recorder) -> None:
         [True, HOURS, json.dumps(HOURS)],
         [True, {"eventId": "1"}, '{"eventId": "1"}'],
     ]
+    assert found["own"] == [True, True], "they are Amplifier's own results"
+    assert found["shown"] == [json.dumps(HOURS), '{"eventId": "1"}']
     assert found["left"] == []
     assert found["after"][0] is False
     assert "closed" in found["after"][1]

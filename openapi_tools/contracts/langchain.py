@@ -1,0 +1,349 @@
+"""LangChain: each tool as a `StructuredTool`.
+
+LangChain does not look at the arguments, and gives a function those of some names itself; so the
+tool is handed what the model wrote, and says what is wrong with it. LangChain also writes every
+`$ref` out, cuts recursion without a word and trips over a property of that name; so it is given
+schemas in which there is nothing left to write out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from openapi_tools.contracts import import_extra
+from openapi_tools.errors import SettingsError
+from openapi_tools.runtime.context import Context
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from types import ModuleType
+
+    from langchain_core.tools import StructuredTool
+
+    from openapi_tools.runtime.content import ImageContent, TextContent
+    from openapi_tools.runtime.result import ToolResult
+    from openapi_tools.runtime.tool import OperationTool
+
+# What LangChain gives to a tool's function under these names, it takes from the model's arguments.
+_TAKEN = frozenset({"self", "config", "run_manager"})
+
+_asked: ContextVar[dict[str, Any] | None] = ContextVar("openapi_tools_asked", default=None)
+
+
+def to_structured_tools(
+    toolset: Iterable[OperationTool], *, context: Any = None
+) -> list[StructuredTool]:
+    """Return tools as `StructuredTool`s for `model.bind_tools(…)` and for agents.
+
+    A tool called with a tool call gives a `ToolMessage`: its `artifact` is the `ToolResult`, its
+    `status` is `"error"` for an error. Called with plain arguments, it gives the content alone.
+    `invoke` works where no event loop runs in its thread.
+
+    Args:
+        toolset: A toolset, or any of its tools.
+        context: What belongs to a call: a `Context` for all of them, or a function of the
+            `RunnableConfig` that gives one for each and may be async. By default a `Context` whose
+            `state` is the `RunnableConfig`.
+
+    Raises:
+        MissingExtraError: langchain-core is not installed.
+    """
+    kind = _structured_tool()
+    return [kind(tool, context) for tool in toolset]
+
+
+def _tools() -> ModuleType:
+    return import_extra("langchain_core.tools", "langchain")
+
+
+@cache
+def _failure() -> type[Any]:
+    """Return the class of exceptions for error results."""
+
+    class OperationFailed(_tools().ToolException):  # type: ignore[misc] # known once imported
+        """An error result on its way through LangChain.
+
+        Attributes:
+            result: The error result.
+            tool: The tool's name.
+        """
+
+        def __init__(self, result: ToolResult, tool: str) -> None:
+            super().__init__(str(result))
+            self.result = result
+            self.tool = tool
+
+    return OperationFailed
+
+
+@cache
+def _structured_tool() -> Any:
+    """Return the class of the tools; LangChain is imported here, not with this module."""
+    _tools()
+    from langchain_core.tools import StructuredTool
+
+    class OperationStructuredTool(StructuredTool):
+        """A tool of a document as a tool of LangChain."""
+
+        def __init__(self, tool: OperationTool, context: Any) -> None:
+            async def call(**arguments: Any) -> tuple[Any, ToolResult]:
+                return await _answer(tool, arguments, context)
+
+            super().__init__(
+                name=tool.name,
+                description=tool.description,
+                args_schema=without_references(tool.input_schema),
+                metadata=dict(tool.annotations),
+                func=_blocking(call),
+                coroutine=call,
+                response_format="content_and_artifact",
+                handle_tool_error=_message,
+            )
+
+        async def arun(self, tool_input: Any, *args: Any, **options: Any) -> Any:
+            """Do what `BaseTool.arun` does, noting the call."""
+            with _noted(tool_input, options) as passed:
+                return await super().arun(passed, *args, **options)
+
+        def run(self, tool_input: Any, *args: Any, **options: Any) -> Any:
+            """Do what `BaseTool.run` does, noting the call."""
+            with _noted(tool_input, options) as passed:
+                return super().run(passed, *args, **options)
+
+    return OperationStructuredTool
+
+
+@contextmanager
+def _noted(given: Any, options: dict[str, Any]) -> Iterator[Any]:
+    """Note a call for the function that LangChain calls in the end; give what to call that with."""
+    if not isinstance(given, dict):
+        yield given
+        return
+    token = _asked.set({**given, "_tool_call_id": options.get("tool_call_id") or ""})
+    try:
+        yield {name: value for name, value in given.items() if name not in _TAKEN}
+    finally:
+        _asked.reset(token)
+
+
+async def _answer(
+    tool: OperationTool, arguments: dict[str, Any], source: Any
+) -> tuple[Any, ToolResult]:
+    """Run a call; LangChain makes a message of the content and the result that are returned."""
+    noted = _asked.get()
+    _asked.set(None)  # or a guardrail that calls another tool's function would call it with these
+    given = arguments if noted is None else noted
+    result = await tool.execute(given, context=await _context(source))
+    if result.is_error:
+        raise _failure()(result, tool.name)
+    return _content(result), result
+
+
+async def _context(source: Any) -> Any:
+    """Return what belongs to the call that runs here."""
+    from langchain_core.runnables.config import ensure_config
+
+    if source is None:
+        return Context(state=ensure_config())
+    given = source(ensure_config()) if callable(source) else source
+    return await given if inspect.isawaitable(given) else given
+
+
+def _blocking(call: Any) -> Any:
+    """Return a function that waits for an async one."""
+
+    def wait(**arguments: Any) -> Any:
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return asyncio.run(call(**arguments))
+        reason = "invoke() would stop the event loop that runs in this thread"
+        raise SettingsError(f"{reason}; await ainvoke() instead.")
+
+    return wait
+
+
+def _message(error: Any) -> Any:
+    """Return what stands in for an error result: a message for a call with an id, else its text."""
+    from langchain_core.messages import ToolMessage
+
+    result: ToolResult = error.result
+    if not result.tool_call_id:
+        return str(result)
+    return ToolMessage(
+        str(result),
+        artifact=result,
+        tool_call_id=result.tool_call_id,
+        name=error.tool,
+        status="error",
+    )
+
+
+def _content(result: ToolResult) -> str | list[dict[str, str]]:
+    """Return a message's content: a string, or blocks once there is an image."""
+    contents = result.as_content()
+    if any(content.type == "image" for content in contents):
+        return [_block(content) for content in contents]
+    return str(result)
+
+
+def _block(content: TextContent | ImageContent) -> dict[str, str]:
+    if content.type == "text":
+        return {"type": "text", "text": content.text}
+    return {"type": "image", "base64": content.data, "mime_type": content.media_type}
+
+
+_ONE = {
+    **dict.fromkeys(("items", "unevaluatedItems", "contains"), "[]"),
+    **dict.fromkeys(("additionalProperties", "unevaluatedProperties"), ".*"),
+    **dict.fromkeys(("propertyNames", "not", "if", "then", "else", "contentSchema"), ""),
+}
+"""Keywords that hold a schema, with what it adds to the path of the value that it describes."""
+_NAMED = ("properties", "patternProperties", "dependentSchemas")
+_SEVERAL = ("allOf", "anyOf", "oneOf", "prefixItems")
+_PARTS = frozenset({*_ONE, *_NAMED, *_SEVERAL, "$defs"})
+_NARROWING = ("not", "if", "contains", "unevaluatedItems", "unevaluatedProperties")
+"""Keywords that could refuse more once a schema in them, or beside them, accepts more."""
+_WORDS = frozenset(
+    {"title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly"}
+)
+_MAX_PARTS = 5_000
+"""Schemas within a schema: more than large APIs have, and less than it takes to fill the memory."""
+_MAX_DEPTH = 80
+"""Levels: LangChain walks schemas by recursion, and Python has an end of that."""
+
+
+def without_references(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return an input schema in which every definition stands where it is referred to.
+
+    Where a definition is met inside itself it is cut: there stand its type and, in words, which
+    argument takes the same. So it is once the schema has become too long or too deep, without the
+    words. It accepts all that the schema does.
+
+    Args:
+        schema: A closed object with `properties` and perhaps `$defs`.
+    """
+    written: dict[str, Any] = _Writer(schema).write(schema, "")
+    return written
+
+
+class _Writer:
+    """Writes definitions out where they are referred to.
+
+    Args:
+        schema: What has the definitions.
+    """
+
+    def __init__(self, schema: dict[str, Any]) -> None:
+        self._definitions: dict[str, Any] = schema.get("$defs", {})
+        self._open: dict[str, str] = {}
+        self._left = _MAX_PARTS
+        self._depth = 0
+        self._cuts = 0
+
+    def write(self, schema: Any, path: str) -> Any:
+        """Return a schema without references.
+
+        Args:
+            schema: A schema, or True or False.
+            path: Leads to the value that it describes, for a reader.
+        """
+        if not isinstance(schema, dict):
+            return schema
+        if self._depth >= _MAX_DEPTH:
+            self._cuts += 1
+            return {}
+        self._depth += 1
+        try:
+            return self._referred(schema, path) if "$ref" in schema else self._own(schema, path)
+        finally:
+            self._depth -= 1
+
+    def _own(self, schema: dict[str, Any], path: str) -> dict[str, Any]:
+        """Return a schema that is no reference itself."""
+        self._left -= 1
+        before = self._cuts
+        written: dict[str, Any] = {}
+        for key, value in schema.items():
+            if key in _PARTS or not _is_trap(value):
+                written[key] = self._value(key, value, path)
+            else:
+                self._cuts += key not in _WORDS
+        written.pop("$defs", None)
+        return _portable(_widened(written) if self._cuts > before else written)
+
+    def _value(self, key: str, value: Any, path: str) -> Any:
+        """Return a keyword's value."""
+        if key in _ONE:
+            return self.write(value, path + _ONE[key])
+        if key in _SEVERAL:
+            return [self.write(part, path) for part in value]
+        if key in _NAMED:
+            return {name: self._member(part, _join(path, name)) for name, part in value.items()}
+        return value
+
+    def _member(self, schema: Any, path: str) -> Any:
+        """Return a schema under a name; LangChain loses True and False under the name `title`."""
+        written = self.write(schema, path)
+        return written if isinstance(written, dict) else {} if written else {"not": {}}
+
+    def _referred(self, schema: dict[str, Any], path: str) -> dict[str, Any]:
+        """Return a definition, and what stands beside the reference to it."""
+        name = schema["$ref"].removeprefix("#/$defs/")
+        beside = {key: value for key, value in schema.items() if key != "$ref"}
+        if name in self._open or self._left <= 0:
+            return self._cut(name, beside)
+        self._open[name] = path
+        written = self._member(self._definitions[name], path)
+        del self._open[name]
+        own = self.write(beside, path)
+        return {**written, **own} if beside.keys() <= _WORDS else {"allOf": [written], **own}
+
+    def _cut(self, name: str, beside: dict[str, Any]) -> dict[str, Any]:
+        """Return what is said of a definition that is not written out."""
+        self._cuts += 1
+        definition, first = self._definitions[name], self._open.get(name)
+        kind = definition.get("type") if isinstance(definition, dict) else None
+        words = {key: part for key, part in beside.items() if key in _WORDS and not _is_trap(part)}
+        same = f"Takes what `{first}` takes." if first else ""
+        said = " ".join(part for part in (words.pop("description", ""), same) if part)
+        stub = {"type": kind} if kind is not None else {}
+        return {**stub, **({"description": said} if said else {}), **words}
+
+
+def _widened(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema that takes all it should though something in it was cut."""
+    kept = {key: value for key, value in schema.items() if key not in _NARROWING}
+    if "oneOf" not in kept:  # two parts that were cut may both fit
+        return kept
+    parts = kept.pop("oneOf")
+    return {**kept, "anyOf": parts} if "anyOf" not in kept else kept
+
+
+def _join(path: str, name: str) -> str:
+    return f"{path}.{name}" if path else name
+
+
+def _is_trap(value: Any) -> bool:
+    """Tell whether a literal has a member that LangChain takes for a keyword."""
+    if isinstance(value, dict):
+        return not {"$ref", "title"}.isdisjoint(value) or any(map(_is_trap, value.values()))
+    return isinstance(value, list) and any(map(_is_trap, value))
+
+
+def _portable(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema that says the same without naming a property `$ref`."""
+    if not any("$ref" in schema.get(key, ()) for key in _NAMED):
+        return schema
+    named = {key: dict(schema[key]) for key in _NAMED if key in schema}
+    reference = named.get("properties", {}).pop("$ref", None)
+    for members in named.values():
+        members.pop("$ref", None)
+    if reference is not None:
+        named.setdefault("patternProperties", {})[r"^\$ref$"] = reference
+    return {**schema, **named}

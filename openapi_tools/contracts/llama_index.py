@@ -1,0 +1,140 @@
+"""LlamaIndex: each tool as a `FunctionTool`.
+
+LlamaIndex makes a schema of a pydantic class and keeps some of its keywords only; here the class
+and the metadata give the tool's own schema, whole.
+"""
+
+from __future__ import annotations
+
+import inspect
+from base64 import b64decode
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from openapi_tools.contracts import import_extra
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from llama_index.core.base.llms.types import ImageBlock, TextBlock
+    from llama_index.core.tools import FunctionTool, ToolMetadata, ToolOutput
+
+    from openapi_tools.runtime.content import ImageContent, TextContent
+    from openapi_tools.runtime.result import ToolResult
+    from openapi_tools.runtime.tool import OperationTool
+
+
+def to_tools(toolset: Iterable[OperationTool], *, context: Any = None) -> list[FunctionTool]:
+    """Return tools as `FunctionTool`s for `FunctionAgent(tools=…)` and other agents.
+
+    A call gives a `ToolOutput`: blocks of text and images, `is_error`, and the `ToolResult` as its
+    `raw_output`.
+
+    Args:
+        toolset: A toolset, or any of its tools.
+        context: What belongs to a call: a `Context` for all of them, or a function without
+            parameters that gives one for each and may be async.
+
+    Raises:
+        MissingExtraError: llama-index-core is not installed.
+    """
+    kind = _function_tool()
+    return [kind(tool, context) for tool in toolset]
+
+
+@cache
+def _function_tool() -> Any:
+    """Return the class of the tools; LlamaIndex is imported here, not with this module."""
+    import_extra("llama_index.core.tools", "llama-index")
+    from llama_index.core.async_utils import asyncio_run
+    from llama_index.core.tools import FunctionTool
+
+    class OperationFunctionTool(FunctionTool):
+        """A tool of a document as a tool of LlamaIndex."""
+
+        def __init__(self, tool: OperationTool, context: Any) -> None:
+            async def call(**arguments: Any) -> ToolResult:
+                return await tool.execute(arguments, context=await _context(context))
+
+            super().__init__(async_fn=call, metadata=_metadata(tool))
+
+        # Arguments may have any name, `self` too.
+        def __call__(self, /, **arguments: Any) -> ToolOutput:  # type: ignore[override] # no others
+            """Call the API, from code that is not async."""
+            return self.call(**arguments)
+
+        def call(self, /, **arguments: Any) -> ToolOutput:  # type: ignore[override] # as above
+            """Call the API, from code that is not async."""
+            output: ToolOutput = asyncio_run(self.acall(**arguments))
+            return output
+
+        async def acall(self, /, **arguments: Any) -> ToolOutput:  # type: ignore[override] # as above
+            """Call the API."""
+            given = {**self.partial_params, **arguments}
+            return _output(await self.async_fn(**given), self.metadata.get_name(), given)
+
+    return OperationFunctionTool
+
+
+@cache
+def _metadata_class() -> Any:
+    """Return the class of what LlamaIndex knows of a tool."""
+    from llama_index.core.tools import ToolMetadata
+
+    class OperationMetadata(ToolMetadata):
+        """What a model is told of a tool."""
+
+        def get_parameters_dict(self) -> dict[str, Any]:
+            """Return the input schema: a copy, as clients of providers write into it."""
+            arguments: Any = self.fn_schema
+            schema: dict[str, Any] = arguments.model_json_schema()
+            return schema
+
+    return OperationMetadata
+
+
+def _metadata(tool: OperationTool) -> ToolMetadata:
+    """Return what LlamaIndex knows of a tool."""
+    from pydantic import BaseModel, ConfigDict
+
+    class Arguments(BaseModel):
+        """The arguments of a tool, which checks them itself."""
+
+        model_config = ConfigDict(title=tool.name, extra="allow")
+
+        @classmethod
+        def model_json_schema(cls, *_: Any, **__: Any) -> dict[str, Any]:
+            """Return the tool's input schema."""
+            return tool.get_schema()
+
+    metadata: ToolMetadata = _metadata_class()(
+        name=tool.name, description=tool.description, fn_schema=Arguments
+    )
+    return metadata
+
+
+async def _context(source: Any) -> Any:
+    """Return what belongs to a call."""
+    given = source() if callable(source) else source
+    return await given if inspect.isawaitable(given) else given
+
+
+def _output(result: ToolResult, name: str, arguments: dict[str, Any]) -> ToolOutput:
+    """Return a result as LlamaIndex has it."""
+    from llama_index.core.tools import ToolOutput
+
+    return ToolOutput(
+        tool_name=name,
+        blocks=[_block(content) for content in result.as_content()],
+        raw_input={"args": (), "kwargs": arguments},
+        raw_output=result,
+        is_error=result.is_error,
+    )
+
+
+def _block(content: TextContent | ImageContent) -> TextBlock | ImageBlock:
+    from llama_index.core.base.llms.types import ImageBlock, TextBlock
+
+    if content.type == "text":
+        return TextBlock(text=content.text)
+    return ImageBlock(image=b64decode(content.data), image_mimetype=content.media_type)

@@ -1,0 +1,133 @@
+"""Pydantic-AI: each tool as its `Tool`, which hands over arguments without looking at them.
+
+An error result is raised as `ToolFailed`, which the model is shown as a failed call. `ModelRetry`
+would end the run once a tool has failed more often than its `retries` allow, and a 404 is an answer
+like any other.
+"""
+
+from __future__ import annotations
+
+import inspect
+from base64 import b64decode
+from typing import TYPE_CHECKING, Any
+
+from openapi_tools.contracts import import_extra
+from openapi_tools.errors import OpenAPIToolsError
+from openapi_tools.runtime.context import Context, approved
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from pydantic_ai import BinaryImage, RunContext, Tool, ToolReturn
+
+    from openapi_tools.runtime.content import ImageContent, TextContent
+    from openapi_tools.runtime.result import ToolResult
+    from openapi_tools.runtime.tool import OperationTool
+    from openapi_tools.runtime.toolset import Select
+
+
+def to_tools(
+    toolset: Iterable[OperationTool],
+    *,
+    approval: bool | Select | Callable[[OperationTool], bool] | None = None,
+    context: Any = None,
+) -> list[Tool[Any]]:
+    """Return tools for `Agent(tools=…)`.
+
+    A tool that is not `parallel_safe` runs alone. One that needs approval ends the run with
+    `DeferredToolRequests`, which have to be among the agent's output types, once its arguments fit;
+    the approval that `DeferredToolResults` grant is also the one that `require_approval` wants.
+    Hang guardrails into a tool before you convert it, as that decides whether approval is asked.
+
+    Args:
+        toolset: A toolset, or any of its tools.
+        approval: For which tools a person is asked first: True for all, a `Select` or a function of
+            the tool; those with a guardrail of `require_approval` come on top of it.
+        context: What belongs to a call: a `Context` for all of them, or a function of the
+            `RunContext` that gives one for each and may be async. By default a `Context` whose
+            `state` is the `RunContext`.
+
+    Raises:
+        MissingExtraError: pydantic-ai is not installed.
+        SettingsError: `approval` is no rule.
+    """
+    import_extra("pydantic_ai", "pydantic-ai")
+    from openapi_tools.runtime.guards import rule_of
+
+    asked = rule_of(False if approval is None else approval)
+    return [
+        _tool(tool, asks=tool.needs_approval or asked(tool), context=context) for tool in toolset
+    ]
+
+
+def _tool(tool: OperationTool, *, asks: bool, context: Any) -> Tool[Any]:
+    """Return a tool of a document as one of Pydantic-AI."""
+    from pydantic_ai import Tool
+    from pydantic_core import SchemaValidator, core_schema
+
+    async def call(run: RunContext[Any], /, **arguments: Any) -> ToolReturn[Any]:
+        return await _answer(tool, arguments, run, context)
+
+    made: Tool[Any] = Tool.from_schema(
+        call,
+        name=tool.name,
+        description=tool.description,
+        json_schema=tool.input_schema,
+        takes_ctx=True,
+        sequential=not tool.parallel_safe,
+        args_validator=_checker(tool) if asks else None,
+    )
+    made.requires_approval = asks
+    made.metadata = {"annotations": tool.annotations}
+    # By default anything passes, and a list or a null in place of the arguments ends the run.
+    members = core_schema.dict_schema(core_schema.str_schema())
+    made.function_schema.validator = SchemaValidator(members)
+    return made
+
+
+def _checker(tool: OperationTool) -> Callable[..., None]:
+    """Return what keeps a person from being asked about a call that cannot be made."""
+    from pydantic_ai.exceptions import ToolFailed
+
+    def check(_run: RunContext[Any], /, **arguments: Any) -> None:
+        try:
+            tool.check(arguments)
+        except OpenAPIToolsError as error:
+            raise ToolFailed(str(error)) from error
+
+    return check
+
+
+async def _answer(
+    tool: OperationTool, arguments: dict[str, Any], run: RunContext[Any], source: Any
+) -> ToolReturn[Any]:
+    """Run a call."""
+    from pydantic_ai import ToolReturn
+    from pydantic_ai.exceptions import ToolFailed
+
+    given = source(run) if callable(source) else source
+    context = await given if inspect.isawaitable(given) else given
+    if source is None:
+        context = Context(state=run)
+    if run.tool_call_approved:
+        context = approved(context, tool, arguments)
+    call = {**arguments, "_tool_call_id": run.tool_call_id or ""}
+    result = await tool.execute(call, context=context)
+    if result.is_error:
+        raise ToolFailed(str(result))
+    return ToolReturn(_content(result), metadata=result.metadata)
+
+
+def _content(result: ToolResult) -> Any:
+    """Return what a model is shown: a text, an image, or a list of them."""
+    contents = result.as_content()
+    shown = [_shown(content) for content in contents]
+    return shown[0] if len(shown) == 1 else shown
+
+
+def _shown(content: TextContent | ImageContent) -> str | BinaryImage:
+    from pydantic_ai import BinaryImage
+
+    if content.type == "text":
+        return content.text
+    return BinaryImage(b64decode(content.data), media_type=content.media_type)

@@ -1,0 +1,81 @@
+"""The tools of one toolset as the APIs of providers take them, and what was left out of that."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from openapi_tools.runtime.profiles import (
+    LIMITS,
+    CannotExpress,
+    check_profile,
+    define,
+    restorer,
+)
+from openapi_tools.runtime.shaping.memory import Memory
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from openapi_tools.runtime.shaping.back import Restorer
+    from openapi_tools.runtime.tool import OperationTool
+
+
+class Definitions:
+    """The tools of one toolset as the APIs of providers take them.
+
+    Attributes:
+        profile: The one that was asked for last: how a model's arguments are to be read unless the
+            caller says otherwise. None before the first.
+    """
+
+    def __init__(self) -> None:
+        self.profile: str | None = None
+        self._warnings: dict[str, list[str]] = {}
+        self._restorers: dict[tuple[str, str], Restorer | None] = {}
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What was left out, and why; for every profile that was asked for."""
+        return tuple(text for texts in self._warnings.values() for text in texts)
+
+    def of(self, tools: Iterable[OperationTool], profile: str) -> list[dict[str, Any]]:
+        """Return the definitions of those tools that a profile can express.
+
+        Raises:
+            SettingsError: There is no such profile.
+        """
+        check_profile(profile)
+        memory, found, warnings = Memory(), [], []
+        for tool in tools:
+            try:
+                definition = define(tool, profile, memory)
+            except CannotExpress as error:
+                warnings.append(f"{profile}: {tool.name} is left out: {error.reason}")
+                continue
+            found.append(definition.value)
+            warnings += (f"{profile}: {tool.name}: {note}" for note in definition.notes)
+        if len(found) > LIMITS.get(profile, len(found)):
+            most = f"{LIMITS[profile]} tools in one request, and these are {len(found)}"
+            warnings.append(f"{profile}: the provider takes {most}; select those that you need.")
+        self.profile, self._warnings[profile] = profile, warnings
+        return found
+
+    def restored(self, tool: OperationTool, given: Any, profile: str | None) -> Any:
+        """Return a model's arguments as the tool's input schema takes them.
+
+        Args:
+            tool: What is called.
+            given: By the profile's schema, as far as the model kept to it.
+            profile: Whose; that of the last definitions by default.
+
+        Raises:
+            SettingsError: There is no such profile.
+        """
+        profile = profile or self.profile
+        if profile is None or not isinstance(given, dict):
+            return given
+        key = (tool.name, profile)
+        if key not in self._restorers:
+            self._restorers[key] = restorer(tool.input_schema, profile)
+        known = self._restorers[key]
+        return given if known is None else known.restored(given)

@@ -1,0 +1,191 @@
+"""Tools as the APIs of providers take them, and arguments on their way back.
+
+A profile writes a tool's input schema so that a provider accepts it. It never changes what may be
+sent: `Definition.restore` brings arguments by the profile's schema into the form of the tool's own.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from openapi_tools.errors import SettingsError
+from openapi_tools.runtime.shaping.reasons import CannotExpress
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from openapi_tools.runtime.shaping.back import Restorer
+    from openapi_tools.runtime.shaping.memory import Memory
+    from openapi_tools.runtime.tool import OperationTool
+
+    Schema = dict[str, Any]
+
+__all__ = [
+    "LIMITS",
+    "PROFILES",
+    "CannotExpress",
+    "Definition",
+    "check_profile",
+    "define",
+    "restorer",
+]
+
+PROFILES: tuple[str, ...] = ("openai", "openai_strict", "anthropic", "gemini", "mcp")
+"""Every profile, by its name."""
+
+LIMITS: dict[str, int] = {"openai": 128, "openai_strict": 128, "gemini": 512}
+"""How many tools a provider takes in one request."""
+
+_PLAIN = frozenset({"openai", "mcp"})
+_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_ANTHROPIC_KEY = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
+_FAULTS = (AttributeError, KeyError, TypeError, ValueError, RecursionError)
+"""What a schema that was written by hand, and wrongly, can lead to."""
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A tool as a provider's API takes it.
+
+    Attributes:
+        value: A plain dict; parts of it are shared with other definitions, so do not change it.
+        notes: Optional parts of the input that the provider's schemas cannot say, and why; they
+            are left out of the definition.
+    """
+
+    value: dict[str, Any]
+    notes: tuple[str, ...] = ()
+    _schema: Schema = field(default_factory=dict, repr=False)
+    _profile: str = field(default="openai", repr=False)
+
+    def restore(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Return arguments as the tool's input schema takes them.
+
+        Args:
+            arguments: By the schema in `value`; not changed.
+        """
+        return arguments if self._restorer is None else self._restorer.restored(arguments)
+
+    @cached_property
+    def _restorer(self) -> Restorer | None:
+        return restorer(self._schema, self._profile)
+
+
+def restorer(schema: Schema, profile: str) -> Restorer | None:
+    """Return what brings arguments by a profile into the form of an input schema.
+
+    Args:
+        schema: The input schema.
+        profile: One of `PROFILES`.
+
+    Returns:
+        Its `restored(arguments)` does it; None where a profile leaves schemas as they are.
+
+    Raises:
+        SettingsError: There is no such profile.
+    """
+    check_profile(profile)
+    if profile in _PLAIN:
+        return None
+    from openapi_tools.runtime.shaping.back import Restorer
+
+    return Restorer(schema, profile)
+
+
+def check_profile(profile: str) -> None:
+    """Do nothing for the name of a profile.
+
+    Raises:
+        SettingsError: There is no such profile; it names those that exist.
+    """
+    if profile not in PROFILES:
+        raise SettingsError(f"there is no profile {profile!r:.100}; take {', '.join(PROFILES)}.")
+
+
+def define(tool: OperationTool, profile: str, memory: Memory | None = None) -> Definition:
+    """Return a tool as a provider's API takes it.
+
+    Args:
+        tool: The tool.
+        profile: One of `PROFILES`.
+        memory: Shared by the tools of one document for one profile, so that what they share is
+            looked at once.
+
+    Raises:
+        CannotExpress: The provider's schemas cannot say what the tool takes.
+        SettingsError: There is no such profile.
+    """
+    check_profile(profile)
+    if not _NAME.fullmatch(tool.name):
+        raise CannotExpress(f"providers take no name like {tool.name!r:.100}")
+    if memory is None:
+        from openapi_tools.runtime.shaping.memory import Memory
+
+        memory = Memory()
+    schema = tool.input_schema
+    try:
+        shaped, notes = _shaped(schema, profile, memory)
+    except _FAULTS as error:
+        kind = type(error).__name__
+        raise CannotExpress(f"its input schema is malformed or too deep ({kind})") from None
+    return Definition(_SHAPES[profile](tool, shaped), notes, schema, profile)
+
+
+def _shaped(schema: Schema, profile: str, memory: Memory) -> tuple[Schema, tuple[str, ...]]:
+    """Return an input schema as a profile has it, and what was left out."""
+    if profile in _PLAIN:
+        return schema, ()
+    if profile == "anthropic":
+        from openapi_tools.runtime.shaping.renaming import with_names
+
+        return with_names(schema, _is_anthropic_key, memory.renamed), ()
+    from openapi_tools.runtime.shaping.gemini import Gemini
+    from openapi_tools.runtime.shaping.shaper import Shaper
+    from openapi_tools.runtime.shaping.strict import Strict, check_limits
+
+    strict = profile == "openai_strict"
+    shaper = Shaper(schema, Strict() if strict else Gemini(), memory)
+    shaped = shaper.shaped()
+    if strict:
+        check_limits(shaped, memory.tallies)
+    return shaped, tuple(shaper.notes)
+
+
+def _is_anthropic_key(name: str) -> bool:
+    return _ANTHROPIC_KEY.fullmatch(name) is not None
+
+
+def _openai(tool: OperationTool, schema: Schema) -> Schema:
+    return {"type": "function", "function": {**_told(tool, "parameters", schema), "strict": False}}
+
+
+def _openai_strict(tool: OperationTool, schema: Schema) -> Schema:
+    return {"type": "function", "function": {**_told(tool, "parameters", schema), "strict": True}}
+
+
+def _anthropic(tool: OperationTool, schema: Schema) -> Schema:
+    return _told(tool, "input_schema", schema)
+
+
+def _gemini(tool: OperationTool, schema: Schema) -> Schema:
+    return _told(tool, "parameters_json_schema", schema)
+
+
+def _mcp(tool: OperationTool, schema: Schema) -> Schema:
+    return {**_told(tool, "inputSchema", schema), "annotations": tool.annotations}
+
+
+def _told(tool: OperationTool, key: str, schema: Schema) -> Schema:
+    return {"name": tool.name, "description": tool.description, key: schema}
+
+
+_SHAPES: dict[str, Callable[[OperationTool, Schema], Schema]] = {
+    "openai": _openai,
+    "openai_strict": _openai_strict,
+    "anthropic": _anthropic,
+    "gemini": _gemini,
+    "mcp": _mcp,
+}

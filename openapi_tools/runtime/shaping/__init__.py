@@ -1,0 +1,1 @@
+"""Input schemas as providers want them, and arguments by those schemas as the tool wants them."""

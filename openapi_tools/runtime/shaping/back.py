@@ -1,0 +1,191 @@
+"""Arguments by a provider's schema -> what the input schema takes.
+
+The way back needs no notes of the way there: it walks value and input schema together and undoes
+what stands in the form of a profile. Of alternatives it takes the first that fits what was undone.
+
+`Restorer(schema, profile)` undoes what that profile does. `repair` does not know the profile: it is
+for arguments that do not fit as they are, and undoes what cannot have been meant otherwise.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from openapi_tools.runtime.shaping.containers import Members, items_of, members_of
+from openapi_tools.runtime.shaping.fitting import Fitting
+from openapi_tools.runtime.shaping.forms import Forms, holds, is_anything, kind, same, unequal
+from openapi_tools.runtime.shaping.names import (
+    ENTRIES,
+    KEY,
+    VALUE,
+    are_pairs,
+    extras_name,
+    is_portable,
+    labels,
+    portable_forms,
+)
+from openapi_tools.runtime.shaping.reasons import CannotExpress
+
+if TYPE_CHECKING:
+    from openapi_tools.runtime.shaping.forms import Form
+
+_FAULTS = (CannotExpress, ValueError, TypeError, KeyError, AttributeError, RecursionError)
+"""What a malformed schema can lead to; then nothing is undone."""
+
+
+def repair(arguments: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any] | None:
+    """Return arguments in which null on an optional member is absent, and the like.
+
+    Args:
+        arguments: They do not fit as they are; not changed.
+        schema: The input schema.
+
+    Returns:
+        What may fit; None when there is nothing to undo.
+    """
+    repaired = Restorer(schema).restored(arguments)
+    return None if same(repaired, arguments) else repaired
+
+
+class Restorer:
+    """Undoes what a profile did to the schema of one tool.
+
+    Args:
+        schema: The tool's input schema.
+        profile: `"openai_strict"`, `"gemini"`, `"anthropic"`; empty where it is not known.
+    """
+
+    def __init__(self, schema: dict[str, Any], profile: str = "") -> None:
+        self._root = {key: value for key, value in schema.items() if key != "$defs"}
+        self._null_is_absent = profile == "openai_strict"
+        self._whole = profile in ("openai_strict", "gemini")
+        self._forms = Forms(schema)
+        self._fits = Fitting(schema.get("$defs", {})).fits
+        self._options: dict[int, tuple[Any, list[Form]]] = {}
+        self._members: dict[int, tuple[Form, Members]] = {}
+
+    def restored(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Return the arguments as the input schema takes them.
+
+        Args:
+            arguments: By the profile's schema; not changed.
+        """
+        try:
+            restored = self._undone(self._root, arguments)
+        except _FAULTS:
+            return arguments
+        return restored if isinstance(restored, dict) else arguments
+
+    def _undone(self, node: Any, value: Any) -> Any:
+        """Return a value as a schema takes it."""
+        forms = self._forms_of(node)
+        if len(forms) == 1:
+            return self._by_form(forms[0], value)
+        if not self._whole and any(self._fits(form, value) for form in forms):
+            return value
+        for form in forms:
+            undone = self._by_form(form, value)
+            if self._fits(form, undone):
+                return undone
+        return value
+
+    def _forms_of(self, node: Any) -> list[Form]:
+        """Return the alternatives of a schema: a map before an array, null after all others."""
+        known = self._options.get(id(node))
+        if known is None:
+            ranks = {"object": 0, "null": 2}
+            forms = self._forms.options(node)
+            forms.sort(key=lambda form: ranks.get(kind(form) or "", 1))
+            known = self._options[id(node)] = (node, forms)
+        return known[1]
+
+    def _by_form(self, form: Form, value: Any) -> Any:
+        if "enum" in form:
+            named = isinstance(value, str) and not holds(form["enum"], value)
+            return labels(form["enum"]).get(value, value) if named else value
+        if is_anything(form):
+            return _without_entries(value) if self._whole else value
+        match kind(form):
+            case "object":
+                return self._object(form, value)
+            case "array" if isinstance(value, list):
+                items = items_of(form).schema
+                undone = [self._undone(items, item) for item in value]
+                return unequal(undone) if form.get("uniqueItems") is True else undone
+            case "null":
+                return None if value == "null" else value
+        return value
+
+    def _object(self, form: Form, value: Any) -> Any:
+        members = self._members_of(form)
+        others = members.others
+        if others is not None and not members.declared and are_pairs(value):
+            value = {self._undone(others.key, pair[KEY]): pair[VALUE] for pair in value}
+        if not isinstance(value, dict):
+            return value
+        undone: dict[str, Any] = {}
+        for name, member in self._named(members, value).items():
+            if name in members.declared:
+                if not self._is_absent(members, name, member):
+                    undone[name] = self._undone(members.declared[name], member)
+            else:
+                undone[name] = member if others is None else self._undone(others.value, member)
+        return undone
+
+    def _is_absent(self, members: Members, name: str, member: Any) -> bool:
+        """Tell whether null says that a member is absent."""
+        if member is not None or name in members.required:
+            return False
+        return self._null_is_absent or not self._takes_null(members.declared[name])
+
+    def _takes_null(self, node: Any) -> bool:
+        forms = self._forms_of(node)
+        return any(form.get("type") == "null" or is_anything(form) for form in forms)
+
+    def _members_of(self, form: Form) -> Members:
+        known = self._members.get(id(form))
+        if known is None:
+            try:
+                members = members_of(form, self._fits)
+            except CannotExpress:
+                declared = form.get("properties", {})
+                members = Members(declared, frozenset(form.get("required", ())), None, 0, None)
+            known = self._members[id(form)] = (form, members)
+        return known[1]
+
+    def _named(self, members: Members, value: dict[str, Any]) -> dict[str, Any]:
+        """Return an object whose members have the names that the API gives them."""
+        names = _spelled(members.declared, value)
+        named = {names.get(name, name): member for name, member in value.items()}
+        extras = extras_name(members.declared)
+        if members.others is None or not members.declared or extras not in named:
+            return named
+        if named[extras] is None and (self._whole or not self._takes_null(members.others.value)):
+            del named[extras]
+        elif are_pairs(named[extras]):
+            pairs = named.pop(extras)
+            others = {pair[KEY]: pair[VALUE] for pair in pairs}
+            return {
+                **{name: member for name, member in others.items() if name not in members.declared},
+                **named,
+            }
+        return named
+
+
+def _spelled(declared: dict[str, Any], value: dict[str, Any]) -> dict[str, str]:
+    """Return the API's names of members that stand in a value under a portable one."""
+    found: dict[str, str] = {}
+    for name in declared:
+        if name not in value and not is_portable(name):
+            forms = (form for form in portable_forms(name) if form in value)
+            found |= {form: name for form in forms if form not in declared}
+    return found
+
+
+def _without_entries(value: Any) -> Any:
+    """Return any value, in which objects may be written as their entries."""
+    if isinstance(value, list):
+        return [_without_entries(item) for item in value]
+    if isinstance(value, dict) and value.keys() == {ENTRIES} and are_pairs(value[ENTRIES]):
+        return {pair[KEY]: _without_entries(pair[VALUE]) for pair in value[ENTRIES]}
+    return value

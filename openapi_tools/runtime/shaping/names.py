@@ -1,0 +1,92 @@
+"""What a profile calls things that it cannot take as they are, the same way there and back."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+KEY, VALUE = "key", "value"
+"""The members of a pair: a map becomes an array of such objects where its keys cannot be told."""
+ENTRIES = "entries"
+"""The one member of an object that stands where anything may stand; it holds pairs."""
+ANYTHING = "_anything"
+"""The definition of any JSON value; no component's name in `$defs` starts like that."""
+
+_PORTABLE = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]{0,63}")
+_OTHER = re.compile(r"[^a-zA-Z0-9_]+")
+_LONGEST = 64
+_EMPTY = "(empty)"
+
+
+def is_portable(name: str) -> bool:
+    """Tell whether every provider takes a member's name as it is."""
+    return _PORTABLE.fullmatch(name) is not None
+
+
+def portable_forms(name: str) -> tuple[str, str]:
+    """Return the names that a member with an unusual one may get: a short one, and a sure one.
+
+    Args:
+        name: As the API spells it, for instance `$ref` or `filter[x]`.
+    """
+    words = _OTHER.sub("_", name).rstrip("_") or "_"
+    if words[0].isdigit():
+        words = f"_{words}"
+    mark = hashlib.sha256(name.encode(errors="surrogatepass")).hexdigest()[:8]
+    sure = f"{words[: _LONGEST - len(mark) - 1]}_{mark}"
+    return (words if len(words) <= _LONGEST else sure), sure
+
+
+def renamed(names: Iterable[str], takes: Callable[[str], Any]) -> dict[str, str]:
+    """Return new names for those members that need one.
+
+    Args:
+        names: The members that an object declares.
+        takes: Whether a provider takes a name as it is.
+    """
+    declared = list(names)
+    taken = set(declared)
+    found: dict[str, str] = {}
+    for name in declared:
+        if not takes(name):
+            short, sure = portable_forms(name)
+            found[name] = sure if short in taken else short
+            taken.add(found[name])
+    return found
+
+
+def extras_name(names: Iterable[str]) -> str:
+    """Return the name of the member that holds those which an object does not declare."""
+    name, declared = "additional_properties", set(names)
+    while name in declared:
+        name += "_"
+    return name
+
+
+def labels(values: Iterable[Any]) -> dict[str, Any]:
+    """Return the values of an enumeration by what they are called where all must be strings."""
+    listed = list(values)
+    named: dict[str, Any] = {text: text for text in listed if isinstance(text, str) and text}
+    for value in listed:
+        if isinstance(value, str) and value:
+            continue
+        label = _EMPTY if value == "" else json.dumps(value, ensure_ascii=False)
+        while label in named:
+            label = f"({label})"
+        named[label] = value
+    return named
+
+
+def is_pair(value: Any) -> bool:
+    """Tell whether a value is one entry of a map."""
+    return isinstance(value, dict) and value.keys() == {KEY, VALUE} and isinstance(value[KEY], str)
+
+
+def are_pairs(value: Any) -> bool:
+    """Tell whether a value may be a map written as pairs."""
+    return isinstance(value, list) and all(map(is_pair, value))

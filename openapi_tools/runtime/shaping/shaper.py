@@ -1,0 +1,408 @@
+"""An input schema as a provider wants it: what all providers with a subset of JSON Schema share.
+
+Whatever fits the shaped schema is, restored by the module `back`, accepted by the schema itself. A
+shaped object has declared members only: a provider makes no others.
+
+Spec: JSON Schema 2020-12, Core and Validation.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol
+
+from openapi_tools.runtime.shaping.apart import Apart
+from openapi_tools.runtime.shaping.containers import is_free, items_of, members_of
+from openapi_tools.runtime.shaping.fitting import Fitting
+from openapi_tools.runtime.shaping.forms import UNIONS, WORDS, Forms, kind, unequal
+from openapi_tools.runtime.shaping.memory import Entry, Memory, Shaped
+from openapi_tools.runtime.shaping.names import ANYTHING, KEY, VALUE, extras_name, renamed
+from openapi_tools.runtime.shaping.reasons import CannotExpress
+from openapi_tools.runtime.text import pointer_token
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from openapi_tools.runtime.shaping.containers import Members, Others
+    from openapi_tools.runtime.shaping.forms import Form
+
+_DEFINITIONS = "#/$defs/"
+_MOST_SCHEMAS = 20_000
+_MOST_VARIANTS = 16
+_LEGEND = 1_000
+_BY_VALUE = WORDS | {"type", "enum"}
+_FREE = {"$ref": _DEFINITIONS + ANYTHING}
+
+
+class Dialect(Protocol):
+    """What a provider's schemas can say. No schema that is given holds null."""
+
+    null_for_absent: bool
+    """Whether every member is required, and null stands for one that is absent."""
+
+    def takes_name(self, name: str) -> bool:
+        """Tell whether a member may have a name."""
+
+    def with_null(self, schema: Form) -> Form:
+        """Return a schema that also accepts null."""
+
+    def null(self) -> Form:
+        """Return a schema that accepts nothing but null."""
+
+    def enum(self, values: list[Any]) -> Form:
+        """Return a schema of an enumeration."""
+
+    def string(self, form: Form) -> Form:
+        """Return a schema of strings."""
+
+    def number(self, form: Form) -> Form:
+        """Return a schema of numbers or of integers."""
+
+    def object(self, members: dict[str, Form], required: list[str], counts: Form) -> Form:
+        """Return a schema of objects; `counts` bounds how many members they have."""
+
+    def words(self, schema: Form, form: Form) -> Form:
+        """Return the keywords that say to a model what a form's words say."""
+
+    def anything(self) -> dict[str, Form]:
+        """Return the definitions of any JSON value."""
+
+
+class Shaper:
+    """Makes one input schema fit a provider.
+
+    Args:
+        schema: The input schema.
+        dialect: What the provider's schemas can say.
+        memory: What was shaped for the same provider.
+
+    Attributes:
+        notes: What was left out, and why.
+    """
+
+    def __init__(self, schema: Form, dialect: Dialect, memory: Memory) -> None:
+        self._schema = schema
+        self._dialect = dialect
+        self._memory = memory
+        self._definitions: Form = schema.get("$defs", {})
+        self._fits = Fitting(self._definitions).fits
+        self._forms = Forms(schema, Apart(Forms(schema), self._fits).narrowed)
+        self._failed: dict[str, CannotExpress] = {}
+        self._references: set[str] = set()
+        self._left = _MOST_SCHEMAS
+        self.notes: list[str] = []
+
+    def shaped(self) -> Form:
+        """Return the schema as the provider wants it.
+
+        Raises:
+            CannotExpress: It cannot be said so that the provider understands.
+        """
+        while True:
+            failed = len(self._failed)
+            self.notes.clear()
+            self._references = set()
+            root = self._root()
+            definitions = self._reached()
+            if len(self._failed) == failed:
+                return {**root, "$defs": definitions} if definitions else root
+
+    def _root(self) -> Form:
+        own = {key: value for key, value in self._schema.items() if key != "$defs"}
+        forms = self._forms.options(own)
+        if len(forms) != 1 or kind(forms[0]) != "object":
+            raise CannotExpress("the input is no plain object")
+        return self._object(forms[0], "", whole=True)
+
+    def _reached(self) -> dict[str, Form]:
+        """Return the definitions that are referred to; those that fail are known from now on."""
+        found: dict[str, Form] = {}
+        waiting = sorted(self._references)
+        while waiting:
+            name = waiting.pop()
+            if name == ANYTHING:
+                found |= self._dialect.anything()
+            elif name not in found and name not in self._failed:
+                self._references = set()
+                try:
+                    place = f"/$defs{pointer_token(name)}"
+                    found[name] = self._whole(self._remembered(self._definitions[name], place))
+                except CannotExpress as error:
+                    if error.final:
+                        raise
+                    self._failed[name] = error
+                waiting += sorted(self._references)
+        return {name: found[name] for name in sorted(found)}
+
+    def _remembered(self, node: Any, place: str) -> Shaped:
+        """Return a schema's shape, made once for all tools that share it."""
+        entry = self._memory.entries.get(id(node))
+        if entry is not None and self._is_current(entry):
+            self._references |= entry.references
+            return entry.shaped
+        outer, self._references = self._references, set()
+        looked = set(self._forms.looked)
+        self._forms.looked.clear()
+        notes = len(self.notes)
+        try:
+            shaped = self._shape(node, place)
+            if len(self.notes) == notes:
+                seen = tuple((name, self._forms.target(name)) for name in self._forms.looked)
+                entry = Entry(node, shaped, frozenset(self._references), seen)
+                self._memory.entries[id(node)] = entry
+        finally:
+            self._references |= outer
+            self._forms.looked |= looked
+        return shaped
+
+    def _is_current(self, entry: Entry) -> bool:
+        """Tell whether what was decided for another tool holds for this one."""
+        return entry.references.isdisjoint(self._failed) and all(
+            self._forms.target(name) is node for name, node in entry.looked
+        )
+
+    def _whole(self, shaped: Shaped, *, optional: bool = False) -> Form:
+        """Return a schema that accepts null where it should; always the same one."""
+        if optional and self._dialect.null_for_absent:
+            if shaped.optional is None:
+                shaped.optional = self._with_null(shaped, null=True)
+            return shaped.optional
+        if shaped.whole is None:
+            shaped.whole = self._with_null(shaped, null=shaped.null)
+        return shaped.whole
+
+    def _with_null(self, shaped: Shaped, *, null: bool) -> Form:
+        if shaped.schema is None:
+            return self._dialect.null()
+        return self._dialect.with_null(shaped.schema) if null else shaped.schema
+
+    def _value(self, node: Any, place: str) -> Form:
+        return self._whole(self._shape(node, place))
+
+    def _shape(self, node: Any, place: str) -> Shaped:
+        """Return a schema as the provider wants it."""
+        self._left -= 1
+        if self._left < 0:
+            raise CannotExpress("the schema is too large", place=place, final=True)
+        try:
+            return self._shape_of(node, place)
+        except CannotExpress as error:
+            if error.place:
+                raise
+            raise error.at(place) from None
+
+    def _shape_of(self, node: Any, place: str) -> Shaped:
+        if is_free(node):
+            self._references.add(ANYTHING)
+            return Shaped(self._annotated(_FREE, node if isinstance(node, dict) else {}))
+        if node is False:
+            raise CannotExpress("it accepts nothing", empty=True)
+        if self._is_reference(node):
+            return Shaped(self._annotated(self._reference(node), node))
+        forms = self._alternatives(node)
+        shaped = self._union(forms, place)
+        if shaped.schema is None or len(forms) == 1:
+            return shaped
+        return Shaped(self._annotated(shaped.schema, node), shaped.null)
+
+    def _is_reference(self, node: Form) -> bool:
+        reference = node.get("$ref", "")
+        known = reference.removeprefix(_DEFINITIONS) in self._definitions
+        return known and all(key == "$ref" or key in WORDS for key in node)
+
+    def _reference(self, node: Form) -> Form:
+        name = node["$ref"].removeprefix(_DEFINITIONS)
+        if name in self._failed:
+            raise CannotExpress(f"what it refers to: {self._failed[name]}")
+        self._references.add(name)
+        return {"$ref": node["$ref"]}
+
+    def _alternatives(self, node: Form) -> list[Form]:
+        """Return the alternatives of a schema; some may be a `$ref` alone."""
+        unions = [keyword for keyword in UNIONS if keyword in node]
+        if len(unions) != 1 or "unevaluatedProperties" in node:
+            return self._forms.options(node)
+        branches = node[unions[0]]
+        parts = self._forms.branches(self._forms.base(node), branches, unions[0])
+        found: list[Form] = []
+        for branch, forms in zip(branches, parts, strict=True):
+            whole = isinstance(branch, dict) and self._is_reference(branch)
+            found += [branch] if whole and forms == self._forms.options(branch) else forms
+        return found
+
+    def _union(self, forms: list[Form], place: str) -> Shaped:
+        """Return a schema that accepts what one of several does, as far as that can be said."""
+        if not forms:
+            raise CannotExpress("it accepts nothing", empty=True)
+        finite = [form for form in forms if "enum" in form]
+        others = [form for form in forms if "enum" not in form and form.get("type") != "null"]
+        makers: list[Callable[[], Form]] = [partial(self._part, form, place) for form in others]
+        if finite:
+            makers.insert(0, partial(self._enumeration, finite))
+        parts = unequal(self._made(makers, place))
+        schema = None if not parts else parts[0] if len(parts) == 1 else {"anyOf": parts}
+        return Shaped(schema, any(form.get("type") == "null" for form in forms))
+
+    def _made(self, makers: list[Callable[[], Form]], place: str) -> list[Form]:
+        """Return the alternatives that can be said; one at least where there are any."""
+        parts: list[Form] = []
+        failures: list[CannotExpress] = []
+        for make in makers:
+            try:
+                parts.append(make())
+            except CannotExpress as error:
+                if error.final:
+                    raise
+                failures.append(error)
+        if failures and not parts:
+            raise next((error for error in failures if not error.empty), failures[0])
+        self.notes += [
+            f"#{error.place or place}: {error.reason}" for error in failures if not error.empty
+        ]
+        return parts
+
+    def _part(self, form: Form, place: str) -> Form:
+        if "$ref" in form:
+            return self._annotated(self._reference(form), form)
+        return self._annotated(self._form(form, place), form)
+
+    def _form(self, form: Form, place: str) -> Form:
+        """Return a schema for a form of one type."""
+        match kind(form):
+            case "object":
+                return self._object(form, place)
+            case "array":
+                return self._array(form, place)
+            case "boolean":
+                _refuse(form, "not", "if")
+                return {"type": "boolean"}
+            case "string":
+                _refuse(form, "not", "if")
+                return self._dialect.string(form)
+            case "integer" | "number":
+                _refuse(form, "not", "if")
+                return self._dialect.number(form)
+        _refuse(form, "not", "if")
+        self._references.add(ANYTHING)
+        return _FREE
+
+    def _enumeration(self, forms: list[Form]) -> Form:
+        """Return a schema for the values of several enumerations, with what they mean."""
+        values: list[Any] = []
+        legend: list[str] = []
+        for form in forms:
+            beside = {key: limit for key, limit in form.items() if key not in _BY_VALUE}
+            fitting = [v for v in form["enum"] if not beside or self._fits(beside, v)]
+            values += fitting
+            meaning = form.get("description") or form.get("title")
+            if len(forms) > 1 and len(fitting) == 1 and meaning not in (None, fitting[0]):
+                legend.append(f"{fitting[0]}: {meaning}")
+        if not values:
+            raise CannotExpress("it accepts nothing", empty=True)
+        schema = self._dialect.enum(unequal(values))
+        if legend:
+            return {**schema, "description": "; ".join(legend)[:_LEGEND]}
+        return self._annotated(schema, forms[0]) if len(forms) == 1 else schema
+
+    def _object(self, form: Form, place: str, *, whole: bool = False) -> Form:
+        members = members_of(form, self._fits)
+        if members.others is not None and not members.declared:
+            return self._map(members, place)
+        if self._dialect.null_for_absent and members.least > len(members.required) and not whole:
+            return self._one_more(form, members, place)
+        names = renamed(members.declared, self._dialect.takes_name)
+        shaped: dict[str, Form] = {}
+        for name, node in members.declared.items():
+            at = f"{place}/properties{pointer_token(name)}"
+            optional = name not in members.required
+            try:
+                found = self._remembered(node, at) if whole else self._shape(node, at)
+            except CannotExpress as error:
+                if not optional or error.final:
+                    raise
+                if not error.empty:
+                    self.notes.append(str(error))
+                continue
+            schema = self._whole(found, optional=optional)
+            shaped[names.get(name, name)] = _called(schema, name) if name in names else schema
+        required = [names.get(name, name) for name in members.declared if name in members.required]
+        return self._bounded(members, shaped, required, place)
+
+    def _one_more(self, form: Form, members: Members, place: str) -> Form:
+        """Return one object for each member of which at least one is needed."""
+        optional = [name for name in members.declared if name not in members.required]
+        missing = members.least - len(members.required)
+        if missing > 1 or members.others is not None or len(optional) > _MOST_VARIANTS:
+            raise CannotExpress("the number of its members cannot be said")
+        rest = {key: value for key, value in form.items() if key != "minProperties"}
+        forms = [{**rest, "required": [*members.required, name]} for name in optional]
+        makers = [partial(self._object, form, place) for form in forms]
+        return {"anyOf": self._made(makers, place)}
+
+    def _bounded(
+        self, members: Members, shaped: dict[str, Form], required: list[str], place: str
+    ) -> Form:
+        """Return an object's schema with what it says of the number of its members."""
+        counts: Form = {}
+        if members.least > len(required):
+            counts["minProperties"] = members.least
+        room = None if members.most is None else members.most - len(shaped)
+        if members.others is not None:
+            if counts or (room is not None and room < 0):
+                raise CannotExpress("the number of its members cannot be said")
+            pairs = self._pairs(members.others, place, 0, room)
+            name = extras_name([*members.declared, *shaped])
+            optional = Shaped({**pairs, "description": "Members with other names."})
+            shaped[name] = self._whole(optional, optional=True)
+        elif room is not None and room < 0:
+            counts["maxProperties"] = members.most
+        return self._dialect.object(shaped, required, counts)
+
+    def _map(self, members: Members, place: str) -> Form:
+        if members.least > 1:
+            raise CannotExpress("the number of its members cannot be said")
+        assert members.others is not None  # noqa: S101 -- asked for by the only caller
+        return self._pairs(members.others, place, members.least, members.most)
+
+    def _pairs(self, others: Others, place: str, least: int, most: int | None) -> Form:
+        """Return an array of entries, for members whose names are not known."""
+        at = f"{place}/additionalProperties"
+        pair = {KEY: self._value(others.key, at), VALUE: self._value(others.value, at)}
+        return _array(self._dialect.object(pair, [KEY, VALUE], {}), least, most)
+
+    def _array(self, form: Form, place: str) -> Form:
+        _refuse(form, "not", "if")
+        items = items_of(form)
+        return _array(self._value(items.schema, f"{place}/items"), items.least, items.most)
+
+    def _annotated(self, schema: Form, form: Form) -> Form:
+        """Return a schema with a form's words."""
+        words = self._dialect.words(schema, form)
+        if not words:
+            return schema
+        known, said = schema.get("description", ""), words.get("description", "")
+        if "enum" in schema and said and known not in said:
+            words["description"] = f"{said} {known}"
+        return {"anyOf": [schema], **words} if "$ref" in schema else {**schema, **words}
+
+
+def _array(items: Form, least: int, most: int | None) -> Form:
+    schema: Form = {"type": "array", "items": items}
+    if least:
+        schema["minItems"] = least
+    if most is not None:
+        schema["maxItems"] = most
+    return schema
+
+
+def _called(schema: Form, name: str) -> Form:
+    """Return the schema of a member that has another name for the provider."""
+    words = f"Sent as `{name}`. {schema.get('description', '')}".strip()
+    schema = {"anyOf": [schema]} if "$ref" in schema else schema
+    return {**schema, "description": words}
+
+
+def _refuse(form: Form, *keywords: str) -> None:
+    for keyword in keywords:
+        if keyword in form:
+            raise CannotExpress(f"`{keyword}` cannot be said")

@@ -1,0 +1,64 @@
+"""What a schema's words say to a model, where a provider knows few keywords for them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from openapi_tools.runtime.shaping.forms import Form
+
+_LONGEST = 200
+
+
+def told(schema: Form, form: Form, formats: Mapping[str, frozenset[str]]) -> Form:
+    """Return a description and a format, as far as a provider knows it; else it is described.
+
+    Args:
+        schema: What the words go with.
+        form: Whose words they are.
+        formats: The formats that a provider knows, by type.
+    """
+    said = form.get("description", "")
+    words: Form = {}
+    named = form.get("format")
+    if isinstance(named, str):
+        if named in formats.get(main_type(schema), ()) and "enum" not in schema:
+            words["format"] = named
+        elif named not in said:
+            said = _sentence(said, f"Format: {named}.")
+    if said:
+        words["description"] = said
+    pattern = form.get("pattern", "")
+    if pattern and main_type(schema) == "string" and not schema.keys() & {"pattern", "enum"}:
+        return described(words, f"Pattern: `{pattern[:_LONGEST]}`.")
+    return words
+
+
+def with_default(words: Form, form: Form) -> Form:
+    """Return words that also tell what is taken when a value is absent."""
+    default = form.get("default")
+    if default is None or len(text := json.dumps(default, ensure_ascii=False)) > _LONGEST:
+        return words
+    return described(words, f"Default: {text}.")
+
+
+def described(words: Form, sentence: str) -> Form:
+    """Return words with one more sentence."""
+    return {**words, "description": _sentence(words.get("description", ""), sentence)}
+
+
+def main_type(schema: Form) -> str:
+    """Return the type of a schema beside null; empty for anything else."""
+    kinds = schema.get("type", "")
+    listed: list[Any] = kinds if isinstance(kinds, list) else [kinds]
+    others = [name for name in listed if name != "null"]
+    return str(others[0]) if len(others) == 1 else ""
+
+
+def _sentence(said: str, more: str) -> str:
+    if not said:
+        return more
+    return f"{said} {more}" if said.endswith((".", "!", "?", ":", "`")) else f"{said}. {more}"

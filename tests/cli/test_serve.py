@@ -1,0 +1,316 @@
+"""`openapi-tools serve`, with the client of the package `mcp` and with raw messages."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import json
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from urllib.parse import urlsplit
+
+import pytest
+
+pytest.importorskip("mcp", reason="mcp is not installed")
+
+import httpx2
+import uvicorn
+from mcp import Client, MCPError
+from mcp.client.streamable_http import streamable_http_client
+from mcp_api import COMMAND, MODES, Api, served, written
+
+SECRET = "s3cr3t-t0k3n-value"
+CALLER = "Bearer the-token-of-the-caller"
+TOKEN = "$PET_KEY"
+FIRST = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "t", "version": "1"},
+    },
+}
+READY = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+
+
+@pytest.fixture
+async def api():
+    """The API on loopback."""
+    async with Api() as running:
+        yield running
+
+
+def lines(*messages):
+    """Return messages as they stand on standard input."""
+    return "".join(f"{json.dumps(message)}\n" for message in messages)
+
+
+def request(number, method, **params):
+    """Return a request."""
+    return {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+
+
+async def test_one_client_is_served_on_standard_input_and_output(museum):
+    process = await started(str(museum), "--tag", "Events")
+
+    said = await answered(process, lines(FIRST, READY, request(2, "tools/list")), 2)
+
+    assert [message["id"] for message in said] == [1, 2]
+    assert said[0]["result"]["serverInfo"]["name"] == "Redocly Museum API"
+    assert [tool["name"] for tool in said[1]["result"]["tools"]] == [
+        "create_special_event",
+        "list_special_events",
+        "get_special_event",
+        "update_special_event",
+        "delete_special_event",
+    ]
+    assert await ended(process) == (0, "serving 5 tools (0 operations skipped) over stdio.\n")
+    assert await process.stdout.read() == b""
+
+
+async def test_what_is_no_message_does_not_end_the_connection(museum):
+    process = await started(str(museum))
+    odd = "hello\n[]\n\n\x00\n"
+
+    said = await answered(process, odd + lines(FIRST, READY, request(2, "tools/list")), 2)
+
+    code, errors = await ended(process)
+    assert [message["id"] for message in said] == [1, 2]
+    assert code == 0
+    assert "Traceback" not in errors
+
+
+def test_a_client_that_leaves_at_once_is_no_failure(run, museum):
+    result = run("serve", museum, stdin="")
+
+    assert (result.exit_code, result.stdout) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--tag", "nothing"], "there is no tool to serve"),
+        (["--transport", "smoke"], "'smoke' is not one of"),
+        (["--port", "70000"], "70000 is not in the range"),
+        (["--credential", f"key={SECRET}"], "names no environment variable"),
+        (["--base-url", "localhost:8000"], "did you mean 'http://localhost:8000'?"),
+    ],
+)
+def test_wrong_usage_is_told_from_a_failure(run, museum, options, said):
+    result = run("serve", museum, *options)
+
+    assert result.exit_code == 2
+    assert said in result.stderr
+    assert SECRET not in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_the_document_and_the_client_cannot_both_come_on_standard_input(run):
+    result = run("serve", "-")
+
+    assert result.exit_code == 2
+    assert "SPEC and the client cannot both be read from standard input" in result.stderr
+
+
+def test_standard_input_that_is_closed_is_wrong_usage(museum):
+    command = ["bash", "-c", 'exec "$@" <&-', "-", *COMMAND, "serve", str(museum)]
+
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 2
+    assert done.stderr.endswith(
+        "error: standard input is closed, so there is no client; use http.\n"
+    )
+
+
+def test_without_the_package_the_extra_is_named_in_one_line(run, museum, monkeypatch):
+    monkeypatch.setitem(sys.modules, "mcp", None)
+
+    result = run("serve", museum)
+
+    assert result.exit_code == 2
+    assert result.stderr == (
+        "openapi-tools: error: mcp is not installed: pip install 'openapi-tools[mcp]'\n"
+    )
+
+
+def test_a_port_that_is_taken_is_told_in_one_line(run, museum):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+
+        result = run("serve", museum, "--transport", "http", "--port", port)
+
+    assert result.exit_code == 1
+    assert result.stderr == (
+        f"openapi-tools: error: 127.0.0.1:{port} cannot be listened on (Address already in use); "
+        "choose another --host or --port.\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("host", "said"),
+    [("127.0.0.1", ""), ("localhost", ""), ("127.0.0.2", "warning: whoever reaches this address")],
+)
+def test_many_clients_are_served_over_http(run, museum, monkeypatch, host, said):
+    found = []
+
+    async def serve(web, sockets):
+        """Serve until somebody has asked."""
+        threading.Thread(target=ask, args=(web, sockets[0].getsockname()[1])).start()
+        await original(web, sockets=sockets)
+
+    def ask(web, port):
+        while not web.started:
+            pass
+        found.append(post(host, port)[0])
+        web.should_exit = True
+
+    original = uvicorn.Server.serve
+    monkeypatch.setattr(uvicorn.Server, "serve", serve)
+    result = run("serve", museum, "--transport", "http", "--host", host, "--port", 0)
+
+    assert result.exit_code == 0, result.output
+    assert found == [200]
+    first, *more = result.stderr.splitlines()
+    assert first.startswith(f"serving 8 tools (0 operations skipped) at http://{host}:")
+    assert first.endswith("/mcp")
+    assert " ".join(more).startswith(said)
+    assert bool(more) is bool(said)
+    assert result.stdout == ""
+
+
+def post(host, port, **headers):
+    """Return status and body of a first message that is posted with these headers."""
+    connection = http.client.HTTPConnection(host, port, timeout=30)
+    accepted = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
+    connection.request("POST", "/mcp", json.dumps(FIRST), {**accepted, **headers})
+    answer = connection.getresponse()
+    status, said = answer.status, answer.read() if answer.status != 200 else b""
+    connection.close()
+    return status, said
+
+
+async def test_a_web_page_cannot_reach_the_server_by_a_name_of_its_own(museum):
+    async with served(str(museum), "--allow-host", "tools.example.com") as url:
+        place = urlsplit(url)
+
+        async def status(**headers):
+            return (await asyncio.to_thread(post, place.hostname, place.port, **headers))[0]
+
+        assert await status() == 200
+        assert await status(Host=f"localhost:{place.port}") == 200
+        assert await status(Host="tools.example.com") == 200
+        assert await status(Host="tools.example.com:443") == 200
+        assert await status(Host=f"evil.example.com:{place.port}") == 421
+        assert await status(Host=f"127.0.0.1.evil.example.com:{place.port}") == 421
+        assert await status(Origin="https://evil.example.com") == 403
+        assert await status(Origin="null") == 403
+        assert await status(Origin="http://localhost:3000") == 200
+        assert await status(Origin="https://tools.example.com") == 200
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_the_api_gets_the_credential_of_the_server_and_none_of_the_caller(
+    mode, api, tmp_path
+):
+    args = [written(tmp_path), "--base-url", api.url, "--credential", f"key={TOKEN}"]
+    headers = {"Authorization": CALLER, "X-Key": "mine", "Cookie": "a=b", "X-Trace": "t"}
+    async with (
+        served(*args, env={"PET_KEY": SECRET}) as url,
+        httpx2.AsyncClient(headers=headers, timeout=60) as web,
+        Client(streamable_http_client(url, http_client=web), mode=mode) as client,
+    ):
+        result = await client.call_tool("get_pet", {"id": 1})
+
+    (seen,) = api.requests
+    assert not result.is_error
+    assert seen.header("X-Key") == SECRET
+    assert CALLER.encode() not in seen.raw
+    assert [seen.header(name) for name in ("Authorization", "Cookie", "X-Trace")] == [None] * 3
+    assert SECRET not in repr(result)
+
+
+async def started(*args):
+    """Return a server that speaks on standard input and output."""
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), asyncio.subprocess.PIPE)
+    return await asyncio.create_subprocess_exec(*COMMAND, "serve", *args, **pipes)
+
+
+async def answered(process, text, count):
+    """Return so many messages that a server says to this text; then its input is closed."""
+    process.stdin.write(text.encode())
+    said = [json.loads(await process.stdout.readline()) for _ in range(count)]
+    process.stdin.close()
+    return said
+
+
+async def ended(process):
+    """Return the exit code of a process, and what it last said on standard error."""
+    errors = await asyncio.wait_for(process.stderr.read(), 30)
+    return await asyncio.wait_for(process.wait(), 30), errors.decode()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["INT", "TERM"])
+async def test_a_signal_ends_stdio_and_the_call_that_is_under_way(number, api, tmp_path):
+    process = await started(written(tmp_path), "--base-url", api.url)
+    call = request(2, "tools/call", name="be_slow", arguments={"seconds": 60})
+    process.stdin.write(lines(FIRST, READY, call).encode())
+    await asyncio.wait_for(api.arrived.wait(), 30)
+
+    process.send_signal(number)
+
+    assert await ended(process) == (0, "serving 8 tools (0 operations skipped) over stdio.\n")
+    await asyncio.wait_for(api.left.wait(), 30)
+
+
+async def test_closed_input_ends_stdio_and_the_call_that_is_under_way(api, tmp_path):
+    process = await started(written(tmp_path), "--base-url", api.url)
+    call = request(2, "tools/call", name="be_slow", arguments={"seconds": 60})
+    process.stdin.write(lines(FIRST, READY, call).encode())
+    await asyncio.wait_for(api.arrived.wait(), 30)
+
+    process.stdin.close()
+
+    assert await ended(process) == (0, "serving 8 tools (0 operations skipped) over stdio.\n")
+    await asyncio.wait_for(api.left.wait(), 30)
+
+
+async def test_a_client_that_died_leaves_no_traceback(tmp_path):
+    process = await started(written(tmp_path))
+    process.stdin.write(lines(FIRST, READY).encode())
+    await process.stdout.readline()
+    process._transport.get_pipe_transport(1).close()
+
+    process.stdin.write(lines(request(2, "tools/list")).encode())
+    await process.stdin.drain()
+    process.stdin.close()
+
+    assert await ended(process) == (0, "serving 8 tools (0 operations skipped) over stdio.\n")
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["INT", "TERM"])
+async def test_a_signal_ends_http_with_a_client_that_is_connected(number, mode, api, tmp_path):
+    process = await started(
+        *(written(tmp_path), "--base-url", api.url, "--transport", "http", "--port", "0")
+    )
+    url = (await process.stderr.readline()).decode().split()[-1]
+    async with (
+        httpx2.AsyncClient(timeout=60) as web,
+        Client(streamable_http_client(url, http_client=web), mode=mode) as client,
+    ):
+        call = asyncio.create_task(client.call_tool("be_slow", {"seconds": 60}))
+        await asyncio.wait_for(api.arrived.wait(), 30)
+
+        process.send_signal(number)
+
+        assert await ended(process) == (0, "")
+        with suppress(MCPError):
+            await call
+    await asyncio.wait_for(api.left.wait(), 30)

@@ -1,0 +1,454 @@
+"""The tools as an MCP server, seen by the real client: in memory, over stdio and over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import logging
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+from documents import document, operation
+
+from openapi_tools import Settings, ToolResult, load_tools, require_approval
+from openapi_tools.contracts import mcp as module
+from openapi_tools.contracts.mcp import create_server
+
+pytest.importorskip("mcp", reason="mcp is not installed")
+
+from mcp import Client, MCPError, types
+from mcp_api import MODES, PARTIES, PNG, TRANSPORTS, Api, connected, texts
+
+REX = {"id": 1, "name": "Rex", "owner": None}
+
+
+@pytest.fixture
+async def api():
+    """The API on loopback."""
+    async with Api() as running:
+        yield running
+
+
+@pytest.fixture(params=MODES)
+def mode(request):
+    """The two eras of the protocol."""
+    return request.param
+
+
+@pytest.fixture(params=TRANSPORTS)
+def connect(request, mode, api, tmp_path):
+    """Connect a client in every way; in the test's own task, as the client wants it."""
+    return lambda **options: connected(request.param, mode, api, tmp_path, **options)
+
+
+def served(paths, answer=None, *, mode="auto", toolset=None, **options):
+    """Return a client in memory whose calls get one answer."""
+    transport = httpx.MockTransport(lambda _: answer or httpx.Response(200, json={}))
+    toolset = toolset or load_tools(
+        document(paths, servers=[{"url": "http://api.example.com"}]),
+        client=httpx.AsyncClient(transport=transport),
+    )
+    return Client(create_server(toolset), mode=mode, **options)
+
+
+async def test_all_tools_are_listed_with_all_hints(connect):
+    async with connect() as client:
+        listed = await client.list_tools()
+
+        hints = {
+            tool.name: [
+                tool.annotations.read_only_hint,
+                tool.annotations.destructive_hint,
+                tool.annotations.idempotent_hint,
+                tool.annotations.open_world_hint,
+            ]
+            for tool in listed.tools
+        }
+        assert listed.next_cursor is None
+        assert hints == {
+            "get_pet": [True, False, True, True],
+            "put_pet": [False, True, True, True],
+            "delete_pet": [False, True, True, True],
+            "list_pets": [True, False, True, True],
+            "add_pet": [False, False, False, True],
+            "get_photo": [True, False, True, True],
+            "be_slow": [True, False, True, True],
+            "meet": [True, False, True, True],
+        }
+        assert listed.tools[0].title == "Get a pet"
+        assert listed.tools[0].output_schema is None
+        assert listed.tools[0].input_schema["required"] == ["id"]
+        assert (client.server_info.name, client.server_info.version) == ("Pet API", "7.1")
+
+
+async def test_answers_errors_and_images_reach_the_connect(connect, api):
+    async with connect() as client:
+        answer = await client.call_tool("get_pet", {"id": 1})
+        listed = await client.call_tool("list_pets", {})
+        failed = await client.call_tool("get_pet", {"id": 404})
+        refused = await client.call_tool("get_pet", {"id": "one"})
+        photo = await client.call_tool("get_photo")
+        with pytest.raises(MCPError) as unknown:
+            await client.call_tool("get_pets", {})
+
+        assert (answer.is_error, answer.structured_content) == (False, REX)
+        assert [json.loads(text) for text in texts(answer)] == [REX]
+        assert (listed.is_error, listed.structured_content) == (False, None)
+        assert texts(listed) == ['[{"id": 1}, {"id": 2}]']
+        assert (failed.is_error, failed.structured_content) == (True, None)
+        assert "404" in texts(failed)[0]
+        assert "no such pet" in texts(failed)[0]
+        assert refused.is_error
+        assert texts(refused) == ["/id: expected an integer, got 'one' (a string)."]
+        (image,) = photo.content
+        assert (image.type, image.mime_type) == ("image", "image/png")
+        assert base64.b64decode(image.data) == PNG
+        assert photo.structured_content is None
+        assert unknown.value.code == types.INVALID_PARAMS
+        assert "close names: get_pet, " in unknown.value.message
+        assert [request.target for request in api.requests] == [
+            *("/pets/1", "/pets", "/pets/404", "/photo")
+        ]
+
+
+async def test_calls_run_side_by_side(connect):
+    async with connect() as client:
+        # The API answers none of them before all have come.
+        answers = await asyncio.gather(*(client.call_tool("meet", {}) for _ in range(PARTIES)))
+
+        assert [answer.is_error for answer in answers] == [False] * PARTIES
+
+
+async def test_a_client_that_gives_up_ends_the_call_of_the_api(connect, api):
+    async with connect() as client:
+        call = asyncio.create_task(client.call_tool("be_slow", {"seconds": 60}))
+        await asyncio.wait_for(api.arrived.wait(), 30)
+
+        call.cancel()
+
+        await asyncio.wait_for(api.left.wait(), 30)
+        with pytest.raises(asyncio.CancelledError):
+            await call
+        assert (await client.call_tool("get_pet", {"id": 1})).structured_content == REX
+
+
+async def test_a_client_hears_of_a_long_call(connect):
+    async with connect() as client:
+        heard = []
+
+        async def note(progress, total, message):
+            heard.append((progress, total, message))
+
+        slow = await client.call_tool("be_slow", {"seconds": 1.5}, progress_callback=note)
+        quick = await client.call_tool("get_pet", {"id": 1}, progress_callback=note)
+
+        assert not slow.is_error
+        assert not quick.is_error
+        ((progress, total, message),) = heard
+        assert 1 <= progress < 2
+        assert (total, message) == (None, "waiting for 1 s")
+
+
+async def test_progress_grows_from_one_notice_to_the_next(mode, api, tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "_FIRST_BEAT", 0.01)
+    monkeypatch.setattr(module, "_EVERY", 0.01)
+    heard = []
+
+    async def note(progress, *_):
+        heard.append(progress)
+
+    async with connected("memory", mode, api, tmp_path) as client:
+        await client.call_tool("be_slow", {"seconds": 0.5}, progress_callback=note)
+
+    assert len(heard) > 2
+    assert heard == sorted(set(heard))
+
+
+async def test_the_user_of_the_client_is_asked_for_approval(connect, api):
+    asked = []
+
+    async def answer(_, params):
+        asked.append(params)
+        return types.ElicitResult(action="accept")
+
+    async with connect(ask=True, elicitation_callback=answer) as client:
+        result = await client.call_tool("delete_pet", {"id": 1})
+        read = await client.call_tool("get_pet", {"id": 404})
+
+    assert [params.message for params in asked] == [
+        'Run delete_pet (DELETE /pets/{id}) with these arguments?\n{\n  "id": 1\n}'
+    ]
+    assert asked[0].requested_schema == {"type": "object", "properties": {}}
+    assert not result.is_error
+    assert "no such pet" in texts(read)[0]
+    assert [request.target for request in api.requests] == ["/pets/1", "/pets/404"]
+
+
+@pytest.mark.parametrize("action", ["decline", "cancel"])
+async def test_what_the_user_does_not_approve_is_not_sent(mode, action, api, tmp_path):
+    async def answer(*_):
+        return types.ElicitResult(action=action)
+
+    async with connected(
+        "memory", mode, api, tmp_path, ask=True, elicitation_callback=answer
+    ) as client:
+        result = await client.call_tool("delete_pet", {"id": 1})
+
+    assert result.is_error
+    assert texts(result) == ["delete_pet was not approved."]
+    assert api.requests == []
+
+
+async def test_without_a_user_to_ask_a_call_that_needs_approval_is_denied(mode, api, tmp_path):
+    async with connected("memory", mode, api, tmp_path, ask=True) as client:
+        result = await client.call_tool("delete_pet", {"id": 1})
+
+    assert result.is_error
+    assert texts(result) == ["delete_pet needs approval, and there is nobody to ask."]
+    assert api.requests == []
+
+
+async def test_wrong_arguments_are_refused_before_anybody_is_asked(mode, api, tmp_path):
+    async def answer(*_):
+        raise AssertionError("the user was asked")
+
+    async with connected(
+        "memory", mode, api, tmp_path, ask=True, elicitation_callback=answer
+    ) as client:
+        result = await client.call_tool("delete_pet", {"id": "one"})
+
+    assert texts(result) == ["/id: expected an integer, got 'one' (a string)."]
+
+
+async def test_a_client_that_fails_to_ask_has_not_approved(mode, api, tmp_path):
+    async def answer(*_):
+        return types.ErrorData(code=types.INTERNAL_ERROR, message="no window")
+
+    async with connected(
+        "memory", mode, api, tmp_path, ask=True, elicitation_callback=answer
+    ) as client:
+        if mode == "legacy":
+            result = await client.call_tool("delete_pet", {"id": 1})
+            assert texts(result) == ["delete_pet was not approved."]
+        else:  # the client asks by itself, and gives up
+            with pytest.raises(MCPError, match="no window"):
+                await client.call_tool("delete_pet", {"id": 1})
+
+    assert api.requests == []
+
+
+async def test_an_answer_is_good_for_the_call_that_was_asked_about_only(api, tmp_path):
+    async def never(*_):
+        raise AssertionError("the test answers by itself")
+
+    async with connected(
+        "memory", "auto", api, tmp_path, ask=True, elicitation_callback=never
+    ) as client:
+        call = client.session.call_tool
+        asked = await call("delete_pet", {"id": 1}, allow_input_required=True)
+        yes = {key: types.ElicitResult(action="accept") for key in asked.input_requests}
+        other = await call("delete_pet", {"id": 2}, input_responses=yes, allow_input_required=True)
+        same = await call("delete_pet", {"id": 1}, input_responses=yes, allow_input_required=True)
+
+    assert isinstance(other, types.InputRequiredResult)
+    assert other.input_requests.keys().isdisjoint(yes)
+    assert not same.is_error
+    assert [request.target for request in api.requests] == ["/pets/1"]
+
+
+async def test_a_question_says_how_much_of_it_is_not_shown(mode):
+    asked = []
+
+    async def answer(_, params):
+        asked.append(params.message)
+        return types.ElicitResult(action="decline")
+
+    schema = {"type": "object", "properties": {"note": {"type": "string"}}}
+    body = {"content": {"application/json": {"schema": schema}}, "required": True}
+    toolset = load_tools(
+        document({"/a": {"post": operation(operationId="a", requestBody=body)}}),
+        settings=Settings(base_url="http://api.example.com"),
+    )
+    toolset.add_input_guardrails([require_approval()])
+    async with served({}, mode=mode, toolset=toolset, elicitation_callback=answer) as client:
+        await client.call_tool("a", {"note": "x" * 5000})
+
+    assert asked[0].endswith("x … and 1016 characters that are not shown")
+
+
+async def test_a_client_that_only_opens_addresses_cannot_be_asked():
+    request = _Request(types.ElicitationCapability(url=types.UrlElicitationCapability()))
+    params = types.CallToolRequestParams(name="a")
+
+    assert not module._Desk(request, params, tool=None).is_open
+
+
+class _Request:
+    """A request of a client with these abilities."""
+
+    protocol_version = "2025-11-25"
+    can_send_request = True
+
+    def __init__(self, elicitation):
+        self.session = self
+        self.client_capabilities = types.ClientCapabilities(elicitation=elicitation)
+
+
+async def test_guards_find_the_request_and_can_answer(mode):
+    seen = []
+
+    def guard(call, context):
+        seen.append((call.name, bool(call.id), context.state.method))
+        return ToolResult.ok({"from": "a guard"})
+
+    toolset = load_tools(document({"/a": {"get": operation(operationId="a")}}))
+    toolset.add_input_guardrails([guard])
+    async with served({}, mode=mode, toolset=toolset) as client:
+        result = await client.call_tool("a", {})
+
+    assert seen == [("a", True, "tools/call")]
+    assert result.structured_content == {"from": "a guard"}
+
+
+async def test_a_multipart_answer_keeps_the_order_of_its_parts(mode):
+    parts = [
+        b"--x\r\nContent-Type: text/plain\r\n\r\nbefore\r\n",
+        b"--x\r\nContent-Type: image/png\r\n\r\n" + PNG + b"\r\n",
+        b"--x--\r\n",
+    ]
+    answer = httpx.Response(
+        200, content=b"".join(parts), headers={"Content-Type": "multipart/mixed; boundary=x"}
+    )
+
+    async with served({"/a": {"get": operation(operationId="a")}}, answer, mode=mode) as client:
+        result = await client.call_tool("a", {})
+
+    assert [content.type for content in result.content] == ["text", "image"]
+    assert result.structured_content is None
+
+
+@pytest.mark.parametrize(
+    "text", ['"\\ud800"', "[1e400, -0.0]", "12345678901234567890123", '"\u2028"']
+)
+async def test_odd_values_of_an_answer_do_not_end_the_connection(mode, text):
+    answer = httpx.Response(
+        200, content=f'{{"a": {text}}}'.encode(), headers={"Content-Type": "application/json"}
+    )
+
+    async with served({"/a": {"get": operation(operationId="a")}}, answer, mode=mode) as client:
+        results = [await client.call_tool("a", {}) for _ in range(2)]
+
+    assert [result.is_error for result in results] == [False, False]
+    assert json.loads(texts(results[0])[0]).keys() == {"a"}
+
+
+async def test_a_deep_answer_reaches_the_client(mode):
+    deep = b'{"a":' * 150 + b"1" + b"}" * 150
+    answer = httpx.Response(200, content=deep, headers={"Content-Type": "application/json"})
+
+    async with served({"/a": {"get": operation(operationId="a")}}, answer, mode=mode) as client:
+        result = await client.call_tool("a", {})
+
+    assert json.loads(texts(result)[0]) == result.structured_content == json.loads(deep)
+
+
+async def test_a_lone_surrogate_of_a_document_does_not_end_the_connection(mode):
+    parameter = {"name": "q", "in": "query", "schema": {"enum": ["\ud800", "b"]}}
+    odd = document({"/a": {"get": operation(operationId="a", parameters=[parameter])}})
+    odd["info"]["title"] = "A\udfff title"
+
+    async with served({}, mode=mode, toolset=load_tools(odd)) as client:
+        (tool,) = (await client.list_tools()).tools
+        name = client.server_info.name
+
+    assert tool.input_schema["properties"]["q"] == {"enum": ["\ufffd", "b"]}
+    assert name == "A\ufffd title"
+
+
+async def test_a_tool_has_a_title_where_its_first_line_is_one(mode):
+    paths = {
+        "/a": {"get": operation(operationId="a", summary="List things.", description="All.")},
+        "/b": {"get": operation(operationId="b", summary="x" * 61)},
+    }
+
+    async with served(paths, mode=mode) as client:
+        first, second = [(await client.list_tools()).tools for _ in range(2)]
+
+    assert [tool.title for tool in first] == ["List things", None]
+    assert first == second
+
+
+def test_the_package_need_not_list_all_tools_to_check_a_call():
+    toolset = load_tools(document({"/a": {"get": operation(operationId="a")}}))
+    server = create_server(toolset)
+
+    assert server.get_tool_input_schema("a") == toolset["a"].input_schema
+    assert server.get_tool_input_schema("b") is None
+
+
+async def test_the_server_has_the_name_it_is_given():
+    toolset = load_tools(document({"/a": {"get": operation(operationId="a")}}))
+
+    server = create_server(toolset, name="mine", version="3")
+
+    assert (server.name, server.version) == ("mine", "3")
+
+
+@pytest.mark.parametrize("info", [{}, {"title": 3, "version": None}, [], None])
+async def test_a_document_that_does_not_say_its_title_is_served_as_well(info):
+    odd = {**document({"/a": {"get": operation(operationId="a")}}), "info": info}
+
+    server = create_server(load_tools(odd))
+
+    assert (server.name, server.version) == ("openapi-tools", "")
+
+
+async def test_a_generated_package_is_served_like_the_document(mode, monkeypatch):
+    root = Path(__file__).parents[2]
+    monkeypatch.syspath_prepend(str(root / "generated" / "petstore"))
+    import petstore_tools
+
+    lists = []
+    for toolset in (load_tools(root / "specs" / "petstore.yaml"), petstore_tools.load()):
+        async with served({}, mode=mode, toolset=toolset) as client:
+            lists.append((await client.list_tools()).tools)
+            refused = await client.call_tool("get_pet_by_id", {})
+            assert texts(refused) == ["/petId: required but not given."]
+
+    assert lists[0] == lists[1]
+    assert len(lists[0]) == 19
+
+
+async def test_a_call_that_fails_inside_says_nothing_of_the_inside(mode, caplog):
+    def broken(_):
+        raise RuntimeError("secret of the inside")
+
+    toolset = load_tools(
+        document({"/a": {"get": operation(operationId="a")}}),
+        settings=Settings(base_url="http://api.example.com"),
+        client=httpx.AsyncClient(transport=httpx.MockTransport(broken)),
+    )
+    with caplog.at_level(logging.CRITICAL):
+        async with served({}, mode=mode, toolset=toolset) as client:
+            result = await client.call_tool("a", {})
+
+    assert result.is_error
+    assert "secret" not in texts(result)[0]
+
+
+def test_the_module_needs_its_package_only_where_it_is_used():
+    code = (
+        "import sys; sys.modules['mcp'] = None\n"
+        "import openapi_tools.contracts.mcp as m\n"
+        "from openapi_tools import load_tools, MissingExtraError\n"
+        "try: m.create_server(load_tools({'openapi': '3.1.0', 'paths': {}}))\n"
+        "except MissingExtraError as error: print(error)"
+    )
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout == "mcp is not installed: pip install 'openapi-tools[mcp]'\n"

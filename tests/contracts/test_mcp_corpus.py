@@ -1,0 +1,75 @@
+"""Every tool of the large published documents, listed and called through the real client."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+from corpus import FOLDER, entries, parameters
+
+from openapi_tools import Settings, load_tools
+from openapi_tools.contracts.mcp import create_server
+from openapi_tools.testing import sample
+
+pytest.importorskip("mcp", reason="mcp is not installed")
+
+from mcp import Client
+from mcp_api import MODES
+
+LARGE = {
+    "github/api.github.com.json": 1223,
+    "stripe/stripe-old.yaml": 402,
+    "kubernetes/swagger.json": 1063,
+    "openai/openapi.yaml": 288,
+    "discord/openapi.json": 242,
+}
+CHOSEN = parameters(entry for entry in entries() if entry.path in LARGE)
+
+
+def answer(_):
+    """Answer anything."""
+    return httpx.Response(200, json={"a": [1, None]})
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("entry", CHOSEN)
+async def test_every_tool_is_listed_as_it_is(entry, mode):
+    toolset = load_tools(entry.file)
+    async with Client(create_server(toolset), mode=mode) as client:
+        listed = await client.list_tools()
+
+    assert len(listed.tools) == len(toolset) == LARGE[entry.path] - len(toolset.skipped)
+    assert listed.next_cursor is None
+    for tool, seen in zip(toolset, listed.tools, strict=True):
+        assert (seen.name, seen.description) == (tool.name, tool.description)
+        assert seen.input_schema == tool.input_schema
+        hints = seen.annotations.model_dump(by_alias=True, exclude_none=True)
+        assert hints == tool.annotations
+        assert seen.title is None or len(seen.title) <= 60
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("entry", CHOSEN)
+async def test_every_tool_answers_as_it_does_without_mcp(entry, mode):
+    web = httpx.AsyncClient(transport=httpx.MockTransport(answer))
+    settings = Settings(base_url="http://api.example.com")
+    toolset = load_tools(entry.file, client=web, settings=settings)
+    good = 0
+    async with Client(create_server(toolset), mode=mode) as client:
+        for tool in toolset:
+            # Not every sample fits: what is refused is refused with the same words.
+            given = sample(tool.input_schema, tool.input_schema)
+            result = await client.call_tool(tool.name, given)
+            direct = await tool.execute(given)
+            assert [content.text for content in result.content] == [str(direct)]
+            assert result.is_error is direct.is_error
+            assert result.structured_content == (direct.output if direct.success else None)
+            good += direct.success
+
+    assert good > len(toolset) * 0.9
+
+
+def test_the_documents_are_those_that_are_meant():
+    if not FOLDER.is_dir():
+        pytest.skip(f"{FOLDER} is absent: the published documents are not at hand")
+
+    assert {entry.path: entry.operations for entry in entries() if entry.path in LARGE} == LARGE

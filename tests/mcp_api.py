@@ -1,0 +1,172 @@
+"""An API for MCP tests: its document, its server on loopback, and a client for every transport."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import sys
+from contextlib import asynccontextmanager, closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import httpx2
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamable_http_client
+from servers.recorder import Answer, Recorder, _read_request
+
+from openapi_tools import Settings, load_tools, require_approval
+from openapi_tools.contracts.mcp import create_server
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+MODES = ("legacy", "auto")
+TRANSPORTS = ("memory", "stdio", "http")
+SCRIPT = Path(sys.executable).with_name("openapi-tools")
+COMMAND = [str(SCRIPT)] if SCRIPT.exists() else [sys.executable, "-m", "openapi_tools"]
+PNG = bytes.fromhex("89504e470d0a1a0a0000000d49484452")
+PARTIES = 5
+
+
+def _operation(name: str, *parameters: dict[str, Any], **members: Any) -> dict[str, Any]:
+    responses = {"200": {"description": "ok"}}
+    return {"operationId": name, "parameters": list(parameters), "responses": responses, **members}
+
+
+def _parameter(name: str, kind: str, place: str = "query") -> dict[str, Any]:
+    return {"name": name, "in": place, "required": place == "path", "schema": {"type": kind}}
+
+
+DOCUMENT = {
+    "openapi": "3.1.1",
+    "info": {"title": "Pet API", "version": "7.1"},
+    "security": [{"key": []}],
+    "components": {"securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": "X-Key"}}},
+    "paths": {
+        "/pets/{id}": {
+            "get": _operation("get_pet", _parameter("id", "integer", "path"), summary="Get a pet."),
+            "put": _operation("put_pet", _parameter("id", "integer", "path")),
+            "delete": _operation("delete_pet", _parameter("id", "integer", "path")),
+        },
+        "/pets": {"get": _operation("list_pets"), "post": _operation("add_pet")},
+        "/photo": {"get": _operation("get_photo")},
+        "/slow": {"get": _operation("be_slow", _parameter("seconds", "number"))},
+        "/meet": {"get": _operation("meet")},
+    },
+}
+ANSWERS = {
+    "/pets/1": Answer(body=b'{"id": 1, "name": "Rex", "owner": null}'),
+    "/pets/404": Answer(404, body=b'{"message": "no such pet"}'),
+    "/pets": Answer(body=b'[{"id": 1}, {"id": 2}]'),
+    "/photo": Answer(headers=[("Content-Type", "image/png")], body=PNG),
+}
+
+
+class Api(Recorder):
+    """Answers what `ANSWERS` says; `/slow` takes its time, `/meet` waits for `PARTIES` callers.
+
+    Attributes:
+        left: Set when a client hangs up while it waits for `/slow`.
+        arrived: Set when a request for `/slow` has come.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.left = asyncio.Event()
+        self.arrived = asyncio.Event()
+        self.meeting = asyncio.Barrier(PARTIES)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._writers.add(writer)
+        with closing(writer):
+            while True:
+                try:
+                    request = await _read_request(reader)
+                except (asyncio.IncompleteReadError, ConnectionError):
+                    return
+                self.requests.append(request)
+                path, _, query = request.target.partition("?")
+                if path == "/slow" and not await self._wait(reader, float(query.partition("=")[2])):
+                    return
+                if path == "/meet":
+                    await self.meeting.wait()
+                writer.write(ANSWERS.get(path, Answer()).to_bytes())
+                await writer.drain()
+
+    async def _wait(self, reader: asyncio.StreamReader, seconds: float) -> bool:
+        """Wait, and tell whether the client still does."""
+        self.arrived.set()
+        gone = asyncio.create_task(reader.read(1))
+        done, _ = await asyncio.wait({gone}, timeout=seconds)
+        if done:
+            self.left.set()
+            return False
+        gone.cancel()
+        await asyncio.wait({gone})
+        return True
+
+
+@asynccontextmanager
+async def connected(
+    transport: str, mode: str, api: Api, folder: Path, *, ask: bool = False, **options: Any
+) -> AsyncIterator[Client]:
+    """Give a client of a server that serves `DOCUMENT`.
+
+    Args:
+        transport: One of `TRANSPORTS`.
+        mode: One of `MODES`.
+        api: Is called.
+        folder: The document is written there.
+        ask: Whether calls that are no reads need approval.
+        options: For the client.
+    """
+    if transport == "memory":
+        async with load_tools(DOCUMENT, settings=Settings(base_url=api.url)) as toolset:
+            if ask:
+                toolset.add_input_guardrails([require_approval()])
+            async with Client(create_server(toolset), mode=mode, **options) as client:
+                yield client
+        return
+    args = [written(folder), "--base-url", api.url, *(["--ask"] if ask else [])]
+    if transport == "stdio":
+        run = StdioServerParameters(command=COMMAND[0], args=[*COMMAND[1:], "serve", *args])
+        with (folder / "errors.txt").open("w") as errors:
+            async with Client(stdio_client(run, errors), mode=mode, **options) as client:
+                yield client
+        return
+    async with served(*args) as url, httpx2.AsyncClient(timeout=60) as http:
+        place = streamable_http_client(url, http_client=http)
+        async with Client(place, mode=mode, **options) as client:
+            yield client
+
+
+def written(folder: Path, document: dict[str, Any] | None = None) -> str:
+    """Write a document, `DOCUMENT` by default, and return where it stands."""
+    path = folder / "openapi.json"
+    path.write_text(json.dumps(document or DOCUMENT))
+    return str(path)
+
+
+@asynccontextmanager
+async def served(*args: str, env: dict[str, str] | None = None) -> AsyncIterator[str]:
+    """Give the address at which `openapi-tools serve` serves over HTTP."""
+    process = await asyncio.create_subprocess_exec(
+        *(*COMMAND, "serve", *args, "--transport", "http", "--port", "0"),
+        env={**os.environ, **(env or {})},
+        stderr=asyncio.subprocess.PIPE,
+    )
+    try:
+        said = (await process.stderr.readline()).decode()
+        yield re.search(r"http://\S+", said)[0]
+    finally:
+        process.terminate()
+        await process.communicate()
+    assert process.returncode == 0
+
+
+def texts(result: Any) -> list[str]:
+    """Return the texts of a result."""
+    return [content.text for content in result.content if content.type == "text"]
