@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from openapi_tools.codegen.contents import contents_of, info_of
-from openapi_tools.codegen.drift import changes, scheme_changes
-from openapi_tools.codegen.files import build_files, manifest_name
-from openapi_tools.codegen.manifest import LAYOUTS, read_manifest
+from openapi_tools.codegen.drift import changes, name_changes, scheme_changes
+from openapi_tools.codegen.exathena.plan import plan_project
+from openapi_tools.codegen.exathena.render import render_project
+from openapi_tools.codegen.files import build_files, manifest_name, with_manifest
+from openapi_tools.codegen.manifest import EXATHENA, LAYOUTS, read_manifest
 from openapi_tools.codegen.names import api_name, is_api_name
 from openapi_tools.codegen.reading import Unreadable, read_records, read_schemes
 from openapi_tools.codegen.standing import read_standing
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
     from openapi_tools.runtime.toolset import Select, Toolset
 
 _READING = {"max_document_bytes", "ref_root", "ref_urls", "timeout"}
+TARGETS = ("python", EXATHENA)
+"""What a document's tools are written as."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +92,13 @@ def generate_package(  # noqa: PLR0913 -- one for each option
     settings: Settings | None = None,
     name: str = "",
     select: Select | None = None,
+    target: Literal["python", "exathena"] = "python",
     layout: Literal["package", "module"] = "package",
     templates: str | os.PathLike[str] | None = None,
     check: bool = False,
     force: bool = False,
 ) -> Report:
-    """Write the tools of an OpenAPI document as a Python package.
+    """Write the tools of an OpenAPI document as a Python package, or as Elixir for ExAthena.
 
     The same document and options give the same bytes. Files that are right already are not touched.
 
@@ -103,7 +108,8 @@ def generate_package(  # noqa: PLR0913 -- one for each option
         settings: How the document is read and the tools are shaped.
         name: Of the API, words of `a-z0-9` joined by `_`; from the document's title when empty.
         select: Which operations become tools; all by default.
-        layout: `"package"` for a distribution, `"module"` for one file.
+        target: `"python"`, or `"exathena"` for a Mix project with a module for each tool.
+        layout: Of Python: `"package"` for a distribution, `"module"` for one file.
         templates: A folder with templates in place of those built in.
         check: Write nothing, only report.
         force: Overwrite generated files that were edited by hand.
@@ -111,35 +117,43 @@ def generate_package(  # noqa: PLR0913 -- one for each option
     Raises:
         SourceError: The document cannot be read.
         DocumentError: It is no OpenAPI document of a supported version, or repeats a key.
-        SettingsError: The name or layout is none, or nothing is selected.
+        SettingsError: The name, target or layout is none, they do not go together, or no tool is
+            left.
         TemplateError: A template is wrong.
         OutputError: The files cannot or may not be put there; what stood there is unchanged.
     """
-    _check_layout(layout)
-    settings = settings or Settings()
+    _check_target(target, layout, templates)
+    form, settings = EXATHENA if target == EXATHENA else layout, settings or Settings()
     with paused_gc():
         toolset = _loaded(source, settings, select)
         contents = contents_of(toolset, api=_api(name, toolset), settings=settings)
-        files = build_files(contents, _templates(templates), layout=layout)
-    return _placed(
-        Path(output),
-        files,
-        contents,
-        toolset,
-        layout=layout,
-        settings=settings,
-        check=check,
-        force=force,
-    )
+        contents, files = _files(contents, templates, form)
+    how: dict[str, Any] = {"layout": form, "settings": settings, "check": check, "force": force}
+    return _placed(Path(output), files, contents, toolset, **how)
 
 
-def _check_layout(layout: str) -> None:
-    if layout not in LAYOUTS:
-        raise SettingsError(f"layout: {layout!r} is none; there are {', '.join(LAYOUTS)}.")
+def _check_target(target: str, layout: str, templates: object) -> None:
+    for name, value, known in (("target", target, TARGETS), ("layout", layout, LAYOUTS)):
+        if value not in known:
+            raise SettingsError(f"{name}: {value!r} is none; there are {', '.join(known)}.")
+    if target == EXATHENA and layout != LAYOUTS[0]:
+        raise SettingsError(
+            f"layout: {layout!r} is for Python; the target {target!r} has one only."
+        )
+    if target == EXATHENA and templates is not None:
+        raise SettingsError(f"templates: the target {target!r} takes none; leave them out.")
 
 
-def _templates(folder: str | os.PathLike[str] | None) -> Templates:
-    return Templates(Path(folder) if folder is not None else None)
+def _files(
+    contents: Contents, templates: str | os.PathLike[str] | None, layout: str
+) -> tuple[Contents, dict[str, str]]:
+    """Return what of a document the target can have, and its files."""
+    if layout == EXATHENA:
+        project = plan_project(contents)
+        files = with_manifest(render_project(project), project.contents, layout=layout)
+        return project.contents, files
+    chosen = Templates(Path(templates) if templates is not None else None)
+    return contents, build_files(contents, chosen, layout=layout)
 
 
 def _loaded(source: Any, settings: Settings, select: Select | None) -> Toolset:
@@ -195,8 +209,8 @@ def _placed(
         removed=done.removed,
         kept=done.kept,
         edited=done.edited,
-        skipped=toolset.skipped,
-        warnings=(*toolset.warnings, *_idle(settings), *suspects(contents.records)),
+        skipped=contents.skipped,
+        warnings=(*toolset.warnings, *_idle(settings, layout), *suspects(contents.records)),
         _before=before,
         _after=files,
     )
@@ -206,11 +220,13 @@ def _drift(before: Mapping[str, str], manifest: str, contents: Contents) -> Iter
     """Yield how the tools differ from those that stand there; nothing where none do."""
     if not before:
         return
+    if (listed := read_manifest(manifest)) is not None and listed.layout == EXATHENA:
+        yield from name_changes(listed.tools, contents.records)
+        return
     faults: list[Unreadable] = []
     sources = {path: text for path, text in before.items() if path.endswith(".py")}
     old = read_records(sources, unreadable=faults)
     new = {record.name: record for record in contents.records}
-    listed = read_manifest(manifest)
     lost = set(listed.tools) - old.keys() if listed and faults else set()
     for change in changes(old, new, unreadable=faults):
         if change.kind != "added" or change.tool not in lost:
@@ -219,10 +235,11 @@ def _drift(before: Mapping[str, str], manifest: str, contents: Contents) -> Iter
     yield from scheme_changes(read_schemes(sources), contents.schemes, kept)
 
 
-def _idle(settings: Settings) -> Iterator[str]:
+def _idle(settings: Settings, layout: str) -> Iterator[str]:
     """Yield a warning for each setting that does nothing for a package."""
+    place = "configure it where the tools run" if layout == EXATHENA else "give it to its load()"
     for name in sorted(settings.model_fields_set - settings.SHAPING - _READING):
-        yield f"settings: {name} has no effect on a package; give it to its load()."
+        yield f"settings: {name} has no effect on a package; {place}."
 
 
 def _refuse_layout(api: str, output: Path, layout: str) -> None:
@@ -231,10 +248,10 @@ def _refuse_layout(api: str, output: Path, layout: str) -> None:
     Raises:
         OutputError: It does.
     """
-    for other in set(LAYOUTS) - {layout}:
+    for other in sorted({*LAYOUTS, EXATHENA} - {layout}):
         name = manifest_name(api, other)
         known = read_manifest(read_standing(output, manifest=name).get(name, ""))
-        if known is not None and known.api == api:
+        if known is not None and (known.api, known.layout) == (api, other):
             reason = f"the API {api!r} stands here in the layout {other!r}; "
             hint = "remove that, or choose another folder."
             raise OutputError(reason + hint, path=str(output))

@@ -29,9 +29,14 @@ _FOLDER = click.Path(path_type=Path)
 @click.option("--name", default="", help="Of the API; the document's title by default.")
 @selecting
 @click.option(
+    "--target",
+    type=click.Choice(["python", "exathena"]),
+    help="A Python package (the default), or Elixir modules for ExAthena.",
+)
+@click.option(
     "--layout",
     type=click.Choice(["package", "module"]),
-    help="A distribution with a module per tag (the default), or one file.",
+    help="Of Python: a distribution with a module per tag (the default), or one file.",
 )
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 when anything would change.")
 @click.option("--diff", "wants_diff", is_flag=True, help="As --check, and show the lines.")
@@ -67,24 +72,17 @@ def generate(
     return 1 if looks and any(report.drifted for report in reports) else 0
 
 
-def _jobs(spec: str | None, *, output: str | None, layout: str | None, **options: Any) -> list[Job]:
+def _jobs(spec: str | None, *, output: str | None, **options: Any) -> list[Job]:
     """Return what is to be generated: SPEC, or what pyproject.toml lists."""
-    given = [name for name, value in options.items() if value]
+    given = {name: value for name, value in options.items() if value}
     if spec is None:
-        if output or layout or given:
+        if output or given:
             raise click.UsageError("--output, --name, --layout and the like need SPEC.")
         return read_jobs()
     if not output:
         raise click.UsageError("SPEC needs --output, the folder of the package.")
-    return [
-        Job(
-            spec=spec,
-            output=Path(output),
-            layout=layout or "package",
-            match=options.pop("patterns"),
-            **options,
-        )
-    ]
+    match = given.pop("patterns", ())
+    return [Job(**{"name": "", **given}, spec=spec, output=Path(output), match=match)]
 
 
 def _run(job: Job, *, check: bool, force: bool) -> Report:
@@ -99,6 +97,7 @@ def _run(job: Job, *, check: bool, force: bool) -> Report:
                 settings=job.settings,
                 name=job.name,
                 select=selection(job.tags, job.methods, job.match),
+                target=job.target,  # type: ignore[arg-type]  # the options allow no other
                 layout=job.layout,  # type: ignore[arg-type]  # the options allow no other
                 templates=job.templates,
                 check=check,

@@ -18,7 +18,7 @@ _FILE = "pyproject.toml"
 _TABLE = "tool.openapi-tools.generate"
 _TEXTS = ("spec", "output", "layout", "templates")
 _LISTS = ("tags", "methods", "match")
-_LAYOUTS = ("package", "module")
+_CHOICES = {"target": ("python", "exathena"), "layout": ("package", "module")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,7 @@ class Job:
         name: Of the API; from the document's title when empty.
         spec: A URL, a path, or `-`.
         output: Folder of the distribution, or of the single module.
+        target: `python` or `exathena`.
         layout: `package` or `module`.
         templates: Folder with templates of the user's.
         tags: As `--tag`.
@@ -41,6 +42,7 @@ class Job:
     name: str
     spec: str
     output: Path
+    target: str = "python"
     layout: str = "package"
     templates: Path | None = None
     tags: tuple[str, ...] = ()
@@ -95,7 +97,8 @@ def _job(name: str, entry: Any, folder: Path) -> Job:
         name=name,
         spec=spec if "://" in spec else str(folder / spec),
         output=folder / entry["output"],
-        layout=entry.get("layout", _LAYOUTS[0]),
+        target=entry.get("target", _CHOICES["target"][0]),
+        layout=entry.get("layout", _CHOICES["layout"][0]),
         templates=folder / entry["templates"] if "templates" in entry else None,
         settings=_settings(entry.get("settings", {}), place, folder),
         place=place,
@@ -116,7 +119,7 @@ def _settings(members: dict[str, Any], place: str, folder: Path) -> Settings:
 
 def _check(key: str, value: Any, place: str) -> None:
     """Refuse what is unknown or of a wrong kind."""
-    if key in _TEXTS:
+    if key in (*_TEXTS, "target"):
         right, kind = isinstance(value, str), "a text"
     elif key in _LISTS:
         right = isinstance(value, list) and all(isinstance(item, str) for item in value)
@@ -124,9 +127,9 @@ def _check(key: str, value: Any, place: str) -> None:
     elif key == "settings":
         right, kind = isinstance(value, dict), "a table"
     else:
-        known = ", ".join((*_TEXTS, *_LISTS, "settings"))
+        known = ", ".join((*_TEXTS, *_LISTS, "settings", "target"))
         raise click.UsageError(f"{place} has no {key!r:.60}; there are {known}.")
-    if key == "layout":
-        right, kind = value in _LAYOUTS, f"one of {', '.join(_LAYOUTS)}"
+    if key in _CHOICES:
+        right, kind = value in _CHOICES[key], f"one of {', '.join(_CHOICES[key])}"
     if not right:
         raise click.UsageError(f"{place}: {key!r} must be {kind}.")

@@ -99,6 +99,22 @@ def changes(old: Records, new: Records, *, unreadable: Iterable[Unreadable] = ()
     ]
 
 
+def name_changes(old: Iterable[str], new: Iterable[Record]) -> Iterator[Change]:
+    """Yield which tools are new and which are gone, where only the names of the old ones are known.
+
+    Args:
+        old: Names of the tools as they were.
+        new: The tools as they are.
+    """
+    before, after = dict.fromkeys(old), {record.name: record for record in new}
+    for name, record in after.items():
+        if name not in before:
+            yield Change("added", name, breaking=False, details=(_call(record),))
+    for name in before:
+        if name not in after:
+            yield Change("removed", name, breaking=True)
+
+
 def scheme_changes(
     old: Mapping[str, SecurityScheme],
     new: Mapping[str, SecurityScheme],

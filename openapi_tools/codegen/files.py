@@ -27,7 +27,7 @@ _RENDER: dict[str, Render] = {"package": render_package, "module": render_module
 
 def manifest_name(api: str, layout: str) -> str:
     """Return the name of a package's manifest; next to a single module there may be others."""
-    return "manifest.json" if layout == "package" else f"{api}_tools.manifest.json"
+    return f"{api}_tools.manifest.json" if layout == "module" else "manifest.json"
 
 
 def build_files(contents: Contents, templates: Templates, *, layout: str) -> dict[str, str]:
@@ -45,6 +45,17 @@ def build_files(contents: Contents, templates: Templates, *, layout: str) -> dic
     files = render(contents, templates)
     trees = _checked(files, render(harmless(contents.api), templates))
     _refuse_other(trees, contents, layout)
+    return with_manifest(files, contents, layout=layout)
+
+
+def with_manifest(files: dict[str, str], contents: Contents, *, layout: str) -> dict[str, str]:
+    """Return files with their manifest.
+
+    Args:
+        files: All others, by relative path.
+        contents: What they are made from.
+        layout: What the manifest says of them.
+    """
     manifest = Manifest(
         api=contents.api,
         layout=layout,

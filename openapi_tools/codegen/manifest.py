@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 GENERATOR = "openapi-tools"
 LAYOUTS = ("package", "module")
+EXATHENA = "exathena"
+"""Stands for the layout in the manifest of an ExAthena project, which has one only."""
 
 _DOCUMENT = ("title", "version", "sha256")
 # No part starts with a dot: that rules out `..`, and folders of other programs such as `.git`.
@@ -29,7 +31,7 @@ class Manifest:
 
     Attributes:
         api: The API's name, for instance `"museum"`.
-        layout: `"package"` or `"module"`.
+        layout: `"package"`, `"module"` or `EXATHENA`.
         version: The generator's version, for instance `"0.1.0"`.
         document: `title`, `version` and `sha256` of the document.
         tools: The tools' names, in the document's order.
@@ -110,7 +112,7 @@ def _is_ours(value: object) -> bool:
 
 
 def _is_layout(value: object) -> bool:
-    return isinstance(value, str) and value in LAYOUTS
+    return isinstance(value, str) and value in (*LAYOUTS, EXATHENA)
 
 
 def _is_text(value: object) -> bool:

@@ -38,7 +38,7 @@ def render_package(contents: Contents, templates: Templates) -> dict[str, str]:
         TemplateError: A template is wrong.
     """
     plan = plan_package(contents)
-    common = _common(contents)
+    common = common_values(contents)
     package, shim = common["package"], common["shim"]
 
     def render(name: str, **more: Any) -> str:
@@ -73,7 +73,7 @@ def render_module(contents: Contents, templates: Templates) -> dict[str, str]:
     schemas = [statement for part in plan.schemas for statement in part.statements]
     text = [*index, *schemas, *(part for tool in module.tools for part in tool.statements)]
     values = {
-        **_common(contents),
+        **common_values(contents),
         "module": module,
         "index": index,
         "schemas": schemas,
@@ -88,8 +88,12 @@ def render_module(contents: Contents, templates: Templates) -> dict[str, str]:
     return {f"{contents.api}_tools.py": templates.render("module.py", values)}
 
 
-def _common(contents: Contents) -> dict[str, Any]:
-    """Return what every template may use."""
+def common_values(contents: Contents) -> dict[str, Any]:
+    """Return what every template may use.
+
+    Args:
+        contents: What the files are made from.
+    """
     api = contents.api
     version = contents.version if _VERSION.fullmatch(contents.version) else "0"
     records = [_row(record) for record in contents.records]

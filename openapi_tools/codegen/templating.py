@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import jinja2
 from jinja2.sandbox import SandboxedEnvironment
 
+from openapi_tools.codegen.exathena.literals import literal as elixir_literal
 from openapi_tools.codegen.literals import Code, literal
 from openapi_tools.errors import TemplateError
 
@@ -116,7 +117,13 @@ def _finalize(write: Callable[[Any], str]) -> Callable[[Any], str]:
     return finalize
 
 
-_KINDS = {"py": _finalize(literal), "md": _finalize(markdown), "toml": _finalize(_toml)}
+_KINDS = {
+    "py": _finalize(literal),
+    "md": _finalize(markdown),
+    "toml": _finalize(_toml),
+    "ex": _finalize(elixir_literal),
+    "exs": _finalize(elixir_literal),
+}
 
 
 def _check_folder(folder: Path) -> None:

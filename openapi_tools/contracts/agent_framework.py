@@ -101,19 +101,15 @@ def _function_tool() -> Callable[..., FunctionTool]:
             return self._schema()
 
         async def invoke(
-            self,
-            *,
-            context: FunctionInvocationContext | None = None,
-            tool_call_id: str | None = None,
-            **options: Any,
+            self, *, context: FunctionInvocationContext | None = None, **options: Any
         ) -> Any:
             """Do what `FunctionTool.invoke` does, noting what only this place knows."""
             known = context or FunctionInvocationContext(function=self, arguments={})
             # An agent's loop, which asks before it invokes, makes a context that tells its tools.
             looped = known.function is self and known.tools is not None
             known.metadata[_APPROVED] = looped and self.approval_mode == "always_require"
-            known.metadata[_CALL_ID] = tool_call_id or ""
-            return await super().invoke(context=known, tool_call_id=tool_call_id, **options)
+            known.metadata[_CALL_ID] = options.get("tool_call_id") or ""
+            return await super().invoke(context=known, **options)
 
         # Arguments may have any name, `self` and `invocation` too: they are read from the context.
         def __call__(self, /, *args: Any, **given: Any) -> Any:

@@ -1,0 +1,1 @@
+"""ExAthena: a document's tools as Elixir modules."""

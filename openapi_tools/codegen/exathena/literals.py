@@ -1,0 +1,215 @@
+"""Values as Elixir literals: the one place through which text of a document enters an Elixir file.
+
+What is written is ASCII, stands as `mix format` would put it, and is made of literals only: Elixir
+reads maps, lists, tuples, strings, numbers and words of ours, never an interpolation or a call.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from math import isfinite
+from typing import Any
+
+from openapi_tools.codegen.literals import Code
+from openapi_tools.errors import OpenAPIToolsError
+
+WIDTH = 98
+"""Columns of a line, as `mix format` has them."""
+DEEPEST = 100
+"""Levels of maps and lists inside one another."""
+
+_NARROWEST = 30
+_OPENING = 2  # columns of what opens a map
+_GROUPED = 6  # from as many digits on `mix format` sets underscores
+_ATOM = re.compile(r"[a-z][a-z_]*")
+_SPECIAL = re.compile(r'["\\]|#(?=\{)|[^ -~]')
+_SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+_ESCAPE = re.compile(r"\\(?:u\{[0-9A-F]+\}|.)")
+_PARAGRAPH = re.compile(r"[^\n]*\n|[^\n]+")
+
+
+class Unwritable(OpenAPIToolsError):  # noqa: N818 -- says what is wrong, as the other exceptions do
+    """A value has no Elixir literal."""
+
+
+class Fields(dict[str, Any]):
+    """A map whose keys are words of ours, written as atoms: `%{method: :get}`."""
+
+
+def literal(value: Any, *, indent: int = 0, lead: int | None = None) -> Code:
+    """Return a value as Elixir code.
+
+    Args:
+        value: None, a boolean, number, text, list, tuple, a mapping with text keys, Fields or Code;
+            inside one another as well.
+        indent: Columns before the line that it starts on.
+        lead: Columns of that line before the value; `indent` when None.
+
+    Raises:
+        Unwritable: It holds what Elixir cannot: half of a surrogate pair, an infinity, a number of
+            thousands of digits, more than `DEEPEST` levels.
+        TypeError: It holds anything else.
+    """
+    before = indent if lead is None else lead
+    return Code(_written(value, indent, WIDTH - before, 0))
+
+
+def escaped(text: str) -> str:
+    """Return a text as it stands between the quotes of an Elixir string, in ASCII.
+
+    Raises:
+        Unwritable: It holds half of a surrogate pair.
+    """
+    return _SPECIAL.sub(_escape, text)
+
+
+def _escape(found: re.Match[str]) -> str:
+    character = found[0]
+    if character in '"\\#':
+        return f"\\{character}"
+    if "\ud800" <= character <= "\udfff":
+        raise Unwritable("a text holds half of a surrogate pair, which Elixir cannot hold.")
+    return _SHORT.get(character) or f"\\u{{{ord(character):X}}}"
+
+
+def _written(value: Any, indent: int, room: int, depth: int) -> str:
+    """Return a value in `room` columns on its first line, on one line where it fits."""
+    if depth > DEEPEST:
+        raise Unwritable(f"a schema nests deeper than {DEEPEST} levels.")
+    short = _inline(value, room)
+    if short is not None:
+        return short
+    if isinstance(value, str) and not isinstance(value, Code):
+        return _heredoc(value, indent)
+    opening, entries, closing = _shape(value)
+    members = list(entries)
+    lines = [
+        _entry(key, member, indent + 2, (depth + 1, int(number < len(members))))
+        for number, (key, member) in enumerate(members, start=1)
+    ]
+    if not lines:
+        return f"{opening}{closing}"
+    inside = ",\n".join(lines)
+    return f"{opening}\n{inside}\n{' ' * indent}{closing}"
+
+
+def _entry(key: str, value: Any, indent: int, place: tuple[int, int]) -> str:
+    """Return one member on lines of its own; its place is a depth and the columns after it."""
+    depth, trail = place
+    start = f"{' ' * indent}{key}"
+    room = WIDTH - len(start) - trail
+    fits_here = not key or len(start) + _OPENING <= WIDTH
+    if fits_here and (isinstance(value, Mapping | list | tuple) or not key):
+        return start + _written(value, indent, room, depth)
+    short = _inline(value, room)
+    if short is not None:
+        return start + short
+    below = WIDTH - indent - 2 - trail
+    if not fits_here or _inline(value, below) is not None:
+        written = _written(value, indent + 2, below, depth)
+        return f"{start.rstrip()}\n{' ' * (indent + 2)}{written}"
+    return start + _written(value, indent, room, depth)
+
+
+def _shape(value: Any) -> tuple[str, Iterator[tuple[str, Any]], str]:
+    """Return what opens a container, its members with the code of their keys, what closes it."""
+    if isinstance(value, Fields):
+        return "%{", ((f"{_word(key)}: ", member) for key, member in value.items()), "}"
+    if isinstance(value, Mapping):
+        return "%{", ((f"{_string(key)} => ", member) for key, member in value.items()), "}"
+    if isinstance(value, tuple):
+        return "{", (("", item) for item in value), "}"
+    if isinstance(value, list):
+        return "[", (("", item) for item in value), "]"
+    # A number too long for its line: nothing breaks it.
+    return _scalar(value), iter(()), ""
+
+
+def _word(key: str) -> str:
+    if not _ATOM.fullmatch(key):
+        raise TypeError(key)
+    return key
+
+
+def _inline(value: Any, room: int) -> str | None:
+    """Return a value on one line; None when that takes more columns than there are."""
+    if not isinstance(value, Mapping | list | tuple):
+        text = _scalar(value)
+        return text if len(text) <= room else None
+    opening, entries, closing = _shape(value)
+    room -= len(opening) + len(closing)
+    parts: list[str] = []
+    for key, member in entries:
+        room -= len(key) + (2 if parts else 0)
+        found = _inline(member, room) if room > 0 else None
+        if found is None:
+            return None
+        room -= len(found)
+        parts.append(key + found)
+    return f"{opening}{', '.join(parts)}{closing}" if room >= 0 else None
+
+
+def _scalar(value: Any) -> str:
+    if isinstance(value, Code):
+        return value
+    if value is None or isinstance(value, bool):
+        return {None: "nil", True: "true", False: "false"}[value]
+    if isinstance(value, str):
+        return _string(value)
+    if isinstance(value, int | float):
+        return _number(value)
+    raise TypeError(type(value).__name__)
+
+
+def _string(text: str) -> str:
+    return f'"{escaped(text)}"'
+
+
+def _number(value: float) -> str:
+    """Return a number; Elixir's floats have digits on both sides of their point."""
+    if not isinstance(value, int) and not isfinite(value):
+        raise Unwritable(f"{value!r} is no number in Elixir.")
+    try:
+        mantissa, mark, exponent = repr(value).partition("e")
+    except ValueError:  # Python writes no integer of that many digits
+        raise Unwritable("a number has thousands of digits.") from None
+    whole, point, rest = mantissa.partition(".")
+    if mark and not point:
+        point, rest = ".", "0"
+    power = f"e{int(exponent)}" if mark else ""
+    return f"{_grouped(whole)}{point}{rest}{power}"
+
+
+def _grouped(digits: str) -> str:
+    bare = digits.removeprefix("-")
+    return digits if len(bare) < _GROUPED else f"{int(digits):_}"
+
+
+def _heredoc(text: str, indent: int) -> str:
+    r"""Return a text on several lines; each ends in `\`, so that no line break is part of it."""
+    room = max(WIDTH - indent - 1, _NARROWEST)
+    before = " " * indent
+    lines = "".join(f"{before}{piece}\\\n" for piece in _pieces(text, room))
+    return f'"""\n{lines}{before}"""'
+
+
+def _pieces(text: str, room: int) -> Iterator[str]:
+    """Yield an escaped text in pieces; a paragraph starts one, so words never move other ones."""
+    for paragraph in _PARAGRAPH.findall(text):
+        raw = escaped(paragraph)
+        while len(raw) > room:
+            end = _end(raw, room)
+            yield raw[:end]
+            raw = raw[end:]
+        yield raw
+
+
+def _end(raw: str, room: int) -> int:
+    """Return the best place for the end of a piece: a word's end, else between two characters."""
+    if word := raw.rfind(" ", 0, room) + 1:
+        return word
+    for escape in _ESCAPE.finditer(raw, 0, room + 10):
+        if escape.start() < room < escape.end():
+            return escape.start()
+    return room

@@ -1,0 +1,323 @@
+"""`--target exathena`: which files there are, what is left out of them, and what stands already."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from documents import document, operation, tools, with_body
+from elixir import GOLDEN, compile_project, evaluate, needs_elixir, unformatted
+from hostile_documents import hostile
+from packages import bytes_in
+
+from openapi_tools import Select, Settings, generate_package
+from openapi_tools.codegen.contents import contents_of
+from openapi_tools.codegen.exathena.literals import Unwritable
+from openapi_tools.codegen.exathena.naming import ToolNames, root_module
+from openapi_tools.codegen.exathena.operations import operation_data
+from openapi_tools.codegen.exathena.plan import plan_project
+from openapi_tools.codegen.exathena.render import render_project
+from openapi_tools.errors import OutputError, SettingsError
+from openapi_tools.model import Encoding, Operation, Parameter, RequestBody, SecurityScheme
+
+SPEC = Path(__file__).parents[2] / "specs" / "petstore.yaml"
+TWO = document({"/a": {"get": operation(operationId="a"), "put": operation(operationId="b")}})
+
+
+def generate(source, folder, **options):
+    return generate_package(source, folder, name="pets", target="exathena", **options)
+
+
+def test_the_petstore_is_the_golden_one(tmp_path):
+    report = generate_package(SPEC, tmp_path / "out", name="petstore", target="exathena")
+
+    assert bytes_in(tmp_path / "out") == bytes_in(GOLDEN)
+    assert len(report.tools) == 19
+    assert report.skipped == ()
+
+
+def test_the_same_document_gives_the_same_bytes_and_touches_nothing(tmp_path):
+    generate(TWO, tmp_path)
+
+    report = generate(TWO, tmp_path, check=True)
+
+    assert not report.drifted
+    assert report.changes == ()
+
+
+@pytest.mark.parametrize(
+    ("servers", "written"),
+    [
+        ([{"url": "https://api.example/v1/"}], '"https://api.example/v1"'),
+        (
+            [{"url": "https://{x}.example", "variables": {"x": {"default": "a"}}}],
+            '"https://a.example"',
+        ),
+        ([{"url": "/v1"}], "nil"),
+        ([{"url": "https://me:hunter2@api.example"}], "nil"),
+        ([{"url": "ftp://api.example"}], "nil"),
+        ([], "nil"),
+    ],
+)
+def test_the_documents_server_stands_in_for_a_base_url(tmp_path, servers, written):
+    generate(document(TWO["paths"], servers=servers), tmp_path)
+
+    files = {name: data.decode("ascii") for name, data in bytes_in(tmp_path).items()}
+    assert f"  @server {written}\n" in files["lib/pets_tools/http.ex"]
+    assert not [name for name, text in files.items() if "hunter2" in text]
+
+
+@needs_elixir
+async def test_without_any_server_a_call_halts_the_run(tmp_path):
+    generate(document(TWO["paths"], servers=[]), tmp_path / "project")
+    assert compile_project(tmp_path / "project", tmp_path / "compiled") == ""
+
+    script = "say.(PetsTools.Tools.A.execute(%{}, nil))"
+    (said,) = await evaluate(tmp_path / "compiled", script)
+
+    assert said.startswith("halt pets_tools: no base_url is configured")
+
+
+@pytest.mark.parametrize("text", ["Schön \u202e#{x}", "\0\x1b\n```elixir\nx\n```", '" <> x <> """'])
+def test_texts_of_a_document_are_data_in_every_file(tmp_path, text):
+    generate(hostile(text), tmp_path)
+
+    for path, data in bytes_in(tmp_path).items():
+        if path.endswith((".ex", ".exs")):
+            written = data.decode("ascii").replace("\\#{", "")
+            assert written.count("#{") == plain(path), path
+
+
+def plain(path):
+    """Return how many interpolations a file has for a harmless document."""
+    contents = contents_of(tools(TWO["paths"]), api="pets", settings=Settings())
+    return render_project(plan_project(contents)).get(path, "").count("#{")
+
+
+@needs_elixir
+def test_hostile_documents_compile_and_are_laid_out_as_mix_format_does(tmp_path):
+    for number, text in enumerate(['#{System.halt(3)} """ \\', "~s(x)\n  :a", "é \u202e" * 60]):
+        generate(hostile(text), tmp_path / str(number))
+
+        assert compile_project(tmp_path / str(number), tmp_path / "out") == ""
+    assert not unformatted(tmp_path)
+
+
+def test_an_operation_that_the_helper_cannot_call_is_left_out_with_its_reason(tmp_path):
+    schema = {"type": "object", "properties": {"file": {"type": "string", "format": "binary"}}}
+    paths = {**with_body(schema, kind="multipart/form-data"), **TWO["paths"]}
+
+    report = generate(document(paths), tmp_path)
+
+    assert report.tools == ("a", "b")
+    (left_out,) = report.skipped
+    assert (left_out.pointer, left_out.method, left_out.path) == ("/paths/~1x/post", "POST", "/x")
+    assert left_out.reason == "its body is multipart, which the Elixir helper does not write."
+    assert "POST /x: its body is multipart" in (tmp_path / "README.md").read_text()
+    assert not list(tmp_path.rglob("post_x.ex"))
+
+
+def test_an_operation_of_another_server_is_left_out(tmp_path):
+    paths = {"/up": {"post": operation(servers=[{"url": "https://up.example"}])}, **TWO["paths"]}
+
+    report = generate(document(paths, servers=[{"url": "https://api.example"}]), tmp_path)
+    alone = generate(document(paths), tmp_path / "other", select=Select(methods=["POST"]))
+
+    assert [item.path for item in report.skipped] == ["/up"]
+    assert "'https://up.example'" in report.skipped[0].reason
+    assert alone.skipped == ()
+
+
+def test_no_tool_at_all_is_an_error(tmp_path):
+    schema = {"type": "object"}
+    source = document(with_body(schema, kind="multipart/form-data"))
+
+    with pytest.raises(SettingsError, match=r"target: no tool can be written .* multipart"):
+        generate(source, tmp_path)
+    assert generate(document({}), tmp_path).tools == ()
+
+
+FORM = "application/x-www-form-urlencoded"
+OBSTACLES = [
+    (Operation("COPY", "/"), "method 'COPY'"),
+    (Operation("GET", "/?a|b"), "'|' in its query"),
+    (Operation("GET", "/\ud800"), "half of a surrogate pair"),
+    (Operation("GET", "/", parameters=(Parameter("q", "querystring"),)), "whole query string"),
+    (Operation("GET", "/", parameters=(Parameter("q", "query", inner=(",",)),)), "lists in lists"),
+    (Operation("GET", "/", parameters=(Parameter("a b", "header"),)), "no header has"),
+    (Operation("GET", "/", parameters=(Parameter("a;", "cookie"),)), "no cookie has"),
+    (Operation("GET", "/", parameters=(Parameter("q", "query", style="x"),)), "the style 'x'"),
+    (
+        Operation("GET", "/", parameters=(Parameter("q", "query", media_type="text/csv"),)),
+        "content of its own",
+    ),
+    (
+        Operation(
+            "GET",
+            "/",
+            parameters=(
+                Parameter("q", "query", style="pipeDelimited", explode=False, printed=True),
+            ),
+        ),
+        "'|' between its values",
+    ),
+    (Operation("POST", "/", body=RequestBody("nothing", "body")), "which is none"),
+    (Operation("POST", "/", body=RequestBody("multipart/mixed", "body")), "multipart"),
+    (Operation("POST", "/", body=RequestBody("*/*", "body")), "may be anything"),
+    (Operation("POST", "/", body=RequestBody("text/plain; charset=utf-16", "body")), "utf-16"),
+    *(
+        (
+            Operation(
+                "POST",
+                "/",
+                body=RequestBody(FORM, "body", encodings=(encoding,)),
+            ),
+            reason,
+        )
+        for encoding, reason in (
+            (Encoding("m", file=True), "'a file'"),
+            (Encoding("m", content_type="text/csv"), "'text/csv'"),
+            (Encoding("m", inner=(",",)), "'lists in lists'"),
+            (Encoding("m", style="x"), "style 'x'"),
+        )
+    ),
+]
+
+
+@pytest.mark.parametrize(("called", "reason"), OBSTACLES, ids=[reason for _, reason in OBSTACLES])
+def test_what_the_helper_cannot_do_is_said(called, reason):
+    with pytest.raises(Unwritable, match=re.escape(reason)):
+        operation_data("x", called, {})
+
+
+def test_headers_that_no_argument_sets_are_not_among_the_parameters():
+    called = Operation("GET", "/", parameters=(Parameter("Host", "header"),))
+
+    assert operation_data("x", called, {})["parameters"] == []
+
+
+@pytest.mark.parametrize(
+    ("scheme", "place"),
+    [
+        (SecurityScheme("apiKey", "X-Key", "header"), (":header", "X-Key")),
+        (SecurityScheme("apiKey", "Authorization", "header"), (":header", "Authorization")),
+        (SecurityScheme("apiKey", "Host", "header"), (":unsupported", "")),
+        (SecurityScheme("apiKey", "k", "query"), (":query", "k")),
+        (SecurityScheme("apiKey", "k", "cookie"), (":cookie", "k")),
+        (SecurityScheme("apiKey", "k=", "cookie"), (":unsupported", "")),
+        (SecurityScheme("apiKey", "k", "body"), (":unsupported", "")),
+        (SecurityScheme("http", scheme="basic"), (":basic", "authorization")),
+        (SecurityScheme("http", scheme="bearer"), (":bearer", "authorization")),
+        (SecurityScheme("http", scheme="digest"), (":unsupported", "")),
+        (SecurityScheme("oauth2"), (":bearer", "authorization")),
+        (SecurityScheme("openIdConnect"), (":bearer", "authorization")),
+        (SecurityScheme("mutualTLS"), (":unsupported", "")),
+    ],
+)
+def test_where_a_credential_goes(scheme, place):
+    called = Operation("GET", "/", security=({"s": ()}, {}))
+
+    assert operation_data("x", called, {"s": scheme})["security"] == [[("s", *place)]]
+    assert operation_data("x", called, {})["security"] == [[("s", ":unsupported", "")]]
+
+
+def test_names_differ_also_where_case_does_not_count():
+    names = ToolNames()
+    claimed = [names.claim(tool) for tool in ("getPet", "get_pet", "GETPET", "getpet", "_", "con")]
+
+    for kind in (0, 1):
+        assert len({found[kind].lower() for found in claimed}) == len(claimed)
+    assert claimed[0] == ("GetPet", "get_pet")
+    assert claimed[-1] == ("Con", "con_tool")
+    assert all(re.fullmatch(r"[A-Z][A-Za-z0-9_]*", module) for module, _ in claimed)
+    assert root_module("my_api_2") == "MyApi2Tools"
+
+
+@pytest.mark.parametrize(
+    ("version", "written"),
+    [("1.2.3", "1.2.3"), ("1.0.27-SNAPSHOT", "0.1.0"), ('"#{x}', "0.1.0"), ("01.2.3", "0.1.0")],
+)
+def test_the_project_has_the_documents_version_where_mix_takes_it(tmp_path, version, written):
+    generate({**TWO, "info": {"title": "t", "version": version}}, tmp_path)
+
+    assert f'version: "{written}",' in (tmp_path / "mix.exs").read_text()
+
+
+def test_tools_that_came_and_went_are_told(tmp_path):
+    generate(TWO, tmp_path)
+    newer = document(
+        {"/a": {"get": operation(operationId="a"), "post": operation(operationId="c")}}
+    )
+
+    report = generate(newer, tmp_path)
+
+    assert [(c.kind, c.tool, c.breaking) for c in report.changes] == [
+        ("added", "c", False),
+        ("removed", "b", True),
+    ]
+    assert report.removed == ("lib/pets_tools/tools/b.ex",)
+
+
+def test_an_edited_file_is_not_overwritten(tmp_path):
+    generate(TWO, tmp_path)
+    file = tmp_path / "lib/pets_tools/tools/a.ex"
+    file.write_text(file.read_text() + "# mine\n")
+
+    with pytest.raises(OutputError, match=r"a\.ex: edited by hand"):
+        generate(TWO, tmp_path)
+    assert generate(TWO, tmp_path, check=True).edited == ("lib/pets_tools/tools/a.ex",)
+    assert generate(TWO, tmp_path, force=True).written == ("lib/pets_tools/tools/a.ex",)
+
+
+@pytest.mark.parametrize("targets", [("exathena", "python"), ("python", "exathena")])
+def test_one_target_never_replaces_the_other(tmp_path, targets):
+    generate_package(TWO, tmp_path, name="pets", target=targets[0])
+    before = bytes_in(tmp_path)
+
+    with pytest.raises(OutputError, match="stands here in the layout"):
+        generate_package(TWO, tmp_path, name="pets", target=targets[1], force=True)
+    assert bytes_in(tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"target": "elm"}, "target: 'elm' is none; there are python, exathena."),
+        ({"target": "exathena", "layout": "module"}, "layout: 'module' is for Python"),
+        ({"target": "exathena", "templates": "."}, "templates: the target 'exathena' takes none"),
+        ({"target": "exathena", "name": "A-b"}, "cannot be part of a package's name"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(tmp_path, options, message):
+    with pytest.raises(SettingsError, match=re.escape(message)):
+        generate_package(TWO, tmp_path / "out", **{"name": "pets", **options})
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_setting_without_effect_is_told(tmp_path):
+    report = generate(TWO, tmp_path, settings=Settings(base_url="http://x"))
+
+    assert report.warnings == (
+        "settings: base_url has no effect on a package; configure it where the tools run.",
+    )
+
+
+def test_the_manifest_says_which_target_it_is(tmp_path):
+    generate(TWO, tmp_path)
+
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    assert (manifest["layout"], manifest["tools"]) == ("exathena", ["a", "b"])
+
+
+def test_a_name_made_to_be_different_is_not_taken_from_another_tool():
+    names = ToolNames()
+    names.claim("get_pet")
+    second = names.claim("getPet")
+
+    other = ToolNames()
+    other.claim(second[0])  # a tool of the name that the second one got
+    claimed = [other.claim(tool)[0] for tool in ("get_pet", "getPet")]
+
+    assert claimed == ["GetPet", f"{second[0]}X"]

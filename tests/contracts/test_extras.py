@@ -1,0 +1,83 @@
+"""Each coordinator's extra installs alone, and is all that its example needs."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+import venv
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "contracts.md").read_text(encoding="utf-8")
+FENCE = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BUILD = "import sys; from hatchling.build import build_wheel; print(build_wheel(sys.argv[1]))"
+NOT_THERE = ("No matching distribution found", "Could not find a version", "Connection")
+
+
+def extras() -> list[str]:
+    """Return the extras that stand for a coordinator."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return sorted(set(project["optional-dependencies"]) - {"dev", "fast"})
+
+
+def examples_of(extra: str) -> list[str]:
+    """Return the examples in the section that says how to install an extra."""
+    sections = re.split(r"^## ", PAGE, flags=re.MULTILINE)
+    (section,) = [text for text in sections if f"openapi-tools[{extra}]" in text]
+    return FENCE.findall(section)
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-c", BUILD, str(folder)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    return folder / done.stdout.split()[-1]
+
+
+def run(*command: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+    clean = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("PYTHON", "COV", "PYTEST", "VIRTUAL_ENV"))
+    }
+    return subprocess.run(
+        list(map(str, command)), cwd=cwd, env=clean, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize("extra", extras())
+def test_an_extra_installs_alone_and_runs_its_examples(
+    extra: str, wheel: Path, tmp_path: Path
+) -> None:
+    venv.create(tmp_path / "venv", with_pip=True)
+    python = tmp_path / "venv" / "bin" / "python"
+    for name in ("specs", "generated"):
+        (tmp_path / name).symlink_to(ROOT / name)
+
+    installed = run(python, "-m", "pip", "install", "--quiet", f"{wheel}[{extra}]", cwd=tmp_path)
+    if installed.returncode and any(words in installed.stderr for words in NOT_THERE):
+        pytest.skip(f"pip cannot fetch the packages of {extra}")
+    assert installed.returncode == 0, installed.stderr
+    checked = run(python, "-m", "pip", "check", cwd=tmp_path)
+    assert checked.returncode == 0, checked.stdout
+
+    examples = examples_of(extra)
+    assert examples
+    for example in examples:
+        done = run(python, "-c", example, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("extra", extras())
+def test_a_coordinators_module_is_imported_without_its_package(extra: str) -> None:
+    module = f"openapi_tools.contracts.{extra.replace('-', '_')}"
+    packages = ("agent_framework", "amplifier_core", "langchain_core", "llama_index", "mcp")
+    loaded = f"[name for name in {(*packages, 'pydantic_ai')} if name in sys.modules]"
+    done = run(sys.executable, "-c", f"import sys, {module}\nassert {loaded} == []", cwd=ROOT)
+    assert done.returncode == 0, done.stderr

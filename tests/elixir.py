@@ -1,0 +1,97 @@
+"""Generated Elixir, compiled and run by Debian's Elixir where there is one."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from openapi_tools.codegen.exathena.literals import literal
+from openapi_tools.runtime.packages import class_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+GOLDEN = Path(__file__).parent / "golden" / "exathena"
+"""What is generated for `specs/petstore.yaml`."""
+STUBS = Path(__file__).parent / "exathena_stubs.ex"
+needs_elixir = pytest.mark.skipif(
+    shutil.which("elixirc") is None, reason="elixir is not installed (Debian: apt install elixir)"
+)
+_SAY = """
+say = fn {kind, text} ->
+  IO.puts(Base.encode64("#{kind} #{if is_binary(text), do: text, else: inspect(text)}"))
+end
+"""
+
+
+def compile_project(folder: Path, into: Path) -> str:
+    """Compile the modules of a project and the stubs; return what the compiler has to say."""
+    into.mkdir(parents=True, exist_ok=True)
+    sources = [str(path) for path in sorted((folder / "lib").rglob("*.ex"))]
+    options = ["--warnings-as-errors", "--ignore-module-conflict", "-o", str(into)]
+    done = subprocess.run(
+        ["elixirc", *options, str(STUBS), *sources], capture_output=True, text=True, check=False
+    )
+    return (done.stdout + done.stderr)[:2000]
+
+
+def unformatted(folder: Path) -> str:
+    """Return what `mix format` would change in a folder."""
+    command = ["mix", "format", "--check-formatted", f"{folder}/**/*.{{ex,exs}}"]
+    done = subprocess.run(command, cwd=folder.parent, capture_output=True, text=True, check=False)
+    return done.stderr[:2000] if done.returncode else ""
+
+
+async def evaluate(compiled: Path, script: str) -> list[str]:
+    """Run a script beside compiled modules; return what it put out, a text for each line."""
+    file = compiled / "script.exs"
+    file.write_text(_SAY + script, encoding="utf-8")
+    process = await asyncio.create_subprocess_exec(
+        *("elixir", "-pa", str(compiled), str(file)),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    said, errors = await process.communicate()
+    assert (process.returncode, errors.decode()) == (0, "")
+    return [_decoded(line) for line in said.split(b"\n") if line]
+
+
+def _decoded(line: bytes) -> str:
+    import base64
+
+    return base64.b64decode(line).decode()
+
+
+def elixir(value: Any) -> str:
+    """Return JSON-native data as Elixir."""
+    return str(literal(json.loads(json.dumps(value))))
+
+
+def context(**settings: Any) -> str:
+    """Return a tool's context that configures the petstore's tools."""
+    return f"%ExAthena.ToolContext{{assigns: %{{petstore_tools: {elixir(settings)}}}}}"
+
+
+def calls(made: Iterable[tuple[str, dict[str, Any]]], ctx: str) -> str:
+    """Return a script that calls modules, each with its arguments."""
+    lines = (f"say.({module}.execute({elixir(given)}, ctx))" for module, given in made)
+    return "\n".join([f"ctx = {ctx}", *lines])
+
+
+def module(name: str) -> str:
+    """Return the module of one of the petstore's tools."""
+    return f"PetstoreTools.Tools.{class_name(name)}"
+
+
+async def made(
+    compiled: Path, given: Iterable[tuple[str, dict[str, Any]]], **settings: Any
+) -> list[tuple[str, ...]]:
+    """Return what each call of a petstore's tool gave: its kind and its text."""
+    script = calls(((module(name), arguments) for name, arguments in given), context(**settings))
+    return [tuple(line.split(" ", 1)) for line in await evaluate(compiled, script)]
