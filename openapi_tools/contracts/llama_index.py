@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from openapi_tools.runtime.result import ToolResult
     from openapi_tools.runtime.tool import OperationTool
 
+_LONGEST = 1024
+
 
 def to_tools(toolset: Iterable[OperationTool], *, context: Any = None) -> list[FunctionTool]:
     """Return tools as `FunctionTool`s for `FunctionAgent(tools=…)` and other agents.
@@ -108,9 +110,14 @@ def _metadata(tool: OperationTool) -> ToolMetadata:
             return tool.get_schema()
 
     metadata: ToolMetadata = _metadata_class()(
-        name=tool.name, description=tool.description, fn_schema=Arguments
+        name=tool.name, description=_shortened(tool.description), fn_schema=Arguments
     )
     return metadata
+
+
+def _shortened(text: str) -> str:
+    """Return a description that LlamaIndex does not refuse when it asks OpenAI's models."""
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1].rsplit(maxsplit=1)[0] + "…"
 
 
 async def _context(source: Any) -> Any:

@@ -10,6 +10,8 @@ from pydantic import BaseModel, ConfigDict
 
 # What every provider takes; one image of another type would make it refuse the whole request.
 _IMAGES = ("image/gif", "image/jpeg", "image/png", "image/webp")
+# Providers refuse a request in which a text is empty.
+_NOTHING = "Success"
 _FACTS = {"base64", "media_type", "bytes"}
 
 
@@ -49,13 +51,14 @@ def contents_of(output: Any, text: str) -> list[TextContent | ImageContent]:
     Args:
         output: The answer. An image becomes one content; so does each part of a multipart answer
             that holds one, in which every other part becomes a text.
-        text: The answer as text: what all else becomes.
+        text: The answer as text: what all else becomes. Where it is empty, a word says that the
+            call succeeded.
     """
     if (image := _image(output)) is not None:
         return [image]
     if isinstance(output, list) and any(_image_in(part) is not None for part in output):
         return [_image_in(part) or TextContent(text=_text(part)) for part in output]
-    return [TextContent(text=text)]
+    return [TextContent(text=text or _NOTHING)]
 
 
 def _image_in(part: Any) -> ImageContent | None:
@@ -81,4 +84,4 @@ def _is_base64(text: Any, size: Any) -> bool:
 
 
 def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return (value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)) or '""'

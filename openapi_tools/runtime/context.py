@@ -59,6 +59,16 @@ def approved(context: Any, tool: OperationTool, shown: Mapping[str, Any]) -> Any
         ask = member_of(context, "approve")
         return call.arguments == tool.check(dict(shown)) or (callable(ask) and ask(call))
 
+    return with_approve(context, approve)
+
+
+def with_approve(context: Any, approve: Callable[[ToolCall], Any]) -> Any:
+    """Return a context like another one in which somebody else approves.
+
+    Args:
+        context: Tells all else.
+        approve: Is asked.
+    """
     if isinstance(context, Mapping):
         return {**context, "approve": approve}
     return _Approved(context, approve)

@@ -13,6 +13,7 @@ from openapi_tools.errors import SettingsError
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
 
+    from openapi_tools.runtime.session import Session
     from openapi_tools.runtime.toolset import Toolset
 
 # Package, class of its coordinators, and the module whose `present` gives tools as these take them.
@@ -21,17 +22,21 @@ if TYPE_CHECKING:
 _PRESENTERS = (("amplifier_core", "ModuleCoordinator", "openapi_tools.contracts.amplifier"),)
 
 
-async def mount_tools(toolset: Toolset, coordinator: Any) -> Callable[[], Awaitable[None]]:
+async def mount_tools(
+    toolset: Toolset, coordinator: Any, session: Session
+) -> Callable[[], Awaitable[None]]:
     """Mount every tool of a toolset; all of them or none.
 
     Args:
         toolset: Its tools are mounted under their names.
         coordinator: Whatever has `await mount("tools", tool, name=…)`; `get` and `unmount` are used
             where it has them. Amplifier's gets tools whose results are Amplifier's own.
+        session: What the tools share, with other toolsets perhaps.
 
     Returns:
-        An async function that unmounts the tools and closes the connections, also when it is
-        cancelled meanwhile; a second call of it does nothing.
+        An async function that unmounts the tools and, unless another coordinator holds some of the
+        same document, closes the connections, also when it is cancelled meanwhile; a second call
+        of it does nothing.
 
     Raises:
         SettingsError: It is no coordinator, or a tool of such a name is mounted already.
@@ -44,11 +49,22 @@ async def mount_tools(toolset: Toolset, coordinator: Any) -> Callable[[], Awaita
         hint = "load or generate yours with a prefix, or select others."
         raise SettingsError(f"tools of these names are mounted already: {names}; {hint}")
     async with AsyncExitStack() as stack:
-        stack.push_async_callback(toolset.aclose)
         for tool in stack.enter_context(_presented(coordinator, toolset)):
             await coordinator.mount("tools", tool, name=tool.name)
             stack.push_async_callback(_unmount, coordinator, tool.name)
-        return _cleanup(stack.pop_all())
+        session.mounts += 1
+        mounted = stack.pop_all()
+    closing = AsyncExitStack()
+    closing.push_async_callback(_let_go, session)
+    closing.push_async_exit(mounted)
+    return _cleanup(closing)
+
+
+async def _let_go(session: Session) -> None:
+    """Close the connections once no coordinator needs them."""
+    session.mounts -= 1
+    if session.mounts <= 0:
+        await session.sender.aclose()
 
 
 def _presented(coordinator: Any, toolset: Toolset) -> AbstractContextManager[Iterable[Any]]:

@@ -8,13 +8,14 @@ not tell that of its class), `SECURITY_SCHEMES`, `SKIPPED`, `COUNTS` and `SETTIN
 from __future__ import annotations
 
 import re
+from contextlib import AsyncExitStack
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import SettingsError
-from openapi_tools.runtime.plans import options_of
+from openapi_tools.runtime.plans import check_selected, options_of
 from openapi_tools.runtime.session import open_session
 from openapi_tools.runtime.toolset import About, Select, Toolset
 
@@ -89,7 +90,13 @@ async def mount_package(
         CredentialsError: As `load_package` does.
         SettingsError: As `load_package` does; or a tool of that name is mounted already.
     """
-    return await load_package(package, **options_of(config)).mount(coordinator)
+    options = options_of(config)
+    toolset = check_selected(load_package(package, **options), options["select"])
+    async with AsyncExitStack() as stack:
+        await stack.enter_async_context(toolset)
+        cleanup = await toolset.mount(coordinator)
+        stack.pop_all()
+    return cleanup
 
 
 def tool_class(package: str, name: str) -> type[OperationTool]:

@@ -13,6 +13,8 @@ from openapi_tools.runtime.toolset import Select
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from openapi_tools.runtime.toolset import Toolset
+
 _BASE_URL = "base_url"
 _KEYS = (_BASE_URL, "credentials", "select", "settings")
 _SELECT_KEYS = ("tags", "methods", "names", "paths", "deprecated")
@@ -22,7 +24,7 @@ _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 def options_of(config: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return what a mount plan's configuration says as the options of `load_tools`.
 
-    A value `"${NAME}"` of a credential or of `base_url` is read from the environment.
+    `${NAME}` in a credential or in `base_url` is read from the environment.
 
     Args:
         config: `credentials` by scheme name, `base_url`, `select` (`tags`, `methods`, `names`,
@@ -39,7 +41,9 @@ def options_of(config: Mapping[str, Any] | None) -> dict[str, Any]:
     parts = _checked(config, _KEYS, "configuration")
     members = _checked(parts.get("settings"), None, "settings")
     if parts.get(_BASE_URL) is not None:
-        members[_BASE_URL] = _from_environment(parts[_BASE_URL], _BASE_URL)
+        members[_BASE_URL] = parts[_BASE_URL]
+    if _BASE_URL in members:
+        members[_BASE_URL] = _from_environment(members[_BASE_URL], _BASE_URL)
     select = _checked(parts.get("select"), _SELECT_KEYS, "select")
     for key, value in select.items():
         _check_select(key, value)
@@ -74,16 +78,41 @@ def _check_select(key: str, value: Any) -> None:
         raise SettingsError(f"select: {key!r} must be {kind}, not {value!r:.60}.")
 
 
+def check_selected(toolset: Toolset, select: Select | None) -> Toolset:
+    """Return a toolset, unless a selection leaves nothing of it.
+
+    Args:
+        toolset: What was selected.
+        select: How.
+
+    Raises:
+        SettingsError: No tool is selected, as a slip in a name may have it.
+    """
+    if select is not None and not len(toolset):
+        raise SettingsError("select: no operation of the document is like that; nothing is left.")
+    return toolset
+
+
 def _from_environment(value: Any, name: str) -> Any:
-    """Return a value, or what the environment has for `${NAME}`."""
-    match = _VARIABLE.fullmatch(value) if isinstance(value, str) else None
-    if match is None:
-        several = isinstance(value, list | tuple)
-        return [_from_environment(part, name) for part in value] if several else value
-    found = os.environ.get(match.group(1))
-    if not found:
-        reason = f"{name!r:.60}: the environment variable {match.group(1)} is not set."
-        if name == _BASE_URL:
-            raise SettingsError(reason)
-        raise CredentialsError(reason, scheme=name)
-    return found
+    """Return a value in which each `${NAME}` is what the environment has for it."""
+    if isinstance(value, list | tuple):
+        return [_from_environment(part, name) for part in value]
+    if not isinstance(value, str):
+        return value
+    return _VARIABLE.sub(lambda match: _variable(match.group(1), name), value)
+
+
+def _variable(variable: str, name: str) -> str:
+    """Return what the environment has under a name.
+
+    Raises:
+        CredentialsError: Nothing, and a credential needs it.
+        SettingsError: Nothing, and the base URL needs it.
+    """
+    found = os.environ.get(variable)
+    if found:
+        return found
+    reason = f"{name!r:.60}: the environment variable {variable} is not set or empty."
+    if name == _BASE_URL:
+        raise SettingsError(reason)
+    raise CredentialsError(reason, scheme=name)

@@ -25,12 +25,14 @@ class Session:
         credentials: As given by the user.
         sender: Holds the connections.
         check_answer: Compares an answer with the document; gives what does not fit.
+        mounts: How many coordinators hold tools of it; the last one to let go closes it.
     """
 
     settings: Settings
     credentials: Credentials
     sender: Sender
     check_answer: Callable[[httpx.Request, Answer], list[str]] | None = None
+    mounts: int = 0
 
 
 def open_session(

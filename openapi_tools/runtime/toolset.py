@@ -151,7 +151,7 @@ class Toolset:
         return self._about.document()
 
     def select(self, select: Select) -> Toolset:
-        """Return the tools that are selected, sharing this toolset's client."""
+        """Return the tools that are selected: the same ones, with their client and guardrails."""
         chosen = [tool for tool in self if select.takes(tool)]
         return Toolset(chosen, self._session, self._about)
 
@@ -242,14 +242,15 @@ class Toolset:
             coordinator: Whatever has `await mount("tools", tool, name=…)`.
 
         Returns:
-            An async function that unmounts the tools and closes the connections.
+            An async function that unmounts the tools and closes the connections, unless another
+            coordinator still holds tools of the same document.
 
         Raises:
             SettingsError: It is no coordinator, or a tool of such a name is mounted already.
         """
         from openapi_tools.runtime.mounting import mount_tools
 
-        return await mount_tools(self, coordinator)
+        return await mount_tools(self, coordinator, self._session)
 
     async def aclose(self) -> None:
         """Close the connections, but not a client of yours; later calls are error results."""

@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import tomllib
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,11 @@ from amplifier_process import KINDS, LOOPS, PET, PNG, SECRET, SPEC, observe
 from documents import document, operation
 
 from openapi_tools import (
+    Context,
     CredentialsError,
     DocumentError,
+    Select,
+    Settings,
     SettingsError,
     SourceError,
     ToolResult,
@@ -606,7 +610,7 @@ async def test_one_configuration_may_name_several_documents() -> None:
 @pytest.mark.parametrize(
     ("second", "error"),
     [
-        ({"spec": described("b")}, "mounted already: make; load or generate yours with a prefix"),
+        ({"spec": described("b")}, "specs/1: specs/0 has a tool of the same name, make; give"),
         ({"spec": {"openapi": "9"}}, "9"),
         ({"spec": described("b"), "select": {"tag": "x"}}, "specs/1: select: there is no 'tag'"),
     ],
@@ -630,6 +634,12 @@ FAULTS: list[tuple[Any, type[Exception], str]] = [
     ({"specs": ["x"]}, SettingsError, "specs/0: must be a mapping by name, not str."),
     ({"specs": [{"specs": []}]}, SettingsError, "specs/0: there is no 'specs'; there are spec, se"),
     ({"specs": [], "spec": "x"}, SettingsError, "configuration: 'specs' stands alone; put what"),
+    ({"specs": [{"spec": described("a")}, {}]}, SettingsError, "specs/1: there is no 'spec'; give"),
+    (
+        {"spec": described("a"), "select": {"tags": ["slip"]}},
+        SettingsError,
+        "select: no operation of the document is like that",
+    ),
     ({"specs": [{"select": {}}]}, SettingsError, "specs/0: there is no 'spec'; give the URL or"),
     ({"spec": "no/such/file.yaml"}, SourceError, "no/such/file.yaml"),
     ({"spec": {"openapi": "9"}}, DocumentError, "9"),
@@ -638,7 +648,7 @@ FAULTS: list[tuple[Any, type[Exception], str]] = [
     (
         {"specs": [{"spec": described("a"), "credentials": {"key": "${NOT_SET_ANYWHERE}"}}]},
         CredentialsError,
-        "specs/0: 'key': the environment variable NOT_SET_ANYWHERE is not set.",
+        "specs/0: 'key': the environment variable NOT_SET_ANYWHERE is not set or empty.",
     ),
     (
         {"specs": [{"spec": described("a"), "settings": {"timeout": -1}}]},
@@ -659,3 +669,59 @@ async def test_a_wrong_configuration_says_where_and_mounts_nothing(
 
     assert text in str(caught.value)
     assert coordinator.tools == {}
+
+
+async def test_what_cannot_be_called_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    spec = described("a")
+    spec["paths"]["/bad"] = {"get": {"parameters": [{"$ref": "#/nowhere"}], "responses": {}}}
+
+    cleanup = await mount(Coordinator(), {"specs": [{"spec": spec}]})
+
+    (record,) = [record for record in caplog.records if record.name == "openapi_tools"]
+    assert record.getMessage().startswith("specs/0: skipped GET /bad: ")
+    await cleanup()
+
+
+@needs_amplifier
+async def test_a_mounted_tool_takes_calls_and_a_context(recorder: Any) -> None:
+    from amplifier_core.testing import MockCoordinator
+
+    coordinator = MockCoordinator()
+    settings = Settings(base_url=recorder.url)
+    cleanup = await load_tools(SPEC, settings=settings).mount(coordinator)
+    tool = coordinator.get("tools", "get_inventory")
+    context = Context(credentials={"api_key": SECRET})
+
+    called = await tool({"id": "1", "name": "get_inventory"}, context)
+    executed = await tool.execute({}, context=context)
+    wrong = [await tool(given) for given in (5, {"name": "another", "id": "2"})]
+
+    assert (called.success, called.tool_call_id, executed.success) == (True, "1", True)
+    assert [request.header("api_key") for request in recorder.requests] == [SECRET, SECRET]
+    assert [result.error["type"] for result in wrong] == ["invalid_input"] * 2
+    assert [content.text for content in called.as_content()] == ["{}"]
+    await cleanup()
+
+
+@needs_amplifier
+@pytest.mark.parametrize("says", [True, False])
+async def test_a_context_that_approves_goes_before_the_coordinator(
+    recorder: Any, *, says: bool
+) -> None:
+    from amplifier_core.testing import MockCoordinator
+
+    coordinator = MockCoordinator()
+    toolset = load_tools(SPEC, settings=Settings(base_url=recorder.url))
+    toolset.add_input_guardrails([require_approval(Select())])
+    cleanup = await toolset.mount(coordinator)
+
+    context = Context(approve=lambda call: says)
+    result = await coordinator.get("tools", "get_inventory").execute({}, context=context)
+
+    assert result.success is says
+    await cleanup()
+
+
+def test_the_installed_package_has_the_entry_point() -> None:
+    found = entry_points(group="amplifier.modules", name="tool-openapi")
+    assert [point.load() for point in found] == [mount]

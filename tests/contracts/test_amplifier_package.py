@@ -316,14 +316,17 @@ main(run())
 FAULTS: list[tuple[Any, str]] = [
     ({"baseurl": "x"}, "configuration: there is no 'baseurl'; there are base_url, credentials,"),
     ({"base_url": "museum"}, "base_url: the address 'museum' begins with neither http://"),
-    ({"base_url": "${MUSEUM_URL}"}, "'base_url': the environment variable MUSEUM_URL is not set."),
+    (
+        {"base_url": "${MUSEUM_URL}"},
+        "'base_url': the environment variable MUSEUM_URL is not set or empty.",
+    ),
     ({"base_url": 5}, "base_url: input should be a valid string"),
     ({"credentials": {"x": "y"}}, "'x'"),
     ({"credentials": "x"}, "credentials: must be a mapping by name, not str."),
     ({"credentials": {"MuseumPlaceholderAuth": "x"}}, "MuseumPlaceholderAuth"),
     (
         {"credentials": {"MuseumPlaceholderAuth": ["me", "${NOTHING}"]}},
-        "'MuseumPlaceholderAuth': the environment variable NOTHING is not set.",
+        "'MuseumPlaceholderAuth': the environment variable NOTHING is not set or empty.",
     ),
     ({"select": {"tag": "Events"}}, "select: there is no 'tag'; there are tags, methods,"),
     ({"select": ["Events"]}, "select: must be a mapping by name, not list."),

@@ -119,7 +119,7 @@ async def test_000_a_failure_is_an_error_whose_output_says_why(
 
 
 @pytest.mark.parametrize(
-    "given", [{"petId": "x"}, {}, {"other": 1}, {"petId": object()}, None, [], "x", 5], ids=repr
+    "given", [{"petId": "x"}, {}, {"other": 1}, {"petId": object()}, None, [], "x", 5]
 )
 async def test_000_execute_never_raises(tools: Toolset, given: Any) -> None:
     result = await tools["get_pet_by_id"].execute(given)

@@ -45,7 +45,7 @@ async def test_the_parts_of_an_answer_are_contents_of_their_own() -> None:
     [
         (b'{"a": [1]}', "application/json", '{"a": [1]}'),
         (b"hello", "text/plain", "hello"),
-        (b"", "text/plain", ""),
+        (b"", "text/plain", "Success"),
         (b"[]", "application/json", "[]"),
     ],
 )

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from documents import document, operation
 
-from openapi_tools import CredentialsError, SettingsError, load_tools
+from openapi_tools import CredentialsError, Select, Settings, SettingsError, load_tools
 from openapi_tools.runtime import mounting
 from openapi_tools.runtime.plans import options_of
 
@@ -243,3 +243,56 @@ def test_a_variable_that_is_not_set_is_named(monkeypatch: pytest.MonkeyPatch) ->
 
     with pytest.raises(CredentialsError, match="'bearer': the environment variable PETS_TOKEN"):
         options_of({"credentials": {"bearer": "${PETS_TOKEN}"}})
+
+
+async def test_tools_in_two_coordinators_stay_usable_until_both_let_go(recorder) -> None:
+    tools = load_tools(
+        document({"/a": {"get": operation(operationId="a"), "post": operation(operationId="b")}}),
+        settings=Settings(base_url=recorder.url),
+    )
+    first, second = Coordinator(), Coordinator()
+    take_first = await tools.select(Select(methods="GET")).mount(first)
+    take_second = await tools.select(Select(methods="POST")).mount(second)
+
+    await take_first()
+    await take_first()
+    assert (await second.tools["b"].execute({})).success
+    kept = tools["b"]
+    await take_second()
+
+    assert "closed" in str(await kept.execute({}))
+
+
+async def test_a_toolset_that_could_not_be_mounted_stays_usable(recorder) -> None:
+    tools = load_tools(
+        document({"/a": {"get": operation(operationId="a"), "post": operation(operationId="b")}}),
+        settings=Settings(base_url=recorder.url),
+    )
+    with pytest.raises(RuntimeError, match="full"):
+        await tools.mount(Coordinator(full=1))
+
+    assert (await tools["a"].execute({})).success
+    await tools.aclose()
+
+
+@pytest.mark.parametrize(
+    ("config", "member", "value"),
+    [
+        ({"base_url": "http://${ONE}/v${TWO}"}, "base_url", "http://1.example/v2"),
+        ({"settings": {"base_url": "http://${ONE}"}}, "base_url", "http://1.example"),
+    ],
+)
+def test_variables_stand_inside_of_longer_texts(monkeypatch, config, member, value) -> None:
+    monkeypatch.setenv("ONE", "1.example")
+    monkeypatch.setenv("TWO", "2")
+
+    assert getattr(options_of(config)["settings"], member) == value
+
+
+def test_a_credential_may_be_put_together_from_variables(monkeypatch) -> None:
+    monkeypatch.setenv("ONE", "me")
+    monkeypatch.setenv("TWO", "${ONE}")
+
+    options = options_of({"credentials": {"a": "${ONE}:${TWO}", "b": ["${ONE}", "x ${TWO}"]}})
+
+    assert options["credentials"] == {"a": "me:${ONE}", "b": ["me", "x ${ONE}"]}
