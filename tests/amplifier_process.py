@@ -240,6 +240,7 @@ async def calls(kind: str, api: Any) -> Any:
     found["input"] = (await tool.execute({"_tool_call_id": "own"})).tool_call_id
     coordinator._tool_dispatch_contexts = {}
     found["none"] = (await tool.execute({})).tool_call_id
+    found["own"] = (await tool.execute({"_tool_call_id": "own"})).tool_call_id
     found["hostile"] = [(await tool.execute(bad)).success for bad in (None, [], "x", {1: 2})]
     tool.add_output_guardrails([lambda result, context: type(result).ok({1, 2})])
     unshowable = await tool.execute({})

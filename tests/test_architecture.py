@@ -91,6 +91,7 @@ def test_every_exception_is_caught_in_one_place_of_a_call_only() -> None:
 
     assert catchers == {
         "runtime/calling.py",
+        "runtime/calls.py",  # a foreign call object is code of others
         "runtime/guards.py",  # users' guardrails raise anything, and mean a refusal
         "judge/opinion.py",  # openapi-core raises anything, here and in lint
         "loader/lint.py",

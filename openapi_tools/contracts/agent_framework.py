@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from pydantic import RootModel
 
 from openapi_tools.contracts import import_extra
-from openapi_tools.runtime.context import Context, approved
-from openapi_tools.runtime.guards import rule_of
+from openapi_tools.runtime.context import Context
+from openapi_tools.runtime.guards import approved, rule_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

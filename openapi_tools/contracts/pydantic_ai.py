@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from openapi_tools.contracts import import_extra
 from openapi_tools.errors import OpenAPIToolsError
-from openapi_tools.runtime.context import Context, approved
+from openapi_tools.runtime.context import Context
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -110,6 +110,8 @@ async def _answer(
     if source is None:
         context = Context(state=run)
     if run.tool_call_approved:
+        from openapi_tools.runtime.guards import approved
+
         context = approved(context, tool, arguments)
     call = {**arguments, "_tool_call_id": run.tool_call_id or ""}
     result = await tool.execute(call, context=context)

@@ -14,7 +14,7 @@ from openapi_tools.errors import CredentialsError
 from openapi_tools.runtime.additions import Additions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from openapi_tools.model import Operation, SecurityScheme
 
@@ -35,10 +35,11 @@ class Credentials:
             value itself is never shown.
     """
 
-    __slots__ = ("_additions", "_schemes")
+    __slots__ = ("_additions", "_first", "_schemes")
 
     def __init__(self, given: Mapping[str, Any], schemes: Mapping[str, SecurityScheme]) -> None:
         self._additions: dict[str, Callable[[bool], Additions]] = {}
+        self._first: frozenset[str] = frozenset()
         self._schemes = schemes
         for name, value in given.items():
             if name not in schemes:
@@ -65,6 +66,7 @@ class Credentials:
             reason = f"credentials are a mapping by scheme name, not {type(given).__name__}."
             raise CredentialsError(reason)
         both = Credentials(given, self._schemes)
+        both._first = frozenset(both._additions)
         both._additions = {**self._additions, **both._additions}
         return both
 
@@ -78,7 +80,7 @@ class Credentials:
             operation: Its `security` lists alternatives; all schemes of one are needed.
             masked: Put `***` in place of every value.
         """
-        for requirement in operation.security:
+        for requirement in self._in_order(operation):
             if requirement and all(name in self._additions for name in requirement):
                 parts = [self._additions[name](masked) for name in requirement]
                 return Additions(
@@ -87,6 +89,12 @@ class Credentials:
                     cookies=tuple(pair for part in parts for pair in part.cookies),
                 )
         return Additions()
+
+    def _in_order(self, operation: Operation) -> Iterable[Iterable[str]]:
+        """Return the alternatives, those first for which this call brings a credential."""
+        if not self._first:
+            return operation.security
+        return sorted(operation.security, key=self._first.isdisjoint)
 
     def missing(self, operation: Operation) -> tuple[str, ...]:
         """Return the schemes that lack a credential; none when a requirement is satisfied.
@@ -153,6 +161,8 @@ def _secret(name: str, value: object, *, empty: bool = False) -> str:
     text = text.strip()
     if not text and not empty:
         raise CredentialsError(f"the credential for {name!r} is empty.", scheme=name)
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        raise CredentialsError(f"the credential for {name!r} is no text.", scheme=name)
     if any(character < " " or character == "\x7f" for character in text):
         reason = f"the credential for {name!r} holds a line break or control character."
         raise CredentialsError(reason, scheme=name)

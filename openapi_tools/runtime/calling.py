@@ -5,10 +5,17 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.errors import CallError, CredentialsError, InputError, OpenAPIToolsError
+from openapi_tools.errors import (
+    CallError,
+    CredentialsError,
+    DeniedError,
+    InputError,
+    OpenAPIToolsError,
+)
 from openapi_tools.runtime.arguments import CALL_ID, Checker, accept, call_id_of
 from openapi_tools.runtime.calls import ToolCall, read_call, read_id
 from openapi_tools.runtime.context import member_of
+from openapi_tools.runtime.guards import usable
 from openapi_tools.runtime.request import build_request
 from openapi_tools.runtime.response import read_answer
 from openapi_tools.runtime.result import ToolResult
@@ -20,6 +27,7 @@ if TYPE_CHECKING:
     import httpx
 
     from openapi_tools.runtime.session import Session
+    from openapi_tools.runtime.shaping.back import Restorer
     from openapi_tools.runtime.tool import OperationTool
 
 logger = logging.getLogger("openapi_tools")
@@ -34,7 +42,7 @@ class Caller:
         own_hooks: The tool has its own idea of a step of a call.
     """
 
-    __slots__ = ("_checker", "_hooked", "_session", "_tool")
+    __slots__ = ("_checker", "_hooked", "_restorers", "_session", "_tool")
 
     def __init__(
         self, tool: OperationTool, session: Session | None = None, *, own_hooks: bool = False
@@ -43,15 +51,19 @@ class Caller:
         self._session = session or open_session()
         self._checker: Checker | None = None
         self._hooked = own_hooks
+        self._restorers: dict[str, Restorer | None] = {}
 
-    async def result(self, given: object, context: Any = None) -> ToolResult:
+    async def result(
+        self, given: object, context: Any = None, profile: str | None = None
+    ) -> ToolResult:
         """Return the answer, or an error result; nothing is raised but cancellation."""
         call_id = call_id_in(given)
-        if self._hooked or self._tool.guards is not None:
-            result = await self._guarded(given, call_id, context)
-        else:
-            result = await self._outcome(self._sent(given, context))
-        return result.for_call(call_id)
+        if not self._hooked and self._tool.guards is None:
+            result = await self._outcome(self._sent(given, context, profile))
+            return result.for_call(call_id)
+        result = await self._guarded(given, call_id, context, profile)
+        # A guardrail may give one result to many calls.
+        return result.model_copy().for_call(call_id)
 
     async def answer(self, given: object, context: Any = None) -> ToolResult:
         """Return the answer to a call object, as `result` does."""
@@ -62,10 +74,21 @@ class Caller:
     ) -> ToolResult:
         """Return what a step gives; what fails is explained, or said as an error result."""
         try:
-            return _checked(await step)
+            return self._checked(await step)
         except Exception as error:  # noqa: BLE001 -- a call never raises
             failure = error
         return self._failure(failure) if explain is None else await explain(failure)
+
+    def _checked(self, result: Any) -> ToolResult:
+        """Return a result; what a step of the user's own gives may be none, or none to be shown.
+
+        Raises:
+            TypeError: It is none.
+            DeniedError: It cannot be shown.
+        """
+        if not isinstance(result, ToolResult):
+            raise TypeError(f"a ToolResult is needed, not {type(result).__name__}")
+        return usable(result, self._tool.name) if self._hooked else result
 
     async def _called(self, given: object, context: Any) -> ToolResult:
         call = read_call(given)
@@ -73,23 +96,31 @@ class Caller:
             return await self.result({**call.arguments, CALL_ID: call.id}, context)
         raise InputError(f"the call is for {call.name!r:.100}; this tool is {self._tool.name}.")
 
-    async def _guarded(self, given: object, call_id: str, context: Any) -> ToolResult:
+    async def _guarded(
+        self, given: object, call_id: str, context: Any, profile: str | None
+    ) -> ToolResult:
         """Return the answer, past the guardrails; functions for failures see whatever fails."""
         tool = self._tool
 
         async def explain(error: Exception) -> ToolResult:
             return await self._outcome(tool.on_error(error, context))
 
-        result = await self._outcome(self._answered(given, call_id, context), explain)
+        answered = self._answered(given, call_id, context, profile)
+        result = await self._outcome(answered, explain)
         return await self._outcome(tool.on_output(result, context), explain)
 
-    async def _answered(self, given: object, call_id: str, context: Any) -> ToolResult:
+    async def _answered(
+        self, given: object, call_id: str, context: Any, profile: str | None
+    ) -> ToolResult:
         tool = self._tool
-        call = self._call(ToolCall(id=call_id, name=tool.name), given)
+        arguments = self.check(given, profile)
+        call = ToolCall(id=call_id, name=tool.name, arguments=arguments)
         admitted = await tool.on_invoke(call, context)
         if isinstance(admitted, ToolResult):
             return admitted
-        result = _checked(await tool.run(admitted or call, context))
+        if admitted is not None and not isinstance(admitted, ToolCall):
+            raise DeniedError(f"{tool.name} was refused: its on_invoke gives no call.")
+        result = self._checked(await tool.run(call if admitted is None else admitted, context))
         if result.is_error:
             raise AnswerError(result)
         return result
@@ -97,11 +128,11 @@ class Caller:
     async def admit(self, call: ToolCall, context: Any) -> ToolCall | ToolResult:
         """Do what `OperationTool.on_invoke` says."""
         guards = self._tool.guards
-        if guards is None:
-            return call
-        return await guards.admit(
-            call, context, lambda changed: self._call(call, changed.arguments)
-        )
+        return call if guards is None else await guards.admit(call, context, self._fitting)
+
+    def _fitting(self, call: ToolCall) -> ToolCall:
+        """Return a call with arguments that fit."""
+        return call.model_copy(update={"arguments": self.check(call.arguments)})
 
     async def run(self, call: ToolCall, context: Any) -> ToolResult:
         """Do what `OperationTool.run` says."""
@@ -118,14 +149,10 @@ class Caller:
         explained = None if guards is None else await guards.explain(error, context)
         return explained or self._failure(error)
 
-    def _call(self, call: ToolCall, given: object) -> ToolCall:
-        """Return a call with arguments that fit."""
-        return call.model_copy(update={"arguments": self.check(given)})
-
-    async def _sent(self, given: object, context: Any) -> ToolResult:
+    async def _sent(self, given: object, context: Any, profile: str | None = None) -> ToolResult:
         """Return what the API answers to an input."""
         session, operation = self._session, self._tool.operation
-        arguments = self.check(given)
+        arguments = self.check(given, profile)
         credentials = session.credentials
         if context is not None:
             credentials = credentials.overlaid(member_of(context, "credentials"))
@@ -159,28 +186,39 @@ class Caller:
         message = f"{self._tool.name} failed unexpectedly ({type(error).__name__}); see the log."
         return ToolResult.failed("protocol", message)
 
-    def check(self, given: object) -> dict[str, Any]:
+    def check(self, given: object, profile: str | None = None) -> dict[str, Any]:
         """Do what `OperationTool.check` says."""
         arguments = accept(given, self._session.settings)
+        if profile is not None:
+            arguments = self._restored(arguments, profile)
         if self._checker is None:
             self._checker = Checker(self._tool.input_schema)
-        if not self._checker.fits(arguments):
-            return self._repaired(arguments, self._checker)
+        if self._checker.fits(arguments):
+            return arguments
+        # Null for what is absent, say: what a profile asks of models that were told of one.
+        repaired = self._restored(arguments, "")
+        if self._checker.fits(repaired):
+            return repaired
+        self._checker.check(arguments)
         return arguments
 
-    def _repaired(self, arguments: dict[str, Any], checker: Checker) -> dict[str, Any]:
-        """Return arguments in which what a profile made of them is undone: null for absent, say.
+    def _restored(self, arguments: dict[str, Any], profile: str) -> dict[str, Any]:
+        """Return arguments as the input schema takes them.
+
+        Args:
+            arguments: By the schema of a profile, as far as the model kept to it.
+            profile: Its name; empty where none is known, and only what cannot have been meant
+                otherwise is undone.
 
         Raises:
-            InputError: They do not fit then either; it speaks of what was given.
+            SettingsError: There is no such profile.
         """
-        from openapi_tools.runtime.shaping.back import repair
+        if profile not in self._restorers:
+            from openapi_tools.runtime.profiles import restorer
 
-        repaired = repair(arguments, self._tool.input_schema)
-        if repaired is not None and checker.fits(repaired):
-            return repaired
-        checker.check(arguments)
-        return arguments
+            self._restorers[profile] = restorer(self._tool.input_schema, profile)
+        known = self._restorers[profile]
+        return arguments if known is None else known.restored(arguments)
 
     def preview(self, arguments: dict[str, Any]) -> httpx.Request:
         """Do what `OperationTool.preview` says."""
@@ -203,17 +241,6 @@ class AnswerError(CallError):
         kind, reason = facts.pop("type", "protocol"), facts.pop("message", str(result))
         super().__init__(kind, reason, **facts)
         self.result = result
-
-
-def _checked(result: Any) -> ToolResult:
-    """Return a result that code of the user's may have made.
-
-    Raises:
-        TypeError: It is none.
-    """
-    if isinstance(result, ToolResult):
-        return result
-    raise TypeError(f"a ToolResult is needed, not {type(result).__name__}")
 
 
 def call_id_in(given: object) -> str:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import from_json
 
 from openapi_tools.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+logger = logging.getLogger("openapi_tools")
 
 # Where the parts of a call stand: Amplifier, MCP and OpenAI say `arguments`, Anthropic `input`,
 # Gemini, LangChain and Pydantic-AI `args`, LlamaIndex `tool_kwargs`. A responses call of OpenAI has
@@ -16,6 +22,7 @@ from openapi_tools.errors import InputError
 _WRAPPERS = ("function_call", "functionCall", "function", "params")
 _IDS = ("call_id", "tool_call_id", "tool_id", "id")
 _NAMES = ("name", "tool_name")
+_ID_BITS = 256
 _ARGUMENTS = ("arguments", "input", "args", "tool_kwargs")
 
 
@@ -66,7 +73,9 @@ def read_id(given: object) -> str:
         given: As for `read_call`.
     """
     call_id = _first(_inner(given), _IDS) or _first(given, _IDS)
-    return str(call_id) if isinstance(call_id, str | int) else ""
+    if isinstance(call_id, str):
+        return call_id
+    return str(call_id) if type(call_id) is int and call_id.bit_length() < _ID_BITS else ""
 
 
 def _inner(given: object) -> object:
@@ -80,8 +89,9 @@ def _arguments(given: object) -> dict[str, Any]:
         given = _parsed(given)
     if given is None:
         return {}
-    if isinstance(given, Mapping):
-        return dict(given)
+    own: dict[str, Any] | None = _safe(dict, given) if isinstance(given, Mapping) else None
+    if own is not None:
+        return own
     raise InputError(f"the arguments of a call have to be an object, not {_named(given)}.")
 
 
@@ -105,8 +115,17 @@ def _first(given: object, keys: tuple[str, ...]) -> Any:
 
 def _member(given: object, key: str) -> Any:
     if isinstance(given, Mapping):
-        return given.get(key)
-    return None if isinstance(given, str | bytes) else getattr(given, key, None)
+        return _safe(given.get, key)
+    return None if isinstance(given, str | bytes) else _safe(getattr, given, key, None)
+
+
+def _safe(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Return what a function gives, None when it fails: a foreign object runs code of its own."""
+    try:
+        return function(*arguments)
+    except Exception:
+        logger.exception("a tool call cannot be read")
+        return None
 
 
 def _named(given: object) -> str:

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from openapi_tools.runtime.calls import ToolCall
-    from openapi_tools.runtime.tool import OperationTool
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,24 +43,6 @@ def member_of(context: object, name: str) -> Any:
     return getattr(context, name, None)
 
 
-def approved(context: Any, tool: OperationTool, shown: Mapping[str, Any]) -> Any:
-    """Return a context like another one, in which a call that a person was shown is approved.
-
-    Where guardrails have changed the arguments since, the other context is asked.
-
-    Args:
-        context: Tells all else.
-        tool: Is called.
-        shown: The arguments, as a coordinator showed them to a person.
-    """
-
-    def approve(call: ToolCall) -> Any:
-        ask = member_of(context, "approve")
-        return call.arguments == tool.check(dict(shown)) or (callable(ask) and ask(call))
-
-    return with_approve(context, approve)
-
-
 def with_approve(context: Any, approve: Callable[[ToolCall], Any]) -> Any:
     """Return a context like another one in which somebody else approves.
 
@@ -87,4 +68,6 @@ class _Approved:
         self.approve = approve
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
         return getattr(self._context, name)

@@ -9,14 +9,12 @@ from openapi_tools.runtime.profiles import (
     CannotExpress,
     check_profile,
     define,
-    restorer,
 )
 from openapi_tools.runtime.shaping.memory import Memory
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from openapi_tools.runtime.shaping.back import Restorer
     from openapi_tools.runtime.tool import OperationTool
 
 
@@ -31,7 +29,6 @@ class Definitions:
     def __init__(self) -> None:
         self.profile: str | None = None
         self._warnings: dict[str, list[str]] = {}
-        self._restorers: dict[tuple[str, str], Restorer | None] = {}
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -59,23 +56,3 @@ class Definitions:
             warnings.append(f"{profile}: the provider takes {most}; select those that you need.")
         self.profile, self._warnings[profile] = profile, warnings
         return found
-
-    def restored(self, tool: OperationTool, given: Any, profile: str | None) -> Any:
-        """Return a model's arguments as the tool's input schema takes them.
-
-        Args:
-            tool: What is called.
-            given: By the profile's schema, as far as the model kept to it.
-            profile: Whose; that of the last definitions by default.
-
-        Raises:
-            SettingsError: There is no such profile.
-        """
-        profile = profile or self.profile
-        if profile is None or not isinstance(given, dict):
-            return given
-        key = (tool.name, profile)
-        if key not in self._restorers:
-            self._restorers[key] = restorer(tool.input_schema, profile)
-        known = self._restorers[key]
-        return given if known is None else known.restored(given)

@@ -18,7 +18,9 @@ to give instead. An error answer of the API comes as a `CallError`.
 
 from __future__ import annotations
 
+import asyncio
 import inspect
+import json
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -26,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import CallError, DeniedError, InputError, SettingsError
 from openapi_tools.runtime.calls import ToolCall
-from openapi_tools.runtime.context import member_of
+from openapi_tools.runtime.context import member_of, with_approve
 from openapi_tools.runtime.result import ToolResult
 
 if TYPE_CHECKING:
@@ -70,10 +72,12 @@ class Guards:
         for guard in sorted(self.inputs, key=lambda guard: isinstance(guard, Approval)):
             shown = call.model_copy(deep=True)
             verdict = await _asked(guard, shown, context)
+            if isinstance(guard, Approval):
+                continue
             if isinstance(verdict, ToolResult):
-                return verdict
+                return usable(verdict, _name(guard))
             changed = _changed(shown, verdict, guard)
-            if changed.arguments != call.arguments:
+            if not _same(changed.arguments, call.arguments):
                 call = check(call.model_copy(update={"arguments": changed.arguments}))
         return call
 
@@ -86,7 +90,7 @@ class Guards:
         for guard in self.outputs:
             verdict = await _asked(guard, result, context)
             if isinstance(verdict, ToolResult):
-                result = verdict
+                result = usable(verdict, _name(guard))
             elif verdict is not None:
                 raise _unusable(guard, verdict)
         return result
@@ -95,12 +99,11 @@ class Guards:
         """Return the result that one of the functions gives for a failure; None when none does."""
         for function in self.errors:
             try:
-                verdict = await _awaited(function(error, context))
+                verdict = await _given(function, error, context)
+                if isinstance(verdict, ToolResult):
+                    return usable(verdict, _name(function))
             except Exception:
                 logger.exception("%s failed; the failure is given as it is", _name(function))
-                continue
-            if isinstance(verdict, ToolResult):
-                return verdict
         return None
 
 
@@ -123,7 +126,7 @@ class Approval:
         approve = member_of(context, "approve")
         if not callable(approve):
             raise DeniedError(f"{call.name} needs approval, and there is nobody to ask.")
-        if await _awaited(approve(call)) is not True:
+        if await _given(approve, call) is not True:
             raise DeniedError(f"{call.name} was not approved.")
 
 
@@ -165,7 +168,7 @@ async def _asked(guard: Callable[..., Any], subject: Any, context: Any) -> Any:
         CallError: It refuses; one that fails refuses as well, as nobody knows what it would say.
     """
     try:
-        return await _awaited(guard(subject, context))
+        return await _given(guard, subject, context)
     except (CallError, InputError):
         raise
     except PermissionError as error:
@@ -176,8 +179,100 @@ async def _asked(guard: Callable[..., Any], subject: Any, context: Any) -> Any:
         raise DeniedError(f"{_name(guard)} failed ({kind}); the call was refused.") from error
 
 
-async def _awaited(value: Any | Awaitable[Any]) -> Any:
-    return await value if inspect.isawaitable(value) else value
+async def _given(function: Callable[..., Any], *subjects: Any) -> Any:
+    """Return what a function gives, awaited if that is needed.
+
+    Raises:
+        Exception: Whatever it raises. That something it waited for was cancelled is its failure,
+            unless this call is being cancelled.
+    """
+    try:
+        verdict = function(*subjects)
+    except asyncio.CancelledError:
+        raise RuntimeError("it says that it was cancelled") from None
+    return await settled(verdict) if inspect.isawaitable(verdict) else verdict
+
+
+async def settled(waiting: Awaitable[Any]) -> Any:
+    """Return what something gives that is waited for.
+
+    Args:
+        waiting: Code of others, which may be cancelled by others.
+
+    Raises:
+        RuntimeError: It was cancelled, and this call is not.
+    """
+    try:
+        return await waiting
+    except asyncio.CancelledError:
+        task = asyncio.current_task()
+        if task is None or task.cancelling():
+            raise
+    raise RuntimeError("what it waited for was cancelled")
+
+
+def usable(result: ToolResult, name: str) -> ToolResult:
+    """Return a result that code of the user's made, once it is sure that it can be shown.
+
+    Args:
+        result: Its output and error may be anything.
+        name: Of the code.
+
+    Raises:
+        DeniedError: They are no JSON.
+    """
+    try:
+        json.dumps([result.output, result.error], allow_nan=False, ensure_ascii=False).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        logger.exception("%s gives a result that is no JSON", name)
+        raise DeniedError(f"{name} gives a result that is no JSON; it was withheld.") from error
+    return result
+
+
+def approved(context: Any, tool: OperationTool, shown: Mapping[str, Any]) -> Any:
+    """Return a context like another one, in which a call that a person was shown is approved.
+
+    Where guardrails have changed the arguments since, the other context is asked.
+
+    Args:
+        context: Tells all else.
+        tool: Is called.
+        shown: The arguments, as a coordinator showed them to a person.
+    """
+
+    def approve(call: ToolCall) -> Any:
+        ask = member_of(context, "approve")
+        return _same(call.arguments, tool.check(dict(shown))) or (callable(ask) and ask(call))
+
+    return with_approve(context, approve)
+
+
+def question_of(tool: OperationTool, call: ToolCall, room: int = 1000) -> str:
+    """Return what a person is asked about a call.
+
+    Every argument is named, and a long one is cut, so that none hides another. All is ASCII: no
+    character of a model or a document can rewrite what a terminal or a dialog shows.
+
+    Args:
+        tool: Is called.
+        call: With these arguments.
+        room: Characters for the values, more or less.
+    """
+    each = max(room // max(len(call.arguments), 1), 40)
+    lines = [f"  {json.dumps(name)}: {_cut(v, each)}" for name, v in call.arguments.items()]
+    operation = json.dumps(f"{tool.method} {tool.path}")[1:-1]
+    return "\n".join([f"Call {tool.name} ({operation})?", *lines])
+
+
+def _cut(value: Any, room: int) -> str:
+    text = json.dumps(value, default=str)
+    return text if len(text) <= room else f"{text[:room]}... ({len(text)} characters)"
+
+
+def _same(arguments: Any, others: Any) -> bool:
+    """Tell whether two values are the same JSON, in which 1 is not true."""
+    said = [json.dumps(one, sort_keys=True, default=repr) for one in (arguments, others)]
+    return said[0] == said[1]
 
 
 def _changed(call: ToolCall, verdict: Any, guard: Callable[..., Any]) -> ToolCall:

@@ -51,8 +51,25 @@ def options_of(config: Mapping[str, Any] | None) -> dict[str, Any]:
     return {
         "select": Select(**select) if select else None,
         "credentials": {n: _from_environment(value, n) for n, value in credentials.items()},
-        "settings": Settings(**members),
+        "settings": _settings(members, parts),
     }
+
+
+def _settings(members: dict[str, Any], parts: Mapping[str, Any]) -> Settings:
+    """Return the settings; an error shows nothing that the environment has.
+
+    Args:
+        members: Of the settings.
+        parts: The configuration as it was written.
+    """
+    try:
+        return Settings(**members)
+    except SettingsError:
+        written = str(parts.get(_BASE_URL) or (parts.get("settings") or {}).get(_BASE_URL))
+        if not _VARIABLE.search(written):
+            raise
+    Settings(**{name: value for name, value in members.items() if name != _BASE_URL})
+    raise SettingsError(f"{_BASE_URL}: {written[:100]} gives no http:// or https:// address.")
 
 
 def _checked(value: Any, keys: tuple[str, ...] | None, name: str) -> dict[str, Any]:

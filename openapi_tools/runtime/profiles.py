@@ -79,7 +79,7 @@ def restorer(schema: Schema, profile: str) -> Restorer | None:
 
     Args:
         schema: The input schema.
-        profile: One of `PROFILES`.
+        profile: One of `PROFILES`, or empty where it is not known.
 
     Returns:
         Its `restored(arguments)` does it; None where a profile leaves schemas as they are.
@@ -87,7 +87,8 @@ def restorer(schema: Schema, profile: str) -> Restorer | None:
     Raises:
         SettingsError: There is no such profile.
     """
-    check_profile(profile)
+    if profile:
+        check_profile(profile)
     if profile in _PLAIN:
         return None
     from openapi_tools.runtime.shaping.back import Restorer

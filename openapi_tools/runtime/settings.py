@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 MEBIBYTE = 1024 * 1024
 _HTTP = re.compile(r"https?://", re.IGNORECASE)
+_USER = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*@")
 _HOST = re.compile(r"[^\s:/?#@]+(:[0-9]+)?(/[^\s@]*)?")
 _SHOWN = 60
 
@@ -87,7 +88,12 @@ class Settings(BaseModel):
     @classmethod
     def _check_base_url(cls, url: str | None) -> str | None:
         """Refuse an address that no request can go to, while the mistake is easy to see."""
-        if url is None or _HTTP.match(url):
+        if url is None:
+            return url
+        if _USER.match(url):
+            reason = "an address holds no user or password; give credentials instead"
+            raise ValueError(f"{reason} (what stands before the @ is not shown here).")
+        if _HTTP.match(url):
             return url
         shown = "" if "@" in url else f" {url[:_SHOWN]!r}"  # what stands before an @ may be secret
         meant = f"; did you mean 'http://{url[:_SHOWN]}'?" if _HOST.fullmatch(url) else "."

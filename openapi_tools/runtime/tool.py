@@ -158,6 +158,7 @@ class OperationTool:
         input: dict[str, Any],  # noqa: A002 -- the contract's name
         *,
         context: Any = None,
+        profile: str | None = None,
     ) -> ToolResult:
         """Call the API.
 
@@ -165,11 +166,12 @@ class OperationTool:
             input: The arguments as JSON-native data, as the input schema describes them; a
                 `_tool_call_id` is taken out and given back in the result. It is not changed.
             context: What belongs to this one call: a `Context`, or anything like it.
+            profile: Whose definition the model was given; what that widened is undone.
 
         Returns:
             The answer, or an error result; nothing is raised but cancellation.
         """
-        return await self._called().result(input, context)
+        return await self._called().result(input, context, profile)
 
     async def __call__(self, call: Any, context: Any = None) -> ToolResult:
         """Run a tool call.

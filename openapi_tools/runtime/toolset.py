@@ -169,7 +169,11 @@ class Toolset:
         Raises:
             SettingsError: There is no such profile.
         """
-        return self._defined().of(self, profile)
+        if self._definitions is None:
+            from openapi_tools.runtime.defining import Definitions
+
+            self._definitions = Definitions()
+        return self._definitions.of(self, profile)
 
     async def call(
         self,
@@ -193,18 +197,9 @@ class Toolset:
         """
         from openapi_tools.runtime.answering import answer_call
 
-        known = self._defined()
-        return await answer_call(
-            self, call, arguments, definitions=known, profile=profile, context=context
-        )
-
-    def _defined(self) -> Definitions:
-        """Return what knows of this toolset's definitions."""
-        if self._definitions is None:
-            from openapi_tools.runtime.defining import Definitions
-
-            self._definitions = Definitions()
-        return self._definitions
+        if profile is None and self._definitions is not None:
+            profile = self._definitions.profile
+        return await answer_call(self, call, arguments, profile=profile, context=context)
 
     def add_input_guardrails(self, guardrails: Iterable[Callable[..., Any]]) -> None:
         """Add functions that let calls go on, change or refuse them, to each of the tools.

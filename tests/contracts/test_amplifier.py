@@ -30,6 +30,7 @@ from openapi_tools import (
     require_approval,
 )
 from openapi_tools.contracts.amplifier import mount, present, translated
+from openapi_tools.contracts.amplifier.presented import Presented
 
 needs_amplifier = pytest.mark.skipif(
     importlib.util.find_spec("amplifier_core") is None, reason="amplifier-core is not installed"
@@ -149,7 +150,11 @@ def test_nothing_is_raised_whatever_comes_in_or_out(kind: str) -> None:
     found = observe(kind)["calls"]
 
     assert found["hostile"] == [False, False, False, False]
-    assert found["unshowable"] == [False, "the result cannot be shown (TypeError)."]
+    withheld = "<lambda> gives a result that is no JSON; it was withheld."
+    assert found["unshowable"] == [False, withheld]
+        False,
+        "<lambda> gives a result that is no JSON; it was withheld.",
+    ]
 
 
 @needs_amplifier
@@ -157,7 +162,12 @@ def test_nothing_is_raised_whatever_comes_in_or_out(kind: str) -> None:
 def test_the_call_id_is_found_where_the_orchestrator_keeps_it(kind: str) -> None:
     found = observe(kind)["calls"]
 
-    assert (found["task"], found["input"], found["none"]) == ("of the task", "own", "")
+    assert (found["task"], found["input"], found["none"]) == (
+        "of the task",
+        "of the task",
+        "",
+    )
+    assert found["own"] == "own"
     assert found["given"] == {}, "the input is not changed"
 
 
@@ -228,7 +238,7 @@ def test_the_coordinators_approval_system_decides(kind: str, system: str, text: 
 def test_whoever_is_asked_sees_the_call(kind: str) -> None:
     asked = observe(kind)["approvals"]["asked"]
 
-    prompt = 'Call delete_pet (DELETE /pet/{petId}) with {"petId": 7}?'
+    prompt = 'Call delete_pet (DELETE /pet/{petId})?\n  "petId": 7'
     assert asked == [prompt, ["Allow", "Deny"], 300.0, "deny"]
 
 
@@ -348,9 +358,9 @@ async def test_a_long_or_strange_argument_cannot_hide_what_is_asked(recorder: An
 
     assert result.success
     (prompt,) = [text for text, _ in desk.heard if text.startswith("Call")]
-    assert prompt.replace("…", "").isascii()
-    assert prompt.isprintable()
-    assert prompt.endswith(" characters)?")
+    assert prompt.isascii()
+    assert prompt.replace("\n", "").isprintable()
+    assert prompt.endswith(" characters)")
     assert len(prompt) < 1200
 
 
@@ -725,3 +735,23 @@ async def test_a_context_that_approves_goes_before_the_coordinator(
 def test_the_installed_package_has_the_entry_point() -> None:
     found = entry_points(group="amplifier.modules", name="tool-openapi")
     assert [point.load() for point in found] == [mount]
+
+
+class Failing:
+    """A coordinator, or an id, whose code fails."""
+
+    def __getattribute__(self, name: str) -> Any:
+        raise RuntimeError("hunter2")
+
+
+@needs_amplifier
+@pytest.mark.parametrize("given", [{"_tool_call_id": 10**5000}, {"_tool_call_id": Failing()}])
+async def test_a_hostile_coordinator_and_a_hostile_id_raise_nothing(
+    recorder: Any, given: dict[str, Any]
+) -> None:
+    settings = Settings(base_url=recorder.url)
+    tool = load_tools(SPEC, settings=settings)["get_inventory"]
+
+    result = await Presented(tool, Failing()).execute(given)
+
+    assert result.tool_call_id == ""

@@ -221,3 +221,78 @@ async def test_wrong_credentials_of_the_context_are_an_error_result(credentials:
 
 def test_a_context_does_not_show_its_credentials() -> None:
     assert "hunter2" not in repr(Context(credentials={"key": "hunter2"}))
+
+
+class Hostile:
+    """A call whose properties run code of its own."""
+
+    def __init__(self, failing: str) -> None:
+        self._failing = failing
+
+    def __getattr__(self, name: str) -> Any:
+        if name == self._failing:
+            raise RuntimeError("hunter2")
+        known = {"id": "call_1", "name": "get_pet", "arguments": {"id": 3}}
+        if name in known:
+            return known[name]
+        raise AttributeError(name)
+
+
+class HostileMapping(dict[str, Any]):
+    def get(self, *_: Any) -> Any:
+        raise RuntimeError("hunter2")
+
+    def items(self) -> Any:
+        raise RuntimeError("hunter2")
+
+    def keys(self) -> Any:
+        raise RuntimeError("hunter2")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        Hostile("name"),
+        Hostile("arguments"),
+        Hostile("id"),
+        HostileMapping(name="get_pet"),
+        {"id": 10**5000, "name": "get_pet", "arguments": {}},
+        {"id": "call_1", "name": "get_pet", "arguments": HostileMapping(id=3)},
+    ],
+)
+async def test_a_hostile_call_is_a_result_like_any_other(given: Any) -> None:
+    toolset, _ = pets()
+    toolset.definitions("openai_strict")
+
+    for result in (await toolset.call(given), await toolset["get_pet"](given)):
+        assert result.success or result.error["type"] == "invalid_input"
+        assert "hunter2" not in result.model_dump_json()
+
+
+async def test_hostile_arguments_of_a_call_by_name_are_an_error_result() -> None:
+    toolset, sent = pets()
+    toolset.definitions("openai_strict")
+
+    result = await toolset.call("get_pet", HostileMapping(id=3))
+
+    assert not result.success
+    assert sent == []
+
+
+async def test_the_credential_of_a_call_decides_which_alternative_is_taken() -> None:
+    schemes = {**KEY, "bearer": {"type": "http", "scheme": "bearer"}}
+    toolset, sent = pets(schemes, credentials={"key": "of-the-toolset"})
+
+    await toolset.call("get_pet", {}, context=Context(credentials={"bearer": "of-this-call"}))
+
+    assert sent[0].headers["Authorization"] == "Bearer of-this-call"
+    assert "X-Key" not in sent[0].headers
+
+
+async def test_a_credential_that_is_no_text_is_an_error_result() -> None:
+    toolset, sent = pets(KEY)
+
+    result = await toolset.call("get_pet", {}, context={"credentials": {"key": "\ud800"}})
+
+    assert result.error["type"] == "credentials"
+    assert sent == []

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import logging
 from typing import Any
 
@@ -23,6 +24,8 @@ from openapi_tools import (
     load_tools,
     require_approval,
 )
+from openapi_tools.runtime.context import with_approve
+from openapi_tools.runtime.guards import question_of
 
 PET = {
     "type": "object",
@@ -418,3 +421,112 @@ async def test_cancelling_passes_through_guardrails() -> None:
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
+
+
+# ---------------------------------------------------------------------------- hostile code
+
+
+async def cancelled(*_: Any) -> bool:
+    future: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+    future.cancel()
+    return await future
+
+
+def cancels_at_once(*_: Any) -> bool:
+    raise asyncio.CancelledError
+
+
+@pytest.mark.parametrize("stops", [cancelled, cancels_at_once])
+async def test_what_a_guardrail_waits_for_may_be_cancelled_and_the_call_is_refused(
+    stops: Any,
+) -> None:
+    asked, guarded, withheld = Api(), Api(), Api()
+    asked.tool.add_input_guardrails([require_approval()])
+    guarded.tool.add_input_guardrails([stops])
+    withheld.tool.add_output_guardrails([stops])
+
+    for api in (asked, guarded, withheld):
+        result = await api.tool.execute({"name": "Rex"}, context={"approve": stops})
+        assert result.error is not None
+        assert result.error["type"] == "denied"
+    assert asked.sent == guarded.sent == []
+
+
+async def test_a_function_for_failures_may_be_cancelled() -> None:
+    api = Api(404)
+    api.tool.add_on_error_func(cancelled)
+
+    assert (await api.tool.execute({"name": "Rex"})).error["status"] == 404
+
+
+async def test_an_approver_cannot_change_what_is_sent() -> None:
+    api = Api()
+    api.tool.add_input_guardrails([require_approval()])
+
+    def approve(call: ToolCall) -> bool:
+        call.arguments["name"] = "***"
+        return True
+
+    assert (await api.tool.execute({"name": "Rex"}, context=Context(approve=approve))).success
+    assert api.sent == ['{"name":"Rex"}']
+
+
+async def test_true_is_not_1_when_a_guardrail_changes_it() -> None:
+    api = Api(paths=with_body({"type": "object", "properties": {"v": {}}}))
+    api.tool.add_input_guardrails([lambda call, context: {"v": True}])
+
+    assert (await api.tool.execute({"v": 1})).success
+    assert api.sent == ['{"v":true}']
+
+
+async def test_one_result_for_many_calls_answers_each_of_them() -> None:
+    api, shared = Api(), ToolResult.ok("from the cache")
+    api.tool.add_input_guardrails([lambda call, context: shared])
+
+    results = [await api.tool.execute({"name": "a", "_tool_call_id": str(n)}) for n in range(3)]
+
+    assert [result.tool_call_id for result in results] == ["0", "1", "2"]
+
+
+@pytest.mark.parametrize("output", [object(), {"a": object()}, float("nan"), "\ud800"])
+async def test_a_result_that_cannot_be_shown_is_withheld(output: Any) -> None:
+    first, second, third = Api(), Api(), Api(404)
+    first.tool.add_input_guardrails([lambda call, context: ToolResult.ok(output)])
+    second.tool.add_output_guardrails([lambda result, context: ToolResult.ok(output)])
+    third.tool.add_on_error_func(lambda error, context: ToolResult.ok(output))
+
+    for api, kind in ((first, "denied"), (second, "denied"), (third, "http")):
+        result = await api.tool.execute({"name": "Rex"})
+        assert result.error is not None
+        assert result.error["type"] == kind
+        result.model_dump_json().encode()
+
+
+@pytest.mark.parametrize("verdict", [False, 0, "", {}, "no"])
+async def test_a_step_of_a_subclass_that_gives_no_call_refuses(verdict: Any) -> None:
+    class Odd(Own):
+        async def on_invoke(self, call: ToolCall, context: Any) -> Any:
+            return verdict
+
+    api = Api()
+    result = await Odd(api.tool).execute({"name": "Rex"})
+
+    assert result.error is not None
+    assert result.error["type"] == "denied"
+    assert api.sent == []
+
+
+def test_a_person_is_asked_about_every_argument_in_plain_characters() -> None:
+    api = Api(paths={"/x\u202e/{id}": {"delete": operation()}})
+    call = ToolCall(name="x", arguments={"n": "x\u202e\x9b" * 2000, "id": 1})
+
+    question = question_of(api.tool, call)
+
+    assert question.isascii()
+    assert '"id": 1' in question
+    assert len(question) < 1500
+
+
+def test_a_context_with_another_approver_can_be_copied() -> None:
+    both = with_approve(Context(state="mine"), lambda call: True)
+    assert copy.copy(both).state == "mine"

@@ -296,3 +296,22 @@ def test_a_credential_may_be_put_together_from_variables(monkeypatch) -> None:
     options = options_of({"credentials": {"a": "${ONE}:${TWO}", "b": ["${ONE}", "x ${TWO}"]}})
 
     assert options["credentials"] == {"a": "me:${ONE}", "b": ["me", "x ${ONE}"]}
+
+
+@pytest.mark.parametrize("given", ["hunter2", "ftp://hunter2", "http://me:hunter2@x.example"])
+def test_what_the_environment_has_is_not_shown(monkeypatch, given) -> None:
+    monkeypatch.setenv("ADDRESS", given)
+
+    for config in ({"base_url": "${ADDRESS}"}, {"settings": {"base_url": "${ADDRESS}"}}):
+        with pytest.raises(
+            SettingsError, match=r"base_url: \$\{ADDRESS\} gives no http://"
+        ) as error:
+            options_of(config)
+        assert "hunter2" not in str(error.value)
+
+
+def test_another_fault_beside_an_address_is_told_as_it_is(monkeypatch) -> None:
+    monkeypatch.setenv("ADDRESS", "hunter2")
+
+    with pytest.raises(SettingsError, match="timeout"):
+        options_of({"base_url": "${ADDRESS}", "settings": {"timeout": -1}})

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import time
-from collections.abc import Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.contracts import import_extra
 from openapi_tools.contracts.amplifier.results import translated
 from openapi_tools.errors import DeniedError, InputError
+from openapi_tools.runtime.calling import call_id_in
 from openapi_tools.runtime.calls import ToolCall, read_call
 from openapi_tools.runtime.context import Context, member_of, with_approve
+from openapi_tools.runtime.guards import question_of, settled
 from openapi_tools.runtime.result import ToolResult
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _EVENTS = ("started", "completed", "error")
 _CALL_ID = "_tool_call_id"
 _YES, _NO = "Allow", "Deny"
 _WAIT = 300.0
-_SHOWN = 1000
+_LONGEST_ID = 256
 
 
 @contextmanager
@@ -115,48 +115,45 @@ class Presented:
             A `ToolResult` of `amplifier_core`; nothing is raised but cancellation.
         """
         call_id = self._call_id(input)
-        facts: dict[str, Any] = {"tool_call_id": call_id} if call_id else {}
+        facts: dict[str, Any] = {"tool_call_id": call_id[:_LONGEST_ID]} if call_id else {}
         await self._tell("started", facts)
         start = time.perf_counter()
-        given = {**input, _CALL_ID: call_id} if call_id else input
-        result = await self._result(given, self._context(context))
+        result = await self._result(input, self._context(context))
         facts |= {"success": result.success, "duration": round(time.perf_counter() - start, 6)}
         if result.error is not None:
             facts["error_type"] = result.error.get("type")
         await self._tell("completed" if result.success else "error", facts)
-        return translated(result)
+        return translated(result.for_call(call_id))
 
     async def _result(self, given: dict[str, Any], context: Any) -> ToolResult:
-        if getattr(getattr(self._coordinator, "cancellation", None), "is_immediate", False) is True:
+        if _told(_told(self._coordinator, "cancellation"), "is_immediate") is True:
             return ToolResult.failed("denied", f"{self.name} was not called: the session ends.")
         return await self._tool.execute(given, context=context)
 
     def _context(self, given: Any) -> Any:
         """Return what belongs to a call."""
         context = Context(state=self._coordinator) if given is None else given
-        asks = getattr(self._coordinator, "approval_system", None) is not None
+        asks = _told(self._coordinator, "approval_system") is not None
         if not asks or member_of(context, "approve") is not None:
             return context
         return with_approve(context, self._approve)
 
     def _call_id(self, given: object) -> str:
-        """Return the id of this call, as far as input or coordinator tell it.
+        """Return the id of this call, as far as coordinator or input tell it.
 
         loop-streaming tells it by the task that calls; loop-basic keeps it to itself.
         """
-        if not isinstance(given, Mapping):
-            return ""
-        calls = getattr(self._coordinator, "_tool_dispatch_contexts", None)
-        call = calls.get(asyncio.current_task()) if isinstance(calls, Mapping) else None
-        known = call.get("tool_call_id") if isinstance(call, Mapping) else None
-        return str(given.get(_CALL_ID) or known or "")
+        calls = _told(self._coordinator, "_tool_dispatch_contexts")
+        call = calls.get(asyncio.current_task()) if isinstance(calls, dict) else None
+        known = call.get("tool_call_id") if isinstance(call, dict) else None
+        return known if isinstance(known, str) and known else call_id_in(given)
 
     async def _tell(self, event: str, facts: dict[str, Any]) -> None:
         name, data = f"{self.name}:{event}", {"tool_name": self.name, **facts}
         with suppress(Exception):  # who listens decides nothing about the call
             hooks = self._coordinator.hooks
             if _is_heard(hooks, name):
-                await hooks.emit(name, data)
+                await settled(hooks.emit(name, data))
 
     async def _approve(self, call: ToolCall) -> bool:
         """Ask the coordinator's approval system.
@@ -164,11 +161,8 @@ class Presented:
         Raises:
             DeniedError: Nobody answered.
         """
-        # ASCII: no character of a model's arguments can rewrite what a terminal shows.
-        text = json.dumps(call.arguments, default=str)
-        more = f"… ({len(text)} characters)" if len(text) > _SHOWN else ""
         tool = self._tool
-        prompt = f"Call {tool.name} ({tool.method} {tool.path}) with {text[:_SHOWN]}{more}?"
+        prompt = question_of(tool, call)
         nobody = import_extra("amplifier_core.approval", "amplifier").ApprovalTimeoutError
         try:
             answer = await self._coordinator.approval_system.request_approval(
@@ -185,3 +179,10 @@ def _is_heard(hooks: Any, event: str) -> bool:
     listeners = getattr(hooks, "list_handlers", None)
     known = listeners(event) if callable(listeners) else None
     return not isinstance(known, dict) or any(known.values())
+
+
+def _told(holder: Any, name: str) -> Any:
+    """Return what a coordinator says, nothing where its own code fails."""
+    with suppress(Exception):
+        return getattr(holder, name, None)
+    return None
