@@ -6,12 +6,14 @@ import asyncio
 import json
 import os
 import re
+import socket
 import sys
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx2
+import uvicorn
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
@@ -165,6 +167,35 @@ async def served(*args: str, env: dict[str, str] | None = None) -> AsyncIterator
         process.terminate()
         await process.communicate()
     assert process.returncode == 0
+
+
+@asynccontextmanager
+async def hosted(server: Any, **options: Any) -> AsyncIterator[str]:
+    """Give the address at which a server's own app, with these options, answers in this process."""
+    app = server.streamable_http_app(**options)
+    web = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False))
+    with socket.create_server(("127.0.0.1", 0)) as place:
+        serving = asyncio.create_task(web.serve(sockets=[place]))
+        try:
+            yield f"http://127.0.0.1:{place.getsockname()[1]}/mcp"
+        finally:
+            web.should_exit = True
+            await serving
+
+
+@asynccontextmanager
+async def client_of(server: Any, mode: str, **options: Any) -> AsyncIterator[Client]:
+    """Give a client of a server, over HTTP in this process.
+
+    Args:
+        server: As `create_server` makes it.
+        mode: One of `MODES`.
+        options: For the transport.
+    """
+    async with hosted(server) as url, httpx2.AsyncClient(timeout=60) as web:
+        place = streamable_http_client(url, http_client=web, **options)
+        async with Client(place, mode=mode) as client:
+            yield client
 
 
 def texts(result: Any) -> list[str]:

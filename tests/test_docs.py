@@ -56,6 +56,32 @@ def test_a_python_example_runs(code, workspace):
     assert (ran.returncode, ran.stderr) == (0, "")
 
 
+SHOWN = re.compile(r"^```python\n(.*?)^```\n\n```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def outputs():
+    """Return pytest parameters: each example with the output that stands right behind it."""
+    return [
+        pytest.param(code, said, id=f"{page.name}-{number}")
+        for page in PAGES
+        for number, (code, said) in enumerate(SHOWN.findall(page.read_text()))
+    ]
+
+
+@pytest.mark.parametrize(("code", "said"), outputs())
+def test_an_example_prints_what_stands_behind_it(code, said, workspace):
+    ran = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=workspace,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert ran.stdout == said
+
+
 @pytest.fixture
 def workspace(tmp_path):
     """A folder that looks like the repository; what an example writes does not stay in that."""

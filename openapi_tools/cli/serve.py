@@ -27,6 +27,7 @@ _PATH = "/mcp"
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 _ANY = ("0.0.0.0", "::")  # noqa: S104 -- told apart, not bound to
 _PATIENCE = 3
+_HTTP_ONLY = {"host": "--host", "port": "--port", "names": "--allow-host"}
 
 
 @click.command("serve", short_help="Serve the tools over MCP.")
@@ -87,6 +88,7 @@ def serve(  # noqa: PLR0913 -- one for each option
     With stdio, SPEC cannot come from standard input: the client speaks there.
     """
     if transport == "stdio":
+        _check_options(click.get_current_context())
         _check_stdin(spec)
     secrets = read_credentials(credentials)
     toolset = _loaded(spec, secrets, base_url=base_url, timeout=timeout)
@@ -102,7 +104,20 @@ def serve(  # noqa: PLR0913 -- one for each option
         shown = f"[{host}]" if ":" in host else host
         remark(f"{_counted(toolset)} at http://{shown}:{place.getsockname()[1]}{_PATH}")
         _warn_if_open(shown)
-        _run_http(server, toolset, place, _security(shown, names))
+        _run_http(server, toolset, place, _security(shown, names, place.getsockname()[1]))
+
+
+def _check_options(context: click.Context) -> None:
+    """Refuse what says where to listen, when nobody is listened to.
+
+    Raises:
+        click.UsageError: An option for http alone is given.
+    """
+    from click.core import ParameterSource
+
+    for name, option in _HTTP_ONLY.items():
+        if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
+            raise click.UsageError(f"{option} is for http only; add --transport http.")
 
 
 def _check_stdin(spec: str) -> None:
@@ -217,21 +232,23 @@ def _run_http(
         asyncio.run(run())
 
 
-def _security(shown: str, names: tuple[str, ...]) -> TransportSecuritySettings:
-    """Return which names clients may use, so that no web page can reach the server by its own.
+def _security(shown: str, names: tuple[str, ...], port: int) -> TransportSecuritySettings:
+    """Return which names clients may use, so that no web page of another server can reach this one.
 
     Args:
         shown: The host that is listened on, as a URL has it.
-        names: Further ones.
+        names: Further ones, with any port: a proxy may listen there.
+        port: Of this server.
     """
     from mcp.server.transport_security import TransportSecuritySettings
 
     is_local = shown in _LOOPBACK or shown.strip("[]") in _ANY
-    known = [*dict.fromkeys((shown, *names, *(_LOOPBACK if is_local else ())))]
-    hosts = [host for name in known for host in (name, f"{name}:*")]
+    own = [*dict.fromkeys((shown, *(_LOOPBACK if is_local else ())))]
+    others = [host for name in names for host in (name, f"{name}:*")]
+    origins = [*others, *(f"{name}:{port}" for name in own)]
     return TransportSecuritySettings(
-        allowed_hosts=hosts,
-        allowed_origins=[f"{scheme}://{host}" for scheme in ("http", "https") for host in hosts],
+        allowed_hosts=[*others, *(host for name in own for host in (name, f"{name}:*"))],
+        allowed_origins=[f"{scheme}://{host}" for scheme in ("http", "https") for host in origins],
     )
 
 
@@ -240,9 +257,12 @@ def _listening(host: str, port: int) -> socket.socket:
 
     Raises:
         click.ClickException: The address is taken, or is none of this machine.
+        click.UsageError: There is none.
     """
     import socket
 
+    if not host:
+        raise click.UsageError("--host is empty; give 0.0.0.0 to listen everywhere.")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family)

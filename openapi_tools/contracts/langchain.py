@@ -186,10 +186,10 @@ def _message(error: Any) -> Any:
 
 def _content(result: ToolResult) -> str | list[dict[str, str]]:
     """Return a message's content: a string, or blocks once there is an image."""
-    contents = result.as_content()
-    if any(content.type == "image" for content in contents):
-        return [_block(content) for content in contents]
-    return str(result)
+    first, *more = result.as_content()
+    if not more and first.type == "text":
+        return first.text
+    return [_block(content) for content in (first, *more)]
 
 
 def _block(content: TextContent | ImageContent) -> dict[str, str]:

@@ -100,6 +100,10 @@ def test_a_client_that_leaves_at_once_is_no_failure(run, museum):
         (["--port", "70000"], "70000 is not in the range"),
         (["--credential", f"key={SECRET}"], "names no environment variable"),
         (["--base-url", "localhost:8000"], "did you mean 'http://localhost:8000'?"),
+        (["--host", "127.0.0.1"], "--host is for http only; add --transport http."),
+        (["--port", "8000"], "--port is for http only; add --transport http."),
+        (["--allow-host", "a.example.com"], "--allow-host is for http only; add --transport http."),
+        (["--transport", "stdio", "--port", "1"], "--port is for http only; add --transport http."),
     ],
 )
 def test_wrong_usage_is_told_from_a_failure(run, museum, options, said):
@@ -211,7 +215,8 @@ async def test_a_web_page_cannot_reach_the_server_by_a_name_of_its_own(museum):
         assert await status(Host=f"127.0.0.1.evil.example.com:{place.port}") == 421
         assert await status(Origin="https://evil.example.com") == 403
         assert await status(Origin="null") == 403
-        assert await status(Origin="http://localhost:3000") == 200
+        assert await status(Origin="http://localhost:3000") == 403
+        assert await status(Origin=f"http://localhost:{place.port}") == 200
         assert await status(Origin="https://tools.example.com") == 200
 
 
@@ -314,3 +319,10 @@ async def test_a_signal_ends_http_with_a_client_that_is_connected(number, mode, 
         with suppress(MCPError):
             await call
     await asyncio.wait_for(api.left.wait(), 30)
+
+
+def test_an_empty_host_does_not_mean_everywhere(run, museum):
+    result = run("serve", str(museum), "--transport", "http", "--host", "", "--port", "0")
+
+    assert result.exit_code == 2
+    assert "--host is empty" in result.stderr

@@ -14,9 +14,9 @@ import httpx
 import pytest
 from documents import document, operation
 
-from openapi_tools import Settings, ToolResult, load_tools, require_approval
-from openapi_tools.contracts import mcp as module
+from openapi_tools import Settings, SettingsError, ToolResult, load_tools, require_approval
 from openapi_tools.contracts.mcp import create_server
+from openapi_tools.contracts.mcp import server as module
 
 pytest.importorskip("mcp", reason="mcp is not installed")
 
@@ -180,7 +180,7 @@ async def test_the_user_of_the_client_is_asked_for_approval(connect, api):
         read = await client.call_tool("get_pet", {"id": 404})
 
     assert [params.message for params in asked] == [
-        'Run delete_pet (DELETE /pets/{id}) with these arguments?\n{\n  "id": 1\n}'
+        'Call delete_pet (DELETE /pets/{id})?\n  "id": 1'
     ]
     assert asked[0].requested_schema == {"type": "object", "properties": {}}
     assert not result.is_error
@@ -277,7 +277,7 @@ async def test_a_question_says_how_much_of_it_is_not_shown(mode):
     async with served({}, mode=mode, toolset=toolset, elicitation_callback=answer) as client:
         await client.call_tool("a", {"note": "x" * 5000})
 
-    assert asked[0].endswith("x … and 1016 characters that are not shown")
+    assert asked[0].endswith("x... (5002 characters)")
 
 
 async def test_a_client_that_only_opens_addresses_cannot_be_asked():
@@ -396,6 +396,31 @@ async def test_the_server_has_the_name_it_is_given():
     server = create_server(toolset, name="mine", version="3")
 
     assert (server.name, server.version) == ("mine", "3")
+
+
+async def test_any_tools_are_served(mode):
+    paths = {f"/{name}": {"get": operation(operationId=name)} for name in ("a1", "a2", "b")}
+    toolset = load_tools(document(paths))
+
+    async with served(
+        {}, mode=mode, toolset=(tool for tool in toolset if tool.name != "b")
+    ) as some:
+        listed = await some.list_tools()
+        with pytest.raises(MCPError, match=r"there is no tool 'a'; close names: a2, a1\."):
+            await some.call_tool("a", {})
+        with pytest.raises(MCPError, match=r"there is no tool 'b' among 2 tools\."):
+            await some.call_tool("b", {})
+    one = create_server([toolset["b"]])
+
+    assert [tool.name for tool in listed.tools] == ["a1", "a2"]
+    assert (one.name, one.version) == ("openapi-tools", "")
+
+
+def test_two_tools_of_one_name_are_refused():
+    toolset = load_tools(document({"/a": {"get": operation(operationId="a")}}))
+
+    with pytest.raises(SettingsError, match="two tools are called a; load one of them with"):
+        create_server([*toolset, *toolset])
 
 
 @pytest.mark.parametrize("info", [{}, {"title": 3, "version": None}, [], None])

@@ -13,7 +13,7 @@ from openapi_tools.testing import sample
 pytest.importorskip("mcp", reason="mcp is not installed")
 
 from mcp import Client
-from mcp_api import MODES
+from mcp_api import MODES, client_of
 
 LARGE = {
     "github/api.github.com.json": 1223,
@@ -49,6 +49,17 @@ async def test_every_tool_is_listed_as_it_is(entry, mode):
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("entry", CHOSEN)
+async def test_every_tool_is_listed_over_http(entry, mode):
+    toolset = load_tools(entry.file)
+    async with client_of(create_server(toolset), mode) as client:
+        listed = await client.list_tools()
+
+    assert [tool.name for tool in listed.tools] == [tool.name for tool in toolset]
+    assert all(a.input_schema == b.input_schema for a, b in zip(listed.tools, toolset, strict=True))
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("entry", CHOSEN)
 async def test_every_tool_answers_as_it_does_without_mcp(entry, mode):
     web = httpx.AsyncClient(transport=httpx.MockTransport(answer))
     settings = Settings(base_url="http://api.example.com")
@@ -60,7 +71,7 @@ async def test_every_tool_answers_as_it_does_without_mcp(entry, mode):
             given = sample(tool.input_schema, tool.input_schema)
             result = await client.call_tool(tool.name, given)
             direct = await tool.execute(given)
-            assert [content.text for content in result.content] == [str(direct)]
+            assert [part.text for part in result.content] == [p.text for p in direct.as_content()]
             assert result.is_error is direct.is_error
             assert result.structured_content == (direct.output if direct.success else None)
             good += direct.success

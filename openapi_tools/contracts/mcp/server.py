@@ -1,4 +1,4 @@
-"""The tools as an MCP server: `create_server(toolset)`, for each transport of the package `mcp`."""
+"""The tools as a server of the package `mcp`."""
 
 from __future__ import annotations
 
@@ -6,25 +6,29 @@ import hashlib
 import json
 import time
 from collections.abc import Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.contracts import import_extra
+from openapi_tools.errors import SettingsError
+from openapi_tools.runtime.answering import no_such_tool
 from openapi_tools.runtime.calls import ToolCall
 from openapi_tools.runtime.content import ImageContent
 from openapi_tools.runtime.context import Context
+from openapi_tools.runtime.guards import question_of
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
+    from collections.abc import Awaitable, Iterable
 
     from mcp import types
     from mcp.server.context import ServerRequestContext
     from mcp.server.lowlevel import Server
     from mcp.server.session import ServerSession
+    from starlette.applications import Starlette
 
     from openapi_tools.runtime.content import TextContent
     from openapi_tools.runtime.result import ToolResult
     from openapi_tools.runtime.tool import OperationTool
-    from openapi_tools.runtime.toolset import Toolset
 
 _UNNAMED = "openapi-tools"
 _LONGEST_NAME = 100
@@ -35,7 +39,7 @@ _EVERY = 5.0
 
 
 def create_server(
-    toolset: Toolset, *, name: str | None = None, version: str | None = None
+    toolset: Iterable[OperationTool], *, name: str | None = None, version: str | None = None
 ) -> Server[Any]:
     """Return a low-level server of the package `mcp` that lists and calls the tools.
 
@@ -48,40 +52,68 @@ def create_server(
     Spec: Model Context Protocol 2026-07-28 and 2025-11-25, server/tools.
 
     Args:
-        toolset: Loaded or generated.
-        name: What the server calls itself; the document's title by default.
-        version: Of the server; the document's by default.
+        toolset: A toolset, or any of its tools.
+        name: What the server calls itself; by default the title of a toolset's document.
+        version: Of the server; by default that of a toolset's document.
 
     Raises:
         MissingExtraError: The package `mcp` is not installed.
+        SettingsError: Two tools have the same name.
     """
-    import_extra("mcp", "mcp")
-    from mcp.server.lowlevel import Server
-
+    kind, document = _server_class(), getattr(toolset, "document", None)
     served = _Served(toolset)
-    return Server(
-        name or _said(toolset, "title") or _UNNAMED,
-        version=version or _said(toolset, "version"),
+    server: Server[Any] = kind(
+        name or _said(document, "title") or _UNNAMED,
+        version=version or _said(document, "version"),
         get_tool_input_schema=served.input_schema,
         on_list_tools=served.list_tools,
         on_call_tool=served.call_tool,
     )
+    return server
+
+
+@cache
+def _server_class() -> Any:
+    """Return the class of the servers; `mcp` is imported here, not with this module."""
+    import_extra("mcp", "mcp")
+    from mcp.server.lowlevel import Server
+
+    from openapi_tools.contracts.mcp.streams import PlainAnswers
+
+    class ToolsServer(Server[Any]):
+        """A server whose large answers reach clients over HTTP."""
+
+        def streamable_http_app(self, **options: Any) -> Starlette:
+            """Return the app of the package, with `PlainAnswers` around it."""
+            app = super().streamable_http_app(**options)
+            app.add_middleware(PlainAnswers)
+            return app
+
+    return ToolsServer
 
 
 class _Served:
     """What a server answers from.
 
     Args:
-        toolset: Its tools.
+        tools: Its tools.
+
+    Raises:
+        SettingsError: Two of them have the same name.
     """
 
-    def __init__(self, toolset: Toolset) -> None:
-        self._toolset = toolset
+    def __init__(self, tools: Iterable[OperationTool]) -> None:
+        self._tools: dict[str, OperationTool] = {}
+        for tool in tools:
+            if tool.name in self._tools:
+                message = f"two tools are called {tool.name}; load one of them with another prefix."
+                raise SettingsError(message)
+            self._tools[tool.name] = tool
         self._listed: types.ListToolsResult | None = None
 
     def input_schema(self, name: str) -> Mapping[str, Any] | None:
         """Return a tool's input schema; without this the package lists all tools at each call."""
-        return self._toolset[name].input_schema if name in self._toolset else None
+        return self._tools[name].input_schema if name in self._tools else None
 
     async def list_tools(
         self,
@@ -92,7 +124,7 @@ class _Served:
         from mcp import types
 
         if self._listed is None:
-            tools = [types.Tool.model_validate(_described(tool)) for tool in self._toolset]
+            tools = [types.Tool.model_validate(_described(tool)) for tool in self._tools.values()]
             self._listed = types.ListToolsResult(tools=tools)
         return self._listed
 
@@ -115,13 +147,13 @@ class _Served:
 
     def _named(self, name: str) -> OperationTool:
         """Return a tool by name."""
-        try:
-            return self._toolset[name]
-        except KeyError as error:
-            from mcp import MCPError
-            from mcp.types import INVALID_PARAMS
+        if name in self._tools:
+            return self._tools[name]
+        from mcp import MCPError
+        from mcp.types import INVALID_PARAMS
 
-            raise MCPError(code=INVALID_PARAMS, message=_clean(str(error.args[0]))) from None
+        message = no_such_tool(name, list(self._tools))
+        raise MCPError(code=INVALID_PARAMS, message=_clean(message))
 
 
 class _Desk:
@@ -165,7 +197,7 @@ class _Desk:
         session, asked_for = self._request.session, self._request.request_id
         form = {"type": "object", "properties": {}}
         try:
-            answer = await session.elicit_form(_question(self._tool, call), form, asked_for)
+            answer = await session.elicit_form(question_of(self._tool, call, _LONGEST_QUESTION), form, asked_for)
         except MCPError:
             return False
         return answer.action == "accept"
@@ -178,7 +210,8 @@ class _Desk:
         answer = self._answers.get(key)
         if answer is None:
             form = {"type": "object", "properties": {}}
-            asked = {"message": _question(self._tool, call), "requestedSchema": form}
+            question = question_of(self._tool, call, _LONGEST_QUESTION)
+            asked = {"message": question, "requestedSchema": form}
             request = {"method": "elicitation/create", "params": {"mode": "form", **asked}}
             self.question = types.InputRequiredResult.model_validate(
                 {"inputRequests": {key: request}}
@@ -245,24 +278,14 @@ def _content(content: TextContent | ImageContent) -> dict[str, Any]:
     return {"type": "text", "text": _clean(content.text)}
 
 
-def _question(tool: OperationTool, call: ToolCall) -> str:
-    """Return what the user is asked about a call."""
-    sent = json.dumps(call.arguments, ensure_ascii=False, indent=2)
-    if len(sent) > _LONGEST_QUESTION:
-        left_out = len(sent) - _LONGEST_QUESTION
-        sent = f"{sent[:_LONGEST_QUESTION]} … and {left_out} characters that are not shown"
-    return _clean(f"Run {call.name} ({tool.method} {tool.path}) with these arguments?\n{sent}")
-
-
 def _key(call: ToolCall) -> str:
     """Return the name of the question about a call: an answer is good for equal calls only."""
     said = json.dumps([call.name, call.arguments], sort_keys=True)
     return f"approve-{hashlib.sha256(said.encode()).hexdigest()[:32]}"
 
 
-def _said(toolset: Toolset, key: str) -> str:
-    """Return what the document says of itself; nothing where it is not at hand or not a text."""
-    document = toolset.document
+def _said(document: Any, key: str) -> str:
+    """Return what a document says of itself; nothing where it is not at hand or not a text."""
     info = document.get("info") if isinstance(document, Mapping) else None
     text = info.get(key) if isinstance(info, Mapping) else None
     return " ".join(_clean(text).split())[:_LONGEST_NAME] if isinstance(text, str) else ""

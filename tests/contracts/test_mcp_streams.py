@@ -1,0 +1,386 @@
+"""Large answers of the MCP server over HTTP: as JSON, or on a stream that has begun."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextlib import asynccontextmanager
+
+import httpx
+import pytest
+from documents import document, operation
+
+from openapi_tools import Settings, load_tools, require_approval
+from openapi_tools.contracts.mcp import create_server, server, streams
+
+pytest.importorskip("mcp", reason="mcp is not installed")
+
+import httpx2
+from mcp import Client, MCPError, types
+from mcp.client.streamable_http import streamable_http_client
+from mcp.server import _streamable_http_modern
+from mcp_api import MODES, client_of, hosted, texts
+from sse_starlette import EventSourceResponse
+
+ROOM = Settings().max_output_chars
+CALL = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "a"}}
+ACCEPTED = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-11-25"}
+LETTERS = ["a", "ж", "漢", "😀", '"', "\\", "\u2028"]
+
+
+@pytest.fixture(params=MODES)
+def mode(request):
+    """The two eras of the protocol."""
+    return request.param
+
+
+def tools_of(answer, **settings):
+    """Return a toolset whose two tools are answered by an async function."""
+    paths = {"/a": {"get": operation(operationId="a"), "post": operation(operationId="b")}}
+    settings = Settings(base_url="http://api.example.com", **settings)
+    web = httpx.AsyncClient(transport=httpx.MockTransport(answer))
+    return load_tools(document(paths), settings=settings, client=web)
+
+
+def filled(letter):
+    """Return the largest object of one such text that no cap of the tools cuts."""
+    each = len(json.dumps(letter, ensure_ascii=False)) - 2
+    return {"a": letter * ((ROOM - 10) // each)}
+
+
+def answering(value, *, after=None):
+    """Return an API that answers with a value, after something has happened."""
+
+    async def answer(_):
+        if after is not None:
+            await asyncio.wait_for(after.wait(), 30)
+        return httpx.Response(200, json=value)
+
+    return answer
+
+
+@pytest.fixture
+def early(monkeypatch):
+    """Have progress told at once."""
+    monkeypatch.setattr(server, "_FIRST_BEAT", 0.01)
+
+
+@pytest.mark.parametrize("letter", LETTERS)
+async def test_the_largest_answer_arrives_whole(mode, letter):
+    value = filled(letter)
+
+    async with client_of(create_server(tools_of(answering(value))), mode) as client:
+        result = await client.call_tool("a", {})
+
+    assert result.structured_content == value
+    assert json.loads(texts(result)[0]) == value
+
+
+@pytest.mark.parametrize("letter", LETTERS)
+@pytest.mark.usefixtures("early")
+async def test_after_progress_the_text_of_the_largest_answer_arrives_whole(mode, letter):
+    value, told = filled(letter), asyncio.Event()
+
+    async def note(*_):
+        told.set()
+
+    toolset = tools_of(answering(value, after=told))
+    async with client_of(create_server(toolset), mode) as client:
+        # The API answers once the client has heard of progress: that was not held back.
+        result = await client.call_tool("a", {}, progress_callback=note)
+
+    assert not result.is_error
+    assert json.loads(texts(result)[0]) == value
+    expected = [None] if letter in "漢😀" else [value, None]
+    assert result.structured_content in expected
+
+
+@pytest.mark.usefixtures("early")
+async def test_after_progress_a_small_answer_keeps_its_structure(mode):
+    told = asyncio.Event()
+
+    async def note(*_):
+        told.set()
+
+    toolset = tools_of(answering({"a": 1}, after=told))
+    async with client_of(create_server(toolset), mode) as client:
+        result = await client.call_tool("a", {}, progress_callback=note)
+
+    assert (texts(result), result.structured_content) == (['{"a": 1}'], {"a": 1})
+
+
+@pytest.mark.usefixtures("early")
+@pytest.mark.parametrize("bound", [1024 * 1024, None])
+async def test_what_is_too_large_as_a_text_is_left_to_the_bound_of_the_client(mode, bound):
+    value = {"a": "x" * 1_200_000}
+    told = asyncio.Event()
+
+    async def note(*_):
+        told.set()
+
+    toolset = tools_of(answering(value, after=told), max_output_chars=2_000_000)
+    async with client_of(create_server(toolset), mode, max_sse_event_size=bound) as client:
+        call = client.call_tool("a", {}, progress_callback=note)
+        if bound:
+            with pytest.raises(MCPError, match="exceeded the 1048576 byte limit"):
+                await call
+        else:
+            assert (await call).structured_content == value
+
+
+async def test_a_question_does_not_wait_for_the_answer():
+    value = filled("漢")
+
+    async def accept(*_):
+        return types.ElicitResult(action="accept")
+
+    toolset = tools_of(answering(value))
+    toolset.add_input_guardrails([require_approval()])
+    async with hosted(create_server(toolset)) as url, httpx2.AsyncClient(timeout=60) as web:
+        place = streamable_http_client(url, http_client=web)
+        async with Client(place, mode="legacy", elicitation_callback=accept) as client:
+            result = await client.call_tool("b", {})
+
+    assert json.loads(texts(result)[0]) == value
+    assert result.structured_content is None
+
+
+@asynccontextmanager
+async def posted(toolset, message, **headers):
+    """Give the answer to a message in a handshake version, before its body has been read."""
+    async with (
+        hosted(create_server(toolset), stateless_http=True) as url,
+        httpx2.AsyncClient(timeout=60) as web,
+        web.stream("POST", url, json=message, headers={**ACCEPTED, **headers}) as answer,
+    ):
+        yield answer
+
+
+async def test_an_answer_with_nothing_before_it_is_plain_json():
+    async with posted(tools_of(answering({"a": "ж"})), CALL) as answer:
+        body = await answer.aread()
+
+    assert answer.status_code == 200
+    assert answer.headers.get_list("content-type") == ["application/json"]
+    assert answer.headers["content-length"] == str(len(body))
+    message = json.loads(body)
+    assert (message["id"], message["result"]["structuredContent"]) == (7, {"a": "ж"})
+
+
+@pytest.mark.parametrize("number", [0, -3, "", "x", 'a\\"b", "result": {', "ж{}"])
+async def test_any_number_of_a_request_is_recognised(number):
+    async with posted(tools_of(answering({})), {**CALL, "id": number}) as answer:
+        message = json.loads(await answer.aread())
+
+    assert answer.headers["content-type"] == "application/json"
+    assert message["id"] == number
+
+
+async def test_an_error_of_the_protocol_is_plain_json_too():
+    async with posted(tools_of(answering({})), {**CALL, "params": {"name": "c"}}) as answer:
+        message = json.loads(await answer.aread())
+
+    assert answer.headers["content-type"] == "application/json"
+    assert message["error"]["code"] == types.INVALID_PARAMS
+
+
+async def test_who_takes_no_stream_is_refused_as_before():
+    async with posted(tools_of(answering({})), CALL, Accept="application/json") as answer:
+        assert answer.status_code == 406
+
+
+async def test_a_session_is_opened_and_closed_and_has_its_own_stream():
+    opening = {
+        **CALL,
+        "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-11-25",
+            "capabilities": {},
+            "clientInfo": {"name": "t", "version": "1"},
+        },
+    }
+    async with (
+        hosted(create_server(tools_of(answering({})))) as url,
+        httpx2.AsyncClient(headers=ACCEPTED, timeout=60) as web,
+    ):
+        opened = await web.post(url, json=opening)
+        own = {"Mcp-Session-Id": opened.headers["mcp-session-id"]}
+        async with web.stream("GET", url, headers=own) as listening:
+            closed = await web.delete(url, headers=own)
+            said = await listening.aread()
+
+    assert opened.json()["result"]["protocolVersion"] == "2025-11-25"
+    assert listening.headers["content-type"].startswith("text/event-stream")
+    assert (closed.status_code, said) == (200, b"")
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_signs_of_life_are_sent_while_a_call_goes_on(mode, monkeypatch):
+    monkeypatch.setattr(EventSourceResponse, "DEFAULT_PING_INTERVAL", 0.05)
+    monkeypatch.setattr(_streamable_http_modern, "_SSE_PING_INTERVAL", 0.05)
+    alive = asyncio.Event()
+    message, headers = (CALL, {}) if mode == "legacy" else (stateless(), STATELESS)
+
+    async with posted(tools_of(answering({"a": 1}, after=alive)), message, **headers) as answer:
+        said = b""
+        async for piece in answer.aiter_bytes():
+            said += piece
+            alive.set()  # the API answers only now
+
+    assert answer.headers["content-type"].startswith("text/event-stream")
+    assert said.startswith(b": ping")
+    assert said.count(b"\ndata: ") == 1
+    assert b'"structuredContent":{"a":1}' in said
+
+
+STATELESS = {
+    "MCP-Protocol-Version": "2026-07-28",
+    "Mcp-Method": "tools/call",
+    "Mcp-Name": "a",
+}
+
+
+def stateless():
+    """Return the call as the stateless version has it."""
+    space = "io.modelcontextprotocol/"
+    meta = {
+        f"{space}protocolVersion": "2026-07-28",
+        f"{space}clientInfo": {"name": "t", "version": "1"},
+        f"{space}clientCapabilities": {},
+    }
+    return {**CALL, "params": {**CALL["params"], "_meta": meta}}
+
+
+async def test_a_client_that_leaves_before_the_answer_harms_nobody(caplog):
+    arrived, gone = asyncio.Event(), asyncio.Event()
+
+    async def answer(request):
+        if request.method == "POST":
+            return httpx.Response(200, json={"b": 2})
+        arrived.set()
+        await asyncio.wait_for(gone.wait(), 30)
+        return httpx.Response(200, json={})
+
+    app = create_server(tools_of(answer))
+    async with hosted(app, stateless_http=True) as url, httpx2.AsyncClient(timeout=60) as web:
+        call = asyncio.create_task(web.post(url, json=CALL, headers=ACCEPTED))
+        await asyncio.wait_for(arrived.wait(), 30)
+        call.cancel()
+        await asyncio.wait({call})
+        gone.set()
+        other = {**CALL, "params": {"name": "b"}}
+        answered = await web.post(url, json=other, headers=ACCEPTED)
+
+    assert answered.json()["result"]["structuredContent"] == {"b": 2}
+    assert [record for record in caplog.records if record.levelname == "ERROR"] == []
+
+
+START = {"type": "http.response.start", "status": 200}
+EVENTS = {**START, "headers": [(b"Content-Type", b"text/event-stream")]}
+END = {"type": "http.response.body", "body": b"", "more_body": False}
+
+
+def piece(body):
+    """Return a part of a response's body."""
+    return {"type": "http.response.body", "body": body, "more_body": True}
+
+
+async def passed(*messages, kind="http", method="POST"):
+    """Return what becomes of the messages of an app."""
+    sent = []
+
+    async def app(scope, receive, send):
+        for message in messages:
+            if isinstance(message, Exception):
+                raise message
+            await send(message)
+
+    async def send(message):
+        sent.append(message)
+
+    try:
+        await streams.PlainAnswers(app)({"type": kind, "method": method}, None, send)
+    except LookupError as error:
+        sent.append(error)
+    return sent
+
+
+ANSWER = piece(b'event: message\r\ndata: {"jsonrpc":"2.0","id":1,"result":{}}\r\n\r\n')
+NEWS = piece(b'event: message\r\ndata: {"jsonrpc":"2.0","method":"n","params":{}}\r\n\r\n')
+CUT = piece(ANSWER["body"][:30])
+PRIMING = piece(b"id: 1\r\ndata: \r\n\r\n")
+JSON = {**START, "headers": [(b"content-type", b"application/json")]}
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        [EVENTS],
+        [EVENTS, END],
+        [EVENTS, NEWS, ANSWER, END],
+        [EVENTS, PRIMING, ANSWER, END],
+        [EVENTS, CUT, END],
+        [JSON, ANSWER, END],
+        [{"type": "http.response.debug", "info": {}}, EVENTS, END],
+    ],
+    ids=["start", "nothing", "news", "priming", "cut", "json", "other"],
+)
+async def test_what_does_not_begin_with_an_answer_is_passed_on(messages):
+    assert await passed(*messages) == messages
+
+
+@pytest.mark.parametrize("how", [{"method": "GET"}, {"kind": "websocket"}])
+async def test_only_answers_to_posts_are_looked_at(how):
+    assert await passed(EVENTS, ANSWER, END, **how) == [EVENTS, ANSWER, END]
+
+
+async def test_nothing_follows_the_json():
+    start, body, late, end = await passed(EVENTS, ANSWER, piece(b": ping\r\n\r\n"), END)
+
+    assert start["headers"] == [
+        (b"content-type", b"application/json"),
+        (b"content-length", str(len(body["body"])).encode()),
+    ]
+    assert json.loads(body["body"]) == {"jsonrpc": "2.0", "id": 1, "result": {}}
+    assert (late["body"], end) == (b"", END)
+
+
+async def test_a_failure_before_the_first_event_can_still_become_a_status():
+    broken = LookupError()
+
+    assert await passed(EVENTS, broken) == [broken]
+
+
+def large(result):
+    """Return an answer that is too large for an event, with more beside its text."""
+    data = json.dumps({"jsonrpc": "2.0", "id": 1, "result": result}, separators=(",", ":"))
+    return piece(b"id: 5\r\nevent: message\r\ndata: " + data.encode() + b"\r\n\r\n")
+
+
+async def test_an_event_that_is_made_smaller_keeps_its_number():
+    many = {"structuredContent": {"a": "x" * 2_000_000}, "content": ["ж"]}
+
+    sent = await passed(EVENTS, NEWS, large(many), END)
+
+    assert sent[2]["body"].decode().splitlines() == [
+        "id: 5",
+        "event: message",
+        'data: {"jsonrpc":"2.0","id":1,"result":{"content":["ж"]}}',
+        "",
+    ]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        large({"structuredContent": {}, "content": "x" * 2_000_000}),
+        large({"structuredContent": {"a": "x" * 2_000_000}, "content": "\ud800"}),
+        piece(large({"a": "x" * 2_000_000})["body"].replace(b'"}}', b'"}')),
+        piece(large({"a": "x" * 2_000_000})["body"].replace(b'"result"', b'"error"')),
+        piece(large({"a": [0]})["body"].replace(b"[0]", b"[" * 999_999 + b"]" * 999_999)),
+        piece(large({"a": [0]})["body"].replace(b"[0]", b"1" * 2_000_000)),
+    ],
+    ids=["text", "surrogate", "no-json", "error", "deep", "number"],
+)
+async def test_an_event_that_cannot_be_made_small_stands_as_it_is(answer):
+    assert await passed(EVENTS, NEWS, answer, END) == [EVENTS, NEWS, answer, END]
