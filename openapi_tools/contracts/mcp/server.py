@@ -197,7 +197,8 @@ class _Desk:
         session, asked_for = self._request.session, self._request.request_id
         form = {"type": "object", "properties": {}}
         try:
-            answer = await session.elicit_form(question_of(self._tool, call, _LONGEST_QUESTION), form, asked_for)
+            question = question_of(self._tool, call, _LONGEST_QUESTION)
+            answer = await session.elicit_form(question, form, asked_for)
         except MCPError:
             return False
         return answer.action == "accept"
