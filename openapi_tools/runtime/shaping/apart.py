@@ -43,8 +43,14 @@ class Apart:
             others: Those of other alternatives.
             depth: How far to look inside.
         """
+        rivals = list(others)
+        if "enum" in form:
+            values = [v for v in form["enum"] if not any(self._fits(other, v) for other in rivals)]
+            return {**form, "enum": values} if values else None
         left: Form | None = form
-        for other in others:
+        if rivals and "type" not in form and (implied := kind(form)) is not None:
+            left = {**form, "type": implied}  # what else it accepts cannot be told apart
+        for other in rivals:
             if left is not None and not self._disjoint(left, other, depth):
                 left = self._without(left, other, depth)
         return left
@@ -54,9 +60,11 @@ class Apart:
             return not any(self._fits(other, value) for value in form["enum"])
         if "enum" in other:
             return not any(self._fits(form, value) for value in other["enum"])
-        one, two = kind(form), kind(other)
-        if one is None or two is None or one == two:
-            return one is not None and one == two and self._disjoint_kinds(form, other, depth)
+        one, two = kind(form), other.get("type")
+        if one is None or one == kind(other):
+            return one is not None and self._disjoint_kinds(form, other, depth)
+        if two is None:
+            return False  # without a type it accepts what its keywords do not speak of
         numbers = {one, two} <= _NUMBERS
         return not numbers or _beyond(form, other, "minimum", "maximum")
 
@@ -108,9 +116,6 @@ class Apart:
 
     def _without(self, form: Form, other: Form, depth: int) -> Form | None:
         """Return a form without what another one accepts; None when that cannot be said."""
-        if "enum" in form:
-            left = [value for value in form["enum"] if not self._fits(other, value)]
-            return {**form, "enum": left} if left else None
         match kind(form):
             case "object" if kind(other) == "object":
                 return _without_marks(form, other) or self._marked(form, other, depth - 1)

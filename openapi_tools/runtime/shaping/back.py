@@ -9,8 +9,9 @@ for arguments that do not fit as they are, and undoes what cannot have been mean
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from openapi_tools.runtime.shaping.apart import Apart
 from openapi_tools.runtime.shaping.containers import Members, items_of, members_of
 from openapi_tools.runtime.shaping.fitting import Fitting
 from openapi_tools.runtime.shaping.forms import Forms, holds, is_anything, kind, same, unequal
@@ -27,8 +28,10 @@ from openapi_tools.runtime.shaping.names import (
 from openapi_tools.runtime.shaping.reasons import CannotExpress
 
 if TYPE_CHECKING:
+    from openapi_tools.runtime.shaping.containers import Others
     from openapi_tools.runtime.shaping.forms import Form
 
+_MOST = 10_000
 _FAULTS = (CannotExpress, ValueError, TypeError, KeyError, AttributeError, RecursionError)
 """What a malformed schema can lead to; then nothing is undone."""
 
@@ -59,8 +62,12 @@ class Restorer:
         self._root = {key: value for key, value in schema.items() if key != "$defs"}
         self._null_is_absent = profile == "openai_strict"
         self._whole = profile in ("openai_strict", "gemini")
-        self._forms = Forms(schema)
-        self._fits = Fitting(schema.get("$defs", {})).fits
+        self._fitting = Fitting(schema.get("$defs", {}))
+        self._fits = self._fitting.fits
+        self._forms = Forms(schema, Apart(Forms(schema), self._fits).narrowed)
+        self._done: dict[tuple[int, int], tuple[Any, Any]] = {}
+        self._schema = schema
+        self._traits: _Traits | None = None
         self._options: dict[int, tuple[Any, list[Form]]] = {}
         self._members: dict[int, tuple[Form, Members]] = {}
 
@@ -70,14 +77,50 @@ class Restorer:
         Args:
             arguments: By the profile's schema; not changed.
         """
+        self._done.clear()
+        if not self._whole and not self._may_differ(arguments):
+            return arguments
         try:
             restored = self._undone(self._root, arguments)
         except _FAULTS:
             return arguments
+        finally:
+            self._done.clear()
         return restored if isinstance(restored, dict) else arguments
 
+    def _may_differ(self, arguments: Any) -> bool:
+        """Tell whether anything in a value could be undone, so that most need no second look."""
+        if self._traits is None:
+            self._traits = _traits_of(self._schema)
+        if self._traits.names:
+            return True
+        waiting = [arguments]
+        while waiting:
+            value = waiting.pop()
+            if value is None or (isinstance(value, str) and self._traits.labels):
+                return True
+            if isinstance(value, list):
+                if self._traits.sets or are_pairs(value):  # an empty one may be a map
+                    return True
+                waiting += value
+            elif isinstance(value, dict):
+                waiting += value.values()
+        return False
+
     def _undone(self, node: Any, value: Any) -> Any:
-        """Return a value as a schema takes it."""
+        """Return a value as a schema takes it; each pair of them is looked at once."""
+        if not isinstance(value, dict | list):
+            return self._undone_anew(node, value)
+        key = (id(node), id(value))
+        done = self._done.get(key)
+        if done is None:
+            if len(self._done) >= _MOST:
+                raise CannotExpress("the value is too large for its schema")
+            # The value is kept, so that its id stays its own.
+            done = self._done[key] = (value, self._undone_anew(node, value))
+        return done[1]
+
+    def _undone_anew(self, node: Any, value: Any) -> Any:
         forms = self._forms_of(node)
         if len(forms) == 1:
             return self._by_form(forms[0], value)
@@ -95,7 +138,7 @@ class Restorer:
         if known is None:
             ranks = {"object": 0, "null": 2}
             forms = self._forms.options(node)
-            forms.sort(key=lambda form: ranks.get(kind(form) or "", 1))
+            forms = sorted(forms, key=lambda form: ranks.get(kind(form) or "", 1))
             known = self._options[id(node)] = (node, forms)
         return known[1]
 
@@ -109,12 +152,18 @@ class Restorer:
             case "object":
                 return self._object(form, value)
             case "array" if isinstance(value, list):
-                items = items_of(form).schema
-                undone = [self._undone(items, item) for item in value]
-                return unequal(undone) if form.get("uniqueItems") is True else undone
+                return self._array(form, value)
             case "null":
                 return None if value == "null" else value
         return value
+
+    def _array(self, form: Form, value: list[Any]) -> list[Any]:
+        try:
+            items = items_of(form).schema
+        except CannotExpress:
+            return value
+        undone = [self._undone(items, item) for item in value]
+        return unequal(undone) if form.get("uniqueItems") is True else undone
 
     def _object(self, form: Form, value: Any) -> Any:
         members = self._members_of(form)
@@ -139,8 +188,7 @@ class Restorer:
         return self._null_is_absent or not self._takes_null(members.declared[name])
 
     def _takes_null(self, node: Any) -> bool:
-        forms = self._forms_of(node)
-        return any(form.get("type") == "null" or is_anything(form) for form in forms)
+        return self._fitting.accepts(node, None) if isinstance(node, dict) else bool(node)
 
     def _members_of(self, form: Form) -> Members:
         known = self._members.get(id(form))
@@ -160,7 +208,7 @@ class Restorer:
         extras = extras_name(members.declared)
         if members.others is None or not members.declared or extras not in named:
             return named
-        if named[extras] is None and (self._whole or not self._takes_null(members.others.value)):
+        if named[extras] is None and not self._is_meant(members.others, extras):
             del named[extras]
         elif are_pairs(named[extras]):
             pairs = named.pop(extras)
@@ -170,6 +218,45 @@ class Restorer:
                 **named,
             }
         return named
+
+    def _is_meant(self, others: Others, name: str) -> bool:
+        """Tell whether null may be the value of a member of that name."""
+        takes_name = self._fitting.accepts(others.key, name)
+        return not self._whole and takes_name and self._takes_null(others.value)
+
+
+class _Traits(NamedTuple):
+    """What in a schema profiles write otherwise.
+
+    Attributes:
+        names: There are members whose names some provider refuses.
+        labels: There are values that a string may stand for.
+        sets: There are arrays whose items differ.
+    """
+
+    names: bool
+    labels: bool
+    sets: bool
+
+
+def _traits_of(schema: dict[str, Any]) -> _Traits:
+    """Return what in a schema profiles write otherwise; literals are looked at as well."""
+    names = labels = sets = False
+    waiting: list[Any] = [schema]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, list):
+            waiting += node
+        elif isinstance(node, dict):
+            declared, texts = node.get("properties"), node.get("enum")
+            if isinstance(declared, dict):
+                names = names or not all(map(is_portable, declared))
+            if isinstance(texts, list):
+                labels = labels or not all(isinstance(text, str) and text for text in texts)
+            labels = labels or "const" in node or "null" in (node.get("type") or ())
+            sets = sets or node.get("uniqueItems") is True
+            waiting += node.values()
+    return _Traits(names, labels, sets)
 
 
 def _spelled(declared: dict[str, Any], value: dict[str, Any]) -> dict[str, str]:

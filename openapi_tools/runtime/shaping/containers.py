@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     Fits = Callable[[Form, Any], bool]
 
 
+_MOST_VARIANTS = 16
+_VALUE = {"type": ["string", "number", "boolean", "object", "array"]}
+
+
 class Others(NamedTuple):
     """Members that an object does not declare.
 
@@ -89,7 +93,8 @@ def members_of(form: Form, fits: Fits) -> Members:
         raise CannotExpress("it must have a member that it may not have", empty=True)
     kept = {name: schema for name, schema in declared.items() if name not in refused}
     least, most = form.get("minProperties", 0), form.get("maxProperties")
-    return Members(kept, frozenset(required), _others(form), least, most)
+    # Members without a name could have one of those that are refused.
+    return Members(kept, frozenset(required), None if refused else _others(form), least, most)
 
 
 def _with_needed(required: set[str], dependent: dict[str, list[str]]) -> set[str]:
@@ -154,6 +159,43 @@ def _is_silent(form: Form) -> bool:
     return "additionalProperties" not in form
 
 
+def with_one_more(form: Form, members: Members, takes: Fits) -> list[Form]:
+    """Return an object that needs one more member as one object for each that it may be.
+
+    Args:
+        form: The object.
+        members: Its members.
+        takes: Tells whether a value fits any schema.
+
+    Raises:
+        CannotExpress: It needs more than one, or they are too many.
+    """
+    optional = [name for name in members.declared if name not in members.required]
+    missing = members.least - len(members.required)
+    if missing > len(optional):
+        raise CannotExpress("it accepts nothing", empty=True)
+    if missing > 1 or members.others is not None or len(optional) > _MOST_VARIANTS:
+        raise CannotExpress("the number of its members cannot be said")
+    rest = {key: value for key, value in form.items() if key != "minProperties"}
+    return [
+        {
+            **rest,
+            "properties": {**members.declared, name: _present(members.declared[name], takes)},
+            "required": [*members.required, name],
+        }
+        for name in optional
+    ]
+
+
+def _present(schema: Any, takes: Fits) -> Any:
+    """Return the schema of a member that is there: null would say that it is absent."""
+    if schema is True or not takes(schema, None):
+        return _VALUE if schema is True else schema
+    if "$ref" in schema:
+        raise CannotExpress("the number of its members cannot be said")
+    return {"allOf": [schema, _VALUE]}
+
+
 def items_of(form: Form) -> Items:
     """Return the items of an array.
 
@@ -163,7 +205,7 @@ def items_of(form: Form) -> Items:
     Raises:
         CannotExpress: They differ by their place, or depend on one another.
     """
-    if "contains" in form and form.get("minContains", 1) + len(form.keys() & {"maxContains"}):
+    if "contains" in form:
         raise CannotExpress("`contains` cannot be said")
     schema = form.get("items", form.get("unevaluatedItems", True))
     least, most = form.get("minItems", 0), form.get("maxItems")

@@ -34,8 +34,10 @@ WORDS = frozenset(
 UNIONS = ("anyOf", "oneOf")
 IN_PLACE = frozenset({"$ref", "allOf", *UNIONS})
 _SAYING = (ASSERTIONS | ONE_SCHEMA | SCHEMA_LISTS | SCHEMA_MAPS | {"$ref"}) - {"$defs"}
-_DEEPEST = 32
-_MOST = 256
+_OF_EVERY_TYPE = ("not", "if", "then", "else")
+_DEEPEST = 64
+_MOST = 1024
+_MOST_RIVALS = 256
 _IMPLIED: Mapping[str, str] = {
     **dict.fromkeys(("properties", "required", "additionalProperties"), "object"),
     **dict.fromkeys(("minProperties", "maxProperties", "patternProperties"), "object"),
@@ -73,6 +75,7 @@ class Forms:
     def __init__(self, root: dict[str, Any], narrowed: Narrowed | None = None) -> None:
         self._root = root
         self._narrowed = narrowed
+        self._known: dict[int, tuple[Form, list[Form], frozenset[str]]] = {}
         self.looked: set[str] = set()
         self.plain = self
         if narrowed is not None:
@@ -95,6 +98,22 @@ class Forms:
             raise CannotExpress("its alternatives stand in one another too deep")
         if not isinstance(node, dict):
             return [{}] if node is True else []
+        if node.keys().isdisjoint(IN_PLACE):
+            return _by_type(node)
+        known = self._known.get(id(node))
+        if known is None:
+            outer = set(self.looked)
+            self.looked.clear()
+            try:
+                known = (node, self._options(node, depth), frozenset(self.looked))
+                self._known[id(node)] = known
+            finally:
+                self.looked.update(outer)
+        self.looked.update(known[2])
+        return known[1]
+
+    def _options(self, node: Form, depth: int) -> list[Form]:
+        """Work out the alternatives of a schema that refers to others."""
         forms = self.base(node, depth)
         for keyword in UNIONS:
             if keyword in node:
@@ -124,11 +143,13 @@ class Forms:
     ) -> list[list[Form]]:
         """Return the alternatives of each branch of a union, met with those of its base."""
         told = [self.options(branch, depth + 1) for branch in branches]
-        if sum(map(len, told)) > _MOST * 4:
-            raise CannotExpress("it has too many alternatives", final=True)
+        if sum(map(len, told)) > _MOST:
+            raise CannotExpress("it has too many alternatives")
         met = [self.both(base, forms) for forms in told]
         if keyword != "oneOf" or self._narrowed is None:
             return met
+        if sum(map(len, met)) > _MOST_RIVALS:
+            raise CannotExpress("it has too many alternatives to tell them apart")
         rivals = [self.both(base, self.plain.options(branch, depth + 1)) for branch in branches]
         found: list[list[Form]] = []
         for index, forms in enumerate(met):
@@ -140,7 +161,7 @@ class Forms:
     def both(self, some: list[Form], others: list[Form]) -> list[Form]:
         """Return what is in one of some and in one of others."""
         if len(some) * len(others) > _MOST:
-            raise CannotExpress("it has too many alternatives", final=True)
+            raise CannotExpress("it has too many alternatives")
         met = (meet(one, other) for one in some for other in others)
         return [form for form in met if form is not None]
 
@@ -179,7 +200,7 @@ def is_a(value: Any, name: str) -> bool:
 
 def same(one: Any, other: Any) -> bool:
     """Tell whether two values are equal in JSON, where true is not 1."""
-    if isinstance(one, bool) or isinstance(other, bool):
+    if one is other or isinstance(one, bool) or isinstance(other, bool):
         return one is other
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(same, one, other))
@@ -197,16 +218,19 @@ def holds(values: Collection[Any], value: Any) -> bool:
 
 def unequal(values: Iterable[Any]) -> list[Any]:
     """Return values without those that stand there already."""
-    found: list[Any] = []
-    scalars: set[tuple[bool, Any]] = set()
+    found: dict[Any, Any] = {}
     for value in values:
-        if isinstance(value, dict | list):
-            if not holds(found, value):
-                found.append(value)
-        elif (key := (isinstance(value, bool), value)) not in scalars:
-            scalars.add(key)
-            found.append(value)
-    return found
+        found.setdefault(_identity(value), value)
+    return list(found.values())
+
+
+def _identity(value: Any) -> Any:
+    """Return something hashable that is equal for equal values: 1 and 1.0, not 1 and true."""
+    if isinstance(value, dict):
+        return (dict, frozenset((name, _identity(member)) for name, member in value.items()))
+    if isinstance(value, list):
+        return (list, tuple(map(_identity, value)))
+    return (isinstance(value, bool), value)
 
 
 def _by_type(node: Form) -> list[Form]:
@@ -222,7 +246,12 @@ def _by_type(node: Form) -> list[Form]:
     if not isinstance(declared, list):
         return [node]
     kinds = [name for name in declared if name != "integer" or "number" not in declared]
-    return [{"type": name} if name == "null" else {**node, "type": name} for name in kinds]
+    return [_of_null(node) if name == "null" else {**node, "type": name} for name in kinds]
+
+
+def _of_null(node: Form) -> Form:
+    """Return what a schema says of null."""
+    return {"type": "null", **{key: node[key] for key in _OF_EVERY_TYPE if key in node}}
 
 
 def _finite(node: Form, kinds: list[str] | None) -> list[Form]:
@@ -234,7 +263,7 @@ def _finite(node: Form, kinds: list[str] | None) -> list[Form]:
     others = [value for value in values if value is not None]
     rest = {key: value for key, value in node.items() if key not in ("type", "enum", "const")}
     forms: list[Form] = [{**rest, "enum": others}] if others else []
-    return forms if len(others) == len(values) else [*forms, {"type": "null"}]
+    return forms if len(others) == len(values) else [*forms, _of_null(node)]
 
 
 def meet(one: Form, other: Form) -> Form | None:
@@ -263,6 +292,10 @@ def meet(one: Form, other: Form) -> Form | None:
             return None
     if not (one.keys() | other.keys()).isdisjoint(("properties", "additionalProperties")):
         _meet_members(met, one, other)
+    for mine, theirs in ((one, other), (other, one)):
+        if "prefixItems" in mine and "items" in theirs and "prefixItems" not in theirs:
+            prefix = mine["prefixItems"]
+            met["prefixItems"] = [_meet_schemas(item, theirs["items"]) for item in prefix]
     return met
 
 
@@ -276,12 +309,15 @@ def _meet_values(keyword: str, one: Any, other: Any) -> Any:
 
 def _meet_members(met: Form, one: Form, other: Form) -> None:
     """Put the members of two objects together; each closes the other's."""
+    for mine, theirs in ((one, other), (other, one)):
+        patterns = mine.get("patternProperties")
+        rest = theirs.get("additionalProperties", True)
+        if patterns and rest is not True and theirs.get("patternProperties") != patterns:
+            raise CannotExpress("`patternProperties` and other members cannot be said in one")
     first, second = one.get("properties", {}), other.get("properties", {})
     members: dict[str, Any] = {}
     for name in [*first, *(name for name in second if name not in first)]:
-        schema = _meet_schemas(_member(one, name), _member(other, name))
-        if schema is not False:
-            members[name] = schema
+        members[name] = _meet_schemas(_member(one, name), _member(other, name))
     met["properties"] = members
     rest = [form["additionalProperties"] for form in (one, other) if "additionalProperties" in form]
     if rest:

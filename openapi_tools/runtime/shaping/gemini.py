@@ -42,19 +42,30 @@ class Gemini:
 
     def null(self) -> Form:
         """Name the only value."""
-        return self.enum([None])
+        return self.enum([None], beside_strings=False)
 
-    def enum(self, values: list[Any]) -> Form:
+    def enum(self, values: list[Any], *, beside_strings: bool) -> Form:
         """Label every value by a string; true and false are a type."""
-        if all(isinstance(value, bool) for value in values) and len(values) > 1:
+        others = [value for value in values if not isinstance(value, str)]
+        if {*map(str, values)} == {"True", "False"} and len(others) == len(values):
             return {"type": "boolean"}
-        return {"type": "string", "enum": list(labels(values))}
+        if not beside_strings or not others:
+            return {"type": "string", "enum": list(labels(values))}
+        if not all(is_a(value, "number") for value in others):
+            raise CannotExpress("an `enum` of such values beside strings cannot be said")
+        texts = [value for value in values if isinstance(value, str)]
+        parts: list[Form] = [{"type": "string", "enum": list(labels(texts))}] if texts else []
+        for number in others:
+            whole = "integer" if isinstance(number, int) else "number"
+            parts.append({"type": whole, "minimum": number, "maximum": number})
+        return parts[0] if len(parts) == 1 else {"anyOf": parts}
 
     def string(self, form: Form) -> Form:
         """Keep the length and the pattern."""
-        kept = {key: form[key] for key in ("minLength", "maxLength") if key in form}
-        pattern = checked_pattern(form)
-        return {"type": "string", **kept, **({} if pattern is None else {"pattern": pattern})}
+        kept: Form = {key: form[key] for key in ("minLength", "maxLength") if key in form}
+        if (pattern := checked_pattern(form)) is not None:
+            kept["pattern"] = pattern
+        return {"type": "string", **kept}
 
     def number(self, form: Form) -> Form:
         """Keep the bounds; those that are exclusive become the next number inside."""

@@ -71,13 +71,15 @@ def extras_name(names: Iterable[str]) -> str:
 def labels(values: Iterable[Any]) -> dict[str, Any]:
     """Return the values of an enumeration by what they are called where all must be strings."""
     listed = list(values)
-    named: dict[str, Any] = {text: text for text in listed if isinstance(text, str) and text}
+    taken = {value for value in listed if isinstance(value, str) and value}
+    named: dict[str, Any] = {}
     for value in listed:
-        if isinstance(value, str) and value:
-            continue
-        label = _EMPTY if value == "" else json.dumps(value, ensure_ascii=False)
-        while label in named:
-            label = f"({label})"
+        label = value
+        if not isinstance(value, str) or not value:
+            label = _EMPTY if value == "" else json.dumps(value, ensure_ascii=False)
+            while label in taken:
+                label = f"({label})"
+        taken.add(label)
         named[label] = value
     return named
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from openapi_tools.runtime.checking.graph import ONE_SCHEMA, SCHEMA_LISTS, SCHEMA_MAPS
 from openapi_tools.runtime.shaping.names import portable_forms, renamed
+from openapi_tools.runtime.shaping.wording import called
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,9 +56,7 @@ def _members(
     for name, part in value.items():
         new = with_names(part, takes, known)
         if name in names:
-            said = new.get("description", "") if isinstance(new, dict) else ""
-            own = new if isinstance(new, dict) else {} if new else {"not": {}}
-            new = {**own, "description": f"Sent as `{name}`. {said}".strip()}
+            new = called(new if isinstance(new, dict) else {} if new else {"not": {}}, name)
         found[names.get(name, name)] = new
     return found
 

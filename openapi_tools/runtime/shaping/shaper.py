@@ -9,63 +9,31 @@ Spec: JSON Schema 2020-12, Core and Validation.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from openapi_tools.runtime.shaping.apart import Apart
-from openapi_tools.runtime.shaping.containers import is_free, items_of, members_of
+from openapi_tools.runtime.shaping.containers import is_free, items_of, members_of, with_one_more
 from openapi_tools.runtime.shaping.fitting import Fitting
 from openapi_tools.runtime.shaping.forms import UNIONS, WORDS, Forms, kind, unequal
 from openapi_tools.runtime.shaping.memory import Entry, Memory, Shaped
 from openapi_tools.runtime.shaping.names import ANYTHING, KEY, VALUE, extras_name, renamed
 from openapi_tools.runtime.shaping.reasons import CannotExpress
+from openapi_tools.runtime.shaping.wording import called
 from openapi_tools.runtime.text import pointer_token
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from openapi_tools.runtime.shaping.containers import Members, Others
+    from openapi_tools.runtime.shaping.dialect import Dialect
     from openapi_tools.runtime.shaping.forms import Form
 
 _DEFINITIONS = "#/$defs/"
 _MOST_SCHEMAS = 20_000
-_MOST_VARIANTS = 16
+_MOST_ROUNDS = 50
 _LEGEND = 1_000
 _BY_VALUE = WORDS | {"type", "enum"}
 _FREE = {"$ref": _DEFINITIONS + ANYTHING}
-
-
-class Dialect(Protocol):
-    """What a provider's schemas can say. No schema that is given holds null."""
-
-    null_for_absent: bool
-    """Whether every member is required, and null stands for one that is absent."""
-
-    def takes_name(self, name: str) -> bool:
-        """Tell whether a member may have a name."""
-
-    def with_null(self, schema: Form) -> Form:
-        """Return a schema that also accepts null."""
-
-    def null(self) -> Form:
-        """Return a schema that accepts nothing but null."""
-
-    def enum(self, values: list[Any]) -> Form:
-        """Return a schema of an enumeration."""
-
-    def string(self, form: Form) -> Form:
-        """Return a schema of strings."""
-
-    def number(self, form: Form) -> Form:
-        """Return a schema of numbers or of integers."""
-
-    def object(self, members: dict[str, Form], required: list[str], counts: Form) -> Form:
-        """Return a schema of objects; `counts` bounds how many members they have."""
-
-    def words(self, schema: Form, form: Form) -> Form:
-        """Return the keywords that say to a model what a form's words say."""
-
-    def anything(self) -> dict[str, Form]:
-        """Return the definitions of any JSON value."""
 
 
 class Shaper:
@@ -85,10 +53,14 @@ class Shaper:
         self._dialect = dialect
         self._memory = memory
         self._definitions: Form = schema.get("$defs", {})
-        self._fits = Fitting(self._definitions).fits
-        self._forms = Forms(schema, Apart(Forms(schema), self._fits).narrowed)
+        self._fitting = Fitting(self._definitions)
+        self._fits = self._fitting.fits
+        self._apart = Apart(Forms(schema), self._fits)
+        self._forms = Forms(schema, self._narrowed)
         self._failed: dict[str, CannotExpress] = {}
         self._references: set[str] = set()
+        self._open: set[int] = set()
+        self._lost = False
         self._left = _MOST_SCHEMAS
         self.notes: list[str] = []
 
@@ -98,7 +70,7 @@ class Shaper:
         Raises:
             CannotExpress: It cannot be said so that the provider understands.
         """
-        while True:
+        for _ in range(_MOST_ROUNDS):
             failed = len(self._failed)
             self.notes.clear()
             self._references = set()
@@ -106,6 +78,7 @@ class Shaper:
             definitions = self._reached()
             if len(self._failed) == failed:
                 return {**root, "$defs": definitions} if definitions else root
+        raise CannotExpress("too much of it leads to what cannot be said")
 
     def _root(self) -> Form:
         own = {key: value for key, value in self._schema.items() if key != "$defs"}
@@ -184,12 +157,17 @@ class Shaper:
         self._left -= 1
         if self._left < 0:
             raise CannotExpress("the schema is too large", place=place, final=True)
+        if id(node) in self._open:
+            raise CannotExpress("it leads back to itself, with other keywords", place=place)
+        self._open.add(id(node))
         try:
             return self._shape_of(node, place)
         except CannotExpress as error:
             if error.place:
                 raise
             raise error.at(place) from None
+        finally:
+            self._open.discard(id(node))
 
     def _shape_of(self, node: Any, place: str) -> Shaped:
         if is_free(node):
@@ -199,7 +177,14 @@ class Shaper:
             raise CannotExpress("it accepts nothing", empty=True)
         if self._is_reference(node):
             return Shaped(self._annotated(self._reference(node), node))
+        self._lost = False
         forms = self._alternatives(node)
+        if self._lost and forms:
+            self.notes.append(f"#{place}: an alternative that accepts the same as another one")
+        if not forms:
+            empty = not self._forms.plain.options(node)
+            reason = "it accepts nothing" if empty else "its alternatives accept the same"
+            raise CannotExpress(reason, empty=empty)
         shaped = self._union(forms, place)
         if shaped.schema is None or len(forms) == 1:
             return shaped
@@ -230,20 +215,28 @@ class Shaper:
             found += [branch] if whole and forms == self._forms.options(branch) else forms
         return found
 
+    def _narrowed(self, form: Form, others: list[Form]) -> Form | None:
+        """Return a form without what others accept; remember when it is lost as a whole."""
+        narrowed = self._apart.narrowed(form, others)
+        self._lost |= narrowed is None and "enum" not in form
+        return narrowed
+
     def _union(self, forms: list[Form], place: str) -> Shaped:
         """Return a schema that accepts what one of several does, as far as that can be said."""
-        if not forms:
-            raise CannotExpress("it accepts nothing", empty=True)
         finite = [form for form in forms if "enum" in form]
         others = [form for form in forms if "enum" not in form and form.get("type") != "null"]
         makers: list[Callable[[], Form]] = [partial(self._part, form, place) for form in others]
         if finite:
-            makers.insert(0, partial(self._enumeration, finite))
+            strings = any("$ref" in form or kind(form) in ("string", None) for form in others)
+            makers.insert(0, partial(self._enumeration, finite, beside_strings=strings))
         parts = unequal(self._made(makers, place))
         schema = None if not parts else parts[0] if len(parts) == 1 else {"anyOf": parts}
-        return Shaped(schema, any(form.get("type") == "null" for form in forms))
+        null = any(form.get("type") == "null" and self._fits(form, None) for form in forms)
+        if schema is None and not null:
+            raise CannotExpress("it accepts nothing", empty=True)
+        return Shaped(schema, null)
 
-    def _made(self, makers: list[Callable[[], Form]], place: str) -> list[Form]:
+    def _made(self, makers: Sequence[Callable[[], Form]], place: str) -> list[Form]:
         """Return the alternatives that can be said; one at least where there are any."""
         parts: list[Form] = []
         failures: list[CannotExpress] = []
@@ -286,7 +279,7 @@ class Shaper:
         self._references.add(ANYTHING)
         return _FREE
 
-    def _enumeration(self, forms: list[Form]) -> Form:
+    def _enumeration(self, forms: list[Form], *, beside_strings: bool) -> Form:
         """Return a schema for the values of several enumerations, with what they mean."""
         values: list[Any] = []
         legend: list[str] = []
@@ -299,7 +292,7 @@ class Shaper:
                 legend.append(f"{fitting[0]}: {meaning}")
         if not values:
             raise CannotExpress("it accepts nothing", empty=True)
-        schema = self._dialect.enum(unequal(values))
+        schema = self._dialect.enum(unequal(values), beside_strings=beside_strings)
         if legend:
             return {**schema, "description": "; ".join(legend)[:_LEGEND]}
         return self._annotated(schema, forms[0]) if len(forms) == 1 else schema
@@ -324,20 +317,14 @@ class Shaper:
                     self.notes.append(str(error))
                 continue
             schema = self._whole(found, optional=optional)
-            shaped[names.get(name, name)] = _called(schema, name) if name in names else schema
+            shaped[names.get(name, name)] = called(schema, name) if name in names else schema
         required = [names.get(name, name) for name in members.declared if name in members.required]
         return self._bounded(members, shaped, required, place)
 
     def _one_more(self, form: Form, members: Members, place: str) -> Form:
         """Return one object for each member of which at least one is needed."""
-        optional = [name for name in members.declared if name not in members.required]
-        missing = members.least - len(members.required)
-        if missing > 1 or members.others is not None or len(optional) > _MOST_VARIANTS:
-            raise CannotExpress("the number of its members cannot be said")
-        rest = {key: value for key, value in form.items() if key != "minProperties"}
-        forms = [{**rest, "required": [*members.required, name]} for name in optional]
-        makers = [partial(self._object, form, place) for form in forms]
-        return {"anyOf": self._made(makers, place)}
+        forms = with_one_more(form, members, self._fitting.accepts)
+        return {"anyOf": self._made([partial(self._object, one, place) for one in forms], place)}
 
     def _bounded(
         self, members: Members, shaped: dict[str, Form], required: list[str], place: str
@@ -347,14 +334,11 @@ class Shaper:
         if members.least > len(required):
             counts["minProperties"] = members.least
         room = None if members.most is None else members.most - len(shaped)
-        if members.others is not None:
-            if counts or (room is not None and room < 0):
-                raise CannotExpress("the number of its members cannot be said")
+        if members.others is not None and not counts and (room is None or room > 0):
             pairs = self._pairs(members.others, place, 0, room)
-            name = extras_name([*members.declared, *shaped])
             optional = Shaped({**pairs, "description": "Members with other names."})
-            shaped[name] = self._whole(optional, optional=True)
-        elif room is not None and room < 0:
+            shaped[extras_name(members.declared)] = self._whole(optional, optional=True)
+        if room is not None and room < 0:
             counts["maxProperties"] = members.most
         return self._dialect.object(shaped, required, counts)
 
@@ -393,13 +377,6 @@ def _array(items: Form, least: int, most: int | None) -> Form:
     if most is not None:
         schema["maxItems"] = most
     return schema
-
-
-def _called(schema: Form, name: str) -> Form:
-    """Return the schema of a member that has another name for the provider."""
-    words = f"Sent as `{name}`. {schema.get('description', '')}".strip()
-    schema = {"anyOf": [schema]} if "$ref" in schema else schema
-    return {**schema, "description": words}
 
 
 def _refuse(form: Form, *keywords: str) -> None:

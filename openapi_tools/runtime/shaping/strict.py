@@ -60,8 +60,10 @@ class Strict:
         """Name the type."""
         return dict(_NULL)
 
-    def enum(self, values: list[Any]) -> Form:
+    def enum(self, values: list[Any], *, beside_strings: bool) -> Form:
         """Keep the scalars; label other values by strings."""
+        if beside_strings and any(isinstance(value, dict | list) for value in values):
+            raise CannotExpress("an `enum` of such values beside strings cannot be said")
         kept = [
             label if isinstance(value, dict | list) else value
             for label, value in labels(values).items()
@@ -78,6 +80,8 @@ class Strict:
         )
         if _is_uncounted(form):
             most = None
+        if most is not None and most < least:
+            raise CannotExpress("it accepts nothing", empty=True)
         if least or most is not None:
             counted = with_length(pattern, least, most)
             if counted is None:

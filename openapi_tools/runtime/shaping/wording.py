@@ -50,6 +50,12 @@ def described(words: Form, sentence: str) -> Form:
     return {**words, "description": _sentence(words.get("description", ""), sentence)}
 
 
+def called(schema: Form, name: str) -> Form:
+    """Return the schema of a member that has another name for the provider, with its own name."""
+    words = f"Sent as `{name}`. {schema.get('description', '')}".strip()
+    return {**({"anyOf": [schema]} if "$ref" in schema else schema), "description": words}
+
+
 def main_type(schema: Form) -> str:
     """Return the type of a schema beside null; empty for anything else."""
     kinds = schema.get("type", "")
