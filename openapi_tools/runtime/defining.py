@@ -47,7 +47,7 @@ class Definitions:
             try:
                 definition = define(tool, profile, memory)
             except CannotExpress as error:
-                warnings.append(f"{profile}: {tool.name} is left out: {error.reason}")
+                warnings.append(f"{profile}: {tool.name} is left out: {error}")
                 continue
             found.append(definition.value)
             warnings += (f"{profile}: {tool.name}: {note}" for note in definition.notes)
