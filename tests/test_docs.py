@@ -20,6 +20,7 @@ from openapi_tools.errors import ERROR_TYPES
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "specs" / "README.md"]
+PYTHON = re.compile(r"^```python\n(.*?)^```$(?:\n\n```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -42,8 +43,17 @@ def examples(language):
     ]
 
 
-@pytest.mark.parametrize("code", examples("python"))
-def test_a_python_example_runs(code, workspace):
+def python_examples():
+    """Return pytest parameters: each example, with the output that stands right behind it."""
+    return [
+        pytest.param(code, said, id=f"{page.name}-{number}")
+        for page in PAGES
+        for number, (code, said) in enumerate(PYTHON.findall(page.read_text()), start=1)
+    ]
+
+
+@pytest.mark.parametrize(("code", "said"), python_examples())
+def test_a_python_example_runs_and_prints_what_stands_behind_it(code, said, workspace):
     ran = subprocess.run(
         [sys.executable, "-W", "error", "-c", code],
         cwd=workspace,
@@ -54,32 +64,7 @@ def test_a_python_example_runs(code, workspace):
     )
 
     assert (ran.returncode, ran.stderr) == (0, "")
-
-
-SHOWN = re.compile(r"^```python\n(.*?)^```\n\n```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-
-
-def outputs():
-    """Return pytest parameters: each example with the output that stands right behind it."""
-    return [
-        pytest.param(code, said, id=f"{page.name}-{number}")
-        for page in PAGES
-        for number, (code, said) in enumerate(SHOWN.findall(page.read_text()))
-    ]
-
-
-@pytest.mark.parametrize(("code", "said"), outputs())
-def test_an_example_prints_what_stands_behind_it(code, said, workspace):
-    ran = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=workspace,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-    assert ran.stdout == said
+    assert said in ("", ran.stdout)
 
 
 @pytest.fixture
