@@ -10,6 +10,9 @@ from hypothesis import HealthCheck, find, settings
 from hypothesis import strategies as st
 from hypothesis.errors import NoSuchExample
 
+from openapi_tools.runtime.shaping.back import Restorer
+from openapi_tools.runtime.shaping.forms import same
+
 DEEPEST = 6
 
 
@@ -155,3 +158,9 @@ def text(pattern, least, most):
         return find(st.from_regex(pattern), fits, settings=quiet)
     except NoSuchExample:
         raise ImpossibleError(schema) from None
+
+
+def repair(arguments: Any, schema: dict[str, Any]) -> Any:
+    """Return what a call without a profile makes of arguments; None where nothing is undone."""
+    repaired = Restorer(schema).restored(arguments)
+    return None if same(repaired, arguments) else repaired

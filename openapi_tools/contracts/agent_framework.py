@@ -7,7 +7,6 @@ input itself, and what went wrong is the answer's text.
 
 from __future__ import annotations
 
-import inspect
 from base64 import b64decode
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import RootModel
 
 from openapi_tools.contracts import import_extra
-from openapi_tools.runtime.context import Context
+from openapi_tools.runtime.context import context_for
 from openapi_tools.runtime.guards import approved, rule_of
 
 if TYPE_CHECKING:
@@ -126,10 +125,7 @@ async def _answer(
     tool: OperationTool, invocation: FunctionInvocationContext, source: Any
 ) -> ToolResult:
     """Run a call that the framework has prepared."""
-    given = source(invocation) if callable(source) else source
-    context = await given if inspect.isawaitable(given) else given
-    if source is None:
-        context = Context(state=invocation)
+    context = await context_for(source, invocation)
     if invocation.metadata.get(_APPROVED) is True:
         context = approved(context, tool, dict(invocation.arguments))
     call_id = invocation.metadata.get(_CALL_ID, "")

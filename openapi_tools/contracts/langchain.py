@@ -9,7 +9,6 @@ schemas in which there is nothing left to write out.
 from __future__ import annotations
 
 import asyncio
-import inspect
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from openapi_tools.contracts import import_extra
 from openapi_tools.errors import SettingsError
-from openapi_tools.runtime.context import Context
+from openapi_tools.runtime.context import context_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -148,10 +147,7 @@ async def _context(source: Any) -> Any:
     """Return what belongs to the call that runs here."""
     from langchain_core.runnables.config import ensure_config
 
-    if source is None:
-        return Context(state=ensure_config())
-    given = source(ensure_config()) if callable(source) else source
-    return await given if inspect.isawaitable(given) else given
+    return await context_for(source, ensure_config())
 
 
 def _blocking(call: Any) -> Any:

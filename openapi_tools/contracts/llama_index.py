@@ -6,12 +6,12 @@ and the metadata give the tool's own schema, whole.
 
 from __future__ import annotations
 
-import inspect
 from base64 import b64decode
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.contracts import import_extra
+from openapi_tools.runtime.context import context_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -56,7 +56,7 @@ def _function_tool() -> Any:
 
         def __init__(self, tool: OperationTool, context: Any) -> None:
             async def call(**arguments: Any) -> ToolResult:
-                return await tool.execute(arguments, context=await _context(context))
+                return await tool.execute(arguments, context=await context_for(context))
 
             super().__init__(async_fn=call, metadata=_metadata(tool))
 
@@ -118,12 +118,6 @@ def _metadata(tool: OperationTool) -> ToolMetadata:
 def _shortened(text: str) -> str:
     """Return a description that LlamaIndex does not refuse when it asks OpenAI's models."""
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1].rsplit(maxsplit=1)[0] + "…"
-
-
-async def _context(source: Any) -> Any:
-    """Return what belongs to a call."""
-    given = source() if callable(source) else source
-    return await given if inspect.isawaitable(given) else given
 
 
 def _output(result: ToolResult, name: str, arguments: dict[str, Any]) -> ToolOutput:

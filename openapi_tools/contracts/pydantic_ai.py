@@ -7,13 +7,12 @@ like any other.
 
 from __future__ import annotations
 
-import inspect
 from base64 import b64decode
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.contracts import import_extra
 from openapi_tools.errors import OpenAPIToolsError
-from openapi_tools.runtime.context import Context
+from openapi_tools.runtime.context import context_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -105,10 +104,7 @@ async def _answer(
     from pydantic_ai import ToolReturn
     from pydantic_ai.exceptions import ToolFailed
 
-    given = source(run) if callable(source) else source
-    context = await given if inspect.isawaitable(given) else given
-    if source is None:
-        context = Context(state=run)
+    context = await context_for(source, run)
     if run.tool_call_approved:
         from openapi_tools.runtime.guards import approved
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -41,6 +42,20 @@ def member_of(context: object, name: str) -> Any:
     if isinstance(context, Mapping):
         return context.get(name)
     return getattr(context, name, None)
+
+
+async def context_for(source: Any, *told: Any) -> Any:
+    """Return what belongs to a call, as whoever converted a tool for a coordinator said.
+
+    Args:
+        source: A context for all calls, a function of what is told that gives one for each and may
+            be async, or None for a `Context` whose `state` is what is told.
+        told: What the coordinator tells of a call: its own context, or nothing.
+    """
+    if source is None:
+        return Context(state=told[0]) if told else None
+    given = source(*told) if callable(source) else source
+    return await given if inspect.isawaitable(given) else given
 
 
 def with_approve(context: Any, approve: Callable[[ToolCall], Any]) -> Any:

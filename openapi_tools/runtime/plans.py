@@ -66,10 +66,11 @@ def _settings(members: dict[str, Any], parts: Mapping[str, Any]) -> Settings:
         return Settings(**members)
     except SettingsError:
         written = str(parts.get(_BASE_URL) or (parts.get("settings") or {}).get(_BASE_URL))
-        if not _VARIABLE.search(written):
+        variables = ", ".join(f"${{{name}}}" for name in _VARIABLE.findall(written))
+        if not variables:
             raise
     Settings(**{name: value for name, value in members.items() if name != _BASE_URL})
-    raise SettingsError(f"{_BASE_URL}: {written[:100]} gives no http:// or https:// address.")
+    raise SettingsError(f"{_BASE_URL}: {variables} gives no http:// or https:// address.")
 
 
 def _checked(value: Any, keys: tuple[str, ...] | None, name: str) -> dict[str, Any]:

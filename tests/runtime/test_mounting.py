@@ -310,6 +310,14 @@ def test_what_the_environment_has_is_not_shown(monkeypatch, given) -> None:
         assert "hunter2" not in str(error.value)
 
 
+def test_a_password_that_stands_in_an_address_is_not_shown(monkeypatch) -> None:
+    monkeypatch.setenv("HOST", "x.example")
+
+    with pytest.raises(SettingsError, match=r"base_url: \$\{HOST\} gives no http://") as error:
+        options_of({"base_url": "http://me:hunter2@${HOST}"})
+    assert "hunter2" not in str(error.value)
+
+
 def test_another_fault_beside_an_address_is_told_as_it_is(monkeypatch) -> None:
     monkeypatch.setenv("ADDRESS", "hunter2")
 

@@ -8,6 +8,7 @@ import pytest
 from documents import document, operation, with_body
 from packages import ROOT, imported
 from profile_rules import faults, schema_of
+from profile_values import repair
 
 from openapi_tools import load_tools
 from openapi_tools.errors import OpenAPIToolsError, SettingsError
@@ -19,7 +20,7 @@ from openapi_tools.runtime.profiles import (
     define,
     restorer,
 )
-from openapi_tools.runtime.shaping.back import Restorer, repair
+from openapi_tools.runtime.shaping.back import Restorer
 from openapi_tools.runtime.shaping.dialect import Dialect
 from openapi_tools.runtime.shaping.gemini import Gemini
 from openapi_tools.runtime.shaping.memory import Memory

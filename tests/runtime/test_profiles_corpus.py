@@ -10,12 +10,11 @@ import jsonschema_rs
 import pytest
 from corpus import FOLDER, entries, parameters
 from profile_rules import faults, schema_of
-from profile_values import read_literally, values
+from profile_values import read_literally, repair, values
 
 from openapi_tools import Settings, load_tools
 from openapi_tools.runtime.arguments import Checker
 from openapi_tools.runtime.profiles import PROFILES, CannotExpress, define
-from openapi_tools.runtime.shaping.back import repair
 from openapi_tools.runtime.shaping.memory import Memory
 
 ROOT = Path(__file__).parents[2]

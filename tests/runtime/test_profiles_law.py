@@ -8,12 +8,11 @@ from typing import Any
 import jsonschema_rs
 from hypothesis import HealthCheck, assume, given, settings
 from profile_rules import faults, schema_of
-from profile_values import ImpossibleError, read_literally, values
+from profile_values import ImpossibleError, read_literally, repair, values
 from schema_pairs import pairs
 
 from openapi_tools.runtime.arguments import Checker
 from openapi_tools.runtime.profiles import CannotExpress, define
-from openapi_tools.runtime.shaping.back import repair
 from openapi_tools.runtime.tool import OperationTool
 
 EXAMPLES = int(os.environ.get("PROFILE_EXAMPLES", "150"))

@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from profile_rules import faults, schema_of
-from profile_values import read_literally, values
+from profile_values import read_literally, repair, values
 
 from openapi_tools.runtime.arguments import Checker
 from openapi_tools.runtime.profiles import CannotExpress, define
-from openapi_tools.runtime.shaping.back import repair
 from openapi_tools.runtime.shaping.lengths import with_length
 from openapi_tools.runtime.tool import OperationTool
 

@@ -3,8 +3,8 @@
 The way back needs no notes of the way there: it walks value and input schema together and undoes
 what stands in the form of a profile. Of alternatives it takes the first that fits what was undone.
 
-`Restorer(schema, profile)` undoes what that profile does. `repair` does not know the profile: it is
-for arguments that do not fit as they are, and undoes what cannot have been meant otherwise.
+`Restorer(schema, profile)` undoes what that profile does. One without a profile is for arguments
+that do not fit as they are, and undoes what cannot have been meant otherwise.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from openapi_tools.runtime.shaping.apart import Apart
 from openapi_tools.runtime.shaping.containers import Members, items_of, members_of
 from openapi_tools.runtime.shaping.fitting import Fitting
-from openapi_tools.runtime.shaping.forms import Forms, holds, is_anything, kind, same, unequal
+from openapi_tools.runtime.shaping.forms import Forms, holds, is_anything, kind, unequal
 from openapi_tools.runtime.shaping.names import (
     ENTRIES,
     KEY,
@@ -34,20 +34,6 @@ if TYPE_CHECKING:
 _MOST = 10_000
 _FAULTS = (CannotExpress, ValueError, TypeError, KeyError, AttributeError, RecursionError)
 """What a malformed schema can lead to; then nothing is undone."""
-
-
-def repair(arguments: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any] | None:
-    """Return arguments in which null on an optional member is absent, and the like.
-
-    Args:
-        arguments: They do not fit as they are; not changed.
-        schema: The input schema.
-
-    Returns:
-        What may fit; None when there is nothing to undo.
-    """
-    repaired = Restorer(schema).restored(arguments)
-    return None if same(repaired, arguments) else repaired
 
 
 class Restorer:
