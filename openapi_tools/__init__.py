@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         InputError,
         InvalidDocument,
         MissingExtraError,
+        NotPicklableError,
         OpenAPIToolsError,
         OutputError,
         SettingsError,
@@ -35,24 +36,33 @@ if TYPE_CHECKING:
     from openapi_tools.runtime.content import ImageContent, TextContent
     from openapi_tools.runtime.context import Context
     from openapi_tools.runtime.guards import require_approval
+    from openapi_tools.runtime.oauth import OAuth2
+    from openapi_tools.runtime.observing import Event
+    from openapi_tools.runtime.preview import Preview
     from openapi_tools.runtime.result import ToolResult
+    from openapi_tools.runtime.schemes import ClientCertificate
     from openapi_tools.runtime.settings import Settings
     from openapi_tools.runtime.tool import OperationTool
     from openapi_tools.runtime.toolset import Select, Toolset
 
 _HOMES = {
     "CallError": "errors",
+    "ClientCertificate": "runtime.schemes",
     "Context": "runtime.context",
     "CredentialsError": "errors",
     "DeniedError": "errors",
     "DocumentError": "errors",
+    "Event": "runtime.observing",
     "ImageContent": "runtime.content",
     "InputError": "errors",
     "InvalidDocument": "errors",
     "MissingExtraError": "errors",
+    "NotPicklableError": "errors",
+    "OAuth2": "runtime.oauth",
     "OpenAPIToolsError": "errors",
     "OperationTool": "runtime.tool",
     "OutputError": "errors",
+    "Preview": "runtime.preview",
     "Report": "generate",
     "Select": "runtime.toolset",
     "Settings": "runtime.settings",
@@ -74,17 +84,22 @@ _HOMES = {
 
 __all__ = [
     "CallError",
+    "ClientCertificate",
     "Context",
     "CredentialsError",
     "DeniedError",
     "DocumentError",
+    "Event",
     "ImageContent",
     "InputError",
     "InvalidDocument",
     "MissingExtraError",
+    "NotPicklableError",
+    "OAuth2",
     "OpenAPIToolsError",
     "OperationTool",
     "OutputError",
+    "Preview",
     "Report",
     "Select",
     "Settings",

@@ -13,6 +13,7 @@ OpenAPIToolsError
 ├── CredentialsError(reason, scheme)         credentials that the document has no place for
 ├── SettingsError(reason)                    wrong settings, or a client that cannot be used
 ├── MissingExtraError(reason, extra)         a coordinator's package is not installed
+├── NotPicklableError(reason)                it holds connections or secrets; also a TypeError
 ├── OutputError(reason, path)                generated files cannot or may not be put there
 └── TemplateError(reason, template)          a template for generated files is wrong
 ```
@@ -21,7 +22,7 @@ Loading and generating raise; calling a tool never does: there each becomes an e
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Literal, TypeVar, get_args
 
 ErrorType = Literal[
     "invalid_input",
@@ -126,12 +127,14 @@ class CallError(OpenAPIToolsError):
         kind: The result's error type, for instance `"timeout"`.
         reason: For the model: what happened and what to try.
         facts: Further members of the result's `error`, for instance `{"status": 404}`.
+        attempts: How often the request was sent, or tried to be; 0 when it never came to that.
     """
 
     def __init__(self, kind: ErrorType, reason: str, **facts: object) -> None:
         super().__init__(reason)
         self.kind = kind
         self.facts = facts
+        self.attempts = 0
 
 
 class DeniedError(CallError):
@@ -175,6 +178,10 @@ class MissingExtraError(OpenAPIToolsError, ImportError):
         self.extra = extra
 
 
+class NotPicklableError(OpenAPIToolsError, TypeError):
+    """What holds connections or secrets is neither pickled nor copied."""
+
+
 class OutputError(OpenAPIToolsError):
     """Generated files cannot or may not be put where they were asked for.
 
@@ -205,3 +212,22 @@ class TemplateError(OpenAPIToolsError):
 
     def __str__(self) -> str:
         return f"{self.template}: {self.reason}" if self.template else self.reason
+
+
+_Error = TypeVar("_Error", bound=BaseException)
+
+
+def bare(error: _Error) -> _Error:
+    """Return an exception without the way it took, whose frames hold what was given and sent.
+
+    Args:
+        error: Leaves this package, or is shown to functions of the user's.
+    """
+    link: BaseException | None = error
+    for _ in range(100):  # cancellation is recognised by what it came of, so that stays
+        if link is None:
+            break
+        link = link.with_traceback(None).__context__
+    if isinstance(error, OpenAPIToolsError):
+        error.__cause__ = error.__context__ = None
+    return error

@@ -23,6 +23,7 @@ from openapi_tools.errors import OutputError, SettingsError
 from openapi_tools.loader.load import read_document, tools_of
 from openapi_tools.loader.operations import Document
 from openapi_tools.loader.parse_json import paused_gc
+from openapi_tools.loader.servers import root_servers
 from openapi_tools.runtime.settings import Settings
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
     from openapi_tools.codegen.contents import Contents
     from openapi_tools.codegen.drift import Change
-    from openapi_tools.model import Skipped
+    from openapi_tools.model import Server, Skipped
     from openapi_tools.runtime.toolset import Select, Toolset
 
 _READING = {"max_document_bytes", "ref_root", "ref_urls", "timeout"}
@@ -125,8 +126,9 @@ def generate_package(  # noqa: PLR0913 -- one for each option
     _check_target(target, layout, templates)
     form, settings = EXATHENA if target == EXATHENA else layout, settings or Settings()
     with paused_gc():
-        toolset = _loaded(source, settings, select)
-        contents = contents_of(toolset, api=_api(name, toolset), settings=settings)
+        toolset, servers = _loaded(source, settings, select)
+        api = _api(name, toolset)
+        contents = contents_of(toolset, api=api, settings=settings, servers=servers)
         contents, files = _files(contents, templates, form)
     how: dict[str, Any] = {"layout": form, "settings": settings, "check": check, "force": force}
     return _placed(Path(output), files, contents, toolset, **how)
@@ -156,15 +158,18 @@ def _files(
     return contents, build_files(contents, chosen, layout=layout)
 
 
-def _loaded(source: Any, settings: Settings, select: Select | None) -> Toolset:
-    """Return the tools of a document that repeats no key."""
+def _loaded(
+    source: Any, settings: Settings, select: Select | None
+) -> tuple[Toolset, tuple[Server, ...]]:
+    """Return the tools of a document that repeats no key, and the document's own servers."""
     entry, remarks = read_document(source, settings, duplicates=True)
-    toolset = tools_of(Document(entry, settings), remarks=remarks)
+    document = Document(entry, settings)
+    toolset = tools_of(document, remarks=remarks)
     chosen = toolset.select(select) if select is not None else toolset
     if len(toolset) and not len(chosen):
         # A slip in a tag must not empty the package that stands there.
         raise SettingsError(f"none of the document's {len(toolset)} tools is selected.")
-    return chosen
+    return chosen, root_servers(document)
 
 
 def _api(name: str, toolset: Toolset) -> str:

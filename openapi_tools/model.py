@@ -232,6 +232,8 @@ class Operation(_Value):
         accept: Media types of the documented answers, JSON first.
         tags: The document's grouping.
         deprecated: The document advises against it.
+        extensions: Names of the `x-` members that are `true`, sorted, for instance
+            `("x-openai-isConsequential",)`; at most 32, each of at most 64 characters.
     """
 
     method: str
@@ -244,6 +246,7 @@ class Operation(_Value):
     accept: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     deprecated: bool = False
+    extensions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, repr=False)

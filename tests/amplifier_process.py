@@ -58,9 +58,12 @@ async def mounted(kind: str, coordinator: Any, url: str) -> Any:
     if kind == "loaded":
         from openapi_tools import Settings
 
-        tools = load_tools(SPEC, settings=Settings(base_url=url), credentials=credentials)
+        tools = load_tools(
+            SPEC, settings=Settings(base_url=url, anonymous=True), credentials=credentials
+        )
         return await tools.mount(coordinator)
-    config = {"base_url": url, "credentials": credentials}
+    anonymous = {"anonymous": True}
+    config = {"base_url": url, "credentials": credentials, "settings": anonymous}
     if kind == "module":
         return await amplifier.mount(coordinator, {"spec": str(SPEC), **config})
     from petstore_tools import mount
@@ -344,7 +347,10 @@ async def session(kind: str, api: Any) -> Any:
         module("amplifier_module_loop_test", "orchestrator", Loop(loop))
         module("amplifier_module_context_test", "context", Memory())
         name, config = {"generated": ("tool-petstore", {})}.get(kind, ("tool-openapi", WITH_SPEC))
-        entry = {"module": name, "config": {**config, "base_url": api.url}}
+        entry = {
+            "module": name,
+            "config": {**config, "base_url": api.url, "settings": {"anonymous": True}},
+        }
         running = AmplifierSession({**PLAN, "tools": [] if kind == "loaded" else [entry]})
         await running.initialize()
         if kind == "loaded":

@@ -45,7 +45,7 @@ def _parameter(name: str, kind: str, place: str = "query") -> dict[str, Any]:
 DOCUMENT = {
     "openapi": "3.1.1",
     "info": {"title": "Pet API", "version": "7.1"},
-    "security": [{"key": []}],
+    "security": [{}, {"key": []}],
     "components": {"securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": "X-Key"}}},
     "paths": {
         "/pets/{id}": {

@@ -52,10 +52,10 @@ class Coordinator:
 def petstore(kind: str, url: str) -> Iterator[Toolset]:
     """Give the petstore's tools of a kind."""
     if kind == "loaded":
-        yield load_tools(SPEC, settings=Settings(base_url=url))
+        yield load_tools(SPEC, settings=Settings(base_url=url, anonymous=True))
     else:
         with imported(GENERATED, "petstore_tools") as package:
-            yield package.load(base_url=url)
+            yield package.load(base_url=url, anonymous=True)
 
 
 @contextmanager

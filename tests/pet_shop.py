@@ -70,7 +70,7 @@ DOCUMENT = document(
         "schemas": SCHEMAS,
         "securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": "X-Key"}},
     },
-    security=[{"key": []}],
+    security=[{}, {"key": []}],
 )
 NOT_FOUND = Answer(status=404, body=b'{"detail": "no pet 9"}')
 PHOTO = Answer(headers=[("Content-Type", "image/png")], body=PNG)

@@ -86,13 +86,15 @@ def test_every_exception_is_caught_in_one_place_of_a_call_only() -> None:
         for node in ast.walk(tree_of(path))
         if isinstance(node, ast.ExceptHandler)
         and (node.type is None or ast.unparse(node.type) in ("Exception", "BaseException"))
-        and ast.unparse(node.body[-1]) != "raise"  # tidying up lets it pass
+        and not isinstance(node.body[-1], ast.Raise)  # tidying up lets it pass
     }
 
     assert catchers == {
         "runtime/calling.py",
         "runtime/calls.py",  # a foreign call object is code of others
         "runtime/guards.py",  # users' guardrails raise anything, and mean a refusal
+        "runtime/redaction.py",  # what is logged may fail to be shown
+        "runtime/observing/events.py",  # subscribers are code of users
         "judge/opinion.py",  # openapi-core raises anything, here and in lint
         "loader/lint.py",
     }

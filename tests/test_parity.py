@@ -239,8 +239,9 @@ def how_to_call(toolset: Toolset) -> dict[str, Any]:
 async def test_a_server_receives_the_same_bytes(case, pair, recorder, same_boundaries):
     names = some_of([tool.name for tool in pair.generated], CALLED)
     with imported(pair.folder, case.package) as package:
-        generated = package.load(select=Select(names=names), base_url=recorder.url)
-    loaded = load_tools(case.file, settings=Settings(base_url=recorder.url))
+        generated = package.load(select=Select(names=names), base_url=recorder.url, anonymous=True)
+    settings = Settings(base_url=recorder.url, anonymous=True)
+    loaded = load_tools(case.file, settings=settings)
 
     async with generated, loaded:
         answers = await call_all(generated, names), await call_all(loaded, names)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +13,10 @@ from openapi_tools.cli.output import as_json, clean, remark, say
 from openapi_tools.cli.source import load, source_of, tool_of
 from openapi_tools.cli.values import read_arguments, read_json_argument
 from openapi_tools.errors import CallError, OpenAPIToolsError
+from openapi_tools.runtime.preview import preview_of
+from openapi_tools.runtime.redaction import redacted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import httpx
 
     from openapi_tools.runtime.result import ToolResult
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 _NOWHERE = "http://mock.invalid"
 _SETTING = "Settings(base_url=…)"
-_SHORTEST_SECRET = 4
+_GIVEN = re.compile(r"credentials=\{'([^']*)': …\}")
 
 
 @click.command("call", short_help="Call one tool and print its result.")
@@ -39,7 +40,8 @@ _SHORTEST_SECRET = 4
     multiple=True,
     metavar="SCHEME=$NAME",
     help="Take a scheme's credential from an environment variable; repeatable. Write it in "
-    "single quotes, so that the shell leaves $NAME alone.",
+    "single quotes, so that the shell leaves $NAME alone. SCHEME=@FILE takes the token that "
+    "`openapi-tools login` left in a file.",
 )
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds at most.")
 @click.option("--dry-run", is_flag=True, help="Print the request and send nothing.")
@@ -85,7 +87,7 @@ class _Run:
         problems: What openapi-core said about the request; filled with `--mock` only.
     """
 
-    def __init__(self, base_url: str | None, secrets: dict[str, str]) -> None:
+    def __init__(self, base_url: str | None, secrets: dict[str, Any]) -> None:
         self.base_url = base_url
         self.secrets = secrets
         self.problems: list[str] = []
@@ -94,9 +96,8 @@ class _Run:
         """Return the tools, with a client that answers from the document where that is wanted."""
         from openapi_tools.runtime.settings import Settings
 
-        settings = Settings(base_url=self.base_url)
-        if timeout is not None:
-            settings = Settings(base_url=self.base_url, timeout=timeout)
+        members: dict[str, Any] = {} if timeout is None else {"timeout": timeout}
+        settings = Settings(base_url=self.base_url, anonymous=mock, **members)
         loaded: list[Toolset] = []
         client = self._mock_client(loaded) if mock else None
         options = {"credentials": self.secrets, "settings": settings, "client": client}
@@ -121,12 +122,12 @@ class _Run:
             result = await tool.execute(given)
         for problem in self.problems:
             kind = "note" if problem.startswith("not judged") else "openapi-core"
-            remark(self._hidden(f"{kind}: {problem}"))
+            remark(redacted(f"{kind}: {problem}"))
         if result.is_error:
-            click.echo(clean(self._hidden(f"{_kind(result)}: {_for_shell(result)}")), err=True)
+            click.echo(clean(redacted(f"{_kind(result)}: {_for_shell(result)}")), err=True)
             return 1
         if result.output is not None:
-            say(self._hidden(_text(result)))
+            say(redacted(_text(result)))
         return 0
 
     async def preview(self, toolset: Toolset, tool: OperationTool, given: dict[str, Any]) -> int:
@@ -136,23 +137,16 @@ class _Run:
                 request = tool.preview(given)
             except OpenAPIToolsError as error:
                 kind = error.kind if isinstance(error, CallError) else "invalid_input"
-                click.echo(clean(self._hidden(f"{kind}: {_for_shell(error)}")), err=True)
+                click.echo(clean(redacted(f"{kind}: {_for_shell(error)}")), err=True)
                 return 1
-            say(clean(self._hidden("\n".join(_request_lines(request, request.read())))))
+            say(clean(redacted(str(preview_of(request, tool.name, given)))))
         return 0
-
-    def _hidden(self, text: str) -> str:
-        """Return text without the secrets of this call, should a server or document repeat them."""
-        for secret in self.secrets.values():
-            parts = [secret, *secret.split(":", 1)] if ":" in secret else [secret]
-            for part in parts:
-                text = text.replace(part, "***") if len(part) >= _SHORTEST_SECRET else text
-        return text
 
 
 def _for_shell(message: object) -> str:
-    """Return a message with the option in place of the setting that it names."""
-    return str(message).replace(_SETTING, "--base-url")
+    """Return a message with options in place of what a program would give."""
+    text = _GIVEN.sub(r"--credential '\1=$NAME'", str(message))
+    return text.replace(_SETTING, "--base-url")
 
 
 def _kind(result: ToolResult) -> str:
@@ -168,17 +162,3 @@ def _text(result: ToolResult) -> str:
     if isinstance(result.output, str):
         return clean(result.output) if terminal else result.output
     return as_json(result.output, pretty=terminal)
-
-
-def _request_lines(request: httpx.Request, content: bytes) -> Iterator[str]:
-    """Yield a request as it would stand on the wire; a body that is no text is only counted."""
-    # A masked credential in the query is percent-encoded as every value is.
-    yield f"{request.method} {request.url}".replace("%2A%2A%2A", "***")
-    for name, value in request.headers.multi_items():
-        yield f"{name}: {value}"
-    if content:
-        yield ""
-        try:
-            yield content.decode()
-        except UnicodeDecodeError:
-            yield f"({len(content)} bytes that are no text)"

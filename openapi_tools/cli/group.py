@@ -13,6 +13,7 @@ from openapi_tools.cli.call import call
 from openapi_tools.cli.generate import generate
 from openapi_tools.cli.lint import lint
 from openapi_tools.cli.listing import list_tools
+from openapi_tools.cli.login import login
 from openapi_tools.cli.output import clean
 from openapi_tools.cli.serve import serve
 from openapi_tools.cli.show import show
@@ -107,5 +108,5 @@ def commands() -> None:
     """
 
 
-for command in (list_tools, show, call, serve, lint, generate):
+for command in (list_tools, show, call, login, serve, lint, generate):
     commands.add_command(command)

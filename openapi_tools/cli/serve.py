@@ -133,7 +133,7 @@ def _check_stdin(spec: str) -> None:
         raise click.UsageError(message)
 
 
-def _loaded(spec: str, credentials: dict[str, str], **members: Any) -> Toolset:
+def _loaded(spec: str, credentials: dict[str, Any], **members: Any) -> Toolset:
     """Return the tools, unless the package that serves them is missing.
 
     Args:

@@ -29,7 +29,10 @@ _NOISE = {
     *("spec", "specification", "swagger", "the", "web"),
 }
 _API = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*")
-_TAKEN_CONSTANTS = {"INDEX", "SECURITY_SCHEMES", "SKIPPED", "COUNTS", "SETTINGS", "TYPE_CHECKING"}
+_TAKEN_CONSTANTS = {
+    *("INDEX", "SECURITY_SCHEMES", "SKIPPED", "COUNTS", "SETTINGS"),
+    *("SERVERS", "SERVERS_BY_URL", "TYPE_CHECKING"),
+}
 _TAKEN_CLASSES = {
     *_TAKEN_CONSTANTS,
     *("Any", "ClassVar", "Ellipsis", "False", "None", "NotImplemented", "True"),

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from openapi_tools.codegen.plan import ModulePlan, Plan, SchemaModule, ToolPlan
     from openapi_tools.codegen.records import Record
     from openapi_tools.codegen.templating import Templates
-    from openapi_tools.model import SecurityScheme, Skipped
+    from openapi_tools.model import SecurityScheme, Server, Skipped
 
 RUNTIME_VERSION = "0.1"
 """The first version of this package whose runtime can run what is written here."""
@@ -24,6 +24,7 @@ _WIDTH = 100
 _SUMMARY = 120
 _VERSION = re.compile(r"[0-9]{1,6}(\.[0-9]{1,6}){0,3}")
 _SCHEMES = Code("dict[str, SecurityScheme]")
+_SERVERS = Code("SERVERS = tuple(SERVERS_BY_URL.values())")
 _BARE = Code("# ruff: noqa: TC001 -- only annotations name them where there is no tool\n")
 
 
@@ -81,9 +82,9 @@ def render_module(contents: Contents, templates: Templates) -> dict[str, str]:
             module.tools,
             json=any(map(_is_json, schemas)),
             typing=("TYPE_CHECKING", "Any", *(["ClassVar"] if module.tools else [])),
-            model=("SecurityScheme", "Skipped"),
+            model=_index_names(contents),
         ),
-        "lint": _lint(text) if module.tools or contents.schemes or contents.skipped else _BARE,
+        "lint": _lint(text) if module.tools or _has_values(contents) else _BARE,
     }
     return {f"{contents.api}_tools.py": templates.render("module.py", values)}
 
@@ -143,15 +144,31 @@ def _left_out(item: Skipped) -> dict[str, str]:
 def _index(plan: Plan) -> dict[str, Any]:
     """Return what the index module says."""
     contents = plan.contents
+    servers: dict[str, Server] = {}
+    for server in contents.servers:
+        servers.setdefault(server.url, server)
     statements = [
         assignment(Code("INDEX"), plan.index, annotation=Code("dict[str, str]")),
         assignment(Code("SECURITY_SCHEMES"), dict(contents.schemes), annotation=_SCHEMES),
+        assignment(Code("SERVERS_BY_URL"), servers, annotation=Code("dict[str, Server]")),
+        _SERVERS,
         assignment(Code("SKIPPED"), contents.skipped, annotation=Code("tuple[Skipped, ...]")),
         assignment(Code("COUNTS"), dict(contents.counts), annotation=Code("dict[str, int]")),
         assignment(Code("SETTINGS"), dict(contents.settings), annotation=Code("dict[str, Any]")),
     ]
-    imports = _imports((), typing=("Any",), model=("SecurityScheme", "Skipped"))
+    imports = _imports((), typing=("Any",), model=_index_names(contents))
     return {"index": statements, "imports": imports, "lint": _lint(statements)}
+
+
+def _index_names(contents: Contents) -> tuple[str, ...]:
+    """Return the classes of the model that the index module needs."""
+    variables = any(server.variables for server in contents.servers)
+    return ("SecurityScheme", "Server", "Skipped", *(["ServerVariable"] if variables else []))
+
+
+def _has_values(contents: Contents) -> bool:
+    """Tell whether the index makes a value of the model, so that it imports more than types."""
+    return bool(contents.schemes or contents.servers or contents.skipped)
 
 
 def _schemas(module: SchemaModule) -> dict[str, Any]:

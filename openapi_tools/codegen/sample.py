@@ -37,6 +37,7 @@ def harmless(api: str) -> Contents:
         version="1",
         document_hash="0",
         schemes={"key": model.SecurityScheme("apiKey", "key", "query")},
+        servers=_servers(),
         skipped=(model.Skipped("/paths", "Reason."),),
         counts={"operations": 1},
         settings={"prefix": "x_"},
@@ -55,11 +56,15 @@ def _deep(schema: dict[str, Any]) -> dict[str, Any]:
     return schema
 
 
+def _servers() -> tuple[model.Server, ...]:
+    variables = {"v": model.ServerVariable("x")}
+    return (model.Server("https://{v}.example.com", variables),)
+
+
 def _operation() -> model.Operation:
     """Return an operation that takes every class of the model to write down."""
     parameter = model.Parameter("a", "header")
     encoding = model.Encoding("a", content_type="text/plain", headers=(parameter,))
-    variables = {"v": model.ServerVariable("x")}
     body = model.RequestBody(
         "multipart/form-data", properties=(model.Property("a"),), encodings=(encoding,)
     )
@@ -68,6 +73,6 @@ def _operation() -> model.Operation:
         "/a",
         parameters=(parameter,),
         body=body,
-        servers=(model.Server("https://{v}.example.com", variables),),
+        servers=_servers(),
         tags=("0.0.0.0",),  # noqa: S104 -- makes the line appear that switches such rules off
     )

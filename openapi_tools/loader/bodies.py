@@ -7,10 +7,12 @@ to 4.15.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.loader import files
 from openapi_tools.loader.forms import Forms, PartHeader
+from openapi_tools.loader.operations import MAX_CHOICES
 from openapi_tools.loader.texts import plain_text
 from openapi_tools.loader.xmltext import outline
 from openapi_tools.model import RequestBody
@@ -27,6 +29,7 @@ _PLAIN = frozenset(
 )
 """Keywords of a schema whose members can become arguments of their own without changing it."""
 
+_JSON: dict[str, Any] = {"application/json": {}}
 _PREFERENCE = (
     ("application/json", "text/json"),
     ("application/merge-patch+json",),
@@ -78,7 +81,7 @@ class Bodies:
         Raises:
             DocumentError: A schema is malformed or leads nowhere.
         """
-        content = node.get("content") or {"application/json": {}}
+        content = dict(islice((node.get("content") or _JSON).items(), MAX_CHOICES))
         chosen = preferred(list(content), self._settings.media_types)
         declared, owner = self._media_type(content[chosen], resource)
         schema = self._schema(chosen, declared, owner)

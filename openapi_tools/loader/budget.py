@@ -25,7 +25,7 @@ _NARROWING = frozenset(
 _DEPTHS = (12, 8, 5, 3, 2, 1)
 
 
-def size(schema: Any) -> int:
+def size_of(schema: Any) -> int:
     """Return how many characters a schema has as JSON."""
     return len(json.dumps(schema))
 
@@ -36,20 +36,34 @@ def shrink(schema: dict[str, Any]) -> dict[str, Any]:
     Args:
         schema: A closed object with `properties` and perhaps `$defs`.
     """
-    if size(schema) <= MAX_SCHEMA:
+    if size_of(schema) <= MAX_SCHEMA:
         return schema
     definitions = {name: _bare(part) for name, part in schema.get("$defs", {}).items()}
     own = {key: value for key, value in schema.items() if key != "$defs"}
-    if size(own) > MAX_SCHEMA // 2:
+    if size_of(own) > MAX_SCHEMA // 2:
         own["properties"] = {name: _pruned(part, 12) for name, part in own["properties"].items()}
-    kept = _nearest(uses_of(own).every, definitions, MAX_SCHEMA - size(own))
-    for depth in _DEPTHS:
+    kept = _nearest(uses_of(own).every, definitions, MAX_SCHEMA - size_of(own))
+    for depth in _DEPTHS if size_of(own) < 10 * MAX_SCHEMA else _DEPTHS[-3:]:
         smaller = _with(own, kept)
-        if size(smaller) <= MAX_SCHEMA:
+        if size_of(smaller) <= MAX_SCHEMA:
             return smaller
         own["properties"] = {name: _pruned(part, depth) for name, part in own["properties"].items()}
-    own["properties"] = {name: {} for name in own["properties"]}
-    return _with(own, {})
+    return _names_only(own)
+
+
+def _names_only(own: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema that says no more than names, the required ones first, while they fit."""
+    required = set(own.get("required", ()))
+    room = MAX_SCHEMA // 2
+    kept = set()
+    for name in sorted(own["properties"], key=lambda name: name not in required):
+        room -= size_of(name) * (2 if name in required else 1) + len(": {}, ")
+        if room > 0:
+            kept.add(name)
+    smaller = {**own, "properties": {name: {} for name in own["properties"] if name in kept}}
+    if required:
+        smaller["required"] = [name for name in own["required"] if name in kept]
+    return smaller
 
 
 def _with(own: dict[str, Any], kept: dict[str, Any]) -> dict[str, Any]:
@@ -66,7 +80,7 @@ def _nearest(names: frozenset[str], definitions: dict[str, Any], room: int) -> d
     kept: dict[str, Any] = {}
     waiting = sorted(names)
     for name in waiting:  # grows while it is walked: breadth first
-        room -= size(definitions[name]) + len(name) + 4
+        room -= size_of(definitions[name]) + len(name) + 4
         if room < 0:
             break
         kept[name] = definitions[name]

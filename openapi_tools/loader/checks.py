@@ -24,6 +24,10 @@ _MAPS = frozenset(
 )
 _LITERALS = frozenset({"example", "examples", "default", "enum", "const", "description", "mapping"})
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_MOST = 10
+"""Warnings of one kind about one operation."""
+_SHOWN = 100
+_LONGEST = 500
 _LISTS = frozenset({"allOf", "anyOf", "oneOf", "prefixItems", "items"})
 _SINGLE = frozenset({"schema", "additionalProperties", "not", "contains", "itemSchema"})
 _SCHEMAS = _SINGLE | {"items"}
@@ -79,16 +83,19 @@ class Checks:
         variables = path_variables(path, known)
         if variables is known or sorted(variables) == sorted(known):
             return
-        self.warnings += [
-            f"{declared.pointer}: {{{name}}} in the path is not declared; it is taken as text."
-            for name in variables
-            if name not in known
-        ]
-        self.warnings += [
-            f"{declared.pointer}: the path has no {{{name}}}; the parameter is left out."
-            for name in known
-            if name not in variables
-        ]
+        declares, has = frozenset(known), frozenset(variables)
+        undeclared = [name for name in variables if name not in declares]
+        placeless = [name for name in known if name not in has]
+        self._remark(declared, undeclared, "{} in the path is not declared; it is taken as text.")
+        self._remark(declared, placeless, "the path has no {}; the parameter is left out.")
+
+    def _remark(self, declared: Declared, names: list[str], words: str) -> None:
+        """Add a warning for each of the first names, and one for all the others."""
+        place = declared.pointer[:_LONGEST]
+        shown = [f"{{{name[:_SHOWN]}}}" for name in names[:_MOST]]
+        if more := len(names) - len(shown):
+            shown.append(f"one of {more} further names")
+        self.warnings += [f"{place}: {words.format(name)}" for name in shown]
 
     def _check_node(self, node: Any, resource: Resource, pointer: str) -> None:
         """Walk over everything that a node reaches, component by component."""

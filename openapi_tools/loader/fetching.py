@@ -1,13 +1,17 @@
 """Fetch a document over HTTP: one deadline over everything, bounded decoding, one origin.
 
 httpx bounds each single read, so that a server that sends a byte now and then is never late. Here
-the clock is looked at before every read, also those of the headers and of the TLS handshake.
+the clock is looked at before every read, also those of the headers and of the TLS handshake. Where
+connections may go is decided by the same policy as for calls.
 """
 
 from __future__ import annotations
 
 import base64
+import queue
 import socket
+import ssl
+import threading
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,12 +21,16 @@ import httpx
 from openapi_tools._version import __version__
 from openapi_tools.errors import CallError, SourceError
 from openapi_tools.loader.source import too_large
+from openapi_tools.runtime.sending import network
 from openapi_tools.runtime.sending.codings import CODINGS, Decoder
 from openapi_tools.runtime.sending.redirects import REDIRECT_STATUSES, redirected
+from openapi_tools.runtime.sending.tls import TlsError, in_words, trusted
+from openapi_tools.runtime.sending.transport import core_proxy, proxy_of
 
 if TYPE_CHECKING:
-    import ssl
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
+
+    from openapi_tools.runtime.settings import Settings
 
 _HEADERS = {
     "Accept": "application/json, application/yaml;q=0.9, */*;q=0.5",
@@ -41,41 +49,48 @@ class Fetched(NamedTuple):
         data: The body, content codings undone.
         uri: The URL after redirects, without user, password and fragment.
         name: The URL that was asked for, without query as well.
+        public: It came from an address of the public internet, or through a proxy, which may stand
+            for any.
     """
 
     data: bytes
     uri: str
     name: str
+    public: bool
 
 
-def get(url: str, *, deadline: float, limit: int) -> Fetched:
+def get(url: str, settings: Settings, *, deadline: float, found_in_public: bool = False) -> Fetched:
     """Fetch a document.
 
     Args:
         url: An absolute http or https URL.
+        settings: For `max_document_bytes`, `allow_private`, `ca_file` and `trust_env`.
         deadline: `time.monotonic()` by which the last byte has to be there.
-        limit: Bytes of the document, decoded.
+        found_in_public: The URL stood in a document that came from a public address; this one may
+            not come from another kind, unless `allow_private` says so.
 
     Raises:
         SourceError: It could not be had; the reason never holds user, password or query.
     """
     request = _request(url)
     name = str(request.url.copy_with(query=None))
+    limit = settings.max_document_bytes
     try:
-        with _Transport(deadline) as transport:
+        with _Transport(settings, deadline, found_in_public=found_in_public) as transport:
             response = _follow(transport, request)
             data = b"".join(_pieces(response, limit))
+            public = transport.public
     except CallError as error:
         if error.kind == "too_large":
             raise too_large(limit, name) from None
         raise SourceError(error.reason, source=name) from None
     except httpcore.TimeoutException:
         raise SourceError("no complete answer in time (timeout).", source=name) from None
-    except httpcore.NetworkError as error:
+    except (httpcore.NetworkError, httpcore.ProxyError) as error:
         raise SourceError(f"the connection failed: {error}.", source=name) from None
     except (httpcore.ProtocolError, httpx.InvalidURL):
         raise SourceError("the answer is broken, or no HTTP.", source=name) from None
-    return Fetched(data, str(response.request.url), name)
+    return Fetched(data, str(response.request.url), name, public)
 
 
 def _request(url: str) -> httpx.Request:
@@ -129,12 +144,16 @@ def _pieces(response: httpx.Response, limit: int) -> Iterator[bytes]:
 class _Transport(httpx.BaseTransport):
     """One connection after another, all of them under one deadline."""
 
-    def __init__(self, deadline: float) -> None:
-        self._pool = httpcore.ConnectionPool(network_backend=_Backend(deadline))
+    def __init__(self, settings: Settings, deadline: float, *, found_in_public: bool) -> None:
+        self._settings = settings
+        self._deadline = deadline
+        self._context = trusted(settings)
+        self._pools: list[httpcore.ConnectionPool] = []
+        self.public = found_in_public
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         url = request.url
-        answer = self._pool.handle_request(
+        answer = self._pool(url).handle_request(
             httpcore.Request(
                 request.method,
                 httpcore.URL(
@@ -146,7 +165,32 @@ class _Transport(httpx.BaseTransport):
         return httpx.Response(answer.status, headers=answer.headers, stream=_Body(answer))
 
     def close(self) -> None:
-        self._pool.close()
+        for pool in self._pools:
+            pool.close()
+
+    def _pool(self, url: httpx.URL) -> httpcore.ConnectionPool:
+        """Return a pool for one connection: what is public is not known before the one before."""
+        # Once something public has answered, what follows is its word and not the user's.
+        policy = network.policy_of(self._settings, public_document=self.public)
+        proxy = proxy_of(url) if self._settings.trust_env else None
+        backend = _Backend(policy, self._deadline, self._note)
+        if proxy is not None:
+            port = url.port or (443 if url.scheme == "https" else 80)
+            policy.check_name(url.raw_host.decode("ascii"), port)
+            self.public = True
+            anywhere = network.NetworkPolicy(private=True)
+            backend = _Backend(anywhere, self._deadline, lambda _: None)
+        pool = httpcore.ConnectionPool(
+            ssl_context=self._context,
+            network_backend=backend,
+            proxy=None if proxy is None else core_proxy(proxy),
+        )
+        self._pools.append(pool)
+        return pool
+
+    def _note(self, address: str) -> None:
+        """Note where a connection led."""
+        self.public = self.public or not network.kind_of(address)
 
 
 class _Body(httpx.SyncByteStream):
@@ -165,8 +209,12 @@ class _Body(httpx.SyncByteStream):
 class _Backend(httpcore.NetworkBackend):
     """Opens connections whose every step ends by a deadline."""
 
-    def __init__(self, deadline: float) -> None:
+    def __init__(
+        self, policy: network.NetworkPolicy, deadline: float, note: Callable[[str], None]
+    ) -> None:
+        self._policy = policy
         self._deadline = deadline
+        self._note = note
         self._inner = httpcore.SyncBackend()
 
     def connect_tcp(
@@ -177,15 +225,21 @@ class _Backend(httpcore.NetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore.NetworkStream:
-        """Try the host's addresses in turn; the inner backend would give each the whole time."""
+        """Try the host's addresses in turn, each for its share of the time."""
+        addresses = _addresses(host, port, _left(self._deadline, timeout, httpcore.ConnectTimeout))
+        self._policy.check(host, port, addresses)
         fault: Exception = httpcore.ConnectError("the host has no address")
-        for address in _addresses(host, port):
+        for number, address in enumerate(addresses):
+            left = _left(self._deadline, timeout, httpcore.ConnectTimeout)
+            share = left / (len(addresses) - number)
             try:
-                left = _left(self._deadline, timeout, httpcore.ConnectTimeout)
-                stream = self._inner.connect_tcp(address, port, left, local_address, socket_options)
-            except httpcore.ConnectError as error:
+                stream = self._inner.connect_tcp(
+                    address, port, share, local_address, socket_options
+                )
+            except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
                 fault = error
             else:
+                self._note(address)
                 return _Stream(stream, self._deadline)
         raise fault
 
@@ -213,19 +267,45 @@ class _Stream(httpcore.NetworkStream):
         timeout: float | None = None,
     ) -> httpcore.NetworkStream:
         left = _left(self._deadline, timeout, httpcore.ConnectTimeout)
-        return _Stream(self._inner.start_tls(ssl_context, server_hostname, left), self._deadline)
+        name = server_hostname and server_hostname.rstrip(".")
+        try:
+            return _Stream(self._inner.start_tls(ssl_context, name, left), self._deadline)
+        except httpcore.ConnectError as error:
+            if isinstance(error.__cause__, ssl.SSLError):
+                raise TlsError(in_words(error.__cause__)) from error
+            raise
 
     def get_extra_info(self, info: str) -> Any:
         return self._inner.get_extra_info(info)
 
 
-def _addresses(host: str, port: int) -> list[str]:
-    """Return the IP addresses of a host."""
+def _addresses(host: str, port: int, left: float) -> list[str]:
+    """Return the IP addresses of a host, in the seconds that are left.
+
+    The system's resolver cannot be told when to give up, so a thread waits for it that the end of
+    the process does not wait for.
+    """
+    if network.literal(host) is not None:
+        return [host]
+    answers: queue.SimpleQueue[list[str] | str] = queue.SimpleQueue()
+    threading.Thread(target=_resolve, args=(host, port, answers), daemon=True).start()
+    try:
+        answer = answers.get(timeout=left)
+    except queue.Empty:
+        raise httpcore.ConnectTimeout from None
+    if isinstance(answer, str):
+        raise httpcore.ConnectError(f"the host is not known ({answer})")
+    return answer
+
+
+def _resolve(host: str, port: int, answers: queue.SimpleQueue[list[str] | str]) -> None:
+    """Put the addresses of a host where they are waited for, or the name of the error."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
-        raise httpcore.ConnectError(f"the host is not known ({type(error).__name__})") from None
-    return [str(address[0]) for *_, address in found]
+        answers.put(type(error).__name__)
+    else:
+        answers.put([str(address[0]) for *_, address in found])
 
 
 def _left(deadline: float, timeout: float | None, late: type[Exception]) -> float:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.loader import security, versions
 from openapi_tools.loader.bodies import Bodies, Content
-from openapi_tools.loader.budget import shrink
+from openapi_tools.loader.budget import MAX_SCHEMA, shrink, size_of
 from openapi_tools.loader.keywords import MAX_LITERAL, is_longer, uses_of
 from openapi_tools.loader.naming import argument_names
 from openapi_tools.loader.operations import Listed, path_variables, plain_path
@@ -39,8 +39,8 @@ _UNDECLARED = {"schema": {"type": "string"}}
 _PRINTED = frozenset({"pipeDelimited", "deepObject", "label"})
 _OF_BODY = frozenset({"body", "formData"})
 _NO_COOKIE = re.compile(r"[;=,\s]")
-_LARGE = 60
-"""Arguments, definitions and schemas of a tool beyond which its size is looked at."""
+_MOST_EXTENSIONS = 32
+_LONGEST_EXTENSION = 64
 
 
 class _Told(NamedTuple):
@@ -98,7 +98,6 @@ class Inputs:
             DocumentError: Something in it is malformed or leads nowhere.
         """
         schemas = self._document.schemas
-        before = schemas.converted
         _, _, _, every, names = self._arguments(declared)
         schema: dict[str, Any] = {
             "type": "object",
@@ -111,10 +110,11 @@ class Inputs:
             schema["required"] = required
         schema["additionalProperties"] = False
         uses = frozenset().union(*(argument.told.uses for argument in every))
+        size = size_of(schema)
         if uses:
             schema["$defs"] = schemas.definitions(uses)
-        size = len(every) + len(schema.get("$defs", ())) + schemas.converted - before
-        return shrink(schema) if size > _LARGE else schema
+            size += schemas.size_of(schema["$defs"])
+        return shrink(schema) if size > MAX_SCHEMA else schema
 
     def operation(self, declared: Declared) -> Operation:
         """Return how an operation is called.
@@ -138,6 +138,7 @@ class Inputs:
             accept=document.accept(declared),
             tags=declared.tags,
             deprecated=declared.deprecated,
+            extensions=_extensions(declared.node),
         )
 
     def _arguments(self, declared: Declared) -> _Arguments:
@@ -234,6 +235,22 @@ class Inputs:
         )
 
 
+def _extensions(node: dict[str, Any]) -> tuple[str, ...]:
+    """Return the names of an operation's flags: `x-` members that are `true`.
+
+    Spec: OpenAPI 3.2.0, section 4.37, Specification Extensions.
+    """
+    names = [
+        name
+        for name, value in node.items()
+        if value is True
+        and name.startswith("x-")
+        and len(name) <= _LONGEST_EXTENSION
+        and name.isprintable()
+    ]
+    return tuple(sorted(names)[:_MOST_EXTENSIONS])
+
+
 def _media_type(node: dict[str, Any]) -> str:
     """Return the media type of a parameter with `content`."""
     content = node.get("content")
@@ -246,14 +263,13 @@ def _of_path(listed: list[Listed], declared: Declared) -> list[Listed]:
     variables = path_variables(declared.path, known)
     if variables == known:
         return listed
+    declares, has = frozenset(known), frozenset(variables)
     missing = [
         Listed("path", name, _UNDECLARED, declared.resource)
         for name in variables
-        if name not in known
+        if name not in declares
     ]
-    return missing + [
-        found for found in listed if found.location != "path" or found.name in variables
-    ]
+    return missing + [found for found in listed if found.location != "path" or found.name in has]
 
 
 def _body_arguments(content: Content) -> list[_Argument]:

@@ -20,15 +20,22 @@ MAX_LABEL: Final = 1_024
 MAX_ENUM: Final = 32_768
 """Characters; a longer enum is left to the server, and the description says so."""
 
+_HUGE: Final = 10**300
+"""Whole numbers beyond it fit into no float, which validators compare with."""
+_UNSEEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+"""Control characters but tabs and line ends, and halves of characters."""
+
 _DEFINITION_NAME = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
 def _number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+    if isinstance(value, int):
+        return not isinstance(value, bool) and -_HUGE < value < _HUGE
+    return isinstance(value, float) and isfinite(value)
 
 
 def _count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _HUGE
 
 
 def _text(value: Any) -> bool:
@@ -36,11 +43,11 @@ def _text(value: Any) -> bool:
 
 
 def _label(value: Any) -> bool:
-    return isinstance(value, str) and len(value) <= MAX_LABEL
+    return isinstance(value, str) and is_name(value)
 
 
 def _short_text(value: Any) -> bool:
-    return isinstance(value, str) and len(value) <= MAX_LITERAL
+    return isinstance(value, str) and len(value) <= MAX_LITERAL and not is_unseen(value)
 
 
 def _boolean(value: Any) -> bool:
@@ -68,13 +75,25 @@ def _enum(value: Any) -> bool:
 
 
 def _dependent(value: Any) -> bool:
-    return isinstance(value, dict) and all(_names(names) for names in value.values())
+    is_map = isinstance(value, dict) and all(_names(names) for names in value.values())
+    return is_map and not is_longer(value, MAX_ENUM)
+
+
+def is_unseen(text: str) -> bool:
+    """Tell whether a text holds control characters or halves of characters."""
+    return not text.isprintable() and _UNSEEN.search(text) is not None
+
+
+def is_name(text: str) -> bool:
+    """Tell whether a text can be the name of a member: not too long, and all of it seen."""
+    return len(text) <= MAX_LABEL and not is_unseen(text)
 
 
 def is_longer(value: Any, limit: int) -> bool:
     """Tell whether a value has more than some characters as JSON, roughly and in bounded time.
 
-    A number that JSON cannot write (`1e400` reads as infinite) is longer than any limit.
+    What nobody can read is longer than any limit: a number that JSON cannot write (`1e400` reads as
+    infinite), a text with control characters.
     """
     size = 0
     stack = [value]
@@ -83,12 +102,15 @@ def is_longer(value: Any, limit: int) -> bool:
         if isinstance(item, dict):
             size += sum(len(str(key)) + 4 for key in item)
             stack.extend(item.values())
+            stack.extend(item)
         elif isinstance(item, list):
             size += 2 * len(item)
             stack.extend(item)
         else:
             size += len(item) + 3 if isinstance(item, str) else 8
             if isinstance(item, float) and not isfinite(item):
+                return True
+            if isinstance(item, str) and is_unseen(item):
                 return True
     return size > limit
 
@@ -222,11 +244,22 @@ def modernise(out: dict[str, Any]) -> None:
         _known_type(out)
     if "multipleOf" in out and out["multipleOf"] <= 0:
         del out["multipleOf"]
-    if "required" in out and len(set(out["required"])) < len(out["required"]):
-        out["required"] = list(dict.fromkeys(out["required"]))
+    if "required" in out:
+        _required(out)
     if "enum" in out and is_longer(out["enum"], MAX_ENUM):
         note = f"One of {len(out.pop('enum'))} values; the server knows them."
         out["description"] = f"{out.get('description', '')} {note}".strip()
+
+
+def _required(out: dict[str, Any]) -> None:
+    """Leave out repeated names and those that are not offered; too many are left to the server."""
+    names = out["required"]
+    if is_longer(names, MAX_LITERAL):
+        names = [name for name in names if is_name(name)]
+        names = [] if is_longer(names, MAX_ENUM) else names
+    out["required"] = names if len(set(names)) == len(names) else list(dict.fromkeys(names))
+    if not names:
+        del out["required"]
 
 
 def _exclusive(out: dict[str, Any], bound: str, exclusive: str) -> None:
@@ -279,10 +312,11 @@ def explain_discriminator(out: dict[str, Any], discriminator: Any) -> None:
     """
     described = isinstance(discriminator, dict)
     name = discriminator.get("propertyName") if described else discriminator
-    if not isinstance(name, str):
+    if not isinstance(name, str) or not is_name(name):
         return
     mapping = discriminator.get("mapping") if described else None
-    values = ", ".join(map(str, list(mapping)[:30])) if isinstance(mapping, dict) else ""
+    names = [str(key) for key in list(mapping)[:30]] if isinstance(mapping, dict) else []
+    values = "" if is_longer(names, MAX_LITERAL) else ", ".join(names)
     if "oneOf" in out and "anyOf" not in out:
         # Variants of one base overlap; the named member tells them apart, not their other keywords.
         out["anyOf"] = out.pop("oneOf")

@@ -35,7 +35,8 @@ def findings(root: Mapping[str, Any]) -> list[Finding]:
 
     The document's version's own JSON Schema is checked first, then what no schema can say:
     duplicate ids and parameters, path variables without a parameter, defaults that do not fit,
-    schemas that are none. References into other documents are not followed and are noted.
+    schemas that are none. References into other documents are not followed and are noted; so are
+    ids that may look like others.
 
     Spec: OpenAPI 2.0, 3.0, 3.1 and 3.2, with the JSON Schemas published beside them.
 
@@ -46,7 +47,8 @@ def findings(root: Mapping[str, Any]) -> list[Finding]:
     if version is None:
         said = root.get("openapi", root.get("swagger"))
         return [Finding("", f"version {said!r} is none of 2.0, 3.0, 3.1 and 3.2")]
-    return _once([*_against_schema(root, version), *_against_rules(root, version)])
+    checks = (_against_schema(root, version), _against_rules(root, version), _odd_ids(root))
+    return _once([finding for check in checks for finding in check])
 
 
 def duplicate_keys(source: str | os.PathLike[str] | bytes) -> list[Finding]:
@@ -92,6 +94,20 @@ def _version(root: Mapping[str, Any]) -> str | None:
         return "2"
     digits = "".join(str(root.get("openapi")).split(".")[:2])
     return digits if digits in ("30", "31", "32") else None
+
+
+def _odd_ids(root: Mapping[str, Any]) -> Iterator[Finding]:
+    """Yield the operation ids that may look like another one, or hold what nobody sees."""
+    paths = root.get("paths")
+    for path, item in paths.items() if isinstance(paths, Mapping) else ():
+        for method, node in item.items() if isinstance(item, Mapping) else ():
+            found = node.get("operationId") if isinstance(node, Mapping) else None
+            if isinstance(found, str) and not (found.isascii() and found.isprintable()):
+                message = (
+                    f"the id {found!a:.200} has characters that may look like others or like none"
+                )
+                place = pointer(("paths", path, method, "operationId"))
+                yield Finding(place, shorten(message), "note")
 
 
 def _against_schema(root: Mapping[str, Any], version: str) -> Iterator[Finding]:

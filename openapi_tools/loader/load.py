@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import threading
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.errors import DocumentError
+from openapi_tools.errors import DocumentError, OpenAPIToolsError, bare
 from openapi_tools.loader import security
 from openapi_tools.loader.checks import Checks
 from openapi_tools.loader.inputs import Inputs
@@ -13,10 +15,12 @@ from openapi_tools.loader.operations import Declared, Document, as_text, has_ope
 from openapi_tools.loader.parse import parse, plain
 from openapi_tools.loader.parse_json import paused_gc
 from openapi_tools.loader.references import Resource
+from openapi_tools.loader.servers import root_servers
 from openapi_tools.loader.source import read_source
 from openapi_tools.loader.texts import plain_text
 from openapi_tools.model import Skipped
-from openapi_tools.runtime.session import open_session
+from openapi_tools.runtime.server import origin_of
+from openapi_tools.runtime.session import Provenance, open_session
 from openapi_tools.runtime.settings import Settings
 from openapi_tools.runtime.tool import OperationTool
 from openapi_tools.runtime.toolset import About, Toolset
@@ -49,8 +53,8 @@ def load_tools(
     Args:
         source: A URL, a path, a dict, or JSON or YAML as a string or bytes.
         select: Which operations become tools; all by default. Names do not depend on it.
-        credentials: By the document's scheme names: a string for an API key or token, `(user,
-            password)` for basic.
+        credentials: By the document's scheme names: a text for an API key or a token, `(user,
+            password)`, an `OAuth2`, and more; docs/auth.md has all of it.
         settings: How the document is read and the API called.
         client: An `httpx.AsyncClient` for its transport, authentication and headers; not closed.
         strict: Raise for the first operation that would be skipped, and look for duplicate keys in
@@ -65,17 +69,32 @@ def load_tools(
         CredentialsError: A scheme that the document does not have, or a wrong kind of value.
         SettingsError: `client` is not an `httpx.AsyncClient`.
     """
+    try:
+        toolset = _loaded(source, settings, credentials, client, strict=strict)
+    except OpenAPIToolsError as error:
+        source, credentials = "", None  # what a traceback of this frame would show
+        raise bare(error)  # noqa: B904 -- the same one
+    return toolset.select(select) if select is not None else toolset
+
+
+def _loaded(
+    source: str | os.PathLike[str] | bytes | Mapping[str, Any],
+    settings: Settings | None,
+    credentials: Mapping[str, Any] | None,
+    client: httpx.AsyncClient | None,
+    *,
+    strict: bool,
+) -> Toolset:
     settings = settings or Settings()
     with paused_gc():
         entry, remarks = read_document(source, settings, duplicates=strict)
-        toolset = tools_of(
+        return tools_of(
             Document(entry, settings),
             credentials=credentials,
             client=client,
             strict=strict,
             remarks=remarks,
         )
-    return toolset.select(select) if select is not None else toolset
 
 
 async def aload_tools(
@@ -90,15 +109,15 @@ async def aload_tools(
     """Do what `load_tools` does in a thread, so that an event loop goes on meanwhile."""
     import asyncio
 
-    return await asyncio.to_thread(
-        load_tools,
-        source,
-        select=select,
-        credentials=credentials,
-        settings=settings,
-        client=client,
-        strict=strict,
-    )
+    def load() -> Toolset:
+        return _loaded(source, settings, credentials, client, strict=strict)
+
+    try:
+        toolset = await asyncio.to_thread(load)
+    except OpenAPIToolsError as error:
+        source, credentials = "", None  # what a traceback of this frame would show
+        raise bare(error)  # noqa: B904 -- the same one
+    return toolset.select(select) if select is not None else toolset
 
 
 def read_document(
@@ -122,7 +141,7 @@ def read_document(
     if found.value is not None:
         return Resource(plain(found.value, name=found.name), name=found.name), ()
     parsed = parse(found.data or b"", name=found.name, duplicates=True if duplicates else None)
-    return Resource(parsed.root, found.uri, found.name), parsed.warnings
+    return Resource(parsed.root, found.uri, found.name, public=found.public), parsed.warnings
 
 
 def tools_of(
@@ -150,13 +169,22 @@ def tools_of(
     good, skipped, warnings = _usable(document, strict=strict)
     schemes = security.schemes(document)
     session = open_session(
-        document.settings, credentials=credentials, schemes=schemes, client=client
+        document.settings,
+        credentials=credentials,
+        schemes=schemes,
+        client=client,
+        provenance=Provenance(root_servers(document), document.references.has_public),
     )
     if document.settings.check_answers:
         session.check_answer = _answer_checker(document)
     about = About(
         skipped=tuple(skipped),
-        warnings=(*remarks, *warnings, *_empty(document, len(good) + len(skipped))),
+        warnings=(
+            *remarks,
+            *warnings,
+            *_empty(document, len(good) + len(skipped)),
+            *(_strangers(document, session.origins) if credentials else ()),
+        ),
         security_schemes=schemes,
         counts=lambda: _counts(document, len(good), len(skipped)),
         document=lambda: document.root,
@@ -206,8 +234,8 @@ def _tools(
     session: Session,
     schemes: Mapping[str, SecurityScheme],
 ) -> list[OperationTool]:
-    inputs = Inputs(document, session.settings, schemes)
-    return [LoadedTool(name, declared, inputs, session=session) for name, declared in good]
+    shared = Shared(Inputs(document, session.settings, schemes), session)
+    return [LoadedTool(name, declared, shared) for name, declared in good]
 
 
 def _counts(document: Document, good: int, skipped: int) -> dict[str, int]:
@@ -220,11 +248,36 @@ def _empty(document: Document, operations: int) -> list[str]:
     return [f"{document.entry.name or 'the document'}: no paths with operations, hence no tools."]
 
 
+def _strangers(document: Document, origins: frozenset[str]) -> list[str]:
+    """Warn where a document alone says that credentials go elsewhere than it came from."""
+    settings, own = document.settings, origin_of(document.entry.uri)
+    if not own or settings.base_url or settings.credential_origins or origins <= {own}:
+        return []
+    where = " and ".join(sorted(origins))
+    hint = f"if that is right, say so with Settings(credential_origins={tuple(sorted(origins))})."
+    return [f"credentials go to {where}, as the document from {own} has it; {hint}"]
+
+
 def _answer_checker(document: Document) -> Callable[[httpx.Request, Answer], list[str]]:
     """Return what compares answers with the document; it asks openapi-core."""
     from openapi_tools.loader.answers import make_checker
 
     return make_checker(document.root, base_url=document.settings.base_url)
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What the tools of one document share.
+
+    Attributes:
+        inputs: Builds operations of that document.
+        session: For their calls.
+        turn: Held while something is built: `inputs` converts one schema at a time.
+    """
+
+    inputs: Inputs
+    session: Session
+    turn: Any = field(default_factory=threading.RLock)
 
 
 class LoadedTool(OperationTool):
@@ -233,17 +286,16 @@ class LoadedTool(OperationTool):
     Args:
         name: The tool's name.
         declared: The operation as the document has it.
-        inputs: Builds operations of that document.
-        session: What the tools of the document share.
+        shared: What the tools of the document share.
     """
 
-    __slots__ = ("_declared", "_input_schema", "_inputs", "_name", "_operation")
+    __slots__ = ("_declared", "_input_schema", "_name", "_operation", "_shared")
 
-    def __init__(self, name: str, declared: Declared, inputs: Inputs, *, session: Session) -> None:
-        super().__init__(session)
+    def __init__(self, name: str, declared: Declared, shared: Shared) -> None:
+        super().__init__(shared.session)
         self._name = name
         self._declared = declared
-        self._inputs = inputs
+        self._shared = shared
         self._input_schema: dict[str, Any] | None = None
         self._operation: Operation | None = None
 
@@ -276,20 +328,22 @@ class LoadedTool(OperationTool):
     @property
     def description(self) -> str:
         """Summary and description as plain text, cut at a word boundary."""
-        return describe(self._declared, self._inputs.description_chars)
+        return describe(self._declared, self._shared.inputs.description_chars)
 
     @property
     def input_schema(self) -> dict[str, Any]:
         """JSON Schema 2020-12."""
         if self._input_schema is None:
-            self._input_schema = self._inputs.input_schema(self._declared)
+            with self._shared.turn:
+                self._input_schema = self._shared.inputs.input_schema(self._declared)
         return self._input_schema
 
     @property
     def operation(self) -> Operation:
         """How it is called."""
         if self._operation is None:
-            self._operation = self._inputs.operation(self._declared)
+            with self._shared.turn:
+                self._operation = self._shared.inputs.operation(self._declared)
         return self._operation
 
 

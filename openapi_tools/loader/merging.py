@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 WORDS: Final = frozenset({"title", "description", "examples", "default", "deprecated", "writeOnly"})
 """Keywords that say something about a value without limiting it."""
 
+MAX_COPIES: Final = 200_000
+"""Members copied while branches are merged, as each copies those before it; then branches stay."""
+
 _LARGEST = frozenset({"minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"})
 _SMALLEST = frozenset({"maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"})
 _TOGETHER = (
@@ -41,9 +44,10 @@ def merge_all(
     if len(schema["allOf"]) == 1 and schema["allOf"][0].keys() == {"$ref"} and out.keys() <= WORDS:
         return {**schema["allOf"][0], **out}  # words around one component need no `allOf`
     kept = []
+    copies = 0
     for branch in schema["allOf"]:
-        content = inlined(branch)
-        merged = merge(out, content)
+        copies += len(out.get("properties", ())) + len(out.get("required", ()))
+        merged = merge(out, inlined(branch)) if copies <= MAX_COPIES else None
         if merged is None:
             kept.append(branch)
         else:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.errors import DocumentError, InvalidDocument, UnresolvableReference
@@ -19,9 +20,12 @@ from openapi_tools.loader.schemas import Schemas
 from openapi_tools.runtime.escapes import is_token
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from openapi_tools.runtime.settings import Settings
+
+MAX_CHOICES = 100
+"""Servers, security requirements or media types of an operation; further ones are left out."""
 
 _VARIABLE = re.compile(r"\{([^{}/]*)\}")
 _OPERATOR = re.compile(r"\{[.;?]|\*\}")
@@ -101,6 +105,7 @@ class Document:
         self.references = References(entry, settings)
         self._locations = _locations(self.dialect)
         self._checked: dict[str | int, Listed] = {}
+        self._shared: dict[tuple[str, int], Any] = {}
         self.schemas = Schemas(
             self.references,
             ref_siblings=self.dialect.modern,
@@ -112,6 +117,21 @@ class Document:
         """The parsed document."""
         root: dict[str, Any] = self.entry.root
         return root
+
+    def shared(self, kind: str, node: list[Any], make: Callable[[list[Any]], Any]) -> Any:
+        """Return what is made of the first members of a list, the same value for everybody.
+
+        A list at the root counts for every operation: made for each anew it would fill the memory.
+
+        Args:
+            kind: What is made.
+            node: A list of the document, which is known by its identity.
+            make: Makes it.
+        """
+        key = (kind, id(node))
+        if key not in self._shared:
+            self._shared[key] = make(node[:MAX_CHOICES])
+        return self._shared[key]
 
     def operations(self) -> Iterator[Declared | DocumentError]:
         """Yield every operation in the document's order; an error for one that cannot be read."""
@@ -221,7 +241,8 @@ class Document:
         """
         if self.dialect.swagger:
             consumes = declared.node.get("consumes", self.root.get("consumes"))
-            listed = list(filter(is_text, consumes)) if isinstance(consumes, list) else []
+            consumes = consumes[:MAX_CHOICES] if isinstance(consumes, list) else []
+            listed = list(filter(is_text, consumes))
             parts = [found for found in parameters if found.location in ("body", "formData")]
             body = versions.request_body([part.node for part in parts], listed)
             return (body, parts[0].resource) if body is not None else None
@@ -252,8 +273,10 @@ class Document:
             produces = declared.node.get("produces", self.root.get("produces"))
             kinds = list(filter(is_text, produces)) if isinstance(produces, list) else []
         else:
-            kinds = list(self._answer_types(declared))
-        clean = [kind for kind in dict.fromkeys(kinds) if "/" in kind and kind.isascii()]
+            kinds = list(islice(self._answer_types(declared), MAX_CHOICES))
+        clean = [
+            kind for kind in dict.fromkeys(kinds[:MAX_CHOICES]) if "/" in kind and kind.isascii()
+        ]
         clean = [kind for kind in clean if not _UNSENDABLE.search(kind) and "," not in kind]
         return tuple(sorted(clean, key=lambda kind: "json" not in kind.lower()))
 
@@ -330,11 +353,13 @@ def plain_path(path: str, names: list[str]) -> str:
         path: As in the document.
         names: The path parameters that are declared.
     """
-    for variable in _VARIABLE.findall(path):
-        name = variable.lstrip(".;?").rstrip("*")
-        if variable not in names and name in names:
-            path = path.replace(f"{{{variable}}}", f"{{{name}}}")
-    return path
+    known = frozenset(names)
+
+    def spelled(variable: re.Match[str]) -> str:
+        name = variable[1].lstrip(".;?").rstrip("*")
+        return f"{{{name}}}" if variable[1] not in known and name in known else variable[0]
+
+    return _VARIABLE.sub(spelled, path)
 
 
 def has_operators(path: str) -> bool:

@@ -34,6 +34,7 @@ class Resource:
         uri: URL or absolute path; empty for a document given as a value.
         name: What messages call it.
         self_uri: The document's own `$self` (3.2), which other references may use for it.
+        public: It was fetched from a public address.
     """
 
     root: Any
@@ -41,6 +42,7 @@ class Resource:
     name: str = ""
     self_uri: str = ""
     anchors: dict[str, Any] | None = None
+    public: bool = False
 
 
 class Target(NamedTuple):
@@ -153,6 +155,11 @@ class References:
         resource = self._read(address, ref, base)
         return self._keep(resource.uri, resource)
 
+    @property
+    def has_public(self) -> bool:
+        """Whether some of what was read so far came from a public address."""
+        return self.entry.public or any(found.public for found in self._resources.values())
+
     def _keep(self, uri: str, resource: Resource) -> Resource:
         self._resources[uri] = resource
         return resource
@@ -165,7 +172,8 @@ class References:
         try:
             url = urljoin(base.uri, address) if _is_url(base.uri) else address
             if _is_url(url) or url.startswith("//"):
-                found = source.fetch(self._allowed_url(url, ref), self._settings)
+                allowed = self._allowed_url(url, ref)
+                found = source.fetch(allowed, self._settings, found_in_public=base.public)
             else:
                 path = self._allowed_path(address, ref, base)
                 found = source.read_file(path, self._settings)
@@ -181,7 +189,7 @@ class References:
             place = f"#{error.pointer}: " if error.pointer else ""
             reason = f"'$ref': {ref!r} is no usable file: {place}{error.reason}"
             raise self._error(reason, base) from error
-        return Resource(root, found.uri, found.name)
+        return Resource(root, found.uri, found.name, public=found.public)
 
     def _allowed_url(self, url: str, ref: str) -> str:
         """Refuse URLs outside the document's own folder that the user did not allow."""

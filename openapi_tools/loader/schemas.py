@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.errors import InvalidDocument
 from openapi_tools.loader import circles, keywords
+from openapi_tools.loader.budget import size_of
 from openapi_tools.loader.merging import WORDS, merge, merge_all
 from openapi_tools.loader.naming import short_hash
 from openapi_tools.loader.source import relative_place
@@ -54,9 +55,6 @@ class Schemas:
         references: Resolves `$ref`.
         ref_siblings: Keywords beside `$ref` count (3.1 and later).
         description_chars: Longest description.
-
-    Attributes:
-        converted: How many schemas have been converted so far.
     """
 
     def __init__(
@@ -69,7 +67,7 @@ class Schemas:
         self._names: dict[tuple[int, str], str] = {}
         self._definitions: dict[str, Definition] = {}
         self._open: set[str] = set()
-        self.converted = 0
+        self._sizes: dict[str, int] = {}
 
     def convert(self, node: Any, resource: Resource, depth: int = 0) -> dict[str, Any]:
         """Return a schema as JSON Schema 2020-12.
@@ -113,6 +111,14 @@ class Schemas:
         found = {name: reached[name].schema for name in sorted(reached)}
         in_place = {name: reached[name].uses.in_place for name in found}
         return circles.without_circles(found, in_place)
+
+    def size_of(self, names: Iterable[str]) -> int:
+        """Return how many characters some definitions take as JSON; each is measured once."""
+        sizes = self._sizes
+        for name in names:
+            if name not in sizes:
+                sizes[name] = size_of(self.definition(name).schema) + size_of(name)
+        return sum(sizes[name] for name in names)
 
     def definition(self, name: str) -> Definition:
         """Return one definition, converted when it is first asked for."""
@@ -183,7 +189,6 @@ class Schemas:
 
     def _schema(self, node: dict[str, Any], resource: Resource, depth: int) -> dict[str, Any]:
         """Convert the keywords of one schema."""
-        self.converted += 1
         out: dict[str, Any] = {}
         for key, value in node.items():
             kind = keywords.KINDS.get(key)
@@ -265,7 +270,7 @@ class Schemas:
         return {
             name: self.convert(value, resource, depth + 1)
             for name, value in values.items()
-            if len(name) <= keywords.MAX_LABEL
+            if keywords.is_name(name)
             if key != "properties" or not self._is_read_only(value, resource)
         }
 

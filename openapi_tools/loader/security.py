@@ -23,8 +23,16 @@ _FLOW_URLS = ("authorizationUrl", "deviceAuthorizationUrl", "tokenUrl", "refresh
 def requirements(document: Document, declared: Declared) -> tuple[dict[str, tuple[str, ...]], ...]:
     """Return what an operation requires; the document's own when it says nothing."""
     listed = declared.node.get("security", document.root.get("security"))
+    if isinstance(listed, dict) and listed:  # meant as the only alternative
+        return _requirements([listed])
     if not isinstance(listed, list):
         return ()
+    found: tuple[dict[str, tuple[str, ...]], ...]
+    found = document.shared("security", listed, _requirements)
+    return found
+
+
+def _requirements(listed: list[Any]) -> tuple[dict[str, tuple[str, ...]], ...]:
     return tuple(
         {
             name: tuple(filter(is_text, scopes)) if isinstance(scopes, list) else ()

@@ -33,12 +33,14 @@ class Source:
             file's absolute path; empty for text, bytes and mappings.
         name: What messages call it: the path as given, the URL without user, password and query;
             empty for text, bytes and mappings.
+        public: It was fetched from a public address.
     """
 
     data: bytes | None
     value: Mapping[str, Any] | None = None
     uri: str = ""
     name: str = ""
+    public: bool = False
 
 
 def read_source(
@@ -51,7 +53,7 @@ def read_source(
 
     Args:
         source: URL, path, text, bytes or mapping.
-        settings: For `max_document_bytes` and `timeout`.
+        settings: For `max_document_bytes`, and for fetching as `fetch` does.
 
     Raises:
         SourceError: It cannot be read, or is too large.
@@ -97,27 +99,31 @@ def read_file(path: Path, settings: Settings) -> Source:
     return Source(data, uri=os.path.abspath(path), name=name)  # noqa: PTH100 -- as said
 
 
-def fetch(url: str, settings: Settings, *, deadline: float | None = None) -> Source:
+def fetch(
+    url: str, settings: Settings, *, deadline: float | None = None, found_in_public: bool = False
+) -> Source:
     """Fetch a document over http or https.
 
-    Redirects are followed inside the origin only. Neither proxies nor passwords are taken from the
-    environment.
+    Redirects are followed inside the origin only. Neither proxies nor certificate authorities are
+    taken from the environment unless `trust_env` is set; passwords never are.
 
     Spec: RFC 9110.
 
     Args:
         url: Absolute; its user and password are sent, to its own origin only.
-        settings: For `timeout` and `max_document_bytes`.
+        settings: For `timeout`, `max_document_bytes`, `allow_private`, `ca_file` and `trust_env`.
         deadline: `time.monotonic()` by which all has to be read; `timeout` from now by default.
+        found_in_public: The URL stood in a document that came from a public address: then this one
+            has to as well, unless `allow_private` says otherwise.
 
     Raises:
-        SourceError: No answer in time, another status than 200, too large, broken.
+        SourceError: No answer in time, another status than 200, too large, broken, or guarded.
     """
     from openapi_tools.loader.fetching import get
 
     end = time.monotonic() + settings.timeout if deadline is None else deadline
-    fetched = get(url, deadline=end, limit=settings.max_document_bytes)
-    return Source(fetched.data, uri=fetched.uri, name=fetched.name)
+    fetched = get(url, settings, deadline=end, found_in_public=found_in_public)
+    return Source(fetched.data, uri=fetched.uri, name=fetched.name, public=fetched.public)
 
 
 def _is_text(text: str) -> bool:

@@ -3,18 +3,50 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import ssl
+    from collections.abc import Iterable
 
 
 @dataclass(frozen=True, slots=True)
 class Additions:
-    """Name and value pairs that are sent besides the arguments, which cannot replace them.
+    """What is sent besides the arguments, which cannot replace it.
 
     Attributes:
-        headers: For instance `(("Authorization", "Bearer …"),)`.
+        headers: Name and value pairs, for instance `(("Authorization", "Bearer …"),)`.
         query: Unencoded, for instance `(("api_key", "…"),)`.
         cookies: Sent as they are, for instance `(("session", "…"),)`.
+        auth: An `httpx.Auth` that sees the finished request and the answer to it.
+        certificate: A TLS context that presents a client certificate.
     """
 
     headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     query: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     cookies: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    auth: Any = field(default=None, repr=False)
+    certificate: ssl.SSLContext | None = field(default=None, repr=False)
+
+    def __bool__(self) -> bool:
+        pairs = self.headers or self.query or self.cookies
+        return bool(pairs) or self.auth is not None or self.certificate is not None
+
+
+def joined(parts: Iterable[Additions]) -> Additions:
+    """Return several additions as one.
+
+    Args:
+        parts: What each scheme of one requirement adds; at most one of them has `auth`, and one
+            `certificate`.
+    """
+    parts = [part for part in parts if part]
+    if len(parts) == 1:
+        return parts[0]
+    return Additions(
+        headers=tuple(pair for part in parts for pair in part.headers),
+        query=tuple(pair for part in parts for pair in part.query),
+        cookies=tuple(pair for part in parts for pair in part.cookies),
+        auth=next((part.auth for part in parts if part.auth is not None), None),
+        certificate=next((p.certificate for p in parts if p.certificate is not None), None),
+    )

@@ -13,16 +13,17 @@ JSON by these rules:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import InputError
 from openapi_tools.runtime.checking.cost import is_cheap
-from openapi_tools.runtime.checking.explain import Explainer, Unfinished
+from openapi_tools.runtime.checking.explain import Explainer
 from openapi_tools.runtime.checking.phrases import kind_of, sentence, show
 from openapi_tools.runtime.checking.schema import prepare
+from openapi_tools.runtime.checking.verdict import holds
 from openapi_tools.runtime.text import pointer_token
 
 if TYPE_CHECKING:
@@ -30,9 +31,18 @@ if TYPE_CHECKING:
 
 CALL_ID = "_tool_call_id"
 _DEEPEST = 100
+_MOST_VALUES = 250_000
+_LARGE_VALUES = 2_000
+_LARGE_TEXT = 20_000
 _LARGEST_INTEGER_BITS = 1024
 _EXPLAINED = 5
 _ID_BITS = 256
+_PLAIN: dict[type, Callable[[Any], Any]] = {
+    str: str.__str__,
+    int: int.__int__,
+    float: float.__float__,
+}
+"""How a value of a class of its own becomes one of Python's own, whatever its class says."""
 
 
 def accept(given: object, settings: Settings) -> dict[str, Any]:
@@ -44,12 +54,38 @@ def accept(given: object, settings: Settings) -> dict[str, Any]:
 
     Raises:
         InputError: It is no object, or holds what JSON or a request cannot: NaN, half a surrogate
-            pair, bytes, nesting deeper than 100, names that are no strings, too much of it.
+            pair, bytes, nesting deeper than 100, names that are no strings, too much of it: over
+            `max_input_chars` or 250,000 values.
     """
-    if not isinstance(given, Mapping):
+    # By their types: `isinstance` asks the value too, which is code of its own.
+    if not issubclass(type(given), Mapping):
         raise InputError(f"the input has to be an object with the arguments, not {_named(given)}.")
-    own = {k: v for k, v in given.items() if k != CALL_ID} if CALL_ID in given else given
-    return _Intake(settings.max_input_chars).members(own, 1)
+    return _Intake(settings.max_input_chars).members(given, 1, without=CALL_ID)
+
+
+def is_large(given: object) -> bool:
+    """Tell whether taking and checking an input may take more than some milliseconds.
+
+    Args:
+        given: What the coordinator handed over. Nothing of it runs: what is not made of Python's
+            own types counts as large.
+    """
+    values, characters = 0, 0
+    waiting = [given]
+    while waiting:
+        part = waiting.pop()
+        if type(part) is str:
+            characters += len(part)
+        elif type(part) is list or type(part) is dict:
+            values += len(part)
+            if values > _LARGE_VALUES:
+                return True
+            waiting += part
+            if type(part) is dict:
+                waiting += part.values()
+        elif part is not None and type(part) not in (int, float, bool):
+            return True
+    return characters > _LARGE_TEXT
 
 
 def call_id_of(given: object) -> str:
@@ -58,10 +94,12 @@ def call_id_of(given: object) -> str:
     Args:
         given: What the coordinator handed over. A mapping that is no dict may raise anything.
     """
-    if isinstance(given, dict):
-        call_id = dict.get(given, CALL_ID)  # a subclass may have a `get` of its own
-    else:
-        call_id = given.get(CALL_ID) if isinstance(given, Mapping) else None
+    call_id: Any = None
+    mapping: Any = given
+    if issubclass(type(given), dict):
+        call_id = dict.get(mapping, CALL_ID)  # a subclass may have a `get` of its own
+    elif issubclass(type(given), Mapping):
+        call_id = mapping.get(CALL_ID)
     if isinstance(call_id, str):
         return call_id
     plain = type(call_id) is int and call_id.bit_length() < _ID_BITS
@@ -110,11 +148,7 @@ class Checker:
         """
         if self._validator is not None:
             return self._validator.is_valid(arguments)
-        try:
-            return self._explainer.holds(arguments)
-        except Unfinished:
-            # The API checks its input too; refusing what may be right would make it unusable.
-            return True
+        return holds(self._explainer, arguments)
 
 
 def _explained(explainer: Explainer, arguments: dict[str, Any]) -> InputError:
@@ -131,9 +165,9 @@ def _explained(explainer: Explainer, arguments: dict[str, Any]) -> InputError:
 
 def _named(value: object) -> str:
     """Return what a value is, and a plain one as it is, without trusting it to be JSON."""
-    if value is None or isinstance(value, list | tuple):
+    if value is None or issubclass(type(value), list | tuple):
         return "null" if value is None else "an array"
-    if isinstance(value, bool | int | float | str):
+    if type(value) in (bool, int, float, str):
         return f"{kind_of(value)} ({show(value)})"
     return f"a value of the type {type(value).__name__}"
 
@@ -145,15 +179,18 @@ class _Intake:
         room: Characters that the input may still take as JSON; an estimate, cheap to keep.
     """
 
-    __slots__ = ("_room",)
+    __slots__ = ("_room", "_values")
 
     def __init__(self, room: int) -> None:
         self._room = room
+        self._values = _MOST_VALUES
 
-    def members(self, value: Mapping[Any, Any], depth: int) -> dict[str, Any]:
+    def members(self, value: Any, depth: int, *, without: str | None = None) -> dict[str, Any]:
         copied: dict[str, Any] = {}
         room = 2
-        for name, member in value.items():
+        for name, member in self._pairs(value):
+            if type(name) is str and name == without:
+                continue
             if type(name) is str and name.isascii():
                 room += len(name) + 4
                 if type(member) is str and member.isascii():
@@ -174,6 +211,7 @@ class _Intake:
     def _items(self, value: Any, depth: int) -> list[Any]:
         copied: list[Any] = []
         room = 2
+        self._count(len(value))
         for item in value:
             if type(item) is str and item.isascii():
                 room += len(item) + 4
@@ -215,6 +253,26 @@ class _Intake:
         plain: str = self._value(str.__str__(name), 1)
         return plain
 
+    def _pairs(self, value: Any) -> Iterable[tuple[Any, Any]]:
+        """Return the members of a mapping; of a dict without running code of a class of its own."""
+        if issubclass(type(value), dict):
+            self._count(dict.__len__(value))
+            return dict.items(value)
+        return self._counted(value.items())
+
+    def _counted(self, pairs: Iterable[tuple[Any, Any]]) -> Iterable[tuple[Any, Any]]:
+        for pair in pairs:
+            self._count(1)
+            yield pair
+
+    def _count(self, values: int) -> None:
+        """Count values before they are looked at."""
+        self._values -= values
+        if self._values < 0:
+            raise InputError(
+                f"the input is too large: it has over {_MOST_VALUES:,} values; give less at once."
+            )
+
     def _take(self, count: int) -> None:
         self._room -= count
         if self._room < 0:
@@ -230,16 +288,19 @@ class _Intake:
 
     def _other(self, value: Any, depth: int) -> Any:
         """Return a value of another type than JSON's, by the module's rules."""
-        if isinstance(value, Enum):
+        kind = type(value)
+        if issubclass(kind, Enum):
             return self._value(value.value, depth)
-        if isinstance(value, str | int | float):
-            plain = next(kind for kind in (str, int, float) if isinstance(value, kind))
-            return self._value(plain.__str__(value) if plain is str else plain(value), depth)
-        if isinstance(value, Mapping):
+        for plain in (str, int, float):
+            if issubclass(kind, plain):
+                return self._value(_PLAIN[plain](value), depth)
+        if issubclass(kind, Mapping):
             return self.members(value, depth)
-        if isinstance(value, bytes | bytearray | memoryview):
+        if issubclass(kind, list):
+            return self._items(list.copy(value), depth)
+        if issubclass(kind, bytes | bytearray | memoryview):
             raise InputError('bytes are no JSON; give a file as {"base64": "…"} or {"text": "…"}.')
-        if isinstance(value, Decimal):
+        if issubclass(kind, Decimal):
             return self._value(_number(value), depth)
         return self._value(_by_pydantic(value), depth)
 

@@ -1,61 +1,165 @@
-"""Security requirements and credentials -> what is added to a request.
+"""Security requirements and credentials -> what is granted to a call.
 
-Spec: OpenAPI 3.1.2, sections 4.8.27 (Security Scheme) and 4.8.30 (Security Requirement); RFC 7617
-(basic), RFC 6750 (bearer).
+Spec: OpenAPI 3.2.0, sections 4.27 (Security Scheme Object) and 4.30 (Security Requirement Object).
 """
 
 from __future__ import annotations
 
-import base64
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.errors import CredentialsError
-from openapi_tools.runtime.additions import Additions
+from openapi_tools.errors import CallError, CredentialsError
+from openapi_tools.model import SecurityScheme
+from openapi_tools.runtime.additions import Additions, joined
+from openapi_tools.runtime.redaction import MASK, Redactor
+from openapi_tools.runtime.schemes import Asked, Held, Scheme, hold, lasting, needed
+from openapi_tools.runtime.server import origin_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from pathlib import Path
 
-    from openapi_tools.model import Operation, SecurityScheme
+    from openapi_tools.model import Operation
+    from openapi_tools.runtime.oauth import Channel
 
-MASK = "***"
-_BEARER_TYPES = ("oauth2", "openIdConnect")
+_OWN = frozenset({"type", "in", "name", "scheme", "value"})
+_OWN_EXAMPLE = "{'in': 'header', 'name': 'X-Key', 'value': …}"
+_REMEMBERED = 256
+_NAMED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Where credentials may go.
+
+    Attributes:
+        server: The address that an operation is called at.
+        origins: Those that credentials are for.
+        lenient: A call may go without what it requires.
+        client_brings: A client of the user's brings credentials along, where they may go.
+    """
+
+    server: str
+    origins: frozenset[str]
+    lenient: bool = False
+    client_brings: bool = False
+
+    @property
+    def inside(self) -> bool:
+        """Whether the server has one of the origins."""
+        origin = origin_of(self.server)
+        return bool(origin) and origin in self.origins
+
+    def describe(self) -> str:
+        """Return the origins in words."""
+        return " or ".join(sorted(self.origins)) or "no server (the document names none of its own)"
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """What a call is granted.
+
+    Attributes:
+        additions: What is added to the request.
+        note: Why credentials do not go along that are there; empty when they do.
+        hint: Which ones are missing, should the API refuse the call.
+        renewable: A credential may have a newer value, should the API refuse this one.
+    """
+
+    additions: Additions = field(default_factory=Additions)
+    note: str = ""
+    hint: str = ""
+    renewable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """What credentials need that are asked for with each call.
+
+    Attributes:
+        channel: Gives the way to a token endpoint.
+        redactor: Is told of the secrets.
+    """
+
+    channel: Callable[[], Channel]
+    redactor: Redactor
+
+
+_NOTHING = Grant()
 
 
 class Credentials:
-    """The credentials that a user gave for the schemes of one document.
+    """The credentials that a user gave for one document.
 
     Args:
-        given: By scheme name: a text for an API key or a token, `(user, password)` or
-            `"user:password"` for basic; `pydantic.SecretStr` wherever a text may stand.
+        given: By scheme name, as `schemes.hold` takes them. A mapping with `in`, `name` and `value`
+            (or `scheme` and `value`) declares a scheme that the document lacks; it goes with every
+            call.
         schemes: The document's security schemes.
+        redactor: Is told of the secrets.
+        ca_file: Certificate authorities to trust besides the usual ones.
 
     Raises:
         CredentialsError: A name that the document does not have, or a value of the wrong kind; the
             value itself is never shown.
     """
 
-    __slots__ = ("_additions", "_first", "_schemes")
+    __slots__ = ("_ca_file", "_first", "_held", "_overlays", "_own", "_schemes", "redactor")
 
-    def __init__(self, given: Mapping[str, Any], schemes: Mapping[str, SecurityScheme]) -> None:
-        self._additions: dict[str, Callable[[bool], Additions]] = {}
+    def __init__(
+        self,
+        given: Mapping[str, Any],
+        schemes: Mapping[str, SecurityScheme],
+        *,
+        redactor: Redactor | None = None,
+        ca_file: Path | None = None,
+    ) -> None:
+        self.redactor = Redactor() if redactor is None else redactor
+        self._held: dict[str, Held] = {}
         self._first: frozenset[str] = frozenset()
+        self._own: tuple[str, ...] = ()
+        self._overlays: dict[tuple[Any, ...], Held] = {}
         self._schemes = schemes
+        self._ca_file = ca_file
         for name, value in given.items():
-            if name not in schemes:
-                known = ", ".join(map(repr, schemes)) or "none at all"
-                reason = f"the document has no security scheme {name!r}; it has {known}."
-                raise CredentialsError(reason, scheme=name)
-            self._additions[name] = _adder(name, schemes[name], value)
+            self._held[name] = self._hold(name, value, expand=True)
 
     def __repr__(self) -> str:
-        return f"Credentials({', '.join(f'{name}={MASK}' for name in self._additions)})"
+        return f"Credentials({', '.join(f'{name}={MASK}' for name in self._held)})"
 
-    def overlaid(self, given: object) -> Credentials:
+    def _hold(self, name: str, value: Any, *, expand: bool) -> Held:
+        """Return a credential, for a scheme of the document or for one that it brings along."""
+        declared = self._schemes.get(name)
+        if isinstance(value, Mapping) and "value" in value and _OWN.issuperset(value):
+            if declared is None and name not in self._own:
+                self._own = (*self._own, name)
+            declared, value = _declared(name, value), value["value"]
+        if declared is None:
+            known = ", ".join(map(repr, self._schemes)) or "none at all"
+            reason = f"the document has no security scheme {name!r}; it has {known}."
+            raise CredentialsError(f"{reason} Another one is given as {_OWN_EXAMPLE}.", scheme=name)
+        scheme = Scheme(name, declared, self.redactor, self._ca_file)
+        return hold(scheme, value) if expand else self._remembered(scheme, value)
+
+    def _remembered(self, scheme: Scheme, value: Any) -> Held:
+        """Return a credential for one call; tokens and certificates of an equal one are kept."""
+        value = lasting(scheme, value)
+        if not isinstance(value, Hashable) or isinstance(value, str | tuple):
+            return hold(scheme, value, expand=False)
+        key = (scheme.name, scheme.declared.type, type(value), value)
+        if key not in self._overlays:
+            while len(self._overlays) >= _REMEMBERED:
+                self._overlays.pop(next(iter(self._overlays)), None)
+            self._overlays[key] = hold(scheme, value, expand=False)
+        return self._overlays[key]
+
+    def overlaid(self, given: object, redactor: Redactor) -> Credentials:
         """Return these credentials with others in front of them.
 
         Args:
             given: By scheme name, for one call; None for none.
+            redactor: Of that call.
 
         Raises:
             CredentialsError: As for a new instance; or it is no mapping.
@@ -65,105 +169,156 @@ class Credentials:
         if not isinstance(given, Mapping):
             reason = f"credentials are a mapping by scheme name, not {type(given).__name__}."
             raise CredentialsError(reason)
-        both = Credentials(given, self._schemes)
-        both._first = frozenset(both._additions)
-        both._additions = {**self._additions, **both._additions}
+        both = Credentials({}, self._schemes, redactor=redactor, ca_file=self._ca_file)
+        both._own = self._own
+        both._overlays = self._overlays
+        added = {name: both._hold(name, value, expand=False) for name, value in given.items()}
+        both._held = self._held | added
+        both._first = frozenset(given)
         return both
 
-    def additions(self, operation: Operation, *, masked: bool = False) -> Additions:
-        """Return what the first requirement that the credentials satisfy adds to a request.
+    async def grant(
+        self,
+        operation: Operation,
+        bounds: Bounds,
+        way: Way,
+        stale: Grant | None = None,
+    ) -> Grant:
+        """Return what a call is granted.
 
-        An empty requirement is what is left when no other is satisfied, wherever it stands: the
-        order of alternatives says nothing, and a credential is given in order to be sent.
+        The first requirement that the credentials satisfy counts. An empty requirement is what is
+        left when no other is satisfied, wherever it stands: the order of alternatives says nothing,
+        and a credential is given in order to be sent. At an origin that the credentials are not
+        for, they are as if they were not there.
 
         Args:
             operation: Its `security` lists alternatives; all schemes of one are needed.
-            masked: Put `***` in place of every value.
-        """
-        for requirement in self._in_order(operation):
-            if requirement and all(name in self._additions for name in requirement):
-                parts = [self._additions[name](masked) for name in requirement]
-                return Additions(
-                    headers=tuple(pair for part in parts for pair in part.headers),
-                    query=tuple(pair for part in parts for pair in part.query),
-                    cookies=tuple(pair for part in parts for pair in part.cookies),
-                )
-        return Additions()
+            bounds: Where the call goes, and where credentials may.
+            way: What credentials need that are asked for.
+            stale: What was granted before and refused with 401.
 
-    def _in_order(self, operation: Operation) -> Iterable[Iterable[str]]:
+        Raises:
+            CallError: `credentials`: some are missing, or not for this origin; or as a token
+                endpoint fails.
+        """
+        requirement = self._chosen(operation)
+        names = list(dict.fromkeys([*self._own, *(requirement or ())]))
+        held = [self._held[name] for name in names]
+        if (held or bounds.client_brings) and not bounds.inside:
+            return self._elsewhere(operation, bounds)
+        if not held:
+            return self._without(operation, bounds, required=requirement is None)
+        parts = []
+        for name, credential in zip(names, held, strict=True):
+            if credential.fixed is not None:
+                parts.append(credential.fixed)
+            elif credential.ask is not None:
+                scopes = (requirement or {}).get(name, ())
+                old = None if stale is None else stale.additions
+                parts.append(await credential.ask(Asked(way.channel(), way.redactor, scopes, old)))
+        additions = self._joined(names, parts)
+        if additions.certificate is not None and not bounds.server.lower().startswith("https:"):
+            reason = "a client certificate is shown over https only, and the server is http"
+            raise CallError("credentials", f"{reason}. It was not sent.")
+        renewable = any(credential.fixed is None for credential in held)
+        return Grant(additions, renewable=renewable)
+
+    def masked(self, operation: Operation, bounds: Bounds) -> Grant:
+        """Return what a call is granted, with `***` in place of every value.
+
+        Args:
+            operation: As for `grant`.
+            bounds: As for `grant`.
+        """
+        requirement = self._chosen(operation)
+        names = list(dict.fromkeys([*self._own, *(requirement or ())]))
+        held = [self._held[name] for name in names]
+        if (held or bounds.client_brings) and not bounds.inside:
+            return Grant(note=self._refusal(bounds))
+        if requirement is None and not held:
+            return Grant(hint=self._lacking(operation))
+        return Grant(joined(credential.masked for credential in held))
+
+    def _chosen(self, operation: Operation) -> Mapping[str, tuple[str, ...]] | None:
+        """Return the alternative to satisfy; an empty one for none, None when none can be."""
+        if not operation.security:
+            return {}
+        for requirement in self._in_order(operation):
+            if requirement and all(name in self._held for name in requirement):
+                return requirement
+        return {} if any(not requirement for requirement in operation.security) else None
+
+    def _in_order(self, operation: Operation) -> Iterable[Mapping[str, tuple[str, ...]]]:
         """Return the alternatives, those first for which this call brings a credential."""
         if not self._first:
             return operation.security
         return sorted(operation.security, key=self._first.isdisjoint)
 
-    def missing(self, operation: Operation) -> tuple[str, ...]:
-        """Return the schemes that lack a credential; none when a requirement is satisfied.
+    def _without(self, operation: Operation, bounds: Bounds, *, required: bool) -> Grant:
+        """Return what a call gets for whose requirements there are no credentials."""
+        lacking = self._lacking(operation)
+        if required and not bounds.lenient and not bounds.client_brings:
+            raise CallError("credentials", f"{lacking} It was not sent.")
+        return Grant(hint=lacking) if lacking else _NOTHING
 
-        Args:
-            operation: As in `additions`.
+    def _lacking(self, operation: Operation) -> str:
+        ways = [way for way in (_lacking(r, self._held) for r in operation.security) if way]
+        ways = sorted(ways, key=len)[:_NAMED]
+        if not ways:
+            return ""
+        wanted = " or ".join(
+            " and ".join(needed(name, self._schemes.get(name)) for name in way[:_NAMED])
+            for way in ways
+        )
+        first = ways[0][0]
+        form = "…" if first in self._schemes else _OWN_EXAMPLE
+        return (
+            f"no credential is there for {wanted}. Whoever set up this tool gives it: "
+            f"credentials={{{first[:100]!r}: {form}}}."
+        )
+
+    def _elsewhere(self, operation: Operation, bounds: Bounds) -> Grant:
+        """Return what a call gets that goes where the credentials may not."""
+        if bounds.lenient or not operation.security or {} in operation.security:
+            return Grant(note=self._refusal(bounds))
+        raise CallError("credentials", f"{self._refusal(bounds)} It was not sent.")
+
+    def _refusal(self, bounds: Bounds) -> str:
+        origin = origin_of(bounds.server)
+        return (
+            f"the operation is served at {origin}, but the credentials are for "
+            f"{bounds.describe()} and stay there. Settings(credential_origins=…) allows others."
+        )
+
+    def _joined(self, names: Iterable[str], parts: list[Additions]) -> Additions:
+        """Return what all schemes of a requirement add.
+
+        Raises:
+            CallError: Two of them want the same place.
         """
-        requirements = [requirement for requirement in operation.security if requirement]
-        if any(all(name in self._additions for name in names) for names in requirements):
-            return ()
-        asked = dict.fromkeys(name for names in requirements for name in names)
-        return tuple(name for name in asked if name not in self._additions)
+        listed = ", ".join(f"{name!r:.100}" for name in names)
+        if sum(part.auth is not None or _authorizes(part) for part in parts) > 1:
+            reason = f"{listed} are required together, but all of them are sent as 'Authorization'."
+            raise CallError("credentials", f"{reason} No request can carry both.")
+        return joined(parts)
 
 
-def _adder(name: str, scheme: SecurityScheme, value: object) -> Callable[[bool], Additions]:
-    """Return a function that gives what one credential adds, in clear or masked.
-
-    The secret lives in the function's closure, where no `repr` and no `vars` shows it.
-    """
-    if scheme.type == "apiKey":
-        return _key_adder(name, scheme, _secret(name, value))
-    if scheme.type == "http" and scheme.scheme == "basic":
-        secret = base64.b64encode(_user_and_password(name, value).encode()).decode()
-        return _header_adder("Authorization", "Basic ", secret)
-    if scheme.type in _BEARER_TYPES or (scheme.type == "http" and scheme.scheme == "bearer"):
-        return _header_adder("Authorization", "Bearer ", _secret(name, value))
-    kind = f"{scheme.type} {scheme.scheme}".strip()
-    raise CredentialsError(f"security scheme {name!r} is {kind!r}, not supported.", scheme=name)
+def _authorizes(part: Additions) -> bool:
+    return any(name.lower() == "authorization" for name, _ in part.headers)
 
 
-def _key_adder(name: str, scheme: SecurityScheme, secret: str) -> Callable[[bool], Additions]:
-    if scheme.location not in ("header", "query", "cookie") or not scheme.name:
-        place = f"{scheme.location!r} named {scheme.name!r}"
-        reason = f"security scheme {name!r} puts its key in {place}, which no request has."
+def _lacking(requirement: Iterable[str], held: Mapping[str, Held]) -> list[str]:
+    return [name for name in requirement if name not in held]
+
+
+def _declared(name: str, given: Mapping[str, Any]) -> SecurityScheme:
+    """Return the scheme that a user declares along with its value."""
+    members = {key: given[key] for key in given if key != "value"}
+    if not all(isinstance(member, str) for member in members.values()):
+        reason = f"the scheme of {name!r} is given in texts, as {_OWN_EXAMPLE}."
         raise CredentialsError(reason, scheme=name)
-    if scheme.location == "header":
-        return _header_adder(scheme.name, "", secret)
-    field = "query" if scheme.location == "query" else "cookies"
-    return lambda masked: Additions(**{field: ((scheme.name, MASK if masked else secret),)})
-
-
-def _header_adder(header: str, prefix: str, secret: str) -> Callable[[bool], Additions]:
-    return lambda masked: Additions(headers=((header, prefix + (MASK if masked else secret)),))
-
-
-def _user_and_password(name: str, value: object) -> str:
-    if isinstance(value, tuple | list) and len(value) == 2:  # noqa: PLR2004 -- a pair
-        user, password = (_secret(name, part, empty=True) for part in value)
-        return f"{user}:{password}"
-    text = _secret(name, value)
-    if ":" not in text:
-        reason = f"security scheme {name!r} is basic; give (user, password) or 'user:password'."
-        raise CredentialsError(reason, scheme=name)
-    return text
-
-
-def _secret(name: str, value: object, *, empty: bool = False) -> str:
-    """Return a credential as text that may stand in a header."""
-    plain = getattr(value, "get_secret_value", None)
-    text = plain() if callable(plain) else value
-    if not isinstance(text, str):
-        reason = f"the credential for {name!r} must be a text, not {type(value).__name__}."
-        raise CredentialsError(reason, scheme=name)
-    text = text.strip()
-    if not text and not empty:
-        raise CredentialsError(f"the credential for {name!r} is empty.", scheme=name)
-    if any("\ud800" <= character <= "\udfff" for character in text):
-        raise CredentialsError(f"the credential for {name!r} is no text.", scheme=name)
-    if any(character < " " or character == "\x7f" for character in text):
-        reason = f"the credential for {name!r} holds a line break or control character."
-        raise CredentialsError(reason, scheme=name)
-    return text
+    scheme = members.get("scheme", "").lower()
+    kind = members.get("type") or ("http" if scheme else "apiKey")
+    return SecurityScheme(
+        kind, name=members.get("name", ""), location=members.get("in", ""), scheme=scheme
+    )

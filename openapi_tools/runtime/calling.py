@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from typing import TYPE_CHECKING, Any
 
@@ -11,14 +12,14 @@ from openapi_tools.errors import (
     DeniedError,
     InputError,
     OpenAPIToolsError,
+    bare,
 )
-from openapi_tools.runtime.arguments import CALL_ID, Checker, accept, call_id_of
+from openapi_tools.runtime.arguments import CALL_ID, Checker, accept, call_id_of, is_large
 from openapi_tools.runtime.calls import ToolCall, read_call, read_id
-from openapi_tools.runtime.context import member_of
+from openapi_tools.runtime.delivery import Delivery
 from openapi_tools.runtime.guards import usable
-from openapi_tools.runtime.request import build_request
-from openapi_tools.runtime.response import read_answer
-from openapi_tools.runtime.result import ToolResult
+from openapi_tools.runtime.redaction import hide
+from openapi_tools.runtime.result import ToolResult, without_secrets
 from openapi_tools.runtime.session import open_session
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     import httpx
 
+    from openapi_tools.model import Operation
     from openapi_tools.runtime.session import Session
     from openapi_tools.runtime.shaping.back import Restorer
     from openapi_tools.runtime.tool import OperationTool
@@ -42,7 +44,7 @@ class Caller:
         own_hooks: The tool has its own idea of a step of a call.
     """
 
-    __slots__ = ("_checker", "_hooked", "_restorers", "_session", "_tool")
+    __slots__ = ("_checker", "_delivery", "_hooked", "_restorers", "_session", "_tool")
 
     def __init__(
         self, tool: OperationTool, session: Session | None = None, *, own_hooks: bool = False
@@ -51,6 +53,7 @@ class Caller:
         self._session = session or open_session()
         self._checker: Checker | None = None
         self._hooked = own_hooks
+        self._delivery = Delivery(tool, self._session)
         self._restorers: dict[str, Restorer | None] = {}
 
     async def result(
@@ -58,12 +61,25 @@ class Caller:
     ) -> ToolResult:
         """Return the answer, or an error result; nothing is raised but cancellation."""
         call_id = call_id_in(given)
-        if not self._hooked and self._tool.guards is None:
-            result = await self._outcome(self._sent(given, context, profile))
-            return result.for_call(call_id)
-        result = await self._guarded(given, call_id, context, profile)
-        # A guardrail may give one result to many calls.
-        return result.model_copy().for_call(call_id)
+        result = await self._outcome(self._observed(given, call_id, context, profile))
+        return result.for_call(call_id)
+
+    async def _observed(
+        self, given: object, call_id: str, context: Any, profile: str | None
+    ) -> ToolResult:
+        """Return the answer, telling whoever looks."""
+        tool, observers = self._tool, self._session.observers
+        # A tool of somebody's own may call no operation at all.
+        operation = _operation_of(tool) if self._hooked else tool.operation
+        if operation is None:
+            return await self._guarded(given, call_id, context, profile)
+        with observers.begin(tool.name, operation, call_id=call_id) as observation:
+            if not self._hooked and tool.guards is None:
+                result = await self._outcome(self._sent(given, context, profile, call_id))
+            else:
+                result = await self._guarded(given, call_id, context, profile)
+            observation.ended(result)
+        return result
 
     async def answer(self, given: object, context: Any = None) -> ToolResult:
         """Return the answer to a call object, as `result` does."""
@@ -75,8 +91,12 @@ class Caller:
         """Return what a step gives; what fails is explained, or said as an error result."""
         try:
             return self._checked(await step)
-        except Exception as error:  # noqa: BLE001 -- a call never raises
-            failure = error
+        except Exception as error:
+            if not isinstance(error, OpenAPIToolsError):
+                # Logged here: the way it took explains it, and goes no further.
+                logger.exception("%s failed unexpectedly", self._tool.name)
+            hide(error, self._session.redactor)
+            failure = bare(error)
         return self._failure(failure) if explain is None else await explain(failure)
 
     def _checked(self, result: Any) -> ToolResult:
@@ -107,13 +127,15 @@ class Caller:
 
         answered = self._answered(given, call_id, context, profile)
         result = await self._outcome(answered, explain)
-        return await self._outcome(tool.on_output(result, context), explain)
+        result = await self._outcome(tool.on_output(result, context), explain)
+        # A guardrail may give one result to many calls.
+        return without_secrets(result, self._session.redactor).model_copy()
 
     async def _answered(
         self, given: object, call_id: str, context: Any, profile: str | None
     ) -> ToolResult:
         tool = self._tool
-        arguments = self.check(given, profile)
+        arguments = await self._fitted(given, profile)
         call = ToolCall(id=call_id, name=tool.name, arguments=arguments)
         admitted = await tool.on_invoke(call, context)
         if isinstance(admitted, ToolResult):
@@ -136,7 +158,7 @@ class Caller:
 
     async def run(self, call: ToolCall, context: Any) -> ToolResult:
         """Do what `OperationTool.run` says."""
-        return await self._sent(call.arguments, context)
+        return await self._sent(call.arguments, context, call_id=call.id)
 
     async def release(self, result: ToolResult, context: Any) -> ToolResult:
         """Do what `OperationTool.on_output` says."""
@@ -149,24 +171,18 @@ class Caller:
         explained = None if guards is None else await guards.explain(error, context)
         return explained or self._failure(error)
 
-    async def _sent(self, given: object, context: Any, profile: str | None = None) -> ToolResult:
+    async def _sent(
+        self, given: object, context: Any, profile: str | None = None, call_id: str = ""
+    ) -> ToolResult:
         """Return what the API answers to an input."""
-        session, operation = self._session, self._tool.operation
-        arguments = self.check(given, profile)
-        credentials = session.credentials
-        if context is not None:
-            credentials = credentials.overlaid(member_of(context, "credentials"))
-        additions = credentials.additions(operation)
-        request = build_request(
-            operation, arguments, settings=session.settings, additions=additions
-        )
-        answer = await session.sender.send(request)
-        result = read_answer(answer, operation, session.settings)
-        if result.error is not None and result.error["type"] == "auth":
-            result = _with_missing(result, credentials.missing(operation))
-        if session.check_answer is not None:
-            result.metadata["answer_problems"] = session.check_answer(request, answer)
-        return result
+        arguments = await self._fitted(given, profile)
+        return await self._delivery.result(arguments, context, call_id)
+
+    async def _fitted(self, given: object, profile: str | None = None) -> dict[str, Any]:
+        """Return arguments that fit; a large input is looked at in a thread."""
+        if is_large(given):
+            return await asyncio.to_thread(self.check, given, profile)
+        return self.check(given, profile)
 
     def _failure(self, error: Exception) -> ToolResult:
         """Return what an exception means as an error result."""
@@ -174,7 +190,10 @@ class Caller:
             case AnswerError():
                 return error.result
             case CallError():
-                return ToolResult.failed(error.kind, error.reason, facts=error.facts)
+                metadata = {"attempts": error.attempts} if error.attempts else None
+                return ToolResult.failed(
+                    error.kind, error.reason, metadata=metadata, facts=error.facts
+                )
             case InputError():
                 return ToolResult.failed("invalid_input", str(error))
             case CredentialsError():
@@ -182,7 +201,6 @@ class Caller:
             case OpenAPIToolsError():
                 message = f"{self._tool.name} cannot be called: {error}"
                 return ToolResult.failed("invalid_input", message)
-        logger.error("%s failed unexpectedly", self._tool.name, exc_info=error)
         message = f"{self._tool.name} failed unexpectedly ({type(error).__name__}); see the log."
         return ToolResult.failed("protocol", message)
 
@@ -222,11 +240,7 @@ class Caller:
 
     def preview(self, arguments: dict[str, Any]) -> httpx.Request:
         """Do what `OperationTool.preview` says."""
-        accepted, operation = self.check(arguments), self._tool.operation
-        additions = self._session.credentials.additions(operation, masked=True)
-        return build_request(
-            operation, accepted, settings=self._session.settings, additions=additions
-        )
+        return self._delivery.preview(self.check(arguments))
 
 
 class AnswerError(CallError):
@@ -256,12 +270,8 @@ def call_id_in(given: object) -> str:
         return ""
 
 
-def _with_missing(result: ToolResult, schemes: tuple[str, ...]) -> ToolResult:
-    """Return a refusal that also names the schemes for which no credential was given."""
-    if not schemes or result.error is None:
-        return result
-    facts = dict(result.error)
-    kind, message = facts.pop("type"), facts.pop("message")
-    names = " or ".join(f"{name!r:.100}" for name in schemes)
-    message = f"{message} (no credential was given for {names})"
-    return ToolResult.failed(kind, message, metadata=result.metadata, facts=facts)
+def _operation_of(tool: OperationTool) -> Operation | None:
+    try:
+        return tool.operation
+    except (AttributeError, NotImplementedError):
+        return None

@@ -58,7 +58,7 @@ _COOKIE_VALUE = re.compile(r"(?:[!-:<-~](?:[ -:<-~]*[!-:<-~])?)?")
 
 _BLANK = r"[\x00-\x20\x7f]*"
 _DOT_SEGMENT = re.compile(
-    rf"(?:^|[/\\]){_BLANK}\.{_BLANK}(?:\.{_BLANK})?(?:[;?#][^/\\]*)?(?=[/\\]|$)"
+    rf"(?:^|[/\\]){_BLANK}\.{_BLANK}(?:\.{_BLANK})?(?:[;?#\x00][^/\\]*)?(?=[/\\]|$)"
 )
 _DECODINGS = 8
 _SHOWN = 80
@@ -118,8 +118,8 @@ def has_dot_segment(text: str) -> bool:
     """Whether a server that decodes the text, once or several times, could read `.` or `..` in it.
 
     A segment ends at `/` or a backslash; what servers strip from it (path parameters after `;`,
-    blanks, control characters) does not hide the dots. Text that is still encoded after eight
-    decodings counts as one that could.
+    blanks, control characters, all behind a NUL) does not hide the dots. Text that is still encoded
+    after eight decodings counts as one that could.
     """
     for _ in range(_DECODINGS):
         if "." in text and _DOT_SEGMENT.search(text):

@@ -161,14 +161,27 @@ def rule_of(rule: Any) -> Callable[[OperationTool], bool]:
     raise SettingsError(f"a rule is a Select or a function, not {type(rule).__name__}.")
 
 
-async def _asked(guard: Callable[..., Any], subject: Any, context: Any) -> Any:
+async def ask(question: Callable[..., Any] | None, subject: Any) -> Any:
+    """Return what somebody says who is asked about a call.
+
+    Args:
+        question: Asks; may be async.
+        subject: What it is told.
+
+    Raises:
+        CallError: It refuses, or fails.
+    """
+    return None if question is None else await _asked(question, subject)
+
+
+async def _asked(guard: Callable[..., Any], *subjects: Any) -> Any:
     """Return a guardrail's verdict.
 
     Raises:
         CallError: It refuses; one that fails refuses as well, as nobody knows what it would say.
     """
     try:
-        return await _given(guard, subject, context)
+        return await _given(guard, *subjects)
     except (CallError, InputError):
         raise
     except PermissionError as error:

@@ -14,9 +14,9 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.errors import SettingsError
+from openapi_tools.errors import CredentialsError, SettingsError, bare
 from openapi_tools.runtime.plans import check_selected, options_of
-from openapi_tools.runtime.session import open_session
+from openapi_tools.runtime.session import Provenance, open_session
 from openapi_tools.runtime.toolset import About, Select, Toolset
 
 if TYPE_CHECKING:
@@ -61,7 +61,15 @@ def load_package(
     index = _index(package)
     _refuse_decided(settings, index.SETTINGS)
     schemes = index.SECURITY_SCHEMES
-    session = open_session(settings, credentials=credentials, schemes=schemes, client=client)
+    # Packages written before credentials had a home name no servers.
+    provenance = Provenance(getattr(index, "SERVERS", ()))
+    try:
+        session = open_session(
+            settings, credentials=credentials, schemes=schemes, client=client, provenance=provenance
+        )
+    except CredentialsError as error:
+        credentials = None  # what a traceback of this frame would show
+        raise bare(error)  # noqa: B904 -- the same one
     about = About(skipped=index.SKIPPED, security_schemes=schemes, counts=lambda: {**index.COUNTS})
     classes = (
         _class(package, name, place)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import re
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.errors import CredentialsError, SettingsError
+from openapi_tools.errors import SettingsError
+from openapi_tools.runtime.environment import VARIABLE, from_environment
 from openapi_tools.runtime.settings import Settings
 from openapi_tools.runtime.toolset import Select
 
@@ -18,13 +17,12 @@ if TYPE_CHECKING:
 _BASE_URL = "base_url"
 _KEYS = (_BASE_URL, "credentials", "select", "settings")
 _SELECT_KEYS = ("tags", "methods", "names", "paths", "deprecated")
-_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
 def options_of(config: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return what a mount plan's configuration says as the options of `load_tools`.
 
-    `${NAME}` in a credential or in `base_url` is read from the environment.
+    `${NAME}` in `base_url` is read from the environment here, in a credential when it is taken.
 
     Args:
         config: `credentials` by scheme name, `base_url`, `select` (`tags`, `methods`, `names`,
@@ -36,21 +34,20 @@ def options_of(config: Mapping[str, Any] | None) -> dict[str, Any]:
     Raises:
         SettingsError: An unknown key, a value of the wrong kind, or a variable for `base_url` that
             is not set.
-        CredentialsError: An environment variable that is not set.
     """
     parts = _checked(config, _KEYS, "configuration")
     members = _checked(parts.get("settings"), None, "settings")
     if parts.get(_BASE_URL) is not None:
         members[_BASE_URL] = parts[_BASE_URL]
     if _BASE_URL in members:
-        members[_BASE_URL] = _from_environment(members[_BASE_URL], _BASE_URL)
+        members[_BASE_URL] = from_environment(members[_BASE_URL], _BASE_URL, secret=False)
     select = _checked(parts.get("select"), _SELECT_KEYS, "select")
     for key, value in select.items():
         _check_select(key, value)
     credentials = _checked(parts.get("credentials"), None, "credentials")
     return {
         "select": Select(**select) if select else None,
-        "credentials": {n: _from_environment(value, n) for n, value in credentials.items()},
+        "credentials": credentials,
         "settings": _settings(members, parts),
     }
 
@@ -66,7 +63,7 @@ def _settings(members: dict[str, Any], parts: Mapping[str, Any]) -> Settings:
         return Settings(**members)
     except SettingsError:
         written = str(parts.get(_BASE_URL) or (parts.get("settings") or {}).get(_BASE_URL))
-        variables = ", ".join(f"${{{name}}}" for name in _VARIABLE.findall(written))
+        variables = ", ".join(f"${{{name}}}" for name in VARIABLE.findall(written))
         if not variables:
             raise
     Settings(**{name: value for name, value in members.items() if name != _BASE_URL})
@@ -109,28 +106,3 @@ def check_selected(toolset: Toolset, select: Select | None) -> Toolset:
     if select is not None and not len(toolset):
         raise SettingsError("select: no operation of the document is like that; nothing is left.")
     return toolset
-
-
-def _from_environment(value: Any, name: str) -> Any:
-    """Return a value in which each `${NAME}` is what the environment has for it."""
-    if isinstance(value, list | tuple):
-        return [_from_environment(part, name) for part in value]
-    if not isinstance(value, str):
-        return value
-    return _VARIABLE.sub(lambda match: _variable(match.group(1), name), value)
-
-
-def _variable(variable: str, name: str) -> str:
-    """Return what the environment has under a name.
-
-    Raises:
-        CredentialsError: Nothing, and a credential needs it.
-        SettingsError: Nothing, and the base URL needs it.
-    """
-    found = os.environ.get(variable)
-    if found:
-        return found
-    reason = f"{name!r:.60}: the environment variable {variable} is not set or empty."
-    if name == _BASE_URL:
-        raise SettingsError(reason)
-    raise CredentialsError(reason, scheme=name)

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import math
-import re
-import time
-from datetime import UTC
-from email.utils import parsedate_to_datetime
+from dataclasses import replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.errors import CallError
 from openapi_tools.runtime.media import essence
-from openapi_tools.runtime.reading.charsets import clean_text
+from openapi_tools.runtime.reading.charsets import clean_text, decode_text
 from openapi_tools.runtime.reading.content import Body, Content, Shape, read_content
-from openapi_tools.runtime.reading.jsontext import clean, encode, read_json
+from openapi_tools.runtime.reading.jsontext import PARTLY, VALUES, clean, encode, read_json
 from openapi_tools.runtime.reading.problems import words_of
 from openapi_tools.runtime.reading.shorten import shorten
 from openapi_tools.runtime.result import ToolResult
+from openapi_tools.runtime.sending.waits import retry_after
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import httpx
 
     from openapi_tools.errors import ErrorType
@@ -48,15 +47,24 @@ _NOT_MODIFIED = 304
 _TYPES: dict[int, ErrorType] = {401: "auth", 403: "auth", 429: "rate_limited"}
 _RETRYABLE = frozenset({408, 425, 429, 502, 503, 504})
 _ERROR_ROOM = 2400
+_ERROR_READ = 1_000_000
+_ERROR_HEAD = 64_000
+_MARKER = 20
+_VALUE = 50
+"""Bytes that a value of JSON has on average, or more."""
 _PROSE = 1200
 
-_LONGEST_WAIT = 86_400.0
-_SECONDS = re.compile(r"\d+(?:\.\d+)?")
 _MEASURED = 4
 """How much longer JSON text can get when it is written anew, roughly."""
 
 
-def read_answer(answer: Answer, operation: Operation, settings: Settings) -> ToolResult:
+def read_answer(
+    answer: Answer,
+    operation: Operation,
+    settings: Settings,
+    *,
+    mask: Callable[[Any], Any] | None = None,
+) -> ToolResult:
     """Return what an answer means.
 
     Any 2xx is a success, whatever the document says; so is 304, which only a condition brings
@@ -68,6 +76,7 @@ def read_answer(answer: Answer, operation: Operation, settings: Settings) -> Too
         answer: As received.
         operation: What was called: HTML is given as it is where the document announces HTML.
         settings: `max_output_chars` and `download_dir`.
+        mask: Takes secrets out of what was read, before any of it is cut.
 
     Returns:
         The result. Its metadata holds `status`, `media_type`, `headers` (those that help with the
@@ -75,38 +84,16 @@ def read_answer(answer: Answer, operation: Operation, settings: Settings) -> Too
     """
     metadata = _metadata(answer)
     if not (200 <= answer.status < 300 or answer.status == _NOT_MODIFIED):  # noqa: PLR2004
-        return _failed(answer, metadata)
+        return _failed(answer, metadata, mask)
     try:
         content = _content(answer, operation, settings)
+        if mask is not None:
+            content = replace(content, value=mask(content.value))
     except CallError as error:
         reason = f"{answer.method} {answer.path} answered {answer.status}, but {error.reason}"
         facts = {"status": answer.status}
         return ToolResult.failed("decode", reason, metadata=metadata, facts=facts)
     return ToolResult.ok(_output(content, answer, metadata, settings), metadata)
-
-
-def retry_after(headers: httpx.Headers, *, now: float | None = None) -> float | None:
-    """Return how long the server asks us to wait.
-
-    Spec: RFC 9110, section 10.2.3.
-
-    Args:
-        headers: Of the answer.
-        now: Seconds since the epoch; the present when None.
-
-    Returns:
-        Seconds, between 0 and a day; None when the header is absent or unreadable.
-    """
-    text = headers.get("retry-after", "").strip()
-    if _SECONDS.fullmatch(text):
-        return min(float(text), _LONGEST_WAIT)
-    try:
-        date = parsedate_to_datetime(text[:60])
-        end = date.replace(tzinfo=date.tzinfo or UTC).timestamp()
-    except (ValueError, TypeError, OverflowError, IndexError):
-        return None
-    wait = end - (time.time() if now is None else now)
-    return min(max(wait, 0.0), _LONGEST_WAIT) if math.isfinite(wait) else None
 
 
 def _metadata(answer: Answer) -> dict[str, Any]:
@@ -152,35 +139,52 @@ def _legible(value: bytes) -> str:
 def _content(answer: Answer, operation: Operation, settings: Settings) -> Content:
     if answer.method == "HEAD" or not answer.content:
         return Content(None)
-    media_type = answer.headers.get("content-type", "")
+    media_type = answer.headers.get("content-type", "")[:_HEADER_LENGTH]
     if media_type == "application/json":
         try:
-            return Content(*read_json(answer.content))
+            return Content(*read_json(answer.content, values=_values(settings)))
         except ValueError:
             pass  # read below, where the error finds its words
-    body = Body(answer.content, media_type, answer.headers.get("content-disposition", ""))
+    body = Body(
+        answer.content, media_type, answer.headers.get("content-disposition", "")[:_HEADER_LENGTH]
+    )
     shape = Shape(
         room=settings.max_output_chars,
         folder=settings.download_dir,
         html=any("html" in media_type for media_type in operation.accept),
+        values=_values(settings),
     )
     return read_content(body, shape)
 
 
+def _values(settings: Settings) -> int:
+    """Return how many values of JSON are read: more for whoever allows larger answers."""
+    return max(VALUES, settings.max_response_bytes // _VALUE)
+
+
 def _output(content: Content, answer: Answer, metadata: dict[str, Any], settings: Settings) -> Any:
     """Return the value within the cap; note in the metadata what is not in it."""
-    value, notes = content.value, list(content.notes)
+    notes = list(content.notes)
+    goes_on = PARTLY if PARTLY in notes else ""
     if answer.cut:
         why = "the time was over" if answer.cut == "timeout" else "it grew too large"
         notes.append(f"the stream was cut, because {why}")
-        value = [*value, f"… the stream went on; {why}"] if isinstance(value, list) else value
-    fitted = _fitted(value, len(answer.content), settings.max_output_chars)
-    if content.omitted or fitted.cut or answer.cut:
-        total = content.omitted or len(answer.content.decode("utf-8", "replace"))
+        goes_on = f"the stream went on; {why}"
+    room = settings.max_output_chars - (len(goes_on) + _MARKER if goes_on else 0)
+    fitted = _fitted(content.value, len(answer.content), room)
+    if content.omitted or content.whole or fitted.cut or goes_on:
+        total = content.omitted or content.whole or decode_text(answer.content, most=0).length
         metadata["truncated"] = {"chars": total, "kept": 0 if content.omitted else fitted.length}
     if notes:
         metadata["notes"] = notes
-    return fitted.value
+    return _marked(fitted.value, goes_on) if goes_on else fitted.value
+
+
+def _marked(value: Any, goes_on: str) -> Any:
+    """Return what was cut with a word about it at its end, where a model sees it."""
+    if isinstance(value, list):
+        return [*value, f"… {goes_on}"]
+    return {**value, "…": goes_on} if isinstance(value, dict) else value
 
 
 class _Fitted(NamedTuple):
@@ -204,10 +208,12 @@ def _fitted(value: Any, size: int, room: int) -> _Fitted:
         return _fitted(clean(value), size, room)
 
 
-def _failed(answer: Answer, metadata: dict[str, Any]) -> ToolResult:
+def _failed(
+    answer: Answer, metadata: dict[str, Any], mask: Callable[[Any], Any] | None
+) -> ToolResult:
     status = answer.status
     kind = _TYPES.get(status, "redirect" if 300 <= status < 400 else "http")  # noqa: PLR2004
-    body = _error_body(answer)
+    body = _error_body(answer, mask)
     facts = {
         "status": status,
         "retryable": status in _RETRYABLE,
@@ -217,11 +223,13 @@ def _failed(answer: Answer, metadata: dict[str, Any]) -> ToolResult:
     return ToolResult.failed(kind, _message(answer, body), metadata=metadata, facts=facts)
 
 
-def _error_body(answer: Answer) -> Any:
+def _error_body(answer: Answer, mask: Callable[[Any], Any] | None) -> Any:
     """Return what the body of an error holds, in at most 2,400 characters."""
     if answer.method == "HEAD":
         return None
-    body = Body(answer.content, answer.headers.get("content-type", ""))
+    # Of an error that is longer than any API's, a beginning is enough.
+    data = answer.content if len(answer.content) <= _ERROR_READ else answer.content[:_ERROR_HEAD]
+    body = Body(data, answer.headers.get("content-type", "")[:_HEADER_LENGTH])
     shape = Shape(room=_ERROR_ROOM, binary=False)
     try:
         value = read_content(body, shape).value
@@ -229,6 +237,7 @@ def _error_body(answer: Answer) -> Any:
         value = read_content(Body(body.data), shape).value
     if value is None or value == "":
         return None
+    value = value if mask is None else mask(value)
     return _fitted(value, len(body.data), _ERROR_ROOM).value
 
 

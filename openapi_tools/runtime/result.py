@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import operator
 from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import BaseModel, ConfigDict, PrivateAttr
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 
     from openapi_tools.errors import ErrorType
     from openapi_tools.runtime.content import ImageContent, TextContent
+    from openapi_tools.runtime.redaction import Redactor
 
 
 class ToolResult(BaseModel):
@@ -106,3 +108,21 @@ class ToolResult(BaseModel):
 
     def __str__(self) -> str:
         return self.get_serialized_output()
+
+
+def without_secrets(result: ToolResult, redactor: Redactor) -> ToolResult:
+    """Return a result without the secrets that are known; itself when it holds none.
+
+    Args:
+        result: Whatever a call ends in.
+        redactor: Knows the secrets.
+    """
+    if not redactor:
+        return result
+    parts = [result.output, result.error, result.metadata]
+    clean = [redactor.data(part) for part in parts]
+    if all(map(operator.is_, clean, parts)):
+        return result
+    output, error, metadata = clean
+    other = type(result).model_construct(success=result.success, output=output, error=error)
+    return other.with_facts(metadata).for_call(result.tool_call_id)

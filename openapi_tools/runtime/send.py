@@ -6,126 +6,113 @@ asyncio only: the deadline, the turns and the connections are asyncio's.
 from __future__ import annotations
 
 import asyncio
-import re
-import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from openapi_tools.errors import CallError
-from openapi_tools.runtime.media import essence, is_sequential
-from openapi_tools.runtime.sending.clients import (
-    Homes,
-    check_client,
-    drop_if_poisoned,
-    with_defaults,
-)
-from openapi_tools.runtime.sending.codings import Decoder, too_large
-from openapi_tools.runtime.sending.faults import (
-    TRANSPORT_FAULTS,
-    broken_protocol,
-    closed,
-    closed_client,
-    failure,
-    in_answer,
-    path_of,
-    timed_out,
-)
-from openapi_tools.runtime.sending.redirects import REDIRECT_STATUSES, redirected
+from openapi_tools.runtime.methods import is_safe
+from openapi_tools.runtime.sending.clients import Homes, check_client, with_defaults
+from openapi_tools.runtime.sending.exchange import Answer, Exchange, Terms
+from openapi_tools.runtime.sending.faults import closed_client, named
+from openapi_tools.runtime.sending.network import policy_of
+from openapi_tools.runtime.sending.retries import RETRIED_STATUSES, Budget, Outcome, Rule, again
+from openapi_tools.runtime.sending.secrets import learn_headers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Awaitable, Callable
 
     import httpx
 
+    from openapi_tools.runtime.sending.clients import Home
+    from openapi_tools.runtime.sending.network import NetworkPolicy
     from openapi_tools.runtime.settings import Settings
 
-_BODILESS_STATUSES = frozenset({204, 304})
-_NO_TIMEOUTS = {"connect": None, "read": None, "write": None, "pool": None}
-_EVENT_END = re.compile(rb"\n\n|\r\r|\r\n\r\n")
-_DIGITS = 20
-"""Of a `Content-Length`; the transport refuses longer ones."""
+__all__ = ["Answer", "Line", "Sender", "Terms"]
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What a server answered.
-
-    Attributes:
-        method: What was asked, for instance `"GET"`.
-        path: Of the request that was answered, without the query: `"/pets/7"`.
-        status: For instance 200.
-        headers: As sent.
-        content: The body without its content codings.
-        elapsed: Seconds from handing over the request to the last byte.
-        redirects: How many were followed.
-        cut: Why a stream of events ends here: `"timeout"`, `"too_large"`; empty when it is whole.
-    """
-
-    method: str
-    path: str
-    status: int
-    headers: httpx.Headers
-    content: bytes
-    elapsed: float = 0.0
-    redirects: int = 0
-    cut: str = ""
+_USUAL_TERMS = Terms()
 
 
 class Sender:
     """Sends the requests of one toolset.
 
     Args:
-        settings: `timeout`, `concurrency` and `max_response_bytes` are its limits.
+        settings: `timeout`, `concurrency`, `retries` and `max_response_bytes` are its limits.
         client: A client of the user's own: its transport, authentication and headers are used, it
             is never closed; its cookies, timeouts and redirects are not.
+        public: The document came from a public address.
 
     Raises:
         SettingsError: The client cannot send under asyncio.
     """
 
-    def __init__(self, settings: Settings, client: httpx.AsyncClient | None = None) -> None:
+    def __init__(
+        self, settings: Settings, client: httpx.AsyncClient | None = None, *, public: bool = False
+    ) -> None:
         if client is not None:
             check_client(client)
         self._settings = settings
+        self._policy = policy_of(settings, public_document=public)
+        self._homes = Homes(settings, client, self._policy)
         self._own = client is None
-        self._homes = Homes(settings, client)
+        self._budget = Budget()
         self._closed = False
 
-    async def send(self, request: httpx.Request) -> Answer:
-        """Return the answer to a request, redirects inside its origin followed.
-
-        The deadline covers everything: waiting for a turn, connecting, sending, the answer to its
-        last byte. An endless stream of events ends there, with the events it had.
-
-        Spec: RFC 9110, section 15.4 for redirects; only those of GET and HEAD are followed.
+    async def send(self, request: httpx.Request, terms: Terms = _USUAL_TERMS) -> Answer:
+        """Return the answer to one request, as `perform` and `Line.send` do.
 
         Args:
-            request: Its extensions and headers are completed; its credentials go to its own origin.
+            request: Its extensions and headers are completed.
+            terms: How it is sent.
+
+        Raises:
+            CallError: As `perform`.
+        """
+
+        async def work(line: Line) -> None:
+            await line.send(request, terms)
+
+        return (await self.perform(work, named(request))).answer
+
+    async def perform(self, work: Callable[[Line], Awaitable[None]], about: str) -> Line:
+        """Do what a call takes under one deadline, and return how it went.
+
+        The deadline covers everything: tokens, waiting for a turn, connecting, sending, the answer
+        to its last byte, further attempts. An endless stream of events ends there, with the events
+        it had.
+
+        Args:
+            work: Sends requests on the line that it is given.
+            about: What messages call it: `"GET /pets/7"`.
 
         Raises:
             CallError: `connection`, `timeout`, `protocol`, `decode`, `too_large` or `redirect`,
-                with `retryable` where known.
+                with `retryable` where known; or what `work` raises.
         """
         if self._closed:
-            raise closed(request, sent=False)
+            raise _closed(about, sent=False)
         home = await self._homes.of_this_loop()
-        exchange = _Exchange(request, self._settings)
+        line = Line(home, self._settings, self._budget)
         if not self._own:
-            if getattr(home.client, "is_closed", False) is True:
-                raise closed_client(request)
-            with_defaults(request, home.client)
+            # Names are resolved by the user's transport: what can be seen is seen to.
+            line.policy = self._policy
+        self._budget.earn()
         try:
             async with asyncio.timeout(self._settings.timeout) as deadline:
                 home.begin(deadline)
                 try:
-                    async with home.turns:
-                        return await exchange.run(home.client)
+                    line.deadline = deadline.when() or 0.0
+                    await work(line)
                 finally:
                     home.end(deadline)
-        except TimeoutError:  # only ever that of the deadline: `run` turns all others into errors
-            if self._closed:
-                raise closed(request, sent=exchange.begun) from None
-            return exchange.ended_by("timeout")
+        except TimeoutError:  # only ever that of the deadline: an exchange turns others into errors
+            error = _closed(about, sent=line.begun) if self._closed else line.timed_out(about)
+            if error is not None:
+                error.attempts = line.attempts
+                raise error from None
+        except CallError as error:
+            error.attempts = line.attempts
+            raise
+        return line
 
     async def aclose(self) -> None:
         """Close the connections; calls under way end with an error, later ones begin with one."""
@@ -133,128 +120,120 @@ class Sender:
         await self._homes.aclose()
 
 
-class _Exchange:
-    """One call on its way, and what was received so far."""
+class Line:
+    """The way of one call to its server, open until a deadline.
 
-    def __init__(self, request: httpx.Request, settings: Settings) -> None:
-        self._request = request
+    Attributes:
+        request: What was sent last; None as long as nothing was.
+        attempts: How often something was sent.
+        deadline: By the loop's clock.
+        policy: Where a client of the user's may go; None for the toolset's own, which knows.
+    """
+
+    __slots__ = ("_budget", "_exchange", "_home", "_settings", "attempts", "deadline", "policy")
+
+    def __init__(self, home: Home, settings: Settings, budget: Budget) -> None:
+        self._home = home
         self._settings = settings
-        self._started = time.perf_counter()
-        self._response: httpx.Response | None = None
-        self._received = bytearray()
-        self._redirects = 0
-        self._cut = ""
-        self.begun = False
+        self._budget = budget
+        self.policy: NetworkPolicy | None = None
+        self._exchange: Exchange | None = None
+        self.attempts = 0
+        self.deadline = 0.0
 
-    async def run(self, client: httpx.AsyncClient) -> Answer:
-        """Send the request, follow redirects, and receive the answer.
+    @property
+    def request(self) -> httpx.Request | None:
+        """What was sent last; None as long as nothing was."""
+        return None if self._exchange is None else self._exchange.request
+
+    @property
+    def begun(self) -> bool:
+        """Whether a request has left, or was about to."""
+        return self._exchange is not None and self._exchange.begun
+
+    @property
+    def answer(self) -> Answer:
+        """The answer to it."""
+        assert self._exchange is not None  # noqa: S101 -- `send` came first
+        return self._exchange.answer(self.attempts)
+
+    @property
+    def transport(self) -> httpx.AsyncBaseTransport:
+        """What carries requests for tokens: the same connections, nothing added to them."""
+        from openapi_tools.runtime.sending.carrier import Carrier
+
+        return Carrier(self._home.client)
+
+    async def send(self, request: httpx.Request, terms: Terms) -> Answer:
+        """Return the answer to a request, redirects inside its origin followed.
+
+        Spec: RFC 9110, section 15.4 for redirects; only those of GET and HEAD are followed.
+
+        Args:
+            request: Its extensions and headers are completed.
+            terms: How it is sent.
 
         Raises:
-            CallError: The transport failed, or the answer is none that can be given on.
+            CallError: As `Sender.perform`.
         """
-        import httpx
+        if self.policy is not None:
+            self._prepare(request, terms, self.policy)
 
-        self.begun = True
+        async def attempt() -> Outcome:
+            return await self._attempt(request, terms)
+
+        outcome = await attempt()
+        if outcome.error is not None or outcome.status in RETRIED_STATUSES:
+            outcome, _ = await again(attempt, outcome, self._rule(request, terms))
+        if outcome.error is not None:
+            raise outcome.error
+        return self.answer
+
+    async def _attempt(self, request: httpx.Request, terms: Terms) -> Outcome:
+        """Return what comes of sending a request once."""
+        exchange = self._exchange = Exchange(request, self._settings, terms)
         try:
-            while (response := await self._exchange(client)).status_code in REDIRECT_STATUSES:
-                following = redirected(self._request, response, self._redirects)
-                if following is None:
-                    break
-                self._request = following
-                self._redirects += 1
-        except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, *TRANSPORT_FAULTS) as error:
-            raise failure(error, self._request, self._settings.timeout) from None
-        return self._answer()
-
-    def ended_by(self, cause: str) -> Answer:
-        """Return what there is at the end of the time: a stream's events, when it has some.
-
-        Raises:
-            CallError: There is nothing.
-        """
-        if self._has_event():
-            self._cut = cause
-            return self._answer()
-        raise timed_out(self._request, self._settings.timeout, waiting=not self.begun)
-
-    async def _exchange(self, client: httpx.AsyncClient) -> httpx.Response:
-        self._request.extensions["timeout"] = _NO_TIMEOUTS
-        response = await client.send(self._request, stream=True, follow_redirects=False)
-        self._response = response
-        try:
-            if response.status_code < 200:  # noqa: PLR2004 -- an interim answer is none
-                raise broken_protocol(self._request, "switched to another protocol")
-            if not _leads_elsewhere(response):
-                await self._receive(response)
-        finally:
-            await response.aclose()
-        await drop_if_poisoned(response)
-        return response
-
-    async def _receive(self, response: httpx.Response) -> None:
-        try:
-            await self._take_all(response)
+            async with self._home.turns:
+                self.attempts += 1
+                await exchange.run(self._home.client)
         except CallError as error:
-            if error.kind != "too_large" or not self._has_event():
-                raise in_answer(error, self._request, response.status_code) from None
-            self._cut = error.kind
+            stale = self.policy is None and exchange.stale
+            return Outcome(error=error, unsent=exchange.unsent, stale=stale)
+        return Outcome(exchange.answer(self.attempts))
 
-    async def _take_all(self, response: httpx.Response) -> None:
-        limit = self._settings.max_response_bytes
-        if response.is_stream_consumed:
-            # A mock transport gave content, and httpx has decoded it.
-            self._take([response.content])
-            return
-        decoder = None
-        if not self._is_bodiless(response):
-            _check_declared(response, limit)
-            decoder = Decoder(response.headers.get("content-encoding", ""), limit)
-        async for data in response.aiter_raw():
-            if decoder is not None:
-                self._take(decoder.feed(data))
-        if decoder is not None:
-            decoder.finish()
+    def _rule(self, request: httpx.Request, terms: Terms) -> Rule:
+        retries = self._settings.retries
+        return Rule(request, retries, terms.keyed, self.deadline, self._budget)
 
-    def _take(self, pieces: Iterable[bytes]) -> None:
-        for piece in pieces:
-            room = self._settings.max_response_bytes - len(self._received)
-            self._received += piece[:room] if len(piece) > room else piece
-            if len(piece) > room:
-                raise too_large()
+    def _prepare(self, request: httpx.Request, terms: Terms, policy: NetworkPolicy) -> None:
+        """Let a client of the user's add what it has, where that may go."""
+        client, url = self._home.client, request.url
+        policy.check_name(url.host, url.port or (443 if url.scheme == "https" else 80))
+        if getattr(client, "is_closed", False) is True:
+            raise closed_client(request)
+        before = request.headers.multi_items()
+        if terms.trusted:
+            with_defaults(request, client)
+        if terms.learn is not None:
+            learn_headers(before, request, terms.learn)
 
-    def _is_bodiless(self, response: httpx.Response) -> bool:
-        return self._request.method == "HEAD" or response.status_code in _BODILESS_STATUSES
+    def timed_out(self, about: str) -> CallError | None:
+        """Return the error at the end of the time; None for a stream that had some events.
 
-    def _has_event(self) -> bool:
-        """Whether a whole event of a stream, or a line of JSON lines, has arrived."""
-        if self._response is None or not self._received:
-            return False
-        kind = self._response.headers.get("content-type", "")
-        if essence(kind) == "text/event-stream":
-            return _EVENT_END.search(self._received) is not None
-        return is_sequential(kind) and b"\n" in self._received
-
-    def _answer(self) -> Answer:
-        response = self._response
-        assert response is not None  # noqa: S101 -- there is one wherever this is called
-        return Answer(
-            method=self._request.method,
-            path=path_of(self._request),
-            status=response.status_code,
-            headers=response.headers,
-            content=bytes(self._received),
-            elapsed=time.perf_counter() - self._started,
-            redirects=self._redirects,
-            cut=self._cut,
-        )
+        Args:
+            about: What messages call it.
+        """
+        if self._exchange is None:
+            reason = f"{about} timed out after {self._settings.timeout:g} s"
+            reason += ", before the credentials for it were there; it was not sent."
+            return CallError("timeout", reason, retryable=True)
+        return self._exchange.ended_by("timeout")
 
 
-def _leads_elsewhere(response: httpx.Response) -> bool:
-    return response.status_code in REDIRECT_STATUSES and "location" in response.headers
-
-
-def _check_declared(response: httpx.Response, limit: int) -> None:
-    """Refuse an answer at its header when that says that it is too large."""
-    declared = response.headers.get("content-length", "")
-    if declared.isdecimal() and len(declared) <= _DIGITS and int(declared) > limit:
-        raise too_large(int(declared))
+def _closed(about: str, *, sent: bool) -> CallError:
+    """Return the error for a call after the toolset was closed, or in the middle of it."""
+    reason = f"{about} was given up: the toolset is closed"
+    if not sent:
+        return CallError("connection", f"{reason}; it was not sent.")
+    safe = is_safe(about.partition(" ")[0])
+    return CallError("connection", reason + ("." if safe else "; it may have run."))

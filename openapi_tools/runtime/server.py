@@ -13,7 +13,7 @@ from openapi_tools.errors import CallError
 from openapi_tools.runtime.escapes import PATH_LITERAL, has_dot_segment, keep_triples, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from openapi_tools.model import Operation, Server, ServerVariable
     from openapi_tools.runtime.settings import Settings
@@ -27,6 +27,7 @@ _URL = re.compile(
 _IN_AUTHORITY = re.compile(r"[^\x00-\x20\x7f/?#@\\%]*")
 _IN_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*")
 _SCHEME = re.compile(rf"{_IN_SCHEME.pattern}:")
+_QUERY = re.compile("[?#]")
 _HIGHEST_PORT = 65535
 _HINT = "give the API's address with Settings(base_url=…)"
 
@@ -41,9 +42,22 @@ def server_url(operation: Operation, settings: Settings) -> str:
     """
     if settings.base_url is not None:
         return _checked(settings.base_url)
-    if not operation.servers:
+    return url_of(operation.servers, settings)
+
+
+def url_of(servers: Sequence[Server], settings: Settings) -> str:
+    """Return the address of the first of some servers, without a slash at its end.
+
+    Args:
+        servers: As a document lists them.
+        settings: For the values of the servers' variables.
+
+    Raises:
+        CallError: There is none, or it is no plain http(s) address.
+    """
+    if not servers:
         raise CallError("connection", f"the document names no server; {_HINT}.")
-    url = _filled(operation.servers[0], settings.server_variables)
+    url = _filled(servers[0], settings.server_variables)
     if not _SCHEME.match(url):
         reason = f"its server {shown(url)} is relative and the document was not loaded from a URL"
         raise CallError("connection", f"{reason}; {_HINT}.")
@@ -106,3 +120,24 @@ def _checked(url: str) -> str:
         raise CallError("connection", f"{reason} of host, port and path; {_HINT}.")
     authority = url[: match.start("path")] if match["path"] else url
     return authority + path.rstrip("/")
+
+
+@lru_cache(maxsize=1024)
+def origin_of(url: str) -> str:
+    """Return the origin of an address: scheme, host and port, unless it is the scheme's own.
+
+    Spec: RFC 6454, section 4.
+
+    Args:
+        url: Absolute, http or https.
+
+    Returns:
+        For instance `"https://api.example.com"`; an empty text for what is no such address.
+    """
+    # The whole address has to be understood: what is cut off may be the rest of a host or port.
+    match = _URL.fullmatch(_QUERY.split(url, maxsplit=1)[0])
+    if match is None or int(match["port"] or 0) > _HIGHEST_PORT:
+        return ""
+    scheme, host, port = match["scheme"].lower(), match["host"].lower(), match["port"]
+    own = {"http": "80", "https": "443"}[scheme]
+    return f"{scheme}://{host}" + (f":{int(port)}" if port and port.lstrip("0") != own else "")

@@ -2,18 +2,37 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from openapi_tools.errors import CallError, NotPicklableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     import httpx
 
-    from openapi_tools.model import SecurityScheme
-    from openapi_tools.runtime.auth import Credentials
+    from openapi_tools.model import Operation, SecurityScheme, Server
+    from openapi_tools.runtime.auth import Bounds, Credentials
+    from openapi_tools.runtime.observing import Observers
+    from openapi_tools.runtime.redaction import Redactor
     from openapi_tools.runtime.send import Answer, Sender
     from openapi_tools.runtime.settings import Settings
+
+_USUAL_HEADERS = frozenset({"accept", "accept-encoding", "connection", "user-agent"})
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Where a document is at home, and where it came from.
+
+    Attributes:
+        servers: The document's own; credentials are for the first of them by default.
+        public: It came from a public address.
+    """
+
+    servers: tuple[Server, ...] = ()
+    public: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -24,6 +43,10 @@ class Session:
         settings: As given by the user.
         credentials: As given by the user.
         sender: Holds the connections.
+        redactor: Knows the secrets.
+        observers: Are told of calls.
+        provenance: Where the document is at home, and where it came from.
+        client_brings: A client of the user's says by itself who is calling.
         check_answer: Compares an answer with the document; gives what does not fit.
         mounts: How many coordinators hold tools of it; the last one to let go closes it.
     """
@@ -31,8 +54,56 @@ class Session:
     settings: Settings
     credentials: Credentials
     sender: Sender
+    redactor: Redactor
+    observers: Observers
+    provenance: Provenance = field(default_factory=Provenance)
+    client_brings: bool = False
     check_answer: Callable[[httpx.Request, Answer], list[str]] | None = None
     mounts: int = 0
+    _origins: frozenset[str] | None = None
+
+    def bounds(self, operation: Operation) -> Bounds:
+        """Return where an operation is called, and where credentials may go.
+
+        Args:
+            operation: What is called.
+
+        Raises:
+            CallError: It has no usable server.
+        """
+        from openapi_tools.runtime.auth import Bounds
+        from openapi_tools.runtime.server import server_url
+
+        settings = self.settings
+        return Bounds(
+            server_url(operation, settings),
+            self.origins,
+            lenient=settings.anonymous or settings.dry_run,
+            client_brings=self.client_brings,
+        )
+
+    @property
+    def origins(self) -> frozenset[str]:
+        """Those that credentials may go to."""
+        if self._origins is None:
+            self._origins = self._for_credentials()
+        return self._origins
+
+    def _for_credentials(self) -> frozenset[str]:
+        from openapi_tools.runtime.server import origin_of, url_of
+
+        settings = self.settings
+        if settings.credential_origins:
+            return frozenset(map(origin_of, settings.credential_origins))
+        try:
+            own = settings.base_url or url_of(self.provenance.servers, settings)
+        except CallError:
+            return frozenset()
+        return frozenset({origin_of(own)})
+
+    def __reduce__(self) -> Any:
+        reason = "tools share connections and credentials, which are neither pickled nor copied"
+        raise NotPicklableError(f"{reason}; load or import them anew where they are needed.")
 
 
 def open_session(
@@ -41,6 +112,7 @@ def open_session(
     credentials: Mapping[str, Any] | None = None,
     schemes: Mapping[str, SecurityScheme] | None = None,
     client: httpx.AsyncClient | None = None,
+    provenance: Provenance | None = None,
 ) -> Session:
     """Return a session; it connects when a tool is called.
 
@@ -49,15 +121,39 @@ def open_session(
         credentials: By scheme name.
         schemes: The document's security schemes.
         client: A client of the user's, for its transport, authentication and headers.
+        provenance: Where the document is at home, and where it came from.
 
     Raises:
         CredentialsError: A scheme that the document does not have, or a wrong kind of value.
         SettingsError: `client` is not an `httpx.AsyncClient`.
     """
     from openapi_tools.runtime.auth import Credentials
+    from openapi_tools.runtime.observing import Observers
+    from openapi_tools.runtime.redaction import Redactor
     from openapi_tools.runtime.send import Sender
+    from openapi_tools.runtime.server import server_url
     from openapi_tools.runtime.settings import Settings
 
-    settings = settings or Settings()
-    known = Credentials(credentials or {}, schemes or {})
-    return Session(settings, known, Sender(settings, client))
+    settings, provenance, redactor = settings or Settings(), provenance or Provenance(), Redactor()
+    known = Credentials(
+        credentials or {}, schemes or {}, redactor=redactor, ca_file=settings.ca_file
+    )
+    return Session(
+        settings,
+        known,
+        Sender(settings, client, public=provenance.public),
+        redactor,
+        Observers(lambda operation: server_url(operation, settings), redactor.text),
+        provenance,
+        client_brings=_brings_its_own(client),
+    )
+
+
+def _brings_its_own(client: httpx.AsyncClient | None) -> bool:
+    """Tell whether a client of the user's says by itself who is calling."""
+    if client is None:
+        return False
+    headers = getattr(client, "headers", ())
+    if getattr(client, "auth", None) is not None:
+        return True
+    return any(name.lower() not in _USUAL_HEADERS for name in headers)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable  # noqa: TC003 -- pydantic reads the annotations
 from pathlib import Path  # noqa: TC003 -- pydantic reads the annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -18,6 +19,12 @@ _HTTP = re.compile(r"https?://", re.IGNORECASE)
 _USER = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*@")
 _HOST = re.compile(r"[^\s:/?#@]+(:[0-9]+)?(/[^\s@]*)?")
 _SHOWN = 60
+_FIELD_NAME = r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"
+_TAKEN = frozenset(
+    {"authorization", "connection", "content-length", "content-type", "cookie", "host"}
+)
+_ORIGIN = re.compile(r"https?://[^\s/?#@]+/?", re.IGNORECASE)
+_APPROVED = re.compile(r"destructive|all|x-.+")
 
 
 class Settings(BaseModel):
@@ -46,6 +53,24 @@ class Settings(BaseModel):
         ref_root: Folder inside which `$ref` may read files; the document's own folder by default,
             none for a document given as a value.
         ref_urls: URL prefixes that `$ref` may fetch from; none by default.
+        allow_private: Whether calls may reach loopback, private and link-local addresses. By
+            default they may, unless the document came from a public one; an address given as
+            `base_url` is always meant. False guards everything, the document's fetching included.
+        trust_env: Take proxies and certificate authorities from the environment.
+        ca_file: PEM file with certificate authorities to trust besides the usual ones.
+        credential_origins: Where credentials may go, for instance `"https://api.example.com"`; by
+            default to the origin of `base_url`, else to that of the document's own first server.
+        anonymous: Call operations without the credentials that they require and that are missing.
+        retries: How often a call is tried again: idempotent methods after a broken connection and
+            the statuses 429, 502, 503 and 504. What was never sent is tried again anyway.
+        idempotency_header: The header in which the API takes a key for POST and PATCH, for
+            instance `"Idempotency-Key"`; each such call then gets a key, and may be tried again.
+        approve: Asked with a `Preview` before the calls that `approve_for` names; True lets the
+            call go, it may be async.
+        approve_for: `"destructive"` (every write), `"all"`, the name of an extension that is true
+            in the operation (`"x-needs-approval"`), or a test of the tool.
+        dry_run: Send nothing; the output is what would have been sent, without secrets.
+        trace_context: Send the W3C trace context along, to where credentials go.
 
     Raises:
         SettingsError: An unknown name or a wrong value; one line for each.
@@ -75,6 +100,17 @@ class Settings(BaseModel):
     max_document_bytes: int = Field(default=64 * MEBIBYTE, ge=1)
     ref_root: Path | None = None
     ref_urls: tuple[str, ...] = ()
+    allow_private: bool | None = None
+    trust_env: bool = False
+    ca_file: Path | None = None
+    credential_origins: tuple[str, ...] = ()
+    anonymous: bool = False
+    retries: int = Field(default=0, ge=0, le=10)
+    idempotency_header: str | None = Field(default=None, pattern=_FIELD_NAME)
+    approve: Callable[..., Any] | None = None
+    approve_for: str | Callable[..., Any] = "destructive"
+    dry_run: bool = False
+    trace_context: bool = False
 
     if not TYPE_CHECKING:  # the signature stays the one made of the members
 
@@ -82,7 +118,11 @@ class Settings(BaseModel):
             try:
                 super().__init__(**members)
             except ValidationError as error:
-                raise SettingsError("\n".join(map(_line, error.errors()))) from None
+                reason = "\n".join(map(_line, error.errors()))
+            else:
+                return
+            members = {}  # what a traceback of this frame would show: an address with a password
+            raise SettingsError(reason) from None
 
     @field_validator("base_url")
     @classmethod
@@ -98,6 +138,36 @@ class Settings(BaseModel):
         shown = "" if "@" in url else f" {url[:_SHOWN]!r}"  # what stands before an @ may be secret
         meant = f"; did you mean 'http://{url[:_SHOWN]}'?" if _HOST.fullmatch(url) else "."
         raise ValueError(f"the address{shown} begins with neither http:// nor https://{meant}")
+
+    @field_validator("credential_origins", mode="before")
+    @classmethod
+    def _take_one_origin(cls, origins: Any) -> Any:
+        return (origins,) if isinstance(origins, str) else origins
+
+    @field_validator("credential_origins")
+    @classmethod
+    def _check_origins(cls, origins: tuple[str, ...]) -> tuple[str, ...]:
+        """Refuse what is no origin: a path would promise a narrower place than it is."""
+        for origin in origins:
+            if not _ORIGIN.fullmatch(origin):
+                shown = "" if "@" in origin else f" {origin[:_SHOWN]!r}"
+                raise ValueError(f"an origin is https://host or https://host:port, not{shown}.")
+        return tuple(origin.rstrip("/") for origin in origins)
+
+    @field_validator("idempotency_header")
+    @classmethod
+    def _check_header(cls, name: str | None) -> str | None:
+        if name is not None and name.lower() in _TAKEN:
+            raise ValueError(f"{name!r} is a header with a meaning of its own.")
+        return name
+
+    @field_validator("approve_for")
+    @classmethod
+    def _check_approve_for(cls, rule: str | Callable[..., Any]) -> str | Callable[..., Any]:
+        if isinstance(rule, str) and not _APPROVED.fullmatch(rule):
+            known = "'destructive', 'all', the name of an x- extension, or a function of the tool"
+            raise ValueError(f"calls to be approved are {known}, not {rule[:_SHOWN]!r}.")
+        return rule
 
 
 def _line(fault: Mapping[str, Any]) -> str:

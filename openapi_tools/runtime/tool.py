@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
+from openapi_tools.errors import bare
 from openapi_tools.runtime.methods import is_destructive, is_idempotent, is_safe
 
 if TYPE_CHECKING:
@@ -18,6 +20,15 @@ if TYPE_CHECKING:
     from openapi_tools.runtime.result import ToolResult
     from openapi_tools.runtime.session import Session
 
+_CALLING = "openapi_tools.runtime.calling"
+_NEEDED = (
+    _CALLING,
+    "openapi_tools.runtime.sending.transport",
+    "anyio._backends._asyncio",  # which httpcore asks for when it first waits
+    "jsonschema_rs",
+    "sniffio",
+    "tenacity",
+)
 _HOOKS = ("on_invoke", "run", "on_output", "on_error")
 
 
@@ -171,7 +182,11 @@ class OperationTool:
         Returns:
             The answer, or an error result; nothing is raised but cancellation.
         """
-        return await self._called().result(input, context, profile)
+        try:
+            return await (await self._ready()).result(input, context, profile)
+        except BaseException as error:  # noqa: BLE001 -- and raised on
+            context = None  # what a traceback of this frame would show
+            raise bare(error)  # noqa: B904 -- the same one
 
     async def __call__(self, call: Any, context: Any = None) -> ToolResult:
         """Run a tool call.
@@ -183,7 +198,11 @@ class OperationTool:
         Returns:
             As `execute`; an error result also for what is no call, or one of another tool.
         """
-        return await self._called().answer(call, context)
+        try:
+            return await (await self._ready()).answer(call, context)
+        except BaseException as error:  # noqa: BLE001 -- and raised on
+            context = None  # what a traceback of this frame would show
+            raise bare(error)  # noqa: B904 -- the same one
 
     def check(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """Return the arguments as a call takes them, without calling.
@@ -292,6 +311,11 @@ class OperationTool:
         """
         self._guarded().errors.append(on_error_func)
 
+    def __reduce__(self) -> Any:
+        if self._session is None:
+            return type(self), ()
+        return self._session.__reduce__()
+
     def _guarded(self) -> Guards:
         """Return what is hung into this tool's calls."""
         if self.guards is None:
@@ -299,6 +323,12 @@ class OperationTool:
 
             self.guards = Guards()
         return self.guards
+
+    async def _ready(self) -> Caller:
+        """Return what calls this tool; the first call of a program leaves imports to a thread."""
+        if self._caller is None and _CALLING not in sys.modules:
+            await _imported()
+        return self._called()
 
     def _called(self) -> Caller:
         """Return what calls this tool; made at the first call, so that looks cost little."""
@@ -309,3 +339,16 @@ class OperationTool:
             own = any(getattr(kind, name) is not getattr(OperationTool, name) for name in _HOOKS)
             self._caller = Caller(self, self._session, own_hooks=own)
         return self._caller
+
+
+async def _imported() -> None:
+    """Import what calls need: a few hundred milliseconds, which no event loop should wait for."""
+    import asyncio
+    from importlib import import_module
+
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:  # another library's loop: the call says so
+        return
+    for name in _NEEDED:
+        await loop.run_in_executor(None, import_module, name)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from openapi_tools.model import SecurityScheme, Skipped
     from openapi_tools.runtime.defining import Definitions
+    from openapi_tools.runtime.observing import Event
     from openapi_tools.runtime.result import ToolResult
     from openapi_tools.runtime.session import Session
     from openapi_tools.runtime.tool import OperationTool
@@ -230,6 +231,21 @@ class Toolset:
         for tool in self:
             tool.add_on_error_func(on_error_func)
 
+    def subscribe(self, function: Callable[[Event], object]) -> Callable[[], None]:
+        """Have a function called with the events of each call: started, retry, completed, error.
+
+        Args:
+            function: Called in the task of the call, which waits for it, so it has to be quick;
+                what it raises is logged once and changes nothing.
+
+        Returns:
+            A function that ends this.
+
+        Raises:
+            SettingsError: It is a coroutine function.
+        """
+        return self._session.observers.subscribe(function)
+
     async def mount(self, coordinator: Any) -> Callable[[], Awaitable[None]]:
         """Mount every tool into a coordinator, under its own name.
 
@@ -246,6 +262,9 @@ class Toolset:
         from openapi_tools.runtime.mounting import mount_tools
 
         return await mount_tools(self, coordinator, self._session)
+
+    def __reduce__(self) -> Any:
+        return self._session.__reduce__()
 
     async def aclose(self) -> None:
         """Close the connections, but not a client of yours; later calls are error results."""

@@ -61,7 +61,8 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self):
         """Answer a GET: 404, except with a credential."""
         known = self.headers.get("authorization") or self.headers.get("x-key")
-        self.answer(200 if known else 404, {"seen": known, "path": self.path})
+        right = known and "nowhere" not in self.path
+        self.answer(200 if right else 404, {"seen": known, "path": self.path})
 
     def answer(self, status, value):
         """Send JSON."""
@@ -123,16 +124,28 @@ def test_json_may_come_from_standard_input(run, api, server):
     assert json.loads(result.stdout)["body"] == {"title": "stdin"}
 
 
-def test_a_failing_call_says_why_on_standard_error(run, api, server):
-    result = run("call", api, "with_key", "--base-url", server)
+def test_a_failing_call_says_why_on_standard_error(run, api, server, monkeypatch):
+    monkeypatch.setenv("API_KEY", "s3cret")
+    options = ("--base-url", f"{server}/nowhere", "--credential", "key=$API_KEY")
+    result = run("call", api, "with_key", *options)
 
     assert result.exit_code == 1
     assert result.stdout == ""
     assert "404" in result.stderr
 
 
-def test_a_server_that_is_not_there_is_an_error_of_one_line(run, api):
-    result = run("call", api, "with_key", "--base-url", "http://127.0.0.1:9", "--timeout", "5")
+def test_a_missing_credential_names_the_scheme(run, api):
+    result = run("call", api, "with_key", "--base-url", "http://127.0.0.1:9")
+
+    assert result.exit_code == 1
+    assert result.stderr.startswith("credentials: no credential is there for 'key' (API key, ")
+    assert "--credential 'key=$NAME'" in result.stderr
+
+
+def test_a_server_that_is_not_there_is_an_error_of_one_line(run, api, monkeypatch):
+    monkeypatch.setenv("API_KEY", "s3cret")
+    options = ("--base-url", "http://127.0.0.1:9", "--timeout", "5")
+    result = run("call", api, "with_key", *options, "--credential", "key=$API_KEY")
 
     assert result.exit_code == 1
     assert result.stderr.startswith("connection: ")

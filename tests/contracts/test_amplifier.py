@@ -655,7 +655,7 @@ FAULTS: list[tuple[Any, type[Exception], str]] = [
     (
         {"specs": [{"spec": described("a"), "credentials": {"key": "${NOT_SET_ANYWHERE}"}}]},
         CredentialsError,
-        "specs/0: 'key': the environment variable NOT_SET_ANYWHERE is not set or empty.",
+        "specs/0: the document has no security scheme 'key'; it has none at all.",
     ),
     (
         {"specs": [{"spec": described("a"), "settings": {"timeout": -1}}]},
@@ -694,7 +694,7 @@ async def test_a_mounted_tool_takes_calls_and_a_context(recorder: Any) -> None:
     from amplifier_core.testing import MockCoordinator
 
     coordinator = MockCoordinator()
-    settings = Settings(base_url=recorder.url)
+    settings = Settings(base_url=recorder.url, anonymous=True)
     cleanup = await load_tools(SPEC, settings=settings).mount(coordinator)
     tool = coordinator.get("tools", "get_inventory")
     context = Context(credentials={"api_key": SECRET})
@@ -718,7 +718,7 @@ async def test_a_context_that_approves_goes_before_the_coordinator(
     from amplifier_core.testing import MockCoordinator
 
     coordinator = MockCoordinator()
-    toolset = load_tools(SPEC, settings=Settings(base_url=recorder.url))
+    toolset = load_tools(SPEC, settings=Settings(base_url=recorder.url, anonymous=True))
     toolset.add_input_guardrails([require_approval(Select())])
     cleanup = await toolset.mount(coordinator)
 
@@ -746,7 +746,7 @@ class Failing:
 async def test_a_hostile_coordinator_and_a_hostile_id_raise_nothing(
     recorder: Any, given: dict[str, Any]
 ) -> None:
-    settings = Settings(base_url=recorder.url)
+    settings = Settings(base_url=recorder.url, anonymous=True)
     tool = load_tools(SPEC, settings=settings)["get_inventory"]
 
     result = await Presented(tool, Failing()).execute(given)

@@ -20,9 +20,9 @@ NOT_THERE = ("No matching distribution found", "Could not find a version", "Conn
 
 
 def extras() -> list[str]:
-    """Return the extras that stand for a coordinator."""
+    """Return the extras that stand for a coordinator; the others bring no module of their own."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    return sorted(set(project["optional-dependencies"]) - {"dev", "fast"})
+    return sorted(set(project["optional-dependencies"]) - {"dev", "fast", "otel"})
 
 
 def examples_of(extra: str) -> list[str]:

@@ -271,7 +271,7 @@ async def test_a_question_says_how_much_of_it_is_not_shown(mode):
     body = {"content": {"application/json": {"schema": schema}}, "required": True}
     toolset = load_tools(
         document({"/a": {"post": operation(operationId="a", requestBody=body)}}),
-        settings=Settings(base_url="http://api.example.com"),
+        settings=Settings(base_url="http://api.example.com", anonymous=True),
     )
     toolset.add_input_guardrails([require_approval()])
     async with served({}, mode=mode, toolset=toolset, elicitation_callback=answer) as client:
@@ -365,7 +365,7 @@ async def test_a_lone_surrogate_of_a_document_does_not_end_the_connection(mode):
         (tool,) = (await client.list_tools()).tools
         name = client.server_info.name
 
-    assert tool.input_schema["properties"]["q"] == {"enum": ["\ufffd", "b"]}
+    assert "enum" not in tool.input_schema["properties"]["q"]  # no model could name the first
     assert name == "A\ufffd title"
 
 
@@ -454,7 +454,7 @@ async def test_a_call_that_fails_inside_says_nothing_of_the_inside(mode, caplog)
 
     toolset = load_tools(
         document({"/a": {"get": operation(operationId="a")}}),
-        settings=Settings(base_url="http://api.example.com"),
+        settings=Settings(base_url="http://api.example.com", anonymous=True),
         client=httpx.AsyncClient(transport=httpx.MockTransport(broken)),
     )
     with caplog.at_level(logging.CRITICAL):

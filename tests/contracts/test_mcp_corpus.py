@@ -62,7 +62,7 @@ async def test_every_tool_is_listed_over_http(entry, mode):
 @pytest.mark.parametrize("entry", CHOSEN)
 async def test_every_tool_answers_as_it_does_without_mcp(entry, mode):
     web = httpx.AsyncClient(transport=httpx.MockTransport(answer))
-    settings = Settings(base_url="http://api.example.com")
+    settings = Settings(base_url="http://api.example.com", anonymous=True)
     toolset = load_tools(entry.file, client=web, settings=settings)
     good = 0
     async with Client(create_server(toolset), mode=mode) as client:

@@ -89,7 +89,11 @@ async def test_001_mount_needs_no_configuration(mount: Any, given: tuple[Any, ..
 
 async def test_001_the_configuration_reaches_the_tools(mount: Any, recorder: Recorder) -> None:
     coordinator = Coordinator()
-    config = {"base_url": f"{recorder.url}/v9", "select": {"names": ["get_*"]}}
+    config = {
+        "base_url": f"{recorder.url}/v9",
+        "credentials": {"api_key": "k3y"},
+        "select": {"names": ["get_*"]},
+    }
 
     cleanup = await mount(coordinator, config)
     await coordinator.tools["get_inventory"].execute({})

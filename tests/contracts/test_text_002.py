@@ -164,7 +164,7 @@ async def test_002_a_mount_plan_configures_the_tools(mount: Any, recorder: Recor
     config = {
         "base_url": recorder.url,
         "select": {"methods": ["GET"], "tags": ["store"]},
-        "settings": {"max_output_chars": 200},
+        "settings": {"max_output_chars": 200, "anonymous": True},
     }
 
     cleanup = await mount(coordinator, config)

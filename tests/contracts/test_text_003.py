@@ -22,6 +22,7 @@ from openapi_tools import (
     ImageContent,
     InputError,
     OperationTool,
+    Settings,
     TextContent,
     ToolCall,
     ToolResult,
@@ -60,14 +61,19 @@ def api():
     return Api()
 
 
+KEYLESS = Settings(anonymous=True)
+
+
 @pytest.fixture(params=["loaded", "generated"])
 def load(request, api):
     """Gives the pet store's tools, of either kind."""
     if request.param == "loaded":
-        yield partial(load_tools, ROOT / "specs" / "petstore.yaml", client=api.client())
+        yield partial(
+            load_tools, ROOT / "specs" / "petstore.yaml", settings=KEYLESS, client=api.client()
+        )
     else:
         with imported(ROOT / "generated" / "petstore", "petstore_tools") as package:
-            yield partial(package.load, client=api.client())
+            yield partial(package.load, settings=KEYLESS, client=api.client())
 
 
 @pytest.fixture
@@ -316,7 +322,9 @@ def base(request, api):
 @pytest.fixture
 def made(base, api):
     """Makes a tool of a subclass with these members."""
-    return lambda **members: type("Sub", (base,), members)(open_session(client=api.client()))
+    return lambda **members: type("Sub", (base,), members)(
+        open_session(KEYLESS, client=api.client())
+    )
 
 
 async def test_a_call_goes_through_on_invoke_run_and_on_output(made, api):

@@ -6,16 +6,14 @@ import base64
 import contextlib
 import gzip
 import itertools
-import shutil
 import socket
-import ssl
-import subprocess
 import threading
 import time
 import tracemalloc
 import zlib
 
 import pytest
+from servers.tls import Authority
 
 from openapi_tools.errors import InvalidDocument, SourceError
 from openapi_tools.loader.parse import parse
@@ -441,39 +439,61 @@ def test_proxies_of_the_environment_are_not_used(serve, monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def certificate(tmp_path_factory):
-    """A certificate for 127.0.0.1 that signs itself."""
-    if not shutil.which("openssl"):
-        pytest.skip("the openssl command, which makes the certificate, is absent")
-    folder = tmp_path_factory.mktemp("tls")
-    name = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"]
-    files = ["-keyout", folder / "key.pem", "-out", folder / "certificate.pem"]
-    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"]
-    subprocess.run([*command, *name, *files], check=True, capture_output=True)
-    return folder / "certificate.pem"
+def authority(tmp_path_factory):
+    return Authority(tmp_path_factory.mktemp("tls"))
 
 
-@pytest.fixture
-def tls(certificate):
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate, certificate.with_name("key.pem"))
-    return context
+def test_https_trusts_further_authorities_that_the_user_names(serve, authority):
+    server = serve(ok(), authority.server())
+
+    found = fetch(server.url(scheme="https"), Settings(ca_file=authority.file))
+
+    assert found.data == DOCUMENT
 
 
-def test_https_trusts_what_the_system_trusts(serve, tls, certificate, monkeypatch):
-    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-    server = serve(ok(), tls)
+def test_https_trusts_those_of_the_environment_only_when_it_is_trusted(
+    serve, authority, monkeypatch
+):
+    monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
+    server = serve(ok(), authority.server())
 
-    assert fetch(server.url(scheme="https"), SETTINGS).data == DOCUMENT
+    with pytest.raises(SourceError, match="certificate is not accepted"):
+        fetch(server.url(scheme="https"), SETTINGS)
+    found = fetch(server.url(scheme="https"), Settings(trust_env=True))
+
+    assert found.data == DOCUMENT
 
 
-def test_a_certificate_that_nobody_signed_is_refused(serve, tls):
-    server = serve(ok(), tls)
+@pytest.mark.parametrize(
+    ("facts", "words"),
+    [
+        ({"expired": True}, "certificate has expired"),
+        ({"names": ["other.example"]}, "not valid for '127.0.0.1'"),
+    ],
+    ids=["expired", "another host"],
+)
+def test_a_certificate_that_is_not_accepted_is_refused_in_words(serve, authority, facts, words):
+    context = authority.server(*facts.pop("names", []), **facts)
+    server = serve(ok(), context)
 
-    with pytest.raises(SourceError, match=r"(?i)certificate"):
+    with pytest.raises(SourceError, match=words):
+        fetch(server.url(scheme="https"), Settings(ca_file=authority.file))
+
+    assert server.requests == []
+
+
+def test_a_certificate_that_nobody_signed_is_refused(serve, authority):
+    server = serve(ok(), authority.server())
+
+    with pytest.raises(SourceError, match="certificate is not accepted"):
         fetch(server.url(scheme="https"), SETTINGS)
 
     assert server.requests == []
+
+
+def test_authorities_that_cannot_be_read_are_an_error(tmp_path):
+    with pytest.raises(SourceError, match=r"Settings\(ca_file=…\)"):
+        fetch("https://127.0.0.1:9/", Settings(ca_file=tmp_path / "absent.pem"))
 
 
 def test_https_does_not_fall_back_to_http(serve):

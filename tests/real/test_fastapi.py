@@ -244,7 +244,8 @@ async def test_a_file_is_read_from_an_allowed_folder(echo, tmp_path: Path):
 
 @pytest.mark.parametrize("name", [call.tool for call in CALLS if call.tool.startswith("with_")])
 async def test_without_credentials_the_server_refuses(echo, name):
-    async with await aload_tools(f"{echo.url}/openapi.json") as toolset:
+    source, anonymous = f"{echo.url}/openapi.json", Settings(anonymous=True)
+    async with await aload_tools(source, settings=anonymous) as toolset:
         result = await toolset[name].execute({})
 
     assert (result.error["type"], result.error["status"]) == ("auth", 401)

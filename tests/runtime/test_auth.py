@@ -33,11 +33,12 @@ def loaded(security: Any, credentials: dict[str, Any]) -> Any:
     return tool
 
 
-def sent(recorder_url: str, security: Any, credentials: dict[str, Any]) -> Any:
+def sent(recorder_url: str, security: Any, credentials: dict[str, Any], **members: Any) -> Any:
     root = document(
         {"/x": {"get": operation(security=security)}}, components={"securitySchemes": SCHEMES}
     )
-    return load_tools(root, credentials=credentials, settings=Settings(base_url=recorder_url))
+    settings = Settings(base_url=recorder_url, **members)
+    return load_tools(root, credentials=credentials, settings=settings)
 
 
 TRAVELS = [
@@ -95,10 +96,39 @@ async def test_a_credential_is_sent_where_it_is_optional(security: Any, recorder
 
 
 MISSING = [
-    ([{"header": []}], {}, "no credential was given for 'header'"),
-    ([{"header": []}, {"basic": []}], {}, "no credential was given for 'header' or 'basic'"),
-    ([{"header": [], "query": []}], {"header": SECRET}, "no credential was given for 'query'"),
-    ([{}, {"header": []}], {}, "no credential was given for 'header'"),
+    ([{"header": []}], {}, "no credential is there for 'header' (API key, header 'X-Key')."),
+    (
+        [{"header": []}, {"basic": []}],
+        {},
+        "for 'header' (API key, header 'X-Key') or 'basic' (HTTP basic, user and password).",
+    ),
+    ([{"header": [], "query": []}], {"header": SECRET}, "'query' (API key, query 'api key')."),
+    ([{"basic": [], "query": []}, {"oauth": []}], {}, "for 'oauth' (OAuth2, a token) or 'basic' ("),
+    ([{"lost": []}], {}, "for 'lost' (which the document does not define)."),
+]
+
+
+@pytest.mark.parametrize(
+    ("security", "credentials", "told"), MISSING, ids=[repr(row[0]) for row in MISSING]
+)
+async def test_a_missing_credential_is_an_error_result_that_says_how_to_give_it(
+    security: Any, credentials: dict[str, Any], told: str, recorder: Any
+) -> None:
+    async with sent(recorder.url, security, credentials) as toolset:
+        result = await toolset["get_x"].execute({})
+
+    assert result.error is not None
+    assert result.error["type"] == "credentials"
+    assert told in str(result)
+    assert "credentials={'" in str(result)
+    assert SECRET not in str(result)
+    assert recorder.requests == []
+
+
+REFUSED = [
+    ([{"header": []}], {}, "no credential is there for 'header'"),
+    ([{"header": [], "query": []}], {"header": SECRET}, "no credential is there for 'query'"),
+    ([{}, {"header": []}], {}, "no credential is there for 'header'"),
     ([{"header": []}, {"basic": []}], {"basic": f"me:{SECRET}"}, ""),
     ([{}], {}, ""),
     ([], {}, ""),
@@ -107,7 +137,7 @@ MISSING = [
 
 @pytest.mark.parametrize("status", [401, 403])
 @pytest.mark.parametrize(
-    ("security", "credentials", "told"), MISSING, ids=[repr(row[0]) for row in MISSING]
+    ("security", "credentials", "told"), REFUSED, ids=[repr(row[0]) for row in REFUSED]
 )
 async def test_a_refusal_names_the_schemes_that_lack_a_credential(
     security: Any, credentials: dict[str, Any], told: str, status: int
@@ -117,7 +147,7 @@ async def test_a_refusal_names_the_schemes_that_lack_a_credential(
         {"/x": {"get": operation(security=security)}}, components={"securitySchemes": SCHEMES}
     )
     client = httpx.AsyncClient(transport=httpx.MockTransport(lambda _: answer))
-    settings = Settings(base_url="http://api.test")
+    settings = Settings(base_url="http://api.test", anonymous=True)
     toolset = load_tools(root, credentials=credentials, settings=settings, client=client)
 
     result = await toolset["get_x"].execute({})
@@ -128,7 +158,7 @@ async def test_a_refusal_names_the_schemes_that_lack_a_credential(
     assert result.error["retry_after"] == 3
     assert result.error["message"] == str(result)
     assert "who are you?" in str(result)
-    assert str(result).endswith(f" ({told})") if told else "credential" not in str(result)
+    assert told in str(result) if told else "credential" not in str(result)
     assert SECRET not in str(result)
 
 
@@ -136,8 +166,8 @@ async def test_a_refusal_names_the_schemes_that_lack_a_credential(
 async def test_a_credential_is_not_sent_where_nothing_asks_for_it(
     security: Any, recorder: Any
 ) -> None:
-    async with sent(recorder.url, security, {"header": SECRET}) as toolset:
-        await toolset["get_x"].execute({})
+    async with sent(recorder.url, security, {"header": SECRET}, anonymous=True) as toolset:
+        assert (await toolset["get_x"].execute({})).success
 
     assert SECRET not in recorder.requests[-1].raw.decode("latin-1")
 
@@ -198,3 +228,115 @@ def test_a_preview_and_every_repr_mask_the_credential(scheme: str) -> None:
     assert "***" in text or "%2A%2A%2A" in text
     assert SECRET not in text
     assert base64.b64encode(f"me:{SECRET}".encode()).decode() not in text
+
+
+OWN = [
+    ({"in": "header", "name": "X-Own", "value": SECRET}, ("X-Own", SECRET)),
+    ({"scheme": "bearer", "value": SECRET}, ("Authorization", f"Bearer {SECRET}")),
+    ({"scheme": "basic", "value": ("me", SECRET)}, ("Authorization", BASIC)),
+    ({"type": "http", "scheme": "token", "value": SECRET}, ("Authorization", f"Token {SECRET}")),
+]
+
+
+@pytest.mark.parametrize(("given", "header"), OWN, ids=["key", "bearer", "basic", "token"])
+@pytest.mark.parametrize("security", [[], [{"lost": []}]], ids=["none", "undefined"])
+async def test_a_document_that_declares_none_takes_credentials_on_request(
+    given: Any, header: tuple[str, str], security: Any, recorder: Any
+) -> None:
+    name = "lost" if security else "mine"
+    async with sent(recorder.url, security, {name: given}) as toolset:
+        assert (await toolset["get_x"].execute({})).success
+
+    assert recorder.last.headers.count(header) == 1
+
+
+async def test_a_function_is_asked_for_each_call_and_once_more_after_a_401(recorder: Any) -> None:
+    from servers.recorder import Answer
+
+    asked: list[str] = []
+
+    async def token() -> str:
+        asked.append(f"token-{len(asked)}")
+        return asked[-1]
+
+    recorder.answers.extend([Answer(), Answer(401), Answer(), Answer(401), Answer(401)])
+    async with sent(recorder.url, [{"bearer": []}], {"bearer": token}) as toolset:
+        results = [await toolset["get_x"].execute({}) for _ in range(3)]
+
+    assert [result.success for result in results] == [True, True, False]
+    assert [result.metadata["attempts"] for result in results] == [1, 2, 2]
+    assert [r.header("Authorization") for r in recorder.requests] == [
+        f"Bearer token-{number}" for number in range(5)
+    ]
+
+
+async def test_an_equal_credential_is_not_sent_again_after_a_401(recorder: Any) -> None:
+    recorder.answer.status = 401
+    async with sent(recorder.url, [{"bearer": []}], {"bearer": lambda: SECRET}) as toolset:
+        result = await toolset["get_x"].execute({})
+
+    assert result.error is not None
+    assert result.error["type"] == "auth"
+    assert len(recorder.requests) == 1
+
+
+CHALLENGES = [
+    'Digest realm="r", nonce="n", qop="auth"',
+    "Digest realm",
+    'Digest realm="r", nonce="n", algorithm=FOO',
+    'Digest realm="r", nonce="n", qop="auth-int"',
+    'Digest realm="\u00e9", nonce="n"',
+    "Bearer",
+]
+
+
+@pytest.mark.parametrize("challenge", CHALLENGES)
+async def test_a_challenge_that_cannot_be_answered_is_a_refusal(
+    challenge: str, recorder: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    recorder.answer.status = 401
+    recorder.answer.headers = [("WWW-Authenticate", challenge)]
+    async with sent(recorder.url, [{"digest": []}], {"digest": ("me", SECRET)}) as toolset:
+        result = await toolset["get_x"].execute({})
+
+    assert result.error is not None
+    assert (result.error["type"], result.error["status"]) == ("auth", 401)
+    assert "Traceback" not in caplog.text
+
+
+async def test_two_schemes_for_one_header_cannot_be_met(recorder: Any) -> None:
+    given = {"basic": ("me", SECRET), "bearer": SECRET}
+    async with sent(recorder.url, [{"basic": [], "bearer": []}], given) as toolset:
+        result = await toolset["get_x"].execute({})
+
+    assert result.error is not None
+    assert result.error["type"] == "credentials"
+    assert "'basic', 'bearer' are required together" in str(result)
+    assert recorder.requests == []
+
+
+async def test_a_client_certificate_is_not_left_out_over_http(recorder: Any) -> None:
+    import ssl
+
+    root = document(
+        {"/x": {"get": operation(security=[{"cert": []}])}},
+        components={"securitySchemes": {"cert": {"type": "mutualTLS"}}},
+    )
+    given = {"cert": ssl.create_default_context()}
+    async with load_tools(
+        root, credentials=given, settings=Settings(base_url=recorder.url)
+    ) as toolset:
+        result = await toolset["get_x"].execute({})
+
+    assert result.error is not None
+    assert result.error["type"] == "credentials"
+    assert "https" in str(result)
+    assert recorder.requests == []
+
+
+async def test_one_alternative_that_is_no_list_is_one_alternative(recorder: Any) -> None:
+    async with sent(recorder.url, {"header": []}, {}) as toolset:
+        result = await toolset["get_x"].execute({})
+
+    assert result.error is not None
+    assert result.error["type"] == "credentials"

@@ -269,14 +269,14 @@ async def test_a_hostile_call_is_a_result_like_any_other(given: Any) -> None:
         assert "hunter2" not in result.model_dump_json()
 
 
-async def test_hostile_arguments_of_a_call_by_name_are_an_error_result() -> None:
+async def test_hostile_arguments_of_a_call_by_name_are_read_past_their_methods() -> None:
     toolset, sent = pets()
     toolset.definitions("openai_strict")
 
     result = await toolset.call("get_pet", HostileMapping(id=3))
 
-    assert not result.success
-    assert sent == []
+    assert result.success
+    assert len(sent) == 1
 
 
 async def test_the_credential_of_a_call_decides_which_alternative_is_taken() -> None:

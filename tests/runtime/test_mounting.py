@@ -211,7 +211,10 @@ def test_a_plan_names_everything_that_load_tools_takes(monkeypatch: pytest.Monke
 
     assert options["settings"].base_url == "http://localhost:8000"
     assert options["settings"].timeout == 5
-    assert options["credentials"] == {"bearer": "s3cret", "basic": ["me", "s3cret"]}
+    assert options["credentials"] == {
+        "bearer": "${PETS_TOKEN}",
+        "basic": ["me", "${PETS_TOKEN}"],
+    }
     assert options["select"].tags == ("pets",)
 
 
@@ -241,8 +244,12 @@ def test_a_plan_that_says_something_else_is_refused(config: Any, message: str) -
 def test_a_variable_that_is_not_set_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PETS_TOKEN", raising=False)
 
+    options = options_of({"credentials": {"bearer": "${PETS_TOKEN}"}})
+    schemes = {"bearer": {"type": "http", "scheme": "bearer"}}
+    root = document({}, components={"securitySchemes": schemes})
+
     with pytest.raises(CredentialsError, match="'bearer': the environment variable PETS_TOKEN"):
-        options_of({"credentials": {"bearer": "${PETS_TOKEN}"}})
+        load_tools(root, **options)
 
 
 async def test_tools_in_two_coordinators_stay_usable_until_both_let_go(recorder) -> None:
@@ -289,13 +296,19 @@ def test_variables_stand_inside_of_longer_texts(monkeypatch, config, member, val
     assert getattr(options_of(config)["settings"], member) == value
 
 
-def test_a_credential_may_be_put_together_from_variables(monkeypatch) -> None:
+async def test_a_credential_may_be_put_together_from_variables(monkeypatch, recorder) -> None:
     monkeypatch.setenv("ONE", "me")
     monkeypatch.setenv("TWO", "${ONE}")
+    plan = {"base_url": recorder.url, "credentials": {"a": "x${ONE}:${TWO}"}}
+    root = document(
+        {"/a": {"get": operation(operationId="a", security=[{"a": []}])}},
+        components={"securitySchemes": {"a": {"type": "apiKey", "in": "header", "name": "X-A"}}},
+    )
 
-    options = options_of({"credentials": {"a": "${ONE}:${TWO}", "b": ["${ONE}", "x ${TWO}"]}})
+    async with load_tools(root, **options_of(plan)) as tools:
+        await tools["a"].execute({})
 
-    assert options["credentials"] == {"a": "me:${ONE}", "b": ["me", "x ${ONE}"]}
+    assert ("X-A", "xme:${ONE}") in recorder.requests[-1].headers
 
 
 @pytest.mark.parametrize("given", ["hunter2", "ftp://hunter2", "http://me:hunter2@x.example"])

@@ -49,7 +49,7 @@ def large():
     def load(file):
         if file not in loaded:
             web = httpx.AsyncClient(transport=httpx.MockTransport(answer))
-            options = Settings(base_url="http://api.example.com")
+            options = Settings(base_url="http://api.example.com", anonymous=True)
             loaded[file] = load_tools(file, client=web, settings=options)
         return loaded[file]
 

@@ -99,7 +99,8 @@ async def test_input_whose_own_code_fails_is_an_error_result(
 
     result = await toolset(ok).call(name, given)
 
-    assert result.is_error
+    # A dict is read as one, past methods of its own.
+    assert result.is_error is (kind is Hostile or name == "unknown")
     assert result.tool_call_id == call_id
 
 
@@ -172,7 +173,7 @@ async def test_cancellation_and_exits_pass_through(raised: BaseException) -> Non
 async def test_an_unexpected_failure_is_logged_and_not_raised(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    import openapi_tools.runtime.calling as module
+    import openapi_tools.runtime.delivery as module
 
     def fail(*_: Any, **__: Any) -> None:
         raise ZeroDivisionError

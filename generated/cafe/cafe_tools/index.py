@@ -3,7 +3,7 @@
 
 from typing import Any
 
-from openapi_tools.runtime import SecurityScheme, Skipped
+from openapi_tools.runtime import SecurityScheme, Server, Skipped
 
 INDEX: dict[str, str] = {
     "list_menu_items": "tools_products",
@@ -48,6 +48,10 @@ SECURITY_SCHEMES: dict[str, SecurityScheme] = {
     ),
     "ApiKey": SecurityScheme("apiKey", name="X-API-Key", location="header"),
 }
+SERVERS_BY_URL: dict[str, Server] = {
+    "https://api.cafe.redocly.com": Server("https://api.cafe.redocly.com"),
+}
+SERVERS = tuple(SERVERS_BY_URL.values())
 SKIPPED: tuple[Skipped, ...] = ()
 COUNTS: dict[str, int] = {"operations": 12, "skipped": 0, "webhooks": 1, "callbacks": 0, "links": 0}
 SETTINGS: dict[str, Any] = {}

@@ -3,7 +3,7 @@
 
 from typing import Any
 
-from openapi_tools.runtime import SecurityScheme, Skipped
+from openapi_tools.runtime import SecurityScheme, Server, Skipped
 
 INDEX: dict[str, str] = {
     "get_my_application": "tools_applications_me",
@@ -628,6 +628,10 @@ SECURITY_SCHEMES: dict[str, SecurityScheme] = {
         },
     ),
 }
+SERVERS_BY_URL: dict[str, Server] = {
+    "https://discord.com/api/v10": Server("https://discord.com/api/v10"),
+}
+SERVERS = tuple(SERVERS_BY_URL.values())
 SKIPPED: tuple[Skipped, ...] = ()
 COUNTS: dict[str, int] = {
     "operations": 242,

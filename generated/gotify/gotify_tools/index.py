@@ -3,7 +3,7 @@
 
 from typing import Any
 
-from openapi_tools.runtime import SecurityScheme, Skipped
+from openapi_tools.runtime import SecurityScheme, Server, Skipped
 
 INDEX: dict[str, str] = {
     "get_apps": "tools_application",
@@ -66,6 +66,11 @@ SECURITY_SCHEMES: dict[str, SecurityScheme] = {
     "clientTokenHeader": SecurityScheme("apiKey", name="X-Gotify-Key", location="header"),
     "clientTokenQuery": SecurityScheme("apiKey", name="token", location="query"),
 }
+SERVERS_BY_URL: dict[str, Server] = {
+    "https://localhost": Server("https://localhost"),
+    "http://localhost": Server("http://localhost"),
+}
+SERVERS = tuple(SERVERS_BY_URL.values())
 SKIPPED: tuple[Skipped, ...] = ()
 COUNTS: dict[str, int] = {"operations": 42, "skipped": 0, "webhooks": 0, "callbacks": 0, "links": 0}
 SETTINGS: dict[str, Any] = {}

@@ -3,7 +3,7 @@
 
 from typing import Any
 
-from openapi_tools.runtime import SecurityScheme, Skipped
+from openapi_tools.runtime import SecurityScheme, Server, Skipped
 
 INDEX: dict[str, str] = {
     "get_museum_hours": "tools_operations",
@@ -18,6 +18,12 @@ INDEX: dict[str, str] = {
 SECURITY_SCHEMES: dict[str, SecurityScheme] = {
     "MuseumPlaceholderAuth": SecurityScheme("http", scheme="basic"),
 }
+SERVERS_BY_URL: dict[str, Server] = {
+    "https://redocly.com/_mock/docs/openapi/museum-api": Server(
+        "https://redocly.com/_mock/docs/openapi/museum-api",
+    ),
+}
+SERVERS = tuple(SERVERS_BY_URL.values())
 SKIPPED: tuple[Skipped, ...] = ()
 COUNTS: dict[str, int] = {"operations": 8, "skipped": 0, "webhooks": 1, "callbacks": 0, "links": 0}
 SETTINGS: dict[str, Any] = {}

@@ -3,7 +3,7 @@
 
 from typing import Any
 
-from openapi_tools.runtime import SecurityScheme, Skipped
+from openapi_tools.runtime import SecurityScheme, Server, Skipped
 
 INDEX: dict[str, str] = {
     "update_pet": "tools_pet",
@@ -41,6 +41,10 @@ SECURITY_SCHEMES: dict[str, SecurityScheme] = {
     ),
     "api_key": SecurityScheme("apiKey", name="api_key", location="header"),
 }
+SERVERS_BY_URL: dict[str, Server] = {
+    "https://petstore3.swagger.io/api/v3": Server("https://petstore3.swagger.io/api/v3"),
+}
+SERVERS = tuple(SERVERS_BY_URL.values())
 SKIPPED: tuple[Skipped, ...] = ()
 COUNTS: dict[str, int] = {"operations": 19, "skipped": 0, "webhooks": 0, "callbacks": 0, "links": 0}
 SETTINGS: dict[str, Any] = {}

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     Flaws = Iterator[Flaw]
     Applicator = Callable[["Look", dict[str, Any], Any, Place | None], Flaws]
 
+_MANY = 20
+"""How many times longer than a value a list of names may be, to be gone through for it."""
+
 
 class Look(Protocol):
     """One look at one input."""
@@ -64,9 +67,16 @@ def _reference(look: Look, schema: dict[str, Any], value: Any, place: Place | No
 
 def _properties(look: Look, schema: dict[str, Any], value: Any, place: Place | None) -> Flaws:
     if isinstance(value, dict):
-        for name, member in schema["properties"].items():
-            if name in value:
-                yield from _inside(look, member, (value, name), place)
+        known = schema["properties"]
+        for name in _shared(known, value):
+            yield from _inside(look, known[name], (value, name), place)
+
+
+def _shared(known: dict[str, Any], value: dict[str, Any]) -> Iterable[str]:
+    """Return the names that a schema and a value share: in the schema's order if that is short."""
+    if len(known) > _MANY * (len(value) + 1):
+        return [name for name in value if name in known]
+    return [name for name in known if name in value]
 
 
 def _pattern_properties(
@@ -113,7 +123,8 @@ def _names(schema: dict[str, Any]) -> list[str]:
 
 def _declared(look: Look, schema: dict[str, Any], value: dict[str, Any]) -> set[str]:
     """Return the members that `properties` and `patternProperties` speak of."""
-    declared = {name for name in schema.get("properties", ()) if name in value}
+    known = schema.get("properties", ())
+    declared = {name for name in value if name in known}
     for pattern in schema.get("patternProperties", ()):
         declared.update(name for name in value if look.matches(pattern, name))
     return declared
@@ -180,9 +191,9 @@ def _if(look: Look, schema: dict[str, Any], value: Any, place: Place | None) -> 
 
 def _dependent(look: Look, schema: dict[str, Any], value: Any, place: Place | None) -> Flaws:
     if isinstance(value, dict):
-        for name, member in schema["dependentSchemas"].items():
-            if name in value:
-                yield from _same(look, member, value, place)
+        dependent = schema["dependentSchemas"]
+        for name in _shared(dependent, value):
+            yield from _same(look, dependent[name], value, place)
 
 
 def _unevaluated_properties(
@@ -235,7 +246,7 @@ def _consists_of(look: Look, schema: dict[str, Any], value: Any) -> Iterator[Sch
         yield schema.get("then" if look.holds(schema["if"], value) else "else", True)
     if isinstance(value, dict):
         dependent = schema.get("dependentSchemas", {})
-        yield from (member for name, member in dependent.items() if name in value)
+        yield from (dependent[name] for name in _shared(dependent, value))
 
 
 APPLICATORS: dict[str, Applicator] = {

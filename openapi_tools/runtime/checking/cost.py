@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from openapi_tools.runtime.checking.graph import groups
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from openapi_tools.runtime.checking.graph import Groups, Node
 
@@ -29,6 +29,17 @@ def is_cheap(schema: Node) -> bool:
     return _Costs(schema).of_root() <= LOOKS
 
 
+def costs(schema: Node, own: Callable[[Node], float]) -> float:
+    """Return what all schemas that may look at one value cost together, at most.
+
+    Args:
+        schema: As for `is_cheap`. It is cheap, or no two of its schemas look at one value but by
+            reference.
+        own: Gives what a schema costs without those inside it.
+    """
+    return _Costs(schema, own).of_root()
+
+
 @dataclass(slots=True)
 class _Costs:
     """The cost of each schema, found in one pass over the graph of schemas.
@@ -38,11 +49,13 @@ class _Costs:
     """
 
     root: Node
+    own: Callable[[Node], float] | None = None
     _groups: dict[int, Groups] = field(default_factory=dict)
     _order: dict[int, int] = field(default_factory=dict)
     _lowest: dict[int, int] = field(default_factory=dict)
     _open: list[Node] = field(default_factory=list)
     _cost: dict[int, float] = field(default_factory=dict)
+    _own: dict[int, float] = field(default_factory=dict)
 
     def of_root(self) -> float:
         """Return how often one value may be looked at; infinity when it grows with its depth."""
@@ -63,6 +76,8 @@ class _Costs:
         found = self._groups[id(node)] = groups(node, self.root)
         self._order[id(node)] = self._lowest[id(node)] = len(self._order)
         self._open.append(node)
+        if self.own is not None:
+            self._own[id(node)] = self.own(node)
         return (child for group in found for child in group)
 
     def _lower(self, node: Node, order: int) -> None:
@@ -82,12 +97,12 @@ class _Costs:
 
         Going round is cheap as long as there is one way to do it from each of them.
         """
-        cost = 1.0
+        cost = 1.0 if self.own is None else sum(self._own[key] for key in circle)
         for key in circle:
             ways = 0
             for group in self._groups[key]:
                 ways += any(id(child) in circle for child in group)
                 cost += max((self._cost.get(id(child), 0.0) for child in group), default=0.0)
-            if ways > 1:
+            if ways > 1 and self.own is None:
                 return float("inf")
         return cost

@@ -7,15 +7,18 @@ and input together, looks at every pair of them once, and stops when it has said
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.runtime.checking.applicators import APPLICATORS
+from openapi_tools.runtime.checking.distinct import MANY, repeated
+from openapi_tools.runtime.checking.engine import UNUSABLE, compile_schema, slowness
 from openapi_tools.runtime.checking.graph import ASSERTIONS, resolve
 from openapi_tools.runtime.checking.phrases import BRIEF, Flaw
-from openapi_tools.runtime.checking.schema import compile_schema
+from openapi_tools.runtime.checking.price import AT_ONCE, is_odd, value_price
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from jsonschema_rs import Draft202012Validator
 
@@ -23,6 +26,13 @@ if TYPE_CHECKING:
 
 _LOOKS = 50_000
 _WORDS = 5_000
+_TIME = 1_000_000_000.0
+"""Nanoseconds that the assertions of a look may take together, by the same estimate."""
+
+_TEXT = 50.0
+"""Nanoseconds for a character of items that are compared."""
+
+_MEMBERS = 100
 _CIRCLE = True
 _ALTERNATIVES = ("anyOf", "oneOf")
 _FILE = frozenset({"base64", "text"})
@@ -44,7 +54,8 @@ class Explainer:
     def __init__(self, schema: dict[str, Any], *, cheap: bool = False) -> None:
         self._root = schema
         self._cheap = cheap
-        self._assertions: dict[int, Draft202012Validator | None] = {}
+        self._assertions: dict[tuple[int, str], Draft202012Validator | None] = {}
+        self._prices: dict[int, tuple[float, float]] = {}
         self._patterns: dict[str, Draft202012Validator] = {}
 
     def holds(self, value: Any) -> bool:
@@ -80,7 +91,7 @@ class Explainer:
         schemas = ((name, known[name]) for name in value if isinstance(known.get(name), dict))
         return [
             Flaw((name,), "", None, value[name])
-            for name, schema in schemas
+            for name, schema in islice(schemas, _MEMBERS)
             if (validator := _compiled({**schema, **definitions})) is not None
             and not validator.is_valid(value[name])
         ]
@@ -90,17 +101,41 @@ class Explainer:
         found: Schema = resolve(self._root, reference)
         return found
 
-    def fits_assertions(self, schema: dict[str, Any], value: Any) -> bool:
-        """Tell whether a value fits the keywords that need no other schema."""
+    def price(self, schema: dict[str, Any], value: Any) -> float:
+        """Return how many nanoseconds the assertions of a schema may take for a value."""
         key = id(schema)
+        if key not in self._prices:
+            self._prices[key] = (value_price(schema), slowness(schema.get("pattern")))
+        per_value, per_character = self._prices[key]
+        if isinstance(value, str):
+            return per_value + len(value) * per_character
+        return per_value * 10 if is_odd(value) else per_value
+
+    def fits(self, schema: dict[str, Any], value: Any, keyword: str = "") -> bool:
+        """Tell whether a value fits the keywords that need no other schema.
+
+        Args:
+            schema: It may hold others too.
+            value: What was given.
+            keyword: The only one that counts; the empty string for all, `-` and a keyword for all
+                but that.
+        """
+        key = (id(schema), keyword)
         if key not in self._assertions:
-            own = {name: limit for name, limit in schema.items() if name in ASSERTIONS}
+            names = ASSERTIONS - {keyword[1:]} if keyword[:1] in ("", "-") else {keyword}
+            own = {name: limit for name, limit in schema.items() if name in names}
             self._assertions[key] = _compiled(own) if own else None
         validator = self._assertions[key]
         return validator is None or validator.is_valid(value)
 
     def matches(self, pattern: str, text: str) -> bool:
-        """Tell whether a name matches a regular expression (ECMA-262)."""
+        """Tell whether a name matches a regular expression (ECMA-262).
+
+        Raises:
+            Unfinished: It would take too long.
+        """
+        if len(text) * slowness(pattern) > AT_ONCE:
+            raise Unfinished
         if pattern not in self._patterns:
             self._patterns[pattern] = compile_schema({"pattern": pattern})
         return self._patterns[pattern].is_valid(text)
@@ -111,10 +146,15 @@ class _Look:
 
     def __init__(self, explainer: Explainer) -> None:
         self.resolve = explainer.resolve
-        self.matches = explainer.matches
-        self._fits_assertions = explainer.fits_assertions
+        self._explainer = explainer
         self._known: dict[tuple[int, int], bool] = {}
+        self._repeated: dict[int, bool] = {}
         self._words = _WORDS
+        self._time = _TIME
+
+    def matches(self, pattern: str, text: str) -> bool:
+        self._spend(len(text) * slowness(pattern))
+        return self._explainer.matches(pattern, text)
 
     def holds(self, schema: Schema, value: Any) -> bool:
         if isinstance(schema, bool):
@@ -138,11 +178,9 @@ class _Look:
                 yield Flaw(place, "", None, value)
                 return
         wrong_type = False
-        if not self._fits_assertions(schema, value):
-            found = iter([BRIEF]) if place is None else _assertion_flaws(schema, value, place)
-            for flaw in found:
-                wrong_type |= flaw.keyword == "type"
-                yield flaw
+        for flaw in self._own_flaws(schema, value, place):
+            wrong_type |= flaw.keyword == "type"
+            yield flaw
         for keyword in schema:
             # Alternatives of another type would be judged by what they do not say of this one.
             if (applies := APPLICATORS.get(keyword)) and not (
@@ -150,26 +188,62 @@ class _Look:
             ):
                 yield from applies(self, schema, value, place)
 
+    def _own_flaws(self, schema: dict[str, Any], value: Any, place: Place | None) -> Iterator[Flaw]:
+        """Give what is wrong in the eyes of a schema's own assertions."""
+        left_out = ""
+        price = self._explainer.price(schema, value)
+        if isinstance(value, str) and price > AT_ONCE:
+            # The API matches it itself; a text that long is hardly ever one that a pattern is for.
+            left_out, price = "pattern", 0.0
+        self._spend(price)
+        if isinstance(value, list) and len(value) > MANY and schema.get("uniqueItems") is True:
+            left_out = "uniqueItems"
+            if self._is_repeated(value):
+                yield BRIEF if place is None else Flaw(place, left_out, True, value)
+        if self._explainer.fits(schema, value, f"-{left_out}" if left_out else ""):
+            return
+        if place is None:
+            yield BRIEF
+        else:
+            names = schema.keys() & ASSERTIONS - {left_out}
+            yield from self._assertion_flaws(schema, names, value, place)
+
+    def _assertion_flaws(
+        self, schema: dict[str, Any], names: Iterable[str], value: Any, place: Place
+    ) -> Iterator[Flaw]:
+        """Give what is wrong; of a value of the wrong type, nothing but that."""
+        for keyword in sorted(names, key=lambda name: (name != "type", name)):
+            if self._explainer.fits(schema, value, keyword):
+                continue
+            limit = schema[keyword]
+            if keyword == "type":
+                is_file = schema.get("properties", {}).keys() >= _FILE
+                yield Flaw(place, keyword, limit, value, _FILE_HINT if is_file else "")
+                return
+            yield from _placed(Flaw(place, keyword, limit, value))
+
+    def _is_repeated(self, items: list[Any]) -> bool:
+        if id(items) not in self._repeated:
+            found = repeated(items, lambda length: self._spend(length * _TEXT))
+            self._repeated[id(items)] = found is not None
+        return self._repeated[id(items)]
+
+    def _spend(self, price: float) -> None:
+        """Count how long it may take.
+
+        Raises:
+            Unfinished: It takes too long.
+        """
+        self._time -= price
+        if self._time < 0:
+            raise Unfinished
+
 
 def _compiled(schema: dict[str, Any]) -> Draft202012Validator | None:
     try:
         return compile_schema(schema)
-    except ValueError:
+    except UNUSABLE:
         return None
-
-
-def _assertion_flaws(schema: dict[str, Any], value: Any, place: Place) -> Iterator[Flaw]:
-    """Give what is wrong; of a value of the wrong type, nothing but that."""
-    for keyword in sorted(schema.keys() & ASSERTIONS, key=lambda name: (name != "type", name)):
-        limit = schema[keyword]
-        validator = _compiled({keyword: limit})
-        if validator is None or validator.is_valid(value):
-            continue
-        if keyword == "type":
-            is_file = schema.get("properties", {}).keys() >= _FILE
-            yield Flaw(place, keyword, limit, value, _FILE_HINT if is_file else "")
-            return
-        yield from _placed(Flaw(place, keyword, limit, value))
 
 
 def _placed(flaw: Flaw) -> Iterator[Flaw]:

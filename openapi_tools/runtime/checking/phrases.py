@@ -6,6 +6,8 @@ import json
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from openapi_tools.runtime.checking.distinct import repeated
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
@@ -169,12 +171,10 @@ def _unknown(flaw: Flaw) -> str:
 
 
 def _repeated(flaw: Flaw) -> str:
-    seen: dict[str, int] = {}
-    for index, item in enumerate(flaw.value):
-        first = seen.setdefault(json.dumps(item, sort_keys=True), index)
-        if first != index:
-            return f"items {first} and {index} are equal, all have to differ"
-    return "all items have to differ"
+    places = repeated(flaw.value, lambda _: None)
+    if places is None:
+        return "all items have to differ"
+    return f"items {places[0]} and {places[1]} are equal, all have to differ"
 
 
 def _counted(noun: str, bound: str) -> Callable[[Flaw], str]:

@@ -7,9 +7,16 @@ rest is still checked. Nothing is ever looked up outside the schema.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from openapi_tools.runtime.checking.engine import (
+    LARGEST_PATTERN,
+    UNUSABLE,
+    compile_schema,
+    pattern_size,
+)
 from openapi_tools.runtime.checking.graph import (
     ASSERTIONS,
     ONE_SCHEMA,
@@ -17,6 +24,8 @@ from openapi_tools.runtime.checking.graph import (
     SCHEMA_MAPS,
     resolve,
 )
+from openapi_tools.runtime.checking.price import is_heavy
+from openapi_tools.runtime.checking.verdict import Validator
 from openapi_tools.runtime.checking.weaken import weaken
 from openapi_tools.runtime.text import pointer_token
 
@@ -24,9 +33,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import UnionType
 
-    from jsonschema_rs import Draft202012Validator
-
     Schema = dict[str, Any] | bool
+
+__all__ = ["Prepared", "compile_schema", "prepare"]
 
 _COMPILED = ASSERTIONS | {"maxContains", "minContains"}
 _SHAPES: tuple[tuple[frozenset[str], type | UnionType], ...] = (
@@ -45,7 +54,12 @@ _LARGEST = 20_000
 """Schemas inside a schema, those counted again that stand in several places."""
 
 _POINTER = 200
-_UNUSABLE = (ValueError, TypeError, OverflowError, RecursionError)
+
+_PATTERNS = 4_000_000
+"""Bytes of all compiled patterns of a schema; compiling that many takes some 40 ms."""
+
+_COUNTED = re.compile(r"\{\d")
+"""What a pattern has that is refused for its size, and took time until then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +68,14 @@ class Prepared:
 
     Attributes:
         schema: Only what is checked; every `$ref` leads to a place in it.
-        validator: Gives the verdict; None when even the rest could not be compiled.
+        validator: Gives the verdict, where the schema is cheap or not branching; None when even
+            the rest could not be compiled.
         branching: Several schemas may look at the same value.
         notes: What was left out, and where.
     """
 
     schema: dict[str, Any]
-    validator: Draft202012Validator | None
+    validator: Validator | None
     branching: bool
     notes: tuple[str, ...]
 
@@ -74,34 +89,19 @@ def prepare(schema: dict[str, Any]) -> Prepared:
         copy = _Copy(schema, usable)
         try:
             validator = compile_schema(copy.schema)
-        except _UNUSABLE as error:
+        except UNUSABLE as error:
             reason = str(error).partition("\n")[0]
         else:
-            return Prepared(copy.schema, validator, copy.branching, tuple(copy.notes))
+            careful = Validator(copy.schema, validator, heavy=copy.heavy)
+            return Prepared(copy.schema, careful, copy.branching, tuple(copy.notes))
     note = f"the schema cannot be checked as a whole ({reason:.100})"
     return Prepared(copy.schema, None, copy.branching, (*copy.notes, note))
-
-
-def compile_schema(schema: Schema) -> Draft202012Validator:
-    """Return a validator whose regular expressions run in linear time.
-
-    Raises:
-        ValueError: A keyword has a value that cannot be compiled.
-    """
-    from jsonschema_rs import Draft202012Validator, RegexOptions
-
-    return Draft202012Validator(schema, retriever=_refuse, pattern_options=RegexOptions())
-
-
-def _refuse(uri: str) -> Any:
-    """Answer a validator that wants to fetch a schema: there is none but the one it was given."""
-    raise ValueError(f"{uri} is not looked up")
 
 
 def _is_usable(keyword: str, value: object) -> bool:
     try:
         compile_schema({keyword: value})
-    except _UNUSABLE:
+    except UNUSABLE:
         return False
     return True
 
@@ -115,6 +115,7 @@ class _Copy:
         usable: Tells whether a keyword can be compiled with a value; None takes every one.
         schema: The copy.
         branching: As in Prepared.
+        heavy: It has keywords that may cost more than a look.
         notes: What was left out.
     """
 
@@ -122,11 +123,13 @@ class _Copy:
     usable: Callable[[str, object], bool] | None
     schema: dict[str, Any] = field(init=False)
     branching: bool = False
+    heavy: bool = False
     notes: list[str] = field(default_factory=list)
     _references: list[tuple[dict[str, Any], str]] = field(default_factory=list)
     _left_out: list[tuple[dict[str, Any], str]] = field(default_factory=list)
     _here: tuple[dict[str, Any], str] = field(default_factory=lambda: ({}, ""))
     _count: int = 0
+    _pattern_room: int = _PATTERNS
 
     def __post_init__(self) -> None:
         copied = self._schema(self.original, "", 0)
@@ -165,6 +168,7 @@ class _Copy:
             self._here = (copied, keyword)
             for part in self._keyword(keyword, value, f"{pointer}/{keyword}", depth + 1):
                 copied[keyword] = part
+                self.heavy = self.heavy or is_heavy(keyword, part)
         self._here = outer
         if "$ref" in copied:
             self._references.append((copied, f"{pointer}/$ref"))
@@ -192,9 +196,18 @@ class _Copy:
             return "leads out of the schema"
         if keyword == "$dynamicRef":
             return "is not followed"
+        if keyword == "pattern" and isinstance(value, str):
+            return self._pattern_fault(value)
         if keyword in _COMPILED and self.usable is not None and not self.usable(keyword, value):
             return "has a value that cannot be checked"
         return ""
+
+    def _pattern_fault(self, pattern: str) -> str:
+        if self._pattern_room <= 0:
+            return "is one pattern too many"
+        size = pattern_size(pattern)
+        self._pattern_room -= size or (LARGEST_PATTERN if _COUNTED.search(pattern) else 0)
+        return "" if size else "has a value that cannot be checked"
 
     def _members(
         self, keyword: str, value: dict[Any, Any], pointer: str, depth: int
@@ -203,10 +216,7 @@ class _Copy:
             place = pointer + pointer_token(name)
             if not isinstance(name, str):
                 self._leave_out(place, "has a name that is no string")
-            elif keyword == "patternProperties" and not self._is_pattern(name):
+            elif keyword == "patternProperties" and self._pattern_fault(name):
                 self._leave_out(place, "has a name that cannot be checked")
             else:
                 yield name, self._schema(member, place, depth)
-
-    def _is_pattern(self, name: str) -> bool:
-        return self.usable is None or self.usable("pattern", name)

@@ -20,18 +20,20 @@ from openapi_tools.runtime.media import (
 from openapi_tools.runtime.reading.charsets import clean_text, decode_text, is_readable
 from openapi_tools.runtime.reading.downloads import write_download
 from openapi_tools.runtime.reading.events import UNREADABLE, read_events, read_lines, read_sequence
-from openapi_tools.runtime.reading.jsontext import read_json
-from openapi_tools.runtime.reading.markup import looks_like_html, page_text
-from openapi_tools.runtime.reading.shorten import cut_text
+from openapi_tools.runtime.reading.jsontext import PARTLY, VALUES, read_json
+from openapi_tools.runtime.reading.markup import LOOKED_AT, looks_like_html, page_text
+from openapi_tools.runtime.reading.shorten import cut_text, shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
 _HTML = frozenset({"application/xhtml+xml", "text/html"})
 _BYTES = ("application/octet-stream", "application/pdf", "audio/", "font/", "image/", "video/")
 _LEAST_ITEM = 3
 _PARTS = 100
+_LEAST_PART = 100
+_HEADER = 1024
+_LARGE = 1_000_000
 _SHOWN = 500
 _SEVERAL = "the answer is several JSON values, one on each line, given as a list"
 
@@ -44,11 +46,13 @@ class Content:
         value: JSON-native.
         notes: What a reader should know about it.
         omitted: Characters that are left out of the value.
+        whole: Characters of the whole, when the value is but its beginning.
     """
 
     value: Any
     notes: list[str] = field(default_factory=list)
     omitted: int = 0
+    whole: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +79,14 @@ class Shape:
         folder: Where binary data is written instead.
         html: HTML is what was asked for, and is given as it is.
         binary: Binary data is given at all, not only described.
+        values: Values that are read of one JSON text.
     """
 
     room: int
     folder: Path | None = None
     html: bool = False
     binary: bool = True
+    values: int = VALUES
 
 
 def read_content(body: Body, shape: Shape) -> Content:
@@ -96,52 +102,61 @@ def read_content(body: Body, shape: Shape) -> Content:
         return Content(None)
     most = shape.room // _LEAST_ITEM + 1
     if is_json(kind):
-        return _json(body, most)
-    if read_stream := _stream_reader(kind):
-        return Content(*read_stream(body.data, most))
+        return _json(body, most, shape.values)
+    if kind == "text/event-stream":
+        return Content(*read_events(body.data, most))
+    if is_json_lines(kind) or is_json_sequence(kind):
+        read_each = read_lines if is_json_lines(kind) else read_sequence
+        return Content(*read_each(body.data, most))
     if is_multipart(kind) and (boundary := parameter(body.media_type, "boundary")):
         return _multipart(body, boundary, shape)
     return _text_or_bytes(body, kind, shape)
 
 
-def _stream_reader(kind: str) -> Callable[[bytes, int], tuple[list[Any], list[str]]] | None:
-    if kind == "text/event-stream":
-        return read_events
-    if is_json_lines(kind):
-        return read_lines
-    return read_sequence if is_json_sequence(kind) else None
-
-
 def _text_or_bytes(body: Body, kind: str, shape: Shape) -> Content:
     undeclared = not kind
     if undeclared or kind in _HTML:
-        value = _json_unasked(body.data)
+        value = _json_unasked(body.data, shape.values)
         if value is not None:
             return value
     if (kind in _HTML and not shape.html) or (undeclared and looks_like_html(body.data)):
-        text, notes = decode_text(body.data, parameter(body.media_type, "charset"))
-        return Content(page_text(text), notes)
+        page = decode_text(body.data, parameter(body.media_type, "charset"), most=LOOKED_AT)
+        whole = page.length if page.length > LOOKED_AT else 0
+        return Content(page_text(page.text), page.notes, whole=whole)
     if is_text(kind) or is_form(kind) or (not _is_bytes(kind) and is_readable(body.data)):
-        text, notes = decode_text(body.data, parameter(body.media_type, "charset"))
-        return Content(clean_text(text), notes)
+        return _text(body, shape)
     return _bytes(body, kind or "application/octet-stream", shape)
+
+
+def _text(body: Body, shape: Shape) -> Content:
+    """Return text, or of a long one the beginning: twice what can be shown, as cleaning takes some.
+
+    The rest is only counted; with one emoji in it, it would take four times its bytes of memory.
+    """
+    most = 2 * shape.room
+    found = decode_text(body.data, parameter(body.media_type, "charset"), most=most)
+    text = clean_text(found.text)
+    if found.length <= most:
+        return Content(text, found.notes)
+    return Content(cut_text(text, shape.room, found.length), found.notes, whole=found.length)
 
 
 def _is_bytes(kind: str) -> bool:
     return kind.startswith(_BYTES)
 
 
-def _json(body: Body, most: int) -> Content:
+def _json(body: Body, most: int, values: int) -> Content:
     """Return a value; several, one on each line, are a list, as streams under this name are."""
     try:
-        return Content(*read_json(body.data, parameter(body.media_type, "charset")))
+        charset = parameter(body.media_type, "charset")
+        return Content(*read_json(body.data, charset, values=values))
     except ValueError as error:
         if not body.data.strip():
             return Content(None)
-        values, notes = read_lines(body.data, most)
-        if len(values) > 1 and UNREADABLE not in notes:
-            return Content(values, [*notes, _SEVERAL])
-        text, _ = decode_text(body.data[: 100 * _SHOWN])
+        lines, notes = read_lines(body.data, most)
+        if len(lines) > 1 and UNREADABLE not in notes:
+            return Content(lines, [*notes, _SEVERAL])
+        text = decode_text(body.data[: 100 * _SHOWN]).text
         html = looks_like_html(body.data)
         shown = page_text(text) if html else clean_text(text)
         shown = shown if len(shown) <= _SHOWN else cut_text(shown, _SHOWN)
@@ -154,12 +169,12 @@ def _reason(error: ValueError) -> str:
     return str(error)[:100]
 
 
-def _json_unasked(data: bytes) -> Content | None:
+def _json_unasked(data: bytes, values: int) -> Content | None:
     """Return the content if it is a JSON object or array under another name."""
-    if data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] not in (b"{", b"["):
+    if data[:_SHOWN].lstrip(b"\xef\xbb\xbf \t\r\n")[:1] not in (b"{", b"["):
         return None
     try:
-        return Content(*read_json(data))
+        return Content(*read_json(data, values=values))
     except ValueError:
         return None
 
@@ -192,14 +207,19 @@ def _multipart(body: Body, boundary: str, shape: Shape) -> Content:
     delimiter = b"\r\n--" + boundary.encode("latin-1", "replace")
     pieces = (b"\r\n" + body.data).split(delimiter, _PARTS + 1)[1:]
     found = Content([])
-    inner = Shape(room=shape.room // max(len(pieces), 1))
+    large = len(body.data) > _LARGE
+    room = max(shape.room // max(len(pieces), 1), _LEAST_PART)
+    inner = Shape(room=room, values=_LARGE // len(pieces) if large else VALUES)
     for piece in pieces[:_PARTS]:
         if piece.startswith(b"--"):
             break
         part = _part(piece.lstrip(b" \t").removeprefix(b"\r\n"), inner)
-        found.value.append(part.value)
+        # Hundreds of values that just fit would not fit together.
+        found.value.append(shorten(part.value, inner.room) if large else part.value)
         found.notes += (note for note in part.notes if note not in found.notes)
         found.omitted += part.omitted
+        if part.whole and PARTLY not in found.notes:
+            found.notes.append(PARTLY)
     if len(pieces) > _PARTS:
         found.notes.append(f"only the first {_PARTS} parts are shown")
     return found
@@ -207,7 +227,7 @@ def _multipart(body: Body, boundary: str, shape: Shape) -> Content:
 
 def _part(piece: bytes, shape: Shape) -> Content:
     head, blank, data = (b"\r\n" + piece).partition(b"\r\n\r\n")
-    headers = dict(_header(line) for line in head.split(b"\r\n")[:50] if b":" in line)
+    headers = dict(_header(line) for line in head.split(b"\r\n", 50)[:50] if b":" in line)
     media_type = headers.get("content-type", "text/plain")
     disposition = headers.get("content-disposition", "")
     facts: dict[str, Any] = {"media_type": essence(media_type)}
@@ -216,13 +236,17 @@ def _part(piece: bytes, shape: Shape) -> Content:
             facts[name] = text
     if is_multipart(media_type):
         media_type = "application/octet-stream"
+    if is_json(media_type) and len(data) > shape.values:
+        media_type = "text/plain"  # a hundred parts may hold a hundred times the values of one
     try:
         content = read_content(Body(data if blank else b"", media_type, disposition), shape)
     except CallError:
         content = read_content(Body(data, "text/plain"), shape)
-    return Content({**facts, "content": content.value}, content.notes, content.omitted)
+    return Content(
+        {**facts, "content": content.value}, content.notes, content.omitted, content.whole
+    )
 
 
 def _header(line: bytes) -> tuple[str, str]:
-    name, _, value = line.decode("utf-8", "replace").partition(":")
+    name, _, value = line[:_HEADER].decode("utf-8", "replace").partition(":")
     return name.strip().lower(), value.strip()

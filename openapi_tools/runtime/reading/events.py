@@ -6,12 +6,15 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.runtime.reading.charsets import clean_text, decode_text
-from openapi_tools.runtime.reading.jsontext import read_json
+from openapi_tools.runtime.reading.jsontext import PARTLY, read_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_LINE = re.compile(r"([^\r\n]*)(?:\r\n|\r|\n)")
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_READ = 1_000_000
+_LINES = 200_000
+_UNREADABLE = 10_000
 UNREADABLE = "what is no JSON is given as text"
 """The note on lines that could not be read."""
 
@@ -32,12 +35,18 @@ def read_events(content: bytes, most: int) -> tuple[list[dict[str, Any]], list[s
     Returns:
         The events, and notes on what is not among them.
     """
-    text, notes = decode_text(content)
+    text, notes, _ = decode_text(content[:_READ])
+    text = text.removeprefix("\ufeff")
+    if len(content) > _READ:
+        notes.append(PARTLY)
+        text += "\n\n"  # what was read of an event is shown rather than nothing
     events: list[dict[str, Any]] = []
     fields: dict[str, list[str]] = {}
     end = 0
-    for match in _LINE.finditer(text.removeprefix("\ufeff")):
-        line, end = match[1], match.end()
+    for count, match in enumerate(_LINE_END.finditer(text)):
+        if count == _LINES:
+            return events, [*notes, PARTLY]
+        line, end = text[end : match.start()], match.end()
         name, _, value = line.partition(":")
         if line and name in ("data", "event", "id"):
             fields.setdefault(name, []).append(value.removeprefix(" "))
@@ -99,7 +108,11 @@ def read_sequence(content: bytes, most: int) -> tuple[list[Any], list[str]]:
 def _read_each(content: bytes, delimiter: bytes, most: int) -> tuple[list[Any], list[str]]:
     values: list[Any] = []
     notes: list[str] = []
-    for text in _pieces(content, delimiter):
+    read = unreadable = 0
+    for count, text in enumerate(_pieces(content, delimiter)):
+        if count == _LINES or read > _READ or unreadable == _UNREADABLE:
+            return values, [*notes, PARTLY]
+        read += len(text)
         if not text.strip():
             continue
         if len(values) == most:
@@ -107,7 +120,8 @@ def _read_each(content: bytes, delimiter: bytes, most: int) -> tuple[list[Any], 
         try:
             value, found = read_json(text)
         except ValueError:
-            value, found = clean_text(text.decode(errors="replace").strip()), [UNREADABLE]
+            value, found = clean_text(decode_text(text[:_READ]).text.strip()), [UNREADABLE]
+            unreadable += 1
         values.append(value)
         notes += (note for note in found if note not in notes)
     return values, notes

@@ -10,9 +10,21 @@ from typing import Any
 from openapi_tools.runtime.reading.charsets import clean_text, decode_text
 
 _DEEPEST = 200
-_SUSPICIOUS = re.compile(rb"\\u00|\x7f|\xc2[\x80-\x9f]")
+_C1 = re.compile(rb"\xc2[\x80-\x9f]")
+_BLANK = b" \t\r\n\0\xef\xbb\xbf\xfe\xff"
+_ENDS = {b"[": b"]", b"{": b"}"}
+_TOKENS = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[][{},]', re.DOTALL)
+_CLOSERS = {"[": "]", "{": "}"}
+_HEAD = 400_000
+VALUES = 200_000
+"""Values that are read of one JSON text, unless more are allowed: some 25 MB of objects."""
+
 _NO_STRICT_JSON = "the answer is no strict JSON; it was read as far as its meaning is plain"
 
+PARTLY = "the answer goes on; only its beginning was read"
+"""The note on what holds more values, or lines, than anyone could be shown."""
+
+_LENIENT = json.JSONDecoder(strict=False, parse_constant=str)
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 
@@ -25,7 +37,7 @@ def encode(value: Any) -> str:
     return _ENCODER.encode(value)
 
 
-def read_json(content: bytes, charset: str = "") -> tuple[Any, list[str]]:
+def read_json(content: bytes, charset: str = "", *, values: int = VALUES) -> tuple[Any, list[str]]:
     """Return what JSON text holds.
 
     Of duplicate names the last one counts. What strict JSON does not allow but servers send (NaN,
@@ -33,6 +45,12 @@ def read_json(content: bytes, charset: str = "") -> tuple[Any, list[str]]:
     NaN and the infinities become strings of that name.
 
     Spec: RFC 8259.
+
+    Args:
+        content: The text.
+        charset: As the server named it.
+        values: Of text that holds more of them only the beginning is read, with the note `PARTLY`:
+            as objects they would take up to a hundred times the memory of the text.
 
     Returns:
         The value, without control characters in its strings, and the notes.
@@ -42,18 +60,75 @@ def read_json(content: bytes, charset: str = "") -> tuple[Any, list[str]]:
     """
     from pydantic_core import from_json
 
+    if len(content) > values and _values(content) > values:
+        return _read_head(content, charset)
     try:
         value = from_json(content, allow_inf_nan=False)
     except ValueError:
         return _read_leniently(content, charset)
-    return (clean(value) if _SUSPICIOUS.search(content) else value), []
+    return (clean(value) if _is_suspicious(content) else value), []
+
+
+def _values(content: bytes) -> int:
+    """Return how many values JSON text holds, or a few more."""
+    return content.count(b",") + content.count(b"[") + content.count(b"{")
+
+
+def _is_suspicious(content: bytes) -> bool:
+    """Whether a string in it may hold a control character."""
+    # Three searches for bytes are ten times as fast as one for a pattern.
+    if b"\\u00" in content or b"\x7f" in content:
+        return True
+    return b"\xc2" in content and _C1.search(content) is not None
+
+
+def _read_head(content: bytes, charset: str) -> tuple[Any, list[str]]:
+    """Return the values at the beginning of a long text; its end is looked at, its middle is not.
+
+    Raises:
+        ValueError: It does not end, or its beginning is no JSON.
+    """
+    from pydantic_core import from_json
+
+    start = content[:_HEAD].lstrip(_BLANK)[:1]
+    if content[-_HEAD:].rstrip(_BLANK)[-1:] != _ENDS.get(start):
+        raise ValueError("it does not end")
+    text, notes, _ = decode_text(content[:_HEAD], charset)
+    head = _closed(text.removeprefix("\ufeff"))
+    try:
+        value = from_json(head.encode(), allow_inf_nan=True)
+    except ValueError:
+        value = _LENIENT.decode(head)
+    return clean(value), [*notes, PARTLY]
+
+
+def _closed(text: str) -> str:
+    """Return JSON text up to its last comma, with what is open there closed.
+
+    A parser that takes unfinished text, pydantic's for one, takes wrong text too.
+    """
+    closers: list[str] = []
+    since: list[str] = []
+    end = 0
+    for token in _TOKENS.finditer(text):
+        if token[0] != ",":
+            since.append(token[0])
+            continue
+        end = token.start()
+        for mark in since:
+            if mark in _CLOSERS:
+                closers.append(_CLOSERS[mark])
+            elif mark in _CLOSERS.values() and closers:
+                closers.pop()
+        since.clear()
+    return text[:end] + "".join(reversed(closers))
 
 
 def _read_leniently(content: bytes, charset: str) -> tuple[Any, list[str]]:
-    text, notes = decode_text(content, charset)
+    text, notes, _ = decode_text(content, charset)
     marked = text.startswith("\ufeff") or content.startswith(b"\xef\xbb\xbf")
     try:
-        value = json.loads(text, strict=False, parse_constant=str)
+        value = _LENIENT.decode(text.removeprefix("\ufeff"))
         value = clean(value)
     except RecursionError:
         raise ValueError("it is nested too deep") from None

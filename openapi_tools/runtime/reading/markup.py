@@ -7,7 +7,9 @@ import re
 
 from openapi_tools.runtime.reading.charsets import clean_text
 
-_LOOKED_AT = 200_000
+LOOKED_AT = 200_000
+"""Characters of a page that are read."""
+
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9-]{0,30})")
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});")
 _BLANKS = re.compile(r"[^\S\n]+")
@@ -33,7 +35,7 @@ def page_text(page: str) -> str:
     Scripts, styles and comments are left out. Broken markup ends the text where no more sense can
     be made of it.
     """
-    page = page[:_LOOKED_AT]
+    page = page[:LOOKED_AT]
     found = re.search(r"<title[^>]{0,200}>([^<]{0,300})", page, re.IGNORECASE)
     title = " ".join(_plain(found[1]).split()) if found else ""
     label = f'[HTML page "{title}"]' if title else "[HTML page]"

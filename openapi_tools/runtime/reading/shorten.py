@@ -127,14 +127,15 @@ def _share(wishes: list[int], room: int) -> int:
     return room
 
 
-def cut_text(text: str, room: int) -> str:
+def cut_text(text: str, room: int, whole: int = 0) -> str:
     """Return the head of a text, up to the end of a word, and how long the whole is.
 
     Args:
         text: Longer than `room` as JSON.
         room: Characters of the result as JSON, quotes included.
+        whole: Characters of the whole, when `text` is but its beginning.
     """
-    marker = f"{_ELLIPSIS} [{len(text)} characters in all]"
+    marker = f"{_ELLIPSIS} [{whole or len(text)} characters in all]"
     left = room - 2 - len(marker)
     if left < len(marker):
         marker, left = _ELLIPSIS, room - 3

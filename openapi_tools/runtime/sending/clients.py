@@ -2,29 +2,32 @@
 
 A connection belongs to the event loop it was opened in. Whoever calls tools from several loops,
 one after another or in threads, gets a client in each of them; it is closed when its loop ends.
+A process that begins as the copy of another has the loops and connections of that one in its
+memory: it leaves them alone and begins without any.
 """
 
 from __future__ import annotations
 
 import asyncio
 import inspect
+import os
 from dataclasses import dataclass, field
-from functools import cache
 from http.cookiejar import CookieJar
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import CallError, SettingsError
 
 if TYPE_CHECKING:
-    import ssl
     from collections.abc import AsyncGenerator
 
     import httpx
 
+    from openapi_tools.runtime.sending.network import NetworkPolicy
     from openapi_tools.runtime.settings import Settings
 
-_IDLE_CONNECTIONS = 64
 _PATIENCE = 5.0
+_LEFT_BEHIND: list[object] = []
+"""Of the process that this one was forked from."""
 _TO_CONNECTION = ("_stream", "_httpcore_stream", "_stream", "_connection")
 
 
@@ -78,11 +81,19 @@ class Homes:
     Args:
         settings: `concurrency` bounds the calls under way in each loop.
         client: The user's own client, used in every loop and never closed; None makes clients.
+        policy: Where the clients made here may go; that of the settings alone by default.
     """
 
-    def __init__(self, settings: Settings, client: httpx.AsyncClient | None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        client: httpx.AsyncClient | None,
+        policy: NetworkPolicy | None = None,
+    ) -> None:
         self._settings = settings
         self._client = client
+        self._policy = policy
+        self._process = os.getpid()
         self._homes: dict[asyncio.AbstractEventLoop, Home] = {}
         self._keepers: dict[asyncio.AbstractEventLoop, AsyncGenerator[None]] = {}
 
@@ -90,20 +101,34 @@ class Homes:
         """Return the home of the running loop, made when there is none yet.
 
         Raises:
-            CallError: Another library than asyncio runs this.
+            CallError: Another library than asyncio runs this, or the files of the settings do not
+                make a client.
         """
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
             reason = "tools are called under asyncio; no event loop of it is running."
             raise CallError("connection", reason) from None
+        self._leave_parent()
         return self._homes.get(loop) or await self._move_in(loop)
 
+    def _leave_parent(self) -> None:
+        """Begin anew in a process that was forked from the one that made this.
+
+        What is left behind must stay in memory: to free it would be to close it, and that would
+        speak to the parent's event loop.
+        """
+        if self._process != os.getpid():
+            _LEFT_BEHIND.append((self._homes, self._keepers))
+            self._homes, self._keepers = {}, {}
+            self._process = os.getpid()
+
     async def _move_in(self, loop: asyncio.AbstractEventLoop) -> Home:
-        for other in [other for other in self._homes if other.is_closed()]:
-            self._homes.pop(other, None)
-            self._keepers.pop(other, None)
-        client = self._client or make_client(self._settings)
+        for other in list(self._homes):  # a copy: threads of other loops change it meanwhile
+            if other.is_closed():
+                self._homes.pop(other, None)
+                self._keepers.pop(other, None)
+        client = self._client or make_client(self._settings, self._policy)
         home = Home(client, asyncio.Semaphore(self._settings.concurrency))
         self._homes[loop] = home
         self._keepers[loop] = self._keep(loop, home)
@@ -124,6 +149,7 @@ class Homes:
     async def aclose(self) -> None:
         """Give up the calls under way in all loops, and close the clients made here."""
         here = asyncio.get_running_loop()
+        self._leave_parent()
         for loop in list(self._keepers):
             keeper = self._keepers.pop(loop, None)
             if keeper is not None and loop is here:
@@ -156,30 +182,28 @@ def check_client(client: object) -> None:
         raise SettingsError(f"client: {kind} cannot be used here; give an httpx.AsyncClient.")
 
 
-def make_client(settings: Settings) -> httpx.AsyncClient:
-    """Return a client that takes nothing from the environment and adds nothing to a request."""
+def make_client(settings: Settings, policy: NetworkPolicy | None = None) -> httpx.AsyncClient:
+    """Return a client that adds nothing to a request and keeps nothing of an answer.
+
+    Args:
+        settings: For `concurrency`, `ca_file` and `trust_env`.
+        policy: Where it may go; that of the settings alone by default.
+
+    Raises:
+        CallError: A file of certificate authorities cannot be read.
+    """
     import httpx
 
-    limits = httpx.Limits(
-        max_connections=None,
-        max_keepalive_connections=min(settings.concurrency, _IDLE_CONNECTIONS),
-    )
+    from openapi_tools.runtime.sending.network import policy_of
+    from openapi_tools.runtime.sending.transport import make_transport
+
     return httpx.AsyncClient(
-        verify=_ssl_context(),
-        trust_env=False,
-        limits=limits,
+        transport=make_transport(settings, policy or policy_of(settings)),
+        trust_env=False,  # proxies are the transport's; what is left is .netrc
         timeout=None,  # noqa: S113 -- one deadline covers the whole call
         cookies=_NoCookies(),
         follow_redirects=False,
     )
-
-
-@cache
-def _ssl_context() -> ssl.SSLContext:
-    """Return the one context: making it takes 20 ms."""
-    import httpx
-
-    return httpx.create_ssl_context(trust_env=False)
 
 
 def with_defaults(request: httpx.Request, client: httpx.AsyncClient) -> None:

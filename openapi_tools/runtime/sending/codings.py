@@ -56,6 +56,7 @@ class Decoder:
             reason = f"the answer is coded {len(named)} times over; at most {_CHAINED} are undone."
             raise CallError("decode", reason)
         self._codings: list[Coding] = [_coding(name, limit) for name in reversed(named)]
+        self._room = limit + limit // 64 + _STEP
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         """Give what the data decodes to.
@@ -63,7 +64,13 @@ class Decoder:
         Raises:
             CallError: `decode` for data that is not what its coding says, `too_large` at the limit.
         """
-        return self._through(data, 0)
+        # No coding makes data that much longer; data that stands for nothing can go on for ever.
+        self._room -= len(data)
+        if self._room < 0:
+            raise too_large()
+        # What a step leaves over is copied, so that long data would be copied many times.
+        for start in range(0, len(data), _STEP):
+            yield from self._through(data[start : start + _STEP], 0)
 
     def finish(self) -> None:
         """Check that nothing is missing at the end.

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 from openapi_tools.errors import CallError
 from openapi_tools.runtime.methods import is_idempotent, is_safe
+from openapi_tools.runtime.redaction import redacted
+from openapi_tools.runtime.sending.tls import is_tls_failure
 
 if TYPE_CHECKING:
     import httpx
@@ -47,7 +49,8 @@ def named(request: httpx.Request) -> str:
 def path_of(request: httpx.Request) -> str:
     """Return the path that was asked for, as it was sent, without the query."""
     path = request.url.raw_path.partition(b"?")[0].decode("ascii", "replace")
-    return path if len(path) <= _PATH else f"{path[:_PATH]}…"
+    # Half of a secret would be recognised by nobody.
+    return path if len(path) <= _PATH else f"{redacted(path)[:_PATH]}…"
 
 
 def timed_out(request: httpx.Request, seconds: float, *, waiting: bool = False) -> CallError:
@@ -63,12 +66,6 @@ def timed_out(request: httpx.Request, seconds: float, *, waiting: bool = False) 
         reason += "; it was not sent, too many other calls are under way."
         return CallError("timeout", reason, retryable=True)
     return CallError("timeout", reason + _outcome(request), retryable=is_idempotent(request.method))
-
-
-def closed(request: httpx.Request, *, sent: bool) -> CallError:
-    """Return the error for a call after the toolset was closed, or in the middle of it."""
-    reason = f"{named(request)} was given up: the toolset is closed"
-    return CallError("connection", reason + (_outcome(request) if sent else "; it was not sent."))
 
 
 def closed_client(request: httpx.Request) -> CallError:
@@ -98,7 +95,11 @@ def failure(error: Exception, request: httpx.Request, seconds: float) -> CallErr
     """
     import httpx
 
-    of_the_network = (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, OSError, EOFError)
+    if isinstance(error, httpx.InvalidURL):
+        # Of a `Location` such as `javascript:…`, which httpx reads also where it follows none; the
+        # request's own address was read long before.
+        return not_followed(request, "a place", "it is no address")
+    of_the_network = (httpx.HTTPError, httpx.StreamError, OSError, EOFError)
     if isinstance(error, of_the_network):
         return _network_failure(error, request, seconds)
     return _mistake(error, request)
@@ -108,7 +109,7 @@ def _network_failure(error: Exception, request: httpx.Request, seconds: float) -
     """Return what an error of httpx or of the operating system means."""
     import httpx
 
-    unsendable = (httpx.LocalProtocolError, httpx.UnsupportedProtocol, httpx.InvalidURL)
+    unsendable = (httpx.LocalProtocolError, httpx.UnsupportedProtocol)
     if isinstance(error, (httpx.TimeoutException, TimeoutError)):
         return timed_out(request, seconds)
     if isinstance(error, httpx.DecodingError):
@@ -176,9 +177,9 @@ def _unconnected(error: Exception, request: httpx.Request) -> CallError:
     address = request.url.netloc.decode("ascii", "replace")[:_PATH]
     cause = " ".join(str(error).split())[:_REASON]
     reason = f"{named(request)}: no connection to {address}"
-    return CallError(
-        "connection", f"{reason} ({cause})." if cause else f"{reason}.", retryable=True
-    )
+    reason += f" ({cause})." if cause else "."
+    # A certificate is no better a moment later.
+    return CallError("connection", reason, retryable=not is_tls_failure(error))
 
 
 def _disconnected(request: httpx.Request) -> CallError:

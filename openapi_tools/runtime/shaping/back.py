@@ -9,6 +9,7 @@ that do not fit as they are, and undoes what cannot have been meant otherwise.
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.runtime.shaping.apart import Apart
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from openapi_tools.runtime.shaping.forms import Form
 
 _MOST = 10_000
+_LOOKS = 50_000
 _FAULTS = (CannotExpress, ValueError, TypeError, KeyError, AttributeError, RecursionError)
 """What a malformed schema can lead to; then nothing is undone."""
 
@@ -52,6 +54,8 @@ class Restorer:
         self._fits = self._fitting.fits
         self._forms = Forms(schema, Apart(Forms(schema), self._fits).narrowed)
         self._done: dict[tuple[int, int], tuple[Any, Any]] = {}
+        self._looks = 0
+        self._turn = threading.Lock()
         self._schema = schema
         self._traits: _Traits | None = None
         self._options: dict[int, tuple[Any, list[Form]]] = {}
@@ -63,15 +67,16 @@ class Restorer:
         Args:
             arguments: By the profile's schema; not changed.
         """
-        self._done.clear()
         if not self._whole and not self._may_differ(arguments):
             return arguments
-        try:
-            restored = self._undone(self._root, arguments)
-        except _FAULTS:
-            return arguments
-        finally:
-            self._done.clear()
+        with self._turn:  # large arguments come from threads
+            self._looks = 0
+            try:
+                restored = self._undone(self._root, arguments)
+            except _FAULTS:
+                return arguments
+            finally:
+                self._done.clear()
         return restored if isinstance(restored, dict) else arguments
 
     def _may_differ(self, arguments: Any) -> bool:
@@ -110,6 +115,9 @@ class Restorer:
         forms = self._forms_of(node)
         if len(forms) == 1:
             return self._by_form(forms[0], value)
+        self._looks += len(forms)
+        if self._looks > _LOOKS:
+            raise CannotExpress("there are too many alternatives for so large a value")
         if not self._whole and any(self._fits(form, value) for form in forms):
             return value
         for form in forms:

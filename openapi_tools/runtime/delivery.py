@@ -1,0 +1,284 @@
+"""From checked arguments to the API's answer: approve, grant, build, send, read."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from openapi_tools.errors import CallError, DeniedError, OpenAPIToolsError
+from openapi_tools.runtime.auth import Way
+from openapi_tools.runtime.context import member_of
+from openapi_tools.runtime.guards import ask
+from openapi_tools.runtime.media import essence, is_json
+from openapi_tools.runtime.methods import is_idempotent
+from openapi_tools.runtime.preview import Preview, preview_of
+from openapi_tools.runtime.redaction import hide
+from openapi_tools.runtime.request import build_request
+from openapi_tools.runtime.response import read_answer
+from openapi_tools.runtime.result import ToolResult, without_secrets
+from openapi_tools.runtime.server import origin_of
+
+if TYPE_CHECKING:
+    import httpx
+
+    from openapi_tools.runtime.auth import Bounds, Credentials, Grant
+    from openapi_tools.runtime.oauth import Channel
+    from openapi_tools.runtime.redaction import Redactor
+    from openapi_tools.runtime.send import Answer, Line
+    from openapi_tools.runtime.sending.exchange import Terms
+    from openapi_tools.runtime.session import Session
+    from openapi_tools.runtime.tool import OperationTool
+
+logger = logging.getLogger("openapi_tools")
+
+_LARGE = 32 * 1024
+"""Bytes of an answer from which on it is read in a thread: a few milliseconds' work."""
+_UNAUTHORIZED = 401
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Parcel:
+    """One call on its way.
+
+    Attributes:
+        arguments: They fit the tool.
+        credentials: The toolset's, and those of this call before them.
+        bounds: Where it goes, and where credentials may.
+        redactor: Knows the secrets of the toolset and of this call.
+        key: Idempotency key; empty for none.
+    """
+
+    arguments: dict[str, Any]
+    credentials: Credentials
+    bounds: Bounds
+    redactor: Redactor
+    key: str = ""
+
+
+class Delivery:
+    """Brings the calls of one tool to its API.
+
+    Args:
+        tool: What is called.
+        session: What it shares with other tools.
+    """
+
+    __slots__ = ("_session", "_tool")
+
+    def __init__(self, tool: OperationTool, session: Session) -> None:
+        self._tool = tool
+        self._session = session
+
+    async def result(
+        self, arguments: dict[str, Any], context: Any = None, call_id: str = ""
+    ) -> ToolResult:
+        """Return what the API answers.
+
+        Args:
+            arguments: They fit the tool.
+            context: What belongs to the call.
+            call_id: Of the call.
+
+        Raises:
+            CallError: There is no answer that can be used.
+            InputError: A value cannot be sent.
+            CredentialsError: Credentials of the context do not fit the document.
+        """
+        redactor = self._session.redactor.for_call()
+        try:
+            return await self._delivered(self._parcel(arguments, context, redactor), call_id)
+        except OpenAPIToolsError as error:
+            hide(error, redactor)
+            raise
+
+    async def _delivered(self, parcel: Parcel, call_id: str) -> ToolResult:
+        session, settings = self._session, self._session.settings
+        if settings.dry_run:
+            preview = self._seen(parcel, call_id)
+            return ToolResult.ok(preview.as_data(), {"dry_run": True})
+        if settings.approve is not None and self._is_asked_for():
+            await self._approve(parcel, call_id)
+        granted: list[tuple[httpx.Request, Grant]] = []
+
+        async def work(line: Line) -> None:
+            stale: Grant | None = None
+            for _ in range(2):
+                grant = await self._granted(parcel, line, stale)
+                if stale is not None and grant.additions == stale.additions:
+                    return
+                request = self._built(parcel, grant)
+                granted.append((request, grant))
+                answer = await line.send(request, self._terms(parcel, grant))
+                if answer.status != _UNAUTHORIZED or not grant.renewable:
+                    return
+                stale = grant
+
+        operation = self._tool.operation
+        line = await session.sender.perform(work, f"{operation.method} {operation.path}")
+        return await self._read(line.answer, parcel, *granted[-1])
+
+    def preview(self, arguments: dict[str, Any]) -> httpx.Request:
+        """Return the request that a call would send, with `***` in place of credentials.
+
+        Args:
+            arguments: They fit the tool.
+
+        Raises:
+            CallError: There is no server to send it to.
+            InputError: A value cannot be sent.
+        """
+        return self._masked(self._parcel(arguments, None, self._session.redactor))[0]
+
+    def _parcel(self, arguments: dict[str, Any], context: Any, redactor: Redactor) -> Parcel:
+        session, settings = self._session, self._session.settings
+        credentials = session.credentials
+        if context is not None:
+            credentials = credentials.overlaid(member_of(context, "credentials"), redactor)
+        keyed = settings.idempotency_header and not is_idempotent(self._tool.method)
+        key = str(uuid.uuid4()) if keyed else ""
+        bounds = session.bounds(self._tool.operation)
+        return Parcel(arguments, credentials, bounds, redactor, key)
+
+    def _masked(self, parcel: Parcel) -> tuple[httpx.Request, str]:
+        """Return the request with masked credentials, and what to note about it."""
+        grant = parcel.credentials.masked(self._tool.operation, parcel.bounds)
+        return self._built(parcel, grant), grant.note or grant.hint
+
+    def _seen(self, parcel: Parcel, call_id: str) -> Preview:
+        request, note = self._masked(parcel)
+        preview = preview_of(request, self._tool.name, parcel.arguments, redactor=parcel.redactor)
+        return replace(preview, note=note, call_id=call_id)
+
+    def _is_asked_for(self) -> bool:
+        """Whether somebody has to approve the calls of this tool."""
+        rule = self._session.settings.approve_for
+        if callable(rule):
+            return bool(rule(self._tool))
+        if rule == "destructive":
+            return self._tool.destructive
+        return rule == "all" or rule in self._tool.operation.extensions
+
+    async def _approve(self, parcel: Parcel, call_id: str) -> None:
+        """Do nothing when the call is approved.
+
+        Raises:
+            DeniedError: It is not.
+        """
+        verdict = await ask(self._session.settings.approve, self._seen(parcel, call_id))
+        if verdict is not True:
+            raise DeniedError(f"{self._tool.name} was not approved; it was not sent.")
+
+    def _channel(self, line: Line, parcel: Parcel) -> Channel:
+        from openapi_tools.runtime.oauth import Channel
+
+        bounds, session = parcel.bounds, self._session
+
+        def learn(*secrets: str) -> None:
+            session.redactor.know(*secrets, passing=True)
+            parcel.redactor.know(*secrets)  # however many others there are
+
+        return Channel(
+            transport=line.transport,
+            may_go=lambda url: bool(origin_of(url)) and origin_of(url) in bounds.origins,
+            learn=learn,
+            api_origin=origin_of(bounds.server),
+            base_url=bounds.server,
+        )
+
+    async def _granted(self, parcel: Parcel, line: Line, stale: Grant | None) -> Grant:
+        """Return the credentials of a call; functions of the user's are asked for some.
+
+        Raises:
+            CallError: `credentials`, or as a token endpoint fails.
+        """
+        operation, bounds = self._tool.operation, parcel.bounds
+
+        def channel() -> Channel:
+            return self._channel(line, parcel)
+
+        way = Way(channel, parcel.redactor)
+        try:
+            return await parcel.credentials.grant(operation, bounds, way, stale)
+        except OpenAPIToolsError:
+            raise
+        except Exception as error:
+            logger.exception("a credential of %s cannot be had", self._tool.name)
+            reason = f"a function that gives credentials failed ({type(error).__name__})"
+            raise CallError("credentials", f"{reason}; see the log. It was not sent.") from None
+
+    def _built(self, parcel: Parcel, grant: Grant) -> httpx.Request:
+        settings, operation = self._session.settings, self._tool.operation
+        request = build_request(
+            operation, parcel.arguments, settings=settings, additions=grant.additions
+        )
+        header = settings.idempotency_header
+        if parcel.key and header and header not in request.headers:
+            request.headers[header] = parcel.key
+        return request
+
+    def _terms(self, parcel: Parcel, grant: Grant) -> Terms:
+        from openapi_tools.runtime.sending.exchange import Terms
+
+        inside = parcel.bounds.inside
+        others = grant.additions.auth is not None or self._session.client_brings
+        return Terms(
+            base=parcel.bounds.server,
+            auth=grant.additions.auth,
+            certificate=grant.additions.certificate,
+            trusted=inside,
+            keyed=bool(parcel.key),
+            traced=inside and self._session.settings.trace_context,
+            learn=parcel.redactor.know if others else None,
+        )
+
+    async def _read(
+        self, answer: Answer, parcel: Parcel, request: httpx.Request, grant: Grant
+    ) -> ToolResult:
+        """Return what an answer means, without the secrets that a server repeats."""
+        session, operation, redactor = self._session, self._tool.operation, parcel.redactor
+
+        def read() -> ToolResult:
+            shown = _without_secrets(answer, redactor)
+            result = read_answer(shown, operation, session.settings, mask=redactor.data)
+            return without_secrets(result, redactor)
+
+        if len(answer.content) > _LARGE:
+            result = await asyncio.to_thread(read)
+        else:
+            result = read()
+        result.metadata["attempts"] = answer.attempts
+        if grant.note:
+            result.metadata["notes"] = [*result.metadata.get("notes", ()), grant.note]
+        if result.error is not None and result.error["type"] == "auth":
+            result = _explained(result, grant.note or grant.hint)
+        if session.check_answer is not None:
+            problems = await asyncio.to_thread(session.check_answer, request, answer)
+            result.metadata["answer_problems"] = redactor.data(problems)
+        return result
+
+
+def _without_secrets(answer: Answer, redactor: Redactor) -> Answer:
+    """Return an answer in which no secret stands openly: parts of it may be written to files.
+
+    JSON is left to the look at what was read, which tells names from values.
+    """
+    if not redactor:
+        return answer
+    as_data = is_json(essence(answer.headers.get("content-type", "")))
+    content = answer.content if as_data else redactor.content(answer.content)
+    lines = [(name, redactor.content(value)) for name, value in answer.headers.raw]
+    if content is answer.content and lines == answer.headers.raw:
+        return answer
+    return replace(answer, content=content, headers=type(answer.headers)(lines))
+
+
+def _explained(result: ToolResult, why: str) -> ToolResult:
+    """Return a refusal that also says which credential did not go along."""
+    if not why or result.error is None:
+        return result
+    facts = dict(result.error)
+    kind, message = facts.pop("type"), facts.pop("message")
+    return ToolResult.failed(kind, f"{message} ({why})", metadata=result.metadata, facts=facts)

@@ -1,0 +1,152 @@
+"""Any value -> `execute`, against servers that answer anything."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import time
+from functools import cache
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+import httpx
+from fuzz import seeds
+from fuzz.budget import Harness
+from fuzz.inputs import CALLS, SECRET, Call, Reply, made
+from fuzz.watch import nothing_reached
+
+from openapi_tools import Settings, ToolResult, load_tools
+from openapi_tools.errors import ERROR_TYPES
+
+if TYPE_CHECKING:
+    from openapi_tools import Toolset
+
+LONGEST = 5.0
+"""Seconds of CPU for one call."""
+
+_BASE = b"/base/path/"
+_TARGET = re.compile(rb"[!-~]+")
+_NAME = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_VALUE = re.compile(rb"[\t -~\x80-\xff]*")
+_OWN = {
+    *(b"host", b"accept", b"accept-encoding", b"connection", b"user-agent", b"content-type"),
+    *(b"content-length", b"authorization", b"x-api-key", b"cookie", b"transfer-encoding"),
+}
+_LEVELS = 9
+_SLACK = 2_000
+_SETTINGS = Settings(timeout=3, max_response_bytes=2_000_000, max_output_chars=50_000)
+
+
+class Server:
+    """Answers whatever it was told to, and keeps what it was asked."""
+
+    def __init__(self) -> None:
+        self.reply = Reply(200, (), b"")
+        self.asked: list[httpx.Request] = []
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        self.asked.append(request)
+        status, headers, body = self.reply
+        encoded = [(name.encode(), value.encode("utf-8", "replace")) for name, value in headers]
+        return httpx.Response(status, headers=encoded, stream=httpx.ByteStream(body))
+
+
+@cache
+def _line() -> tuple[asyncio.Runner, Server, Toolset]:
+    runner, server = asyncio.Runner(), Server()
+    client = httpx.AsyncClient(transport=httpx.MockTransport(server))
+    toolset = load_tools(
+        seeds.every_style(),
+        settings=_SETTINGS,
+        credentials=dict.fromkeys(seeds.SCHEMES, SECRET),
+        client=client,
+    )
+    return runner, server, toolset
+
+
+def check_call(call: Call) -> None:
+    """Fail if a call raises, sends what it should not, or gives what nobody can use."""
+    runner, server, toolset = _line()
+    server.reply, server.asked = call.reply, []
+    given = made(call.given)
+    before = _text(call.given)
+    started = time.process_time()
+    with nothing_reached():
+        result = runner.run(toolset[call.tool].execute(given))
+    assert time.process_time() - started < LONGEST
+    assert before is None or _text(given) == before
+    _check_result(result)
+    for request in server.asked:
+        _check_request(request, toolset[call.tool].operation.parameters)
+    if toolset[call.tool].method not in ("GET", "DELETE", "PUT"):
+        assert len(server.asked) <= 1
+    if result.error is not None and result.error["type"] == "invalid_input":
+        assert server.asked == []
+
+
+def _text(given: Any) -> str | None:
+    """Return JSON text to compare with; None where a value of a strange type is inside."""
+    waiting = [given]
+    while waiting:
+        part = waiting.pop()
+        if type(part) is dict:
+            waiting += part.values()
+        elif type(part) is list:
+            waiting += part
+        elif type(part) not in (str, int, float, bool, type(None)):
+            return None
+        if len(waiting) > _SLACK:
+            return None
+    return json.dumps(given)
+
+
+def _check_result(result: ToolResult) -> None:
+    assert isinstance(result, ToolResult)
+    whole = [result.output, result.error, result.metadata]
+    text = json.dumps(whole, ensure_ascii=False, allow_nan=False)
+    text.encode()
+    str(result).encode()
+    assert len(str(result)) < _SETTINGS.max_output_chars + _SLACK
+    assert SECRET not in text.replace("\\", "")
+    assert "Traceback" not in text
+    result.as_content()
+    assert result.success == (result.error is None)
+    if result.error is not None:
+        assert result.error["type"] in ERROR_TYPES
+        assert "unexpectedly" not in result.error["message"], result.error
+
+
+def _check_request(request: httpx.Request, parameters: Any) -> None:
+    assert (request.url.scheme, request.url.host, request.url.port) == ("https", "api.test", None)
+    target = request.url.raw_path
+    path, _, query = target.partition(b"?")
+    assert _TARGET.fullmatch(target), target
+    assert path.startswith(_BASE), path
+    assert not _leaves(path), path
+    declared = {p.name.lower().encode() for p in parameters if p.location == "header"}
+    for name, value in request.headers.raw:
+        assert _NAME.fullmatch(name), name
+        assert _VALUE.fullmatch(value), value
+        assert name.lower() in _OWN | declared, name
+    headers = request.headers
+    assert headers.get_list("authorization") == [f"Bearer {SECRET}"]
+    assert headers.get_list("x-api-key") == [SECRET]
+    assert headers.get_list("host") == ["api.test"]
+    assert len(headers.get_list("content-length")) <= 1
+    assert f"session={SECRET}" in headers["cookie"].split("; ")
+    assert query.split(b"&").count(b"api_key=" + SECRET.encode()) >= 1
+
+
+def _leaves(path: bytes) -> bool:
+    """Whether somebody who decodes a path, however often, is led elsewhere."""
+    text = path.decode("latin-1")
+    for _ in range(_LEVELS):
+        for segment in re.split(r"[/\\]", text):
+            if re.sub(r"[\x00-\x20\x7f]", "", re.split("[;?#]", segment)[0]) in (".", ".."):
+                return True
+        text = unquote(text)
+    return False
+
+
+EXECUTING = Harness("execute", CALLS, check_call)

@@ -1,0 +1,100 @@
+"""Documents -> `generate_package`, and the packages -> Python.
+
+Starting a Python takes longer than generating, so a case is several documents, imported together.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import hostile_documents
+from fuzz.budget import Harness
+from fuzz.mutations import CHANGED, TAMPERED, Tampered
+from fuzz.watch import nothing_reached
+from hostile_packages import assert_harmless, files_of, harmless_files, import_all, said_by
+from hypothesis import strategies as st
+
+from openapi_tools import generate_package, load_tools
+from openapi_tools.errors import OpenAPIToolsError
+
+LONGEST = 20.0
+"""Seconds of CPU for one document."""
+
+_API = "museum"
+_DOCUMENTS = 8
+
+
+class Wanted(NamedTuple):
+    """A document and what becomes of it.
+
+    Attributes:
+        document: As a value, tampered with as a value, or tampered with as bytes.
+        layout: Of the package.
+        text: Said in every place of a document, when there is no other.
+    """
+
+    document: Tampered | None
+    layout: str
+    text: str = ""
+
+    def source(self) -> Any:
+        """Return what is generated from."""
+        if self.document is None:
+            return hostile_documents.hostile(self.text)
+        return self.document.data() if self.document.cuts else self.document.value()
+
+
+_LAYOUTS = st.sampled_from(["package", "module"])
+_TEXTS = st.text(max_size=30) | st.lists(
+    st.sampled_from([*hostile_documents.CODE.values(), *hostile_documents.NAMES.values()]),
+    max_size=3,
+).map("".join)
+WANTED = st.one_of(
+    st.builds(Wanted, CHANGED, _LAYOUTS, st.just("")),
+    st.builds(Wanted, TAMPERED, _LAYOUTS, st.just("")),
+    st.builds(Wanted, st.none(), _LAYOUTS, _TEXTS),
+)
+
+
+def check_packages(wanted: list[Wanted]) -> None:
+    """Fail if a package holds anything but data, or says something else than the loaded tools."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place).resolve()
+        sources = {str(number): one.source() for number, one in enumerate(wanted)}
+        packages = []
+        for (name, source), one in zip(sources.items(), wanted, strict=True):
+            output = folder / "out" / name
+            if _generated(source, output, one.layout):
+                assert_harmless(files_of(output), _harmless(one.layout), _API)
+                packages.append((name, output, f"{_API}_tools"))
+        assert [path.name for path in folder.iterdir()] in ([], ["out"])
+        for name, said in import_all(packages, folder / "cwd").items() if packages else ():
+            assert said == said_by(load_tools(sources[name]))
+
+
+def _generated(source: Any, output: Path, layout: str) -> bool:
+    """Generate a package; whether there is one."""
+    started = time.process_time()
+    with nothing_reached(output.parents[1]):
+        try:
+            generate_package(source, output, name=_API, layout=layout)  # type: ignore[arg-type]
+        except OpenAPIToolsError as error:
+            str(error).encode()
+            return False
+    assert time.process_time() - started < LONGEST
+    return True
+
+
+@cache
+def _harmless(layout: str) -> dict[str, bytes]:
+    with tempfile.TemporaryDirectory() as place:
+        return harmless_files(Path(place) / layout, _API, layout)
+
+
+GENERATING = Harness(
+    "generate", st.lists(WANTED, min_size=1, max_size=_DOCUMENTS), check_packages, examples=5
+)

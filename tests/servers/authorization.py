@@ -1,0 +1,514 @@
+"""A real authorization server, built on authlib's server side, and an API that wants its tokens."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import socket
+import threading
+import time
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, urlsplit
+
+import uvicorn
+from authlib.common.security import generate_token
+from authlib.oauth2 import AuthorizationServer, OAuth2Error
+from authlib.oauth2.rfc6749 import AuthorizationCodeMixin, ClientMixin, OAuth2Request, TokenMixin
+from authlib.oauth2.rfc6749.grants import (
+    AuthorizationCodeGrant,
+    ClientCredentialsGrant,
+    RefreshTokenGrant,
+    ResourceOwnerPasswordCredentialsGrant,
+)
+from authlib.oauth2.rfc6749.requests import OAuth2Payload
+from authlib.oauth2.rfc6750 import BearerTokenGenerator
+from authlib.oauth2.rfc7636 import CodeChallenge
+from authlib.oauth2.rfc8628 import (
+    DeviceAuthorizationEndpoint,
+    DeviceCodeGrant,
+    DeviceCredentialDict,
+)
+
+from openapi_tools import Settings
+from openapi_tools.model import SecurityScheme
+from openapi_tools.runtime.oauth import Channel
+from openapi_tools.runtime.sending.network import policy_of
+from openapi_tools.runtime.sending.transport import make_transport
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterator
+
+SECRET = "client-secret-0123456789"
+PASSWORD = "password-of-ada-0123456789"
+_METHODS = ["client_secret_basic", "client_secret_post", "none"]
+
+
+@dataclass
+class Client(ClientMixin):
+    """A registered client; one without a secret is public."""
+
+    client_id: str
+    client_secret: str = ""
+    scopes: tuple[str, ...] = ("read", "write")
+
+    def get_client_id(self):
+        return self.client_id
+
+    def get_default_redirect_uri(self):
+        return None
+
+    def get_allowed_scope(self, scope):
+        return " ".join(name for name in (scope or "").split() if name in self.scopes)
+
+    def check_redirect_uri(self, redirect_uri):
+        return redirect_uri.startswith("http://127.0.0.1:")  # any port (RFC 8252, section 7.3)
+
+    def check_client_secret(self, client_secret):
+        return client_secret == self.client_secret
+
+    def check_endpoint_auth_method(self, method, endpoint):
+        return method != "none" if self.client_secret else method == "none"
+
+    def check_response_type(self, response_type):
+        return response_type == "code"
+
+    def check_grant_type(self, grant_type):
+        return True
+
+
+@dataclass
+class Code(AuthorizationCodeMixin):
+    """An authorization code that nobody has used yet."""
+
+    client_id: str
+    redirect_uri: str
+    scope: str
+    code_challenge: str
+    code_challenge_method: str
+
+    def get_redirect_uri(self):
+        return self.redirect_uri
+
+    def get_scope(self):
+        return self.scope
+
+
+@dataclass
+class Issued(TokenMixin):
+    """A token that was given out."""
+
+    client_id: str
+    access_token: str
+    refresh_token: str | None
+    scope: str
+    expires_at: float
+    revoked: bool = False
+
+    def check_client(self, client):
+        return self.client_id == client.client_id
+
+    def get_scope(self):
+        return self.scope
+
+    def get_expires_in(self):
+        return 3600
+
+    def is_expired(self):
+        return time.time() >= self.expires_at
+
+    def is_revoked(self):
+        return self.revoked
+
+
+@dataclass
+class State:
+    """What happened at the server, and how it is to behave.
+
+    Attributes:
+        url: Its address, without a slash at its end.
+        lifetime: Of new tokens, in seconds.
+        rotates: A refresh token is good once.
+        delay: Seconds before the token endpoint answers.
+        issuer: What the metadata says; the server's own address when None.
+        metadata: Members that differ in the metadata.
+        sends_iss: Authorization answers hold `iss`, this text; None for none.
+        approves: The person at the browser or device agrees; None for not yet.
+        slow_downs: How often a device is told to ask less often, before the person agrees.
+        interval: How often a device may ask, in seconds.
+        device_answer: Answered to a device that begins, instead of the right thing.
+        forms: What came to the token endpoint, oldest first.
+        proofs: The `Authorization` headers that came with them.
+        asked: How often each path was asked for.
+        calls: The bearer tokens that came to the API, oldest first.
+    """
+
+    url: str = ""
+    lifetime: float = 3600
+    rotates: bool = True
+    delay: float = 0.0
+    issuer: str | None = None
+    metadata: dict[str, Any] = field(default_factory=dict)
+    sends_iss: str | None = None
+    approves: bool | None = True
+    slow_downs: int = 0
+    device_answer: dict[str, Any] | None = None
+    interval: int = 1
+    forms: list[dict[str, str]] = field(default_factory=list)
+    proofs: list[str] = field(default_factory=list)
+    asked: Counter[str] = field(default_factory=Counter)
+    calls: list[str] = field(default_factory=list)
+    issued: list[Issued] = field(default_factory=list)
+    codes: dict[str, Code] = field(default_factory=dict)
+    devices: dict[str, DeviceCredentialDict] = field(default_factory=dict)
+    clients: dict[str, Client] = field(
+        default_factory=lambda: {
+            "app": Client("app", SECRET),
+            "odd": Client("odd", "s%20e c+r/e=t:&ü"),
+            "public": Client("public"),
+        }
+    )
+
+    def reset(self):
+        """Forget everything but the address."""
+        vars(self).update(vars(State(self.url)))
+
+    @property
+    def scheme(self):
+        """The document's security scheme."""
+        declared = self.document["components"]["securitySchemes"]["oauth"]
+        return SecurityScheme("oauth2", flows=declared["flows"])
+
+    @property
+    def openid(self):
+        """The same server as a scheme that has to be discovered."""
+        url = f"{self.url}/.well-known/openid-configuration"
+        return SecurityScheme("openIdConnect", openid_connect_url=url)
+
+    def grants(self, kind):
+        """Return how many token requests there were of one kind."""
+        return sum(form.get("grant_type") == kind for form in self.forms)
+
+    def revoke(self):
+        """Let no access token be good any more."""
+        for token in self.issued:
+            token.expires_at = 0.0
+
+    def find(self, access_token):
+        """Return a token that is good; None when there is none."""
+        found = [token for token in self.issued if token.access_token == access_token]
+        return next((t for t in found if not t.is_expired() and not t.revoked), None)
+
+    @property
+    def document(self):
+        """A document of the API, with every flow."""
+        token = {"tokenUrl": f"{self.url}/token", "scopes": {"read": "", "write": ""}}
+        authorization = {"authorizationUrl": f"{self.url}/authorize"}
+        device = {"deviceAuthorizationUrl": f"{self.url}/device"}
+        flows = {
+            "clientCredentials": token,
+            "password": token,
+            "authorizationCode": {**token, **authorization},
+            "deviceAuthorization": {**token, **device},
+        }
+        operation = {
+            "operationId": "get_me",
+            "security": [{"oauth": ["read"]}],
+            "responses": {"200": {"description": "who calls"}},
+        }
+        return {
+            "openapi": "3.1.0",
+            "info": {"title": "t", "version": "1"},
+            "servers": [{"url": f"{self.url}/api"}],
+            "paths": {"/me": {"get": operation}},
+            "components": {"securitySchemes": {"oauth": {"type": "oauth2", "flows": flows}}},
+        }
+
+
+class Payload(OAuth2Payload):
+    """Query and form of a request, as authlib wants them."""
+
+    def __init__(self, values):
+        self._values = values
+
+    @property
+    def data(self):
+        return {name: values[0] for name, values in self._values.items()}
+
+    @property
+    def datalist(self):
+        return defaultdict(list, self._values)
+
+
+class Request(OAuth2Request):
+    """A request as authlib wants it."""
+
+    def __init__(self, method, uri, headers, body):
+        super().__init__(method, uri, headers=headers)
+        self._form = {name: values[0] for name, values in parse_qs(body).items()}
+        query = parse_qs(urlsplit(uri).query)
+        self._args = {name: values[0] for name, values in query.items()}
+        self.payload = Payload({**query, **parse_qs(body)})
+
+    @property
+    def args(self):
+        return self._args
+
+    @property
+    def form(self):
+        return self._form
+
+
+class Server(AuthorizationServer):
+    """authlib's server with everything in memory."""
+
+    def __init__(self, state):
+        super().__init__(scopes_supported=["read", "write", "admin"])
+        self.state = state
+        self.register_token_generator(
+            "default",
+            BearerTokenGenerator(
+                lambda **_: f"access-{generate_token(24)}",
+                lambda **_: f"refresh-{generate_token(24)}",
+                lambda *_: state.lifetime,
+            ),
+        )
+        for grant in (Credentials, Person, Refresh, Device):
+            self.register_grant(grant)
+        self.register_grant(Agreed, [CodeChallenge(required=True)])
+        self.register_endpoint(DeviceStart)
+
+    def query_client(self, client_id):
+        return self.state.clients.get(client_id)
+
+    def save_token(self, token, request):
+        self.state.issued.append(
+            Issued(
+                request.client.client_id,
+                token["access_token"],
+                token.get("refresh_token"),
+                token.get("scope", ""),
+                time.time() + token.get("expires_in", 3600),
+            )
+        )
+
+    def create_oauth2_request(self, request):
+        return request
+
+    def handle_response(self, status, body, headers):
+        return status, body, headers
+
+    def send_signal(self, name, *args, **kwargs):
+        pass
+
+
+class Credentials(ClientCredentialsGrant):
+    TOKEN_ENDPOINT_AUTH_METHODS = _METHODS[:2]
+
+
+class Person(ResourceOwnerPasswordCredentialsGrant):
+    TOKEN_ENDPOINT_AUTH_METHODS = _METHODS
+
+    def authenticate_user(self, username, password):
+        return "ada" if (username, password) == ("ada", PASSWORD) else None
+
+
+class Refresh(RefreshTokenGrant):
+    TOKEN_ENDPOINT_AUTH_METHODS = _METHODS
+    INCLUDE_NEW_REFRESH_TOKEN = True
+
+    def authenticate_refresh_token(self, refresh_token):
+        for token in self.server.state.issued:
+            if token.refresh_token == refresh_token and not token.revoked:
+                return token
+        return None
+
+    def authenticate_user(self, refresh_token):
+        return "ada"
+
+    def revoke_old_credential(self, refresh_token):
+        refresh_token.revoked = self.server.state.rotates
+
+
+class Agreed(AuthorizationCodeGrant):
+    TOKEN_ENDPOINT_AUTH_METHODS = _METHODS
+
+    def save_authorization_code(self, code, request):
+        data = request.payload.data
+        self.server.state.codes[code] = Code(
+            request.client.client_id,
+            data.get("redirect_uri", ""),
+            request.scope or "",
+            data.get("code_challenge", ""),
+            data.get("code_challenge_method", ""),
+        )
+
+    def query_authorization_code(self, code, client):
+        found = self.server.state.codes.get(code)
+        return found if found and found.client_id == client.client_id else None
+
+    def delete_authorization_code(self, authorization_code):
+        codes = self.server.state.codes
+        for code in [code for code, found in codes.items() if found is authorization_code]:
+            del codes[code]
+
+    def authenticate_user(self, authorization_code):
+        return "ada"
+
+
+class DeviceStart(DeviceAuthorizationEndpoint):
+    @property
+    def INTERVAL(self):  # noqa: N802 -- authlib's name
+        return self.server.state.interval
+
+    def get_verification_uri(self):
+        return f"{self.server.state.url}/activate"
+
+    def save_device_credential(self, client_id, scope, data):
+        credential = DeviceCredentialDict(
+            client_id=client_id,
+            scope=scope,
+            user_code=data["user_code"],
+            expires_at=time.time() + data["expires_in"],
+        )
+        self.server.state.devices[data["device_code"]] = credential
+
+
+class Device(DeviceCodeGrant):
+    def query_device_credential(self, device_code):
+        return self.server.state.devices.get(device_code)
+
+    def query_user_grant(self, user_code):
+        approves = self.server.state.approves
+        return None if approves is None else ("ada", approves)
+
+    def should_slow_down(self, credential):
+        state = self.server.state
+        state.slow_downs -= 1
+        if state.slow_downs < 0:
+            state.approves = True
+        return state.slow_downs >= 0
+
+
+class App:
+    """The ASGI application."""
+
+    def __init__(self, state):
+        self.state = state
+        self.server = Server(state)
+
+    async def __call__(self, scope, receive, send):
+        body = b""
+        while (message := await receive()).get("more_body"):
+            body += message["body"]
+        body += message.get("body", b"")
+        headers = {
+            name.decode().title(): value.decode("latin-1") for name, value in scope["headers"]
+        }
+        uri = f"{self.state.url}{scope['path']}?{scope['query_string'].decode()}"
+        request = Request(scope["method"], uri, headers, body.decode())
+        self.state.asked[scope["path"]] += 1
+        status, answer, extra = await self.answer(scope["path"], request)
+        lines = {"Content-Type": "application/json", **dict(extra)}
+        await send(
+            {
+                "type": "http.response.start",
+                "status": status,
+                "headers": [(name.encode(), value.encode()) for name, value in lines.items()],
+            }
+        )
+        content = answer if isinstance(answer, str) else json.dumps(answer)
+        await send({"type": "http.response.body", "body": content.encode()})
+
+    async def answer(self, path, request):
+        match path:
+            case "/token":
+                self.state.forms.append(request.form)
+                self.state.proofs.append(request.headers.get("Authorization", ""))
+                await asyncio.sleep(self.state.delay)
+                return self.server.create_token_response(request)
+            case "/authorize":
+                return self.authorize(request)
+            case "/device":
+                return self.device(request)
+            case "/.well-known/openid-configuration":
+                return 200, self.metadata(), {}
+            case "/api/me":
+                return self.me(request)
+        return 404, {}, {}
+
+    def authorize(self, request):
+        """Answer as if a person had agreed, or not."""
+        try:
+            grant = self.server.get_consent_grant(request, end_user="ada")
+        except OAuth2Error as error:
+            return 400, dict(error.get_body()), {}
+        user = "ada" if self.state.approves else None
+        status, body, headers = self.server.create_authorization_response(
+            request, grant_user=user, grant=grant
+        )
+        if self.state.sends_iss is not None:
+            found = dict(headers)
+            headers = {**found, "Location": f"{found['Location']}&iss={self.state.sends_iss}"}
+        return status, body, headers
+
+    def device(self, request):
+        if self.state.device_answer is not None:
+            return 200, self.state.device_answer, {}
+        return self.server.create_endpoint_response("device_authorization", request)
+
+    def metadata(self):
+        url = self.state.url
+        return {
+            "issuer": self.state.issuer or url,
+            "token_endpoint": f"{url}/token",
+            "authorization_endpoint": f"{url}/authorize",
+            "device_authorization_endpoint": f"{url}/device",
+            **self.state.metadata,
+        }
+
+    def me(self, request):
+        token = request.headers.get("Authorization", "").removeprefix("Bearer ")
+        self.state.calls.append(token)
+        found = self.state.find(token)
+        if found is None:
+            return 401, {"error": "invalid_token"}, {"WWW-Authenticate": "Bearer"}
+        return 200, {"scope": found.scope, "client": found.client_id}, {}
+
+
+@contextlib.asynccontextmanager
+async def channel_to(
+    state: State, *, may_go: Callable[[str], bool] = lambda _: True
+) -> AsyncIterator[tuple[Channel, list[str]]]:
+    """Give a channel over the package's own transport, and what it was told to hide."""
+    learned: list[str] = []
+    settings = Settings()
+    async with make_transport(settings, policy_of(settings)) as transport:
+        origin = f"{state.url}/api"
+        yield (
+            Channel(transport, may_go, lambda *new: learned.extend(new), state.url, origin),
+            learned,
+        )
+
+
+@contextlib.contextmanager
+def authorization_server() -> Iterator[State]:
+    """Run the server under uvicorn in a thread of its own."""
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listening.bind(("127.0.0.1", 0))
+    listening.listen(512)
+    state = State(f"http://127.0.0.1:{listening.getsockname()[1]}")
+    config = uvicorn.Config(
+        App(state), log_config=None, access_log=False, lifespan="off", ws="none"
+    )
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+    thread.start()
+    try:
+        yield state
+    finally:
+        server.should_exit = True
+        thread.join(timeout=10)
+    assert not thread.is_alive(), "the authorization server did not stop"

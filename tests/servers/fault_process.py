@@ -1,0 +1,33 @@
+"""The fault server in a process of its own, so that a test's own process does nothing but call."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, Self
+
+_PROGRAM = Path(__file__).parent / "fault_routes.py"
+
+
+class FaultProcess:
+    """`with FaultProcess() as site:` then `site.url`.
+
+    Attributes:
+        url: The address, without a slash at its end.
+    """
+
+    def __enter__(self) -> Self:
+        command = [sys.executable, str(_PROGRAM)]
+        pipe = subprocess.PIPE
+        self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe)
+        assert self._process.stdout is not None
+        said: dict[str, Any] = json.loads(self._process.stdout.readline())
+        self.url = said["url"]
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        # The server ends when its standard input does.
+        self._process.communicate()
+        assert self._process.returncode == 0

@@ -1,0 +1,162 @@
+"""A TLS server with blocking sockets, which sends its alerts, and certificates for it."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime as dt
+import socket
+import ssl
+import threading
+import time
+from typing import TYPE_CHECKING, Any, Self
+
+import trustme
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+OK = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
+_PAST = dt.datetime(2001, 1, 1, tzinfo=dt.UTC)
+
+
+class Authority:
+    """A certificate authority.
+
+    Args:
+        folder: Where its files are written.
+        name: Of the files.
+
+    Attributes:
+        file: PEM file with its own certificate.
+    """
+
+    def __init__(self, folder: Path, name: str = "authority") -> None:
+        self._ca = trustme.CA()
+        self._folder = folder
+        self._name = name
+        self.file = folder / f"{name}.pem"
+        self._ca.cert_pem.write_to_path(self.file)
+
+    def server(self, *names: str, expired: bool = False, clients: Any = None) -> ssl.SSLContext:
+        """Return the context of a server.
+
+        Args:
+            names: Of the server; `127.0.0.1` by default.
+            expired: Its certificate is too old.
+            clients: The authority whose certificates clients have to show.
+        """
+        dates = {"not_before": _PAST, "not_after": _PAST.replace(year=2002)} if expired else {}
+        leaf = self._ca.issue_cert(*(names or ("127.0.0.1",)), **dates)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        leaf.configure_cert(context)
+        if clients is not None:
+            context.verify_mode = ssl.CERT_REQUIRED
+            context.load_verify_locations(clients.file)
+        return context
+
+    def client(self) -> Path:
+        """Write a client's certificate with its key, and return the file."""
+        path = self._folder / f"{self._name}-client.pem"
+        self._ca.issue_cert("client@example.com").private_key_and_cert_chain_pem.write_to_path(path)
+        return path
+
+
+class TlsServer:
+    """`with TlsServer(context) as server:` then `server.url`.
+
+    Args:
+        context: Of its TLS; without one it speaks plain HTTP.
+        answer: To every request.
+        later: Sent a moment after each answer.
+
+    Attributes:
+        requests: Head of each request, with the subject of the client's certificate before it.
+        greeted: How many connections were opened.
+        failures: What its handshakes failed with.
+    """
+
+    def __init__(
+        self, context: ssl.SSLContext | None, answer: bytes = OK, later: bytes = b""
+    ) -> None:
+        self._context = context
+        self._answer = answer
+        self._later = later
+        self._threads: list[threading.Thread] = []
+        self._open: list[socket.socket] = []
+        self.requests: list[tuple[str, bytes]] = []
+        self.failures: list[str] = []
+        self.greeted = 0
+
+    @property
+    def url(self) -> str:
+        """The address, without a slash at its end."""
+        return f"{'https' if self._context else 'http'}://127.0.0.1:{self.port}"
+
+    def __enter__(self) -> Self:
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        self._start(self._accept)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        for connection in self._open:
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+        for thread in self._threads:
+            thread.join()
+
+    def _start(self, work: Any, *args: Any) -> None:
+        thread = threading.Thread(target=work, args=args, daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _accept(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                connection, _ = self._listener.accept()
+                self.greeted += 1
+                self._open.append(connection)
+                self._start(self._serve, connection)
+
+    def _serve(self, plain: socket.socket) -> None:
+        plain.settimeout(10)
+        with contextlib.suppress(OSError), plain:
+            if self._context is None:
+                self._answer_all(plain, "")
+                return
+            connection = self._context.wrap_socket(
+                plain, server_side=True, do_handshake_on_connect=False
+            )
+            self._open.append(connection)
+            with connection:
+                try:
+                    connection.do_handshake()
+                except ssl.SSLError as error:
+                    self.failures.append(str(error.reason))
+                    _take_leave(connection)
+                else:
+                    self._answer_all(connection, str(connection.getpeercert() or ""))
+
+    def _answer_all(self, connection: socket.socket, subject: str) -> None:
+        while True:
+            head = b""
+            while b"\r\n\r\n" not in head:
+                data = connection.recv(4096)
+                if not data:
+                    return
+                head += data
+            self.requests.append((subject, head))
+            connection.sendall(self._answer)
+            if self._later:
+                time.sleep(0.01)
+                connection.sendall(self._later)
+
+
+def _take_leave(connection: ssl.SSLSocket) -> None:
+    """Close after the other side: to be first would overtake the alert with a reset."""
+    connection.shutdown(socket.SHUT_WR)
+    while socket.socket.recv(connection, 4096):
+        pass

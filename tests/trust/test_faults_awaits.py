@@ -1,0 +1,246 @@
+"""A call that breaks, or is cancelled, at each of its awaits: the next is fine, nothing leaks."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import httpcore
+import httpx
+import pytest
+from servers.fault_routes import FaultSite, case_of, fault_document
+
+from openapi_tools import Settings, ToolResult, load_tools
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Generator
+
+    from openapi_tools import Toolset
+
+MOST = 60
+"""Awaits of one call, at the very most."""
+ENDS = {"connection", "protocol", "timeout"}
+
+
+class Stepped:
+    """Awaits a coroutine, and does something to one of the awaits inside it.
+
+    Args:
+        coroutine: What is awaited.
+        at: Which await that really waits, from 1.
+        act: Given what is waited for; may break it, or return an error to be raised there.
+
+    Attributes:
+        count: How many awaits there were.
+    """
+
+    def __init__(
+        self, coroutine: Coroutine[Any, Any, ToolResult], at: int, act: Callable[[Any], Any]
+    ) -> None:
+        self._coroutine, self._at, self._act = coroutine, at, act
+        self.count = 0
+
+    def __await__(self) -> Generator[Any, Any, ToolResult]:
+        step: Callable[[Any], Any] = self._coroutine.send
+        given: Any = None
+        while True:
+            try:
+                waited = step(given)
+            except StopIteration as end:
+                return end.value
+            self.count += 1
+            error = self._act(waited) if self.count == self._at else None
+            if error is not None:
+                step, given = self._coroutine.throw, error
+                continue
+            try:
+                given, step = (yield waited), self._coroutine.send
+            except BaseException as raised:
+                step, given = self._coroutine.throw, raised
+
+
+def breaking(error: BaseException) -> Callable[[Any], Any]:
+    """Return what lets an await fail: the future itself, where there is one."""
+
+    def act(waited: Any) -> BaseException | None:
+        if type(waited) is asyncio.Future and not waited.done() and isinstance(error, Exception):
+            waited.set_exception(error)
+            return None
+        return error
+
+    return act
+
+
+def cancelling(_: Any) -> None:
+    task = asyncio.current_task()
+    assert task is not None
+    task.cancel()
+
+
+def toolset_of(site: FaultSite, **given: Any) -> Toolset:
+    """Return tools of which one may be called at a time: a turn that is not given back shows."""
+    routes = [case_of("echo")]
+    settings = Settings(base_url=site.url, timeout=5, concurrency=1)
+    return load_tools(fault_document(routes), settings=settings, **given)
+
+
+async def until_closed(site: FaultSite) -> None:
+    async with asyncio.timeout(5):
+        await site.until(lambda: site.connections == site.ended)
+
+
+ERRORS = [
+    ConnectionResetError(104, "reset"),
+    OSError("broken"),
+    EOFError(),
+    TimeoutError(),
+    httpx.ReadError("broken"),
+    httpcore.RemoteProtocolError("broken"),
+    RuntimeError("a mistake"),
+]
+
+
+@pytest.mark.parametrize("fresh", [True, False], ids=["fresh", "reused"])
+@pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
+async def test_a_call_that_breaks_at_any_await_is_an_error_result(error: Exception, fresh: bool):
+    broken = 0
+    async with FaultSite() as site:
+        for at in range(1, MOST):
+            async with toolset_of(site) as toolset:
+                tool = toolset["post_echo"]  # a broken read may be tried again, unseen
+                if not fresh:
+                    await tool.execute({"q": "first"})
+                stepped = Stepped(tool.execute({"q": "broken"}), at, breaking(error))
+                result = await stepped
+                following = await tool.execute({"q": f"after-{at}"})
+            await until_closed(site)
+
+            # What breaks before anything was sent, or on its way out, may do no harm.
+            if result.is_error:
+                broken += 1
+                assert result.error["type"] in ENDS
+            else:
+                assert result.output == {"echo": "q=broken"}
+            assert following.output == {"echo": f"q=after-{at}"}
+            if stepped.count < at:
+                break
+        assert 1 < at < MOST - 1
+        assert broken
+
+
+@pytest.mark.parametrize("fresh", [True, False], ids=["fresh", "reused"])
+async def test_a_call_that_is_cancelled_at_any_await_passes_that_on(fresh: bool):
+    async with FaultSite() as site:
+        for at in range(1, MOST):
+            async with toolset_of(site) as toolset:
+                tool = toolset["get_echo"]
+                if not fresh:
+                    await tool.execute({"q": "first"})
+                stepped = Stepped(tool.execute({"q": "broken"}), at, cancelling)
+                task = asyncio.ensure_future(stepped)
+                ended = await asyncio.gather(task, return_exceptions=True)
+                following = await tool.execute({"q": f"after-{at}"})
+            await until_closed(site)
+
+            assert following.output == {"echo": f"q=after-{at}"}
+            if stepped.count < at:
+                break
+            assert isinstance(ended[0], asyncio.CancelledError)
+        assert 1 < at < MOST - 1
+        assert ended[0].output == {"echo": "q=broken"}
+
+
+@pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt(), GeneratorExit()], ids=repr)
+async def test_what_ends_a_program_is_not_made_a_result(error: BaseException):
+    async with FaultSite() as site, toolset_of(site) as toolset:
+        tool = toolset["get_echo"]
+        await tool.execute({"q": "first"})
+
+        with pytest.raises(type(error)):
+            await Stepped(tool.execute({}), 1, breaking(error))
+
+        following = await tool.execute({"q": "after"})
+        assert following.output == {"echo": "q=after"}
+
+
+class FailingBackend(httpcore.AsyncNetworkBackend):
+    """Opens connections of which one operation fails, in a client of the user's own.
+
+    Args:
+        at: Which one of all operations, from 1.
+        error: How.
+    """
+
+    def __init__(self, at: int, error: Exception) -> None:
+        self._backend = httpcore.AnyIOBackend()
+        self._left, self._error = at, error
+
+    @property
+    def has_failed(self) -> bool:
+        return self._left <= 0
+
+    def step(self) -> None:
+        """Count an operation."""
+        self._left -= 1
+        if self._left == 0:
+            raise self._error
+
+    async def connect_tcp(self, *given: Any, **named: Any) -> httpcore.AsyncNetworkStream:
+        self.step()
+        return FailingStream(self, await self._backend.connect_tcp(*given, **named))
+
+    async def sleep(self, seconds: float) -> None:
+        await self._backend.sleep(seconds)
+
+
+class FailingStream(httpcore.AsyncNetworkStream):
+    """One of its connections."""
+
+    def __init__(self, backend: FailingBackend, stream: httpcore.AsyncNetworkStream) -> None:
+        self._backend, self._stream = backend, stream
+
+    async def read(self, max_bytes: int, timeout: Any = None) -> bytes:  # noqa: ASYNC109 -- httpcore's
+        self._backend.step()
+        return await self._stream.read(min(max_bytes, 40), timeout)
+
+    async def write(self, buffer: bytes, timeout: Any = None) -> None:  # noqa: ASYNC109 -- httpcore's
+        self._backend.step()
+        await self._stream.write(buffer, timeout)
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._stream.get_extra_info(info)
+
+
+BACKEND_ERRORS = [
+    OSError("raw"),
+    httpcore.ReadError("gone"),
+    httpcore.ConnectError("no"),
+    KeyError(),
+]
+
+
+@pytest.mark.parametrize("error", BACKEND_ERRORS, ids=lambda error: type(error).__name__)
+async def test_a_backend_that_fails_at_any_operation_makes_an_error_result(error: Exception):
+    async with FaultSite() as site:
+        for at in range(1, MOST):
+            transport = httpx.AsyncHTTPTransport()
+            backend = transport._pool._network_backend = FailingBackend(at, error)
+            async with (
+                httpx.AsyncClient(transport=transport) as client,
+                toolset_of(site, client=client) as toolset,
+            ):
+                tool = toolset["get_echo"]
+                result = await tool.execute({"q": "broken"})
+                failed = backend.has_failed
+                following = await tool.execute({"q": f"after-{at}"})
+            await until_closed(site)
+
+            if not failed:
+                break
+            assert not result.is_error or result.error["type"] in ENDS
+            assert following.output == {"echo": f"q=after-{at}"}
+        assert 3 < at < MOST - 1
+        assert result.output == {"echo": "q=broken"}

@@ -1,0 +1,355 @@
+"""What a model hands over, made to take for ever, to break something, or to get past a check.
+
+PROMISES, "Hostile tool input from the model"; where values end up in a request is the matter of
+`test_promises_inputs.py`.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+import time
+from collections import UserDict
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+from documents import document, operation, with_body
+
+from openapi_tools import Settings, load_tools
+from openapi_tools.runtime.arguments import Checker, is_large
+
+if TYPE_CHECKING:
+    from openapi_tools import OperationTool
+
+LONGEST = 2.5
+"""Seconds of CPU for one call: PROMISES has 2 s, on a machine that does nothing else."""
+
+
+class Line:
+    """One tool, and what it sent."""
+
+    def __init__(self, source: Any, **settings: Any) -> None:
+        self.sent: list[httpx.Request] = []
+        client = httpx.AsyncClient(transport=httpx.MockTransport(self._answer))
+        chosen = Settings(base_url="http://api.test/v1", **settings)
+        self.tool: OperationTool
+        (self.tool,) = load_tools(source, client=client, settings=chosen)
+
+    def _answer(self, request: httpx.Request) -> httpx.Response:
+        self.sent.append(request)
+        return httpx.Response(204)
+
+
+def taking(schema: Any, **components: Any) -> Any:
+    """Return a document whose one operation takes `a` in a JSON body."""
+    paths = with_body({"type": "object", "properties": {"a": schema}})
+    return document(paths, components={"schemas": components})
+
+
+def nested(levels: int) -> Any:
+    value: Any = "x"
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+def alternatives_in_alternatives(levels: int) -> dict[str, Any]:
+    """Two equal branches, each with two equal branches, by reference."""
+    found: dict[str, Any] = {"L0": {"const": 1}}
+    for level in range(1, levels + 1):
+        found[f"L{level}"] = {"oneOf": [{"$ref": f"#/components/schemas/L{level - 1}"}] * 2}
+    return found
+
+
+def objects(count: int) -> list[dict[str, Any]]:
+    return [{"id": number, "tags": ["x", number]} for number in range(count)]
+
+
+SLOW: dict[str, tuple[Any, Any, bool]] = {
+    "nested repeats": (taking({"pattern": "^(a+)+$"}), "a" * 28 + "!", False),
+    "alternatives": (taking({"pattern": "^(a|aa)+$"}), "a" * 5000 + "!", False),
+    "a long text": (taking({"pattern": "^(([a-z])+.)+[A-Z]([a-z])+$"}), "a" * 3_000_000, True),
+    "counted": (taking({"pattern": "^(?:a|b)*a(?:a|b){900}$"}), "ab" * 500_000, True),
+    "too large to compile": (taking({"pattern": "^(?:.{1000}){1000}$"}), "x" * 100, True),
+    "a look ahead": (taking({"pattern": "^(?!x)(a+)+$"}), "a" * 50 + "!", True),
+    "a look behind": (taking({"pattern": "(?<=a)b"}), "c", True),
+    "a reference back": (taking({"pattern": r"^(a+)\1$"}), "a" * 50_001, True),
+    "a letter of Unicode": (taking({"pattern": r"^\p{L}+$"}), "é" * 3000, True),
+    "names": (taking({"patternProperties": {"^(a+)+$": {"type": "null"}}}), {"a" * 99: 1}, False),
+    "2,000 objects differ": (taking({"uniqueItems": True}), objects(2000), True),
+    "22,000 objects, two equal": (taking({"uniqueItems": True}), objects(11_000) * 2, False),
+    "20,000 objects differ": (taking({"uniqueItems": True}), objects(20_000), True),
+    "equal hashes": (taking({"uniqueItems": True}), [10**200 + n for n in range(5000)], True),
+    "hashes of machine words": (
+        taking({"uniqueItems": True}),
+        [2**60 + n for n in range(9000)],
+        True,
+    ),
+    "20 levels": (
+        taking({"$ref": "#/components/schemas/L20"}, **alternatives_in_alternatives(20)),
+        2,
+        False,
+    ),
+    "names that ask for names": (
+        taking({"items": {"dependentRequired": {f"p{n}": ["x"] for n in range(3000)}}}),
+        [{"q": 1}] * 60_000,
+        True,
+    ),
+    "small divisors": (
+        taking({"items": {"type": "number", "multipleOf": 0.0001}}),
+        [1e300 / 7 + n for n in range(50_000)],
+        True,
+    ),
+    "odd numbers": (
+        taking({"items": {"minimum": 7.5}}),
+        [10**200 + n for n in range(50_000)],
+        True,
+    ),
+    "100,000 wrong items": (taking({"items": {"type": "string"}}), [0] * 100_000, False),
+}
+
+
+@pytest.mark.parametrize("name", SLOW)
+async def test_no_input_and_no_schema_together_take_long(name):
+    source, value, fits = SLOW[name]
+    line = Line(source)
+    started = time.process_time()
+
+    result = await line.tool.execute({"a": value})
+
+    assert time.process_time() - started < LONGEST
+    assert result.success is fits, result
+    assert len(line.sent) == fits
+    assert fits or result.error["message"].startswith("/a")
+
+
+@pytest.mark.parametrize(
+    ("items", "fits"),
+    [
+        ([*range(200), 7.0], False),
+        ([*map(str, range(200)), *range(200)], True),
+        ([*range(2, 200), True, 1, False, 0], True),
+        ([*range(200), {"a": [1.0]}, {"a": [1]}], False),
+        ([*range(200), {"a": 1, "b": 2}, {"b": 2, "a": 1}], False),
+        ([*range(200), "1.0", "1", "7.0e1", 70.5], True),
+        ([*range(200), 1e300, int(1e300)], False),
+    ],
+    ids=["number", "text", "boolean", "inside", "order", "texts of numbers", "large"],
+)
+def test_items_of_a_long_array_are_compared_by_their_values(items, fits):
+    checker = Checker({"properties": {"a": {"uniqueItems": True}}})
+
+    assert checker.fits({"a": items}) is fits
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        (nested(10_000), "nested deeper than 100"),
+        ("x" * 10_000_000, "too large"),
+        (["x" * 100] * 100_000, "too large"),
+        ([None] * 10_000_000, "over 250,000 values"),
+        ([{}] * 260_000, "over 250,000 values"),
+        ({str(number): 1 for number in range(260_000)}, "over 250,000 values"),
+        (math.nan, "no JSON number"),
+        (-math.inf, "no JSON number"),
+        (json.loads("1e400"), "no JSON number"),
+        (10**400, "too large"),
+        (10**5000, "too large"),
+        ([{"x": "\ud800"}], "surrogate"),
+        ({"\udc00": 1}, "surrogate"),
+        (b"x", "bytes are no JSON"),
+        ({1: 2}, "has to be a string"),
+    ],
+    ids=lambda value: value if isinstance(value, str) and len(value) < 99 else "",
+)
+async def test_what_no_request_should_carry_is_refused_at_once(value, reason):
+    line = Line(taking({}))
+    started = time.process_time()
+
+    result = await line.tool.execute({"a": value})
+
+    assert time.process_time() - started < LONGEST
+    assert result.error["type"] == "invalid_input"
+    assert reason in result.error["message"]
+    assert len(str(result)) < 1000
+    assert line.sent == []
+
+
+@pytest.mark.parametrize("place", ["path", "query", "header", "cookie", "body"])
+@pytest.mark.parametrize("value", ["\ud800", "x\udfff", ["\ud800"], {"k": "\udbff"}], ids=ascii)
+async def test_half_a_surrogate_pair_is_refused_wherever_it_stands(place, value):
+    parameter = {"name": "a", "in": place, "required": True, "schema": {}}
+    path = "/x/{a}" if place == "path" else "/x"
+    source = document({path: {"get": operation(parameters=[parameter])}})
+    line = Line(taking({}) if place == "body" else source)
+
+    result = await line.tool.execute({"a": value})
+
+    assert result.error["type"] == "invalid_input"
+    assert "surrogate" in result.error["message"]
+    assert line.sent == []
+    str(result).encode()
+
+
+async def test_the_same_input_given_twice_is_not_changed_and_sent_the_same():
+    line = Line(taking({}))
+    given = {"a": {"x": [1, {"y": None}], "z": "é"}, "_tool_call_id": "c"}
+    before = copy.deepcopy(given)
+
+    results = [await line.tool.execute(given) for _ in range(2)]
+
+    assert given == before
+    assert [result.tool_call_id for result in results] == ["c", "c"]
+    assert (
+        line.sent[0].content == line.sent[1].content == b'{"a":{"x":[1,{"y":null}],"z":"\xc3\xa9"}}'
+    )
+
+
+@pytest.mark.parametrize(
+    ("call_id", "expected"),
+    [
+        *((5, "5"), (None, ""), ([1], ""), ({"a": b""}, ""), (object(), ""), (nested(10_000), "")),
+        *(("x" * 10**6, "x" * 10**6), (math.nan, ""), (10**5000, ""), (b"x", "")),
+        ("\ud800", "\ud800"),
+    ],
+    ids=lambda value: f"{type(value).__name__}",
+)
+async def test_an_odd_call_id_is_not_sent_and_disturbs_nothing(call_id, expected):
+    line = Line(taking({}))
+
+    result = await line.tool.execute({"a": 1, "_tool_call_id": call_id})
+
+    assert result.success
+    assert result.tool_call_id == expected
+    assert line.sent[0].content == b'{"a":1}'
+
+
+class Loud(dict[str, Any]):
+    """A dict whose own methods fail."""
+
+    def items(self) -> Any:
+        raise RuntimeError
+
+    get = keys = values = __iter__ = __contains__ = __len__ = items  # type: ignore[assignment]
+
+
+class Endless(dict[str, Any]):
+    """A dict that never ends."""
+
+    def items(self) -> Any:
+        return ((str(number), 1) for number in iter(int, 1))
+
+
+class Boundless(UserDict[str, Any]):
+    """A mapping that is no dict, and never ends."""
+
+    def items(self) -> Any:
+        return ((str(number), 1) for number in iter(int, 1))
+
+
+class Word(str):
+    """A text that says other things when it is asked."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return "\r\nX-Evil: 1"
+
+    def isascii(self) -> bool:
+        raise RuntimeError
+
+
+class Number(int):
+    """A number that is another one when it is asked."""
+
+    def __int__(self) -> int:
+        raise RuntimeError
+
+    def __repr__(self) -> str:
+        return "1\r\nX-Evil: 1"
+
+
+class Void:
+    """Fails whatever is asked, also what it is."""
+
+    def __getattribute__(self, name: str) -> Any:
+        raise RuntimeError(name)
+
+
+@pytest.mark.parametrize(
+    ("value", "body"),
+    [
+        (Loud(x=1), b'{"a":{"x":1}}'),
+        (Endless(x=1), b'{"a":{"x":1}}'),
+        (Word("w"), b'{"a":"w"}'),
+        (Number(7), b'{"a":7}'),
+        ([Number(7), Word("w")], b'{"a":[7,"w"]}'),
+    ],
+    ids=["loud", "endless", "word", "number", "list"],
+)
+async def test_a_value_of_a_class_of_its_own_is_what_python_says_it_is(value, body):
+    line = Line(taking({}))
+
+    result = await line.tool.execute({"a": value})
+
+    assert result.success
+    assert line.sent[0].content == body
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        (Void(), "not a value of the type Void"),
+        ({"a": Void()}, "Void is no JSON"),
+        ({"a": [Void]}, "is no JSON"),
+        ({"a": Boundless()}, "over 250,000 values"),
+        (Boundless(), "over 250,000 values"),
+    ],
+    ids=["void", "member", "class", "boundless member", "boundless"],
+)
+async def test_what_python_cannot_say_is_refused(given, reason):
+    line = Line(taking({}))
+
+    result = await line.tool.execute(given)
+
+    assert result.error["type"] == "invalid_input"
+    assert reason in result.error["message"]
+    assert line.sent == []
+
+
+async def test_a_dict_whose_methods_fail_is_read_all_the_same():
+    line = Line(taking({}))
+
+    result = await line.tool.execute(Loud(a=1, _tool_call_id="c"))
+
+    assert (result.success, result.tool_call_id) == (True, "c")
+    assert line.sent[0].content == b'{"a":1}'
+
+
+def cyclic() -> Any:
+    found: list[Any] = []
+    found.append(found)
+    return {"a": found}
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({}, False),
+        ({"a": list(range(1000)), "b": "x" * 10_000, "c": {"d": [None, True, 1.5]}}, False),
+        ({"a": list(range(3000))}, True),
+        ({"a": [[number] for number in range(1500)]}, True),
+        ({"a": "x" * 30_000}, True),
+        ({"x" * 30_000: 1}, True),
+        (cyclic(), True),
+        (Void(), True),
+        ({"a": Loud()}, True),
+        ({"a": (1,)}, True),
+    ],
+    ids=["empty", "plain", "long", "nested", "text", "name", "cyclic", "void", "loud", "tuple"],
+)
+def test_what_may_take_a_while_to_check_is_known_beforehand(given, expected):
+    assert is_large(given) is expected

@@ -1,0 +1,244 @@
+"""What a model gives reaches its own place, percent-encoded or refused, and nothing else."""
+
+from __future__ import annotations
+
+import builtins
+import json
+import socket
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+from documents import document, operation
+from trust.promises import BASE, quiet
+
+from openapi_tools import Settings
+from openapi_tools.runtime import Operation, OperationTool, Parameter
+from openapi_tools.runtime.session import open_session
+
+KEY = {"k": {"type": "apiKey", "in": "header", "name": "X-Key"}}
+
+
+def taking(location: str, **members: Any) -> dict[str, Any]:
+    """Return a document with a GET that takes `v` in some place."""
+    path = "/items/{v}" if location == "path" else "/items"
+    declared = {"name": "v", "in": location, "required": location == "path", **members}
+    return document({path: {"get": operation(operationId="x", parameters=[declared])}})
+
+
+def with_form(schema: Any, kind: str) -> dict[str, Any]:
+    """Return a document with a POST that takes a form."""
+    body = {"content": {kind: {"schema": schema}}, "required": True}
+    return document({"/x": {"post": operation(operationId="x", requestBody=body)}})
+
+
+@pytest.mark.parametrize(
+    ("value", "path"),
+    [
+        ("a/b", b"/items/a%2Fb"),
+        ("a?admin=1#x", b"/items/a%3Fadmin%3D1%23x"),
+        ("a;b&c=d%e f+g:h@i", b"/items/a%3Bb%26c%3Dd%25e%20f%2Bg%3Ah%40i"),
+        ("http://127.0.0.1:1/x", b"/items/http%3A%2F%2F127.0.0.1%3A1%2Fx"),
+        ("//evil/x", b"/items/%2F%2Fevil%2Fx"),
+        ("é🚀e\u0301", b"/items/%C3%A9%F0%9F%9A%80e%CC%81"),
+        ("a\0b\r\n", b"/items/a%00b%0D%0A"),
+    ],
+    ids=["slash", "query", "reserved", "absolute", "scheme-relative", "non-ASCII", "controls"],
+)
+async def test_a_path_value_is_one_encoded_segment_of_the_same_origin(value, path):
+    toolset, sent = quiet(taking("path", schema={"type": "string"}))
+
+    await toolset["x"].execute({"v": value})
+
+    (request,) = sent
+    assert request.url.raw_path == path
+    assert (request.url.scheme, request.url.netloc) == ("http", b"api.example")
+
+
+@pytest.mark.parametrize(
+    "value", ["../admin", "..", ".", "%2e%2e%2fx", "..%2f", "%252e%252e", "..\\admin", "", None]
+)
+@pytest.mark.parametrize("path", ["/items/{v}/x", "/decoding/{v}/y"])
+async def test_a_path_value_that_leads_elsewhere_or_is_missing_sends_nothing(value, path):
+    source = taking("path", schema={})
+    source["paths"] = {path: next(iter(source["paths"].values()))}
+    toolset, sent = quiet(source)
+
+    result = await toolset["x"].execute({"v": value})
+    missing = await toolset["x"].execute({})
+
+    assert result.error["type"] == missing.error["type"] == "invalid_input"
+    assert sent == []
+
+
+@pytest.mark.parametrize(
+    ("given", "query"),
+    [
+        ("x&admin=1", b"v=x%26admin%3D1"),
+        ("x#y", b"v=x%23y"),
+        (True, b"v=true"),
+        ({"a": 1}, b"a=1"),
+        ([1, "b c"], b"v=1&v=b%20c"),
+        ({"a&b": "c=d"}, b"a%26b=c%3Dd"),
+        (1.5, b"v=1.5"),
+        ("a\0b\r\n", b"v=a%00b%0D%0A"),
+    ],
+    ids=ascii,
+)
+async def test_a_query_value_is_written_by_its_style_and_adds_no_parameter(given, query):
+    toolset, sent = quiet(taking("query", schema={}))
+
+    await toolset["x"].execute({"v": given})
+
+    (request,) = sent
+    assert request.url.query == query
+
+
+async def test_a_parameter_whose_name_holds_delimiters_stays_one_parameter():
+    source = taking("query", schema={})
+    source["paths"]["/items"]["get"]["parameters"][0]["name"] = "a&b=c"
+    toolset, sent = quiet(source)
+    (argument,) = toolset["x"].input_schema["properties"]
+
+    await toolset["x"].execute({argument: "1"})
+
+    assert sent[0].url.query == b"a%26b%3Dc=1"
+
+
+@pytest.mark.parametrize("location", ["header", "cookie"])
+@pytest.mark.parametrize("value", ["x\r\nX-Evil: 1", "a\0b", "中", "\ud800", "\x7f", "x\nY: 1"])
+async def test_a_header_or_cookie_value_that_cannot_be_sent_as_it_is_adds_no_header(
+    location, value
+):
+    toolset, sent = quiet(taking(location, schema={"type": "string"}))
+
+    result = await toolset["x"].execute({"v": value})
+
+    for request in sent:  # a cookie of style form is percent-encoded
+        assert location == "cookie"
+        assert request.headers["cookie"].isascii()
+        assert "evil" not in str(list(request.headers)).lower()
+        assert "\r" not in request.headers["cookie"]
+    if not sent:
+        assert result.error["type"] == "invalid_input"
+
+
+@pytest.mark.parametrize("value", ["b; admin=1", "b;", "a=b; c"])
+async def test_a_semicolon_makes_no_second_cookie(value):
+    toolset, sent = quiet(taking("cookie", schema={"type": "string"}))
+
+    result = await toolset["x"].execute({"v": value})
+
+    assert result.is_error or ";" not in sent[0].headers["cookie"]
+
+
+@pytest.mark.parametrize(
+    "extra",
+    [
+        *({"zzz": 1}, {"Authorization": "x"}, {"api_key": "x"}, {"X-Key": "x"}, {"k": "x"}),
+        *({"base_url": "http://evil.example"}, {"timeout": 0}, {"headers": {"X-Key": "x"}}),
+        *({"client": None}, {"credentials": {"k": "x"}}, {"settings": {"base_url": "http://e"}}),
+    ],
+    ids=lambda extra: next(iter(extra)),
+)
+async def test_unknown_fields_credentials_and_settings_are_refused_by_name_and_never_sent(extra):
+    source = taking("query", schema={}) | {"components": {"securitySchemes": KEY}}
+    toolset, sent = quiet(source)
+
+    result = await toolset["x"].execute({"v": "ok", **extra})
+
+    assert result.error["type"] == "invalid_input"
+    assert next(iter(extra)) in result.error["message"]
+    assert sent == []
+
+
+def deep(levels: int) -> Any:
+    value: Any = []
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize(
+    "value",
+    [deep(10_000), "x" * 10_000_000, ["x" * 1000] * 10_000, {"a": float("nan")}, 10**400],
+    ids=["deep", "long text", "long array", "NaN", "huge number"],
+)
+async def test_input_that_is_too_deep_too_large_or_no_json_is_an_error_result(value):
+    toolset, sent = quiet(with_form({}, "application/json"))
+
+    result = await toolset["x"].execute({"body": value})
+
+    assert result.error["type"] == "invalid_input"
+    assert len(json.dumps(result.model_dump())) < 4_000
+    assert sent == []
+
+
+@pytest.mark.parametrize("value", ["/etc/passwd", "file:///etc/passwd", {"path": "/etc/passwd"}])
+@pytest.mark.parametrize("kind", ["multipart/form-data", "application/octet-stream"])
+async def test_a_text_that_looks_like_a_path_opens_no_file(value, kind, monkeypatch):
+    file = {"type": "string", "format": "binary"}
+    schema = {"type": "object", "properties": {"body": file}} if "form" in kind else file
+    toolset, sent = quiet(with_form(schema, kind))
+    assert toolset["x"].input_schema
+    opened: list[Any] = []
+    monkeypatch.setattr(builtins, "open", lambda *given, **_: opened.append(given))
+    monkeypatch.setattr(Path, "open", lambda *given, **_: opened.append(given))
+
+    result = await toolset["x"].execute({"body": value})
+
+    monkeypatch.undo()
+    assert opened == []
+    assert not any(b"root:" in request.content for request in sent)
+    assert result.error["type"] == "invalid_input"
+
+
+@pytest.mark.parametrize("name", ['a"\r\nX-Evil: 1', "a\nb", 'x"; filename="y'])
+async def test_a_file_name_adds_no_header_to_its_part(name):
+    schema = {"type": "object", "properties": {"f": {"type": "string", "format": "binary"}}}
+    toolset, sent = quiet(with_form(schema, "multipart/form-data"))
+
+    result = await toolset["x"].execute({"f": {"text": "content", "filename": name}})
+
+    assert result.is_error or sent
+    for request in sent:
+        head = request.content.partition(b"\r\n\r\n")[0]
+        assert b"\r\nX-Evil" not in head
+        assert head.count(b"\r\n") <= 2
+
+
+class Foreign(OperationTool):
+    """A tool whose schema refers to another place, as nobody's loader makes one."""
+
+    name = "foreign"
+    description = "Text."
+    input_schema: ClassVar[dict[str, Any]] = {
+        "$schema": "http://127.0.0.1:1/meta",
+        "$id": "http://127.0.0.1:1/id",
+        "properties": {"q": {"$ref": "http://127.0.0.1:1/x.json"}, "r": {"$ref": "file:///etc/x"}},
+    }
+    operation = Operation(
+        "GET", "/x", parameters=(Parameter("q", "query"), Parameter("r", "query"))
+    )
+
+
+@pytest.mark.parametrize("given", [{}, {"q": "x"}, {"r": [1]}, {"q": {"a": 1}, "r": "x"}])
+async def test_validation_at_call_time_fetches_no_reference(given, monkeypatch):
+    import httpx
+
+    tried: list[Any] = []
+
+    def refuse(*given: Any, **_: Any) -> None:
+        tried.append(given)
+        raise OSError("no network here")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    answer = httpx.MockTransport(lambda _: httpx.Response(200, json={}))
+    client = httpx.AsyncClient(transport=answer)
+    tool = Foreign(open_session(Settings(base_url=BASE), client=client))
+
+    result = await tool.execute(given)
+
+    assert tried == []
+    assert result.error is None or result.error["type"] == "invalid_input"

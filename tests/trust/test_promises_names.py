@@ -1,0 +1,248 @@
+"""Names from a document: portable, distinct, and leading nowhere but to their own thing."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from documents import document, operation, tools
+from trust.promises import quiet
+
+from openapi_tools import generate_package, load_tools
+from openapi_tools.loader.lint import findings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import httpx
+
+TOOL = re.compile(r"[a-z_][a-z0-9_]{0,63}")
+ARGUMENT = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]{0,63}")
+STEM = re.compile(r"[a-z][a-z0-9_]{0,90}(_[0-9a-f]{6})?")
+DEVICES = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)", re.IGNORECASE)
+
+
+def names_of(*ids: str) -> list[str]:
+    """Return the names of tools whose operations have these ids."""
+    return [
+        tool.name
+        for tool in tools(
+            {f"/{number}": {"get": operation(operationId=i)} for number, i in enumerate(ids)}
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [
+        ("", "!!!", "???", "🚀", "🚀🚀", "博物館", "1st", "404", "_", "__", " "),
+        ("caf\u00e9", "cafe\u0301", "cafe"),
+        ("\ufb01le", "file", "\U0001d420\U0001d41e\U0001d42d", "get", "\uff47\uff45\uff54"),
+        ("list", "l\u0456st", "li\u200bst", "li\u00adst", "\u202elist", "l\u0131st", "LIST"),
+        ("getPet", "GetPet", "get_pet", "get-pet", "get pet", "GETPET"),
+        ("x" * 300, "x" * 299, "x" * 64 + "y", "x" * 64),
+        ("class", "match", "None", "__init__", "__main__", "mro", "print", "_"),
+    ],
+    ids=["odd", "normal forms", "compatibility", "alike", "case", "long", "reserved"],
+)
+def test_ids_that_look_or_clean_alike_give_portable_names_that_differ(ids):
+    names = names_of(*ids)
+
+    assert len({name.casefold() for name in names}) == len(ids)
+    assert all(TOOL.fullmatch(name) for name in names), names
+    assert names == names_of(*ids)
+
+
+@pytest.mark.parametrize("look_alike", ["l\u0456st", "li\u200bst", "li\u00adst", "\u202elist"])
+def test_a_name_that_only_looks_like_another_is_seen_to_differ(look_alike):
+    plain, other = names_of("list", look_alike)
+
+    assert plain == "list"
+    assert re.search(r"_[0-9a-f]{6}$", other)
+
+
+@pytest.mark.parametrize("look_alike", ["l\u0456st", "li\u200bst", "li\u00adst", "\u202elist"])
+def test_lint_notes_an_id_that_may_look_like_another(look_alike):
+    ids = ("list", look_alike)
+    paths = {f"/{n}": {"get": operation(operationId=i)} for n, i in enumerate(ids)}
+
+    (finding,) = findings(document(paths))
+
+    assert finding.pointer == "/paths/~11/get/operationId"
+    assert finding.severity == "note"
+    assert finding.message.isascii()
+
+
+TAGS = [
+    *(
+        "CON",
+        "nul",
+        "com1",
+        "aux.txt",
+        "-rf",
+        ".git",
+        ".github/workflows",
+        "__pycache__",
+        "x" * 300,
+    ),
+    *("../../x", "/etc/passwd", "C:\\x", "\\\\server\\share", "a\0b", "..", ".", "~", "", "🚀"),
+    *(
+        "json",
+        "typing",
+        "conftest",
+        "sitecustomize",
+        "index",
+        "schemas",
+        "__init__",
+        "Tools",
+        "tools",
+    ),
+]
+
+
+@pytest.mark.parametrize("layout", ["package", "module"])
+def test_tags_ids_and_components_become_files_with_safe_names_inside_the_folder(
+    layout: str, tmp_path: Path
+):
+    paths = {
+        f"/{number}": {"get": operation(operationId=tag, tags=[tag])}
+        for number, tag in enumerate(TAGS)
+    }
+    schemas = {tag: {"type": "object", "description": "word " * 60} for tag in TAGS}
+    members = {
+        f"p{n}": {"$ref": f"#/components/schemas/{escaped(tag)}"} for n, tag in enumerate(TAGS)
+    }
+    body = {"content": {"application/json": {"schema": {"properties": members}}}}
+    paths["/body"] = {"post": operation(operationId="body", requestBody=body)}
+    output = tmp_path / "out"
+
+    report = generate_package(
+        document(paths, components={"schemas": schemas}), output, name="safe", layout=layout
+    )
+
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert len(report.tools) == len(TAGS) + 1
+    assert all(path.is_relative_to(output) for path in files)
+    assert len({str(path).casefold() for path in files}) == len(files)
+    for path in files:
+        assert len(path.name.encode()) <= 100
+        assert not DEVICES.match(path.name)
+        assert not path.name.startswith(("-", "."))
+    modules = [path.stem for path in output.glob("safe_tools/*.py") if path.stem != "__init__"]
+    assert all(STEM.fullmatch(stem) for stem in modules), modules
+
+
+def escaped(token: str) -> str:
+    """Return a text as one token of a JSON Pointer in a URI."""
+    return token.replace("~", "~0").replace("/", "~1").replace("%", "%25")
+
+
+async def request_of(source: Any, given: dict[str, Any]) -> httpx.Request:
+    """Return the one request that calling a document's one tool makes."""
+    toolset, sent = quiet(source)
+    (tool,) = toolset
+    result = await tool.execute(given)
+    assert not result.is_error, result.output
+    (request,) = sent
+    return request
+
+
+async def test_one_name_in_five_places_is_five_arguments_that_reach_their_places():
+    places = ("path", "query", "header", "cookie")
+    parameters = [
+        {"name": "id", "in": place, "required": True, "schema": {"type": "string"}}
+        for place in places
+    ]
+    schema = {"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]}
+    content = {"application/json": {"schema": schema}}
+    source = document(
+        {
+            "/{id}": {
+                "post": operation(
+                    parameters=parameters, requestBody={"content": content, "required": True}
+                )
+            }
+        }
+    )
+
+    request = await request_of(source, {f"id_{place}": place for place in (*places, "body")})
+
+    assert request.url.raw_path == b"/path?id=query"
+    assert request.headers["id"] == "header"
+    assert request.headers["cookie"] == "id=cookie"
+    assert json.loads(request.content) == {"id": "body"}
+
+
+WIRE_NAMES = [
+    *("filter[status]", "$top", "@type", "a b", "a-b", "a.b", "a_b", "A_B", "self", "input"),
+    *(
+        "headers",
+        "_tool_call_id",
+        "config",
+        "1st",
+        "é",
+        "日本",
+        "x[]",
+        "x",
+        "x" * 300,
+        "class",
+        "...",
+    ),
+]
+
+
+async def test_any_parameter_name_becomes_a_portable_argument_and_reaches_the_wire_unchanged():
+    parameters = [
+        {"name": name, "in": "query", "schema": {"type": "string"}} for name in WIRE_NAMES
+    ]
+    source = document({"/x": {"get": operation(parameters=parameters)}})
+    (tool,) = load_tools(source)
+    arguments = list(tool.input_schema["properties"])
+
+    request = await request_of(source, {name: str(n) for n, name in enumerate(arguments)})
+
+    assert all(ARGUMENT.fullmatch(name) for name in arguments), arguments
+    assert len(set(arguments)) == len(WIRE_NAMES)
+    assert request.url.params.multi_items() == [(name, str(n)) for n, name in enumerate(WIRE_NAMES)]
+
+
+@pytest.mark.parametrize(
+    "parameter",
+    [
+        *(
+            {},
+            {"in": "query"},
+            {"name": "", "in": "query"},
+            {"name": "a"},
+            {"name": "a", "in": "moon"},
+        ),
+        *(
+            {"name": 7, "in": "query"},
+            {"name": ["a"], "in": "query"},
+            {"name": "a", "in": None},
+            None,
+        ),
+        *("a", 7, [], {"name": "a\r\nX: 1", "in": "header"}, {"name": "a\0", "in": "query"}),
+    ],
+    ids=lambda value: ascii(value)[:40],
+)
+def test_an_empty_or_illegal_parameter_skips_its_operation_with_a_place(parameter):
+    toolset = tools({"/x": {"get": operation(parameters=[parameter])}, "/y": {"get": operation()}})
+
+    assert [tool.path for tool in toolset] == ["/y"]
+    (skipped,) = toolset.skipped
+    assert skipped.pointer.startswith("/paths/~1x/get/parameters/0")
+    assert skipped.reason
+
+
+def test_of_a_parameter_that_stands_twice_in_one_place_the_last_counts():
+    twice = [
+        {"name": "a", "in": "query", "schema": {"type": kind}} for kind in ("string", "integer")
+    ]
+
+    (tool,) = tools({"/x": {"get": operation(parameters=twice)}})
+
+    assert tool.input_schema["properties"] == {"a": {"type": "integer"}}
+    assert len(tool.operation.parameters) == 1

@@ -1,0 +1,322 @@
+"""Credentials of many callers beside one another, and what hostile peers do with them."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import logging
+import os
+import resource
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from documents import document, operation
+from servers.faults import Faults, answer
+from servers.recorder import Answer, Recorder
+
+from openapi_tools import Context, OAuth2, Settings, ToolResult, Toolset, load_tools
+from openapi_tools.runtime.server import origin_of
+
+SCHEMES = {
+    "key": {"type": "apiKey", "in": "header", "name": "X-Key"},
+    "bearer": {"type": "http", "scheme": "bearer"},
+    "digest": {"type": "http", "scheme": "digest"},
+    "oauth": {"type": "oauth2", "flows": {"clientCredentials": {"tokenUrl": "/t", "scopes": {}}}},
+}
+
+
+def api(url: str, **options: Any) -> Toolset:
+    """The tools of an API with an operation for each scheme, named like it."""
+    paths = {
+        f"/{name}": {"get": operation(operationId=name, security=[{name: []}])} for name in SCHEMES
+    }
+    paths["/open"] = {"get": operation(operationId="open")}
+    root = document(paths, servers=[{"url": url}], components={"securitySchemes": SCHEMES})
+    return load_tools(root, **{"settings": Settings(timeout=10), **options})
+
+
+def keyed(url: str) -> Toolset:
+    return api(url, credentials={"key": "s3cret"})
+
+
+def whose(given: dict[str, Any]) -> Context:
+    return Context(credentials=given)
+
+
+async def reflect(peer: Any) -> None:
+    """Answer with the request; at `/t` with a token for the client that asks."""
+    import base64
+
+    while True:
+        request = (await peer.request()).decode("latin-1")
+        if request.startswith("POST /t"):
+            basic = request.partition("Basic ")[2].partition("\r\n")[0]
+            client = base64.b64decode(basic).decode().partition(":")[0]
+            token = {"access_token": f"token-of-{client}", "token_type": "bearer"}
+            await peer.write(answer(json.dumps(token).encode()))
+        else:
+            said = json.dumps({"said": request})
+            await peer.write(answer(said.encode(), "Content-Type: application/json"))
+
+
+def sent(server: Faults, name: str) -> list[str]:
+    """What calls sent in a header, in order."""
+    lines = [line for r in server.requests for line in r.decode("latin-1").split("\r\n")]
+    return [line.partition(": ")[2] for line in lines if line.lower().startswith(f"{name}:")]
+
+
+async def test_a_mapping_that_changes_hands_is_another_callers() -> None:
+    given = {"client_id": "first-tenant", "client_secret": "first-secret"}
+    async with Faults(reflect) as server, api(server.url) as toolset:
+        await toolset["oauth"].execute({}, context=whose({"oauth": given}))
+        given.update(client_id="other-tenant", client_secret="other-secret")
+        await toolset["oauth"].execute({}, context=whose({"oauth": given}))
+
+    tokens = [value for value in sent(server, "authorization") if value.startswith("Bearer")]
+    assert tokens == ["Bearer token-of-first-tenant", "Bearer token-of-other-tenant"]
+
+
+async def test_equal_mappings_share_a_token() -> None:
+    async with Faults(reflect) as server, api(server.url) as toolset:
+        for _ in range(3):
+            given = {"client_id": "first-tenant", "client_secret": "first-secret"}
+            await toolset["oauth"].execute({}, context=whose({"oauth": given}))
+
+    assert sum(request.startswith(b"POST /t") for request in server.requests) == 1
+
+
+async def test_one_function_serves_two_schemes() -> None:
+    def secret() -> str:
+        return "one-secret"
+
+    async with Faults(reflect) as server, api(server.url) as toolset:
+        for name in ("key", "bearer"):
+            await toolset[name].execute({}, context=whose({name: secret}))
+
+    assert sent(server, "x-key") == ["one-secret"]
+    assert sent(server, "authorization") == ["Bearer one-secret"]
+
+
+async def test_a_scheme_of_the_callers_own_goes_along_each_time() -> None:
+    mine = {"in": "header", "name": "X-Mine", "value": lambda: "my-secret"}
+    async with Faults(reflect) as server, api(server.url) as toolset:
+        for _ in range(3):
+            await toolset["open"].execute({}, context=whose({"mine": mine}))
+
+    assert sent(server, "x-mine") == ["my-secret"] * 3
+
+
+async def test_what_comes_with_a_call_reads_no_variable_of_the_host(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("HOST_SECRET", "a-secret-of-the-host")
+    given = {"client_id": "me", "client_secret": "${HOST_SECRET}"}
+    async with Faults(reflect) as server, api(server.url) as toolset:
+        await toolset["oauth"].execute({}, context=whose({"oauth": given}))
+
+    assert server.requests
+    assert "a-secret-of-the-host" not in b"".join(server.requests).decode("latin-1")
+    assert b"YS1zZWNyZXQtb2YtdGhlLWhvc3Q" not in b"".join(server.requests)
+
+
+async def test_each_of_hundreds_of_callers_finds_no_token_in_an_answer() -> None:
+    async with Faults(reflect) as server, api(server.url) as toolset:
+        clients = [OAuth2(client_id=f"tenant{n:03}", client_secret="s3cret") for n in range(150)]
+        calls = [toolset["oauth"].execute({}, context=whose({"oauth": c})) for c in clients]
+        results = await asyncio.gather(*calls)
+
+    assert all(result.success for result in results)
+    assert not [result for result in results if "token-of" in str(result)]
+    assert all("***" in str(result) for result in results)
+
+
+async def test_what_calls_bring_along_is_forgotten_with_them() -> None:
+    async with Recorder() as recorder, api(recorder.url) as toolset:
+        for number in range(100):
+            await toolset["bearer"].execute({}, context=whose({"bearer": f"token-{number:05}"}))
+            await toolset["digest"].execute(
+                {}, context=whose({"digest": ("me", f"pw-{number:05}")})
+            )
+
+    assert toolset._session.redactor.secrets() == ()
+
+
+WRONG = [
+    "http://127.0.0.1:052001/token",
+    "https://api.example.com:0044312/",
+    "https://api.example.com%2eevil.com/authorize",
+    "https://api.example.com{x}",
+    "https://api.example.com|evil",
+    "https://user@api.example.com/",
+    "ftp://api.example.com/",
+    "api.example.com",
+    "",
+]
+
+
+@pytest.mark.parametrize("url", WRONG)
+def test_an_address_that_is_not_understood_whole_has_no_origin(url: str) -> None:
+    assert origin_of(url) == ""
+
+
+@pytest.mark.parametrize(
+    ("url", "origin"),
+    [
+        ("HTTPS://API.Example.com:443/v1?x=http://evil#y", "https://api.example.com"),
+        ("http://127.0.0.1:8080", "http://127.0.0.1:8080"),
+        ("http://[::1]:80/", "http://[::1]"),
+    ],
+)
+def test_an_origin_is_scheme_host_and_port(url: str, origin: str) -> None:
+    assert origin_of(url) == origin
+
+
+async def test_a_secret_goes_to_no_port_that_looks_like_the_servers() -> None:
+    async with Recorder() as sink, Recorder() as home:
+        padded = f"http://127.0.0.1:0{sink.port}/t"
+        flow = {"clientCredentials": {"tokenUrl": padded, "scopes": {}}}
+        root = document(
+            {"/x": {"get": operation(operationId="x", security=[{"o": []}])}},
+            servers=[{"url": home.url}],
+            components={"securitySchemes": {"o": {"type": "oauth2", "flows": flow}}},
+        )
+        given = {"o": OAuth2(client_id="me", client_secret="s3cret")}
+        async with load_tools(root, credentials=given) as toolset:
+            result = await toolset["x"].execute({})
+
+    assert result.error is not None
+    assert result.error["type"] == "credentials"
+    assert sink.requests == home.requests == []
+
+
+async def test_a_challenge_with_a_bomb_for_a_body_is_passed_over() -> None:
+    bomb = gzip.compress(b"\0" * 60_000_000)
+    headers = [
+        ("WWW-Authenticate", 'Digest realm="r", nonce="n", qop="auth"'),
+        ("Content-Encoding", "gzip"),
+    ]
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    async with Recorder() as recorder:
+        recorder.answers.append(Answer(401, headers, bomb))
+        async with api(recorder.url, credentials={"digest": ("me", "s3cret")}) as toolset:
+            result = await toolset["digest"].execute({})
+
+    assert result.success
+    assert len(recorder.requests) == 2
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 40_000
+
+
+async def test_names_that_hang_hold_up_no_other_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    import socket
+    import threading
+
+    real, over = socket.getaddrinfo, threading.Event()
+
+    def hang(host: Any, *args: Any, **kwargs: Any) -> Any:
+        if host == "hangs.test":
+            over.wait(20)
+        return real(host, *args, **kwargs)
+
+    monkeypatch.setattr(socket, "getaddrinfo", hang)
+    async with Recorder(Answer(body=json.dumps(["x"] * 20_000).encode())) as recorder:
+        hanging = api("http://hangs.test", settings=Settings(timeout=1.5, concurrency=40))
+        calls = [asyncio.create_task(hanging["open"].execute({})) for _ in range(40)]
+        await asyncio.sleep(0.3)
+        async with api(recorder.url) as toolset:
+            good = await asyncio.wait_for(toolset["open"].execute({}), 5)
+        results = await asyncio.gather(*calls)
+        over.set()
+        await hanging.aclose()
+
+    assert good.success
+    assert {result.error["type"] for result in results if result.error} == {"timeout"}
+
+
+async def test_a_deep_result_of_a_guardrail_raises_nothing() -> None:
+    deep: Any = []
+    for _ in range(700):
+        deep = [deep]
+    async with Recorder() as recorder, keyed(recorder.url) as toolset:
+        toolset.add_output_guardrails([lambda *_: ToolResult.ok(deep)])
+        result = await toolset["open"].execute({})
+
+    assert isinstance(result, ToolResult)
+
+
+class UnshowableError(Exception):
+    """Fails when it is written down."""
+
+    @property
+    def __notes__(self) -> list[str]:
+        raise RuntimeError
+
+
+@pytest.mark.parametrize("error", [SyntaxError("x", ("f", 1, "a", 5)), UnshowableError()], ids=repr)
+async def test_an_exception_that_cannot_be_logged_raises_nothing(error: Exception) -> None:
+    def fail() -> str:
+        raise error
+
+    async with Recorder() as recorder:
+        given = {"key": "s3cret-key", "bearer": fail}
+        async with api(recorder.url, credentials=given) as toolset:
+            result = await toolset["bearer"].execute({})
+
+    assert result.error is not None
+    assert result.error["type"] == "credentials"
+
+
+async def test_half_of_a_secret_is_not_left_at_a_cut() -> None:
+    secret = "k3y-0123456789-abcdefghij"
+    path = f"/{'p' * 180}{secret}"
+    escaped = "".join(f"\\u{ord(c):04x}" for c in secret)
+    long = json.dumps(["y" * 1000] * 300)[:-1] + f', "{escaped}"]'
+    async with Recorder() as recorder:
+        recorder.answers.extend(
+            [
+                Answer(302, [("Location", f"http://127.0.0.1:1{path}")], b""),
+                Answer(302, [("Location", path)], b""),
+                Answer(404, body=b"{}"),
+                Answer(body=long.encode()),
+            ]
+        )
+        async with api(recorder.url, credentials={"key": secret}) as toolset:
+            results = [await toolset["open"].execute({}) for _ in range(3)]
+
+    assert [result.success for result in results] == [False, False, True]
+    assert not [result for result in results if "k3y-" in f"{result} {result.error}"]
+
+
+FORKED = """
+import logging, os, sys, threading, time
+from openapi_tools.runtime import redaction
+
+known = redaction.Redactor()
+known.know("s3cret-value")
+redaction._guard.acquire()
+child = os.fork()
+if not child:
+    assert redaction.redacted("s3cret-value") == "***"
+    os._exit(7)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_a_fork_in_the_middle_of_a_log_record_does_not_hang() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", FORKED], capture_output=True, text=True, check=False, timeout=30
+    )
+
+    assert (done.stdout, done.stderr) == ("7\n", "")
+
+
+def test_records_of_httpx_lose_what_is_known(caplog: pytest.LogCaptureFixture) -> None:
+    toolset = api("http://api.test", credentials={"key": "un1que/value"})
+    with caplog.at_level(logging.INFO, "httpx"):
+        logging.getLogger("httpx").info("GET %s", "http://api.test/?key=un1que%2fvalue")
+
+    assert len(toolset) == 5
+    assert caplog.messages == ["GET http://api.test/?key=***"]
