@@ -51,20 +51,39 @@ def run(*command: object, cwd: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+def installed(place: Path, what: str) -> tuple[object, ...]:
+    """Install something into the environment of a folder; how pip is called there."""
+    pip = (sys.executable, "-m", "pip", "--python", place / "venv" / "bin" / "python")
+    done = run(*pip, "install", "--quiet", "--no-compile", what, cwd=place)
+    if done.returncode and any(words in done.stderr for words in NOT_THERE):
+        pytest.skip(f"pip cannot fetch the packages of {what}")
+    assert done.returncode == 0, done.stderr
+    return pip
+
+
+@pytest.fixture(scope="session")
+def base(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The packages that the wheel needs by itself, which every extra finds already there."""
+    place = tmp_path_factory.mktemp("base")
+    venv.create(place / "venv")
+    installed(place, str(wheel))
+    (found,) = (place / "venv" / "lib").glob("python*/site-packages")
+    return found
+
+
+@pytest.mark.xdist_group("extras")  # one worker installs what they share once
 @pytest.mark.parametrize("extra", extras())
 def test_an_extra_installs_alone_and_runs_its_examples(
-    extra: str, wheel: Path, tmp_path: Path
+    extra: str, wheel: Path, base: Path, tmp_path: Path
 ) -> None:
     venv.create(tmp_path / "venv")
     python = tmp_path / "venv" / "bin" / "python"
+    (own,) = (tmp_path / "venv" / "lib").glob("python*/site-packages")
+    (own / "base.pth").write_text(str(base))
     for name in ("specs", "generated"):
         (tmp_path / name).symlink_to(ROOT / name)
 
-    pip = (sys.executable, "-m", "pip", "--python", python)
-    installed = run(*pip, "install", "--quiet", "--no-compile", f"{wheel}[{extra}]", cwd=tmp_path)
-    if installed.returncode and any(words in installed.stderr for words in NOT_THERE):
-        pytest.skip(f"pip cannot fetch the packages of {extra}")
-    assert installed.returncode == 0, installed.stderr
+    pip = installed(tmp_path, f"{wheel}[{extra}]")
     checked = run(*pip, "check", cwd=tmp_path)
     assert checked.returncode == 0, checked.stdout
 
