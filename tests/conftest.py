@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import hypothesis
 import pytest
 import pytest_asyncio
 from servers.recorder import Recorder
@@ -13,6 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from servers.wire import Wire
+
+# No test is about speed: a busy machine would decide it.
+hypothesis.settings.register_profile("patient", deadline=None)
+hypothesis.settings.load_profile("patient")
 
 ROOT = Path(__file__).parent.parent
 SHARED = ROOT.parent / "shared"
