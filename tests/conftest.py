@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +13,7 @@ import pytest_asyncio
 from servers.recorder import Recorder
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Iterator
 
     from servers.wire import Wire
 
@@ -29,6 +31,18 @@ def shared() -> Path:
     if not SHARED.is_dir():
         pytest.skip(f"{SHARED} is absent: the published documents and vectors are not at hand")
     return SHARED
+
+
+@pytest.fixture
+def untraced() -> Iterator[None]:
+    """Takes no part in coverage, whose tracing multiplies the time that is bounded."""
+    tracer = sys.gettrace()
+    in_threads = threading.gettrace()
+    sys.settrace(None)
+    threading.settrace(None)
+    yield
+    threading.settrace(in_threads)
+    sys.settrace(tracer)
 
 
 @pytest.fixture

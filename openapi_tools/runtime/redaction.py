@@ -30,6 +30,7 @@ _SHORTEST = 4
 """A shorter text is no secret worth the name, and is part of too many others."""
 _PASSING = 32
 _REMEMBERED = 1024
+_LARGEST = 10**100
 _ESCAPES = ("%", "\\", "&")
 _LOGGERS = (
     "openapi_tools",
@@ -164,7 +165,8 @@ def _digits(number: float) -> str:
     """Return a number as a secret of digits would be written: without sign and fraction."""
     if isinstance(number, float) and not number.is_integer():  # nor are infinities
         return str(number)
-    return str(abs(int(number)))
+    # Python refuses to write integers of thousands of digits, and no secret is one.
+    return str(abs(int(number))) if abs(number) < _LARGEST else ""
 
 
 def _masked(value: Any, secrets: list[str]) -> Any:

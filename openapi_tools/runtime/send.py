@@ -130,7 +130,16 @@ class Line:
         policy: Where a client of the user's may go; None for the toolset's own, which knows.
     """
 
-    __slots__ = ("_budget", "_exchange", "_home", "_settings", "attempts", "deadline", "policy")
+    __slots__ = (
+        "_answer",
+        "_budget",
+        "_exchange",
+        "_home",
+        "_settings",
+        "attempts",
+        "deadline",
+        "policy",
+    )
 
     def __init__(self, home: Home, settings: Settings, budget: Budget) -> None:
         self._home = home
@@ -138,6 +147,7 @@ class Line:
         self._budget = budget
         self.policy: NetworkPolicy | None = None
         self._exchange: Exchange | None = None
+        self._answer: Answer | None = None
         self.attempts = 0
         self.deadline = 0.0
 
@@ -153,7 +163,9 @@ class Line:
 
     @property
     def answer(self) -> Answer:
-        """The answer to it."""
+        """The answer to it; what there is of a stream that was cut."""
+        if self._answer is not None:
+            return self._answer
         assert self._exchange is not None  # noqa: S101 -- `send` came first
         return self._exchange.answer(self.attempts)
 
@@ -184,13 +196,15 @@ class Line:
 
         outcome = await attempt()
         if outcome.error is not None or outcome.status in RETRIED_STATUSES:
-            outcome, _ = await again(attempt, outcome, self._rule(request, terms))
+            outcome = await again(attempt, outcome, self._rule(request, terms))
         if outcome.error is not None:
             raise outcome.error
+        self._answer = outcome.answer
         return self.answer
 
     async def _attempt(self, request: httpx.Request, terms: Terms) -> Outcome:
         """Return what comes of sending a request once."""
+        self._answer = None
         exchange = self._exchange = Exchange(request, self._settings, terms)
         try:
             async with self._home.turns:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +22,8 @@ from openapi_tools import Settings, load_tools
 if TYPE_CHECKING:
     from openapi_tools import OperationTool, ToolResult
 
-LONGEST = 0.6 if sys.gettrace() else 0.2  # coverage triples what it traces
+pytestmark = pytest.mark.usefixtures("untraced")
+LONGEST = 0.2
 """Seconds between two ticks, as PROMISES says; the work itself is bounded at half of it."""
 TRIES = 4
 MEGABYTE = 1_000_000

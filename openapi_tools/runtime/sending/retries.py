@@ -131,10 +131,8 @@ class Rule:
         return now + wait < self.deadline and self.budget.spend()
 
 
-async def again(
-    attempt: Callable[[], Awaitable[Outcome]], first: Outcome, rule: Rule
-) -> tuple[Outcome, int]:
-    """Return the outcome of the last attempt, and how many there were.
+async def again(attempt: Callable[[], Awaitable[Outcome]], first: Outcome, rule: Rule) -> Outcome:
+    """Return the outcome of the last attempt.
 
     Args:
         attempt: Sends the request.
@@ -172,4 +170,4 @@ async def again(
         sleep=asyncio.sleep,
     )
     outcome: Outcome = await retrying(next_attempt)
-    return outcome, int(retrying.statistics["attempt_number"])
+    return outcome
