@@ -25,24 +25,31 @@ ROOT = Path(__file__).parent.parent
 SHARED = ROOT.parent / "shared"
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Keep coverage out of tests that are marked `untraced`.
+
+    Its tracing nearly doubles what a test takes: those that bound their own time, or that go
+    through whole documents and thousands of made ones, run without; others reach the same lines.
+    """
+    if item.get_closest_marker("untraced") is None:
+        return (yield)
+    tracer, in_threads = sys.gettrace(), threading.gettrace()
+    sys.settrace(None)
+    threading.settrace(None)  # type: ignore[arg-type] -- that is how it is taken away
+    try:
+        return (yield)
+    finally:
+        threading.settrace(in_threads)  # type: ignore[arg-type]
+        sys.settrace(tracer)
+
+
 @pytest.fixture(scope="session")
 def shared() -> Path:
     """The folder with published documents and test vectors; not part of this repository."""
     if not SHARED.is_dir():
         pytest.skip(f"{SHARED} is absent: the published documents and vectors are not at hand")
     return SHARED
-
-
-@pytest.fixture
-def untraced() -> Iterator[None]:
-    """Takes no part in coverage, whose tracing multiplies the time that is bounded."""
-    tracer = sys.gettrace()
-    in_threads = threading.gettrace()
-    sys.settrace(None)
-    threading.settrace(None)
-    yield
-    threading.settrace(in_threads)
-    sys.settrace(tracer)
 
 
 @pytest.fixture

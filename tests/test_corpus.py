@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from openapi_tools import OperationTool, Toolset
     from openapi_tools.model import Operation
 
+pytestmark = pytest.mark.untraced
+
 ENTRIES = corpus.entries()
 REAL = [entry for entry in ENTRIES if entry.is_real]
 TOOL_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]{0,63}")

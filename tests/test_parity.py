@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from openapi_tools import OperationTool, Toolset
 
+pytestmark = pytest.mark.untraced
+
 BASE = "https://api.example.com/base"
 LITTLE = 50_000
 """Documents of fewer bytes are written as a single module too."""

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
     from openapi_tools import OperationTool, Toolset
 
+pytestmark = pytest.mark.untraced
+
 ENTRIES = [entry for entry in corpus.entries() if entry.operations]
 SMALL = [entry for entry in ENTRIES if entry.size < 50_000]
 BASE = "/base/path"

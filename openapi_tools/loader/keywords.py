@@ -246,6 +246,9 @@ def modernise(out: dict[str, Any]) -> None:
         del out["multipleOf"]
     if "required" in out:
         _required(out)
+    if "dependentRequired" in out:
+        needed = out["dependentRequired"].items()
+        out["dependentRequired"] = {name: list(dict.fromkeys(names)) for name, names in needed}
     if "enum" in out and is_longer(out["enum"], MAX_ENUM):
         note = f"One of {len(out.pop('enum'))} values; the server knows them."
         out["description"] = f"{out.get('description', '')} {note}".strip()

@@ -20,10 +20,16 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, quote_plus
 
-from openapi_tools.errors import CallError, NotPicklableError, OpenAPIToolsError
+from openapi_tools.errors import (
+    CallError,
+    DocumentError,
+    InputError,
+    NotPicklableError,
+    OpenAPIToolsError,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 MASK = "***"
 _SHORTEST = 4
@@ -122,9 +128,7 @@ class Redactor:
 
     def text(self, text: str) -> str:
         """Return a text without the secrets."""
-        for secret in sorted(self.secrets(), key=len, reverse=True):  # one may be part of another
-            text = _without(secret, text)
-        return text
+        return _cleared(text, self.secrets())
 
     def content(self, content: bytes) -> bytes:
         """Return what a server sent without the secrets, as far as they stand in it openly."""
@@ -187,6 +191,13 @@ def _masked(value: Any, secrets: list[str]) -> Any:
     if isinstance(value, int | float) and not isinstance(value, bool):
         return MASK if _digits(value) in secrets else value
     return value
+
+
+def _cleared(text: str, secrets: Iterable[str]) -> str:
+    """Return a text without secrets; the longest first, as one may be part of another."""
+    for secret in sorted(secrets, key=len, reverse=True):
+        text = _without(secret, text)
+    return text
 
 
 def _is_in(secret: str, text: str) -> bool:
@@ -265,9 +276,7 @@ def redacted(text: str) -> str:
     """Return a text without any secret that anything here knows."""
     with _guard:
         redactors = list(_watched)
-    for redactor in redactors:
-        text = redactor.text(text)
-    return text
+    return _cleared(text, {secret for redactor in redactors for secret in redactor.secrets()})
 
 
 def _hide(record: logging.LogRecord) -> bool:
@@ -300,6 +309,8 @@ def hide(error: BaseException, redactor: Redactor) -> None:
     error.args = tuple(redactor.data(part) for part in error.args)
     if isinstance(error, OpenAPIToolsError):
         error.reason = redactor.text(error.reason)
+    if isinstance(error, DocumentError | InputError):
+        error.pointer = redactor.text(error.pointer)
     if isinstance(error, CallError):
         error.facts = redactor.data(error.facts)
 

@@ -28,6 +28,8 @@ from openapi_tools import Settings, generate_package, load_tools
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.untraced
+
 LAYOUTS = ("package", "module")
 TRICKY_ONES = {name: text for name, text in TRICKY.items() if name in PAYLOADS}
 SOME = {name: text for number, (name, text) in enumerate(PAYLOADS.items()) if number % 3 == 0}

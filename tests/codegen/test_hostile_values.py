@@ -22,6 +22,8 @@ from hostile_packages import (
 
 from openapi_tools import OpenAPIToolsError, generate_package, load_tools
 
+pytestmark = pytest.mark.untraced
+
 LAYOUTS = ("package", "module")
 
 

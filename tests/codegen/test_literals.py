@@ -20,6 +20,8 @@ from openapi_tools.codegen.literals import Code, TooDeep, assignment, json_text,
 from openapi_tools.errors import OpenAPIToolsError
 from openapi_tools.model import Server
 
+pytestmark = pytest.mark.untraced
+
 ANY = Code("ClassVar[Any]")
 JSON = st.recursive(
     st.one_of(

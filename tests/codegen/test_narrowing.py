@@ -13,6 +13,8 @@ from schema_pairs import VALUES, described, pairs
 
 from openapi_tools.codegen.narrowing import differences
 
+pytestmark = pytest.mark.untraced
+
 UNKNOWN = "changed in a way that may refuse what was valid"
 TEXT, COUNT, OBJECT = {"type": "string"}, {"type": "integer"}, {"type": "object"}
 CLOSED = {"type": "object", "additionalProperties": False}

@@ -20,6 +20,8 @@ from openapi_tools import Select, generate_package, load_tools
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.untraced
+
 SPECS_BY_NAME = {path.stem: path for path in SPECS}
 WORDS = {
     "openapi": "3.1.0",

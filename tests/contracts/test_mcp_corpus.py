@@ -15,6 +15,8 @@ pytest.importorskip("mcp", reason="mcp is not installed")
 from mcp import Client
 from mcp_api import MODES, client_of
 
+pytestmark = pytest.mark.untraced
+
 LARGE = {
     "github/api.github.com.json": 1223,
     "stripe/stripe-old.yaml": 402,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from hypothesis.strategies import SearchStrategy
 
-SECONDS = float(os.environ.get("FUZZ_SECONDS", "15"))
+SECONDS = float(os.environ.get("FUZZ_SECONDS", "60"))
 """Of CPU, for each of the three harnesses."""
 
 _ROUND = settings(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 from fuzz.executing import check_call
-from fuzz.inputs import Call, Reply, Strange
+from fuzz.inputs import SECRET, Call, Reply, Strange
+from fuzz.loading import check_load
 
 OK = Reply(200, (), b"")
 
@@ -24,7 +25,32 @@ CALLS = {
         OK,
     ),
     "a label of a space and nothing": Call("get_path_label_false_array_x", {"x": [" ", ""]}, OK),
+    "a redirect to two places": Call(
+        "get_cookie_cookie_false_array",
+        {"x": []},
+        Reply(301, (("location", ""), ("location", "/x")), b""),
+    ),
+    "a redirect to a place below": Call(
+        "get_cookie_cookie_false_array", {"x": []}, Reply(301, (("location", "x"),), b"")
+    ),
+    "a member that is called as a secret": Call(
+        "delete_free_a_b_json_x_c", {SECRET: Strange("bytes")}, OK
+    ),
 }
+
+
+DOCUMENTS = {
+    "a name that another one needs twice": b"""{"openapi": "3.1.0", "paths": {"/x": {"post": {
+        "requestBody": {"content": {"application/json": {"schema": {
+            "dependentRequired": {"a": ["b", "b"]}
+        }}}}
+    }}}}""",
+}
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_a_document_that_was_found(name):
+    check_load(DOCUMENTS[name])
 
 
 @pytest.mark.parametrize("name", CALLS)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
 from fuzz.executing import EXECUTING
+
+pytestmark = pytest.mark.untraced
 
 
 def test_any_value_ends_as_a_result():

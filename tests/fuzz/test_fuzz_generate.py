@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
 from fuzz.generating import GENERATING
+
+pytestmark = pytest.mark.untraced
 
 
 def test_any_document_becomes_harmless_code():

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
 from fuzz.loading import LOADING
+
+pytestmark = pytest.mark.untraced
 
 
 def test_any_bytes_load_or_are_refused():

@@ -18,6 +18,8 @@ from openapi_tools.errors import InvalidDocument
 from openapi_tools.loader.limits import MAX_DEPTH
 from openapi_tools.loader.parse import plain
 
+pytestmark = pytest.mark.untraced
+
 
 class Kind(enum.StrEnum):
     STRING = "string"

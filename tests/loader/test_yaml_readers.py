@@ -16,6 +16,8 @@ from openapi_tools.loader.parse_yaml import read_exact
 from openapi_tools.loader.yaml_fast import read_fast
 from openapi_tools.loader.yaml_scalars import resolve
 
+pytestmark = pytest.mark.untraced
+
 LARGEST = 300_000
 
 

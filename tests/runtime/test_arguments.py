@@ -26,6 +26,8 @@ from openapi_tools.runtime.arguments import Checker, accept, call_id_of
 from openapi_tools.runtime.files import file_schema
 from openapi_tools.runtime.settings import Settings
 
+pytestmark = pytest.mark.untraced
+
 SETTINGS = Settings()
 
 ISSUES = {

@@ -10,6 +10,8 @@ from documents import document, operation
 from openapi_tools import Context, InputError, Settings, ToolCall, Toolset, load_tools
 from openapi_tools.runtime.calls import read_call
 
+pytestmark = pytest.mark.untraced
+
 CALL = ToolCall(id="call_1", name="get_pet", arguments={"id": 3})
 JSON = '{"id": 3}'
 SHAPES = {

@@ -17,6 +17,8 @@ from openapi_tools.runtime.arguments import Checker
 from openapi_tools.runtime.profiles import PROFILES, CannotExpress, define
 from openapi_tools.runtime.shaping.memory import Memory
 
+pytestmark = pytest.mark.untraced
+
 ROOT = Path(__file__).parents[2]
 LARGE = {
     "github/api.github.com.json": 1223,

@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 import jsonschema_rs
+import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from profile_rules import faults, schema_of
 from profile_values import ImpossibleError, read_literally, repair, values
@@ -14,6 +15,8 @@ from schema_pairs import pairs
 from openapi_tools.runtime.arguments import Checker
 from openapi_tools.runtime.profiles import CannotExpress, define
 from openapi_tools.runtime.tool import OperationTool
+
+pytestmark = pytest.mark.untraced
 
 EXAMPLES = int(os.environ.get("PROFILE_EXAMPLES", "150"))
 

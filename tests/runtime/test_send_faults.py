@@ -441,6 +441,8 @@ REDIRECTS: list[tuple[str, str, str, str]] = [
     ("GET", "302 Found", "gopher://127.0.0.1/", "redirect"),
     ("GET", "302 Found", "http://[::bad/", "redirect"),
     ("GET", "302 Found", "http://x:99999999/", "redirect"),
+    ("GET", "302 Found", "/done\r\nLocation: /done", "200"),
+    ("GET", "302 Found", "/done\r\nLocation: /other", "redirect"),
     ("POST", "302 Found", "/done", "redirect"),
     ("POST", "303 See Other", "/done", "redirect"),
     ("POST", "307 Temporary", "/done", "redirect"),

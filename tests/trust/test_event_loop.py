@@ -22,7 +22,7 @@ from openapi_tools import Settings, load_tools
 if TYPE_CHECKING:
     from openapi_tools import OperationTool, ToolResult
 
-pytestmark = pytest.mark.usefixtures("untraced")
+pytestmark = pytest.mark.untraced
 LONGEST = 0.2
 """Seconds between two ticks, as PROMISES says; the work itself is bounded at half of it."""
 TRIES = 4

@@ -54,7 +54,10 @@ async def ends_of(cases: list[tuple[str, Route]], site: FaultSite, **settings: A
     return found
 
 
-pytestmark = pytest.mark.xdist_group("bytewise")  # one worker asks the whole set once
+pytestmark = [
+    pytest.mark.xdist_group("bytewise"),  # one worker asks the whole set once
+    pytest.mark.untraced,
+]
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")

@@ -15,6 +15,8 @@ from openapi_tools import Settings, load_tools
 if TYPE_CHECKING:
     from openapi_tools import ToolResult
 
+pytestmark = pytest.mark.untraced
+
 JSON = "application/json"
 GOES_ON = "… the answer goes on; only its beginning was read"
 MANY = 250_000

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from openapi_tools import Toolset
 
+pytestmark = pytest.mark.untraced
+
 
 def toolset_of(url: str, *slugs: str, **settings: Any) -> Toolset:
     routes = [case_of(slug) for slug in (*slugs, "echo")]

@@ -111,7 +111,7 @@ SLOW: dict[str, tuple[Any, Any, bool]] = {
 }
 
 
-@pytest.mark.usefixtures("untraced")
+@pytest.mark.untraced
 @pytest.mark.parametrize("name", SLOW)
 async def test_no_input_and_no_schema_together_take_long(name):
     source, value, fits = SLOW[name]

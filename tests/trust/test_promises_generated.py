@@ -22,6 +22,8 @@ from openapi_tools import generate_package, load_tools
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.untraced
+
 TEXTS = [*CODE.values(), *MARKUP.values(), *NAMES.values()]
 FORBIDDEN = re.compile(r"[^\n -~]")
 

@@ -269,11 +269,11 @@ async def test_an_exception_that_cannot_be_logged_raises_nothing(error: Exceptio
 
 
 async def test_half_of_a_secret_is_not_left_at_a_cut() -> None:
-    secret = "k3y-0123456789-abcdefghij"
+    secret = "k3y-0123456789-abcdefghij"  # of which another toolset's is a part
     path = f"/{'p' * 180}{secret}"
     escaped = "".join(f"\\u{ord(c):04x}" for c in secret)
     long = json.dumps(["y" * 1000] * 300)[:-1] + f', "{escaped}"]'
-    async with Recorder() as recorder:
+    async with Recorder() as recorder, api(recorder.url, credentials={"key": "abcdef"}):
         recorder.answers.extend(
             [
                 Answer(302, [("Location", f"http://127.0.0.1:1{path}")], b""),

@@ -37,17 +37,20 @@ def redirected(
     Raises:
         CallError: `redirect`, when it is not followed.
     """
-    if "location" not in response.headers:
+    places = set(response.headers.get_list("location"))
+    if not places:
         return None
     import httpx
 
+    status = response.status_code
+    if len(places) > 1:
+        raise not_followed(request, "several places", "only one can be meant", status=status)
     try:
-        target = request.url.join(response.headers["location"]).copy_with(fragment=None)
+        target = request.url.join(places.pop()).copy_with(fragment=None)
     except (httpx.InvalidURL, ValueError):
-        nowhere = "it is no address"
-        raise not_followed(request, "a place", nowhere, status=response.status_code) from None
+        raise not_followed(request, "a place", "it is no address", status=status) from None
     if refusal := _refusal(request, target, followed):
-        raise not_followed(request, _shown(target), refusal, status=response.status_code)
+        raise not_followed(request, _shown(target), refusal, status=status)
     kept = [(name, value) for name, value in request.headers.raw if name.lower() != b"host"]
     return httpx.Request(request.method, target, headers=kept, extensions=dict(request.extensions))
 
