@@ -63,13 +63,12 @@ class Grant:
     Attributes:
         additions: What is added to the request.
         note: Why credentials do not go along that are there; empty when they do.
-        hint: Which ones are missing, should the API refuse the call.
-        renewable: A credential may have a newer value, should the API refuse this one.
+        renewable: A credential is asked for with each call, and may have a newer value should the
+            API refuse this one; any other grant holds for every call of the operation.
     """
 
     additions: Additions = field(default_factory=Additions)
     note: str = ""
-    hint: str = ""
     renewable: bool = False
 
 
@@ -86,7 +85,8 @@ class Way:
     redactor: Redactor
 
 
-_NOTHING = Grant()
+NOTHING = Grant()
+"""What a call is granted that needs nothing."""
 
 
 class Credentials:
@@ -207,7 +207,9 @@ class Credentials:
         if (held or bounds.client_brings) and not bounds.inside:
             return self._elsewhere(operation, bounds)
         if not held:
-            return self._without(operation, bounds, required=requirement is None)
+            if requirement is None and not bounds.lenient and not bounds.client_brings:
+                raise CallError("credentials", f"{self.lacking(operation)} It was not sent.")
+            return NOTHING
         parts = []
         for name, credential in zip(names, held, strict=True):
             if credential.fixed is not None:
@@ -236,7 +238,7 @@ class Credentials:
         if (held or bounds.client_brings) and not bounds.inside:
             return Grant(note=self._refusal(bounds))
         if requirement is None and not held:
-            return Grant(hint=self._lacking(operation))
+            return Grant(note=self.lacking(operation))
         return Grant(joined(credential.masked for credential in held))
 
     def _chosen(self, operation: Operation) -> Mapping[str, tuple[str, ...]] | None:
@@ -254,14 +256,12 @@ class Credentials:
             return operation.security
         return sorted(operation.security, key=self._first.isdisjoint)
 
-    def _without(self, operation: Operation, bounds: Bounds, *, required: bool) -> Grant:
-        """Return what a call gets for whose requirements there are no credentials."""
-        lacking = self._lacking(operation)
-        if required and not bounds.lenient and not bounds.client_brings:
-            raise CallError("credentials", f"{lacking} It was not sent.")
-        return Grant(hint=lacking) if lacking else _NOTHING
+    def lacking(self, operation: Operation) -> str:
+        """Return which credentials are missing, and how they are given; empty when none is.
 
-    def _lacking(self, operation: Operation) -> str:
+        Args:
+            operation: Of whose requirements one is enough.
+        """
         ways = [way for way in (_lacking(r, self._held) for r in operation.security) if way]
         ways = sorted(ways, key=len)[:_NAMED]
         if not ways:

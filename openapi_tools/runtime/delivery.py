@@ -9,16 +9,17 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import CallError, DeniedError, OpenAPIToolsError
-from openapi_tools.runtime.auth import Way
+from openapi_tools.runtime.auth import NOTHING, Way
 from openapi_tools.runtime.context import member_of
 from openapi_tools.runtime.guards import ask
 from openapi_tools.runtime.media import essence, is_json
 from openapi_tools.runtime.methods import is_idempotent
 from openapi_tools.runtime.preview import Preview, preview_of
 from openapi_tools.runtime.redaction import hide
-from openapi_tools.runtime.request import build_request
+from openapi_tools.runtime.request import RequestPlan
 from openapi_tools.runtime.response import read_answer
 from openapi_tools.runtime.result import ToolResult, without_secrets
+from openapi_tools.runtime.sending.exchange import Terms
 from openapi_tools.runtime.server import origin_of
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from openapi_tools.runtime.oauth import Channel
     from openapi_tools.runtime.redaction import Redactor
     from openapi_tools.runtime.send import Answer, Line
-    from openapi_tools.runtime.sending.exchange import Terms
     from openapi_tools.runtime.session import Session
     from openapi_tools.runtime.tool import OperationTool
 
@@ -39,7 +39,7 @@ _LARGE = 32 * 1024
 _UNAUTHORIZED = 401
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Parcel:
     """One call on its way.
 
@@ -49,6 +49,8 @@ class Parcel:
         bounds: Where it goes, and where credentials may.
         redactor: Knows the secrets of the toolset and of this call.
         key: Idempotency key; empty for none.
+        grant: What it is granted, once that is known.
+        request: What is sent, once it is built.
     """
 
     arguments: dict[str, Any]
@@ -56,6 +58,8 @@ class Parcel:
     bounds: Bounds
     redactor: Redactor
     key: str = ""
+    grant: Grant = NOTHING
+    request: httpx.Request | None = None
 
 
 class Delivery:
@@ -66,11 +70,17 @@ class Delivery:
         session: What it shares with other tools.
     """
 
-    __slots__ = ("_session", "_tool")
+    __slots__ = ("_about", "_bounds", "_grant", "_plan", "_session", "_terms", "_tool")
 
     def __init__(self, tool: OperationTool, session: Session) -> None:
         self._tool = tool
         self._session = session
+        self._about = ""
+        # What is the same for every call: found by the first one.
+        self._bounds: Bounds | None = None
+        self._grant: Grant | None = None
+        self._terms: Terms | None = None
+        self._plan: RequestPlan | None = None
 
     async def result(
         self, arguments: dict[str, Any], context: Any = None, call_id: str = ""
@@ -101,24 +111,23 @@ class Delivery:
             return ToolResult.ok(preview.as_data(), {"dry_run": True})
         if settings.approve is not None and self._is_asked_for():
             await self._approve(parcel, call_id)
-        granted: list[tuple[httpx.Request, Grant]] = []
 
         async def work(line: Line) -> None:
-            stale: Grant | None = None
-            for _ in range(2):
-                grant = await self._granted(parcel, line, stale)
-                if stale is not None and grant.additions == stale.additions:
-                    return
-                request = self._built(parcel, grant)
-                granted.append((request, grant))
-                answer = await line.send(request, self._terms(parcel, grant))
-                if answer.status != _UNAUTHORIZED or not grant.renewable:
-                    return
-                stale = grant
+            parcel.grant = self._grant_of(parcel) or await self._granted(parcel, line, None)
+            answer = await self._sent(parcel, line)
+            if answer.status == _UNAUTHORIZED and parcel.grant.renewable:
+                newer = await self._granted(parcel, line, parcel.grant)
+                if newer.additions != parcel.grant.additions:
+                    parcel.grant = newer
+                    await self._sent(parcel, line)
 
-        operation = self._tool.operation
-        line = await session.sender.perform(work, f"{operation.method} {operation.path}")
-        return await self._read(line.answer, parcel, *granted[-1])
+        line = await session.sender.perform(work, self._about)
+        return await self._read(line.answer, parcel)
+
+    async def _sent(self, parcel: Parcel, line: Line) -> Answer:
+        """Return the answer to a call with the credentials that it has now."""
+        parcel.request = self._built(parcel, parcel.grant)
+        return await line.send(parcel.request, self._terms_of(parcel))
 
     def preview(self, arguments: dict[str, Any]) -> httpx.Request:
         """Return the request that a call would send, with `***` in place of credentials.
@@ -133,19 +142,23 @@ class Delivery:
         return self._masked(self._parcel(arguments, None, self._session.redactor))[0]
 
     def _parcel(self, arguments: dict[str, Any], context: Any, redactor: Redactor) -> Parcel:
-        session, settings = self._session, self._session.settings
+        session, operation = self._session, self._tool.operation
         credentials = session.credentials
         if context is not None:
             credentials = credentials.overlaid(member_of(context, "credentials"), redactor)
-        keyed = settings.idempotency_header and not is_idempotent(self._tool.method)
-        key = str(uuid.uuid4()) if keyed else ""
-        bounds = session.bounds(self._tool.operation)
-        return Parcel(arguments, credentials, bounds, redactor, key)
+        bounds = self._bounds
+        if bounds is None:
+            bounds = self._bounds = session.bounds(operation)
+            self._about = f"{operation.method} {operation.path}"
+        parcel = Parcel(arguments, credentials, bounds, redactor)
+        if session.settings.idempotency_header and not is_idempotent(operation.method):
+            parcel.key = str(uuid.uuid4())
+        return parcel
 
     def _masked(self, parcel: Parcel) -> tuple[httpx.Request, str]:
         """Return the request with masked credentials, and what to note about it."""
         grant = parcel.credentials.masked(self._tool.operation, parcel.bounds)
-        return self._built(parcel, grant), grant.note or grant.hint
+        return self._built(parcel, grant), grant.note
 
     def _seen(self, parcel: Parcel, call_id: str) -> Preview:
         request, note = self._masked(parcel)
@@ -188,6 +201,10 @@ class Delivery:
             base_url=bounds.server,
         )
 
+    def _grant_of(self, parcel: Parcel) -> Grant | None:
+        """Return what is granted to every call; None when a call has to ask."""
+        return self._grant if parcel.credentials is self._session.credentials else None
+
     async def _granted(self, parcel: Parcel, line: Line, stale: Grant | None) -> Grant:
         """Return the credentials of a call; functions of the user's are asked for some.
 
@@ -201,63 +218,76 @@ class Delivery:
 
         way = Way(channel, parcel.redactor)
         try:
-            return await parcel.credentials.grant(operation, bounds, way, stale)
+            grant = await parcel.credentials.grant(operation, bounds, way, stale)
         except OpenAPIToolsError:
             raise
         except Exception as error:
             logger.exception("a credential of %s cannot be had", self._tool.name)
             reason = f"a function that gives credentials failed ({type(error).__name__})"
             raise CallError("credentials", f"{reason}; see the log. It was not sent.") from None
+        if not grant.renewable and parcel.credentials is self._session.credentials:
+            self._grant = grant
+        return grant
 
     def _built(self, parcel: Parcel, grant: Grant) -> httpx.Request:
-        settings, operation = self._session.settings, self._tool.operation
-        request = build_request(
-            operation, parcel.arguments, settings=settings, additions=grant.additions
-        )
+        settings = self._session.settings
+        if self._plan is None:
+            self._plan = RequestPlan(self._tool.operation, settings)
+        request = self._plan.build(parcel.arguments, grant.additions)
         header = settings.idempotency_header
         if parcel.key and header and header not in request.headers:
             request.headers[header] = parcel.key
         return request
 
-    def _terms(self, parcel: Parcel, grant: Grant) -> Terms:
-        from openapi_tools.runtime.sending.exchange import Terms
-
-        inside = parcel.bounds.inside
-        others = grant.additions.auth is not None or self._session.client_brings
-        return Terms(
-            base=parcel.bounds.server,
-            auth=grant.additions.auth,
-            certificate=grant.additions.certificate,
-            trusted=inside,
+    def _terms_of(self, parcel: Parcel) -> Terms:
+        """Return on what terms a call is sent; those of most calls are the same ones."""
+        if self._terms is None:
+            inside = parcel.bounds.inside
+            traced = inside and self._session.settings.trace_context
+            self._terms = Terms(base=parcel.bounds.server, trusted=inside, traced=traced)
+        additions = parcel.grant.additions
+        others = additions.auth is not None or self._session.client_brings
+        if not others and additions.certificate is None and not parcel.key:
+            return self._terms
+        return replace(
+            self._terms,
+            auth=additions.auth,
+            certificate=additions.certificate,
             keyed=bool(parcel.key),
-            traced=inside and self._session.settings.trace_context,
             learn=parcel.redactor.know if others else None,
         )
 
-    async def _read(
-        self, answer: Answer, parcel: Parcel, request: httpx.Request, grant: Grant
-    ) -> ToolResult:
+    async def _read(self, answer: Answer, parcel: Parcel) -> ToolResult:
         """Return what an answer means, without the secrets that a server repeats."""
-        session, operation, redactor = self._session, self._tool.operation, parcel.redactor
-
-        def read() -> ToolResult:
-            shown = _without_secrets(answer, redactor)
-            result = read_answer(shown, operation, session.settings, mask=redactor.data)
-            return without_secrets(result, redactor)
-
         if len(answer.content) > _LARGE:
-            result = await asyncio.to_thread(read)
+            result = await asyncio.to_thread(self._result, answer, parcel.redactor)
         else:
-            result = read()
+            result = self._result(answer, parcel.redactor)
         result.metadata["attempts"] = answer.attempts
-        if grant.note:
-            result.metadata["notes"] = [*result.metadata.get("notes", ()), grant.note]
+        note = parcel.grant.note
+        if note:
+            result.metadata["notes"] = [*result.metadata.get("notes", ()), note]
         if result.error is not None and result.error["type"] == "auth":
-            result = _explained(result, grant.note or grant.hint)
-        if session.check_answer is not None:
-            problems = await asyncio.to_thread(session.check_answer, request, answer)
-            result.metadata["answer_problems"] = redactor.data(problems)
+            result = _explained(result, note or self._lacking(parcel))
+        check = self._session.check_answer
+        if check is not None and parcel.request is not None:
+            problems = await asyncio.to_thread(check, parcel.request, answer)
+            result.metadata["answer_problems"] = parcel.redactor.data(problems)
         return result
+
+    def _result(self, answer: Answer, redactor: Redactor) -> ToolResult:
+        operation, settings = self._tool.operation, self._session.settings
+        if not redactor:
+            return read_answer(answer, operation, settings)
+        shown = _without_secrets(answer, redactor)
+        result = read_answer(shown, operation, settings, mask=redactor.data)
+        return without_secrets(result, redactor)
+
+    def _lacking(self, parcel: Parcel) -> str:
+        """Return which credentials a call went without that it could have had."""
+        if parcel.grant.additions:
+            return ""
+        return parcel.credentials.lacking(self._tool.operation)
 
 
 def _without_secrets(answer: Answer, redactor: Redactor) -> Answer:
@@ -265,8 +295,6 @@ def _without_secrets(answer: Answer, redactor: Redactor) -> Answer:
 
     JSON is left to the look at what was read, which tells names from values.
     """
-    if not redactor:
-        return answer
     as_data = is_json(essence(answer.headers.get("content-type", "")))
     content = answer.content if as_data else redactor.content(answer.content)
     lines = [(name, redactor.content(value)) for name, value in answer.headers.raw]

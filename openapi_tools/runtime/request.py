@@ -51,6 +51,9 @@ if TYPE_CHECKING:
 
 _CREDENTIAL_HEADERS = frozenset({"authorization", "proxy-authorization"})
 _NO_ADDITIONS = Additions()
+_USER_AGENT = (b"User-Agent", f"openapi-tools/{__version__}".encode())
+_WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
+"""Methods whose requests say that they have no body (RFC 9110, section 8.6)."""
 _VARIABLE = re.compile(r"\{([^{}]*)\}")
 _PATH_PART = re.compile(r"(?:\{[^{}]*\}|[^?#])*")
 
@@ -77,6 +80,94 @@ class _Places:
     cookies: list[str] = field(default_factory=list)
 
 
+class RequestPlan:
+    """How one operation is called, as far as its arguments do not matter.
+
+    Args:
+        operation: What is called.
+        settings: Where it is served, and from which folders files may come.
+
+    Raises:
+        CallError: There is no usable server, or the method is none.
+    """
+
+    __slots__ = ("_address", "_base", "_operation", "_own", "_settings", "_template")
+
+    def __init__(self, operation: Operation, settings: Settings) -> None:
+        if not is_token(operation.method):
+            raise CallError("invalid_input", f"{shown(operation.method)} is no method.")
+        self._operation = operation
+        self._settings = settings
+        self._base = server_url(operation, settings)
+        self._address = _origin(self._base)
+        self._template = _template(operation.path)
+        self._own = (
+            (b"Host", self._address.netloc),
+            (b"Accept", _accept(operation.accept).encode("latin-1")),
+            (b"Accept-Encoding", b"gzip, deflate"),
+            _USER_AGENT,
+        )
+
+    def build(
+        self, arguments: Mapping[str, Any], additions: Additions = _NO_ADDITIONS
+    ) -> httpx.Request:
+        """Return the request that the document describes for these arguments.
+
+        Args:
+            arguments: Validated, JSON-native values by argument name; only those that were given.
+            additions: What credentials add; an argument cannot set the same.
+
+        Raises:
+            InputError: A value cannot be sent; the pointer names the argument.
+            CallError: Nothing here writes such a body, or a credential cannot be sent.
+        """
+        operation, settings = self._operation, self._settings
+        places = _places(operation, arguments, settings)
+        target = _path(operation, self._template, places)
+        target += _query(self._template, operation, places, additions)
+        content = build_content(operation.body, arguments, settings) if operation.body else None
+        headers = self._headers(places, additions)
+        if content is None:
+            return self._request(target, headers, b"")
+        headers.append((b"Content-Type", content.media_type.encode("latin-1")))
+        return self._request(target, headers, content.data)
+
+    def _headers(self, places: _Places, additions: Additions) -> list[tuple[bytes, bytes]]:
+        """Return the header lines besides those that describe the body."""
+        if not (places.headers or places.cookies or additions):
+            return [*self._own]
+        lines = [*self._own]
+        set_by_arguments = {name.lower() for name, _ in places.headers}
+        if "user-agent" in set_by_arguments:
+            lines.remove(_USER_AGENT)
+        texts = [*places.headers, *_added_headers(set_by_arguments, additions)]
+        cookies = [*places.cookies, *_added_cookies(places, additions)]
+        if cookies:
+            texts.insert(0, ("Cookie", "; ".join(cookies)))
+        return [*lines, *((name.encode(), text.encode("latin-1")) for name, text in texts)]
+
+    def _request(
+        self, target: str, headers: list[tuple[bytes, bytes]], body: bytes
+    ) -> httpx.Request:
+        """Return the request, after a look at what the HTTP client made of the URL."""
+        import httpx
+
+        address, method = self._address, self._operation.method
+        check_length(self._base + target)
+        if body or method.upper() in _WITH_BODY:
+            headers.append((b"Content-Length", b"%d" % len(body)))
+        # Told of headers and stream, the client adds none of its own, which takes it a while.
+        stream = httpx.ByteStream(body)
+        request = httpx.Request(method, self._base + target, headers=headers, stream=stream)
+        request.method = method  # which httpx writes in upper case; since 3.2 documents choose it
+        request.read()
+        url = request.url
+        there = (url.scheme, url.netloc, url.raw_path)
+        if there != (address.scheme, address.netloc, address.path + target.encode()):
+            raise CallError("denied", "the request would leave its server; it is not sent.")
+        return request
+
+
 def build_request(
     operation: Operation,
     arguments: Mapping[str, Any],
@@ -84,27 +175,8 @@ def build_request(
     settings: Settings,
     additions: Additions = _NO_ADDITIONS,
 ) -> httpx.Request:
-    """Return the request that the document describes for these arguments.
-
-    Args:
-        operation: What is called.
-        arguments: Validated, JSON-native values by argument name; only those that were given.
-        settings: Where it is served, and from which folders files may come.
-        additions: What credentials add; an argument cannot set the same.
-
-    Raises:
-        InputError: A value cannot be sent; the pointer names the argument.
-        CallError: There is no usable server, or nothing here writes such a body.
-    """
-    base = server_url(operation, settings)
-    places = _places(operation, arguments, settings)
-    target = _path(operation, places) + _query(operation, places, additions)
-    content = build_content(operation.body, arguments, settings) if operation.body else None
-    headers = _headers(operation, places, additions)
-    if content is not None:
-        headers.append(("Content-Type", content.media_type))
-    body = content.data if content is not None else None
-    return _request(operation.method, (base, target), headers, body)
+    """Return a single request, as `RequestPlan` and its `build` do."""
+    return RequestPlan(operation, settings).build(arguments, additions)
 
 
 def _places(operation: Operation, arguments: Mapping[str, Any], settings: Settings) -> _Places:
@@ -171,19 +243,18 @@ def _pieces(template: str, safe: str) -> tuple[str, ...]:
     return tuple(p if i % 2 else keep_triples(p, safe) for i, p in enumerate(pieces))
 
 
-def _path(operation: Operation, places: _Places) -> str:
+def _path(operation: Operation, template: _Template, places: _Places) -> str:
     """Return the path with its variables filled in.
 
     Spec: OpenAPI 3.2.0, section 4.8.2, Path Templating.
     """
-    template = _template(operation.path)
     names = template.path[1::2]
-    for name in names:
-        empty = not _filled(name, operation, places)
-        if empty and not (name == names[-1] and template.ends_in_variable):
-            reason = "the value would leave a gap in the path; it cannot be empty here."
-            raise InputError(reason, pointer=_pointer(name, operation))
     path = _joined(template.path, operation, places)
+    if not all(map(places.path.get, names)):
+        gap = next(name for name in names if not places.path[name])
+        if gap != names[-1] or not template.ends_in_variable:
+            reason = "the value would leave a gap in the path; it cannot be empty here."
+            raise InputError(reason, pointer=_pointer(gap, operation))
     check_length(path)
     if has_dot_segment(path):
         if not names:
@@ -194,16 +265,15 @@ def _path(operation: Operation, places: _Places) -> str:
 
 
 def _joined(pieces: tuple[str, ...], operation: Operation, places: _Places) -> str:
-    return "".join(
-        _filled(piece, operation, places) if index % 2 else piece
-        for index, piece in enumerate(pieces)
-    )
-
-
-def _filled(name: str, operation: Operation, places: _Places) -> str:
-    if name not in places.path:
-        raise InputError("a value is needed for the path.", pointer=_pointer(name, operation))
-    return places.path[name]
+    if len(pieces) == 1:
+        return pieces[0]
+    filled = list(pieces)
+    for index in range(1, len(pieces), 2):
+        name = pieces[index]
+        if name not in places.path:
+            raise InputError("a value is needed for the path.", pointer=_pointer(name, operation))
+        filled[index] = places.path[name]
+    return "".join(filled)
 
 
 def _pointer(name: str, operation: Operation) -> str:
@@ -211,9 +281,9 @@ def _pointer(name: str, operation: Operation) -> str:
     return pointer_token(next(found, name))
 
 
-def _query(operation: Operation, places: _Places, additions: Additions) -> str:
+def _query(template: _Template, operation: Operation, places: _Places, additions: Additions) -> str:
     """Return the query with its `?`: the path key's own, the arguments', the credentials'."""
-    pairs = [_joined(_template(operation.path).query, operation, places), *places.query]
+    pairs = [_joined(template.query, operation, places), *places.query]
     if additions.query:
         sent = {unquote_plus(p.partition("=")[0]) for pair in pairs for p in pair.split("&")}
         _check_unset(sent, additions.query)
@@ -222,18 +292,6 @@ def _query(operation: Operation, places: _Places, additions: Additions) -> str:
         ]
     query = "&".join(filter(None, pairs))
     return f"?{query}" if query else ""
-
-
-def _headers(operation: Operation, places: _Places, additions: Additions) -> list[tuple[str, str]]:
-    """Return the header lines besides those that describe the connection and the body."""
-    own = [("Accept", _accept(operation.accept)), ("Accept-Encoding", "gzip, deflate")]
-    set_by_arguments = {name.lower() for name, _ in places.headers}
-    if "user-agent" not in set_by_arguments:
-        own.append(("User-Agent", f"openapi-tools/{__version__}"))
-    cookies = [*places.cookies, *_added_cookies(places, additions)]
-    if cookies:
-        own.append(("Cookie", "; ".join(cookies)))
-    return [*own, *places.headers, *_added_headers(set_by_arguments, additions)]
 
 
 @lru_cache(maxsize=1024)
@@ -280,33 +338,20 @@ def _check_unset(sent: set[str], added: tuple[tuple[str, str], ...]) -> None:
             raise InputError(f"{shown(name)} is set by the credentials; leave it out.")
 
 
+class _Address(NamedTuple):
+    """A server's address as the HTTP client reads it."""
+
+    scheme: str
+    netloc: bytes
+    path: bytes
+
+
 @lru_cache(maxsize=1024)
-def _origin(base: str) -> tuple[str, bytes, bytes]:
-    """Return scheme, host with port, and path of a server's address as the client reads it."""
+def _origin(base: str) -> _Address:
     import httpx
 
     try:
         url = httpx.URL(base)
     except (httpx.InvalidURL, ValueError) as error:
         raise CallError("connection", f"the server address is no address ({error}).") from None
-    return url.scheme, url.netloc, url.raw_path.rstrip(b"/")
-
-
-def _request(
-    method: str, address: tuple[str, str], headers: list[tuple[str, str]], body: bytes | None
-) -> httpx.Request:
-    """Return the request, after a look at what the HTTP client made of the URL."""
-    import httpx
-
-    base, target = address
-    scheme, netloc, path = _origin(base)
-    check_length(base + target)
-    if not is_token(method):
-        raise CallError("invalid_input", f"{shown(method)} is no method.")
-    lines = [(name.encode(), text.encode("latin-1")) for name, text in headers]
-    request = httpx.Request(method, base + target, headers=lines, content=body)
-    request.method = method  # which httpx writes in upper case; since 3.2 documents choose it
-    url = request.url
-    if (url.scheme, url.netloc, url.raw_path) != (scheme, netloc, path + target.encode()):
-        raise CallError("denied", "the request would leave its server; it is not sent.")
-    return request
+    return _Address(url.scheme, url.netloc, url.raw_path.rstrip(b"/"))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from functools import lru_cache
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pydantic_core import to_json
 
 from openapi_tools.errors import CallError
 from openapi_tools.runtime.media import essence
@@ -31,6 +33,7 @@ _HEADERS = frozenset(
         b"allow",
         b"content-language",
         b"content-length",
+        b"content-type",
         b"etag",
         b"last-modified",
         b"link",
@@ -82,13 +85,13 @@ def read_answer(
         The result. Its metadata holds `status`, `media_type`, `headers` (those that help with the
         next call), `elapsed` (s), and where they apply `location`, `truncated` and `notes`.
     """
-    metadata = _metadata(answer)
+    metadata, media_type = _metadata(answer)
     if not (200 <= answer.status < 300 or answer.status == _NOT_MODIFIED):  # noqa: PLR2004
         return _failed(answer, metadata, mask)
     try:
-        content = _content(answer, operation, settings)
+        content = _content(answer, media_type, operation, settings)
         if mask is not None:
-            content = replace(content, value=mask(content.value))
+            content.value = mask(content.value)
     except CallError as error:
         reason = f"{answer.method} {answer.path} answered {answer.status}, but {error.reason}"
         facts = {"status": answer.status}
@@ -96,11 +99,13 @@ def read_answer(
     return ToolResult.ok(_output(content, answer, metadata, settings), metadata)
 
 
-def _metadata(answer: Answer) -> dict[str, Any]:
+def _metadata(answer: Answer) -> tuple[dict[str, Any], str]:
+    """Return what there is to say about an answer, and its media type as it was sent."""
     headers = _selected(answer.headers)
+    media_type = headers.pop("content-type", "")
     metadata: dict[str, Any] = {
         "status": answer.status,
-        "media_type": essence(headers.pop("content-type", "")),
+        "media_type": essence(media_type),
         "headers": headers,
         "elapsed": answer.elapsed,
     }
@@ -108,24 +113,27 @@ def _metadata(answer: Answer) -> dict[str, Any]:
         metadata["location"] = headers["location"]
     if answer.redirects:
         metadata["redirects"] = answer.redirects
-    return metadata
+    return metadata, media_type
 
 
 def _selected(headers: httpx.Headers) -> dict[str, str]:
     """Return the media type and the headers that help with the next call, by lower-case name."""
     found: dict[str, str] = {}
     for raw_name, raw_value in headers.raw:
-        name = raw_name.lower()
-        if (
-            name in _HEADERS
-            or name == b"content-type"
-            or name.endswith(_HEADER_ENDS)
-            or name.startswith(_HEADER_STARTS)
-        ) and len(found) <= _HEADER_COUNT:
-            text = raw_name.lower().decode("latin-1")[:_HEADER_LENGTH]
-            before = f"{found[text]}, " if text in found else ""
-            found[text] = (before + _legible(raw_value))[:_HEADER_LENGTH]
+        name = _name_of(raw_name)
+        if name and (len(found) <= _HEADER_COUNT or name == "content-type"):
+            before = f"{found[name]}, " if name in found else ""
+            found[name] = (before + _legible(raw_value))[:_HEADER_LENGTH]
     return found
+
+
+@lru_cache(maxsize=1024)
+def _name_of(raw_name: bytes) -> str:
+    """Return the name of a header that is given on; empty for any other."""
+    name = raw_name.lower()
+    if name in _HEADERS or name.endswith(_HEADER_ENDS) or name.startswith(_HEADER_STARTS):
+        return name.decode("latin-1")[:_HEADER_LENGTH]
+    return ""
 
 
 def _legible(value: bytes) -> str:
@@ -136,10 +144,9 @@ def _legible(value: bytes) -> str:
     return text if text.isprintable() else clean_text(text)
 
 
-def _content(answer: Answer, operation: Operation, settings: Settings) -> Content:
+def _content(answer: Answer, media_type: str, operation: Operation, settings: Settings) -> Content:
     if answer.method == "HEAD" or not answer.content:
         return Content(None)
-    media_type = answer.headers.get("content-type", "")[:_HEADER_LENGTH]
     if media_type == "application/json":
         try:
             return Content(*read_json(answer.content, values=_values(settings)))
@@ -164,6 +171,10 @@ def _values(settings: Settings) -> int:
 
 def _output(content: Content, answer: Answer, metadata: dict[str, Any], settings: Settings) -> Any:
     """Return the value within the cap; note in the metadata what is not in it."""
+    if not (content.notes or answer.cut or content.omitted or content.whole) and _is_short(
+        content.value, len(answer.content), settings.max_output_chars
+    ):
+        return content.value
     notes = list(content.notes)
     goes_on = PARTLY if PARTLY in notes else ""
     if answer.cut:
@@ -178,6 +189,20 @@ def _output(content: Content, answer: Answer, metadata: dict[str, Any], settings
     if notes:
         metadata["notes"] = notes
     return _marked(fitted.value, goes_on) if goes_on else fitted.value
+
+
+def _is_short(value: Any, size: int, room: int) -> bool:
+    """Tell at little cost whether a value fits for sure; it was received as `size` bytes."""
+    if size * _MEASURED > room:
+        return False
+    if isinstance(value, str):
+        return _MEASURED * len(value) <= room
+    try:
+        text = to_json(value, inf_nan_mode="constants")
+    except ValueError:  # half a surrogate pair, say
+        return False
+    # Written for a model it has a space behind each comma and colon; and 1e16 becomes 1e+16.
+    return _MEASURED * len(text) <= room and b"Infinity" not in text and b"NaN" not in text
 
 
 def _marked(value: Any, goes_on: str) -> Any:

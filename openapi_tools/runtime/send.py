@@ -190,12 +190,12 @@ class Line:
         """
         if self.policy is not None:
             self._prepare(request, terms, self.policy)
-
-        async def attempt() -> Outcome:
-            return await self._attempt(request, terms)
-
-        outcome = await attempt()
+        outcome = await self._attempt(request, terms)
         if outcome.error is not None or outcome.status in RETRIED_STATUSES:
+
+            async def attempt() -> Outcome:
+                return await self._attempt(request, terms)
+
             outcome = await again(attempt, outcome, self._rule(request, terms))
         if outcome.error is not None:
             raise outcome.error
@@ -225,7 +225,7 @@ class Line:
         policy.check_name(url.host, url.port or (443 if url.scheme == "https" else 80))
         if getattr(client, "is_closed", False) is True:
             raise closed_client(request)
-        before = request.headers.multi_items()
+        before = request.headers.multi_items() if terms.learn is not None else []
         if terms.trusted:
             with_defaults(request, client)
         if terms.learn is not None:

@@ -173,12 +173,12 @@ async def test_cancellation_and_exits_pass_through(raised: BaseException) -> Non
 async def test_an_unexpected_failure_is_logged_and_not_raised(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    import openapi_tools.runtime.delivery as module
+    from openapi_tools.runtime.request import RequestPlan
 
     def fail(*_: Any, **__: Any) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(module, "build_request", fail)
+    monkeypatch.setattr(RequestPlan, "build", fail)
     with caplog.at_level(logging.ERROR, logger="openapi_tools"):
         result = await toolset(ok)["post_x"].execute({"name": "Rex"})
 

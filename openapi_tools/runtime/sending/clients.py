@@ -208,9 +208,10 @@ def make_client(settings: Settings, policy: NetworkPolicy | None = None) -> http
 
 def with_defaults(request: httpx.Request, client: httpx.AsyncClient) -> None:
     """Give a request the headers that a user set on their client and the request lacks."""
-    for name, value in client.headers.items():
-        if name not in request.headers:
-            request.headers[name] = value
+    present = {name.lower() for name, _ in request.headers.raw}
+    missing = [line for line in client.headers.raw if line[0].lower() not in present]
+    if missing:
+        request.headers = type(request.headers)([*request.headers.raw, *missing])
 
 
 async def drop_if_poisoned(response: httpx.Response) -> None:

@@ -42,7 +42,7 @@ _DIGITS = 20
 """Of a `Content-Length`; the transport refuses longer ones."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen: that doubles the cost of making one
 class Answer:
     """What a server answered.
 
@@ -112,7 +112,7 @@ class Exchange:
         self._terms = terms
         self._started = time.perf_counter()
         self._response: httpx.Response | None = None
-        self._received = bytearray()
+        self._received: bytes | bytearray = b""
         self._redirects = 0
         self._cut = ""
         self._trip: Trip | None = None
@@ -230,9 +230,18 @@ class Exchange:
     def _take(self, pieces: Iterable[bytes]) -> None:
         for piece in pieces:
             room = self._settings.max_response_bytes - len(self._received)
-            self._received += piece[:room] if len(piece) > room else piece
+            self._add(piece[:room] if len(piece) > room else piece)
             if len(piece) > room:
                 raise too_large()
+
+    def _add(self, piece: bytes) -> None:
+        """Keep a piece; one that is alone, as most are, is not copied."""
+        if not self._received:
+            self._received = piece
+            return
+        if isinstance(self._received, bytes):
+            self._received = bytearray(self._received)
+        self._received += piece
 
     def _is_bodiless(self, response: httpx.Response) -> bool:
         return self.request.method == "HEAD" or response.status_code in _BODILESS_STATUSES

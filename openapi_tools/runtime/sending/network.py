@@ -122,6 +122,8 @@ class NetworkPolicy:
         Raises:
             CallError: `denied`; the name is an address that is not public, or means this machine.
         """
+        if not self.guards(host, port):
+            return
         name = host.lower().rstrip(".")
         if name == "localhost" or name.endswith(".localhost"):
             self.check(host, port, ["127.0.0.1"])

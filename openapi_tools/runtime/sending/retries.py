@@ -30,7 +30,7 @@ _SAVED = 10.0
 _PER_CALL = 0.1
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Outcome:
     """How an attempt ended.
 
