@@ -191,7 +191,7 @@ def documented(name):
 def cli_names():
     """Yield every command and option."""
     yield from commands.commands
-    for command in [commands, *commands.commands.values()]:
+    for command in [commands, *(later.load() for later in commands.commands.values())]:
         for parameter in command.get_params(click.Context(command)):
             yield from (name for name in parameter.opts if name.startswith("--"))
 

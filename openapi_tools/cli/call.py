@@ -28,7 +28,7 @@ _SETTING = "Settings(base_url=…)"
 _GIVEN = re.compile(r"credentials=\{'([^']*)': …\}")
 
 
-@click.command("call", short_help="Call one tool and print its result.")
+@click.command("call")
 @click.argument("spec")
 @click.argument("tool")
 @click.argument("arguments", nargs=-1, metavar="[NAME=VALUE]...")

@@ -23,7 +23,7 @@ _LISTED = 20
 _FOLDER = click.Path(path_type=Path)
 
 
-@click.command("generate", short_help="Write the tools as a Python package.")
+@click.command("generate")
 @click.argument("spec", required=False)
 @click.option("--output", metavar="PATH", help="Folder of the package; made when absent.")
 @click.option("--name", default="", help="Of the API; the document's title by default.")

@@ -9,14 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from openapi_tools._version import __version__
-from openapi_tools.cli.call import call
-from openapi_tools.cli.generate import generate
-from openapi_tools.cli.lint import lint
-from openapi_tools.cli.listing import list_tools
-from openapi_tools.cli.login import login
 from openapi_tools.cli.output import clean
-from openapi_tools.cli.serve import serve
-from openapi_tools.cli.show import show
 from openapi_tools.errors import OpenAPIToolsError
 
 if TYPE_CHECKING:
@@ -27,8 +20,37 @@ _INTERRUPTED = 130
 _UNWRITTEN = 1
 
 
+class Later(click.Command):
+    """A command as the list of all shows it; its module is imported when it is asked for.
+
+    Args:
+        name: As it is typed.
+        words: What it does, in one line.
+        home: Its module in this package, and its name there.
+    """
+
+    def __init__(self, name: str, words: str, home: str) -> None:
+        super().__init__(name, short_help=words)
+        self._home = home
+
+    def load(self) -> click.Command:
+        """Return the command itself."""
+        from importlib import import_module
+
+        module, _, attribute = self._home.partition(":")
+        command: click.Command = getattr(import_module(f"openapi_tools.cli.{module}"), attribute)
+        return command
+
+
 class Commands(click.Group):
     """A group that says in one line what went wrong and never shows a traceback for it."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that arguments begin with, its name and what is left of them."""
+        name, found, left = super().resolve_command(ctx, args)
+        return name, found.load() if isinstance(found, Later) else found, left
 
     def main(self, args: Sequence[str] | None = None, *_more: Any, **_extra: Any) -> NoReturn:
         """Run a command and exit."""
@@ -108,5 +130,13 @@ def commands() -> None:
     """
 
 
-for command in (list_tools, show, call, login, serve, lint, generate):
-    commands.add_command(command)
+for later in (
+    Later("list", "List the tools.", "listing:list_tools"),
+    Later("show", "Show everything about one tool.", "show:show"),
+    Later("call", "Call one tool and print its result.", "call:call"),
+    Later("login", "Log in and keep the token in a file.", "login:login"),
+    Later("serve", "Serve the tools over MCP.", "serve:serve"),
+    Later("lint", "Say what is wrong with a document.", "lint:lint"),
+    Later("generate", "Write the tools as a Python package.", "generate:generate"),
+):
+    commands.add_command(later)

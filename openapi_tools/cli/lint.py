@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from openapi_tools.runtime.toolset import Toolset
 
 
-@click.command("lint", short_help="Say what is wrong with a document.")
+@click.command("lint")
 @click.argument("spec")
 @click.option("--json", "wants_json", is_flag=True, help="Write JSON: every finding.")
 @click.option(

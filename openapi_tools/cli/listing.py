@@ -23,7 +23,7 @@ _NAMED = 20
 _HEADS = ("Name", "Method", "Path", "Description")
 
 
-@click.command("list", short_help="List the tools.")
+@click.command("list")
 @click.argument("spec")
 @selecting
 @click.option("--json", "wants_json", is_flag=True, help="Write JSON.")

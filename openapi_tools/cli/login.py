@@ -33,7 +33,7 @@ _OPTIONS = {
 }
 
 
-@click.command("login", short_help="Log in and keep the token in a file.")
+@click.command("login")
 @click.argument("spec")
 @click.argument("scheme", required=False)
 @click.option("--client-id", required=True, help="The client's name at the authorization server.")

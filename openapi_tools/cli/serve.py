@@ -30,7 +30,7 @@ _PATIENCE = 3
 _HTTP_ONLY = {"host": "--host", "port": "--port", "names": "--allow-host"}
 
 
-@click.command("serve", short_help="Serve the tools over MCP.")
+@click.command("serve")
 @click.argument("spec")
 @selecting
 @click.option(

@@ -21,7 +21,7 @@ _DEEPEST = 3
 _LISTED = 20
 
 
-@click.command("show", short_help="Show everything about one tool.")
+@click.command("show")
 @click.argument("spec")
 @click.argument("tool")
 @click.option("--json", "wants_json", is_flag=True, help="Write JSON.")

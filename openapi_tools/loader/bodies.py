@@ -14,13 +14,12 @@ from openapi_tools.loader import files
 from openapi_tools.loader.forms import Forms, PartHeader
 from openapi_tools.loader.operations import MAX_CHOICES
 from openapi_tools.loader.texts import plain_text
-from openapi_tools.loader.xmltext import outline
 from openapi_tools.model import RequestBody
 from openapi_tools.runtime import media
 
 if TYPE_CHECKING:
     from openapi_tools.loader.operations import Document
-    from openapi_tools.loader.references import Resource
+    from openapi_tools.loader.references import References, Resource
     from openapi_tools.runtime.settings import Settings
 
 _PLAIN = frozenset(
@@ -151,7 +150,7 @@ class Bodies:
         if media.is_text(kind):
             text = _as_text(inner, kind)
             if media.is_xml(kind) and text is not inner:
-                shape = outline(declared.get("schema"), resource, self._document.references)
+                shape = _shape(declared.get("schema"), resource, self._document.references)
                 told = plain_text(words, self._settings.description_chars)
                 known = f"Its elements: {shape}" if shape.startswith("<") else ""
                 parts = (told, text["description"], known)
@@ -205,6 +204,13 @@ def _rank(kind: str) -> int:
         media.is_text(kind),
     ]
     return ranks.index(True) if True in ranks else len(ranks)
+
+
+def _shape(node: Any, resource: Resource, references: References) -> str:
+    """Return an XML body's elements in words; few documents have one."""
+    from openapi_tools.loader.xmltext import outline
+
+    return outline(node, resource, references)
 
 
 def _as_text(schema: dict[str, Any], kind: str) -> dict[str, Any]:

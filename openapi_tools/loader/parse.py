@@ -10,7 +10,6 @@ from typing import Any
 from openapi_tools.errors import InvalidDocument
 from openapi_tools.loader.limits import DUPLICATES_BYTES
 from openapi_tools.loader.parse_json import NotJSON, read_json
-from openapi_tools.loader.parse_yaml import read_yaml
 from openapi_tools.loader.plain import plain
 
 __all__ = ["Parsed", "parse", "plain"]
@@ -140,6 +139,8 @@ def _read_broken_json(data: bytes, fault: NotJSON, *, check: bool) -> tuple[Any,
 
 def _read_as_yaml(data: bytes, *, check: bool) -> tuple[Any, list[str]]:
     """Read YAML; what is wrong may be the encoding."""
+    from openapi_tools.loader.parse_yaml import read_yaml
+
     try:
         return read_yaml(data, check=check)
     except UnicodeDecodeError:

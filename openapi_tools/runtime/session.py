@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +43,6 @@ class Session:
     Attributes:
         settings: As given by the user.
         credentials: As given by the user.
-        sender: Holds the connections.
         redactor: Knows the secrets.
         observers: Are told of calls.
         provenance: Where the document is at home, and where it came from.
@@ -53,7 +53,6 @@ class Session:
 
     settings: Settings
     credentials: Credentials
-    sender: Sender
     redactor: Redactor
     observers: Observers
     provenance: Provenance = field(default_factory=Provenance)
@@ -61,6 +60,18 @@ class Session:
     check_answer: Callable[[httpx.Request, Answer], list[str]] | None = None
     mounts: int = 0
     _origins: frozenset[str] | None = None
+    _sender: Sender | None = None
+    _turn: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def sender(self) -> Sender:
+        """Holds the connections; made for the first call, since looking at tools needs none."""
+        from openapi_tools.runtime.send import Sender
+
+        with self._turn:  # tools may be called from several threads
+            if self._sender is None:
+                self._sender = Sender(self.settings, public=self.provenance.public)
+            return self._sender
 
     def bounds(self, operation: Operation) -> Bounds:
         """Return where an operation is called, and where credentials may go.
@@ -130,7 +141,6 @@ def open_session(
     from openapi_tools.runtime.auth import Credentials
     from openapi_tools.runtime.observing import Observers
     from openapi_tools.runtime.redaction import Redactor
-    from openapi_tools.runtime.send import Sender
     from openapi_tools.runtime.server import server_url
     from openapi_tools.runtime.settings import Settings
 
@@ -141,12 +151,19 @@ def open_session(
     return Session(
         settings,
         known,
-        Sender(settings, client, public=provenance.public),
         redactor,
         Observers(lambda operation: server_url(operation, settings), redactor.text),
         provenance,
         client_brings=_brings_its_own(client),
+        _sender=None if client is None else _sender(settings, client, provenance),
     )
+
+
+def _sender(settings: Settings, client: httpx.AsyncClient, provenance: Provenance) -> Sender:
+    """Return what sends with a client of the user's, which is refused before the first call."""
+    from openapi_tools.runtime.send import Sender
+
+    return Sender(settings, client, public=provenance.public)
 
 
 def _brings_its_own(client: httpx.AsyncClient | None) -> bool:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _CALLING = "openapi_tools.runtime.calling"
 _NEEDED = (
     _CALLING,
+    "openapi_tools.runtime.send",
     "openapi_tools.runtime.sending.transport",
     "anyio._backends._asyncio",  # which httpcore asks for when it first waits
     "jsonschema_rs",

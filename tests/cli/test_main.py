@@ -12,7 +12,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.shell_completion import ShellComplete
 
+from openapi_tools.cli.group import commands
 from openapi_tools.cli.output import busy
 
 ROOT = Path(__file__).parents[2]
@@ -31,6 +33,21 @@ def test_help_names_every_command(run):
 
     assert result.exit_code == 0
     assert all(name in result.stdout for name in ("list", "show", "call", "lint"))
+
+
+@pytest.mark.parametrize("name", commands.commands)
+def test_a_command_is_the_one_that_the_list_names(run, name):
+    result = run(name, "--help")
+
+    assert result.exit_code == 0
+    assert result.stdout.startswith(f"Usage: openapi-tools {name} ")
+
+
+def test_a_shell_completes_commands_and_their_options():
+    complete = ShellComplete(commands, {}, "openapi-tools", "_OPENAPI_TOOLS_COMPLETE")
+
+    assert [item.value for item in complete.get_completions([], "l")] == ["lint", "list", "login"]
+    assert [item.value for item in complete.get_completions(["list"], "--t")] == ["--tag"]
 
 
 def test_help_is_quick():
