@@ -65,9 +65,9 @@ def duplicate_keys(source: str | os.PathLike[str] | bytes) -> list[Finding]:
     from openapi_tools.errors import DocumentError
     from openapi_tools.loader.parse import parse
     from openapi_tools.loader.source import read_source
-    from openapi_tools.runtime.settings import Settings
+    from openapi_tools.runtime.usual import USUAL
 
-    found = read_source(source, Settings())
+    found = read_source(source, USUAL)
     try:
         parse(found.data or b"", name=found.name, duplicates=True)
     except DocumentError as error:

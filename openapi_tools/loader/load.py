@@ -21,9 +21,9 @@ from openapi_tools.loader.texts import plain_text
 from openapi_tools.model import Skipped
 from openapi_tools.runtime.server import origin_of
 from openapi_tools.runtime.session import Provenance, open_session
-from openapi_tools.runtime.settings import Settings
 from openapi_tools.runtime.tool import OperationTool
 from openapi_tools.runtime.toolset import About, Toolset
+from openapi_tools.runtime.usual import USUAL
 
 if TYPE_CHECKING:
     import os
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from openapi_tools.model import Operation, SecurityScheme
     from openapi_tools.runtime.send import Answer
     from openapi_tools.runtime.session import Session
+    from openapi_tools.runtime.settings import Settings
     from openapi_tools.runtime.toolset import Select
 
 
@@ -85,7 +86,7 @@ def _loaded(
     *,
     strict: bool,
 ) -> Toolset:
-    settings = settings or Settings()
+    settings = settings or USUAL
     with paused_gc():
         entry, remarks = read_document(source, settings, duplicates=strict)
         return tools_of(

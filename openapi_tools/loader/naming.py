@@ -7,7 +7,6 @@ that adding an operation does not rename another one.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import Counter
 from functools import lru_cache
@@ -44,6 +43,8 @@ class Candidate(NamedTuple):
 
 def short_hash(text: str) -> str:
     """Return six characters that stand for a text."""
+    import hashlib
+
     data = text.encode("utf-8", "surrogatepass")
     return hashlib.sha256(data).hexdigest()[:_HASH_LENGTH]
 

@@ -51,15 +51,14 @@ def load_package(
         CredentialsError: A scheme that the document does not have, or a wrong kind of value.
         SettingsError: A wrong setting, or one that was decided when the package was generated.
     """
-    from openapi_tools.runtime.settings import Settings
-
     if settings is not None and members:
         raise SettingsError("give settings as one value or one by one, not both.")
     if select is not None and not isinstance(select, Select):
         raise SettingsError(f"select: must be a Select, not {type(select).__name__}.")
-    settings = settings or Settings(**members)
+    settings = _settings(members) if members else settings
     index = _index(package)
-    _refuse_decided(settings, index.SETTINGS)
+    if settings:
+        _refuse_decided(settings, index.SETTINGS)
     schemes = index.SECURITY_SCHEMES
     # Packages written before credentials had a home name no servers.
     provenance = Provenance(getattr(index, "SERVERS", ()))
@@ -164,6 +163,12 @@ def _class(package: str, tool: str, place: str) -> type[OperationTool]:
     module = import_module(f"{package}.{stem}" if stem else package)
     found: type[OperationTool] = getattr(module, _class_in(tool, place))
     return found
+
+
+def _settings(members: dict[str, Any]) -> Settings:
+    from openapi_tools.runtime.settings import Settings
+
+    return Settings(**members)
 
 
 def _refuse_decided(settings: Settings, decided: Mapping[str, Any]) -> None:

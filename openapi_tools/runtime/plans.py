@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import SettingsError
 from openapi_tools.runtime.environment import VARIABLE, from_environment
-from openapi_tools.runtime.settings import Settings
 from openapi_tools.runtime.toolset import Select
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from openapi_tools.runtime.settings import Settings
     from openapi_tools.runtime.toolset import Toolset
 
 _BASE_URL = "base_url"
@@ -52,13 +52,17 @@ def options_of(config: Mapping[str, Any] | None) -> dict[str, Any]:
     }
 
 
-def _settings(members: dict[str, Any], parts: Mapping[str, Any]) -> Settings:
-    """Return the settings; an error shows nothing that the environment has.
+def _settings(members: dict[str, Any], parts: Mapping[str, Any]) -> Settings | None:
+    """Return the settings, None where none is set; an error shows nothing that the environment has.
 
     Args:
         members: Of the settings.
         parts: The configuration as it was written.
     """
+    if not members:
+        return None
+    from openapi_tools.runtime.settings import Settings
+
     try:
         return Settings(**members)
     except SettingsError:

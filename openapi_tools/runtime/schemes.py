@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import base64
 import inspect
-import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from openapi_tools.errors import CredentialsError
 from openapi_tools.runtime.additions import Additions
@@ -19,6 +18,7 @@ from openapi_tools.runtime.environment import from_environment
 from openapi_tools.runtime.redaction import MASK, Redactor, Secret
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Awaitable, Callable
     from pathlib import Path
 
@@ -139,7 +139,7 @@ def lasting(scheme: Scheme, value: Any) -> Any:
     config = _oauth2(scheme, value, expand=False)
     if config is not None:
         return config
-    if scheme.declared.type == "mutualTLS" and not isinstance(value, ssl.SSLContext):
+    if scheme.declared.type == "mutualTLS" and not _is_context(value):
         return _client_certificate(scheme, value)
     return value
 
@@ -231,11 +231,17 @@ def _authorization(scheme: Scheme, word: str, secret: bytes) -> Additions:
 def _certificate(scheme: Scheme, value: Any) -> ssl.SSLContext:
     from openapi_tools.runtime.sending.transport import client_context
 
-    if isinstance(value, ssl.SSLContext):
+    if _is_context(value):
         return value
     given = _client_certificate(scheme, value)
     password = None if given.password is None else _secret(scheme, given.password)
     return client_context(given.cert, given.key, password=password, ca_file=scheme.ca_file)
+
+
+def _is_context(value: Any) -> TypeGuard[ssl.SSLContext]:
+    import ssl
+
+    return isinstance(value, ssl.SSLContext)
 
 
 def _client_certificate(scheme: Scheme, value: Any) -> ClientCertificate:

@@ -142,9 +142,9 @@ def open_session(
     from openapi_tools.runtime.observing import Observers
     from openapi_tools.runtime.redaction import Redactor
     from openapi_tools.runtime.server import server_url
-    from openapi_tools.runtime.settings import Settings
+    from openapi_tools.runtime.usual import USUAL
 
-    settings, provenance, redactor = settings or Settings(), provenance or Provenance(), Redactor()
+    settings, provenance, redactor = settings or USUAL, provenance or Provenance(), Redactor()
     known = Credentials(
         credentials or {}, schemes or {}, redactor=redactor, ca_file=settings.ca_file
     )

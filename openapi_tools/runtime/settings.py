@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from openapi_tools.errors import SettingsError
+from openapi_tools.runtime.usual import Usual
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-MEBIBYTE = 1024 * 1024
 _HTTP = re.compile(r"https?://", re.IGNORECASE)
 _USER = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*@")
 _HOST = re.compile(r"[^\s:/?#@]+(:[0-9]+)?(/[^\s@]*)?")
@@ -83,34 +83,34 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
-    base_url: str | None = None
+    base_url: str | None = Usual.base_url
     server_variables: dict[str, str] = Field(default_factory=dict)
-    timeout: float = Field(default=30.0, gt=0)
-    concurrency: int = Field(default=20, ge=1)
-    max_response_bytes: int = Field(default=10 * MEBIBYTE, ge=1)
-    max_output_chars: int = Field(default=256_000, ge=100)
-    max_input_chars: int = Field(default=4 * MEBIBYTE, ge=1)
-    download_dir: Path | None = None
-    check_answers: bool = False
-    file_roots: tuple[Path, ...] = ()
-    prefix: str = Field(default="", pattern=r"^([A-Za-z_][A-Za-z0-9_-]{0,39})?$")
-    body: Literal["flat", "nested"] = "flat"
-    media_types: tuple[str, ...] = ()
-    description_chars: int = Field(default=1024, ge=16)
-    max_document_bytes: int = Field(default=64 * MEBIBYTE, ge=1)
-    ref_root: Path | None = None
-    ref_urls: tuple[str, ...] = ()
-    allow_private: bool | None = None
-    trust_env: bool = False
-    ca_file: Path | None = None
-    credential_origins: tuple[str, ...] = ()
-    anonymous: bool = False
-    retries: int = Field(default=0, ge=0, le=10)
-    idempotency_header: str | None = Field(default=None, pattern=_FIELD_NAME)
-    approve: Callable[..., Any] | None = None
-    approve_for: str | Callable[..., Any] = "destructive"
-    dry_run: bool = False
-    trace_context: bool = False
+    timeout: float = Field(default=Usual.timeout, gt=0)
+    concurrency: int = Field(default=Usual.concurrency, ge=1)
+    max_response_bytes: int = Field(default=Usual.max_response_bytes, ge=1)
+    max_output_chars: int = Field(default=Usual.max_output_chars, ge=100)
+    max_input_chars: int = Field(default=Usual.max_input_chars, ge=1)
+    download_dir: Path | None = Usual.download_dir
+    check_answers: bool = Usual.check_answers
+    file_roots: tuple[Path, ...] = Usual.file_roots
+    prefix: str = Field(default=Usual.prefix, pattern=r"^([A-Za-z_][A-Za-z0-9_-]{0,39})?$")
+    body: Literal["flat", "nested"] = Usual.body
+    media_types: tuple[str, ...] = Usual.media_types
+    description_chars: int = Field(default=Usual.description_chars, ge=16)
+    max_document_bytes: int = Field(default=Usual.max_document_bytes, ge=1)
+    ref_root: Path | None = Usual.ref_root
+    ref_urls: tuple[str, ...] = Usual.ref_urls
+    allow_private: bool | None = Usual.allow_private
+    trust_env: bool = Usual.trust_env
+    ca_file: Path | None = Usual.ca_file
+    credential_origins: tuple[str, ...] = Usual.credential_origins
+    anonymous: bool = Usual.anonymous
+    retries: int = Field(default=Usual.retries, ge=0, le=10)
+    idempotency_header: str | None = Field(default=Usual.idempotency_header, pattern=_FIELD_NAME)
+    approve: Callable[..., Any] | None = Usual.approve
+    approve_for: str | Callable[..., Any] = Usual.approve_for
+    dry_run: bool = Usual.dry_run
+    trace_context: bool = Usual.trace_context
 
     if not TYPE_CHECKING:  # the signature stays the one made of the members
 

@@ -1,0 +1,93 @@
+"""What a process imports before it does its first work: each entry only what it needs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SPEC = ROOT / "specs" / "discord.json"
+YAML = ROOT / "specs" / "museum.yaml"
+PACKAGE = ROOT / "generated" / "gotify"
+
+CHECKERS = {"jsonschema", "jsonschema_rs", "openapi_core", "openapi_spec_validator", "referencing"}
+WRITERS = {"jinja2", "rich", "pygments"}
+NETWORK = {"anyio", "asyncio", "authlib", "certifi", "httpcore", "httpx", "ssl", "tenacity"}
+READERS = {"urllib.request", "xml", "yaml", "yaml12", "openapi_tools.loader.parse_yaml"}
+NEVER = {"openapi_core", "openapi_spec_validator", "jsonschema", "jinja2", "authlib"}
+LOADER = {"openapi_tools.loader", "openapi_tools.codegen", "openapi_tools.generate"}
+HEAVY = CHECKERS | WRITERS | NETWORK | READERS | {"pydantic"}
+COMMANDS = {
+    f"openapi_tools.cli.{name}"
+    for name in ("call", "generate", "lint", "listing", "login", "serve", "show")
+}
+
+LOAD = "from openapi_tools import load_tools; toolset = load_tools({!r});"
+LOADED = LOAD.format(str(SPEC))
+EXECUTE = """
+import asyncio, httpx
+def answer(request):
+    return httpx.Response(200, json={})
+client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
+from openapi_tools import Settings
+toolset = load_tools(toolset.document, client=client, settings=Settings(anonymous=True))
+tool = next(tool for tool in toolset if not tool.input_schema.get("required"))
+assert not asyncio.run(tool.execute({})).is_error
+"""
+GENERATED = f"import sys; sys.path.insert(0, {str(PACKAGE)!r}); import gotify_tools;"
+ONE = f"{GENERATED} name = next(n for n in dir(gotify_tools) if n[:1].isupper());"
+LOOK = "tool = getattr(gotify_tools, name); assert tool.description and tool.input_schema;"
+
+
+def cli(*args: object) -> str:
+    return f"""
+import sys
+sys.argv = ["openapi-tools", *{[str(arg) for arg in args]!r}]
+from openapi_tools.cli import main
+try:
+    main()
+except SystemExit as done:
+    assert not done.code, done.code
+"""
+
+
+STARTS = {
+    "package": ("import openapi_tools", HEAVY | {"click", "dataclasses", "json", "re", "typing"}),
+    "load_tools": ("from openapi_tools import load_tools", HEAVY | {"pydantic_core"}),
+    "Settings": ("from openapi_tools import Settings; Settings(timeout=5)", HEAVY - {"pydantic"}),
+    "load": (LOADED, HEAVY),
+    "load YAML": (LOAD.format(str(YAML)), HEAVY - READERS | {"urllib.request", "xml"}),
+    "look": (f"{LOADED} [(tool.description, tool.input_schema) for tool in toolset]", HEAVY),
+    "execute": (LOADED + EXECUTE, NEVER | READERS - {"urllib.request"}),
+    "version": (cli("--version"), HEAVY | COMMANDS | {"pydantic_core", "openapi_tools.runtime"}),
+    "help": (cli("--help"), HEAVY | COMMANDS | {"pydantic_core", "openapi_tools.runtime"}),
+    "list": (cli("list", SPEC), HEAVY | COMMANDS - {"openapi_tools.cli.listing"}),
+    "show": (
+        cli("show", SPEC, "get_gateway"),
+        # jsonschema_rs says which keywords are not checked.
+        HEAVY - {"jsonschema_rs"} | COMMANDS - {"openapi_tools.cli.show"},
+    ),
+    "dry run": (
+        cli("call", SPEC, "get_gateway", "--dry-run"),
+        NEVER | READERS - {"urllib.request"} | COMMANDS - {"openapi_tools.cli.call"},
+    ),
+    "generate --help": (cli("generate", "--help"), HEAVY | LOADER | {"pydantic_core"}),
+    "generated package": (GENERATED, HEAVY | LOADER | {"openapi_tools.model", "dataclasses"}),
+    "generated tool": (ONE + LOOK, HEAVY | LOADER | {"pydantic_core"}),
+    "generated toolset": (f"{GENERATED} gotify_tools.load()", HEAVY | LOADER | {"pydantic_core"}),
+}
+
+
+@pytest.mark.parametrize("start", STARTS)
+def test_a_process_imports_only_what_it_needs(start):
+    code, needless = STARTS[start]
+    look = f"import sys; print([n for n in {sorted(needless)} if n in sys.modules])"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}\n{look}"], capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "[]"
