@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.codegen.literals import Code, TooDeep, assignment, json_text
@@ -30,7 +30,6 @@ _STEPS = 16
 _SCHEMA = Code("ClassVar[dict[str, Any]]")
 _CONSTANT = Code("dict[str, Any]")
 _CLASS_LINES = 6  # of a class besides its statements
-_Shared = dict[tuple[str, str], Code]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +111,30 @@ def _place(module: ModulePlan, tool: ToolPlan) -> str:
     return str(module.stem) if told else f"{module.stem}:{tool.class_name}"
 
 
+@dataclass(frozen=True, slots=True)
+class _Shared:
+    """Definitions that stand apart from the tools that refer to them.
+
+    Attributes:
+        texts: The JSON text of each definition, by its identity: tools share what they refer to.
+        values: The definitions by name and JSON text.
+        codes: How a tool refers to them, by the same keys.
+    """
+
+    texts: dict[int, str]
+    values: dict[tuple[str, str], Any]
+    codes: dict[tuple[str, str], Code]
+
+    def code(self, name: str, value: Any) -> Code | None:
+        """Return how a tool refers to one of its definitions; None where it holds it itself."""
+        return self.codes.get((name, self.texts[id(value)]))
+
+    def constants(self) -> dict[Code, Code]:
+        """Return the assignments of all, sorted by the name that is assigned to."""
+        names = sorted(self.codes.items(), key=lambda pair: pair[1])
+        return {name: _constant(name, self.values[key]) for key, name in names}
+
+
 def plan_package(contents: Contents) -> Plan:
     """Return the plan of a package with one module per tag.
 
@@ -136,7 +159,7 @@ def plan_module(contents: Contents) -> Plan:
         contents: What it is made from.
     """
     shared = _shared(contents.records)
-    statements = tuple(_constant(name, json.loads(text)) for (_, text), name in _sorted(shared))
+    statements = tuple(shared.constants().values())
     module = ModulePlan(Code(""), tuple(_tools(contents.records, shared)))
     return Plan(contents, (module,), (SchemaModule(Code(""), statements),) if statements else ())
 
@@ -162,7 +185,7 @@ def _lines(tool: ToolPlan) -> int:
 
 
 def _tools(records: Iterable[Record], shared: _Shared) -> list[ToolPlan]:
-    classes = ClassNames(shared.values())
+    classes = ClassNames(shared.codes.values())
     return [_tool(record, classes.claim_for(record.name), shared) for record in records]
 
 
@@ -190,7 +213,7 @@ def _tool(record: Record, class_name: Code, shared: _Shared) -> ToolPlan:
 
 def _references(schema: Mapping[str, Any], shared: _Shared) -> dict[str, Code]:
     """Return the definitions of a schema that stand elsewhere, by name, as code."""
-    found = ((n, shared.get((n, _text(value)))) for n, value in schema.get("$defs", {}).items())
+    found = ((name, shared.code(name, node)) for name, node in schema.get("$defs", {}).items())
     return {name: code for name, code in found if code is not None}
 
 
@@ -215,7 +238,7 @@ def _as_json(name: Code, value: Any, *, indent: int, annotation: Code) -> Code:
 def _schema_modules(records: Iterable[Record]) -> tuple[tuple[SchemaModule, ...], _Shared]:
     """Return the modules of shared schemas, and how a tool refers to each schema."""
     shared = _shared(records)
-    values = {name: _constant(name, json.loads(text)) for (_, text), name in _sorted(shared)}
+    values = shared.constants()
     items = [
         Item(name, tuple(name.lower()), statement.count("\n") + 3)
         for name, statement in values.items()
@@ -227,30 +250,26 @@ def _schema_modules(records: Iterable[Record]) -> tuple[tuple[SchemaModule, ...]
         stem = _stem(stems, "schemas", ("".join(steps),))
         homes |= dict.fromkeys(names, stem)
         modules.append(SchemaModule(stem, tuple(values[name] for name in names)))
-    places = {key: Code(f"{homes[name]}.{name}") for key, name in shared.items()}
-    return tuple(modules), places
+    places = {key: Code(f"{homes[name]}.{name}") for key, name in shared.codes.items()}
+    return tuple(modules), replace(shared, codes=places)
 
 
 def _shared(records: Iterable[Record]) -> _Shared:
-    """Return a name for each definition that stands apart, by its name and JSON text.
+    """Return the definitions that stand apart, each with a name of its own.
 
     Not only those that several tools have: what other tools do must not move a definition.
     """
     names = constant_names()
-    found = (
-        (name, _text(value))
-        for record in records
-        for name, value in record.input_schema.get("$defs", {}).items()
-    )
-    return {
-        (name, text): names.claim(constant_name(name), whose=text)
-        for name, text in dict.fromkeys(found)
-        if len(text) >= _SHARED_CHARS
-    }
-
-
-def _sorted(shared: Mapping[tuple[str, str], Code]) -> list[tuple[tuple[str, str], Code]]:
-    return sorted(shared.items(), key=lambda pair: pair[1])
+    shared = _Shared({}, {}, {})
+    for record in records:
+        for name, value in record.input_schema.get("$defs", {}).items():
+            text = shared.texts.get(id(value))
+            if text is None:
+                text = shared.texts[id(value)] = _text(value)
+            if len(text) >= _SHARED_CHARS and (name, text) not in shared.codes:
+                shared.codes[name, text] = names.claim(constant_name(name), whose=text)
+                shared.values[name, text] = value
+    return shared
 
 
 def _constant(name: Code, value: Any) -> Code:
