@@ -44,9 +44,8 @@ def list_tools(
         say(as_json(_as_data(tools, toolset)))
     elif _on_terminal():
         say(table(map(_row, tools), width=shutil.get_terminal_size().columns))
-    else:
-        for tool in tools:
-            say("\t".join(_row(tool)))
+    elif tools:
+        say("\n".join("\t".join(_row(tool)) for tool in tools))  # each `say` flushes
     if not tools and len(toolset):
         remark(_why_none(toolset, tags=tags, methods=methods))
     _tell_skipped(toolset, verbose=verbose)
