@@ -18,6 +18,7 @@ from openapi_tools.runtime.arguments import CALL_ID, Checker, accept, call_id_of
 from openapi_tools.runtime.calls import ToolCall, read_call, read_id
 from openapi_tools.runtime.delivery import Delivery
 from openapi_tools.runtime.guards import usable
+from openapi_tools.runtime.observing import UNOBSERVED
 from openapi_tools.runtime.redaction import hide
 from openapi_tools.runtime.result import ToolResult, without_secrets
 from openapi_tools.runtime.session import open_session
@@ -68,13 +69,17 @@ class Caller:
         self, given: object, call_id: str, context: Any, profile: str | None
     ) -> ToolResult:
         """Return the answer, telling whoever looks."""
-        tool, observers = self._tool, self._session.observers
+        tool = self._tool
+        plain = not self._hooked and tool.guards is None
         # A tool of somebody's own may call no operation at all.
         operation = _operation_of(tool) if self._hooked else tool.operation
         if operation is None:
             return await self._guarded(given, call_id, context, profile)
-        with observers.begin(tool.name, operation, call_id=call_id) as observation:
-            if not self._hooked and tool.guards is None:
+        observation = self._session.observers.begin(tool.name, operation, call_id=call_id)
+        if plain and observation is UNOBSERVED:
+            return await self._sent(given, context, profile, call_id)
+        with observation:
+            if plain:
                 result = await self._outcome(self._sent(given, context, profile, call_id))
             else:
                 result = await self._guarded(given, call_id, context, profile)

@@ -94,7 +94,7 @@ def percent_encode(text: str) -> str:
 
     Spec: RFC 3986, section 2.3.
     """
-    return quote(text, safe="")
+    return text if text.isalnum() and text.isascii() else quote(text, safe="")
 
 
 def form_encode(text: str) -> str:

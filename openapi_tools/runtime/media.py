@@ -38,6 +38,7 @@ _TEXT = frozenset(
 )
 
 
+@lru_cache(maxsize=1024)
 def is_media_type(text: str) -> bool:
     """Whether the text is a media type, with or without parameters (RFC 9110, section 8.3.1)."""
     return _MEDIA_TYPE.fullmatch(text) is not None

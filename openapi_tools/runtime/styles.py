@@ -35,6 +35,8 @@ def path_text(parameter: Parameter, value: Any) -> str:
     if value is None:
         raise InputError("a value is needed; null has no form in a path.")
     if isinstance(value, str):
+        if _is_word(value) and parameter.style == "simple" and not parameter.media_type:
+            return value
         _check_step(value)
     writer = _path_writer(parameter)
     if parameter.media_type:
@@ -157,6 +159,11 @@ def content_text(media_type: str, value: Any, *, ascii_only: bool = False) -> st
             f"{kind} cannot be written as {media_type}, which this package sends as text only.",
         )
     return plain_text(value)
+
+
+def _is_word(value: str) -> bool:
+    """Whether a text is nothing but letters and digits of ASCII, which stay as they are."""
+    return value.isalnum() and value.isascii()
 
 
 def _check_step(value: str) -> None:

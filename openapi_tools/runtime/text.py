@@ -33,6 +33,8 @@ def plain_text(value: Any) -> str:
     """
     if isinstance(value, str):
         return value
+    if type(value) is int and -_INTEGRAL < value < _INTEGRAL:
+        return str(value)
     if isinstance(value, float):
         return _float_text(value)
     return json_text(value)

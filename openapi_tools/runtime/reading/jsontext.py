@@ -7,6 +7,8 @@ import math
 import re
 from typing import Any
 
+from pydantic_core import from_json
+
 from openapi_tools.runtime.reading.charsets import clean_text, decode_text
 
 _DEEPEST = 200
@@ -58,8 +60,6 @@ def read_json(content: bytes, charset: str = "", *, values: int = VALUES) -> tup
     Raises:
         ValueError: It is no JSON, or nested deeper than 200.
     """
-    from pydantic_core import from_json
-
     if len(content) > values and _values(content) > values:
         return _read_head(content, charset)
     try:
@@ -88,8 +88,6 @@ def _read_head(content: bytes, charset: str) -> tuple[Any, list[str]]:
     Raises:
         ValueError: It does not end, or its beginning is no JSON.
     """
-    from pydantic_core import from_json
-
     start = content[:_HEAD].lstrip(_BLANK)[:1]
     if content[-_HEAD:].rstrip(_BLANK)[-1:] != _ENDS.get(start):
         raise ValueError("it does not end")

@@ -7,6 +7,8 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import httpx
+
 from openapi_tools.errors import CallError
 from openapi_tools.runtime.escapes import has_dot_segment
 from openapi_tools.runtime.media import essence, is_sequential
@@ -30,8 +32,6 @@ from openapi_tools.runtime.sending.trips import Trip, begin_trip
 if TYPE_CHECKING:
     import ssl
     from collections.abc import Callable, Iterable
-
-    import httpx
 
     from openapi_tools.runtime.settings import Settings
 
@@ -106,6 +106,21 @@ class Exchange:
         unsent: It failed before anything of it left.
     """
 
+    __slots__ = (
+        "_broken",
+        "_cut",
+        "_received",
+        "_redirects",
+        "_response",
+        "_settings",
+        "_started",
+        "_terms",
+        "_trip",
+        "begun",
+        "request",
+        "unsent",
+    )
+
     def __init__(self, request: httpx.Request, settings: Settings, terms: Terms) -> None:
         self.request = request
         self._settings = settings
@@ -135,8 +150,6 @@ class Exchange:
         Raises:
             CallError: The transport failed, or the answer is none that can be given on.
         """
-        import httpx
-
         self.begun = True
         self._trip = begin_trip()
         try:
@@ -201,6 +214,9 @@ class Exchange:
             await response.aclose()
         observation.attempt_ended(response)
         await drop_if_poisoned(response)
+        # The stream knows the response: freed one by one by the garbage collector, calls would fill
+        # the processor's caches.
+        response.stream = httpx.ByteStream(b"")
         return response
 
     async def _receive(self, response: httpx.Response) -> None:
@@ -293,8 +309,6 @@ def _check_below(base: str, request: httpx.Request, target: httpx.Request, statu
     Raises:
         CallError: `redirect`.
     """
-    import httpx
-
     path = target.url.raw_path.partition(b"?")[0].decode("ascii", "replace")
     below = httpx.URL(base).raw_path.decode("ascii").rstrip("/") if base else ""
     if (path != below and not path.startswith(f"{below}/")) or has_dot_segment(path):
@@ -304,8 +318,6 @@ def _check_below(base: str, request: httpx.Request, target: httpx.Request, statu
 
 def _was_unsent(error: Exception) -> bool:
     """Tell whether nothing of a request left, though it may the next time."""
-    import httpx
-
     unconnected = (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError)
     # A certificate is no better a moment later.
     return isinstance(error, unconnected) and not is_tls_failure(error)
