@@ -58,7 +58,7 @@ def accept(given: object, settings: Settings) -> dict[str, Any]:
             `max_input_chars` or 250,000 values.
     """
     # By their types: `isinstance` asks the value too, which is code of its own.
-    if not issubclass(type(given), Mapping):
+    if type(given) is not dict and not issubclass(type(given), Mapping):
         raise InputError(f"the input has to be an object with the arguments, not {_named(given)}.")
     return _Intake(settings.max_input_chars).members(given, 1, without=CALL_ID)
 
