@@ -52,15 +52,13 @@ def options_of(config: Mapping[str, Any] | None) -> dict[str, Any]:
     }
 
 
-def _settings(members: dict[str, Any], parts: Mapping[str, Any]) -> Settings | None:
-    """Return the settings, None where none is set; an error shows nothing that the environment has.
+def _settings(members: dict[str, Any], parts: Mapping[str, Any]) -> Settings:
+    """Return the settings; an error shows nothing that the environment has.
 
     Args:
         members: Of the settings.
         parts: The configuration as it was written.
     """
-    if not members:
-        return None
     from openapi_tools.runtime.settings import Settings
 
     try:

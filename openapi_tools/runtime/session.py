@@ -66,9 +66,8 @@ class Session:
     @property
     def sender(self) -> Sender:
         """Holds the connections; made for the first call, since looking at tools needs none."""
-        return self._sender or self._made_sender()
-
-    def _made_sender(self) -> Sender:
+        if self._sender is not None:
+            return self._sender
         from openapi_tools.runtime.send import Sender
 
         with self._turn:  # tools may be called from several threads

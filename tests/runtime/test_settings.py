@@ -10,6 +10,7 @@ import pytest
 
 from openapi_tools import Settings, SettingsError
 from openapi_tools.errors import OpenAPIToolsError
+from openapi_tools.runtime.usual import USUAL
 
 SECRET = "hunter2"
 
@@ -70,3 +71,8 @@ def test_settings_can_be_copied_pickled_and_looked_at():
     assert pickle.loads(pickle.dumps(settings)) == settings
     assert settings.model_copy(update={"timeout": 4.0}).timeout == 4
     assert list(inspect.signature(Settings).parameters) == list(Settings.model_fields)
+
+
+@pytest.mark.parametrize("name", Settings.model_fields)
+def test_who_sets_nothing_gets_the_defaults(name):
+    assert getattr(USUAL, name) == getattr(Settings(), name)

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +94,30 @@ def test_one_toolset_works_in_several_event_loops_and_threads() -> None:
 
     assert len(results) == 70
     assert all(result.success for result in results)
+
+
+def test_threads_that_make_the_first_call_at_once_share_their_connections() -> None:
+    toolset, ready = api("http://127.0.0.1:9"), threading.Barrier(8)
+
+    def first(_: int) -> int:
+        ready.wait()
+        return id(toolset._session.sender)
+
+    with ThreadPoolExecutor(8) as pool:
+        senders = set(pool.map(first, range(8)))
+
+    assert len(senders) == 1
+
+
+async def test_a_toolset_that_was_closed_before_its_first_call_makes_none() -> None:
+    async with Faults(hang) as server, api(server.url) as toolset:
+        await toolset.aclose()
+        result = await toolset["x"].execute({})
+
+    assert result.error is not None
+    assert result.error["type"] == "connection"
+    assert "closed" in str(result)
+    assert server.connections == 0
 
 
 async def test_loading_again_while_calls_run_disturbs_none_of_them() -> None:
