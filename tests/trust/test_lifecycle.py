@@ -54,9 +54,17 @@ async def test_closing_ends_the_calls_under_way_as_error_results() -> None:
 @pytest.mark.parametrize("name", ["x", "y"])
 async def test_a_timeout_around_a_call_is_the_callers(name: str) -> None:
     async with Faults(hang) as server, api(server.url) as toolset:
+        limit = asyncio.timeout(None)
+
+        async def end() -> None:
+            await server.until(lambda: len(server.requests) == 1)  # a first call imports first
+            limit.reschedule(asyncio.get_running_loop().time() + 0.2)
+
+        ending = asyncio.create_task(end())
         with pytest.raises(TimeoutError):
-            async with asyncio.timeout(0.2):
+            async with limit:
                 await toolset[name].execute({})
+        await ending
         await server.until(lambda: server.hung_up == 1)
 
 
