@@ -1,129 +1,113 @@
 """Read YAML fast where nothing in the text can be misread.
 
-yaml12 is five times as fast as the exact reader, but the last of two equal keys wins, integers of
-more than 64 bits become floats, merge keys stay keys, aliases are copied without bound, and the
-second document of a stream is dropped. A text in which any of that could happen is left to the
-exact reader; when in doubt it is left, too. So is every text that yaml12 does not take.
+fast_yaml reads scalars as the exact reader does, at a tenth of its cost. But the last of two equal
+keys wins, unknown tags are dropped, aliases are copied, merge keys follow rules of its own, and a
+key becomes the number that it looks like. A text in which any of that could happen is left to the
+exact reader; when in doubt it is left, too. So is every text that fast_yaml does not take: what is
+wrong with it, and where, the exact reader says.
 """
 
 from __future__ import annotations
 
-import io
+import gc
 import re
+from itertools import islice
 from typing import Any
 
-from openapi_tools.loader.limits import MAX_NODES
+from openapi_tools.loader.limits import MAX_DEPTH, MAX_NODES, MAX_NUMBER
 from openapi_tools.loader.parse_json import DENSE_BYTES, paused_gc
-from openapi_tools.loader.plain import count_keys
+from openapi_tools.loader.yaml_sums import has_tags, may_repeat
 
-_CONTROLS = {*range(ord(" ")), 0x7F} - {*b"\t\n\r"}
-_OTHERS = bytes({*range(256)} - _CONTROLS)
-_DEEPEST = 400
-"""Columns that a line may begin with: no block nests deeper, and yaml12 has a stack to overflow."""
-
-_FIRST_LINE = re.compile(rb"%%| *\t|[ \t?:-]{%d}" % _DEEPEST)
+_FIRST_LINE = re.compile(rb"%|\.\.\.| *\t")
 # Every pattern begins with a literal byte: that lets `re` skip through megabytes.
-_LINE = re.compile(rb"\n(?:%%|[ \t?:-]{%d})" % _DEEPEST)
-_TAB_INDENT = re.compile(rb"\n *\t")
 _PATTERNS = tuple(
     re.compile(pattern)
     for pattern in (
         rb"<<",
-        rb"!(?:!(?:str|int|float|bool|null|map|seq)|<tag:yaml)",
-        rb"\+(?<![^\s\[{,:?-]\+)[-+][0-9]",  # `+-1` is text, yaml12 reads a number
-        rb"0(?<![^\s\[{,:?-]0)[xo](?:[-+]|[0-9a-fA-F]{16})",  # likewise; or more than 64 bits
-        rb"\r(?!\n)",
+        rb"%(?<=\n%)",
+        rb"\xef\xbb\xbf",
+        rb"0(?:(?<=[-+]0)[xo]|[xo][0-9a-fA-F]{3000})",  # text, for fast_yaml a number; or text
+        rb"\?(?:(?<=[\s\[{,:][\[{,]\?)|(?<=[\[{,] \?))[^\s?]",  # `{?a: b}`; the key may be `a`
     )
 )
-_SPACES = {
-    rb"\xc2": rb"[\x85\xa0]",
-    rb"\xe1": rb"\x9a\x80",
-    rb"\xe2": rb"(?:\x80[\x80-\x8a\xa8\xa9\xaf]|\x81\x9f)",
-    rb"\xe3": rb"\x80\x80",
-}
-"""Unicode's spaces, by their first byte: text of nothing else is null for yaml12."""
-_SPACE = b"|".join(first + rest for first, rest in _SPACES.items())
-_UNICODE_PATTERNS = tuple(
-    re.compile(pattern)
-    for pattern in (
-        rb"\xc2[\x80-\x84\x86-\x9f]",
-        rb"\xef(?:\xbb\xbf|\xbf[\xbe\xbf])",
-        *(
-            rb"%b(?<![^\s\[{,:?-]%b)%b(?:%b| )*(?:[\r\n\[\]{},#:]|\Z)"
-            % (first, first, rest, _SPACE)
-            for first, rest in _SPACES.items()
-        ),
-    )
-)
+_LONE_RETURN = re.compile(rb"\r(?!\n)")
+_TAB = re.compile(rb"\n[ -]*\t")
 _ANCHOR = re.compile(rb"&\S")
-_MAX_AMPERSANDS = 50_000
+_TAG = re.compile(rb"!")
+_MANY = 50_000
+"""Ampersands or exclamation marks of a text that nobody wrote; each costs a look."""
+
 _WINDOW = 200
-_ODD_KEY = re.compile(
-    rb"""(?<![\w.:"'])(?:[-+]0|\+|0[0-9xo])[0-9a-fA-F]*\s*[:,}]|(?<![^\s\[{,-])\?\s"""
+_ODD_KEYS = (
+    re.compile(rb"0(?<![^\s\[{,]0)[0-9xo][0-9a-fA-F]*\s*[:,}]"),
+    re.compile(rb"-(?<![^\s\[{,]-)0[0-9]*\s*[:,}]"),
+    re.compile(rb"\+(?<![^\s\[{,]\+)[0-9]+\s*[:,}]"),
+    re.compile(rb"\?(?<![^\s\[{,-]\?)\s"),  # no colon need follow
 )
+"""Keys that may be integers and not written as Python writes them."""
 
 
-def read_fast(data: bytes) -> dict[str, Any] | None:
+def read_fast(data: bytes, *, check: bool = False) -> dict[str, Any] | None:
     """Return the mapping that a YAML text is, or None when the exact reader has to look at it.
 
     Args:
         data: UTF-8 without a byte order mark.
+        check: Leave a text in which a key may stand twice; without it the last one counts.
     """
-    import yaml12
+    import fast_yaml
 
     if _is_doubtful(data):
         return None
     try:
         with paused_gc():
-            # Asked for one document it would drop what follows, a line with less indentation too.
-            documents = yaml12.read_yaml(io.BytesIO(data), multi=True)
+            root = fast_yaml.safe_load(data.decode(), max_depth=MAX_DEPTH, max_documents=1)
     except ValueError:
         return None
-    if len(documents) != 1 or _ends_in_block(documents[0], data):
+    if root.__class__ is not dict or _ends_in_block(root, data):
         return None
-    return _accept(documents[0], data)
+    nodes = _settle(root, data)
+    if nodes is None or (_may_have(_TAG, data) and has_tags(data, nodes)):
+        return None
+    return None if check and may_repeat(data, nodes) else root
 
 
 def _is_doubtful(data: bytes) -> bool:
-    """Tell whether the text has anything that yaml12 reads otherwise, or that costs too much."""
+    """Tell whether the text has anything that is read otherwise, or that costs too much."""
     return (
         (len(data) > DENSE_BYTES and sum(map(data.count, (b"\n", b",", b"[", b"{"))) > MAX_NODES)
-        or bool(data.translate(None, _OTHERS))
         or any(pattern.search(data) for pattern in _PATTERNS)
-        or (not data.isascii() and any(pattern.search(data) for pattern in _UNICODE_PATTERNS))
-        or bool(_FIRST_LINE.match(data) or _LINE.search(data))
-        or (b"\t" in data and bool(_TAB_INDENT.search(data)))
-        or _has_anchor(data)
+        or (b"\r" in data and bool(_LONE_RETURN.search(data)))
+        or (b"\t" in data and bool(_TAB.search(data)))
+        or bool(_FIRST_LINE.match(data))
+        or _may_have(_ANCHOR, data)
     )
 
 
-def _has_anchor(data: bytes) -> bool:
-    """Tell whether there may be an anchor; without one there is no alias either."""
-    if data.count(b"&") > _MAX_AMPERSANDS:
-        return True
-    return any(_is_anchor(data, match.start()) for match in _ANCHOR.finditer(data))
+def _may_have(indicator: re.Pattern[bytes], data: bytes) -> bool:
+    """Tell whether an indicator stands where a node may begin."""
+    starts = [found.start() for found in islice(indicator.finditer(data), _MANY)]
+    return len(starts) == _MANY or any(_begins_node(data, start) for start in starts)
 
 
-def _is_anchor(data: bytes, index: int) -> bool:
-    """Tell whether an ampersand may begin an anchor: it begins a node, or follows a tag."""
-    before = data[max(index - _WINDOW, 0) : index]
-    tail = before.rstrip(b" \t")
-    if not tail or tail.endswith((b"\r", b"\n", b",", b":")):
-        return True
-    if tail.endswith((b"?", b"-")) and tail != before:
-        return True
-    if tail.endswith((b"[", b"{")) and not tail[-2:-1].strip(b" \t\r\n[{,:"):
-        return True
-    if tail == before and not tail.endswith((b"[", b"{")):
-        return False
-    token = tail.split()[-1]
-    return b"!" in token or len(token) >= _WINDOW - 1
+def _begins_node(data: bytes, index: int) -> bool:
+    """Tell whether a node may begin at an index, if that is not inside of a scalar."""
+    for _ in range(_WINDOW):
+        before = data[max(index - _WINDOW, 0) : index]
+        tail = before.rstrip(b" \t")
+        if not tail or tail.endswith((b"\r", b"\n", b",", b":")):
+            return True
+        if tail.endswith((b"?", b"-")):
+            return tail != before
+        if not tail.endswith((b"[", b"{")):
+            return False
+        index -= len(before) - len(tail) + 1  # the bracket begins a node, or is text
+    return True
 
 
 def _ends_in_block(root: Any, data: bytes) -> bool:
     """Tell whether the document may end in a block scalar without a line break of its own.
 
-    yaml12 gives it one even where the file has none (YAML 1.2.2, section 8.1.1.2).
+    fast_yaml gives it one even where the file has none (YAML 1.2.2, section 8.1.1.2).
     """
     texts, last = [], root
     while last.__class__ in (dict, list) and last:
@@ -137,29 +121,50 @@ def _ends_in_block(root: Any, data: bytes) -> bool:
     )
 
 
-def _accept(root: Any, data: bytes) -> dict[str, Any] | None:
-    """Return the root when it is plain data, integer keys made text; None when in doubt."""
-    if root.__class__ is not dict:
-        return None
-    if count_keys(root, below=2**63) is not None:
-        return root
-    if _ODD_KEY.search(data) or not _write_keys(root):
-        return None
-    return root if count_keys(root, below=2**63) is not None else None
+def _settle(root: dict[Any, Any], data: bytes) -> list[Any] | None:
+    """Make integer keys text, in place.
+
+    Returns:
+        All mappings and lists; None when that does not make it plain data, or it is too large.
+    """
+    nodes: list[Any] = []
+    level: list[Any] = [root]
+    budget, has_others = MAX_NODES, False
+    while level:
+        nodes += level
+        # Members of a whole level at once, half the time of a loop over each: of a mapping its
+        # values, and its keys too if one is not text (or if this Python always shows them).
+        found = gc.get_referents(*level)
+        size = sum(map(len, level))
+        budget -= size
+        has_others = has_others or len(found) != size
+        if budget < 0:
+            return None
+        level = []
+        for value in found:
+            kind = value.__class__
+            if kind is str:
+                continue
+            if kind is dict or kind is list:
+                level.append(value)
+            elif kind is int or kind is float:
+                if not -MAX_NUMBER < value < MAX_NUMBER:
+                    return None
+            elif kind is not bool and value is not None:
+                return None
+    return None if has_others and not _write_keys(nodes, data) else nodes
 
 
-def _write_keys(root: dict[Any, Any]) -> bool:
-    """Make integer keys text, in place; say whether that was all that had to be done."""
-    stack: list[Any] = [root]
-    while stack:
-        node = stack.pop()
-        values = node
-        if node.__class__ is dict:
-            if any(key.__class__ is not str for key in node) and not _write_keys_of(node):
-                return False
-            values = node.values()
-        stack += [value for value in values if value.__class__ in (dict, list)]
-    return True
+def _write_keys(nodes: list[Any], data: bytes) -> bool:
+    """Make integer keys text; say whether that was all that had to be done."""
+    mixed = [
+        node
+        for node in nodes
+        if node.__class__ is dict and not all(key.__class__ is str for key in node)
+    ]
+    if not mixed:
+        return True
+    return all(map(_write_keys_of, mixed)) and not any(key.search(data) for key in _ODD_KEYS)
 
 
 def _write_keys_of(node: dict[Any, Any]) -> bool:

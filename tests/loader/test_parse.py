@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from parsing import refusal, root
 
 from openapi_tools.errors import InvalidDocument
-from openapi_tools.loader import yaml_events
+from openapi_tools.loader import yaml_events, yaml_fast
 from openapi_tools.loader.limits import DUPLICATES_BYTES, MAX_DEPTH
 from openapi_tools.loader.parse import parse
 
@@ -385,6 +385,7 @@ def test_a_document_of_millions_of_values_is_refused():
 
 def test_yaml_of_millions_of_values_is_refused_while_it_is_read(monkeypatch):
     monkeypatch.setattr(yaml_events, "MAX_NODES", 100)
+    monkeypatch.setattr(yaml_fast, "MAX_NODES", 100)
 
     message = refusal(f"a:\n  b: [{'x, ' * 200}]")
 

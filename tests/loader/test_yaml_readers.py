@@ -9,6 +9,7 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from parsing import refusal, root
 
 from openapi_tools.errors import InvalidDocument
 from openapi_tools.loader.parse import parse
@@ -17,8 +18,6 @@ from openapi_tools.loader.yaml_fast import read_fast
 from openapi_tools.loader.yaml_scalars import resolve
 
 pytestmark = pytest.mark.untraced
-
-LARGEST = 300_000
 
 
 def same(one, other):
@@ -32,8 +31,8 @@ def same(one, other):
     return one == other
 
 
-def documents(shared, *endings, largest=LARGEST):
-    """The published documents, those of moderate size."""
+def documents(shared, *endings, largest):
+    """The published documents up to a size."""
     paths = [path for path in (shared / "corpus").rglob("*") if path.suffix in endings]
     return [path for path in sorted(paths) if path.stat().st_size <= largest]
 
@@ -41,18 +40,19 @@ def documents(shared, *endings, largest=LARGEST):
 def test_both_readers_agree_on_the_published_documents(shared):
     taken, left, different = 0, [], []
 
-    for path in documents(shared, ".yaml", ".yml"):
+    for path in documents(shared, ".yaml", ".yml", largest=10_000_000):
         data = path.read_bytes()
-        fast = read_fast(data)
+        fast, checked = read_fast(data), read_fast(data, check=True)
+        exact, warnings = read_exact(data)
         if fast is None:
             left.append(path.name)
-            continue
-        taken += 1
-        if not same(fast, read_exact(data)[0]):
+        elif not same(fast, exact) or (checked and warnings):
             different.append(path.name)
+        taken += checked is not None
 
     assert different == []
-    assert len(left) < taken / 20
+    assert len(left) < taken / 100
+    assert taken > 300
 
 
 def test_json_is_read_as_the_standard_library_reads_it(shared):
@@ -205,13 +205,26 @@ def test_both_agree_on_damaged_text_where_both_read_it(lines, edits):
         f"a: !{'t' * 300} &a b\n",
         "a: !t{&a b: c}\n",
         "a: !!str 1\n",
+        "a: !t b\n",
+        "a: !\n  b\n",
+        "a: [!t b]\n",
+        "a: [c, ! b]\n",
+        "- !t\n",
+        "!t a: b\n",
+        "a: !(b)\n",
+        "a: !!set {b}\n",
+        "a: [!t b, c]\nd: '\"!'\n",
+        'a: !t b\nd: "\\x21"\n',
+        "a:\n  !t b\nc: '!' # c\n",
+        "!\n" * 60_000 + "a: b\n",
+        "a: -0x1\n",
+        "a: 0x1" + "0" * 3600 + "\n",
+        "a: {?b: c}\n",
+        "\ta: 1\n",
+        "...\na: 1\n",
         "a: !<tag:yaml.org,2002:str> 1\n",
         "%YAML 1.1\n---\na: 1\n",
         "<<: {a: 1}\n",
-        "a: +-1\n",
-        "a: 0x-1\n",
-        "a: 0xFFFFFFFFFFFFFFFFF\n",
-        "a: 9223372036854775808\n",
         "a: .inf\n",
         "a: b\rc: d\n",
         "a:\n  \tb\n",
@@ -219,7 +232,6 @@ def test_both_agree_on_damaged_text_where_both_read_it(lines, edits):
         "a: \x92\n",
         "a: \ufffe\n",
         "a: \ufeff\n",
-        "a: \xa0\n",
         "a: |\n  b",
         "a: |\n",
         "a: 1\n---\nb: 2\n",
@@ -263,6 +275,12 @@ def test_the_fast_reader_leaves_to_the_exact_one_what_it_would_misread(text):
         "a: 3.1.0 # 50%\n",
         "a: b\tc\n",
         "a: 9223372036854775807\n",
+        "a: 9223372036854775808\nb: -12345678901234567890123\nc: 0xFFFFFFFFFFFFFFFFF\n",
+        "a: +-1\nb: 0x-1\nc: ++1\nd: 1_000\n",
+        "a: \xa0\nb: \u3000\nc: \u2028x\n",
+        "a: '> [!NOTE]\n\n  > text'\n",
+        "a: |\n  ![image](x)\n  !important\n",
+        "a: see x{?b} and [!c]\n",
         "a: é\xa0ü “x” \u2003y\n",
         "# c\n---\na: 1\n...\n",
         "responses:\n  200: {description: 10:30}\n  404: {}\n",
@@ -275,6 +293,103 @@ def test_the_fast_reader_takes_what_real_documents_have(text):
 
     assert found is not None
     assert same(found, read_exact(text.encode())[0])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: 1\na: 2\n",
+        "a: {b: 1, b: 2}\n",
+        "a: [{b: 1, b: 1}]\n",
+        "a: 'x'\n'a': x\n",
+        "200: a\n200: b\n",
+        "a: 1 # b: c\na: 2\n",
+        "a: {b, b: 1}\n",
+        "a: {b: 1, b}\n",
+        "a: {? b, b: 1}\n",
+        "a: {b: {c, c: 1}}\n",
+        "a: [{b, b: 1}]\n",
+        "a: {'b'\n, b: 1}\n",
+        "a: {b:c, b:c: 1}\n",
+        "? a\na: 1\n",
+        "a:\n  ? b\n  b: 1\n",
+        "a:\n- ? b\n  b: 1\n",
+        'a: 1\na: "\\x3a"\n',
+        'a: 1\na: "\\u003A"\n',
+        'a: 1\na: "\\U0000003a"\n',
+        'a: {b, b: 1}\nc: "\\x7b"\n',
+        "a: x # 'b: c'\na: y # b\n",
+        "a: |\n  # b: c\na: |\n  # d: e\n",
+        "a: 1\n'b # c': 2\na: 3\n",
+        'a: "x\n  # b: c"\na: y\n',
+        "x\xa0# y: 1\na: 2\na: 3\n",
+        "a: {b: {c: {d, d: 1}}}\n",
+        "a: 1\n" + "# b: c\n" * 1000,
+    ],
+    ids=lambda text: ascii(text)[:30],
+)
+def test_what_may_hide_a_repeated_key_is_left_to_the_exact_reader(text):
+    assert read_fast(text.encode(), check=True) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: http://h:80/x\n'b:c': d:e\n22:22: x\n",
+        "a: 1 # see http://h\n# b: c\nd: 2\n",
+        "a: |\n  # b: c\nd: 'e: f'\n",
+        "a: {b: 1, 'c' : [d, e], \"f\":{g: http://h}, h: }\ni: {}\n",
+        "a: {\n  b: -1,\n  c: 'd',\n}\n",
+        "/a/{b}:\n  c: x{d}\n",
+        "a: why? b\n",
+        'a: "b\\n\\"c\\": d"\n',
+        "200: a\n404: b\n",
+    ],
+    ids=ascii,
+)
+def test_repeated_keys_are_ruled_out_without_the_exact_reader(text):
+    found = read_fast(text.encode(), check=True)
+
+    assert found is not None
+    assert same(found, read_exact(text.encode())[0])
+
+
+SNIPPETS = [
+    *("a: 1", "b: c", "200: x", "'a': y", '"a": z', "a: http://h:1/{x}?y=1&z", "'a # b': 1"),
+    *("c: {a: 1}", "c: {a, b: 1}", "c: {'a':1, \"b\" : 2}", "c: [a: 1, {b: 2}]", "c: {b:a, b: 1}"),
+    *("d: |\n  # a: b\n  !x {y}", "d: >-\n  e:\n   f\n  g", "d: 'x\n  # a: b'", 'd: "\\x3a"'),
+    *("e: f\n  g", "e:\n- a: 1\n- a: 2", "e:\n  a: 1", "e: # x: y", "# a: b", "  # c", ""),
+    *("f: &x 1", "f: *x", "f: !t 1", "f: [!t 1]", "f: [x!, '!y']", "? a", "? g\n: h", "<<: {a: 1}"),
+    *("h: 0x1F", "h: 012", "h: -0x1", "h: 1e3", "h: ~", "h: NO", "h: 99999999999999999999", "0: 1"),
+    *("i:\tb", "i: \xa0", "i: b\u2003", "i\u2028: \x85", "j: >2\n    k\n   l", 'k: "\'"', "l: # o"),
+]
+
+
+@given(st.lists(st.sampled_from(SNIPPETS), max_size=6), st.sampled_from(["\n", "\r\n"]))
+def test_both_agree_and_the_fast_reader_sees_every_repeated_key(snippets, line_break):
+    text = "".join(f"{snippet}\n" for snippet in snippets)
+    data = text.replace("\n", line_break).encode()
+
+    fast, checked = read_fast(data), read_fast(data, check=True)
+    exact, warnings, complaint = None, [], ""
+    try:
+        exact, warnings = read_exact(data)
+    except InvalidDocument as error:
+        complaint = str(error)
+
+    assert fast is None or warnings or complaint or same(fast, exact)
+    assert checked is None or not (warnings or "stands twice" in complaint)
+
+
+@pytest.mark.parametrize("duplicates", [None, False])
+def test_the_environment_can_ask_for_the_exact_reader(monkeypatch, duplicates):
+    text = "a: [:b]\n"
+    monkeypatch.delenv("OPENAPI_TOOLS_YAML", raising=False)
+
+    assert root(text, duplicates=duplicates) == {"a": [":b"]}
+
+    monkeypatch.setenv("OPENAPI_TOOLS_YAML", "exact")
+    assert "did not find expected node content" in refusal(text, duplicates=duplicates)
 
 
 def test_a_bomb_never_reaches_the_fast_parser():
