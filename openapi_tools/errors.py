@@ -94,11 +94,13 @@ class SourceError(OpenAPIToolsError):
     Attributes:
         reason: What happened and what to do.
         source: File or URL that was asked for.
+        passing: Its server could not be reached or failed; another time it may answer.
     """
 
-    def __init__(self, reason: str, *, source: str = "") -> None:
+    def __init__(self, reason: str, *, source: str = "", passing: bool = False) -> None:
         super().__init__(reason)
         self.source = source
+        self.passing = passing
 
     def __str__(self) -> str:
         return f"{self.source}: {self.reason}" if self.source else self.reason

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def make_checker(
-    document: Mapping[str, Any], *, base_url: str | None = None
+    document: Mapping[str, Any] | Callable[[], Mapping[str, Any]], *, base_url: str | None = None
 ) -> Callable[[httpx.Request, Answer], list[str]]:
     """Return a function that compares an answer with what the document says of it.
 
@@ -22,8 +22,8 @@ def make_checker(
     a connection. openapi-core is imported on its first call, and costs 1 to 20 ms a call.
 
     Args:
-        document: A parsed document of any version; of Swagger 2.0 the function says that it
-            cannot be judged.
+        document: A parsed document of any version, or a function that gives it when the first
+            answer comes; of Swagger 2.0 the function says that it cannot be judged.
         base_url: `Settings.base_url`, when that replaces the document's servers.
     """
     judges: list[Judge] = []
@@ -32,7 +32,8 @@ def make_checker(
         if not judges:
             from openapi_tools.judge import Judge
 
-            judges.append(Judge(document, base_path=_path(base_url)))
+            root = document() if callable(document) else document
+            judges.append(Judge(root, base_path=_path(base_url)))
         return judges[0].answer(request, answer.status, answer.headers, answer.content)
 
     return check

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import queue
+import re
 import socket
 import ssl
 import threading
@@ -39,6 +40,11 @@ _HEADERS = {
     "Connection": "close",
 }
 _OK = 200
+_NOT_MODIFIED = 304
+_CONDITIONS = frozenset({"if-none-match", "if-modified-since"})
+_SERVER_ERRORS = 500
+_ETAG = re.compile(r'(W/)?"[!#-~]{0,500}"')
+_DATE = re.compile(r"[ -~]{1,60}")
 _LARGEST_PORT = 65535
 
 
@@ -46,20 +52,34 @@ class Fetched(NamedTuple):
     """A document as it was sent.
 
     Attributes:
-        data: The body, content codings undone.
+        data: The body, content codings undone; None when the server says that it is the same still.
         uri: The URL after redirects, without user, password and fragment.
         name: The URL that was asked for, without query as well.
         public: It came from an address of the public internet, or through a proxy, which may stand
             for any.
+        etag: What the server calls this version of it; empty when it does not say, or no good name.
+        modified: When it last changed, as the server says it; empty as above.
+        keep: The server does not forbid to keep it (`no-store`).
     """
 
-    data: bytes
+    data: bytes | None
     uri: str
     name: str
     public: bool
+    etag: str = ""
+    modified: str = ""
+    keep: bool = True
 
 
-def get(url: str, settings: Settings, *, deadline: float, found_in_public: bool = False) -> Fetched:
+def get(
+    url: str,
+    settings: Settings,
+    *,
+    deadline: float,
+    found_in_public: bool = False,
+    etag: str = "",
+    modified: str = "",
+) -> Fetched:
     """Fetch a document.
 
     Args:
@@ -68,32 +88,56 @@ def get(url: str, settings: Settings, *, deadline: float, found_in_public: bool 
         deadline: `time.monotonic()` by which the last byte has to be there.
         found_in_public: The URL stood in a document that came from a public address; this one may
             not come from another kind, unless `allow_private` says so.
+        etag: Of the version that is at hand, which need not be sent again.
+        modified: When that version last changed.
 
     Raises:
         SourceError: It could not be had; the reason never holds user, password or query.
     """
-    request = _request(url)
+    request = _request(url, _conditions(etag, modified))
     name = str(request.url.copy_with(query=None))
     limit = settings.max_document_bytes
     try:
         with _Transport(settings, deadline, found_in_public=found_in_public) as transport:
             response = _follow(transport, request)
-            data = b"".join(_pieces(response, limit))
+            same = response.status_code == _NOT_MODIFIED
+            data = None if same else b"".join(_pieces(response, limit))
             public = transport.public
     except CallError as error:
         if error.kind == "too_large":
             raise too_large(limit, name) from None
-        raise SourceError(error.reason, source=name) from None
+        passing = error.facts.get("status", 0) >= _SERVER_ERRORS  # type: ignore[operator]  # a number
+        raise SourceError(error.reason, source=name, passing=passing) from None
     except httpcore.TimeoutException:
-        raise SourceError("no complete answer in time (timeout).", source=name) from None
+        reason = "no complete answer in time (timeout)."
+        raise SourceError(reason, source=name, passing=True) from None
     except (httpcore.NetworkError, httpcore.ProxyError) as error:
-        raise SourceError(f"the connection failed: {error}.", source=name) from None
+        reason = f"the connection failed: {error}."
+        raise SourceError(reason, source=name, passing=True) from None
     except (httpcore.ProtocolError, httpx.InvalidURL):
         raise SourceError("the answer is broken, or no HTTP.", source=name) from None
-    return Fetched(data, str(response.request.url), name, public)
+    return Fetched(data, str(response.request.url), name, public, **_told(response))
 
 
-def _request(url: str) -> httpx.Request:
+def _conditions(etag: str, modified: str) -> dict[str, str]:
+    """Return the headers that ask for another version than the one at hand (RFC 9110, 13.1)."""
+    if etag:
+        return {"If-None-Match": etag}
+    return {"If-Modified-Since": modified} if modified else {}
+
+
+def _told(response: httpx.Response) -> dict[str, Any]:
+    """Return what a server says of the version that it sent, and whether it may be kept."""
+    etag, modified = (response.headers.get(name, "") for name in ("etag", "last-modified"))
+    directives = response.headers.get("cache-control", "").lower().replace(" ", "").split(",")
+    return {
+        "etag": etag if _ETAG.fullmatch(etag) else "",
+        "modified": modified if _DATE.fullmatch(modified) else "",
+        "keep": "no-store" not in directives,
+    }
+
+
+def _request(url: str, conditions: dict[str, str]) -> httpx.Request:
     """Return the request for a URL; user and password become a header."""
     try:
         address = httpx.URL(url)
@@ -102,7 +146,7 @@ def _request(url: str) -> httpx.Request:
     bare = address.copy_with(userinfo=b"", fragment=None)
     if not address.host or (address.port or 0) > _LARGEST_PORT:
         raise SourceError("the URL has no host, or no possible port.")
-    headers = dict(_HEADERS)
+    headers = _HEADERS | conditions
     if address.userinfo:
         pair = f"{address.username}:{address.password}".encode()
         headers["Authorization"] = f"Basic {base64.b64encode(pair).decode()}"
@@ -112,16 +156,20 @@ def _request(url: str) -> httpx.Request:
 def _follow(transport: _Transport, request: httpx.Request) -> httpx.Response:
     """Return the answer to a request, redirects inside the origin followed."""
     followed = 0
+    is_conditional = not _CONDITIONS.isdisjoint(request.headers)
     while True:
         response = transport.handle_request(request)
         response.request = request
-        if response.status_code == _OK:
+        if response.status_code == _OK or (
+            response.status_code == _NOT_MODIFIED and is_conditional
+        ):
             return response
         moved = response.status_code in REDIRECT_STATUSES
         target = redirected(request, response, followed) if moved else None
         response.close()
         if target is None:
-            raise CallError("http", f"the server answered with status {response.status_code}.")
+            status = response.status_code
+            raise CallError("http", f"the server answered with status {status}.", status=status)
         request, followed = target, followed + 1
 
 

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import DocumentError, OpenAPIToolsError, bare
 from openapi_tools.loader import security
+from openapi_tools.loader.cache import is_on
 from openapi_tools.loader.checks import Checks
+from openapi_tools.loader.index import Facts
 from openapi_tools.loader.inputs import Inputs
+from openapi_tools.loader.kept import KeptTool, Maker, Usable, facts_of
 from openapi_tools.loader.naming import Candidate, tool_names
 from openapi_tools.loader.operations import Declared, Document, as_text, has_operators
 from openapi_tools.loader.parse import parse, plain
 from openapi_tools.loader.parse_json import paused_gc
 from openapi_tools.loader.references import Resource
 from openapi_tools.loader.servers import root_servers
+from openapi_tools.loader.slices import whole
 from openapi_tools.loader.source import read_source
 from openapi_tools.loader.texts import plain_text
 from openapi_tools.model import Skipped
@@ -27,7 +32,7 @@ from openapi_tools.runtime.usual import USUAL
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Sequence
 
     import httpx
 
@@ -87,15 +92,34 @@ def _loaded(
     strict: bool,
 ) -> Toolset:
     settings = settings or USUAL
+    more: dict[str, Any] = {"credentials": credentials, "client": client}
     with paused_gc():
+        if not strict and not isinstance(source, Mapping) and is_on(settings):
+            return _through_cache(source, settings, **more)
         entry, remarks = read_document(source, settings, duplicates=strict)
-        return tools_of(
-            Document(entry, settings),
-            credentials=credentials,
-            client=client,
-            strict=strict,
-            remarks=remarks,
-        )
+        return tools_of(Document(entry, settings), strict=strict, remarks=remarks, **more)
+
+
+def _through_cache(
+    source: str | os.PathLike[str] | bytes, settings: Settings, **more: Any
+) -> Toolset:
+    """Return the tools of a document that is kept, or will be."""
+    from openapi_tools.loader.keeping import find, keep
+
+    found = find(source, settings)
+    try:
+        document = Document(found.entry, settings)
+        usable = found.facts or _usable(document, strict=False)
+        toolset = tools_of(document, usable=usable, remarks=found.remarks, **more)
+    except DocumentError:
+        if found.facts is None:
+            raise
+        # What is kept was a good document once: somebody has changed it.
+        entry, remarks = read_document(source, settings, duplicates=False)
+        return tools_of(Document(entry, settings), remarks=remarks, **more)
+    if found.slot is not None and not isinstance(usable, Facts):
+        keep(found.slot, document, facts_of(document, toolset, usable, found.remarks))
+    return toolset
 
 
 async def aload_tools(
@@ -152,6 +176,7 @@ def tools_of(
     client: httpx.AsyncClient | None = None,
     strict: bool = False,
     remarks: Iterable[str] = (),
+    usable: Usable | Facts | None = None,
 ) -> Toolset:
     """Return the tools of a document.
 
@@ -161,13 +186,15 @@ def tools_of(
         client: As for `load_tools`.
         strict: Raise for the first operation that would be skipped.
         remarks: What its parser remarked.
+        usable: Its operations, when they are known.
 
     Raises:
         DocumentError: As for `load_tools`.
         CredentialsError: As for `load_tools`.
         SettingsError: As for `load_tools`.
     """
-    good, skipped, warnings = _usable(document, strict=strict)
+    found = usable or _usable(document, strict=strict)
+    operations = len(found[0]) + len(found.skipped)
     schemes = security.schemes(document)
     session = open_session(
         document.settings,
@@ -179,23 +206,21 @@ def tools_of(
     if document.settings.check_answers:
         session.check_answer = _answer_checker(document)
     about = About(
-        skipped=tuple(skipped),
+        skipped=tuple(found.skipped),
         warnings=(
             *remarks,
-            *warnings,
-            *_empty(document, len(good) + len(skipped)),
+            *found.warnings,
+            *_empty(document, operations),
             *(_strangers(document, session.origins) if credentials else ()),
         ),
         security_schemes=schemes,
-        counts=lambda: _counts(document, len(good), len(skipped)),
-        document=lambda: document.root,
+        counts=lambda: _counts(document, found),
+        document=lambda: whole(document.root),
     )
-    return Toolset(_tools(document, good, session, schemes), session, about)
+    return Toolset(_tools(document, found, session, schemes), session, about)
 
 
-def _usable(
-    document: Document, *, strict: bool
-) -> tuple[list[tuple[str, Declared]], list[Skipped], list[str]]:
+def _usable(document: Document, *, strict: bool) -> Usable:
     """Return the usable operations with their names, the others, and warnings."""
     checks = Checks(document)
     listed = list(document.operations())
@@ -219,7 +244,7 @@ def _usable(
             skipped.append(_skipped(item, error))
         else:
             good.append((name, item))
-    return good, skipped, checks.warnings
+    return Usable(good, skipped, checks.warnings)
 
 
 def _skipped(item: Declared | DocumentError, error: DocumentError) -> Skipped:
@@ -231,16 +256,26 @@ def _skipped(item: Declared | DocumentError, error: DocumentError) -> Skipped:
 
 def _tools(
     document: Document,
-    good: Iterable[tuple[str, Declared]],
+    found: Usable | Facts,
     session: Session,
     schemes: Mapping[str, SecurityScheme],
-) -> list[OperationTool]:
+) -> Sequence[OperationTool]:
     shared = Shared(Inputs(document, session.settings, schemes), session)
-    return [LoadedTool(name, declared, shared) for name, declared in good]
+    if isinstance(found, Usable):
+        return [LoadedTool(name, declared, shared) for name, declared in found.good]
+
+    def make(number: int) -> LoadedTool:
+        declared = document.declared(found.paths[number], found.members[number])
+        return LoadedTool(found.names[number], declared, shared)
+
+    maker = Maker(found, session, make, shared.turn)
+    return [KeptTool(number, maker) for number in range(len(found.names))]
 
 
-def _counts(document: Document, good: int, skipped: int) -> dict[str, int]:
-    return {"operations": good + skipped, "skipped": skipped, **document.counts()}
+def _counts(document: Document, found: Usable | Facts) -> dict[str, int]:
+    more = document.counts() if isinstance(found, Usable) else found.counts
+    skipped = len(found.skipped)
+    return {"operations": len(found[0]) + skipped, "skipped": skipped, **more}
 
 
 def _empty(document: Document, operations: int) -> list[str]:
@@ -263,7 +298,7 @@ def _answer_checker(document: Document) -> Callable[[httpx.Request, Answer], lis
     """Return what compares answers with the document; it asks openapi-core."""
     from openapi_tools.loader.answers import make_checker
 
-    return make_checker(document.root, base_url=document.settings.base_url)
+    return make_checker(lambda: whole(document.root), base_url=document.settings.base_url)
 
 
 @dataclass(frozen=True, slots=True)

@@ -144,6 +144,24 @@ class Document:
             if not path.startswith("x-"):
                 yield from self._of_path(path, item, f"/paths/{escaped(path)}")
 
+    def declared(self, path: str, member: str) -> Declared:
+        """Return an operation that an earlier load of the document has found.
+
+        Args:
+            path: The key in `paths`.
+            member: Its place in the path item, a JSON Pointer without the first `/`.
+
+        Raises:
+            InvalidDocument: It is not there.
+        """
+        paths = self.root.get("paths")
+        item = paths.get(path) if isinstance(paths, dict) else None
+        above = f"/paths/{escaped(path)}"
+        for found in self._of_path(path, item, above):
+            if isinstance(found, Declared) and found.pointer == f"{above}/{member}":
+                return found
+        raise self.invalid("there is no such operation.", f"{above}/{member}")
+
     def _of_path(self, path: str, item: Any, pointer: str) -> Iterator[Declared | DocumentError]:
         """Yield the operations of one path item, whose `$ref` is followed."""
         try:

@@ -29,6 +29,7 @@ _FILE_KINDS = (
 _SIGHT = 4096
 _BRACKET = re.compile(rb"\s*[\[{]")
 _FLOW_MAPPING = re.compile(rb"\s*\{\s*[^\"}\s]")
+_AS_YAML = "It was read as YAML."
 _HTML = (b"<!doctype html", b"<html", b"<head", b"<body")
 
 
@@ -40,10 +41,12 @@ class Parsed:
         root: A dict of plain data: text keys, lists, text, integers, finite floats, booleans, None.
         warnings: What was read although it is doubtful, for instance
             `"/info/description: 'description' stands twice; the last one counts."`.
+        is_tree: It was JSON, in which nothing stands in two places; YAML has aliases.
     """
 
     root: Any
     warnings: tuple[str, ...] = ()
+    is_tree: bool = True
 
 
 def parse(data: bytes, *, name: str, duplicates: bool | None = None) -> Parsed:
@@ -73,7 +76,8 @@ def parse(data: bytes, *, name: str, duplicates: bool | None = None) -> Parsed:
     except InvalidDocument as error:
         error.source = name
         raise
-    return Parsed(root, tuple(warnings))
+    is_tree = _begins_like_json(text) and not any(line.endswith(_AS_YAML) for line in warnings)
+    return Parsed(root, tuple(warnings), is_tree)
 
 
 def _utf8(data: bytes) -> bytes:
@@ -120,12 +124,16 @@ def _refuse_other_files(data: bytes) -> None:
 
 def _read(data: bytes, *, check: bool) -> tuple[Any, list[str]]:
     """Read JSON where the text begins like it, else YAML."""
-    if not _BRACKET.match(data) or _FLOW_MAPPING.match(data):
+    if not _begins_like_json(data):
         return _read_as_yaml(data, check=check)
     try:
         return read_json(data, check=check)
     except NotJSON as error:
         return _read_broken_json(data, error, check=check)
+
+
+def _begins_like_json(data: bytes) -> bool:
+    return _BRACKET.match(data) is not None and not _FLOW_MAPPING.match(data)
 
 
 def _read_broken_json(data: bytes, fault: NotJSON, *, check: bool) -> tuple[Any, list[str]]:
@@ -134,7 +142,7 @@ def _read_broken_json(data: bytes, fault: NotJSON, *, check: bool) -> tuple[Any,
         root, warnings = _read_as_yaml(data, check=check)
     except InvalidDocument as error:
         raise (error if error.reason.startswith("not valid UTF-8") else fault) from None
-    return root, [*warnings, f"{fault.reason} It was read as YAML."]
+    return root, [*warnings, f"{fault.reason} {_AS_YAML}"]
 
 
 def _read_as_yaml(data: bytes, *, check: bool) -> tuple[Any, list[str]]:

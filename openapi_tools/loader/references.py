@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote, urldefrag, urljoin
 
 from openapi_tools.errors import DocumentError, SourceError, UnresolvableReference
+from openapi_tools.loader.slices import whole
 from openapi_tools.loader.texts import without_user
 
 if TYPE_CHECKING:
@@ -65,10 +66,14 @@ class References:
     Args:
         entry: The document itself.
         settings: `ref_root` and `ref_urls` say what else may be read.
+
+    Attributes:
+        alone: Nothing else was read so far, nor wanted.
     """
 
     def __init__(self, entry: Resource, settings: Settings) -> None:
         self.entry = entry
+        self.alone = True
         self._settings = settings
         self._resources: dict[str, Resource] = {entry.uri: entry} if entry.uri else {}
         # Here and not in the resource: in a circle of objects a large document outlives its tools.
@@ -133,12 +138,12 @@ class References:
                 node = node[int(key)]
             else:
                 raise self._error(f"'$ref': {ref!r} leads nowhere; there is no {key!r}.", owner)
-        return node
+        return whole(node)
 
     def _anchor(self, name: str, ref: str, owner: Resource) -> Any:
         """Return the schema with a plain-name anchor (JSON Schema 2020-12, section 8.2.2)."""
         if owner.anchors is None:
-            owner.anchors = dict(_anchors(owner.root))
+            owner.anchors = dict(_anchors(whole(owner.root)))
         if name not in owner.anchors:
             raise self._error(f"'$ref': {ref!r} leads nowhere; there is no such anchor.", owner)
         return owner.anchors[name]
@@ -149,7 +154,7 @@ class References:
             if uri in self._resources:
                 return self._resources[uri]
         if self.entry.anchors is None:
-            self.entry.anchors = dict(_anchors(self.entry.root))
+            self.entry.anchors = dict(_anchors(whole(self.entry.root)))
         if (known := self.entry.anchors.get(f"{address}#")) is not None:
             return self._keep(address, Resource(known, self.entry.uri, self.entry.name))
         resource = self._read(address, ref, base)
@@ -169,6 +174,7 @@ class References:
         from openapi_tools.loader import source
         from openapi_tools.loader.parse import parse
 
+        self.alone = False
         try:
             url = urljoin(base.uri, address) if _is_url(base.uri) else address
             if _is_url(url) or url.startswith("//"):

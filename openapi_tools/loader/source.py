@@ -62,20 +62,36 @@ def read_source(
         return Source(None, source)
     if isinstance(source, bytes | bytearray):
         return Source(_bounded(bytes(source), settings))
-    if isinstance(source, os.PathLike):
-        return read_file(Path(os.fsdecode(source)), settings)
+    where = address_of(source)
+    if isinstance(where, Path):
+        return read_file(where, settings)
+    if where is not None:
+        return fetch(where, settings)
     if not isinstance(source, str):
         kind = type(source).__name__
         raise SourceError(f"a document is a URL, a path, a dict, text or bytes, not {kind!r}.")
+    return Source(_bounded(_encoded(source), settings))
+
+
+def address_of(source: object) -> str | Path | None:
+    """Return the URL or the path that a source is; None when it is a document itself.
+
+    Raises:
+        SourceError: It is a URL of another kind than http and https.
+    """
+    if isinstance(source, os.PathLike):
+        return Path(os.fsdecode(source))
+    if not isinstance(source, str):
+        return None
     if _URL.match(source):
-        return fetch(source, settings)
+        return source
     if _is_text(source):
-        return Source(_bounded(_encoded(source), settings))
+        return None
     if scheme := _SCHEME.match(source):
         raise SourceError(
             f"{scheme[1].lower()!r} addresses are not read; give the path instead, or http(s)."
         )
-    return read_file(Path(source), settings)
+    return Path(source)
 
 
 def read_file(path: Path, settings: Settings) -> Source:

@@ -71,6 +71,10 @@ class Settings(BaseModel):
             in the operation (`"x-needs-approval"`), or a test of the tool.
         dry_run: Send nothing; the output is what would have been sent, without secrets.
         trace_context: Send the W3C trace context along, to where credentials go.
+        cache: Keep what a load has found in the user's cache folder, so that the next load of the
+            same document need not parse it; docs/cache.md has more.
+        stale: Where the server of a document's URL cannot be reached, take the copy in the cache;
+            `toolset.warnings` then says how old that is.
 
     Raises:
         SettingsError: An unknown name or a wrong value; one line for each.
@@ -111,6 +115,8 @@ class Settings(BaseModel):
     approve_for: str | Callable[..., Any] = Usual.approve_for
     dry_run: bool = Usual.dry_run
     trace_context: bool = Usual.trace_context
+    cache: bool = Usual.cache
+    stale: bool = Usual.stale
 
     if not TYPE_CHECKING:  # the signature stays the one made of the members
 

@@ -50,6 +50,8 @@ class Usual:
     approve_for = "destructive"
     dry_run = False
     trace_context = False
+    cache = True
+    stale = False
 
 
 USUAL = cast("Settings", Usual())
