@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from openapi_tools.model import Server, Skipped
     from openapi_tools.runtime.toolset import Select, Toolset
 
-_READING = {"max_document_bytes", "ref_root", "ref_urls", "timeout"}
+_READING = {"cache", "stale", "max_document_bytes", "ref_root", "ref_urls", "timeout"}
 TARGETS = ("python", EXATHENA)
 """What a document's tools are written as."""
 

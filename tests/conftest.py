@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import tempfile
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,6 +25,13 @@ hypothesis.settings.load_profile("patient")
 
 ROOT = Path(__file__).parent.parent
 SHARED = ROOT.parent / "shared"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep documents in a folder of the test run's own, in every process that it starts."""
+    folder = tempfile.TemporaryDirectory(prefix="openapi-tools-cache-")
+    os.environ["OPENAPI_TOOLS_CACHE_DIR"] = folder.name
+    config.add_cleanup(folder.cleanup)
 
 
 @pytest.hookimpl(wrapper=True)

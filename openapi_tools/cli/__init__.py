@@ -1,4 +1,4 @@
-"""The command line: `openapi-tools list | show | call | login | serve | lint | generate SPEC …`.
+"""The command line: `openapi-tools list | show | call | login | serve | lint | generate | cache`.
 
 Exit codes: 0 done, 1 the answer is no (a failing call, findings, drift) or cannot be written, 2
 wrong usage or a document that does not load, 130 interrupted.

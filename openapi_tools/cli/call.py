@@ -10,7 +10,7 @@ import click
 
 from openapi_tools.cli.credentials import read_credentials
 from openapi_tools.cli.output import as_json, clean, remark, say
-from openapi_tools.cli.source import load, source_of, tool_of
+from openapi_tools.cli.source import load, reading, source_of, tool_of
 from openapi_tools.cli.values import read_arguments, read_json_argument
 from openapi_tools.errors import CallError, OpenAPIToolsError
 from openapi_tools.runtime.preview import preview_of
@@ -46,6 +46,7 @@ _GIVEN = re.compile(r"credentials=\{'([^']*)': …\}")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds at most.")
 @click.option("--dry-run", is_flag=True, help="Print the request and send nothing.")
 @click.option("--mock", is_flag=True, help="Answer from the document itself, without a network.")
+@reading
 def call(  # noqa: PLR0913 -- one for each option
     spec: str,
     tool: str,

@@ -138,5 +138,6 @@ for later in (
     Later("serve", "Serve the tools over MCP.", "serve:serve"),
     Later("lint", "Say what is wrong with a document.", "lint:lint"),
     Later("generate", "Write the tools as a Python package.", "generate:generate"),
+    Later("cache", "Say which documents are kept, or forget them.", "cache:cache"),
 ):
     commands.add_command(later)

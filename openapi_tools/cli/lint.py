@@ -8,7 +8,7 @@ import click
 
 from openapi_tools.cli.listing import skipped_data
 from openapi_tools.cli.output import as_json, busy, clean, say
-from openapi_tools.cli.source import load, source_of
+from openapi_tools.cli.source import load, reading, source_of
 
 if TYPE_CHECKING:
     from openapi_tools.loader.lint import Finding
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Show at most this many findings.",
 )
+@reading
 def lint(spec: str, *, wants_json: bool, limit: int) -> int:
     """Check SPEC with openapi-core's validation; say what was skipped. Exit 1 for any error."""
     from openapi_tools.loader.lint import duplicate_keys, findings

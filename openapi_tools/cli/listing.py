@@ -10,7 +10,7 @@ import click
 
 from openapi_tools.cli.output import as_json, clean, remark, say
 from openapi_tools.cli.selection import selecting, selection
-from openapi_tools.cli.source import load, source_of
+from openapi_tools.cli.source import load, reading, source_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,6 +28,7 @@ _HEADS = ("Name", "Method", "Path", "Description")
 @selecting
 @click.option("--json", "wants_json", is_flag=True, help="Write JSON.")
 @click.option("-v", "--verbose", is_flag=True, help="Say which operations were skipped, and why.")
+@reading
 def list_tools(
     spec: str,
     *,

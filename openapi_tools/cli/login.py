@@ -10,7 +10,7 @@ import click
 
 from openapi_tools.cli.credentials import read_credentials
 from openapi_tools.cli.output import clean, remark, say
-from openapi_tools.cli.source import load, source_of
+from openapi_tools.cli.source import load, reading, source_of
 from openapi_tools.errors import CallError
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ _OPTIONS = {
     "--device-authorization-url", default="", help="Replaces the document's, for --device."
 )
 @click.option("--yes", is_flag=True, help="Agree to endpoints at another origin than the API's.")
+@reading
 def login(spec: str, scheme: str | None, *, token_file: Path, **options: Any) -> int:
     """Log in for SCHEME of SPEC and keep the token in a file.
 

@@ -12,7 +12,7 @@ import click
 from openapi_tools.cli.credentials import read_credentials
 from openapi_tools.cli.output import remark
 from openapi_tools.cli.selection import selecting, selection
-from openapi_tools.cli.source import load, source_of
+from openapi_tools.cli.source import load, reading, source_of
 
 if TYPE_CHECKING:
     import socket
@@ -68,6 +68,7 @@ _HTTP_ONLY = {"host": "--host", "port": "--port", "names": "--allow-host"}
 @click.option(
     "--ask", is_flag=True, help="Have the client's user approve every call that is no read."
 )
+@reading
 def serve(  # noqa: PLR0913 -- one for each option
     spec: str,
     *,

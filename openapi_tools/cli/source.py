@@ -18,8 +18,23 @@ if TYPE_CHECKING:
     from openapi_tools.runtime.toolset import Toolset
 
 
+_NO_CACHE = "openapi_tools.no_cache"
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 _HOST = re.compile(r"(localhost|\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+(?=:))(:[0-9]{1,5})?/\S*")
+
+
+def _remember(context: click.Context, _: click.Parameter, value: bool) -> None:
+    context.meta[_NO_CACHE] = value
+
+
+reading = click.option(
+    "--no-cache",
+    is_flag=True,
+    expose_value=False,
+    callback=_remember,
+    help="Read the document anew, and keep nothing of it.",
+)
+"""The option of every command that loads a document; `load` heeds it."""
 
 
 def source_of(spec: str) -> str | Path | bytes:
@@ -61,6 +76,11 @@ def load(source: str | Path | bytes, **options: Any) -> Toolset:
     """
     from openapi_tools.loader.load import load_tools
 
+    if click.get_current_context().meta[_NO_CACHE]:
+        from openapi_tools.runtime.settings import Settings
+
+        settings = options.get("settings") or Settings()
+        options["settings"] = settings.model_copy(update={"cache": False})
     with busy("Reading the document"):
         return load_tools(source, **options)
 

@@ -79,13 +79,23 @@ def open_file(name: str) -> mmap.mmap | None:
         status = os.fstat(file)
         if not stat.S_ISREG(status.st_mode) or not _is_ours(status):
             return None
-        if time.time() - status.st_mtime > _DAY:
-            os.utime(path)
         return mmap.mmap(file, 0, access=mmap.ACCESS_READ)
     except (OSError, ValueError):  # an empty file cannot be mapped
         return None
     finally:
         os.close(file)
+
+
+def note_use(name: str) -> None:
+    """Note that a file was used, to the day: that needs no write at each load.
+
+    Args:
+        name: As in `Entry`.
+    """
+    path = folder() / name
+    with contextlib.suppress(OSError):
+        if time.time() - path.stat().st_mtime > _DAY:
+            os.utime(path)
 
 
 def _is_ours(status: os.stat_result) -> bool:

@@ -15,15 +15,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.errors import OpenAPIToolsError, SourceError
-from openapi_tools.loader.cache import open_file, remove_file, write_file
-from openapi_tools.loader.index import Facts, Label, read_index, write_index
+from openapi_tools.loader.cache import (
+    entries,
+    is_whole,
+    note_use,
+    open_file,
+    remove_file,
+    write_file,
+)
+from openapi_tools.loader.index import Facts, Label, read_index, read_label, write_index
 from openapi_tools.loader.references import Resource
 from openapi_tools.loader.slices import Area, Slices
 from openapi_tools.loader.source import address_of, read_file, read_source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
+    from openapi_tools.loader.cache import Entry
     from openapi_tools.loader.fetching import Fetched
     from openapi_tools.loader.operations import Document
     from openapi_tools.loader.source import Source
@@ -68,8 +76,9 @@ class Found(NamedTuple):
 
 
 class _Kept(NamedTuple):
-    """A file of the cache that was read."""
+    """A file of the cache that was read; `root` gives the document, by name and second source."""
 
+    name: str
     label: Label
     facts: Facts
     root: Callable[[str, Callable[[], Any]], Slices]
@@ -137,14 +146,23 @@ def _open(name: str, settings: Settings, *, whole: bool = False) -> _Kept | None
 
         return Slices(Area(view, name=called, again=healed), index.table)
 
-    return _Kept(index.label, index.facts, root)
+    return _Kept(name, index.label, index.facts, root)
 
 
 def _nothing() -> None:
     """Give no document, where it cannot be read a second time."""
 
 
+def listed() -> Iterator[tuple[Entry, Label | None]]:
+    """Yield the files of the cache, and of which document each is; None for what is no good."""
+    for entry in entries():
+        view = open_file(entry.name) if is_whole(entry) else None
+        found = read_label(view) if view is not None else None
+        yield entry, found[0] if found is not None else None
+
+
 def _hit(kept: _Kept, entry: Resource, *remarks: str) -> Found:
+    note_use(kept.name)
     return Found(entry, (*remarks, *kept.facts.remarks), kept.facts)
 
 
