@@ -1,0 +1,112 @@
+"""`openapi-tools cache`, and `--no-cache` of the commands that read a document."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from openapi_tools.loader import keeping
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """An empty cache of the test's own, which keeps small documents too."""
+    monkeypatch.setenv("OPENAPI_TOOLS_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.delenv("OPENAPI_TOOLS_CACHE", raising=False)
+    monkeypatch.setattr(keeping, "MIN_BYTES", 1)
+    return tmp_path / "cache"
+
+
+def test_an_empty_cache(run, folder):
+    result = run("cache")
+
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr == f"0 in {folder}; --clear removes them.\n"
+
+
+def test_a_line_for_each_document(run, specs, museum):
+    run("list", museum)
+    run("list", "-", stdin=(specs / "petstore.yaml").read_text())
+
+    lines = [line.split("\t") for line in run("cache").stdout.splitlines()]
+
+    assert sorted(line[1:] for line in lines) == [
+        ["less than a minute", "19 tools", "(text)"],
+        ["less than a minute", "8 tools", str(museum)],
+    ]
+    assert all(line[0].endswith(" kB") for line in lines)
+
+
+def test_the_same_as_data(run, museum, folder):
+    run("list", museum)
+
+    found = json.loads(run("cache", "--json").stdout)
+
+    assert found["folder"] == str(folder)
+    [document] = found["documents"]
+    assert document.pop("age") < 60
+    assert document == {
+        "source": str(museum),
+        "size": next(folder.iterdir()).stat().st_size,
+        "tools": 8,
+    }
+
+
+def test_what_is_of_no_use_is_said_to_be_so(run, museum, folder):
+    run("list", museum)
+    next(folder.iterdir()).write_bytes(b"x" * 5_000_000)
+    (folder / "new-1.part").write_bytes(b"")
+    (folder / "else.txt").write_bytes(b"")
+
+    assert run("cache").stdout.splitlines() == [
+        "0.0 kB\t-\t-\t(of no use: another version, damaged or unfinished)",
+        "5.0 MB\t-\t-\t(of no use: another version, damaged or unfinished)",
+    ]
+    documents = json.loads(run("cache", "--json").stdout)["documents"]
+    assert [document["source"] for document in documents] == [None, None]
+
+
+def test_a_name_cannot_steer_the_terminal(run, museum, tmp_path):
+    path = tmp_path / "a\x1b[31m\nb.yaml"
+    path.write_bytes(museum.read_bytes())
+    keeping._FRESH, fresh = 0, keeping._FRESH
+    run("list", path)
+    keeping._FRESH = fresh
+
+    assert "\\u001b[31m b.yaml" in run("cache").stdout
+
+
+def test_it_is_cleared(run, museum, folder):
+    run("list", museum)
+    (folder / "else.txt").write_bytes(b"")
+
+    assert run("cache", "--clear").stdout.startswith("1 document removed, ")
+    assert [path.name for path in folder.iterdir()] == ["else.txt"]
+    assert json.loads(run("cache", "--clear", "--json").stdout) == {
+        "folder": str(folder),
+        "removed": 0,
+        "bytes": 0,
+    }
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("list", "{}"),
+        ("show", "{}", "get_museum_hours"),
+        ("call", "{}", "get_museum_hours", "--dry-run"),
+        ("lint", "{}"),
+    ],
+    ids=lambda command: command[0],
+)
+def test_no_cache(run, museum, folder, command):
+    args = [word.format(museum) for word in command]
+
+    plain = run(*args, "--no-cache")
+    assert not folder.exists()
+    first, again = run(*args), run(*args)
+
+    assert len(list(folder.iterdir())) == 1
+    assert plain.stdout == first.stdout == again.stdout
+    assert plain.exit_code == again.exit_code
