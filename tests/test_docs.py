@@ -83,7 +83,8 @@ def shell(tmp_path_factory):
     script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m openapi_tools "$@"\n')
     script.chmod(0o755)
     path = f"{folder}{os.pathsep}{os.environ['PATH']}"
-    return {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT)}
+    # What the examples show of the cache is there only when it is on.
+    return {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "OPENAPI_TOOLS_CACHE": ""}
 
 
 def expected_as_pattern(text):
