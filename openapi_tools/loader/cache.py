@@ -60,7 +60,9 @@ def folder() -> Path:
         return Path(named)
     from platformdirs import user_cache_path
 
-    return user_cache_path("openapi-tools", appauthor=False)
+    found = user_cache_path("openapi-tools", appauthor=False)
+    # A user without a home has none either: `~` would be a folder of that name, wherever we are.
+    return found if found.is_absolute() else Path(os.devnull) / found.name
 
 
 def open_file(name: str) -> mmap.mmap | None:

@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import corpus
+import platformdirs
 import pytest
 
 from openapi_tools import NotPicklableError, Settings, SourceError, load_tools
@@ -112,6 +113,7 @@ def test_a_text_is_known_by_its_hash(path, read, folder):
     assert len(kept(folder)) == 1
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("entry", corpus.parameters(corpus.entries()))
 def test_from_the_cache_a_published_document_has_the_same_tools(entry, folder):
     first = load_tools(entry.file)
@@ -492,6 +494,22 @@ def test_a_folder_that_cannot_be_made_is_no_obstacle(folder, monkeypatch):
     monkeypatch.setenv("OPENAPI_TOOLS_CACHE_DIR", "/proc/nowhere/cache")
 
     assert len(load_tools(SPECS / "petstore.yaml")) == 19
+
+
+def test_a_user_without_a_home_has_no_cache(tmp_path, monkeypatch):
+    monkeypatch.delenv("OPENAPI_TOOLS_CACHE_DIR")
+    monkeypatch.setattr(platformdirs, "user_cache_path", lambda *_, **__: Path("~/.cache/x"))
+    monkeypatch.chdir(tmp_path)
+
+    assert len(load_tools(SPECS / "petstore.yaml")) == 19
+    assert list(tmp_path.iterdir()) == []
+    assert cache.entries() == []
+
+
+def test_the_folder_is_the_systems_for_the_user(monkeypatch):
+    monkeypatch.delenv("OPENAPI_TOOLS_CACHE_DIR")
+
+    assert cache.folder() == platformdirs.user_cache_path("openapi-tools", appauthor=False)
 
 
 def test_what_an_older_version_kept_is_not_used(folder, monkeypatch):
