@@ -1,4 +1,4 @@
-"""What a call costs on top of the HTTP client."""
+"""What a call costs without a network, and what its input check does."""
 
 from __future__ import annotations
 
@@ -8,57 +8,26 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import httpx
-from loading import Row
+from issues import ANSWER, BASE, BODY, DOCUMENT, QUERY, URL
+from published import GITHUB
+from pydantic_core import from_json, to_json
+from rows import Row, at_most
 from timing import Sample
 
 from openapi_tools import Settings, load_tools
+from openapi_tools.runtime.arguments import Checker
+from openapi_tools.testing.samples import sample
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator
-    from pathlib import Path
+    from collections.abc import Awaitable, Callable, Iterator, Mapping
 
-BASE = "http://127.0.0.1:9"
+    Action = Callable[[], Awaitable[object]]
+
 CALLS = 300
 """Calls of one kind before it is the next kind's turn."""
-_ANSWER = json.dumps({"id": 1, "name": "Rex", "open": True, "note": "x" * 150}).encode()
-_TEXT = {"type": "string"}
-_PATH = [
-    {"name": name, "in": "path", "required": True, "schema": _TEXT} for name in ("owner", "repo")
-]
-DOCUMENT: dict[str, Any] = {
-    "openapi": "3.1.1",
-    "info": {"title": "Issues", "version": "1"},
-    "paths": {
-        "/repos/{owner}/{repo}/issues": {
-            "get": {
-                "operationId": "list",
-                "parameters": [
-                    *_PATH,
-                    {"name": "state", "in": "query", "schema": {"enum": ["open", "closed"]}},
-                ],
-            },
-            "post": {
-                "operationId": "create",
-                "parameters": _PATH,
-                "requestBody": {
-                    "required": True,
-                    "content": {
-                        "application/json": {
-                            "schema": {
-                                "type": "object",
-                                "properties": {
-                                    "title": _TEXT,
-                                    "labels": {"type": "array", "items": _TEXT},
-                                },
-                                "required": ["title"],
-                            }
-                        }
-                    },
-                },
-            },
-        }
-    },
-}
+CHECKS = 5000
+"""Input checks before it is the next schema's turn; one takes a microsecond or less."""
+SHARES = {"median": 0.5, "90th percentile": 0.9, "largest": 1.0}
 
 
 class _InProcess(httpx.AsyncBaseTransport):
@@ -66,61 +35,104 @@ class _InProcess(httpx.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         return httpx.Response(
-            200, headers={"Content-Type": "application/json"}, content=_ANSWER, request=request
+            200, headers={"Content-Type": "application/json"}, content=ANSWER, request=request
         )
 
 
-def calls(rounds: int, _: Path) -> Iterator[Row]:
+def calls(rounds: int) -> Iterator[Row]:
     """Time `tool.execute` beside `client.request(…).json()`."""
     took = asyncio.run(_measured(rounds))
     for method in ("GET", "POST"):
         floor, raw, tool = (took[f"{method} {kind}"] for kind in ("send", "request", "tool"))
-        yield Row(f"{method}: client.send(a request built before)", floor.shown("us"), "", "")
-        yield Row(f"{method}: client.request(…).json()", raw.shown("us"), "1 x", "")
-        yield Row(f"{method}: tool.execute", tool.shown("us"), f"{tool.over(raw):.2f} x", "1.4 x")
+        yield Row(f"{method}: client.send(a request built before)", floor)
+        yield Row(f"{method}: client.request(…).json()", raw)
+        yield Row(f"{method}: tool.execute", tool, tool.over(raw), (at_most(1),))
 
 
 async def _measured(rounds: int) -> dict[str, Sample]:
     async with httpx.AsyncClient(transport=_InProcess()) as client:
         toolset = load_tools(DOCUMENT, settings=Settings(base_url=BASE), client=client)
-        actions = {**_actions("GET", client, toolset), **_actions("POST", client, toolset)}
-        found: dict[str, list[float]] = {name: [] for name in actions}
-        for number in range(rounds + 1):
-            for name, action in actions.items():
-                seconds = await _per_call(action)
-                if number:  # the first round builds validators and fills caches
-                    found[name].append(seconds)
-        return {name: Sample(tuple(seconds)) for name, seconds in found.items()}
+        return await per_call(
+            rounds, {**_actions("GET", client, toolset), **_actions("POST", client, toolset)}
+        )
 
 
-async def _per_call(action: Callable[[], Awaitable[object]]) -> float:
+async def per_call(rounds: int, actions: Mapping[str, Action]) -> dict[str, Sample]:
+    """Run calls of each kind in turn and return the CPU seconds of one."""
+    found: dict[str, list[float]] = {name: [] for name in actions}
+    for number in range(rounds + 1):
+        for name, action in actions.items():
+            seconds = await seconds_of(action)
+            if number:  # the first round builds validators, opens connections and fills caches
+                found[name].append(seconds)
+    return {name: Sample(tuple(seconds)) for name, seconds in found.items()}
+
+
+async def seconds_of(action: Action, count: int = CALLS) -> float:
+    """Return the CPU seconds of one call of many."""
     begin = time.process_time()
-    for _ in range(CALLS):
+    for _ in range(count):
         await action()
-    return (time.process_time() - begin) / CALLS
+    return (time.process_time() - begin) / count
 
 
-def _actions(
-    method: str, client: httpx.AsyncClient, toolset: Any
-) -> dict[str, Callable[[], Awaitable[object]]]:
-    """Return three ways to make the same call."""
-    url = f"{BASE}/repos/ada/rex/issues"
-    tool = toolset["list" if method == "GET" else "create"]
-    body = {"title": "It does not bark", "labels": ["bug", "dog"]}
-    options: dict[str, Any] = {"params": {"state": "open"}} if method == "GET" else {"json": body}
-    rest = options["params"] if method == "GET" else body
-    built = client.build_request(method, url, **options)
+def requesting(method: str, client: httpx.AsyncClient, url: str) -> Action:
+    """Return the call with httpx alone."""
+    options: dict[str, Any] = {"params": QUERY} if method == "GET" else {"json": BODY}
 
     async def request() -> object:
         return (await client.request(method, url, **options)).json()
+
+    return request
+
+
+def executing(method: str, toolset: Any) -> Action:
+    """Return the call with a tool."""
+    tool = toolset["list" if method == "GET" else "create"]
+    rest = QUERY if method == "GET" else BODY
 
     async def execute() -> object:
         result = await tool.execute({"owner": "ada", "repo": "rex", **rest})
         assert result.success, result
         return result
 
+    return execute
+
+
+def _actions(method: str, client: httpx.AsyncClient, toolset: Any) -> dict[str, Action]:
+    """Return three ways to make the same call."""
+    options: dict[str, Any] = {"params": QUERY} if method == "GET" else {"json": BODY}
+    built = client.build_request(method, BASE + URL, **options)
     return {
         f"{method} send": lambda: client.send(built),
-        f"{method} request": request,
-        f"{method} tool": execute,
+        f"{method} request": requesting(method, client, BASE + URL),
+        f"{method} tool": executing(method, toolset),
     }
+
+
+def verdicts(rounds: int) -> Iterator[Row]:
+    """Time the input check alone, beside the parse of the same arguments."""
+    tools = sorted(load_tools(GITHUB.file), key=lambda tool: len(json.dumps(tool.input_schema)))
+    for name, share in SHARES.items():
+        schema = tools[min(int(share * len(tools)), len(tools) - 1)].input_schema
+        arguments = sample(schema, schema)
+        fits = Checker(schema).fits
+        assert fits(arguments)
+        text = to_json(arguments)
+        check, parse = _checked(
+            rounds, lambda f=fits, a=arguments: f(a), lambda t=text: from_json(t)
+        )
+        goals = (at_most(10, "us"),) if share == SHARES["90th percentile"] else ()
+        size = len(to_json(schema))
+        yield Row(f"{name}, a schema of {size} bytes", check, check.over(parse), goals)
+
+
+def _checked(rounds: int, *actions: Callable[[], object]) -> list[Sample]:
+    found: list[list[float]] = [[] for _ in actions]
+    for _ in range(rounds):
+        for seconds, action in zip(found, actions, strict=True):
+            begin = time.process_time()
+            for _ in range(CHECKS):
+                action()
+            seconds.append((time.process_time() - begin) / CHECKS)
+    return [Sample(tuple(seconds)) for seconds in found]

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from loading import Row
-from timing import Sample, children
+from published import GITHUB
+from rows import Row, at_most
+from starting import processes
+from timing import Sample, child, told
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-GITHUB = Path("github") / "api.github.com.json"
+    from rows import Goal
 
 # Everything of the runtime that a package's tools need is there before the package is imported.
 IMPORTING = """
 import json, resource, sys, time
+sys.path.insert(0, sys.argv[1])
 from openapi_tools.runtime import *
 import openapi_tools.runtime.calling, openapi_tools.runtime.send, openapi_tools.runtime.auth
 Settings()
@@ -47,47 +47,48 @@ print(json.dumps([[b - a for a, b in zip(x, x[1:])] for x in (marks, sizes)]))
 """
 
 
-def generates(rounds: int, corpus: Path) -> Iterator[Row]:
+STEPS: tuple[tuple[str, tuple[Goal, ...]], ...] = (
+    ("import the package", (at_most(5, "ms"),)),
+    ("one tool", (at_most(10, "ms"),)),
+    ("all tools", (at_most(150, "ms"),)),
+    ("load() with all of them", ()),
+)
+
+
+def generates(rounds: int) -> Iterator[Row]:
     """Time whole processes that generate GitHub's package, then what importing it takes."""
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / "github"
         command = (
             "from openapi_tools import generate_package; import shutil; "
             f"shutil.rmtree({str(output)!r}, ignore_errors=True); "
-            f"generate_package({str(corpus / GITHUB)!r}, {str(output)!r}, name='github')"
+            f"generate_package({str(GITHUB.file)!r}, {str(output)!r}, name='github')"
         )
-        parse = f"import json; json.load(open({str(corpus / GITHUB)!r}, 'rb'))"
-        took = children(rounds, {"parse": parse, "generate": command})
-        ratio = took["generate"].over(took["parse"])
-        yield Row("a process that parses GitHub's JSON", took["parse"].shown(), "", "")
-        yield Row(
-            "a process that generates its package",
-            took["generate"].shown(),
-            f"{ratio:.1f} x",
-            "3 s",
+        parse = f"import json; json.load(open({str(GITHUB.file)!r}, 'rb'))"
+        took = processes(
+            rounds,
+            {"parse": lambda: child(("-c", parse)), "generate": lambda: child(("-c", command))},
         )
+        yield Row("a process that parses GitHub's JSON", took["parse"])
+        made = took["generate"]
+        ratio = made.over(took["parse"])
+        yield Row("a process that generates its package", made, ratio, (at_most(3000, "ms"),))
         yield from _imports(rounds, output)
 
 
 def _imports(rounds: int, output: Path) -> Iterator[Row]:
-    names = ("import the package", "one tool", "all tools", "load() with all of them")
-    goals = ("5 ms", "10 ms", "150 ms, 20 MiB", "")
     runs = [_import_once(output) for _ in range(rounds + 1)][1:]  # the first one compiles
-    for number, (name, goal) in enumerate(zip(names, goals, strict=True)):
-        seconds = Sample(tuple(run[0][number] for run in runs))
+    nothing = Sample(tuple(run[2][0] for run in runs))
+    yield Row("python -c pass", nothing)
+    for number, (name, goals) in enumerate(STEPS):
+        took = Sample(tuple(run[0][number] for run in runs))
         grown = sorted(run[1][number] for run in runs)[len(runs) // 2] / 2**20
-        yield Row(f"  beyond the runtime: {name}", seconds.shown(), f"{grown:.1f} MiB", goal)
+        title = f"beyond the runtime: {name}"
+        yield Row(title, took, took.over(nothing), goals, note=f"{grown:+.1f} MiB")
 
 
 def _import_once(output: Path) -> list[list[float]]:
-    """Return seconds and bytes of each step."""
-    done = subprocess.run(
-        [sys.executable, "-c", IMPORTING],
-        cwd=output,
-        env={**os.environ, "PYTHONDONTWRITEBYTECODE": ""},  # else every run compiles anew
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    found: list[list[float]] = json.loads(done.stdout)
-    return found
+    """Return seconds and bytes of each step, and what a process costs that does nothing."""
+    nothing = child(("-c", "pass"))
+    found: list[list[float]] = json.loads(told(("-c", IMPORTING, str(output))))
+    return [*found, [nothing]]

@@ -1,9 +1,8 @@
 """Print what loading and calling cost, as ratios taken in one run.
 
-    python tests/benchmarks/run.py [--quick] [row …]
+    python tests/benchmarks/run.py [--quick] [--markdown] [--record | --guard] [section …]
 
-Rows: `load`, `first`, `memory`, `yaml`, `call`, `import`, `generate`. docs/benchmarks.md says what
-each means.
+docs/benchmarks.md says what each row means.
 """
 
 from __future__ import annotations
@@ -12,71 +11,111 @@ import argparse
 import os
 import platform
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import caching
 import calling
 import generating
+import guard
 import loading
-from timing import children
+import memory
+import network
+import peers
+import scaling
+import starting
+from published import CORPUS, environment
+from rows import MARKDOWN_HEAD, as_line, as_markdown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from loading import Row
+    from rows import Row
 
-CORPUS = Path(__file__).parents[3] / "shared" / "corpus"
+RECORDED = Path(__file__).parent / "recorded.json"
 
 
-def imports(rounds: int, _: Path) -> Iterator[Row]:
-    """Time whole processes that import the package."""
-    codes = {
-        "pass": "pass",
-        "package": "import openapi_tools",
-        "load_tools": "from openapi_tools import load_tools",
+def sections(folder: Path) -> dict[str, tuple[str, Callable[[int], Iterator[Row]]]]:
+    """Return title and measurement of each section.
+
+    Args:
+        folder: Where the peers are installed.
+    """
+    return {
+        "load": ("Load, on top of the JSON parse of the same bytes", loading.loads),
+        "first": ("First input schema of one tool, right after a load", loading.first_schemas),
+        "peers": ("From GitHub's file to its tools", partial(peers.ready, folder=folder)),
+        "cache": ("Second load, from the cache", caching.second_loads),
+        "yaml": ("First load of YAML, over the parse of its JSON twin", loading.yaml_loads),
+        "memory": ("Memory, in processes of their own", memory.memory),
+        "call": ("A call without a network, on the same httpx client", calling.calls),
+        "check": ("The input check of a call, over the JSON parse of the input", calling.verdicts),
+        "socket": (
+            "A call over a loopback socket, one after another",
+            partial(network.sequential, folder=folder),
+        ),
+        "flight": (f"{network.IN_FLIGHT} GETs in flight, per second of CPU", network.concurrent),
+        "start": ("Whole processes", starting.starts),
+        "generate": ("A generated package of GitHub's document", generating.generates),
+        "scale": ("Growth with the number of operations", scaling.scales),
     }
-    took = children(2 * rounds, codes)
-    yield loading.Row("python -c pass", took["pass"].shown(), "", "")
-    ratio = took["package"].over(took["pass"])
-    yield loading.Row("import openapi_tools", took["package"].shown(), f"{ratio:.2f} x", "1.5 x")
-    ratio = took["load_tools"].over(took["pass"])
-    yield loading.Row(
-        "from openapi_tools import load_tools", took["load_tools"].shown(), f"{ratio:.2f} x", ""
-    )
 
 
-SECTIONS: dict[str, tuple[str, Callable[[int, Path], Iterator[Row]]]] = {
-    "load": ("Load, on top of the JSON parse of the same bytes", loading.loads),
-    "first": ("First input schema of one tool, right after a load", loading.first_schemas),
-    "memory": ("Growth of resident memory, in a process of its own", loading.memory),
-    "yaml": ("First load of YAML against the same document as JSON", loading.yaml_loads),
-    "call": ("A call without a network, on the same httpx client", calling.calls),
-    "import": ("Start of a process", imports),
-    "generate": ("A generated package of GitHub's document", generating.generates),
-}
+def asked_for() -> argparse.Namespace:
+    """Return what the command line asks for."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    names = list(sections(peers.FOLDER))
+    parser.add_argument("sections", nargs="*", metavar="section", help=", ".join(names))
+    parser.add_argument("--quick", action="store_true", help="fewer runs, for a first look")
+    parser.add_argument("--markdown", action="store_true", help="print tables for the docs")
+    parser.add_argument("--peers", type=Path, default=peers.FOLDER, help="where they are installed")
+    either = parser.add_mutually_exclusive_group()
+    either.add_argument("--record", action="store_true", help=f"write {RECORDED.name}")
+    either.add_argument("--guard", action="store_true", help="fail when a ratio got much worse")
+    asked = parser.parse_args()
+    if unknown := set(asked.sections) - set(names):
+        parser.error(f"there is no section {', '.join(sorted(unknown))}")
+    asked.sections = asked.sections or names
+    return asked
+
+
+def measured(asked: argparse.Namespace) -> guard.Ratios:
+    """Print the sections and return the ratios to record."""
+    found: guard.Ratios = {}
+    # What is not about the cache is about first loads.
+    with environment(OPENAPI_TOOLS_CACHE="off"):
+        for name in asked.sections:
+            title, measure = sections(asked.peers.resolve())[name]
+            head = f"\n## {title}\n\n{MARKDOWN_HEAD}" if asked.markdown else f"\n{name}: {title}"
+            print(head, flush=True)
+            rows = []
+            for row in measure(3 if asked.quick else 9):
+                print(as_markdown(row) if asked.markdown else as_line(row), flush=True)
+                rows.append(row)
+            found |= guard.ratios(name, rows)
+    return found
 
 
 def main() -> int:
-    """Print the rows that were asked for, all by default."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("rows", nargs="*", metavar="row", help=", ".join(SECTIONS))
-    parser.add_argument("--quick", action="store_true", help="fewer runs, for a first look")
-    asked = parser.parse_args()
-    if unknown := set(asked.rows) - SECTIONS.keys():
-        parser.error(f"there is no row {', '.join(sorted(unknown))}")
+    """Measure, then record or compare when that is asked for."""
+    asked = asked_for()
     if not CORPUS.is_dir():
         print(f"{CORPUS} is absent: the documents that are measured are not at hand")
         return 1
     load = ", ".join(f"{value:.2f}" for value in os.getloadavg())
     print(f"Python {platform.python_version()}, {os.cpu_count()} cores, load average {load}")
     print("CPU time: median (lowest-highest) of interleaved runs; differences under 15 % are noise")
-    for name in asked.rows or SECTIONS:
-        title, measure = SECTIONS[name]
-        print(f"\n{title}")
-        for row in measure(3 if asked.quick else 9, CORPUS):
-            goal = f"goal {row.goal}" if row.goal else ""
-            print(f"  {row.name:<58} {row.took:<32} {row.ratio:<10} {goal}".rstrip())
-    return 0
+    found = measured(asked)
+    if asked.record:
+        guard.write(RECORDED, found)
+    return _compared(found) if asked.guard else 0
+
+
+def _compared(found: guard.Ratios) -> int:
+    worse = guard.complaints(guard.read(RECORDED), found)
+    print("\n" + "\n".join(worse or ["No ratio got much worse than recorded."]))
+    return 1 if worse else 0
 
 
 if __name__ == "__main__":

@@ -1,8 +1,10 @@
-"""CPU time of this process and of children, as medians of interleaved runs."""
+"""CPU time and memory of this process and of children, as medians of interleaved runs."""
 
 from __future__ import annotations
 
 import gc
+import math
+import os
 import resource
 import statistics
 import subprocess
@@ -12,7 +14,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
+
+_SCALES = {"s": 1.0, "ms": 1e3, "us": 1e6, "MiB": 1.0, "requests/s": 1.0}
 
 
 @dataclass(frozen=True)
@@ -20,21 +24,35 @@ class Sample:
     """What some runs took.
 
     Attributes:
-        seconds: Of CPU, one figure for each run.
+        values: One figure for each run: seconds of CPU, or what `unit` says.
+        unit: `s`, `MiB` or `requests/s`.
     """
 
-    seconds: tuple[float, ...]
+    values: tuple[float, ...]
+    unit: str = "s"
 
     @property
     def median(self) -> float:
-        """The middle one, in seconds."""
-        return statistics.median(self.seconds)
+        """The middle one."""
+        return statistics.median(self.values)
 
-    def shown(self, unit: str = "ms") -> str:
-        """Return median and range in a unit."""
-        factor = {"ms": 1e3, "us": 1e6}[unit]
-        low, high = (factor * bound(self.seconds) for bound in (min, max))
-        return f"{factor * self.median:.1f} {unit} ({low:.1f}-{high:.1f})"
+    def quantile(self, share: float) -> float:
+        """Return the figure that this share of the runs does not exceed, one of theirs."""
+        return sorted(self.values)[max(math.ceil(share * len(self.values)) - 1, 0)]
+
+    def measured_in(self, unit: str) -> float:
+        """Return the median in a unit, for instance `us`."""
+        return self.median * _SCALES[unit]
+
+    def parts(self) -> tuple[str, str]:
+        """Return the median with its unit, and the lowest and the highest of several, to print."""
+        unit = self.unit
+        if unit == "s":
+            unit = "us" if self.median < 1e-3 else "ms" if self.median < 1 else "s"
+        low, high = (_SCALES[unit] * bound(self.values) for bound in (min, max))
+        digits = 2 if max(high, self.median) < 10 else 1
+        spread = f"{low:.{digits}f}-{high:.{digits}f}" if len(self.values) > 1 else ""
+        return f"{self.measured_in(unit):.{digits}f} {unit}", spread
 
     def over(self, other: Sample) -> float:
         """Return how many times as much this takes: the median of the ratios of each round.
@@ -42,12 +60,30 @@ class Sample:
         The two runs of a round follow one another, so a machine that is slower for a while, because
         others use it too, is slower for both.
         """
-        pairs = zip(self.seconds, other.seconds, strict=True)
+        pairs = zip(self.values, other.values, strict=True)
         return statistics.median(own / theirs for own, theirs in pairs)
 
     def above(self, other: Sample) -> float:
         """Return what this takes beyond another sample, as a multiple of that other one."""
         return self.over(other) - 1
+
+    def without(self, other: Sample) -> Sample:
+        """Return what this takes beyond another sample, round by round; not less than nothing."""
+        pairs = zip(self.values, other.values, strict=True)
+        return Sample(tuple(max(own - theirs, 1e-9) for own, theirs in pairs), self.unit)
+
+
+def exponent(points: Sequence[tuple[float, float]]) -> float:
+    """Return the power with which the second figure grows in the first.
+
+    The slope of the straight line through the logarithms, by least squares: 1 for what grows in
+    proportion, 2 for what grows with the square.
+
+    Args:
+        points: At least two, with different first figures; all figures above zero.
+    """
+    sizes, costs = zip(*((math.log(size), math.log(cost)) for size, cost in points), strict=True)
+    return statistics.linear_regression(sizes, costs).slope
 
 
 def interleaved(rounds: int, actions: Mapping[str, Callable[[], object]]) -> dict[str, Sample]:
@@ -59,30 +95,44 @@ def interleaved(rounds: int, actions: Mapping[str, Callable[[], object]]) -> dic
     found: dict[str, list[float]] = {name: [] for name in actions}
     for number in range(rounds + 1):
         for name, action in actions.items():
-            gc.collect()
-            begin = time.process_time()
-            result = action()
-            seconds = time.process_time() - begin
-            del result
+            seconds = timed(action)
             if number:
                 found[name].append(seconds)
     return {name: Sample(tuple(seconds)) for name, seconds in found.items()}
 
 
-def child(code: str) -> float:
-    """Return the CPU seconds, user and system, of a Python process that runs some code."""
+def timed(action: Callable[[], object]) -> float:
+    """Return the CPU seconds of one run."""
+    gc.collect()
+    begin = time.process_time()
+    result = action()
+    seconds = time.process_time() - begin
+    del result
+    return seconds
+
+
+def child(arguments: Sequence[str], environment: Mapping[str, str] | None = None) -> float:
+    """Return the CPU seconds, user and system, of a Python process; what it prints is dropped.
+
+    Args:
+        arguments: Of the interpreter, for instance `("-c", "pass")`.
+        environment: Variables on top of this process's.
+    """
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([sys.executable, "-c", code], check=True)
+    command = [sys.executable, *arguments]
+    subprocess.run(command, check=True, env=_with(environment), stdout=subprocess.DEVNULL)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def children(rounds: int, codes: Mapping[str, str]) -> dict[str, Sample]:
-    """Run processes in turn and return what each took; the first round only warms the disk."""
-    found: dict[str, list[float]] = {name: [] for name in codes}
-    for number in range(rounds + 1):
-        for name, code in codes.items():
-            seconds = child(code)
-            if number:
-                found[name].append(seconds)
-    return {name: Sample(tuple(seconds)) for name, seconds in found.items()}
+def told(arguments: Sequence[str], environment: Mapping[str, str] | None = None) -> str:
+    """Return what a Python process prints."""
+    command = [sys.executable, *arguments]
+    return subprocess.run(
+        command, check=True, env=_with(environment), capture_output=True, text=True
+    ).stdout
+
+
+def _with(environment: Mapping[str, str] | None) -> dict[str, str]:
+    # Without compiled modules every process would compile what it imports.
+    return {**os.environ, "PYTHONDONTWRITEBYTECODE": "", **(environment or {})}

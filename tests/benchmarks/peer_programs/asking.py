@@ -1,0 +1,49 @@
+"""The child's half of `peers.py`: a question a line on standard input, an answer a line.
+
+Runs with the interpreter of a peer's environment, so it imports the standard library only.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    Answer = Callable[..., Awaitable[dict[str, Any]]]
+
+
+async def serve(**answers: Answer) -> None:
+    """Answer questions by name until standard input ends."""
+    # What the peer prints is not for the reader of the answers.
+    out = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    for line in sys.stdin:
+        question = json.loads(line)
+        try:
+            answer = await answers[question.pop("do")](**question)
+        except Exception as error:
+            answer = {"error": f"{type(error).__name__}: {error}"[:300]}
+        print(json.dumps(answer), file=out, flush=True)
+
+
+async def timed(load: Callable[[str], Awaitable[object]], path: str) -> dict[str, Any]:
+    """Return the CPU seconds from a file to its tools, parse included."""
+    gc.collect()
+    begin = time.process_time()
+    tools = await load(path)
+    seconds = time.process_time() - begin
+    return {"seconds": seconds, "tools": len(tools)}
+
+
+async def per_call(action: Callable[[], Awaitable[object]], count: int) -> float:
+    """Return the CPU seconds of one call of many."""
+    begin = time.process_time()
+    for _ in range(count):
+        await action()
+    return (time.process_time() - begin) / count

@@ -1,0 +1,130 @@
+"""The documents that are measured, and their twins in the other format.
+
+Twins are made once and kept in `.made` beside this file; a published document does not change.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import yaml
+from pydantic_core import from_json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+CORPUS = Path(__file__).parents[3] / "shared" / "corpus"
+MADE = Path(__file__).parent / ".made"
+_MISREAD = re.compile(
+    r"[-+.]*\d.*|[-+]?\.\w+|~|=|<<|null|true|false|yes|no|on|off|y|n|", re.IGNORECASE | re.DOTALL
+)
+_NUMBERS = {"0o": 8, "0x": 16}
+
+
+class Document(NamedTuple):
+    """A document that is measured.
+
+    Attributes:
+        name: For the output.
+        path: Below the corpus.
+        described: Goal for names and descriptions, on top of the parse, in parses.
+        schemas: Goal for these and all input schemas.
+    """
+
+    name: str
+    path: str
+    described: float | None = None
+    schemas: float | None = None
+
+    @property
+    def file(self) -> Path:
+        """Where it is, as it was published."""
+        return CORPUS / self.path
+
+    def as_json(self) -> Path:
+        """Return the document as JSON, as PyYAML reads it when it is YAML."""
+        if self.file.suffix == ".json":
+            return self.file
+        return _made(
+            f"{self.name}.json",
+            lambda: json.dumps(yaml.load(self.file.read_bytes(), _Reader), ensure_ascii=False),
+        )
+
+    def as_yaml(self) -> Path:
+        """Return the document as YAML, as PyYAML writes it when it is JSON."""
+        if self.file.suffix != ".json":
+            return self.file
+        options: dict[str, Any] = {"allow_unicode": True, "sort_keys": False}
+        data = self.file.read_bytes()
+        return _made(
+            f"{self.name}.yaml", lambda: yaml.dump(from_json(data), Dumper=_Writer, **options)
+        )
+
+
+GITHUB = Document("GitHub", "github/api.github.com.json", 0.15, 0.5)
+KUBERNETES = Document("Kubernetes", "kubernetes/swagger.json", 0.15, 5)
+STRIPE = Document("Stripe", "stripe/stripe-old.yaml", 0.15, 1)
+DISCORD = Document("Discord", "discord/openapi.json")
+OPENAI = Document("OpenAI", "openai/openapi.yaml")
+DOCUMENTS = (GITHUB, STRIPE, KUBERNETES, DISCORD, OPENAI)
+
+
+def _made(name: str, text: Callable[[], str]) -> Path:
+    file = MADE / name
+    if not file.exists():
+        MADE.mkdir(exist_ok=True)
+        part = file.with_suffix(".part")
+        part.write_text(text(), encoding="utf-8")
+        part.rename(file)
+    return file
+
+
+class _Writer(yaml.CSafeDumper):
+    """Writes strings so that YAML 1.1 and 1.2 read the same; PyYAML alone has 1.1 in mind."""
+
+
+def _text(writer: _Writer, value: str) -> yaml.Node:
+    style = '"' if _MISREAD.fullmatch(value) else None
+    return writer.represent_scalar("tag:yaml.org,2002:str", value, style=style)
+
+
+class _Reader(yaml.CSafeLoader):
+    """Reads the scalars of YAML 1.2's core schema."""
+
+    yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012 -- PyYAML's own
+
+
+def _integer(reader: _Reader, node: yaml.ScalarNode) -> int:
+    return int(node.value.replace("0o", ""), _NUMBERS.get(node.value[:2], 10))
+
+
+_Writer.add_representer(str, _text)
+_Reader.add_constructor("tag:yaml.org,2002:int", _integer)
+for tag, pattern, first in (
+    ("null", r"~|null|Null|NULL|", "~nN"),
+    ("bool", r"true|True|TRUE|false|False|FALSE", "tTfF"),
+    ("int", r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+", "-+0123456789"),
+    ("float", r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?", "-+.0123456789"),
+):
+    whole = re.compile(f"^(?:{pattern})$")
+    _Reader.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", whole, [*first, ""])
+
+
+@contextlib.contextmanager
+def environment(**variables: str) -> Iterator[None]:
+    """Set environment variables for a while."""
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value

@@ -1,0 +1,59 @@
+"""What whole processes cost: starting, importing, the command line."""
+
+from __future__ import annotations
+
+import tempfile
+from typing import TYPE_CHECKING
+
+import caching
+from published import GITHUB
+from rows import Row, at_most
+from timing import Sample, child
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+COMMAND = ("-m", "openapi_tools")
+LISTING = (*COMMAND, "list", str(GITHUB.file))
+
+
+def starts(rounds: int) -> Iterator[Row]:
+    """Time processes that do little."""
+    with tempfile.TemporaryDirectory() as folder:
+        took = processes(
+            rounds,
+            {
+                "pass": lambda: child(("-c", "pass")),
+                "package": lambda: child(("-c", "import openapi_tools")),
+                "load_tools": lambda: child(("-c", "from openapi_tools import load_tools")),
+                "help": lambda: child((*COMMAND, "--help")),
+                "first": lambda: child(LISTING),
+                "second": lambda: child(LISTING, caching.variables(folder)),
+            },
+        )
+    nothing = took["pass"]
+    yield Row("python -c pass", nothing)
+    for key, name, goals in (
+        ("package", "import openapi_tools", (at_most(1.5),)),
+        ("load_tools", "from openapi_tools import load_tools", ()),
+        ("help", "openapi-tools --help", (at_most(150, "ms"),)),
+        ("first", "openapi-tools list, GitHub, cache off", ()),
+    ):
+        yield Row(name, took[key], took[key].over(nothing), goals)
+    name = "openapi-tools list, GitHub, from the cache"
+    if caching.is_there():
+        second = took["second"]
+        yield Row(name, second, second.over(nothing), (at_most(250, "ms"),))
+    else:
+        yield Row(name, note=caching.ABSENT)
+
+
+def processes(rounds: int, runs: Mapping[str, Callable[[], float]]) -> dict[str, Sample]:
+    """Run processes in turn; the first round compiles modules and fills caches."""
+    found: dict[str, list[float]] = {name: [] for name in runs}
+    for number in range(rounds + 1):
+        for name, run in runs.items():
+            seconds = run()
+            if number:
+                found[name].append(seconds)
+    return {name: Sample(tuple(seconds)) for name, seconds in found.items()}

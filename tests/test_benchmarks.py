@@ -1,0 +1,177 @@
+"""The arithmetic of the benchmarks, and what they record; how fast anything is stays untested."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from benchmarks import guard
+from benchmarks.repeating import repeated
+from benchmarks.rows import BEYOND, POWER, Goal, Row, as_line, as_markdown, at_least, at_most
+from benchmarks.timing import Sample, exponent, interleaved, timed
+
+from openapi_tools import load_tools
+
+
+def test_a_ratio_is_the_median_of_the_ratios_of_each_round():
+    slow, fast = Sample((2.0, 30.0, 4.0)), Sample((1.0, 10.0, 1.0))
+
+    assert slow.over(fast) == 3.0
+    assert slow.above(fast) == 2.0
+    assert slow.without(fast).values == (1.0, 20.0, 3.0)
+
+
+@pytest.mark.parametrize(("share", "expected"), [(0.0, 1), (0.5, 5), (0.9, 9), (1.0, 10)])
+def test_a_quantile_is_one_of_the_figures(share, expected):
+    assert Sample(tuple(range(10, 0, -1))).quantile(share) == expected
+
+
+@pytest.mark.parametrize("power", [0.5, 1.0, 2.0])
+def test_the_exponent_is_that_of_the_growth(power):
+    points = [(size, 3e-6 * size**power) for size in (500, 1000, 4000, 11_000)]
+
+    assert exponent(points) == pytest.approx(power)
+
+
+def test_a_median_is_printed_in_a_unit_that_fits():
+    assert Sample((0.0123,)).parts() == ("12.3 ms", "")
+    assert Sample((2e-6, 4e-6, 3e-6)).parts() == ("3.00 us", "2.00-4.00")
+    assert Sample((1.5, 1.4, 20.0)).parts() == ("1.5 s", "1.4-20.0")
+    assert Sample((67.0,), "MiB").parts() == ("67.0 MiB", "")
+
+
+def test_runs_take_turns_and_the_first_round_does_not_count():
+    order = []
+    actions = {"one": lambda: order.append("one"), "two": lambda: order.append("two")}
+
+    took = interleaved(2, actions)
+
+    assert order == ["one", "two"] * 3
+    assert {name: len(sample.values) for name, sample in took.items()} == {"one": 2, "two": 2}
+    assert timed(dict) >= 0
+
+
+@pytest.mark.parametrize(
+    ("goal", "value", "holds"),
+    [
+        (at_most(0.15), 0.15, True),
+        (at_most(0.15), 0.16, False),
+        (at_least(4), 4.0, True),
+        (at_least(4), 3.9, False),
+        (Goal(0.9, 1.1), 1.0, True),
+        (Goal(0.9, 1.1), 0.8, False),
+        (Goal(0.9, 1.1), 1.2, False),
+    ],
+)
+def test_a_goal_holds_within_its_bounds(goal, value, holds):
+    assert goal.holds(value) is holds
+
+
+def test_a_row_says_whether_its_goals_are_met():
+    row = Row("load", Sample((0.02,)), 0.1, (at_most(0.15), at_most(10, "ms")), BEYOND, "cold")
+
+    assert as_markdown(row) == (
+        "| load | 20.0 ms |  | +0.10 x | <= +0.15 x: met, <= 10 ms: missed; cold |"
+    )
+    assert " ".join(as_line(row).split()) == (
+        "load 20.0 ms +0.10 x goal <= +0.15 x: met, <= 10 ms: missed; cold"
+    )
+
+
+def test_a_row_that_was_not_measured_gives_the_reason():
+    row = Row("FastMCP", goals=(at_least(20),), note="not installed")
+
+    assert as_markdown(row) == "| FastMCP |  |  |  | >= 20.00 x; not installed |"
+    assert guard.ratios("peers", [row]) == {}
+
+
+def test_rows_with_a_ratio_and_a_goal_are_recorded():
+    rows = [
+        Row("parse", Sample((1.0,))),
+        Row("json", Sample((2.0,)), 2.0),
+        Row("load", Sample((1.1,)), 0.12345, (at_most(0.15),), BEYOND),
+        Row("FastMCP", Sample((60.0,)), 60.0, (at_least(20),)),
+        Row("growth", None, 1.02, (Goal(0.9, 1.1),), POWER),
+    ]
+
+    assert guard.ratios("load", rows) == {
+        "load: load": {"ratio": 0.1235, "better": "lower"},
+        "load: FastMCP": {"ratio": 60.0, "better": "higher"},
+        "load: growth": {"ratio": 1.02, "better": "linear"},
+    }
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "better", "worse"),
+    [
+        (1.0, 1.6, "lower", False),
+        (1.0, 1.61, "lower", True),
+        (0.04, 0.15, "lower", False),
+        (0.04, 0.17, "lower", True),
+        (-0.05, 0.02, "lower", False),
+        (-0.5, -0.5, "lower", False),
+        (1.0, 0.1, "lower", False),
+        (60.0, 40.0, "higher", False),
+        (60.0, 39.0, "higher", True),
+        (60.0, 90.0, "higher", False),
+        (1.0, 1.15, "linear", False),
+        (1.0, 1.2, "linear", True),
+        (1.0, 0.7, "linear", False),
+    ],
+)
+def test_a_ratio_is_worse_beyond_a_wide_margin(before, now, better, worse):
+    assert guard.is_worse(before, now, better) is worse
+
+
+def test_the_guard_names_what_got_worse_and_nothing_else():
+    before = {
+        "call: GET": {"ratio": 1.0, "better": "lower"},
+        "call: POST": {"ratio": 1.0, "better": "lower"},
+        "peers: FastMCP": {"ratio": 60.0, "better": "higher"},
+    }
+    now = {
+        "call: GET": {"ratio": 2.0, "better": "lower"},
+        "call: POST": {"ratio": 1.1, "better": "lower"},
+        "call: PUT": {"ratio": 9.0, "better": "lower"},
+    }
+
+    assert guard.complaints(before, now) == ["call: GET: 1.0 became 2.0, lower is better"]
+
+
+def test_a_record_keeps_what_was_not_measured_again(tmp_path):
+    file = tmp_path / "recorded.json"
+    old = {"ratio": 1.0, "better": "lower"}
+    new = {"ratio": 2.0, "better": "lower"}
+    guard.write(file, {"call: GET": old, "call: gone": old, "load: GitHub": old})
+
+    guard.write(file, {"call: GET": new})
+
+    assert guard.read(file) == {"call: GET": new, "load: GitHub": old}
+    assert json.loads(file.read_text()) == guard.read(file)
+
+
+def test_copies_of_a_document_have_everything_of_their_own():
+    one = {
+        "openapi": "3.1.0",
+        "info": {"title": "Pets", "version": "1"},
+        "components": {
+            "parameters": {"id": {"name": "id", "in": "path", "required": True}},
+            "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
+        },
+        "paths": {
+            "/pets/{id}": {
+                "parameters": [{"$ref": "#/components/parameters/id"}],
+                "get": {"operationId": "show", "security": [{"key": []}]},
+            }
+        },
+    }
+
+    many = repeated(one, 3)
+
+    toolset = load_tools(many)
+    assert [tool.name for tool in toolset] == ["show_c0", "show_c1", "show_c2"]
+    assert [tool.path for tool in toolset] == [f"/c{number}/pets/{{id}}" for number in range(3)]
+    assert set(many["components"]["parameters"]) == {"c0-id", "c1-id", "c2-id"}
+    assert set(many["components"]["securitySchemes"]) == {"key"}
+    assert not toolset.skipped
+    assert len(load_tools(one)) == 1
