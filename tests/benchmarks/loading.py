@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import time
 from typing import TYPE_CHECKING, Any
@@ -63,7 +62,7 @@ def _load(document: Document, rounds: int) -> Iterator[Row]:
     parse, name = took["parse"], document.name
     goals = [() if most is None else (at_most(most),) for most in document[2:]]
     size = f"{len(data) / 1e6:.1f} MB, {len(load_tools(data))} tools"
-    yield Row(f"{name}, {size}: parse (pydantic_core)", parse)
+    yield Row(f"{name}: parse (pydantic_core)", parse, note=size)
     paused = took["paused"]
     yield Row(f"{name}: parse, collector paused", paused, paused.over(parse))
     yield Row(f"{name}: parse (json)", took["json"], took["json"].over(parse))
@@ -89,17 +88,15 @@ def first_schemas(rounds: int) -> Iterator[Row]:
         data = document.as_json().read_bytes()
         runs = [_first(data, number / count) for number in range(count)]
         took, parse = (Sample(seconds) for seconds in zip(*runs, strict=True))
-        name = f"{document.name}, median of {count} tools"
-        yield Row(name, took, took.over(parse), (at_most(150, "us"),))
-        high = Sample((took.quantile(0.9),))
-        yield Row(f"{document.name}, 90th percentile of them", high)
+        goals, note = (at_most(150, "us"),), f"{count} tools"
+        yield Row(f"{document.name}, median", took, took.over(parse), goals, note=note)
+        yield Row(f"{document.name}, 90th percentile", Sample((took.quantile(0.9),)))
 
 
 def _first(data: bytes, share: float) -> tuple[float, float]:
     """Return the seconds of the look, and of the parse of that schema as JSON."""
     tools = list(load_tools(data))
     tool = tools[int(share * len(tools))]
-    gc.collect()
     begin = time.process_time()
     schema = tool.input_schema  # built when it is first looked at
     took = time.process_time() - begin
@@ -116,10 +113,8 @@ def yaml_loads(rounds: int) -> Iterator[Row]:
             rounds, {"parse": lambda t=twin: from_json(t), "load": lambda f=file: described(f)}
         )
         yield Row(f"{document.name}: parse of the JSON twin", took["parse"])
-        yield Row(
-            f"{document.name}: load of the YAML, {file.stat().st_size / 1e6:.1f} MB",
-            took["load"],
-            took["load"].over(took["parse"]),
-            (at_most(YAML_GOAL),),
-            note="equal to the twin" if same else "DIFFERS from the twin",
+        ratio, goals = took["load"].over(took["parse"]), (at_most(YAML_GOAL),)
+        note = (
+            f"{file.stat().st_size / 1e6:.1f} MB; {'equals' if same else 'DIFFERS from'} the twin"
         )
+        yield Row(f"{document.name}: load of the YAML", took["load"], ratio, goals, note=note)

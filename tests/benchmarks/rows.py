@@ -59,7 +59,7 @@ class Row:
     """One line of output.
 
     Attributes:
-        name: What was measured; no other row of its section has it.
+        name: What was measured: the same in every run, and no other row of its section has it.
         sample: What the runs took; None where the ratio says all, or nothing was measured.
         ratio: To what the row is compared with; None for a row that others are compared with.
         goals: Of the ratio or of the median; a row with a ratio and a goal is recorded.

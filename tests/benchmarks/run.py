@@ -87,7 +87,7 @@ def measured(asked: argparse.Namespace) -> guard.Ratios:
     with environment(OPENAPI_TOOLS_CACHE="off"):
         for name in asked.sections:
             title, measure = sections(asked.peers.resolve())[name]
-            head = f"\n## {title}\n\n{MARKDOWN_HEAD}" if asked.markdown else f"\n{name}: {title}"
+            head = f"\n### {title}\n\n{MARKDOWN_HEAD}" if asked.markdown else f"\n{name}: {title}"
             print(head, flush=True)
             rows = []
             for row in measure(3 if asked.quick else 9):
@@ -113,9 +113,15 @@ def main() -> int:
 
 
 def _compared(found: guard.Ratios) -> int:
-    worse = guard.complaints(guard.read(RECORDED), found)
-    print("\n" + "\n".join(worse or ["No ratio got much worse than recorded."]))
-    return 1 if worse else 0
+    recorded = guard.read(RECORDED)
+    worse = guard.complaints(recorded, found)
+    count = len(recorded.keys() & found.keys())
+    print(f"\nOf {count} ratios that were recorded before, {len(worse)} got much worse.")
+    for line in worse:
+        print(line)
+    if not count:
+        print("There is nothing to compare with: run with --record first.")
+    return 1 if worse or not count else 0
 
 
 if __name__ == "__main__":
