@@ -12,7 +12,7 @@ OpenAPIToolsError
 │   └── DeniedError(reason)                  a guardrail of yours refuses a call
 ├── CredentialsError(reason, scheme)         credentials that the document has no place for
 ├── SettingsError(reason)                    wrong settings, or a client that cannot be used
-├── MissingExtraError(reason, extra)         a coordinator's package is not installed
+├── MissingExtraError(reason, extra)         the package of an extra is not installed
 ├── NotPicklableError(reason)                it holds connections or secrets; also a TypeError
 ├── OutputError(reason, path)                generated files cannot or may not be put there
 └── TemplateError(reason, template)          a template for generated files is wrong
@@ -168,7 +168,7 @@ class SettingsError(OpenAPIToolsError):
 
 
 class MissingExtraError(OpenAPIToolsError, ImportError):
-    """A coordinator's package is not installed.
+    """The package of an extra is not installed.
 
     Attributes:
         reason: What to install.

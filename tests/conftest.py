@@ -23,15 +23,33 @@ if TYPE_CHECKING:
 hypothesis.settings.register_profile("patient", deadline=None)
 hypothesis.settings.load_profile("patient")
 
+TRANSPORTS = ("httpx", "aiohttp")
+
 ROOT = Path(__file__).parent.parent
 SHARED = ROOT.parent / "shared"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Keep documents in a folder of the test run's own, in every process that it starts."""
+    """Keep documents in a folder of the test run's own, in every process that it starts.
+
+    `OPENAPI_TOOLS_TRANSPORT=httpx pytest …` runs any test over the transport it names.
+    """
     folder = tempfile.TemporaryDirectory(prefix="openapi-tools-cache-")
     os.environ["OPENAPI_TOOLS_CACHE_DIR"] = folder.name
     config.add_cleanup(folder.cleanup)
+    if name := os.environ.get("OPENAPI_TOOLS_TRANSPORT"):
+        from openapi_tools import Settings
+        from openapi_tools.runtime.usual import Usual
+
+        Usual.transport = name  # type: ignore[misc]
+        Settings.model_fields["transport"].default = name
+        Settings.model_rebuild(force=True)
+
+
+@pytest.fixture(scope="module", params=TRANSPORTS)
+def transport(request: pytest.FixtureRequest) -> str:
+    """The name of each transport, for tests of what has to hold over both."""
+    return str(request.param)
 
 
 @pytest.hookimpl(wrapper=True)

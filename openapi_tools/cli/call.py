@@ -98,6 +98,8 @@ class _Run:
         from openapi_tools.runtime.settings import Settings
 
         members: dict[str, Any] = {} if timeout is None else {"timeout": timeout}
+        # One call does not earn back what it takes to import aiohttp.
+        members["transport"] = "httpx"
         settings = Settings(base_url=self.base_url, anonymous=mock, **members)
         loaded: list[Toolset] = []
         client = self._mock_client(loaded) if mock else None

@@ -139,6 +139,7 @@ def open_session(
     Raises:
         CredentialsError: A scheme that the document does not have, or a wrong kind of value.
         SettingsError: `client` is not an `httpx.AsyncClient`.
+        MissingExtraError: The settings ask for aiohttp, which is not installed.
     """
     from openapi_tools.runtime.auth import Credentials
     from openapi_tools.runtime.observing import Observers
@@ -157,12 +158,19 @@ def open_session(
         Observers(lambda operation: server_url(operation, settings), redactor.text),
         provenance,
         client_brings=_brings_its_own(client),
-        _sender=None if client is None else _sender(settings, client, provenance),
+        _sender=_sender(settings, client, provenance),
     )
 
 
-def _sender(settings: Settings, client: httpx.AsyncClient, provenance: Provenance) -> Sender:
-    """Return what sends with a client of the user's, which is refused before the first call."""
+def _sender(
+    settings: Settings, client: httpx.AsyncClient | None, provenance: Provenance
+) -> Sender | None:
+    """Return what sends, where something may be wrong with it that is told before the first call.
+
+    That is a client of the user's that cannot be used, and a package that is not installed.
+    """
+    if client is None and settings.transport != "aiohttp":
+        return None
     from openapi_tools.runtime.send import Sender
 
     return Sender(settings, client, public=provenance.public)

@@ -52,6 +52,7 @@ class Usual:
     trace_context = False
     cache = True
     stale = False
+    transport: Final = "auto"
 
 
 USUAL = cast("Settings", Usual())

@@ -48,7 +48,7 @@ def open_files() -> int:
     return len(list(Path("/proc/self/fd").iterdir()))
 
 
-async def test_a_call_that_is_cancelled_at_any_step_leaves_no_connection():
+async def test_a_call_that_is_cancelled_at_any_step_leaves_no_connection(transport: str):
     async def slowly(peer: Peer) -> None:
         await peer.request()
         await peer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n")
@@ -56,7 +56,7 @@ async def test_a_call_that_is_cancelled_at_any_step_leaves_no_connection():
         await peer.hang()
 
     async with Faults(slowly) as server:
-        sender = Sender(Settings(timeout=5.0))
+        sender = Sender(Settings(timeout=5.0, transport=transport))
         await sender.send(get(server.url))
         for steps in range(40):
             task = asyncio.create_task(sender.send(get(f"{server.url}/{steps}")))
@@ -69,13 +69,13 @@ async def test_a_call_that_is_cancelled_at_any_step_leaves_no_connection():
         await asyncio.wait_for(server.until(lambda: server.ended == server.connections), 5)
 
 
-async def test_failing_calls_leave_no_file_open():
+async def test_failing_calls_leave_no_file_open(transport: str):
     async def close(peer: Peer) -> None:
         await peer.request()
 
     with socket.create_server(("127.0.0.1", 0)) as listener:
         closed = listener.getsockname()[1]
-    sender = Sender(Settings(timeout=5.0, concurrency=10))
+    sender = Sender(Settings(timeout=5.0, concurrency=10, transport=transport))
     async with Faults(close) as server:
         counts = []
         for _ in range(3):
@@ -90,7 +90,7 @@ async def test_failing_calls_leave_no_file_open():
 
 
 @pytest.mark.parametrize("pause", [0.0, 0.02], ids=["at once", "later"])
-async def test_a_second_answer_is_nobodys_even_with_a_plain_client(pause: float):
+async def test_a_second_answer_is_nobodys_even_with_a_plain_client(pause: float, transport: str):
     async def twice(peer: Peer) -> None:
         while True:
             await peer.request()
@@ -98,7 +98,7 @@ async def test_a_second_answer_is_nobodys_even_with_a_plain_client(pause: float)
             await asyncio.sleep(pause)
             await peer.write(POISON)
 
-    async with Faults(twice) as server, make_client(Settings()) as client:
+    async with Faults(twice) as server, make_client(Settings(transport=transport)) as client:
         answers = []
         for _ in range(3):
             answers.append((await client.get(server.url)).content)
@@ -108,7 +108,7 @@ async def test_a_second_answer_is_nobodys_even_with_a_plain_client(pause: float)
     assert answers == [b'{"own": true}'] * 3
 
 
-async def test_an_answer_that_arrives_while_the_loop_is_busy_is_nobodys():
+async def test_an_answer_that_arrives_while_the_loop_is_busy_is_nobodys(transport: str):
     written = threading.Event()
 
     def serve_in_a_thread(listener: socket.socket) -> None:
@@ -128,7 +128,7 @@ async def test_an_answer_that_arrives_while_the_loop_is_busy_is_nobodys():
         thread = threading.Thread(target=serve_in_a_thread, args=(listener,), daemon=True)
         thread.start()
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        async with make_client(Settings()) as client:
+        async with make_client(Settings(transport=transport)) as client:
             first = (await client.get(url, timeout=5)).content
             written.wait(5)  # nothing of this loop runs until the poison is there
             second = (await client.get(url, timeout=5)).content
@@ -157,7 +157,7 @@ async def test_what_comes_between_the_choice_of_a_connection_and_its_use_is_noti
             chosen = bool(server.requests)
             await asyncio.sleep(0.05 if chosen else 0)
 
-    async with Faults(serve_poison) as server, make_client(Settings()) as client:
+    async with Faults(serve_poison) as server, make_client(Settings(transport="httpx")) as client:
         first = await client.get(server.url)
         second = await client.post(server.url, content=b"{}", extensions={"trace": hold}, timeout=5)
 
@@ -166,8 +166,11 @@ async def test_what_comes_between_the_choice_of_a_connection_and_its_use_is_noti
     assert len(server.requests) == 2  # the second one was sent once
 
 
-async def test_a_connection_that_was_closed_while_the_loop_was_busy_is_replaced():
-    async with Faults(replying(answer())) as server, make_client(Settings()) as client:
+async def test_a_connection_that_was_closed_while_the_loop_was_busy_is_replaced(transport: str):
+    async with (
+        Faults(replying(answer())) as server,
+        make_client(Settings(transport=transport)) as client,
+    ):
         await client.get(server.url)
         await server.until(lambda: server.ended == 1)
 
@@ -213,7 +216,7 @@ async def test_a_write_waits_for_a_slow_reader_and_ends_with_it():
         await stream.aclose()
 
 
-async def test_a_large_body_arrives_whole_at_a_slow_reader():
+async def test_a_large_body_arrives_whole_at_a_slow_reader(transport: str):
     body = os.urandom(1024) * 8 * 1024
 
     async def doze(peer: Peer) -> None:
@@ -221,7 +224,7 @@ async def test_a_large_body_arrives_whole_at_a_slow_reader():
         await peer.request()
         await peer.write(answer())
 
-    async with Faults(doze) as server, make_client(Settings()) as client:
+    async with Faults(doze) as server, make_client(Settings(transport=transport)) as client:
         answered = await client.post(server.url, content=body, timeout=10)
 
     assert answered.status_code == 200
@@ -291,9 +294,11 @@ async def test_a_resolver_that_hangs_is_under_the_deadline(monkeypatch: pytest.M
     assert took < 5
 
 
-async def test_many_loops_in_many_threads_share_a_toolset():
+async def test_many_loops_in_many_threads_share_a_toolset(transport: str):
     async with Faults(serve) as server:
-        toolset = load_tools(document(), settings=Settings(base_url=server.url, timeout=10.0))
+        toolset = load_tools(
+            document(), settings=Settings(base_url=server.url, timeout=10.0, transport=transport)
+        )
         results: list[Any] = []
 
         def calls() -> None:

@@ -524,16 +524,18 @@ async def test_respx_answers_our_own_client():
     assert got.content == b"[1]"
 
 
-async def test_a_thousand_failing_calls_leave_no_connection_open():
+async def test_a_thousand_failing_calls_leave_no_connection_open(transport: str):
     async def close(peer: Peer) -> None:
         await peer.request()
 
-    sender = Sender(Settings(concurrency=50))
+    sender = Sender(Settings(concurrency=50, transport=transport))
     async with Faults(close) as server:
         errors = await asyncio.gather(*(error_of(sender, get(server.url)) for _ in range(1000)))
         home = await sender._homes.of_this_loop()
 
         assert {error.kind for error in errors} == {"connection"}
         assert home.under_way == set()
-        assert home.client._transport._pool.connections == []  # type: ignore[attr-defined]  # httpcore's
+        pool = home.client._transport._pool  # type: ignore[attr-defined]  # httpcore's, or ours
+        assert pool.connections == []
+        assert not getattr(pool, "_open", None)
         await sender.aclose()

@@ -209,13 +209,13 @@ async def test_a_changed_file_of_authorities_is_read_again(
 
 
 async def test_a_client_certificate_is_presented_only_by_requests_that_have_it(
-    ours: Authority, theirs: Authority
+    ours: Authority, theirs: Authority, transport: str
 ):
     optional = ours.server(clients=theirs)
     optional.verify_mode = ssl.CERT_OPTIONAL
     context = client_context(theirs.client(), ca_file=ours.file)
     with TlsServer(optional) as server:
-        async with make_client(Settings(ca_file=ours.file)) as client:
+        async with make_client(Settings(ca_file=ours.file, transport=transport)) as client:
             for number in range(4):
                 own = {CERTIFICATE: context} if number % 2 else {}
                 await client.get(server.url, extensions=own)
@@ -225,11 +225,11 @@ async def test_a_client_certificate_is_presented_only_by_requests_that_have_it(
 
 
 async def test_two_client_certificates_do_not_share_a_connection(
-    ours: Authority, theirs: Authority
+    ours: Authority, theirs: Authority, transport: str
 ):
     contexts = [client_context(theirs.client(), ca_file=ours.file) for _ in range(2)]
     with TlsServer(ours.server(clients=theirs)) as server:
-        async with make_client(Settings(ca_file=ours.file)) as client:
+        async with make_client(Settings(ca_file=ours.file, transport=transport)) as client:
             for context in contexts * 2:
                 await client.get(server.url, extensions={CERTIFICATE: context})
 
@@ -263,11 +263,11 @@ async def test_a_missing_client_certificate_is_named(ours: Authority, theirs: Au
 
 
 async def test_a_client_certificate_of_another_authority_is_named(
-    ours: Authority, theirs: Authority
+    ours: Authority, theirs: Authority, transport: str
 ):
     context = client_context(ours.client(), ca_file=ours.file)
     with TlsServer(ours.server(clients=theirs)) as server:
-        async with make_client(Settings(ca_file=ours.file)) as client:
+        async with make_client(Settings(ca_file=ours.file, transport=transport)) as client:
             with pytest.raises(httpx.ConnectError, match="not accept the client cert") as caught:
                 await client.get(server.url, extensions={CERTIFICATE: context})
 
@@ -276,11 +276,11 @@ async def test_a_client_certificate_of_another_authority_is_named(
 
 
 async def test_an_authority_of_ours_is_asked_for_with_a_client_certificate_too(
-    ours: Authority, theirs: Authority
+    ours: Authority, theirs: Authority, transport: str
 ):
     context = client_context(ours.client(), ca_file=ours.file)
     with TlsServer(theirs.server(clients=ours)) as server:
-        async with make_client(Settings(ca_file=theirs.file)) as client:
+        async with make_client(Settings(ca_file=theirs.file, transport=transport)) as client:
             with pytest.raises(httpx.ConnectError, match="not accepted"):
                 await client.get(server.url, extensions={CERTIFICATE: context})
 
@@ -327,11 +327,11 @@ def test_a_client_certificate_that_cannot_be_used_is_refused_without_its_passwor
     assert caught.value.__cause__ is None
 
 
-async def test_a_large_answer_over_tls_arrives_whole(ours: Authority):
+async def test_a_large_answer_over_tls_arrives_whole(ours: Authority, transport: str):
     body = b"x" * (3 * MEBIBYTE)
     head = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n" % len(body)
     with TlsServer(ours.server(), head + body) as server:
-        async with make_client(Settings(ca_file=ours.file)) as client:
+        async with make_client(Settings(ca_file=ours.file, transport=transport)) as client:
             for _ in range(3):
                 received = 0
                 async with client.stream("GET", server.url) as response:
@@ -343,7 +343,7 @@ async def test_a_large_answer_over_tls_arrives_whole(ours: Authority):
     assert server.greeted == 1  # nothing is left over that would look like a second answer
 
 
-async def test_a_large_body_over_tls_is_sent_whole(ours: Authority):
+async def test_a_large_body_over_tls_is_sent_whole(ours: Authority, transport: str):
     sent = 0
 
     async def pieces() -> Any:
@@ -354,16 +354,18 @@ async def test_a_large_body_over_tls_is_sent_whole(ours: Authority):
 
     head = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
     with TlsServer(ours.server(), head) as server:
-        async with make_client(Settings(ca_file=ours.file)) as client:
+        async with make_client(Settings(ca_file=ours.file, transport=transport)) as client:
             headers = {"Content-Length": str(64 * 65536)}
             await client.post(server.url, content=pieces(), headers=headers)
 
     assert sent == 64 * 65536
 
 
-async def test_a_second_answer_that_comes_later_over_tls_is_nobodys(ours: Authority):
+async def test_a_second_answer_that_comes_later_over_tls_is_nobodys(
+    ours: Authority, transport: str
+):
     with TlsServer(ours.server(), later=OK.replace(b"{}", b"[]")) as server:
-        async with make_client(Settings(ca_file=ours.file)) as client:
+        async with make_client(Settings(ca_file=ours.file, transport=transport)) as client:
             answers = []
             for _ in range(3):
                 answers.append((await client.get(server.url)).content)

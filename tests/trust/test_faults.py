@@ -92,15 +92,17 @@ pytestmark = pytest.mark.xdist_group("faults")  # one worker asks the whole set 
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def report() -> AsyncIterator[Report]:
+async def report(transport: str) -> AsyncIterator[Report]:
     found = Report()
     with FaultProcess() as site:
         hanging = [case for case in CASES if is_endless(case[1])]
         ending = [case for case in CASES if not is_endless(case[1])]
         for _ in range(TRIES):
-            await calls_of(hanging, site.url, found, timeout=BUDGET, concurrency=len(CASES))
+            slow = {"timeout": BUDGET, "concurrency": len(CASES), "transport": transport}
+            await calls_of(hanging, site.url, found, **slow)
             hanging = [case for case in hanging if is_late(found, *case)]
-        await calls_of(ending, site.url, found, timeout=PATIENCE, concurrency=10)
+        quick = {"timeout": PATIENCE, "concurrency": 10, "transport": transport}
+        await calls_of(ending, site.url, found, **quick)
         async with httpx.AsyncClient() as client:
             found.told = (await client.get(f"{site.url}/told")).json()
         yield found

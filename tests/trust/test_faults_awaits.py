@@ -80,8 +80,15 @@ def cancelling(_: Any) -> None:
 def toolset_of(site: FaultSite, **given: Any) -> Toolset:
     """Return tools of which one may be called at a time: a turn that is not given back shows."""
     routes = [case_of("echo")]
-    settings = Settings(base_url=site.url, timeout=5, concurrency=1)
+    transport = given.pop("transport", "auto")
+    settings = Settings(base_url=site.url, timeout=5, concurrency=1, transport=transport)
     return load_tools(fault_document(routes), settings=settings, **given)
+
+
+async def import_all(site: FaultSite, transport: str) -> None:
+    """Make a call: what the first one imports, in a thread of its own, is no await to break."""
+    async with toolset_of(site, transport=transport) as toolset:
+        await toolset["get_echo"].execute({})
 
 
 async def until_closed(site: FaultSite) -> None:
@@ -102,11 +109,14 @@ ERRORS = [
 
 @pytest.mark.parametrize("fresh", [True, False], ids=["fresh", "reused"])
 @pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
-async def test_a_call_that_breaks_at_any_await_is_an_error_result(error: Exception, fresh: bool):
+async def test_a_call_that_breaks_at_any_await_is_an_error_result(
+    error: Exception, fresh: bool, transport: str
+):
     broken = 0
     async with FaultSite() as site:
+        await import_all(site, transport)
         for at in range(1, MOST):
-            async with toolset_of(site) as toolset:
+            async with toolset_of(site, transport=transport) as toolset:
                 tool = toolset["post_echo"]  # a broken read may be tried again, unseen
                 if not fresh:
                     await tool.execute({"q": "first"})
@@ -129,10 +139,11 @@ async def test_a_call_that_breaks_at_any_await_is_an_error_result(error: Excepti
 
 
 @pytest.mark.parametrize("fresh", [True, False], ids=["fresh", "reused"])
-async def test_a_call_that_is_cancelled_at_any_await_passes_that_on(fresh: bool):
+async def test_a_call_that_is_cancelled_at_any_await_passes_that_on(fresh: bool, transport: str):
     async with FaultSite() as site:
+        await import_all(site, transport)
         for at in range(1, MOST):
-            async with toolset_of(site) as toolset:
+            async with toolset_of(site, transport=transport) as toolset:
                 tool = toolset["get_echo"]
                 if not fresh:
                     await tool.execute({"q": "first"})

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import os
+import sys
 from dataclasses import dataclass, field
 from http.cookiejar import CookieJar
 from typing import TYPE_CHECKING, Any
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 _PATIENCE = 5.0
 _LEFT_BEHIND: list[object] = []
 """Of the process that this one was forked from."""
+_FAST = "openapi_tools.runtime.sending.fast.pool"
 _TO_CONNECTION = ("_stream", "_httpcore_stream", "_stream", "_connection")
 
 
@@ -82,6 +84,9 @@ class Homes:
         settings: `concurrency` bounds the calls under way in each loop.
         client: The user's own client, used in every loop and never closed; None makes clients.
         policy: Where the clients made here may go; that of the settings alone by default.
+
+    Raises:
+        MissingExtraError: The settings ask for aiohttp, which is not installed.
     """
 
     def __init__(
@@ -90,6 +95,10 @@ class Homes:
         client: httpx.AsyncClient | None,
         policy: NetworkPolicy | None = None,
     ) -> None:
+        if client is None and settings.transport == "aiohttp":
+            from openapi_tools.runtime.sending.transport import direct_pool
+
+            direct_pool(settings)  # a missing package is told now, not by the first call
         self._settings = settings
         self._client = client
         self._policy = policy
@@ -110,7 +119,16 @@ class Homes:
             reason = "tools are called under asyncio; no event loop of it is running."
             raise CallError("connection", reason) from None
         self._leave_parent()
+        if loop not in self._homes and self._client is None and _FAST not in sys.modules:
+            await self._import_fast(loop)
         return self._homes.get(loop) or await self._move_in(loop)
+
+    async def _import_fast(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Import aiohttp where it is used: a tenth of a second that no event loop should wait."""
+        from openapi_tools.runtime.sending.transport import direct_pool
+
+        if self._settings.transport != "httpx":
+            await loop.run_in_executor(None, direct_pool, self._settings)
 
     def _leave_parent(self) -> None:
         """Begin anew in a process that was forked from the one that made this.
@@ -186,7 +204,7 @@ def make_client(settings: Settings, policy: NetworkPolicy | None = None) -> http
     """Return a client that adds nothing to a request and keeps nothing of an answer.
 
     Args:
-        settings: For `concurrency`, `ca_file` and `trust_env`.
+        settings: For `concurrency`, `ca_file`, `trust_env` and `transport`.
         policy: Where it may go; that of the settings alone by default.
 
     Raises:

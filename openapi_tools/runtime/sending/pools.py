@@ -7,16 +7,18 @@ choose again. A connection of HTTP/1.1 changes its state between two awaits and 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import httpcore
 
 if TYPE_CHECKING:
     import ssl
 
+    import httpx
+
     from openapi_tools.runtime.sending.streams import Backend, Stream
 
-_IDLE_SECONDS = 5.0
+IDLE_SECONDS = 5.0
 
 
 class Pool(httpcore.AsyncConnectionPool):
@@ -42,12 +44,16 @@ class Pool(httpcore.AsyncConnectionPool):
             proxy=proxy,
             max_connections=None,
             max_keepalive_connections=idle,
-            keepalive_expiry=_IDLE_SECONDS,
+            keepalive_expiry=IDLE_SECONDS,
             network_backend=backend,
         )
         self._context = context
         self._backend = backend
         self._is_direct = proxy is None
+
+    async def answer(self, request: httpx.Request) -> httpx.Response | None:  # noqa: ARG002 -- a faster pool's to use
+        """Return the answer where there is a shorter way to it than by httpcore: none here."""
+        return None
 
     def create_connection(self, origin: httpcore.Origin) -> httpcore.AsyncConnectionInterface:
         """Return a connection that its first request will open."""
@@ -69,25 +75,17 @@ class _Connection(httpcore.AsyncConnectionInterface):
     async def handle_async_request(self, request: httpcore.Request) -> httpcore.Response:
         if self._http is None:
             try:
-                stream = await self._open(request)
+                stream = await opened(
+                    self._backend, self._context, self._origin, request.extensions
+                )
             except BaseException:
                 self._has_failed = True
                 raise
             self._http = httpcore.AsyncHTTP11Connection(
-                self._origin, stream, keepalive_expiry=_IDLE_SECONDS
+                self._origin, stream, keepalive_expiry=IDLE_SECONDS
             )
             self._http._state_lock = _Unlocked()  # type: ignore[assignment]  # noqa: SLF001 -- as said above
         return await self._http.handle_async_request(request)
-
-    async def _open(self, request: httpcore.Request) -> Stream:
-        host = self._origin.host.decode("ascii")
-        seconds = request.extensions.get("timeout", {}).get("connect")
-        stream = await self._backend.connect_tcp(host, self._origin.port, seconds)
-        if self._origin.scheme != b"https":
-            return stream
-        self._context.set_alpn_protocols(["http/1.1"])
-        name = request.extensions.get("sni_hostname") or host
-        return await stream.start_tls(self._context, name, seconds)
 
     async def aclose(self) -> None:
         if self._http is not None:
@@ -117,6 +115,33 @@ class _Connection(httpcore.AsyncConnectionInterface):
 
     def is_closed(self) -> bool:
         return self._has_failed if self._http is None else self._http.is_closed()
+
+
+async def opened(
+    backend: Backend, context: ssl.SSLContext, origin: httpcore.Origin, extensions: Any
+) -> Stream:
+    """Return a new connection, with TLS where the origin says so.
+
+    Args:
+        backend: Opens it.
+        context: For https.
+        origin: Where it leads.
+        extensions: Of the request: `timeout` and `sni_hostname`.
+
+    Raises:
+        CallError: `denied`.
+        TlsError: As `Stream.start_tls`.
+        ConnectError: Of httpcore.
+        ConnectTimeout: Of httpcore.
+    """
+    host = origin.host.decode("ascii")
+    seconds = extensions.get("timeout", {}).get("connect")
+    stream = await backend.connect_tcp(host, origin.port, seconds)
+    if origin.scheme != b"https":
+        return stream
+    context.set_alpn_protocols(["http/1.1"])
+    name = extensions.get("sni_hostname") or host
+    return await stream.start_tls(context, name, seconds)
 
 
 class _Unlocked:

@@ -107,21 +107,22 @@ class Stream(httpcore.AsyncNetworkStream):
             ReadTimeout: Of httpcore.
         """
         wire = self._wire
-        if not wire.unread and not wire.ended:
-            with _raising(httpcore.ReadError, httpcore.ReadTimeout):
+        self._adapt()
+        has_waited = not wire.unread and not wire.ended
+        if has_waited:
+            try:
                 if timeout is None:
                     await wire.arrival()
                 else:
                     async with asyncio.timeout(timeout):
                         await wire.arrival()
+            except OSError as error:
+                raise _converted(error, httpcore.ReadError, httpcore.ReadTimeout) from error
         if not wire.unread and wire.fault is not None:
             self._break(wire.fault)
-            self._given = 0.0
-        else:
-            # Nothing had to be waited for: others, and deadlines, get their turn all the same.
-            self._adapt()
-            await asyncio.sleep(0)
-            self._given = time.perf_counter()
+        if not has_waited:
+            await asyncio.sleep(0)  # others, and deadlines, get their turn all the same
+        self._given = time.perf_counter()
         self._has_answered = self._is_next_request = True
         data = wire.take(min(max_bytes, self._piece))
         if wire.resume():
@@ -162,8 +163,12 @@ class Stream(httpcore.AsyncNetworkStream):
 
     async def aclose(self) -> None:
         """Close the connection at once; what was not sent by now is not wanted any more."""
-        self._transport.abort()
+        self.abort()
         await asyncio.sleep(0)  # asyncio gives the socket back in the next turn of its loop
+
+    def abort(self) -> None:
+        """Do as `aclose`, without waiting until asyncio has done its part."""
+        self._transport.abort()
 
     async def start_tls(
         self,
@@ -366,12 +371,17 @@ def _raising(kind: type[Exception], late: type[Exception]) -> Iterator[None]:
     """Raise errors of the system as those of httpcore."""
     try:
         yield
-    except TimeoutError as error:
-        raise late(_words(error)) from error
-    except ssl.SSLError as error:
-        raise TlsError(in_words(error)) from error
     except OSError as error:
-        raise kind(_words(error)) from error
+        raise _converted(error, kind, late) from error
+
+
+def _converted(error: OSError, kind: type[Exception], late: type[Exception]) -> Exception:
+    """Return an error of the system as one of httpcore."""
+    if isinstance(error, TimeoutError):
+        return late(_words(error))
+    if isinstance(error, ssl.SSLError):
+        return TlsError(in_words(error))
+    return kind(_words(error))
 
 
 def _words(error: OSError) -> str:

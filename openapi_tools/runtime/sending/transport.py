@@ -9,7 +9,7 @@ from urllib.request import getproxies, proxy_bypass
 import httpcore
 import httpx
 
-from openapi_tools.errors import CallError
+from openapi_tools.errors import CallError, MissingExtraError
 from openapi_tools.runtime.sending.network import NetworkPolicy
 from openapi_tools.runtime.sending.pools import Pool
 from openapi_tools.runtime.sending.streams import Backend
@@ -20,7 +20,14 @@ if TYPE_CHECKING:
 
     from openapi_tools.runtime.settings import Settings
 
-__all__ = ["CERTIFICATE", "client_context", "core_proxy", "make_transport", "proxy_of"]
+__all__ = [
+    "CERTIFICATE",
+    "client_context",
+    "core_proxy",
+    "direct_pool",
+    "make_transport",
+    "proxy_of",
+]
 
 CERTIFICATE = "openapi_tools.certificate"
 """Extension of a request: the `ssl.SSLContext` that presents a client certificate."""
@@ -36,11 +43,12 @@ def make_transport(settings: Settings, policy: NetworkPolicy) -> httpx.AsyncBase
     `urllib.request` finds them.
 
     Args:
-        settings: For `concurrency`, `ca_file` and `trust_env`.
+        settings: For `concurrency`, `ca_file`, `trust_env` and `transport`.
         policy: Where connections may go.
 
     Raises:
         CallError: A file of certificate authorities cannot be read.
+        MissingExtraError: As `direct_pool`.
     """
     return _Transport(settings, policy)
 
@@ -78,12 +86,38 @@ def core_proxy(proxy: httpx.Proxy) -> httpcore.Proxy:
     return httpcore.Proxy(url, proxy.raw_auth, proxy.headers.raw)
 
 
+def direct_pool(settings: Settings) -> type[Pool]:
+    """Return what holds the connections that no proxy stands between.
+
+    Args:
+        settings: `transport` decides.
+
+    Raises:
+        MissingExtraError: aiohttp is asked for and not installed, or without its parser in C.
+    """
+    if settings.transport == "httpx":
+        return Pool
+    try:
+        from openapi_tools.runtime.sending.fast.pool import FastPool
+    except ImportError as error:
+        if settings.transport == "auto":
+            return Pool
+        reason = f"{error.name} is not installed: pip install 'openapi-tools[fast]'"
+        raise MissingExtraError(reason, extra="fast") from error
+    return FastPool
+
+
 class _Over(httpx.AsyncHTTPTransport):
     """httpx's transport, which turns errors into its own, over connections made here."""
 
     def __init__(self, pool: Pool) -> None:
         # Not the parent's: it reads certificates and would make a pool of its own.
-        self._pool = pool
+        self._pool: Pool = pool
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Send a request the shortest way there is."""
+        answer = await self._pool.answer(request)
+        return await super().handle_async_request(request) if answer is None else answer
 
 
 class _Transport(_Over):
@@ -133,5 +167,6 @@ class _Transport(_Over):
         # A proxy stands where the user's environment says, and connects by names itself.
         policy = self._policy if proxy is None else NetworkPolicy(private=True)
         idle = min(self._settings.concurrency, _IDLE_CONNECTIONS)
-        through = None if proxy is None else core_proxy(proxy)
-        return Pool(context, Backend(policy), idle=idle, proxy=through)
+        if proxy is None:
+            return direct_pool(self._settings)(context, Backend(policy), idle=idle)
+        return Pool(context, Backend(policy), idle=idle, proxy=core_proxy(proxy))
