@@ -13,7 +13,6 @@ import inspect
 import os
 import sys
 from dataclasses import dataclass, field
-from http.cookiejar import CookieJar
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import CallError, SettingsError
@@ -30,14 +29,7 @@ _PATIENCE = 5.0
 _LEFT_BEHIND: list[object] = []
 """Of the process that this one was forked from."""
 _FAST = "openapi_tools.runtime.sending.fast.pool"
-_TO_CONNECTION = ("_stream", "_httpcore_stream", "_stream", "_connection")
-
-
-class _NoCookies(CookieJar):
-    """A jar that stays empty: what one call is told is not repeated by the next."""
-
-    def extract_cookies(self, response: Any, request: Any) -> None:
-        """Take none."""
+_TO_CONNECTION = ("_httpcore_stream", "_stream", "_connection")
 
 
 @dataclass(slots=True, eq=False)
@@ -210,18 +202,11 @@ def make_client(settings: Settings, policy: NetworkPolicy | None = None) -> http
     Raises:
         CallError: A file of certificate authorities cannot be read.
     """
-    import httpx
-
+    from openapi_tools.runtime.sending.direct import DirectClient
     from openapi_tools.runtime.sending.network import policy_of
     from openapi_tools.runtime.sending.transport import make_transport
 
-    return httpx.AsyncClient(
-        transport=make_transport(settings, policy or policy_of(settings)),
-        trust_env=False,  # proxies are the transport's; what is left is .netrc
-        timeout=None,  # noqa: S113 -- one deadline covers the whole call
-        cookies=_NoCookies(),
-        follow_redirects=False,
-    )
+    return DirectClient(make_transport(settings, policy or policy_of(settings)))
 
 
 def with_defaults(request: httpx.Request, client: httpx.AsyncClient) -> None:
@@ -239,6 +224,8 @@ async def drop_if_poisoned(response: httpx.Response) -> None:
     looks at its connection; without one (another transport) there is nothing to do.
     """
     connection: Any = response.stream
+    if not hasattr(connection, _TO_CONNECTION[0]):  # a client of httpx wraps what transports give
+        connection = getattr(connection, "_stream", None)
     for name in _TO_CONNECTION:
         connection = getattr(connection, name, None)
     state = getattr(connection, "_h11_state", None)
