@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import DocumentError, OpenAPIToolsError, bare
@@ -15,18 +13,17 @@ from openapi_tools.loader.index import Facts
 from openapi_tools.loader.inputs import Inputs
 from openapi_tools.loader.kept import KeptTool, Maker, Usable, facts_of
 from openapi_tools.loader.naming import Candidate, tool_names
-from openapi_tools.loader.operations import Declared, Document, as_text, has_operators
+from openapi_tools.loader.operations import Declared, Document
 from openapi_tools.loader.parse import parse, plain
 from openapi_tools.loader.parse_json import paused_gc
 from openapi_tools.loader.references import Resource
 from openapi_tools.loader.servers import root_servers
 from openapi_tools.loader.slices import whole
 from openapi_tools.loader.source import read_source
-from openapi_tools.loader.texts import plain_text
+from openapi_tools.loader.tools import LoadedTool, Shared
 from openapi_tools.model import Skipped
 from openapi_tools.runtime.server import origin_of
 from openapi_tools.runtime.session import Provenance, open_session
-from openapi_tools.runtime.tool import OperationTool
 from openapi_tools.runtime.toolset import About, Toolset
 from openapi_tools.runtime.usual import USUAL
 
@@ -36,10 +33,11 @@ if TYPE_CHECKING:
 
     import httpx
 
-    from openapi_tools.model import Operation, SecurityScheme
+    from openapi_tools.model import SecurityScheme
     from openapi_tools.runtime.send import Answer
     from openapi_tools.runtime.session import Session
     from openapi_tools.runtime.settings import Settings
+    from openapi_tools.runtime.tool import OperationTool
     from openapi_tools.runtime.toolset import Select
 
 
@@ -299,102 +297,3 @@ def _answer_checker(document: Document) -> Callable[[httpx.Request, Answer], lis
     from openapi_tools.loader.answers import make_checker
 
     return make_checker(lambda: whole(document.root), base_url=document.settings.base_url)
-
-
-@dataclass(frozen=True, slots=True)
-class Shared:
-    """What the tools of one document share.
-
-    Attributes:
-        inputs: Builds operations of that document.
-        session: For their calls.
-        turn: Held while something is built: `inputs` converts one schema at a time.
-    """
-
-    inputs: Inputs
-    session: Session
-    turn: Any = field(default_factory=threading.RLock)
-
-
-class LoadedTool(OperationTool):
-    """A tool whose description, schema and operation are built when they are first looked at.
-
-    Args:
-        name: The tool's name.
-        declared: The operation as the document has it.
-        shared: What the tools of the document share.
-    """
-
-    __slots__ = ("_declared", "_input_schema", "_name", "_operation", "_shared")
-
-    def __init__(self, name: str, declared: Declared, shared: Shared) -> None:
-        super().__init__(shared.session)
-        self._name = name
-        self._declared = declared
-        self._shared = shared
-        self._input_schema: dict[str, Any] | None = None
-        self._operation: Operation | None = None
-
-    @property
-    def name(self) -> str:
-        """Unique in its toolset."""
-        return self._name
-
-    @property
-    def method(self) -> str:
-        """Upper case."""
-        return self._declared.method
-
-    @property
-    def path(self) -> str:
-        """As in the document, but for operators of RFC 6570 inside the braces."""
-        path = self._declared.path
-        return self.operation.path if has_operators(path) else path
-
-    @property
-    def tags(self) -> tuple[str, ...]:
-        """The document's grouping."""
-        return self._declared.tags
-
-    @property
-    def deprecated(self) -> bool:
-        """Whether the document advises against it."""
-        return self._declared.deprecated
-
-    @property
-    def description(self) -> str:
-        """Summary and description as plain text, cut at a word boundary."""
-        return describe(self._declared, self._shared.inputs.description_chars)
-
-    @property
-    def input_schema(self) -> dict[str, Any]:
-        """JSON Schema 2020-12."""
-        if self._input_schema is None:
-            with self._shared.turn:
-                self._input_schema = self._shared.inputs.input_schema(self._declared)
-        return self._input_schema
-
-    @property
-    def operation(self) -> Operation:
-        """How it is called."""
-        if self._operation is None:
-            with self._shared.turn:
-                self._operation = self._shared.inputs.operation(self._declared)
-        return self._operation
-
-
-def describe(declared: Declared, limit: int) -> str:
-    """Return what a model is told an operation does: never empty.
-
-    Args:
-        declared: The operation.
-        limit: Most characters.
-    """
-    node, item = declared.node, declared.item
-    summary = as_text(node.get("summary") or item.get("summary")).strip()
-    text = as_text(node.get("description") or item.get("description")).strip()
-    if summary and not text.startswith(summary):
-        text = f"{summary}\n{text}" if text else summary
-    mark = "Deprecated. " if declared.deprecated else ""
-    text = plain_text(text, limit - len(mark)) or f"{declared.method} {declared.path}"[:limit]
-    return mark + text
