@@ -7,6 +7,7 @@ to 4.15.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -191,6 +192,7 @@ def preferred(kinds: list[str], wanted: tuple[str, ...]) -> str:
     return min(kinds, key=_rank)  # the document's order decides among equals
 
 
+@lru_cache(maxsize=1024)
 def _rank(kind: str) -> int:
     essence = media.essence(kind)
     ranks = [essence in names for names in _PREFERENCE]

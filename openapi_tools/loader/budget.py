@@ -30,6 +30,19 @@ def size_of(schema: Any) -> int:
     return len(json.dumps(schema))
 
 
+def most_of(schema: Any) -> int:
+    """Return a number of characters that a schema does not exceed as JSON; known much faster.
+
+    Compact UTF-8 grows sixfold at most: one byte of a text may become an escape of six characters.
+    """
+    from pydantic_core import to_json
+
+    try:
+        return 6 * len(to_json(schema))
+    except ValueError:  # half of a character, which UTF-8 cannot write
+        return size_of(schema)
+
+
 def shrink(schema: dict[str, Any]) -> dict[str, Any]:
     """Return an input schema of at most `MAX_SCHEMA` characters; the same one where it fits.
 

@@ -7,38 +7,26 @@ operations use it.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from openapi_tools.loader.operations import path_variables
+from openapi_tools.errors import DocumentError
+from openapi_tools.loader import scanning
+from openapi_tools.loader.operations import path_variables, variables_in
 from openapi_tools.runtime.escapes import has_dot_segment
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from openapi_tools.loader.operations import Declared, Document, Listed
+    from openapi_tools.loader.operations import Declared, Document
+    from openapi_tools.loader.parameters import Listed
     from openapi_tools.loader.references import Resource, Target
+    from openapi_tools.loader.scanning import Scan
 
-_MAPS = frozenset(
-    {"properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "content"}
-    | {"headers", "encoding", "schemas"}
-)
-_LITERALS = frozenset({"example", "examples", "default", "enum", "const", "description", "mapping"})
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _MOST = 10
 """Warnings of one kind about one operation."""
 _SHOWN = 100
 _LONGEST = 500
-_LISTS = frozenset({"allOf", "anyOf", "oneOf", "prefixItems", "items"})
-_SINGLE = frozenset({"schema", "additionalProperties", "not", "contains", "itemSchema"})
-_SCHEMAS = _SINGLE | {"items"}
-_LISTED = _SCHEMAS | _LISTS
-
-
-class _Scan(NamedTuple):
-    """The references of one node, and the first thing that is wrong with it itself."""
-
-    refs: tuple[str, ...]
-    fault: str
 
 
 class Checks:
@@ -46,13 +34,60 @@ class Checks:
 
     Args:
         document: The document; nothing of it is changed.
+        operations: All that it declares. They are looked at together, without a word about each;
+            only those that may be wrong are checked one by one.
     """
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: Document, operations: Iterable[Declared]) -> None:
         self._document = document
-        self._scans: dict[int, _Scan] = {}
+        self._scans: dict[int, Scan] = {}
         self._clean: set[int] = set()
+        self._path: tuple[str, list[str] | None, list[str]] = "", None, []
         self.warnings: list[str] = []
+        self._doubtful = self._look_at(list(operations))
+
+    def _look_at(self, operations: list[Declared]) -> set[Declared]:
+        """Return the operations that may be wrong."""
+        document, entry = self._document, self._document.entry
+        bodies: dict[int, dict[str, Any]] = {}
+        found = {each for each in operations if not self._is_plain(each, bodies)}
+        distinct = document.parameters.distinct
+        if any(listed.resource is not entry for listed in distinct):
+            return set(operations)
+        nodes = {id(listed.node): listed.node for listed in distinct}
+        clean = scanning.reached((nodes | bodies).values(), document.references)
+        if clean is None:
+            return set(operations)
+        self._clean |= clean
+        return found
+
+    def _is_plain(self, declared: Declared, bodies: dict[int, dict[str, Any]]) -> bool:
+        """Tell whether an operation is sound but for what it refers to; note its body."""
+        document, node = self._document, declared.node
+        try:
+            path, variables, names = self._path
+            if declared.path is not path:
+                _, variables, names = self._path = self._path_of(declared)
+            if "parameters" in node:
+                own = document.parameters.path_names(declared, node)
+                names = [*names, *(name for name in own if name not in names)] if names else own
+            if "requestBody" in node and not document.dialect.swagger:
+                body = document.request_body(declared, [])
+                if body is not None and body[1] is not document.entry:
+                    return False
+                if body is not None:
+                    bodies[id(body[0])] = body[0]
+        except DocumentError:
+            return False
+        fits = variables == names or (variables is not None and sorted(variables) == sorted(names))
+        return fits and declared.resource is document.entry
+
+    def _path_of(self, declared: Declared) -> tuple[str, list[str] | None, list[str]]:
+        """Return a path, its variables (None when it has to be checked), and those it declares."""
+        path = declared.path
+        plain = path.isprintable() and "/." not in path and "%" not in path
+        names = self._document.parameters.path_names(declared, declared.item)
+        return path, variables_in(path) if plain else None, names
 
     def check(self, declared: Declared) -> None:
         """Look at one operation.
@@ -60,8 +95,10 @@ class Checks:
         Raises:
             DocumentError: It cannot be made a tool; the pointer says where it is wrong.
         """
+        if declared not in self._doubtful:
+            return
         document = self._document
-        parameters = document.parameters(declared)
+        parameters = document.parameters.of(declared)
         self._check_path(declared, parameters)
         for listed in parameters:
             if id(listed.node) not in self._clean:
@@ -100,7 +137,7 @@ class Checks:
     def _check_node(self, node: Any, resource: Resource, pointer: str) -> None:
         """Walk over everything that a node reaches, component by component."""
         seen = {id(node)}
-        first = _scan(node)
+        first = scanning.scan(node)
         waiting = [(first, resource)] if first.refs or first.fault else []
         while waiting:
             scan, owner = waiting.pop()
@@ -114,63 +151,8 @@ class Checks:
                     waiting.append((self._scan_of(key, target), target.resource))
         self._clean |= seen
 
-    def _scan_of(self, key: int, target: Target) -> _Scan:
+    def _scan_of(self, key: int, target: Target) -> Scan:
         scan = self._scans.get(key)
         if scan is None:
-            scan = self._scans[key] = _scan(target.node)
+            scan = self._scans[key] = scanning.scan(target.node)
         return scan
-
-
-def _scan(root: Any) -> _Scan:
-    """Return the references in a node, and the first malformed place."""
-    refs: dict[str, None] = {}
-    faults = [] if isinstance(root, dict | bool) or root is None else [_no_schema(root)]
-    stack = [root]
-    while stack:
-        node = stack.pop()
-        if type(node) is list:
-            stack += node
-        elif type(node) is dict:
-            if "$ref" in node:
-                _note_reference(node["$ref"], refs, faults)
-            for key, value in node.items():
-                if type(value) is dict or type(value) is list:
-                    stack += _inside(key, value, faults)
-                elif key in _SCHEMAS:
-                    _check_schemas((value,), faults)
-    return _Scan(tuple(refs), faults[0] if faults else "")
-
-
-def _inside(key: str, value: Any, faults: list[str]) -> Iterable[Any]:
-    """Return what may hold references in a member that is an object or an array."""
-    if type(value) is dict and key in _MAPS:
-        _check_schemas(value.values(), faults)
-        return value.values()
-    if type(value) is list and key in _LISTED:
-        if key in _SINGLE:
-            faults.append(_no_schema(value))
-        _check_schemas(value, faults)
-        return value
-    if key in _LITERALS or key.startswith("x-"):
-        return ()
-    return (value,)
-
-
-def _note_reference(ref: Any, refs: dict[str, None], faults: list[str]) -> None:
-    if isinstance(ref, str) and ref:
-        refs[ref] = None
-    else:
-        faults.append(f"'$ref' is {ref!r:.60}; it must be a text that names a place.")
-
-
-def _check_schemas(values: Iterable[Any], faults: list[str]) -> None:
-    """Note what cannot be a schema, where schemas belong."""
-    faults.extend(
-        _no_schema(value)
-        for value in values
-        if type(value) is not dict and not isinstance(value, bool) and value is not None
-    )
-
-
-def _no_schema(value: Any) -> str:
-    return f"a schema must be an object, this is {value!r:.60}."

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _ALTERNATIVES = ("anyOf", "oneOf", "allOf")
 _HOLDERS = {*_ALTERNATIVES, "properties"}
+_STYLED = frozenset({"style", "explode", "allowReserved"})
 _NESTED = 4
 """Alternatives inside one another whose members are looked for; they may go in a circle."""
 _SHAPED = _HOLDERS | {"type", "$ref"}
@@ -89,12 +90,13 @@ class Forms:
         listed = declared.get("encoding")
         nodes = dict(listed) if isinstance(listed, dict) else {}
         form = self._members(schema, nodes, resource, multipart=multipart, depth=_NESTED)
+        done = {encoding.name for encoding in form.encodings}
         unlisted = [
             self._encoding(name, node, multipart)
             for name, node in nodes.items()
-            if isinstance(node, dict) and not any(name == done.name for done in form.encodings)
+            if isinstance(node, dict) and name not in done
         ]
-        more = tuple(encoding for encoding in unlisted if encoding != Encoding(encoding.name))
+        more = tuple(encoding for encoding in unlisted if not _is_default(encoding))
         if not form.schema.keys() & _SHAPED:
             form = form._replace(schema={**form.schema, "type": "object"})
         return form._replace(encodings=form.encodings + more)
@@ -137,6 +139,8 @@ class Forms:
         self, name: str, schema: Any, node: Any, resource: Resource, *, multipart: bool
     ) -> Form:
         """Return how one member is written: at most one encoding."""
+        if not node and not multipart:
+            return Form(schema, (), ())
         encoding = self._encoding(name, node if isinstance(node, dict) else {}, multipart)
         headers: tuple[PartHeader, ...] = ()
         if multipart:
@@ -151,7 +155,7 @@ class Forms:
                 schema = found.schema
                 kind = encoding.content_type or found.content_type
                 encoding = replace(encoding, file=True, content_type=kind)
-        default = encoding == Encoding(name) and not headers
+        default = _is_default(encoding) and not headers
         return Form(schema, () if default else (encoding,), headers)
 
     def _positions(
@@ -193,7 +197,7 @@ class Forms:
         """
         dialect = self._document.dialect
         inner = tuple(node.get("x-inner", ())) if dialect.swagger else ()
-        styled = any(key in node for key in ("style", "explode", "allowReserved"))
+        styled = not _STYLED.isdisjoint(node)
         if styled and (not multipart or dialect.modern or dialect.swagger):
             style = node.get("style") if isinstance(node.get("style"), str) else "form"
             explode = node.get("explode")
@@ -226,6 +230,11 @@ class Forms:
                 limit = self._settings.description_chars
                 schema = {**schema, "description": plain_text(described, limit)}
             yield PartHeader(name, parameter, schema, target.node.get("required") is True)
+
+
+def _is_default(encoding: Encoding) -> bool:
+    """Tell whether a member is written as it would be without a word about it."""
+    return not (encoding.style or encoding.content_type or encoding.file)
 
 
 def _is_positional(whole: dict[str, Any], declared: dict[str, Any]) -> bool:

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.loader import security, versions
 from openapi_tools.loader.bodies import Bodies, Content
-from openapi_tools.loader.budget import MAX_SCHEMA, shrink, size_of
+from openapi_tools.loader.budget import MAX_SCHEMA, most_of, shrink, size_of
 from openapi_tools.loader.keywords import MAX_LITERAL, is_longer, uses_of
 from openapi_tools.loader.naming import argument_names
-from openapi_tools.loader.operations import Listed, path_variables, plain_path
+from openapi_tools.loader.operations import path_variables, plain_path
+from openapi_tools.loader.parameters import Listed
 from openapi_tools.loader.servers import servers
 from openapi_tools.loader.texts import plain_text
 from openapi_tools.model import DEFAULT_STYLES, Operation, Parameter, Property, RequestBody
@@ -43,11 +44,16 @@ _MOST_EXTENSIONS = 32
 _LONGEST_EXTENSION = 64
 
 
+_FRAME = 150
+"""No argument's name, and no root of a schema, takes more characters beside the schemas in it."""
+
+
 class _Told(NamedTuple):
-    """What the model is told about an argument, and the definitions that it refers to."""
+    """What the model is told about an argument, the definitions it refers to, its largest size."""
 
     schema: dict[str, Any]
     uses: frozenset[str]
+    most: int
 
 
 class _Argument(NamedTuple):
@@ -84,7 +90,7 @@ class Inputs:
         self._document = document
         self.description_chars = settings.description_chars
         self._bodies = Bodies(document, settings)
-        self._known: dict[int, _Told] = {}
+        self._known: dict[tuple[int, str], _Argument] = {}
         self._credentials = {
             (scheme.location, scheme.name.lower() if scheme.location == "header" else scheme.name)
             for scheme in schemes.values()
@@ -109,12 +115,14 @@ class Inputs:
         if required:
             schema["required"] = required
         schema["additionalProperties"] = False
+        bound = _FRAME + sum(_FRAME + argument.told.most for argument in every)
         uses = frozenset().union(*(argument.told.uses for argument in every))
-        size = size_of(schema)
-        if uses:
-            schema["$defs"] = schemas.definitions(uses)
-            size += schemas.size_of(schema["$defs"])
-        return shrink(schema) if size > MAX_SCHEMA else schema
+        if not uses:
+            return shrink(schema) if bound > MAX_SCHEMA else schema
+        closure = schemas.closure(uses)
+        fits = bound + closure.size <= MAX_SCHEMA or size_of(schema) + closure.size <= MAX_SCHEMA
+        schema["$defs"] = closure.definitions
+        return schema if fits else shrink(schema)
 
     def operation(self, declared: Declared) -> Operation:
         """Return how an operation is called.
@@ -144,23 +152,14 @@ class Inputs:
     def _arguments(self, declared: Declared) -> _Arguments:
         """Return the arguments of an operation with their names."""
         document = self._document
-        every = document.parameters(declared)
+        every = document.parameters.of(declared)
         listed = _of_path([found for found in every if self._is_offered(found)], declared)
         body = document.request_body(declared, every)
         content = self._bodies.read(*body) if body is not None else None
         if content is not None and content.is_empty:
             content = None
         of_body = _body_arguments(content) if content else []
-        arguments = [
-            _Argument(
-                found.location,
-                found.name,
-                self._told(found),
-                found.location == "path" or found.node.get("required") is True,
-            )
-            for found in listed
-        ]
-        arguments += of_body
+        arguments = [*map(self._argument, listed), *of_body]
         names = argument_names([argument[:2] for argument in arguments])
         return _Arguments(listed, of_body, content, arguments, names)
 
@@ -169,22 +168,21 @@ class Inputs:
         location, name = listed.location, listed.name
         if location == "header":
             name = name.lower()
-            if name in OWN_HEADERS:
+            if name in OWN_HEADERS or not is_token(name):
                 return False
-        if location == "header" and not is_token(name):
-            return False
-        if location == "cookie" and _NO_COOKIE.search(name):
+        elif location == "cookie" and _NO_COOKIE.search(name):
             return False
         return location not in _OF_BODY and (location, name) not in self._credentials
 
-    def _told(self, listed: Listed) -> _Told:
-        """Return what the model is told about a parameter; worked out once for each."""
-        key = id(listed.node)
-        told = self._known.get(key)
-        if told is None:
-            schema = self._words(listed.node, self._schema(listed))
-            told = self._known[key] = _Told(schema, uses_of(schema).every)
-        return told
+    def _argument(self, listed: Listed) -> _Argument:
+        """Return the argument for a parameter; worked out once for each."""
+        location, name, node, _ = listed
+        argument = self._known.get((id(node), name))
+        if argument is None:
+            required = location == "path" or node.get("required") is True
+            schema = self._words(node, self._schema(listed))
+            argument = self._known[id(node), name] = _argument(location, name, schema, required)
+        return argument
 
     def _schema(self, listed: Listed) -> dict[str, Any]:
         """Return a parameter's converted schema, that of its `content` where it has one."""
@@ -295,7 +293,8 @@ def _body_arguments(content: Content) -> list[_Argument]:
 
 
 def _argument(location: str, wire: str, schema: dict[str, Any], required: bool) -> _Argument:
-    return _Argument(location, wire, _Told(schema, uses_of(schema).every), required)
+    told = _Told(schema, uses_of(schema).every, most_of(schema))
+    return _Argument(location, wire, told, required)
 
 
 def _body(content: Content, arguments: list[_Argument], names: list[str]) -> RequestBody:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.loader.index import Facts
-from openapi_tools.loader.operations import escaped, has_operators
+from openapi_tools.loader.operations import has_operators
 from openapi_tools.runtime.tool import OperationTool
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def facts_of(document: Document, toolset: Toolset, usable: Usable, remarks: Iter
         descriptions=[tool.description for tool in toolset],
         methods=[item.method for item in declared],
         paths=[item.path for item in declared],
-        members=[item.pointer.removeprefix(f"/paths/{escaped(item.path)}/") for item in declared],
+        members=[item.member for item in declared],
         tags=[groups.setdefault(item.tags, len(groups)) for item in declared],
         groups=[list(tags) for tags in groups],
         deprecated=[number for number, item in enumerate(declared) if item.deprecated],

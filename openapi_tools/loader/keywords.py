@@ -59,7 +59,7 @@ def _names(value: Any) -> bool:
 
 
 def _type(value: Any) -> bool:
-    return isinstance(value, str | list)
+    return isinstance(value, (str, list))
 
 
 def _literal(value: Any) -> bool:
@@ -86,7 +86,7 @@ def is_unseen(text: str) -> bool:
 
 def is_name(text: str) -> bool:
     """Tell whether a text can be the name of a member: not too long, and all of it seen."""
-    return len(text) <= MAX_LABEL and not is_unseen(text)
+    return len(text) <= MAX_LABEL and (text.isprintable() or not is_unseen(text))
 
 
 def is_longer(value: Any, limit: int) -> bool:
@@ -95,6 +95,10 @@ def is_longer(value: Any, limit: int) -> bool:
     What nobody can read is longer than any limit: a number that JSON cannot write (`1e400` reads as
     infinite), a text with control characters.
     """
+    if isinstance(value, str):
+        return len(value) + 3 > limit or is_unseen(value)
+    if isinstance(value, list) and all(map(_text, value)):
+        return sum(map(len, value)) + 5 * len(value) > limit or is_unseen("".join(value))
     size = 0
     stack = [value]
     while stack and size <= limit:
@@ -176,11 +180,18 @@ KINDS: Final[Mapping[str, str | Callable[[Any], bool]]] = {
 }
 """What a keyword holds: schemas (`SCHEMA`, `MAP`, `LIST`), or a test of its value."""
 
+TESTS: Final = {key: kind for key, kind in KINDS.items() if not isinstance(kind, str)}
 _CHILDREN: Final = {key: kind for key, kind in KINDS.items() if isinstance(kind, str)}
+_HOLDING: Final = frozenset(_CHILDREN)
 IN_PLACE: Final = frozenset(
     {"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas"}
 )
 """Keywords whose schemas apply to the same value, not to a member of it."""
+TRANSLATED: Final = frozenset(
+    {"exclusiveMinimum", "exclusiveMaximum", "example", "multipleOf", "required", "enum"}
+    | {"discriminator", "allOf", "nullable", "x-nullable"}
+)
+"""Without one of these a schema says the same in every version, but for unknown types."""
 _WORDS: Final = ("title", "description", "default")
 _BINDING: Final = frozenset({"allOf", "anyOf", "oneOf", "not", "$ref", "const", "if"})
 
@@ -218,6 +229,8 @@ def uses_of(schema: dict[str, Any]) -> Uses:
             every.add(name)
             if same:
                 in_place.add(name)
+        if _HOLDING.isdisjoint(node):
+            continue
         for key, value in node.items():
             if key not in _CHILDREN:
                 continue
@@ -240,7 +253,7 @@ def modernise(out: dict[str, Any]) -> None:
     if "example" in out:
         example = out.pop("example")
         out.setdefault("examples", [example])
-    if "type" in out and not (type(out["type"]) is str and out["type"] in TYPES):
+    if has_odd_type(out):
         _known_type(out)
     if "multipleOf" in out and out["multipleOf"] <= 0:
         del out["multipleOf"]
@@ -252,6 +265,12 @@ def modernise(out: dict[str, Any]) -> None:
     if "enum" in out and is_longer(out["enum"], MAX_ENUM):
         note = f"One of {len(out.pop('enum'))} values; the server knows them."
         out["description"] = f"{out.get('description', '')} {note}".strip()
+
+
+def has_odd_type(out: Mapping[str, Any]) -> bool:
+    """Tell whether a type is a list of types or none that JSON Schema has."""
+    kind = out.get("type", "string")
+    return not (type(kind) is str and kind in TYPES)
 
 
 def _required(out: dict[str, Any]) -> None:

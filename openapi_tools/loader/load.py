@@ -220,9 +220,9 @@ def tools_of(
 
 def _usable(document: Document, *, strict: bool) -> Usable:
     """Return the usable operations with their names, the others, and warnings."""
-    checks = Checks(document)
     listed = list(document.operations())
     declared = [item for item in listed if isinstance(item, Declared)]
+    checks = Checks(document, declared)
     prefix = document.settings.prefix
     names = tool_names(
         [Candidate(item.operation_id, item.method, item.path) for item in declared], prefix

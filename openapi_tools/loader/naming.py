@@ -24,6 +24,10 @@ RESERVED_ARGUMENTS = frozenset({"self", "config", "run_manager", "_tool_call_id"
 _ARGUMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _HUMP = re.compile(r"([a-z0-9])([A-Z])|([A-Z]+)(?=[A-Z][a-z])")
 _OTHER = re.compile(r"[^A-Za-z0-9]+|__+")
+_WORD = re.compile(
+    r"(?<![a-z0-9])[A-Z]+(?=[A-Z][a-z])|[A-Z]{2,}(?=[A-Z][a-z])|[A-Z]+[a-z0-9]*|[a-z0-9]+"
+)
+"""A word of ASCII text, as `_HUMP` and `_OTHER` would cut it out."""
 _HASH_LENGTH = 6
 
 
@@ -51,6 +55,8 @@ def short_hash(text: str) -> str:
 
 def snake_case(text: str) -> str:
     """Return a text as lower-case words joined by `_`; every separator is a word boundary."""
+    if text.isascii():
+        return "_".join(_WORD.findall(text)).lower()
     if not text.islower():
         text = _HUMP.sub(lambda hump: f"{hump[1]}_{hump[2]}" if hump[1] else f"{hump[3]}_", text)
         text = text.lower()
@@ -70,18 +76,21 @@ def tool_names(candidates: Sequence[Candidate], prefix: str = "") -> list[str]:
     names: list[str] = []
     taken: set[str] = set()
     for candidate in candidates:
-        names.append(_free(_wanted(candidate, prefix), candidate, taken))
-        taken.add(names[-1])
+        name = _wanted(candidate, prefix)
+        if name in taken:
+            name = _free(name, candidate, taken)
+        names.append(name)
+        taken.add(name)
     return names
 
 
 def _wanted(candidate: Candidate, prefix: str) -> str:
     """Return the name an operation would have alone."""
-    source = candidate.operation_id or f"{candidate.method} {candidate.path}"
+    source = candidate.operation_id or _place(candidate)
     words = snake_case(source)
     lost = not source.isascii() or not words
     if not words:
-        words = snake_case(f"{candidate.method} {candidate.path}")
+        words = snake_case(_place(candidate))
     name = prefix + (f"_{words}" if not prefix and words[:1].isdigit() else words)
     if lost or len(name) > MAX_LENGTH:
         return _with_hash(name, _place(candidate))
@@ -89,8 +98,7 @@ def _wanted(candidate: Candidate, prefix: str) -> str:
 
 
 def _free(name: str, candidate: Candidate, taken: set[str]) -> str:
-    if name not in taken:
-        return name
+    """Return a name that is not taken in place of one that is."""
     place = _place(candidate)
     attempt = _with_hash(name, place)
     while attempt in taken:

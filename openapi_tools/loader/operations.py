@@ -11,10 +11,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import DocumentError, InvalidDocument, UnresolvableReference
 from openapi_tools.loader import versions
+from openapi_tools.loader.parameters import Listed, Parameters
 from openapi_tools.loader.references import References, Resource
 from openapi_tools.loader.schemas import Schemas
 from openapi_tools.runtime.escapes import is_token
@@ -39,7 +40,7 @@ class Declared:
     Attributes:
         method: Upper case.
         path: The key in `paths`.
-        pointer: JSON Pointer of the operation.
+        member: Its place in the path item, a JSON Pointer without the first `/`.
         node: The Operation Object.
         item: The Path Item Object that it stands in.
         resource: The document that holds both.
@@ -47,10 +48,20 @@ class Declared:
 
     method: str
     path: str
-    pointer: str
+    member: str
     node: dict[str, Any]
     item: dict[str, Any]
     resource: Resource
+
+    @property
+    def pointer(self) -> str:
+        """JSON Pointer of the operation."""
+        return f"{self.path_pointer}/{self.member}"
+
+    @property
+    def path_pointer(self) -> str:
+        """JSON Pointer of its path."""
+        return f"/paths/{escaped(self.path)}"
 
     @property
     def operation_id(self) -> str:
@@ -70,22 +81,6 @@ class Declared:
         return self.node.get("deprecated") is True
 
 
-class Listed(NamedTuple):
-    """A parameter that an operation lists.
-
-    Attributes:
-        location: Its `in`.
-        name: On the wire.
-        node: The Parameter Object, as the document has it.
-        resource: The document that it stands in.
-    """
-
-    location: str
-    name: str
-    node: dict[str, Any]
-    resource: Resource
-
-
 class Document:
     """One OpenAPI document.
 
@@ -103,8 +98,8 @@ class Document:
         self.dialect = versions.read_dialect(entry.root, entry.name)
         entry.self_uri = as_text(entry.root.get("$self")) if self.dialect.modern else ""
         self.references = References(entry, settings)
-        self._locations = _locations(self.dialect)
-        self._checked: dict[str | int, Listed] = {}
+        self.parameters = Parameters(self.references, self.dialect)
+        self._methods = {method: method.upper() for method in self.dialect.methods}
         self._shared: dict[tuple[str, int], Any] = {}
         self.schemas = Schemas(
             self.references,
@@ -142,7 +137,7 @@ class Document:
             raise self.invalid(f"'paths' must be an object, this is {paths!r:.60}.", "/paths")
         for path, item in paths.items():
             if not path.startswith("x-"):
-                yield from self._of_path(path, item, f"/paths/{escaped(path)}")
+                yield from self._of_path(path, item)
 
     def declared(self, path: str, member: str) -> Declared:
         """Return an operation that an earlier load of the document has found.
@@ -156,98 +151,58 @@ class Document:
         """
         paths = self.root.get("paths")
         item = paths.get(path) if isinstance(paths, dict) else None
-        above = f"/paths/{escaped(path)}"
-        for found in self._of_path(path, item, above):
-            if isinstance(found, Declared) and found.pointer == f"{above}/{member}":
+        for found in self._of_path(path, item):
+            if isinstance(found, Declared) and found.member == member:
                 return found
-        raise self.invalid("there is no such operation.", f"{above}/{member}")
+        raise self.invalid("there is no such operation.", f"/paths/{escaped(path)}/{member}")
 
-    def _of_path(self, path: str, item: Any, pointer: str) -> Iterator[Declared | DocumentError]:
-        """Yield the operations of one path item, whose `$ref` is followed."""
+    def _of_path(self, path: str, item: Any) -> Iterator[Declared | DocumentError]:
+        """Yield the operations of one path item in its own order."""
         try:
-            target = self.references.follow(item, self.entry, pointer)
-        except UnresolvableReference as error:
-            yield UnresolvableReference(error.reason, source=self.entry.name, pointer=pointer)
+            node, resource = self._path_item(path, item)
+        except DocumentError as error:
+            yield error
             return
-        if not isinstance(target.node, dict):
-            yield self.invalid(f"a path item must be an object, this is {item!r:.60}.", pointer)
-            return
-        beside = {key: value for key, value in item.items() if key != "$ref"}
-        node = {**target.node, **beside} if beside and target.node is not item else target.node
-        for method, key, operation in self._members(node):
-            place = f"{pointer}/{key}"
-            if not isinstance(operation, dict):
-                yield self.invalid(f"an operation must be an object, not {operation!r:.60}.", place)
-            else:
-                yield Declared(method, path, place, operation, node, target.resource)
-
-    def _members(self, item: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:
-        """Yield (method, member, Operation Object) of a path item in its own order."""
-        methods = self.dialect.methods
-        has_more = "query" in methods  # OpenAPI 3.2
-        for key, value in item.items():
+        methods = self._methods
+        for key, value in node.items():
             if key in methods:
-                yield key.upper(), key, value
-            elif key == "additionalOperations" and has_more and isinstance(value, dict):
-                for method, operation in value.items():
-                    usable = operation if is_token(method) else f"{method!r}, no method"
-                    yield method, f"{key}/{escaped(method)}", usable
+                if isinstance(value, dict):
+                    yield Declared(methods[key], path, key, value, node, resource)
+                else:
+                    yield self._no_operation(value, path, key)
+            elif key == "additionalOperations":
+                yield from self._additional(path, node, resource)
 
-    def parameters(self, declared: Declared) -> list[Listed]:
-        """Return an operation's parameters, its own over those of its path.
+    def _path_item(self, path: str, item: Any) -> tuple[dict[str, Any], Resource]:
+        """Return a path item whose `$ref` is followed, and the document that it stands in."""
+        if type(item) is dict and "$ref" not in item:
+            return item, self.entry
+        pointer = f"/paths/{escaped(path)}"
+        target = self.follow(item, self.entry, pointer)
+        if not isinstance(target.node, dict):
+            raise self.invalid(f"a path item must be an object, this is {item!r:.60}.", pointer)
+        beside = {key: value for key, value in item.items() if key != "$ref"}
+        return {**target.node, **beside} if beside else target.node, target.resource
 
-        `body` and `formData` of Swagger 2.0 are among them. Of two with the same place and name in
-        one list the last counts.
+    def _additional(
+        self, path: str, item: dict[str, Any], resource: Resource
+    ) -> Iterator[Declared | DocumentError]:
+        """Yield the operations with other methods (OpenAPI 3.2)."""
+        listed = item["additionalOperations"]
+        if "query" not in self._methods or not isinstance(listed, dict):
+            return
+        for method, node in listed.items():
+            member = f"additionalOperations/{escaped(method)}"
+            if is_token(method) and isinstance(node, dict):
+                yield Declared(method, path, member, node, item, resource)
+            else:
+                yield self._no_operation(
+                    node if is_token(method) else f"{method!r}, no method", path, member
+                )
 
-        Spec: OpenAPI 3.1.2, section 4.8.9, `parameters`.
-
-        Raises:
-            DocumentError: One is malformed or leads nowhere.
-        """
-        node, item = declared.node, declared.item
-        if "parameters" not in item:
-            return self._listed(node, declared, declared.pointer) if "parameters" in node else []
-        above = declared.pointer.rsplit("/", 2 if "additionalOperations" in declared.pointer else 1)
-        listed = self._listed(item, declared, above[0])
-        listed = [*listed, *self._listed(node, declared, declared.pointer)]
-        return list({(found.location, found.name): found for found in listed}.values())
-
-    def _listed(self, holder: dict[str, Any], declared: Declared, pointer: str) -> list[Listed]:
-        """Return the parameters that one node lists, checked, each place and name once."""
-        listed = holder.get("parameters")
-        if not isinstance(listed, list):
-            if listed is None:
-                return []
-            raise self.invalid("'parameters' must be an array.", f"{pointer}/parameters")
-        found = {}
-        own = declared.resource is self.entry
-        for index, item in enumerate(listed):
-            key = item["$ref"] if own and type(item) is dict and "$ref" in item else id(item)
-            checked = self._checked.get(key) if isinstance(key, str | int) else None
-            if checked is None:
-                place = f"{pointer}/parameters/{index}"
-                checked = self._checked[key] = self._check(item, declared.resource, place)
-            found[checked.location, checked.name] = checked
-        return list(found.values())
-
-    def _check(self, item: Any, resource: Resource, pointer: str) -> Listed:
-        """Return a parameter that has a name and a place, references followed."""
-        parameter = item
-        if not isinstance(item, dict) or "$ref" in item:
-            parameter, resource, _ = self.follow(item, resource, pointer)
-        if not isinstance(parameter, dict):
-            raise self.invalid(f"a parameter must be an object, not {parameter!r:.60}.", pointer)
-        location, name = parameter.get("in"), parameter.get("name")
-        if location == "querystring" and not name:  # the whole query needs no name on the wire
-            name = location
-        sendable = isinstance(name, str) and (name.isprintable() or not _UNSENDABLE.search(name))
-        if not sendable or not name:
-            raise self.invalid(f"'name' of a parameter is {name!r:.60}; give it a text.", pointer)
-        if not isinstance(location, str) or location not in self._locations:
-            allowed = ", ".join(self._locations)
-            reason = f"'in' is {location!r:.60}; {self.dialect.version} has {allowed}."
-            raise self.invalid(reason, pointer)
-        return Listed(location, name, parameter, resource)
+    def _no_operation(self, value: Any, path: str, member: str) -> InvalidDocument:
+        reason = f"an operation must be an object, not {value!r:.60}."
+        return self.invalid(reason, f"/paths/{escaped(path)}/{member}")
 
     def request_body(
         self, declared: Declared, parameters: list[Listed]
@@ -267,14 +222,17 @@ class Document:
         node = declared.node.get("requestBody")
         if node is None:
             return None
-        place = f"{declared.pointer}/requestBody"
-        target = self.follow(node, declared.resource, place)
-        if not isinstance(target.node, dict):
-            raise self.invalid(f"a request body must be an object, not {node!r:.60}.", place)
-        content = target.node.get("content", {})
-        if not isinstance(content, dict):
-            raise self.invalid("'content' must be an object.", f"{place}/content")
-        return target.node, target.resource
+        body, resource = node, declared.resource
+        if type(node) is not dict or "$ref" in node:
+            body, resource, _ = self.follow(node, resource, f"{declared.pointer}/requestBody")
+        if not isinstance(body, dict):
+            reason = f"a request body must be an object, not {node!r:.60}."
+            raise self.invalid(reason, f"{declared.pointer}/requestBody")
+        if not isinstance(body.get("content", {}), dict):
+            raise self.invalid(
+                "'content' must be an object.", f"{declared.pointer}/requestBody/content"
+            )
+        return body, resource
 
     def follow(self, node: Any, resource: Resource, pointer: str) -> Any:
         """Follow a reference; what is wrong with it is said of the place where it stands."""
@@ -335,17 +293,14 @@ class Document:
         return InvalidDocument(reason, source=self.entry.name, pointer=pointer)
 
 
-def _locations(dialect: versions.Dialect) -> tuple[str, ...]:
-    """Return the values that a parameter's `in` may have."""
-    if dialect.swagger:
-        return ("path", "query", "header", "body", "formData")
-    more = ("querystring",) if dialect.minor >= 2 else ()  # noqa: PLR2004 -- 3.2
-    return ("path", "query", "header", "cookie", *more)
-
-
 def escaped(token: str) -> str:
     """Return a text as one token of a JSON Pointer (RFC 6901, section 3)."""
     return token.replace("~", "~0").replace("/", "~1")
+
+
+def variables_in(path: str) -> list[str]:
+    """Return the names between braces in a path, as it spells them."""
+    return _VARIABLE.findall(path) if "{" in path else []
 
 
 def path_variables(path: str, names: list[str]) -> list[str]:

@@ -120,7 +120,8 @@ class References:
         raise self._error(reason, resource)
 
     def _find(self, ref: str, resource: Resource) -> Target:
-        address, fragment = urldefrag(ref)
+        plain = ref[0] == "#" and ref.isprintable()
+        address, fragment = ("", ref[1:]) if plain else urldefrag(ref)
         owner = self._resource(address, ref, resource) if address else resource
         fragment = unquote(fragment)
         if fragment and not fragment.startswith("/"):

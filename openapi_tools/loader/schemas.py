@@ -32,6 +32,8 @@ MAX_INLINED = 32
 """Components merged into one another through `allOf`; further ones stay references."""
 MAX_INLINED_SCHEMAS = 500
 """A component of more schemas is not merged, so that components that double do not explode."""
+MAX_REMEMBERED = 200_000
+"""Definitions in all closures that are kept for other tools; hostile documents have far more."""
 
 _UNIONS = ("oneOf", "anyOf")
 
@@ -46,6 +48,18 @@ class Definition(NamedTuple):
 
     schema: dict[str, Any]
     uses: keywords.Uses
+
+
+class Closure(NamedTuple):
+    """The definitions that a schema reaches.
+
+    Attributes:
+        definitions: By name; shared by all that reach the same, so treat it as frozen.
+        size: How many characters they take as JSON.
+    """
+
+    definitions: dict[str, dict[str, Any]]
+    size: int
 
 
 class Schemas:
@@ -68,6 +82,9 @@ class Schemas:
         self._definitions: dict[str, Definition] = {}
         self._open: set[str] = set()
         self._sizes: dict[str, int] = {}
+        self._closures: dict[frozenset[str], Closure] = {}
+        self._room = MAX_REMEMBERED
+        self._recursive: dict[str, bool] = {}
 
     def convert(self, node: Any, resource: Resource, depth: int = 0) -> dict[str, Any]:
         """Return a schema as JSON Schema 2020-12.
@@ -95,30 +112,43 @@ class Schemas:
             return self._reference(node, resource, depth)
         return self._schema(node, resource, depth)
 
-    def definitions(self, uses: Iterable[str]) -> dict[str, dict[str, Any]]:
-        """Return the definitions that some names reach, by name, in their order.
+    def closure(self, uses: frozenset[str]) -> Closure:
+        """Return the definitions that some names reach, in the order of their names.
 
         Args:
             uses: What `keywords.uses_of(…).every` gave for a converted schema.
         """
-        reached: dict[str, Definition] = {}
-        waiting = list(uses)
-        while waiting:
-            name = waiting.pop()
-            if name not in reached:
-                reached[name] = self.definition(name)
-                waiting += reached[name].uses.every
-        found = {name: reached[name].schema for name in sorted(reached)}
-        in_place = {name: reached[name].uses.in_place for name in found}
-        return circles.without_circles(found, in_place)
+        found = self._closures.get(uses)
+        if found is None:
+            reached = self._reached(uses)
+            names = sorted(reached)
+            definitions = {name: reached[name].schema for name in names}
+            in_place = {name: reached[name].uses.in_place for name in names}
+            whole = circles.without_circles(definitions, in_place)
+            found = Closure(whole, sum(map(self._size, names)))
+            if self._room >= len(names):
+                self._room -= len(names)
+                self._closures[uses] = found
+        return found
 
-    def size_of(self, names: Iterable[str]) -> int:
-        """Return how many characters some definitions take as JSON; each is measured once."""
-        sizes = self._sizes
-        for name in names:
-            if name not in sizes:
-                sizes[name] = size_of(self.definition(name).schema) + size_of(name)
-        return sum(sizes[name] for name in names)
+    def _reached(self, uses: Iterable[str]) -> dict[str, Definition]:
+        """Return the definitions that some names reach, their own included."""
+        reached: dict[str, Definition] = {}
+        waiting = sorted(uses)
+        while waiting:
+            found = {name: self.definition(name) for name in waiting}
+            reached |= found
+            below = (definition.uses.every for definition in found.values())
+            waiting = sorted(frozenset().union(*below) - reached.keys())
+        return reached
+
+    def _size(self, name: str) -> int:
+        """Return how many characters a definition takes as JSON; measured once."""
+        size = self._sizes.get(name)
+        if size is None:
+            size = size_of(self.definition(name).schema) + size_of(name)
+            self._sizes[name] = size
+        return size
 
     def definition(self, name: str) -> Definition:
         """Return one definition, converted when it is first asked for."""
@@ -152,14 +182,17 @@ class Schemas:
         if "$ref" not in schema:
             return False
         name = name_of(schema)
-        return name in self.definitions(self.definition(name).uses.every)
+        if name not in self._recursive:
+            self._recursive[name] = name in self._reached(self.definition(name).uses.every)
+        return self._recursive[name]
 
     def _reference(self, node: dict[str, Any], resource: Resource, depth: int) -> dict[str, Any]:
         """Return a `$ref` with what stands beside it."""
         converted: dict[str, Any] = {"$ref": f"#/$defs/{self._define(node, resource)}"}
         siblings = {key: value for key, value in node.items() if key != "$ref"}
         if not self._ref_siblings:  # 3.0 ignores them; words and `nullable` are still meant
-            siblings = {key: siblings[key] for key in keywords.HARMLESS_SIBLINGS & siblings.keys()}
+            kept = keywords.HARMLESS_SIBLINGS
+            siblings = {key: value for key, value in siblings.items() if key in kept}
         if not siblings:
             return converted
         beside = self._schema({**siblings, "nullable": False}, resource, depth)
@@ -191,21 +224,27 @@ class Schemas:
         """Convert the keywords of one schema."""
         out: dict[str, Any] = {}
         for key, value in node.items():
-            kind = keywords.KINDS.get(key)
-            if kind is None:
-                continue
-            if not isinstance(kind, str):
-                if kind(value):
+            test = keywords.TESTS.get(key)
+            if test is not None:
+                if test(value):
                     out[key] = value
-            elif isinstance(value, list) and (kind is keywords.LIST or key == "items"):
-                if value:  # as `items` it is the tuple of older drafts
-                    name = "prefixItems" if key == "items" else key
-                    out[name] = self._list(value, resource, depth)
-            elif kind is keywords.SCHEMA:
-                out[key] = self._child(value, resource, depth)
-            elif kind is keywords.MAP and isinstance(value, dict):
-                out[key] = self._map(key, value, resource, depth)
+            elif key in keywords.KINDS:
+                self._hold(out, key, value, resource, depth)
         return self._finish(out, node, resource)
+
+    def _hold(
+        self, out: dict[str, Any], key: str, value: Any, resource: Resource, depth: int
+    ) -> None:
+        """Convert a keyword that holds schemas."""
+        kind = keywords.KINDS[key]
+        if isinstance(value, list) and (kind is keywords.LIST or key == "items"):
+            if value:  # as `items` it is the tuple of older drafts
+                name = "prefixItems" if key == "items" else key
+                out[name] = self._list(value, resource, depth)
+        elif kind is keywords.SCHEMA:
+            out[key] = self._child(value, resource, depth)
+        elif kind is keywords.MAP and isinstance(value, dict):
+            out[key] = self._map(key, value, resource, depth)
 
     def _finish(
         self, out: dict[str, Any], node: dict[str, Any], resource: Resource
@@ -213,6 +252,8 @@ class Schemas:
         """Translate what other versions say in other words, and merge `allOf`."""
         if "description" in out:
             out["description"] = plain_text(out["description"], self._description_chars)
+        if keywords.TRANSLATED.isdisjoint(node) and not keywords.has_odd_type(out):
+            return out
         keywords.modernise(out)
         if "required" in out:
             self._offered_only(out, node, resource)
@@ -302,18 +343,20 @@ class Schemas:
         """Tell whether a member, or the component it refers to, is `readOnly`."""
         if not isinstance(value, dict):
             return False
-        if "$ref" in value and value.get("readOnly") is not True:
-            value = self._references.follow(value, resource).node
-        return isinstance(value, dict) and value.get("readOnly") is True
+        if value.get("readOnly") is True or "$ref" not in value:
+            return value.get("readOnly") is True
+        found = self._references.follow(value, resource).node
+        return isinstance(found, dict) and found.get("readOnly") is True
 
     def _offered_only(self, out: dict[str, Any], node: dict[str, Any], resource: Resource) -> None:
         """Drop members from `required` that are not offered."""
         members = node.get("properties")
         if isinstance(members, dict):
+            offered = out.get("properties", ())
             out["required"] = [
                 name
                 for name in out["required"]
-                if not self._is_read_only(members.get(name), resource)
+                if name in offered or not self._is_read_only(members.get(name), resource)
             ]
         if not out["required"]:
             del out["required"]

@@ -43,7 +43,7 @@ def plain_text(text: str, limit: int) -> str:
     if "&" in text:
         text = _without_controls(html.unescape(text))
     if "](" in text:
-        text = _LINK.sub(r"\1", text.replace("![", "["))
+        text = "".join(_LINK.split(text.replace("![", "[")))  # what lies between, and the words
     text = text.strip()
     return text if len(text) <= limit else _cut(text, limit)
 

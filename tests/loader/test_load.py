@@ -8,7 +8,7 @@ import weakref
 from typing import Any
 
 import pytest
-from documents import document, operation, tools
+from documents import document, operation, tools, with_body
 
 from openapi_tools import (
     CredentialsError,
@@ -420,3 +420,55 @@ def test_a_documents_memory_is_given_back_with_its_tools() -> None:
         )
     finally:
         gc.enable()
+
+
+FAULTS = {
+    "a number": {"items": 5},
+    "a text": {"schema": "x"},
+    "an array": {"additionalProperties": []},
+    "a member": {"properties": {"a": 1}},
+    "a branch": {"anyOf": [{"type": "string"}, "x"]},
+    "a reference that is none": {"$ref": {}},
+    "an empty reference": {"$ref": ""},
+    "null as reference": {"$ref": None},
+    "nowhere": {"$ref": "#/components/schemas/Gone"},
+    "in a circle": {"$ref": "#/components/schemas/Circle"},
+    "deep inside": {"odd": [[{"$ref": "#/nowhere"}]]},
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
+def test_a_fault_that_one_operation_reaches_leaves_the_others_alone(fault: dict[str, Any]) -> None:
+    schemas = {
+        "Sound": {"type": "object", "properties": {"a": {"type": "string"}}},
+        "Faulty": {"type": "object", "properties": {"a": fault}},
+        "Circle": {"$ref": "#/components/schemas/Circle"},
+    }
+    paths = {
+        f"/{name}": with_body({"$ref": f"#/components/schemas/{name}"})["/x"]
+        for name in ("Sound", "Faulty")
+    }
+
+    toolset = tools(paths, components={"schemas": schemas})
+
+    assert [tool.path for tool in toolset] == ["/Sound"]
+    assert [skipped.pointer for skipped in toolset.skipped] == ["/paths/~1Faulty/post/requestBody"]
+
+
+@pytest.mark.parametrize("place", ["default", "example", "examples", "enum", "x-more", "mapping"])
+def test_what_looks_like_a_reference_in_a_value_is_none(place: str) -> None:
+    schema = {"type": "object", place: [{"$ref": "#/nowhere"}]}
+
+    toolset = tools(with_body(schema))
+
+    assert len(toolset) == 1
+
+
+def test_two_paths_with_one_path_item_are_told_apart() -> None:
+    item = {"get": operation(parameters=[{"name": "id", "in": "path", "required": True}])}
+    paths = {path: {"$ref": "#/x-item"} for path in ("/a/{id}", "/b/{other}")}
+
+    toolset = load_tools({**document(paths), "x-item": item})
+
+    assert len(toolset.warnings) == 2
+    assert all("~1b~1{other}" in warning for warning in toolset.warnings)

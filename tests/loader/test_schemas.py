@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from itertools import permutations
 from typing import Any
 
 import jsonschema_rs
@@ -8,6 +9,7 @@ import pytest
 from documents import document, operation, tools, with_body, with_schema
 
 from openapi_tools import load_tools
+from openapi_tools.loader.budget import most_of, size_of
 
 
 def told(schema: Any, *, openapi: str = "3.1.1", **members: Any) -> Any:
@@ -549,3 +551,78 @@ def test_what_cannot_be_a_schema_inside_a_list_skips_the_operation(declared: Any
     (skipped,) = tools({"/x": {"get": operation(parameters=[parameter])}}).skipped
 
     assert "a schema must be an object" in skipped.reason
+
+
+def test_what_stands_beside_a_reference_keeps_the_documents_order() -> None:
+    beside = {"title": "T", "default": None, "nullable": True, "description": "D"}
+    texts = [
+        {"$ref": "#/components/schemas/A", **dict(order)} for order in permutations(beside.items())
+    ]
+    schemas = {"A": {"type": "string"}}
+
+    orders = [list(told(text, openapi="3.0.3", components={"schemas": schemas})) for text in texts]
+
+    words = ("title", "default", "description")
+    wanted = [[key for key in text if key in words] for text in texts]
+    assert [[key for key in order if key in words] for order in orders] == wanted
+
+
+def test_tools_share_what_they_have_in_common() -> None:
+    pair = {"get": operation(), "post": operation()}
+    for node in pair.values():
+        node["parameters"] = [
+            {"name": "page", "in": "query", "description": "Which.", "type": "string"},
+            {"name": "b", "in": "body", "schema": {"$ref": "#/definitions/A"}},
+        ]
+    members = {"next": {"$ref": "#/definitions/A"}}
+    root = {
+        "swagger": "2.0",
+        "paths": {"/x": pair},
+        "definitions": {"A": {"type": "object", "properties": members}},
+    }
+
+    first, second = (tool.input_schema for tool in load_tools(root))
+
+    assert first["properties"]["page"] is second["properties"]["page"]
+    assert first["$defs"] is second["$defs"]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"name": "q", "in": "query", "type": "string", "required": 1},
+        {"in": "query", "name": "q", "required": True, "type": "string", "format": "date"},
+        {"name": "q", "in": "query", "type": "integer", "required": True},
+    ],
+    ids=["1 is not true", "more", "another type"],
+)
+def test_parameters_that_are_nearly_equal_are_not_taken_for_each_other(
+    other: dict[str, Any],
+) -> None:
+    usual = {"name": "q", "in": "query", "type": "string", "required": True}
+    paths = {
+        "/a": {"get": operation(parameters=[usual])},
+        "/b": {"get": operation(parameters=[other])},
+    }
+    alone = load_tools({"swagger": "2.0", "paths": {"/b": paths["/b"]}})
+
+    together = load_tools({"swagger": "2.0", "paths": paths})
+
+    assert [tool.input_schema for tool in together][1:] == [tool.input_schema for tool in alone]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "\x7f" * 50,
+        "\U0001f680" * 50,
+        "\ud800",
+        [1e15, 1e16, 1e-7, 10**60],
+        {"a": [True, None, "\n"]},
+    ],
+    ids=["DEL", "astral", "half a character", "numbers", "nested"],
+)
+def test_the_quick_size_of_a_schema_is_never_too_small(value: Any) -> None:
+    schema = {"type": "string", "default": value}
+
+    assert most_of(schema) >= size_of(schema)

@@ -1,0 +1,203 @@
+"""The parameters that operations list, each looked at once.
+
+Large documents say the same things of hundreds of operations: by reference, once for a path, or
+written out each time. A parameter that was met before is known again.
+
+Spec: OpenAPI 3.2.0, section 4.12; Swagger 2.0, "Parameter Object".
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from openapi_tools.errors import DocumentError, InvalidDocument
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from openapi_tools.loader import versions
+    from openapi_tools.loader.operations import Declared
+    from openapi_tools.loader.references import References, Resource
+
+_UNSENDABLE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
+_FLAT = frozenset({str, bool})
+
+
+class Listed(NamedTuple):
+    """A parameter that an operation lists.
+
+    Attributes:
+        location: Its `in`.
+        name: On the wire.
+        node: The Parameter Object, as the document has it; of several that say the same, one.
+        resource: The document that it stands in.
+    """
+
+    location: str
+    name: str
+    node: dict[str, Any]
+    resource: Resource
+
+
+class Parameters:
+    """Reads the parameters of one document.
+
+    Args:
+        references: Resolves `$ref`.
+        dialect: Says where parameters may be.
+
+    Attributes:
+        distinct: Those that the document's own operations listed so far, equal ones once.
+    """
+
+    def __init__(self, references: References, dialect: versions.Dialect) -> None:
+        self._entry = references.entry
+        self._references = references
+        self._version = dialect.version
+        self._locations = _locations(dialect)
+        self.distinct: list[Listed] = []
+        self._known: dict[str | int, Listed] = {}
+        self._flat: dict[tuple[str, int], Listed] = {}
+        self._last: tuple[dict[str, Any], list[Listed]] = {}, []
+
+    def of(self, declared: Declared) -> list[Listed]:
+        """Return an operation's parameters, its own over those of its path.
+
+        `body` and `formData` of Swagger 2.0 are among them. Of two with the same place and name in
+        one list the last counts.
+
+        Spec: OpenAPI 3.1.2, section 4.8.9, `parameters`.
+
+        Raises:
+            DocumentError: One is malformed or leads nowhere.
+        """
+        above = self._of_path(declared)
+        own = self.listed(declared, declared.node)
+        if not above:
+            return own
+        return list({(found.location, found.name): found for found in (*above, *own)}.values())
+
+    def _of_path(self, declared: Declared) -> list[Listed]:
+        """Return the parameters of a path item; its operations are asked for one after another."""
+        item, listed = self._last
+        if item is not declared.item:
+            listed = self.listed(declared, declared.item)
+            self._last = declared.item, listed
+        return listed
+
+    def listed(self, declared: Declared, holder: dict[str, Any]) -> list[Listed]:
+        """Return the parameters that one node lists, checked, each place and name once.
+
+        Args:
+            declared: The operation.
+            holder: Its node, or the path item.
+
+        Raises:
+            DocumentError: One is malformed or leads nowhere.
+        """
+        if "parameters" not in holder:
+            return []
+        return list({found[:2]: found for found in self._each(declared, holder)}.values())
+
+    def path_names(self, declared: Declared, holder: dict[str, Any]) -> list[str]:
+        """Return the names of the path parameters that one node lists, as often as it does.
+
+        Args:
+            declared: The operation.
+            holder: Its node, or the path item.
+
+        Raises:
+            DocumentError: A parameter is malformed or leads nowhere.
+        """
+        if "parameters" not in holder:
+            return []
+        return [found.name for found in self._each(declared, holder) if found.location == "path"]
+
+    def _each(self, declared: Declared, holder: dict[str, Any]) -> Iterator[Listed]:
+        """Yield the parameters that one node lists, checked."""
+        listed = holder["parameters"]
+        if not isinstance(listed, list):
+            if listed is None:
+                return
+            raise InvalidDocument(
+                "'parameters' must be an array.",
+                source=self._entry.name,
+                pointer=_place(declared, holder),
+            )
+        entry = declared.resource is self._entry
+        for index, item in enumerate(listed):
+            found = None
+            if entry and type(item) is dict:
+                ref = item.get("$ref")
+                if type(ref) is str:
+                    found = self._known.get(ref)
+                elif ref is None:
+                    found = self._known.get(id(item)) or self._find_equal(item)
+            if found is None:
+                try:
+                    found = self._check(item, declared.resource)
+                except DocumentError as error:
+                    error.source = self._entry.name
+                    error.pointer = f"{_place(declared, holder)}/{index}"
+                    raise
+                if entry:
+                    self._keep(item, found)
+            yield found
+
+    def _find_equal(self, item: dict[str, Any]) -> Listed | None:
+        """Return a parameter met before that says the same, to the letter and in the same order."""
+        name, words = item.get("name"), item.get("description", "")
+        if type(name) is not str or type(words) is not str:
+            return None
+        listed = self._flat.get((name, len(words)))
+        if listed is None or item != listed.node or [*item] != [*listed.node]:
+            return None
+        if not _FLAT.issuperset(map(type, item.values())):  # 1 equals true
+            return None
+        self._known[id(item)] = listed
+        return listed
+
+    def _keep(self, item: dict[str, Any], listed: Listed) -> None:
+        """Remember a parameter by its reference or, written out, by its identity."""
+        self.distinct.append(listed)
+        if "$ref" in item:
+            self._known[item["$ref"]] = listed
+            return
+        self._known[id(item)] = listed
+        words = item.get("description", "")
+        if _FLAT.issuperset(map(type, item.values())):
+            self._flat[listed.name, len(words)] = listed
+
+    def _check(self, item: Any, resource: Resource) -> Listed:
+        """Return a parameter that has a name and a place, references followed."""
+        parameter = item
+        if not isinstance(item, dict) or "$ref" in item:
+            parameter, resource, _ = self._references.follow(item, resource)
+        if not isinstance(parameter, dict):
+            raise InvalidDocument(f"a parameter must be an object, not {parameter!r:.60}.")
+        location, name = parameter.get("in"), parameter.get("name")
+        if location == "querystring" and not name:  # the whole query needs no name on the wire
+            name = location
+        sendable = isinstance(name, str) and (name.isprintable() or not _UNSENDABLE.search(name))
+        if not sendable or not name:
+            raise InvalidDocument(f"'name' of a parameter is {name!r:.60}; give it a text.")
+        if not isinstance(location, str) or location not in self._locations:
+            allowed = ", ".join(self._locations)
+            reason = f"'in' is {location!r:.60}; {self._version} has {allowed}."
+            raise InvalidDocument(reason)
+        return Listed(location, name, parameter, resource)
+
+
+def _place(declared: Declared, holder: dict[str, Any]) -> str:
+    """Return the JSON Pointer of a list of parameters."""
+    above = declared.pointer if holder is declared.node else declared.path_pointer
+    return f"{above}/parameters"
+
+
+def _locations(dialect: versions.Dialect) -> tuple[str, ...]:
+    """Return the values that a parameter's `in` may have."""
+    if dialect.swagger:
+        return ("path", "query", "header", "body", "formData")
+    more = ("querystring",) if dialect.minor >= 2 else ()  # noqa: PLR2004 -- 3.2
+    return ("path", "query", "header", "cookie", *more)
