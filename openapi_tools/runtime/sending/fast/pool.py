@@ -150,8 +150,10 @@ class _Connection:
         try:
             is_sent = await self._send(sent, timeouts.get("write"))
             answer, first = await self._receive(sent.method, timeouts.get("read"))
-        except BaseException:
+        except BaseException as error:
             self._pool.drop(self)
+            if not isinstance(error, GeneratorExit):
+                await asyncio.sleep(0)  # as `Stream.aclose`; the end of a loop comes first, too
             raise
         body = _Body(self, answer, first, timeouts.get("read"))
         body.may_follow = is_sent and not sent.is_last
@@ -254,13 +256,16 @@ class _Body(httpx.AsyncByteStream):
                 if piece:
                     yield piece
         except _FAULTS as error:
+            await self.aclose()
             raise _as_httpx(error) from error
         finally:
             self.end()
 
     async def aclose(self) -> None:
         """Close the connection unless the answer was read to its end."""
-        self.end()
+        if self._connection is not None:
+            self.end()
+            await asyncio.sleep(0)  # as `Stream.aclose`
 
 
 def _is_watched(request: httpx.Request) -> bool:
