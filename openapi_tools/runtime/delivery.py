@@ -263,7 +263,6 @@ class Delivery:
             result = await asyncio.to_thread(self._result, answer, parcel.redactor)
         else:
             result = self._result(answer, parcel.redactor)
-        result.metadata["attempts"] = answer.attempts
         note = parcel.grant.note
         if note:
             result.metadata["notes"] = [*result.metadata.get("notes", ()), note]

@@ -13,6 +13,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote_plus
 
+import httpx
+
 from openapi_tools._version import __version__
 from openapi_tools.errors import CallError, InputError
 from openapi_tools.runtime.additions import Additions
@@ -46,8 +48,6 @@ from openapi_tools.runtime.urls import read_address
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    import httpx
-
     from openapi_tools.model import Operation, Parameter
     from openapi_tools.runtime.settings import Settings
 
@@ -80,6 +80,15 @@ class _Places:
     query: list[str] = field(default_factory=list)
     headers: list[tuple[str, str]] = field(default_factory=list)
     cookies: list[str] = field(default_factory=list)
+
+
+class _Request(httpx.Request):
+    """A request whose body lies in memory, and is read when somebody asks for it."""
+
+    @property
+    def content(self) -> bytes:
+        """The body."""
+        return self.read()
 
 
 class RequestPlan:
@@ -150,18 +159,14 @@ class RequestPlan:
     def _request(
         self, target: str, headers: list[tuple[bytes, bytes]], body: bytes
     ) -> httpx.Request:
-        import httpx
-
         method = self._operation.method
         check_length(self._address.base + target)
         if body or method.upper() in _WITH_BODY:
             headers.append((b"Content-Length", b"%d" % len(body)))
         # Told of headers and stream, the client adds none of its own, which takes it a while.
         stream = httpx.ByteStream(body)
-        url = self._address.url(target)
-        request = httpx.Request(method, url, headers=headers, stream=stream)
+        request = _Request(method, self._address.url(target), headers=headers, stream=stream)
         request.method = method  # which httpx writes in upper case; since 3.2 documents choose it
-        request.read()
         return request
 
 

@@ -83,7 +83,8 @@ def read_answer(
 
     Returns:
         The result. Its metadata holds `status`, `media_type`, `headers` (those that help with the
-        next call), `elapsed` (s), and where they apply `location`, `truncated` and `notes`.
+        next call), `elapsed` (s), `attempts`, and where they apply `location`, `truncated` and
+        `notes`.
     """
     metadata, media_type = _metadata(answer)
     if not (200 <= answer.status < 300 or answer.status == _NOT_MODIFIED):  # noqa: PLR2004
@@ -108,6 +109,7 @@ def _metadata(answer: Answer) -> tuple[dict[str, Any], str]:
         "media_type": essence(media_type),
         "headers": headers,
         "elapsed": answer.elapsed,
+        "attempts": answer.attempts,
     }
     if "location" in headers:
         metadata["location"] = headers["location"]

@@ -176,6 +176,7 @@ def test_the_metadata_holds_what_helps_with_the_next_call():
             "retry-after": "7",
         },
         "elapsed": 0.25,
+        "attempts": 1,
     }
 
 
