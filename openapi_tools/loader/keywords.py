@@ -189,7 +189,7 @@ IN_PLACE: Final = frozenset(
 """Keywords whose schemas apply to the same value, not to a member of it."""
 TRANSLATED: Final = frozenset(
     {"exclusiveMinimum", "exclusiveMaximum", "example", "multipleOf", "required", "enum"}
-    | {"discriminator", "allOf", "nullable", "x-nullable"}
+    | {"dependentRequired", "discriminator", "allOf", "nullable", "x-nullable"}
 )
 """Without one of these a schema says the same in every version, but for unknown types."""
 _WORDS: Final = ("title", "description", "default")

@@ -12,7 +12,7 @@ from fuzz.budget import Harness
 from fuzz.mutations import TAMPERED, Tampered
 from fuzz.watch import nothing_reached
 
-from openapi_tools import load_tools
+from openapi_tools import Settings, load_tools
 from openapi_tools.errors import OpenAPIToolsError
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def check_load(source: bytes | str | dict[str, Any]) -> None:
     started = time.process_time()
     with nothing_reached():
         try:
-            toolset = load_tools(source)
+            toolset = load_tools(source, settings=Settings(cache=False))
         except OpenAPIToolsError as error:
             _check_words(str(error))
         else:

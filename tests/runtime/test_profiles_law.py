@@ -7,7 +7,7 @@ from typing import Any
 
 import jsonschema_rs
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, example, given, settings
 from profile_rules import faults, schema_of
 from profile_values import ImpossibleError, read_literally, repair, values
 from schema_pairs import pairs
@@ -47,7 +47,22 @@ def tool_of(member: dict[str, Any], *, required: bool) -> OneSchema:
     )
 
 
+CIRCLE = {
+    "$ref": "#/$defs/B",
+    "$defs": {
+        "A": {},
+        "B": {
+            "$ref": "#/$defs/A",
+            "properties": {"a": {}},
+            "patternProperties": {"a": {"$ref": "#/$defs/B"}},
+        },
+    },
+}
+"""Each turn of it is merged anew from two schemas, so no node comes twice."""
+
+
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+@example((CIRCLE, CIRCLE))
 @given(pairs())
 def test_what_fits_a_definition_fits_the_tool(pair):
     for member in pair:

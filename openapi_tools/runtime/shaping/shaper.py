@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 _DEFINITIONS = "#/$defs/"
 _MOST_SCHEMAS = 20_000
 _MOST_ROUNDS = 50
+_DEEPEST = 64
 _LEGEND = 1_000
 _BY_VALUE = WORDS | {"type", "enum"}
 _FREE = {"$ref": _DEFINITIONS + ANYTHING}
@@ -159,6 +160,9 @@ class Shaper:
             raise CannotExpress("the schema is too large", place=place, final=True)
         if id(node) in self._open:
             raise CannotExpress("it leads back to itself, with other keywords", place=place)
+        if len(self._open) >= _DEEPEST:  # merged anew on each turn, a circle is no node seen before
+            reason = "it is nested too deep, or leads back to itself"
+            raise CannotExpress(reason, place=place, final=True)
         self._open.add(id(node))
         try:
             return self._shape_of(node, place)
