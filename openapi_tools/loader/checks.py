@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from openapi_tools.loader.operations import Declared, Document
-    from openapi_tools.loader.parameters import Listed
+    from openapi_tools.loader.parameters import Listed, Survey
     from openapi_tools.loader.references import Resource, Target
     from openapi_tools.loader.scanning import Scan
 
@@ -27,6 +27,8 @@ _MOST = 10
 """Warnings of one kind about one operation."""
 _SHOWN = 100
 _LONGEST = 500
+_PARTS = 16
+"""Operations are looked at in so many parts where something is wrong with one of them."""
 
 
 class Checks:
@@ -42,52 +44,67 @@ class Checks:
         self._document = document
         self._scans: dict[int, Scan] = {}
         self._clean: set[int] = set()
-        self._path: tuple[str, list[str] | None, list[str]] = "", None, []
+        self._nodes: dict[int, dict[str, Any]] = {}
         self.warnings: list[str] = []
         self._doubtful = self._look_at(list(operations))
 
     def _look_at(self, operations: list[Declared]) -> set[Declared]:
         """Return the operations that may be wrong."""
-        document, entry = self._document, self._document.entry
-        bodies: dict[int, dict[str, Any]] = {}
-        found = {each for each in operations if not self._is_plain(each, bodies)}
-        distinct = document.parameters.distinct
-        if any(listed.resource is not entry for listed in distinct):
-            return set(operations)
-        nodes = {id(listed.node): listed.node for listed in distinct}
-        clean = scanning.reached((nodes | bodies).values(), document.references)
+        entry, nodes = self._document.entry, self._nodes
+        found = {each for each in operations if each.resource is not entry}
+        found |= self._doubtful_of([each for each in operations if each not in found])
+        clean = scanning.reached(nodes.values(), self._document.references)
         if clean is None:
             return set(operations)
         self._clean |= clean
         return found
 
-    def _is_plain(self, declared: Declared, bodies: dict[int, dict[str, Any]]) -> bool:
-        """Tell whether an operation is sound but for what it refers to; note its body."""
-        document, node = self._document, declared.node
-        try:
-            path, variables, names = self._path
+    def _doubtful_of(self, operations: list[Declared]) -> set[Declared]:
+        """Return those of the document's own operations that may be wrong, references aside.
+
+        Note the nodes whose references have to be looked at.
+        """
+        parameters = self._document.parameters
+        items = {id(each.item): each.item for each in operations}
+        holders = [*items.values(), *[each.node for each in operations]]
+        lists = [holder["parameters"] for holder in holders if "parameters" in holder]
+        survey = parameters.survey(lists)
+        if survey is not None:
+            self._nodes |= survey.nodes
+            return self._misfits(operations, survey)
+        if len(operations) == 1:
+            return set(operations)
+        size = len(operations) // _PARTS + 1
+        parts = (operations[start : start + size] for start in range(0, len(operations), size))
+        return set().union(*map(self._doubtful_of, parts))
+
+    def _misfits(self, operations: list[Declared], survey: Survey) -> set[Declared]:
+        """Return the operations whose path or body is not plainly sound."""
+        found: set[Declared] = set()
+        has_bodies = not self._document.dialect.swagger
+        path, variables, above = "", None, []
+        for declared in operations:
+            node = declared.node
             if declared.path is not path:
-                _, variables, names = self._path = self._path_of(declared)
-            if "parameters" in node:
-                own = document.parameters.path_names(declared, node)
-                names = [*names, *(name for name in own if name not in names)] if names else own
-            if "requestBody" in node and not document.dialect.swagger:
-                body = document.request_body(declared, [])
-                if body is not None and body[1] is not document.entry:
-                    return False
-                if body is not None:
-                    bodies[id(body[0])] = body[0]
+                path, variables = declared.path, _plain_variables(declared.path)
+                above = survey.path_names(declared.item.get("parameters"))
+            names = above
+            if "parameters" in node and (own := survey.path_names(node["parameters"])):
+                names = [*dict.fromkeys(above + own)] if above else own
+            fits = variables == names or (variables and sorted(variables) == sorted(names))
+            if not fits or (has_bodies and "requestBody" in node and not self._has_body(declared)):
+                found.add(declared)
+        return found
+
+    def _has_body(self, declared: Declared) -> bool:
+        """Tell whether an operation's body is sound but for what it refers to; note it."""
+        try:
+            body = self._document.request_body(declared, [])
         except DocumentError:
             return False
-        fits = variables == names or (variables is not None and sorted(variables) == sorted(names))
-        return fits and declared.resource is document.entry
-
-    def _path_of(self, declared: Declared) -> tuple[str, list[str] | None, list[str]]:
-        """Return a path, its variables (None when it has to be checked), and those it declares."""
-        path = declared.path
-        plain = path.isprintable() and "/." not in path and "%" not in path
-        names = self._document.parameters.path_names(declared, declared.item)
-        return path, variables_in(path) if plain else None, names
+        if body is not None and body[1] is self._document.entry:
+            self._nodes[id(body[0])] = body[0]
+        return body is None or id(body[0]) in self._nodes
 
     def check(self, declared: Declared) -> None:
         """Look at one operation.
@@ -156,3 +173,9 @@ class Checks:
         if scan is None:
             scan = self._scans[key] = scanning.scan(target.node)
         return scan
+
+
+def _plain_variables(path: str) -> list[str] | None:
+    """Return the variables of a path, None when it has to be checked."""
+    plain = path.isprintable() and "/." not in path and "%" not in path
+    return variables_in(path) if plain else None

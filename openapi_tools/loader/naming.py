@@ -25,9 +25,11 @@ _ARGUMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _HUMP = re.compile(r"([a-z0-9])([A-Z])|([A-Z]+)(?=[A-Z][a-z])")
 _OTHER = re.compile(r"[^A-Za-z0-9]+|__+")
 _WORD = re.compile(
-    r"(?<![a-z0-9])[A-Z]+(?=[A-Z][a-z])|[A-Z]{2,}(?=[A-Z][a-z])|[A-Z]+[a-z0-9]*|[a-z0-9]+"
+    r"[A-Z]?[a-z0-9]+|(?<![a-z0-9])[A-Z]+(?=[A-Z][a-z])|[A-Z]{2,}(?=[A-Z][a-z])|[A-Z]+[a-z0-9]*"
 )
-"""A word of ASCII text, as `_HUMP` and `_OTHER` would cut it out."""
+"""A word of ASCII text, as `_HUMP` and `_OTHER` would cut it out; the usual ones first."""
+_BLANKS = bytes(code if bytes([code]).isalnum() else 32 for code in range(256))
+"""Everything but ASCII letters and digits as blanks, for `bytes.translate`."""
 _HASH_LENGTH = 6
 
 
@@ -56,6 +58,8 @@ def short_hash(text: str) -> str:
 def snake_case(text: str) -> str:
     """Return a text as lower-case words joined by `_`; every separator is a word boundary."""
     if text.isascii():
+        if text.islower():  # no humps
+            return b"_".join(text.encode().translate(_BLANKS).split()).decode()
         return "_".join(_WORD.findall(text)).lower()
     if not text.islower():
         text = _HUMP.sub(lambda hump: f"{hump[1]}_{hump[2]}" if hump[1] else f"{hump[3]}_", text)

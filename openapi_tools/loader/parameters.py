@@ -9,12 +9,14 @@ Spec: OpenAPI 3.2.0, section 4.12; Swagger 2.0, "Parameter Object".
 from __future__ import annotations
 
 import re
+from itertools import chain
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.errors import DocumentError, InvalidDocument
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from openapi_tools.loader import versions
     from openapi_tools.loader.operations import Declared
@@ -22,6 +24,14 @@ if TYPE_CHECKING:
 
 _UNSENDABLE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 _FLAT = frozenset({str, bool})
+_PLAIN = _FLAT | {int, float, type(None)}
+_LISTS, _OBJECTS = frozenset({list}), frozenset({dict})
+_LOCATED = itemgetter("in", "name")
+_WORDS = frozenset(
+    {"name", "in", "description", "required", "type", "format", "uniqueItems", "deprecated"}
+    | {"style", "explode", "allowEmptyValue", "collectionFormat", "minimum", "maximum"}
+)
+"""Members of a parameter with neither schemas nor references in them, as they should be."""
 
 
 class Listed(NamedTuple):
@@ -40,15 +50,33 @@ class Listed(NamedTuple):
     resource: Resource
 
 
+class Survey(NamedTuple):
+    """What many lists of parameters say together.
+
+    Attributes:
+        nodes: Those that may hold references, by identity.
+        of_path: The names of path parameters, by reference.
+    """
+
+    nodes: dict[int, dict[str, Any]]
+    of_path: dict[str, str]
+
+    def path_names(self, listed: list[dict[str, Any]] | None) -> list[str]:
+        """Return the names of the path parameters in one of the lists, as often as it has them."""
+        of_path = self.of_path
+        return [
+            of_path[item["$ref"]] if "$ref" in item else item["name"]
+            for item in listed or ()
+            if (item["$ref"] in of_path if "$ref" in item else item["in"] == "path")
+        ]
+
+
 class Parameters:
     """Reads the parameters of one document.
 
     Args:
         references: Resolves `$ref`.
         dialect: Says where parameters may be.
-
-    Attributes:
-        distinct: Those that the document's own operations listed so far, equal ones once.
     """
 
     def __init__(self, references: References, dialect: versions.Dialect) -> None:
@@ -56,7 +84,6 @@ class Parameters:
         self._references = references
         self._version = dialect.version
         self._locations = _locations(dialect)
-        self.distinct: list[Listed] = []
         self._known: dict[str | int, Listed] = {}
         self._flat: dict[tuple[str, int], Listed] = {}
         self._last: tuple[dict[str, Any], list[Listed]] = {}, []
@@ -100,19 +127,48 @@ class Parameters:
             return []
         return list({found[:2]: found for found in self._each(declared, holder)}.values())
 
-    def path_names(self, declared: Declared, holder: dict[str, Any]) -> list[str]:
-        """Return the names of the path parameters that one node lists, as often as it does.
+    def survey(self, lists: list[Any]) -> Survey | None:
+        """Look at many lists of parameters at once.
 
         Args:
-            declared: The operation.
-            holder: Its node, or the path item.
+            lists: Of the document itself, as they stand there.
+
+        Returns:
+            None when a parameter in one of them may be malformed or lead nowhere.
+        """
+        listed = [each for each in lists if each is not None]
+        if not _LISTS.issuperset(map(type, listed)):
+            return None
+        items = list(chain.from_iterable(listed))
+        if not _OBJECTS.issuperset(map(type, items)):
+            return None
+        inline = [item for item in items if "$ref" not in item]
+        try:
+            nodes = self._targets(dict.fromkeys(item["$ref"] for item in items if "$ref" in item))
+            # Of those that share place and name any will do: the check asks for nothing else.
+            for item in dict(zip(map(_LOCATED, inline), inline, strict=True)).values():
+                self._check(item, self._entry)
+        except (DocumentError, KeyError, TypeError):
+            return None
+        named = {ref: node["name"] for ref, node in nodes.items() if node["in"] == "path"}
+        seen = {id(node): node for node in (*nodes.values(), *_deep(inline))}
+        return Survey(seen, named)
+
+    def _targets(self, refs: Iterable[str]) -> dict[str, dict[str, Any]]:
+        """Return the parameters that references lead to, checked.
 
         Raises:
-            DocumentError: A parameter is malformed or leads nowhere.
+            DocumentError: One is malformed or leads nowhere.
+            TypeError: One leads out of the document or to another reference, or is no text.
         """
-        if "parameters" not in holder:
-            return []
-        return [found.name for found in self._each(declared, holder) if found.location == "path"]
+        found = {}
+        for ref in refs:
+            node = self._references.resolve(ref, self._entry).node if ref[0] == "#" else None
+            if type(node) is not dict or "$ref" in node:
+                raise TypeError
+            self._check(node, self._entry)
+            found[ref] = node
+        return found
 
     def _each(self, declared: Declared, holder: dict[str, Any]) -> Iterator[Listed]:
         """Yield the parameters that one node lists, checked."""
@@ -160,13 +216,12 @@ class Parameters:
 
     def _keep(self, item: dict[str, Any], listed: Listed) -> None:
         """Remember a parameter by its reference or, written out, by its identity."""
-        self.distinct.append(listed)
         if "$ref" in item:
             self._known[item["$ref"]] = listed
             return
         self._known[id(item)] = listed
         words = item.get("description", "")
-        if _FLAT.issuperset(map(type, item.values())):
+        if type(words) is str and _FLAT.issuperset(map(type, item.values())):
             self._flat[listed.name, len(words)] = listed
 
     def _check(self, item: Any, resource: Resource) -> Listed:
@@ -187,6 +242,16 @@ class Parameters:
             reason = f"'in' is {location!r:.60}; {self._version} has {allowed}."
             raise InvalidDocument(reason)
         return Listed(location, name, parameter, resource)
+
+
+def _deep(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the parameters in which a reference may stand: a flat one need not be walked."""
+    flat: list[dict[str, Any]] = []
+    deep: list[dict[str, Any]] = []
+    for item in items:
+        (flat if _WORDS.issuperset(item) else deep).append(item)
+    values = chain.from_iterable(map(dict.values, flat))
+    return deep if _PLAIN.issuperset(map(type, values)) else items
 
 
 def _place(declared: Declared, holder: dict[str, Any]) -> str:

@@ -9,15 +9,14 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029]")
 _BIDI = re.compile(r"[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 _BREAK = re.compile(r"<(?:br|/p|/li|/div|/h\d|/tr)\s*/?>", re.IGNORECASE)
 _ELEMENTS = (
-    "a|abbr|address|b|big|blockquote|br|caption|center|cite|code|col|colgroup|dd|del|details|dfn|div|"
+    "p|code|a|abbr|address|b|big|blockquote|br|caption|center|cite|col|colgroup|dd|del|details|dfn|div|"
     "dl|dt|em|figcaption|figure|font|footer|h[1-6]|header|hr|i|iframe|img|ins|kbd|li|main|mark|nav|"
-    "nobr|ol|p|picture|pre|q|s|samp|script|section|small|source|span|strike|strong|style|sub|summary|"
+    "nobr|ol|picture|pre|q|s|samp|script|section|small|source|span|strike|strong|style|sub|summary|"
     "sup|table|tbody|td|tfoot|th|thead|tr|tt|u|ul|var|video|wbr"
 )
-_TAG = re.compile(
-    rf"(`[^`\n]*`)|</?(?:{_ELEMENTS})(?:\s[^<>]{{0,300}})?/?>|<!--.{{0,300}}?-->",
-    re.IGNORECASE | re.DOTALL,
-)
+_MARKUP = rf"<(?:/?(?:{_ELEMENTS})(?:\s[^<>]{{0,300}})?/?>|!--.{{0,300}}?-->)"
+_TAG = re.compile(_MARKUP, re.IGNORECASE | re.DOTALL)
+_CODE_OR_TAG = re.compile(rf"(`[^`\n]*`)|{_MARKUP}", re.IGNORECASE | re.DOTALL)
 """What looks like an element inside a code span, or has no element's name, is a placeholder."""
 _LINK = re.compile(r"\[([^\[\]]{0,300})\]\([^()\s]{0,1000}(?: \"[^\"]{0,300}\")?\)")
 _VISIBLE = bytes([10, *range(32, 127)])
@@ -36,16 +35,25 @@ def plain_text(text: str, limit: int) -> str:
         limit: Most characters to keep, the `…` of a cut included.
     """
     text = text[: limit * 8].strip()  # far more than stays, and bounded
-    if not text.isprintable():
+    # One character is found faster than several: it says where a closer look is worth its time.
+    if "\n" in text or not text.isprintable():
         text = _clean_lines(text)
     if "<" in text:
-        text = _TAG.sub(lambda found: found[1] or "", _BREAK.sub("\n", text))
+        text = _without_tags(_BREAK.sub("\n", text))
     if "&" in text:
         text = _without_controls(html.unescape(text))
-    if "](" in text:
-        text = "".join(_LINK.split(text.replace("![", "[")))  # what lies between, and the words
+    if "[" in text and "](" in text:
+        text = text.replace("![", "[") if "!" in text else text
+        text = "".join(_LINK.split(text))  # what lies between, and the words
     text = text.strip()
     return text if len(text) <= limit else _cut(text, limit)
+
+
+def _without_tags(text: str) -> str:
+    """Take out HTML elements and comments that stand outside of code."""
+    if "`" in text:
+        return _CODE_OR_TAG.sub(lambda found: found[1] or "", text)
+    return _TAG.sub("", text)
 
 
 def _clean_lines(text: str) -> str:

@@ -6,7 +6,7 @@ import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.loader.operations import as_text, has_operators
+from openapi_tools.loader.operations import has_operators
 from openapi_tools.loader.texts import plain_text
 from openapi_tools.runtime.tool import OperationTool
 
@@ -107,10 +107,12 @@ def describe(declared: Declared, limit: int) -> str:
         limit: Most characters.
     """
     node, item = declared.node, declared.item
-    summary = as_text(node.get("summary") or item.get("summary")).strip()
-    text = as_text(node.get("description") or item.get("description")).strip()
+    summary = node.get("summary") or item.get("summary")
+    summary = summary.strip() if isinstance(summary, str) else ""
+    text = node.get("description") or item.get("description")
+    text = text.strip() if isinstance(text, str) else ""
     if summary and not text.startswith(summary):
         text = f"{summary}\n{text}" if text else summary
-    mark = "Deprecated. " if declared.deprecated else ""
+    mark = "Deprecated. " if node.get("deprecated") is True else ""
     text = plain_text(text, limit - len(mark)) or f"{declared.method} {declared.path}"[:limit]
     return mark + text

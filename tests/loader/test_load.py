@@ -15,6 +15,7 @@ from openapi_tools import (
     OpenAPIToolsError,
     Select,
     Settings,
+    Toolset,
     aload_tools,
     load_tools,
 )
@@ -472,3 +473,61 @@ def test_two_paths_with_one_path_item_are_told_apart() -> None:
 
     assert len(toolset.warnings) == 2
     assert all("~1b~1{other}" in warning for warning in toolset.warnings)
+
+
+def _many(odd: Any, **members: Any) -> Toolset:
+    """Return the tools of forty paths, one of which lists an odd parameter."""
+    plain = {"name": "id", "in": "path", "required": True, "type": "string"}
+    paths = {
+        f"/p{number}/{{id}}": {
+            "parameters": [plain],
+            "get": operation(parameters=[odd] if number == 23 else None),
+        }
+        for number in range(40)
+    }
+    return tools(paths, openapi="2.0", **members)
+
+
+FLAT = {"name": "q", "in": "query"}
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {**FLAT, "type": {"$ref": "#/nowhere"}},
+        {**FLAT, "required": [{"$ref": "#/nowhere"}]},
+        {**FLAT, "schema": "a text"},
+        {**FLAT, "name": ["q"]},
+        {**FLAT, "in": {}},
+        {"name": "q"},
+        {"$ref": "#/parameters/none"},
+        {"$ref": "#/parameters/Looping"},
+        {"$ref": "other.json"},
+        {"$ref": {}},
+        {"$ref": None},
+        ["q"],
+    ],
+)
+def test_one_odd_parameter_among_many_good_ones_is_found(odd: Any) -> None:
+    toolset = _many(odd, parameters={"Looping": {"$ref": "#/parameters/Looping"}})
+
+    assert [skipped.path for skipped in toolset.skipped] == ["/p23/{id}"]
+    assert len(toolset) == 39
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {**FLAT, "type": "string", "description": True},
+        {**FLAT, "type": "string", "required": 1},
+        {**FLAT, "type": "string", "x-note": {"$ref": "#/nowhere"}},
+        {"$ref": "#/parameters/Second"},
+    ],
+)
+def test_an_odd_parameter_that_can_be_sent_is_an_argument(odd: Any) -> None:
+    second = {"Second": {"$ref": "#/parameters/First"}, "First": {**FLAT, "type": "string"}}
+
+    toolset = _many(odd, parameters=second)
+
+    assert toolset.skipped == ()
+    assert list(list(toolset)[23].input_schema["properties"]) == ["id", "q"]
