@@ -9,9 +9,13 @@ one does.
 from __future__ import annotations
 
 import json
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from openapi_tools.loader.keywords import KINDS, LIST, MAP, SCHEMA, uses_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 MAX_SCHEMA = 250_000
 """Characters of an input schema as JSON."""
@@ -35,12 +39,23 @@ def most_of(schema: Any) -> int:
 
     Compact UTF-8 grows sixfold at most: one byte of a text may become an escape of six characters.
     """
+    return 6 * len(compact(schema))
+
+
+def compact(value: Any) -> bytes:
+    """Return a JSON value as compact text in UTF-8; one with halves of characters, as ASCII."""
+    try:
+        return _writer()(value)
+    except ValueError:  # half of a character, which UTF-8 cannot write
+        return json.dumps(value).encode()
+
+
+@cache
+def _writer() -> Callable[[Any], bytes]:
+    """Import the fastest writer when it is first needed; the start is to stay light."""
     from pydantic_core import to_json
 
-    try:
-        return 6 * len(to_json(schema))
-    except ValueError:  # half of a character, which UTF-8 cannot write
-        return size_of(schema)
+    return to_json
 
 
 def shrink(schema: dict[str, Any]) -> dict[str, Any]:

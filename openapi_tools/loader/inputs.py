@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.loader import security, versions
 from openapi_tools.loader.bodies import Bodies, Content
-from openapi_tools.loader.budget import MAX_SCHEMA, most_of, shrink, size_of
+from openapi_tools.loader.budget import MAX_SCHEMA, compact, most_of, shrink, size_of
 from openapi_tools.loader.keywords import MAX_LITERAL, is_longer, uses_of
 from openapi_tools.loader.naming import argument_names
 from openapi_tools.loader.operations import path_variables, plain_path
@@ -42,6 +42,8 @@ _OF_BODY = frozenset({"body", "formData"})
 _NO_COOKIE = re.compile(r"[;=,\s]")
 _MOST_EXTENSIONS = 32
 _LONGEST_EXTENSION = 64
+_LONGEST_ALIKE = 2_000
+"""Characters of parameters and members that are kept for operations that say the same."""
 
 
 _FRAME = 150
@@ -91,6 +93,8 @@ class Inputs:
         self.description_chars = settings.description_chars
         self._bodies = Bodies(document, settings)
         self._known: dict[tuple[int, str], _Argument] = {}
+        self._written: dict[tuple[int, str, bytes], _Argument] = {}
+        self._of_members: dict[int, _Told] = {}
         self._credentials = {
             (scheme.location, scheme.name.lower() if scheme.location == "header" else scheme.name)
             for scheme in schemes.values()
@@ -158,10 +162,32 @@ class Inputs:
         content = self._bodies.read(*body) if body is not None else None
         if content is not None and content.is_empty:
             content = None
-        of_body = _body_arguments(content) if content else []
+        of_body = self._body_arguments(content) if content else []
         arguments = [*map(self._argument, listed), *of_body]
         names = argument_names([argument[:2] for argument in arguments])
         return _Arguments(listed, of_body, content, arguments, names)
+
+    def _body_arguments(self, content: Content) -> list[_Argument]:
+        """Return the arguments of a body: its members or one for all, then the headers of parts."""
+        told = self._member
+        required = frozenset(content.schema.get("required", ()))
+        if content.flat:
+            arguments = [
+                _Argument("body", name, told(schema), name in required)
+                for name, schema in content.schema.get("properties", {}).items()
+            ]
+        else:
+            arguments = [_Argument("body", "body", told(content.schema), content.body.required)]
+        arguments += [
+            _Argument(
+                "header",
+                f"{header.part}_{header.parameter.name}".replace("*", "items"),
+                told(header.schema),
+                required=header.required and content.body.required and header.part in required,
+            )
+            for header in content.headers
+        ]
+        return arguments
 
     def _is_offered(self, listed: Listed) -> bool:
         """Tell whether a parameter is for the model to set."""
@@ -179,10 +205,31 @@ class Inputs:
         location, name, node, _ = listed
         argument = self._known.get((id(node), name))
         if argument is None:
+            argument = self._known[id(node), name] = self._alike(listed)
+        return argument
+
+    def _alike(self, listed: Listed) -> _Argument:
+        """Return the argument for a parameter; for those that say the same to the letter, one."""
+        location, name, node, resource = listed
+        text = compact(node) if type(node) is dict else b""
+        key = (id(resource), name, text)
+        argument = self._written.get(key)
+        if argument is None:
             required = location == "path" or node.get("required") is True
             schema = self._words(node, self._schema(listed))
-            argument = self._known[id(node), name] = _argument(location, name, schema, required)
+            argument = _Argument(location, name, _told(schema), required)
+            if 0 < len(text) <= _LONGEST_ALIKE:
+                self._written[key] = argument
         return argument
+
+    def _member(self, schema: dict[str, Any]) -> _Told:
+        """Return what the model is told about a member of a body; worked out once for each."""
+        told = self._of_members.get(id(schema))
+        if told is None:
+            told = _told(schema)
+            if told.most <= 6 * _LONGEST_ALIKE:  # longer ones are converted for each body
+                self._of_members[id(schema)] = told  # which keeps the schema, and so its identity
+        return told
 
     def _schema(self, listed: Listed) -> dict[str, Any]:
         """Return a parameter's converted schema, that of its `content` where it has one."""
@@ -270,31 +317,8 @@ def _of_path(listed: list[Listed], declared: Declared) -> list[Listed]:
     return missing + [found for found in listed if found.location != "path" or found.name in has]
 
 
-def _body_arguments(content: Content) -> list[_Argument]:
-    """Return the arguments of a body: its members or one for all, then the headers of parts."""
-    required = frozenset(content.schema.get("required", ()))
-    if content.flat:
-        arguments = [
-            _argument("body", name, schema, name in required)
-            for name, schema in content.schema.get("properties", {}).items()
-        ]
-    else:
-        arguments = [_argument("body", "body", content.schema, content.body.required)]
-    arguments += [
-        _argument(
-            "header",
-            f"{header.part}_{header.parameter.name}".replace("*", "items"),
-            header.schema,
-            required=header.required and content.body.required and header.part in required,
-        )
-        for header in content.headers
-    ]
-    return arguments
-
-
-def _argument(location: str, wire: str, schema: dict[str, Any], required: bool) -> _Argument:
-    told = _Told(schema, uses_of(schema).every, most_of(schema))
-    return _Argument(location, wire, told, required)
+def _told(schema: dict[str, Any]) -> _Told:
+    return _Told(schema, uses_of(schema).every, most_of(schema))
 
 
 def _body(content: Content, arguments: list[_Argument], names: list[str]) -> RequestBody:

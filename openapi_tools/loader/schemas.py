@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.errors import InvalidDocument
 from openapi_tools.loader import circles, keywords
-from openapi_tools.loader.budget import size_of
+from openapi_tools.loader.budget import compact, size_of
 from openapi_tools.loader.merging import WORDS, merge, merge_all
 from openapi_tools.loader.naming import short_hash
 from openapi_tools.loader.source import relative_place
@@ -34,6 +34,13 @@ MAX_INLINED_SCHEMAS = 500
 """A component of more schemas is not merged, so that components that double do not explode."""
 MAX_REMEMBERED = 200_000
 """Definitions in all closures that are kept for other tools; hostile documents have far more."""
+
+_SHARED_DEPTH = 6
+"""Schemas deeper in others are not compared with those met before: each look costs their size."""
+_SHARED_CHARS = 1_000
+"""A longer schema is converted each time. A shorter one cannot nest `MAX_DEPTH` schemas."""
+_SHARED_IN_ALL = 1_000_000
+"""Characters of all schemas that are kept to be compared with."""
 
 _UNIONS = ("oneOf", "anyOf")
 
@@ -85,6 +92,8 @@ class Schemas:
         self._closures: dict[frozenset[str], Closure] = {}
         self._room = MAX_REMEMBERED
         self._recursive: dict[str, bool] = {}
+        self._alike: dict[bytes, dict[str, Any]] = {}
+        self._alike_room = _SHARED_IN_ALL
 
     def convert(self, node: Any, resource: Resource, depth: int = 0) -> dict[str, Any]:
         """Return a schema as JSON Schema 2020-12.
@@ -299,17 +308,32 @@ class Schemas:
     def _child(self, value: Any, resource: Resource, depth: int) -> dict[str, Any] | bool:
         if value is True or value is False:
             return value
-        return self.convert(value, resource, depth + 1)
+        return self._part(value, resource, depth + 1)
+
+    def _part(self, node: Any, resource: Resource, depth: int) -> dict[str, Any]:
+        """Convert a schema inside another; those that say the same to the letter are one."""
+        entry = resource is self._references.entry
+        if type(node) is not dict or depth > _SHARED_DEPTH or not entry:
+            return self.convert(node, resource, depth)
+        text = compact(node)
+        found = self._alike.get(text)
+        if found is None:
+            found = self.convert(node, resource, depth)
+            # What is merged depends on the definitions that are being converted.
+            if len(text) <= _SHARED_CHARS <= self._alike_room and b'"allOf"' not in text:
+                self._alike_room -= len(text)
+                self._alike[text] = found
+        return found
 
     def _list(self, values: list[Any], resource: Resource, depth: int) -> list[dict[str, Any]]:
-        return [self.convert(value, resource, depth + 1) for value in values]
+        return [self._part(value, resource, depth + 1) for value in values]
 
     def _map(
         self, key: str, values: dict[str, Any], resource: Resource, depth: int
     ) -> dict[str, Any]:
         """Convert a map of schemas; members that only the server may write are not offered."""
         return {
-            name: self.convert(value, resource, depth + 1)
+            name: self._part(value, resource, depth + 1)
             for name, value in values.items()
             if keywords.is_name(name)
             if key != "properties" or not self._is_read_only(value, resource)
