@@ -202,7 +202,7 @@ class Inputs:
 
     def _argument(self, listed: Listed) -> _Argument:
         """Return the argument for a parameter; worked out once for each."""
-        location, name, node, _ = listed
+        _, name, node, _ = listed
         argument = self._known.get((id(node), name))
         if argument is None:
             argument = self._known[id(node), name] = self._alike(listed)
