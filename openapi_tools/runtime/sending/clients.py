@@ -213,10 +213,7 @@ def with_defaults(request: httpx.Request, client: httpx.AsyncClient) -> None:
     """Give a request the headers that a user set on their client and the request lacks."""
     present = {name.lower() for name, _ in request.headers.raw}
     missing = [line for line in client.headers.raw if line[0].lower() not in present]
-    if len(missing) == 1 and missing[0][1].isascii():  # `Connection`, of a client as it comes
-        name, value = missing[0]
-        request.headers[name.decode("ascii")] = value.decode("ascii")
-    elif missing:
+    if missing:
         request.headers = type(request.headers)([*request.headers.raw, *missing])
 
 
