@@ -24,6 +24,7 @@ import corpus
 import jsonschema_rs
 import pytest
 import wire_requests
+from documents import Candidate
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
@@ -32,7 +33,7 @@ from strategies import JSON, NEAR_PARTS, TEXT, all_of_parts, inputs
 from wire_refusals import reasons
 
 from openapi_tools import Settings, ToolResult, load_tools
-from openapi_tools.loader.naming import Candidate, argument_names, tool_names
+from openapi_tools.loader.naming import argument_names, tool_names
 from openapi_tools.loader.texts import plain_text
 
 if TYPE_CHECKING:
@@ -316,6 +317,15 @@ def test_tool_names_are_portable_and_distinct(candidates, prefix):
     assert len(set(names)) == len(candidates)
     assert all(re.fullmatch(r"[a-zA-Z_][a-zA-Z0-9_-]{0,63}", name) for name in names)
     assert all(name.startswith(prefix) for name in names)
+
+
+@OFTEN
+@given(CANDIDATES, st.sampled_from(["", "api_"]))
+def test_names_that_nobody_else_wants_are_the_same_among_others(candidates, prefix):
+    alone = [tool_names([candidate], prefix)[0] for candidate in candidates]
+    together = tool_names(candidates, prefix)
+
+    assert together == alone or len(set(alone)) < len(alone)
 
 
 @OFTEN

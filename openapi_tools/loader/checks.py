@@ -38,6 +38,10 @@ class Checks:
         document: The document; nothing of it is changed.
         operations: All that it declares. They are looked at together, without a word about each;
             only those that may be wrong are checked one by one.
+
+    Attributes:
+        doubtful: Those that may be wrong.
+        warnings: What else is odd about those that were checked.
     """
 
     def __init__(self, document: Document, operations: Iterable[Declared]) -> None:
@@ -46,7 +50,7 @@ class Checks:
         self._clean: set[int] = set()
         self._nodes: dict[int, dict[str, Any]] = {}
         self.warnings: list[str] = []
-        self._doubtful = self._look_at(list(operations))
+        self.doubtful = self._look_at(list(operations))
 
     def _look_at(self, operations: list[Declared]) -> set[Declared]:
         """Return the operations that may be wrong."""
@@ -87,9 +91,10 @@ class Checks:
             node = declared.node
             if declared.path is not path:
                 path, variables = declared.path, _plain_variables(declared.path)
-                above = survey.path_names(declared.item.get("parameters"))
+                listed = declared.item.get("parameters")
+                above = survey.path_names(listed) if listed else []
             names = above
-            if "parameters" in node and (own := survey.path_names(node["parameters"])):
+            if "parameters" in node and (own := survey.path_names(node["parameters"] or [])):
                 names = [*dict.fromkeys(above + own)] if above else own
             fits = variables == names or (variables and sorted(variables) == sorted(names))
             if not fits or (has_bodies and "requestBody" in node and not self._has_body(declared)):
@@ -98,6 +103,10 @@ class Checks:
 
     def _has_body(self, declared: Declared) -> bool:
         """Tell whether an operation's body is sound but for what it refers to; note it."""
+        node = declared.node["requestBody"]
+        if type(node) is dict and "$ref" not in node and type(node.get("content")) is dict:
+            self._nodes[id(node)] = node
+            return True
         try:
             body = self._document.request_body(declared, [])
         except DocumentError:
@@ -112,7 +121,7 @@ class Checks:
         Raises:
             DocumentError: It cannot be made a tool; the pointer says where it is wrong.
         """
-        if declared not in self._doubtful:
+        if declared not in self.doubtful:
             return
         document = self._document
         parameters = document.parameters.of(declared)

@@ -12,7 +12,7 @@ from openapi_tools.loader.checks import Checks
 from openapi_tools.loader.index import Facts
 from openapi_tools.loader.inputs import Inputs
 from openapi_tools.loader.kept import KeptTool, Maker, Usable, facts_of
-from openapi_tools.loader.naming import Candidate, tool_names
+from openapi_tools.loader.naming import tool_names
 from openapi_tools.loader.operations import Declared, Document
 from openapi_tools.loader.parse import parse, plain
 from openapi_tools.loader.parse_json import paused_gc
@@ -223,10 +223,9 @@ def _usable(document: Document, *, strict: bool) -> Usable:
     listed = list(document.operations())
     declared = [item for item in listed if isinstance(item, Declared)]
     checks = Checks(document, declared)
-    prefix = document.settings.prefix
-    names = tool_names(
-        [Candidate(item.operation_id, item.method, item.path) for item in declared], prefix
-    )
+    names = tool_names(declared, document.settings.prefix)
+    if len(declared) == len(listed) and not checks.doubtful:
+        return Usable(list(zip(names, declared, strict=True)), [], [])
     good: list[tuple[str, Declared]] = []
     skipped: list[Skipped] = []
     waiting = iter(names)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -28,23 +28,27 @@ _WORD = re.compile(
     r"[A-Z]?[a-z0-9]+|(?<![a-z0-9])[A-Z]+(?=[A-Z][a-z])|[A-Z]{2,}(?=[A-Z][a-z])|[A-Z]+[a-z0-9]*"
 )
 """A word of ASCII text, as `_HUMP` and `_OTHER` would cut it out; the usual ones first."""
+_WORD_OR_LINE = re.compile(rf"{_WORD.pattern}|\n")
 _BLANKS = bytes(code if bytes([code]).isalnum() else 32 for code in range(256))
 """Everything but ASCII letters and digits as blanks, for `bytes.translate`."""
+_BLANKS_IN_LINES = _BLANKS[:10] + b"\n" + _BLANKS[11:]
 _HASH_LENGTH = 6
 
 
-class Candidate(NamedTuple):
-    """An operation that needs a name.
+class Candidate(Protocol):
+    """An operation that needs a name."""
 
-    Attributes:
-        operation_id: The document's own id, `""` when it has none.
-        method: Upper case.
-        path: As in the document.
-    """
+    @property
+    def operation_id(self) -> str:
+        """The document's own id, `""` when it has none."""
 
-    operation_id: str
-    method: str
-    path: str
+    @property
+    def method(self) -> str:
+        """Upper case."""
+
+    @property
+    def path(self) -> str:
+        """As in the document."""
 
 
 def short_hash(text: str) -> str:
@@ -67,6 +71,24 @@ def snake_case(text: str) -> str:
     return _OTHER.sub("_", text).strip("_")
 
 
+def _snake_cases(texts: Sequence[str]) -> list[str]:
+    """Return what `snake_case` returns for each text, at once where they are alike."""
+    lines = "\n".join(texts)
+    if lines.isascii() and lines.count("\n") == len(texts) - 1:
+        words = _words_in(lines)
+        framed = f"\n{words}\n"
+        if "__" not in framed and "_\n" not in framed and "\n_" not in framed:
+            return words.split("\n")
+    return list(map(snake_case, texts))
+
+
+def _words_in(lines: str) -> str:
+    """Return lines of ASCII as lower-case words joined by `_`, if separators stand between them."""
+    if lines.islower():  # no humps
+        return lines.encode().translate(_BLANKS_IN_LINES).decode().replace(" ", "_")
+    return "_".join(_WORD_OR_LINE.findall(lines)).lower().replace("_\n_", "\n")
+
+
 def tool_names(candidates: Sequence[Candidate], prefix: str = "") -> list[str]:
     """Return a name for each operation, in the same order.
 
@@ -77,28 +99,37 @@ def tool_names(candidates: Sequence[Candidate], prefix: str = "") -> list[str]:
         candidates: The operations.
         prefix: Put before each name and counted in its length.
     """
-    names: list[str] = []
-    taken: set[str] = set()
-    for candidate in candidates:
-        name = _wanted(candidate, prefix)
+    names = _wanted(candidates, prefix)
+    taken = set(names)
+    if len(taken) == len(names):
+        return names
+    taken.clear()
+    for index, name in enumerate(names):
         if name in taken:
-            name = _free(name, candidate, taken)
-        names.append(name)
-        taken.add(name)
+            names[index] = _free(name, candidates[index], taken)
+        taken.add(names[index])
     return names
 
 
-def _wanted(candidate: Candidate, prefix: str) -> str:
-    """Return the name an operation would have alone."""
-    source = candidate.operation_id or _place(candidate)
-    words = snake_case(source)
-    lost = not source.isascii() or not words
-    if not words:
-        words = snake_case(_place(candidate))
+def _wanted(candidates: Sequence[Candidate], prefix: str) -> list[str]:
+    """Return the names that the operations would have alone."""
+    sources = [each.operation_id or _place(each) for each in candidates]
+    found = _snake_cases(sources)
+    names = [prefix + words for words in found] if prefix else found[:]
+    room = MAX_LENGTH - len(prefix)
+    for index, (words, source) in enumerate(zip(found, sources, strict=True)):
+        if len(words) > room or not words.isidentifier() or not source.isascii():
+            place, lost = _place(candidates[index]), not source.isascii()
+            names[index] = _mended(words, place, prefix, lost=lost)
+    return names
+
+
+def _mended(words: str, place: str, prefix: str, *, lost: bool) -> str:
+    """Return a name in place of one that is no identifier, too long, or has lost letters."""
+    lost = lost or not words
+    words = words or snake_case(place)
     name = prefix + (f"_{words}" if not prefix and words[:1].isdigit() else words)
-    if lost or len(name) > MAX_LENGTH:
-        return _with_hash(name, _place(candidate))
-    return name
+    return _with_hash(name, place) if lost or len(name) > MAX_LENGTH else name
 
 
 def _free(name: str, candidate: Candidate, taken: set[str]) -> str:

@@ -55,20 +55,17 @@ class Survey(NamedTuple):
 
     Attributes:
         nodes: Those that may hold references, by identity.
-        of_path: The names of path parameters, by reference.
+        of_path: The names of path parameters, by the identity of what stands in the lists: another
+            look at thousands of objects takes longer than all else that is done with them.
     """
 
     nodes: dict[int, dict[str, Any]]
-    of_path: dict[str, str]
+    of_path: dict[int, str]
 
-    def path_names(self, listed: list[dict[str, Any]] | None) -> list[str]:
+    def path_names(self, listed: list[dict[str, Any]]) -> list[str]:
         """Return the names of the path parameters in one of the lists, as often as it has them."""
         of_path = self.of_path
-        return [
-            of_path[item["$ref"]] if "$ref" in item else item["name"]
-            for item in listed or ()
-            if (item["$ref"] in of_path if "$ref" in item else item["in"] == "path")
-        ]
+        return [of_path[key] for key in map(id, listed) if key in of_path]
 
 
 class Parameters:
@@ -143,16 +140,28 @@ class Parameters:
         if not _OBJECTS.issuperset(map(type, items)):
             return None
         inline = [item for item in items if "$ref" not in item]
+        others = [item for item in items if "$ref" in item] if len(inline) < len(items) else []
         try:
-            nodes = self._targets(dict.fromkeys(item["$ref"] for item in items if "$ref" in item))
-            # Of those that share place and name any will do: the check asks for nothing else.
-            for item in dict(zip(map(_LOCATED, inline), inline, strict=True)).values():
+            refs = [item["$ref"] for item in others]
+            targets = self._targets(dict.fromkeys(refs))
+            placed = list(map(_LOCATED, inline))
+            first = dict(zip(placed, inline, strict=True))
+            for item in first.values():  # of those with the same place and name any will do
                 self._check(item, self._entry)
-        except (DocumentError, KeyError, TypeError):
+            more = [item for item, key in zip(inline, placed, strict=True) if item != first[key]]
+        except (DocumentError, KeyError, TypeError, RecursionError):
             return None
-        named = {ref: node["name"] for ref, node in nodes.items() if node["in"] == "path"}
-        seen = {id(node): node for node in (*nodes.values(), *_deep(inline))}
-        return Survey(seen, named)
+        seen = {id(node): node for node in (*targets.values(), *_deep([*first.values(), *more]))}
+        of_path = {
+            id(item): name
+            for item, (place, name) in zip(inline, placed, strict=True)
+            if place == "path"
+        }
+        named = {ref: node["name"] for ref, node in targets.items() if node["in"] == "path"}
+        of_path |= {
+            id(item): named[ref] for item, ref in zip(others, refs, strict=True) if ref in named
+        }
+        return Survey(seen, of_path)
 
     def _targets(self, refs: Iterable[str]) -> dict[str, dict[str, Any]]:
         """Return the parameters that references lead to, checked.

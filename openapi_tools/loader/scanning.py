@@ -19,7 +19,13 @@ _MAPS = frozenset(
     {"properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "content"}
     | {"headers", "encoding", "schemas"}
 )
-_LITERALS = frozenset({"example", "examples", "default", "enum", "const", "description", "mapping"})
+_LITERALS = frozenset(
+    {"example", "examples", "default", "enum", "const", "description", "mapping", "discriminator"}
+    | {"type", "format", "title", "pattern", "nullable", "required", "deprecated", "readOnly"}
+    | {"minLength", "maxLength", "minItems", "maxItems", "uniqueItems", "minimum", "maximum"}
+    | {"name", "in", "style", "explode", "summary", "collectionFormat", "contentType", "xml"}
+)
+"""Members in which neither a schema nor a reference belongs, whatever they hold."""
 _LISTS = frozenset({"allOf", "anyOf", "oneOf", "prefixItems", "items"})
 _SINGLE = frozenset({"schema", "additionalProperties", "not", "contains", "itemSchema"})
 _SCHEMAS = _SINGLE | {"items"}
@@ -148,7 +154,10 @@ def _below(  # noqa: C901, PLR0912 -- one loop: a call for each value doubles it
             if node is None or node.__class__ is bool:
                 continue
             return None
-        for key, value in node.items():
+        for key in node:
+            if key in _LITERALS:  # before a look at the value, which may be far away in memory
+                continue
+            value = node[key]
             kind = value.__class__
             if kind is str:
                 if key in _WATCHED:
@@ -160,14 +169,14 @@ def _below(  # noqa: C901, PLR0912 -- one loop: a call for each value doubles it
             elif kind is dict:
                 if key in _MAPS:
                     below += value.values()
-                elif key in _SCHEMAS or not (key in _LITERALS or key.startswith("x-")):
+                elif not key.startswith("x-"):
                     below.append(value)
             elif kind is list:
                 if key in _LISTED:
                     if key in _SINGLE:
                         return None
                     below += value
-                elif not (key in _LITERALS or key.startswith("x-")):
+                elif not key.startswith("x-"):
                     below += _objects(value)
             elif key in _SCHEMAS and kind is not bool and value is not None:
                 return None

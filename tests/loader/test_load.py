@@ -494,9 +494,8 @@ FLAT = {"name": "q", "in": "query"}
 @pytest.mark.parametrize(
     "odd",
     [
-        {**FLAT, "type": {"$ref": "#/nowhere"}},
-        {**FLAT, "required": [{"$ref": "#/nowhere"}]},
         {**FLAT, "schema": "a text"},
+        {**FLAT, "schema": {"items": {"$ref": "#/nowhere"}}},
         {**FLAT, "name": ["q"]},
         {**FLAT, "in": {}},
         {"name": "q"},
@@ -521,6 +520,9 @@ def test_one_odd_parameter_among_many_good_ones_is_found(odd: Any) -> None:
         {**FLAT, "type": "string", "description": True},
         {**FLAT, "type": "string", "required": 1},
         {**FLAT, "type": "string", "x-note": {"$ref": "#/nowhere"}},
+        {**FLAT, "type": {"$ref": "#/nowhere"}},  # no reference: none belongs there
+        {**FLAT, "type": "string", "required": [{"$ref": "#/nowhere"}]},
+        {**FLAT, "schema": {"title": {"$ref": "#/nowhere"}, "xml": {"$ref": 1}}},
         {"$ref": "#/parameters/Second"},
     ],
 )

@@ -3,8 +3,9 @@ from __future__ import annotations
 import re
 
 import pytest
+from documents import Candidate
 
-from openapi_tools.loader.naming import Candidate, argument_names, snake_case, tool_names
+from openapi_tools.loader.naming import argument_names, snake_case, tool_names
 
 TOOL = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]{0,63}")
 
