@@ -130,9 +130,9 @@ class References:
 
     def _at(self, pointer: str, ref: str, owner: Resource) -> Any:
         """Return the node at a JSON Pointer."""
-        node = owner.root
+        node, has_escapes = owner.root, "~" in pointer
         for token in pointer.split("/")[1:]:
-            key = token.replace("~1", "/").replace("~0", "~")
+            key = token.replace("~1", "/").replace("~0", "~") if has_escapes else token
             if isinstance(node, dict) and key in node:
                 node = node[key]
             elif isinstance(node, list) and key.isdecimal() and int(key) < len(node):
