@@ -16,24 +16,40 @@ from typing import Any
 
 from openapi_tools.loader.limits import MAX_DEPTH, MAX_NODES, MAX_NUMBER
 from openapi_tools.loader.parse_json import DENSE_BYTES, paused_gc
-from openapi_tools.loader.yaml_sums import has_tags, may_repeat
+from openapi_tools.loader.yaml_sums import (
+    CHUNK,
+    has_broken_flow,
+    has_tags,
+    may_repeat,
+    places,
+    words_of,
+)
 
-_FIRST_LINE = re.compile(rb"%|\.\.\.| *\t")
+_BEGINNING = re.compile(rb"(?:[ \r]*+(?:#[^\n]*+)?\n)*+(?:%|\.\.\.| *\t)")
+"""A directive, or the end of a document that did not begin."""
+
 # Every pattern begins with a literal byte: that lets `re` skip through megabytes.
-_PATTERNS = tuple(
-    re.compile(pattern)
-    for pattern in (
-        rb"<<",
-        rb"%(?<=\n%)",
-        rb"\xef\xbb\xbf",
-        rb"0(?:(?<=[-+]0)[xo]|[xo][0-9a-fA-F]{3000})",  # text, for fast_yaml a number; or text
-        rb"\?(?:(?<=[\s\[{,:][\[{,]\?)|(?<=[\[{,] \?))[^\s?]",  # `{?a: b}`; the key may be `a`
+_RARE = tuple(
+    (lead, re.compile(pattern))
+    for lead, pattern in (
+        (b"<", rb"<<"),
+        (b"%", rb"%(?<=\n%)"),
+        (b"\xef", rb"\xef\xbb\xbf"),
+        (b"\r", rb"\r(?!\n)"),
+        # `{?a: b}`; the key may be `a`
+        (b"?", rb"\?(?:(?<=[\s\[{,:][\[{,]\?)|(?<=[\[{,] \?))[^\s?]"),
     )
 )
-_LONE_RETURN = re.compile(rb"\r(?!\n)")
+_NUMBER = re.compile(rb"0(?:(?<=[-+]0)[xo]|[xo][0-9a-fA-F]{3000})")
+"""Text that is a number for fast_yaml, or the other way round."""
+
 _TAB = re.compile(rb"\n[ -]*\t")
-_ANCHOR = re.compile(rb"&\S")
-_TAG = re.compile(rb"!")
+_NO_NODE = re.compile(rb"&\s|!(?<=\[!)\w+\](?![\s,:#\]}]|\Z)")
+"""No name; or Markdown's `[!NOTE]`, which would be a tag in a list, and nothing follows one so."""
+
+_FEW = 2000
+"""Places that are found one by one sooner than by a look at every byte."""
+
 _MANY = 50_000
 """Ampersands or exclamation marks of a text that nobody wrote; each costs a look."""
 
@@ -45,6 +61,8 @@ _ODD_KEYS = (
     re.compile(rb"\?(?<![^\s\[{,-]\?)\s"),  # no colon need follow
 )
 """Keys that may be integers and not written as Python writes them."""
+
+_TEXT = {str}
 
 
 def read_fast(data: bytes, *, check: bool = False) -> dict[str, Any] | None:
@@ -66,27 +84,46 @@ def read_fast(data: bytes, *, check: bool = False) -> dict[str, Any] | None:
     if root.__class__ is not dict or _ends_in_block(root, data):
         return None
     nodes = _settle(root, data)
-    if nodes is None or (_may_have(_TAG, data) and has_tags(data, nodes)):
-        return None
-    return None if check and may_repeat(data, nodes) else root
+    return None if nodes is None or _is_lossy(data, nodes, check=check) else root
 
 
 def _is_doubtful(data: bytes) -> bool:
     """Tell whether the text has anything that is read otherwise, or that costs too much."""
     return (
         (len(data) > DENSE_BYTES and sum(map(data.count, (b"\n", b",", b"[", b"{"))) > MAX_NODES)
-        or any(pattern.search(data) for pattern in _PATTERNS)
-        or (b"\r" in data and bool(_LONE_RETURN.search(data)))
+        or bool(_BEGINNING.match(data))
+        or any(_stands(pattern, lead, data) for lead, pattern in _RARE)
+        or bool(_NUMBER.search(data))
         or (b"\t" in data and bool(_TAB.search(data)))
-        or bool(_FIRST_LINE.match(data))
-        or _may_have(_ANCHOR, data)
+        or _may_have(b"&", data)
     )
 
 
-def _may_have(indicator: re.Pattern[bytes], data: bytes) -> bool:
-    """Tell whether an indicator stands where a node may begin."""
-    starts = [found.start() for found in islice(indicator.finditer(data), _MANY)]
-    return len(starts) == _MANY or any(_begins_node(data, start) for start in starts)
+def _is_lossy(data: bytes, nodes: list[Any], *, check: bool) -> bool:
+    """Tell whether the parser may have dropped tags or, where asked for, anything else."""
+    tags = _may_have(b"!", data)
+    if not (tags or check):
+        return False
+    words = words_of(nodes)
+    if tags and has_tags(data, words):
+        return True
+    return check and (may_repeat(data, words, nodes) or has_broken_flow(data, words))
+
+
+def _stands(pattern: re.Pattern[bytes], lead: bytes, data: bytes) -> bool:
+    """Do as the pattern's search does, by leaps where the byte that it begins with is rare."""
+    found = list(islice(places(lead, data), _FEW))
+    if any(pattern.match(data, at) for at in found):
+        return True
+    return len(found) == _FEW and bool(pattern.search(data, found[-1] + 1))
+
+
+def _may_have(indicator: bytes, data: bytes) -> bool:
+    """Tell whether an anchor or a tag may stand where a node may begin."""
+    starts = list(islice(places(indicator, data), _MANY))
+    return len(starts) == _MANY or any(
+        _begins_node(data, start) and not _NO_NODE.match(data, start) for start in starts
+    )
 
 
 def _begins_node(data: bytes, index: int) -> bool:
@@ -128,40 +165,39 @@ def _settle(root: dict[Any, Any], data: bytes) -> list[Any] | None:
         All mappings and lists; None when that does not make it plain data, or it is too large.
     """
     nodes: list[Any] = []
-    level: list[Any] = [root]
-    budget, has_others = MAX_NODES, False
-    while level:
-        nodes += level
-        # Members of a whole level at once, half the time of a loop over each: of a mapping its
+    others: list[Any] = []
+    waiting: list[Any] = [root]
+    budget = MAX_NODES
+    while waiting:
+        some = waiting[-CHUNK:]
+        del waiting[-CHUNK:]
+        nodes += some
+        # The members of many at once, half the time of a loop over each: of a mapping its
         # values, and its keys too if one is not text (or if this Python always shows them).
-        found = gc.get_referents(*level)
-        size = sum(map(len, level))
+        found = gc.get_referents(*some)
+        size = sum(map(len, some))
         budget -= size
-        has_others = has_others or len(found) != size
         if budget < 0:
             return None
-        level = []
+        if len(found) != size:
+            others += some
         for value in found:
-            kind = value.__class__
+            kind = type(value)
             if kind is str:
                 continue
             if kind is dict or kind is list:
-                level.append(value)
+                waiting.append(value)
             elif kind is int or kind is float:
                 if not -MAX_NUMBER < value < MAX_NUMBER:
                     return None
             elif kind is not bool and value is not None:
                 return None
-    return None if has_others and not _write_keys(nodes, data) else nodes
+    return nodes if _write_keys(others, data) else None
 
 
 def _write_keys(nodes: list[Any], data: bytes) -> bool:
     """Make integer keys text; say whether that was all that had to be done."""
-    mixed = [
-        node
-        for node in nodes
-        if node.__class__ is dict and not all(key.__class__ is str for key in node)
-    ]
+    mixed = [node for node in nodes if type(node) is dict and set(map(type, node)) - _TEXT]
     if not mixed:
         return True
     return all(map(_write_keys_of, mixed)) and not any(key.search(data) for key in _ODD_KEYS)

@@ -339,6 +339,23 @@ def test_broken_yaml_is_refused_with_line_and_column(text, reason, duplicates):
     assert reason in refusal(text, duplicates=duplicates)
 
 
+@pytest.mark.parametrize(
+    ("text", "column"),
+    [("a: [b, |c]\n", 8), ("a: {b: >c}\n", 8), ("a: {b: |\n c}\n", 8)],
+    ids=["list", "mapping", "header"],
+)
+def test_no_block_scalar_stands_in_brackets_or_braces(text, column):
+    reason = f"line 1, column {column}: found character that cannot start any token"
+
+    assert reason in refusal(text)
+
+
+def test_texts_begin_like_block_scalars_where_they_are_quoted_or_in_one():
+    text = "a: '|b'\nc: |\n  > [!NOTE]\n  > d\ne: [f, 'g>h']\n"
+
+    assert root(text) == {"a": "|b", "c": "> [!NOTE]\n> d\n", "e": ["f", "g>h"]}
+
+
 @pytest.mark.parametrize("duplicates", [None, False], ids=["checked", "unchecked"])
 @pytest.mark.parametrize(
     ("text", "value"),

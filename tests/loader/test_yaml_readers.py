@@ -217,11 +217,19 @@ def test_both_agree_on_damaged_text_where_both_read_it(lines, edits):
         'a: !t b\nd: "\\x21"\n',
         "a:\n  !t b\nc: '!' # c\n",
         "!\n" * 60_000 + "a: b\n",
+        "a:\n  [!t]\n",
+        "a: [[!t],[b]]\n",
+        "a: [!t] # b\n",
+        "a: [!<b]c> d]\n",
         "a: -0x1\n",
         "a: 0x1" + "0" * 3600 + "\n",
         "a: {?b: c}\n",
         "\ta: 1\n",
+        "\t# b\na: 1\n",
         "...\na: 1\n",
+        "# b\n\r\n...\na: 1\n",
+        "a: {b\n%c: d}\n",
+        "a: 5% b\n" + "# %\n" * 3000 + "b: {c\n%d: e}\n",
         "a: !<tag:yaml.org,2002:str> 1\n",
         "%YAML 1.1\n---\na: 1\n",
         "<<: {a: 1}\n",
@@ -270,6 +278,9 @@ def test_the_fast_reader_leaves_to_the_exact_one_what_it_would_misread(text):
         "a: http://h{?a}{&b}\n",
         "a: |\n  * item\n  **bold** ![image](url)\n  <p>&nbsp;</p>\n",
         "a: wow!! !important\n",
+        'a: "b\n\n  [!NOTE]\\n> c"\nd:\n  e\n  [!TIP]> f\n',
+        "# 5%\n\n# ...\n---\na: 5%\n",
+        "a: " + "<b> 5% c? " * 3000 + "\n",
         "a: C++11, 10+-1\n",
         "a: '0xFFFFFFFFFFFFFFFFFFFF'\n",
         "a: 3.1.0 # 50%\n",
@@ -320,6 +331,7 @@ def test_the_fast_reader_takes_what_real_documents_have(text):
         'a: {b, b: 1}\nc: "\\x7b"\n',
         "a: x # 'b: c'\na: y # b\n",
         "a: |\n  # b: c\na: |\n  # d: e\n",
+        "a: x\na: |\n  # b: c\td\n",
         "a: 1\n'b # c': 2\na: 3\n",
         'a: "x\n  # b: c"\na: y\n',
         "x\xa0# y: 1\na: 2\na: 3\n",
@@ -348,6 +360,45 @@ def test_what_may_hide_a_repeated_key_is_left_to_the_exact_reader(text):
     ids=ascii,
 )
 def test_repeated_keys_are_ruled_out_without_the_exact_reader(text):
+    found = read_fast(text.encode(), check=True)
+
+    assert found is not None
+    assert same(found, read_exact(text.encode())[0])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: [|b]\n",
+        "a: [c, >b]\n",
+        "a: {b: |c}\n",
+        "a: {b: >}\n",
+        "a: {'b':|c}\n",
+        "a: {|b: c}\n",
+        "a: [\n  |b]\n",
+        "a: {b: |\n  c}\n",
+        "a: {b: >-\n  }\n",
+        "a: {b: |\n  c, d: e}\n",
+        "a: [" + " " * 300 + "|b]\n",
+        "a: '" + "|" * 60_000 + "'\n",
+    ],
+    ids=lambda text: ascii(text)[:30],
+)
+def test_no_block_scalar_begins_in_a_flow_collection(text):
+    assert read_fast(text.encode(), check=True) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: '|b'\nc: |\n  d\ne: [f, 'g>h']\n",
+        "a: |\n  > [!NOTE]\n  > b\nc: >-\n  | d |\ne: |+ # f\n\n  g\n",
+        'a: "> b"\nc: |\n  <d>e</d>, f->g >>\n',
+        "a: |\n  |b|c|\nd: >\n  'e'\n",
+    ],
+    ids=ascii,
+)
+def test_texts_may_begin_like_block_scalars(text):
     found = read_fast(text.encode(), check=True)
 
     assert found is not None
