@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from openapi_tools.errors import InvalidDocument
 from openapi_tools.loader.duplicates import warning
 from openapi_tools.loader.limits import MAX_NODES, NOT_FINITE, TOO_DEEP, TOO_LONG, TOO_MANY
-from openapi_tools.loader.plain import count_keys, plain
+from openapi_tools.loader.plain import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,6 +21,7 @@ DENSE_BYTES = 16 * 1024 * 1024
 """Below this size not even a text of nothing but empty arrays fills the memory."""
 
 _PLACE = re.compile(r"(.+) at line (\d+) column (\d+)", re.DOTALL)
+_ESCAPED_COLON = re.compile(rb"\\u003[aA]")
 _WORDS = {
     "EOF": "the text ends too early",
     "recursion limit": TOO_DEEP,
@@ -28,9 +29,6 @@ _WORDS = {
     "lone leading surrogate": "half of a surrogate pair",
     "unexpected end of hex escape": "half of a surrogate pair",
 }
-_COLON = re.compile(rb'"[ \t\r\n]*:')
-_ESCAPED_COLON = re.compile(rb'\\"[ \t\r\n]*:')
-_BACKSLASHES_COLON = re.compile(rb'\\\\"[ \t\r\n]*:')
 
 
 class NotJSON(InvalidDocument):
@@ -74,10 +72,12 @@ def read_json(data: bytes, *, check: bool) -> tuple[Any, list[str]]:
     root = _parse(data)
     if not check:
         return root, []
-    keys = count_keys(root)
-    if keys is None:
-        plain(root, name="")  # raises, and names the place
-    return root, list(_repeated(data)) if keys != _count_colons(data) else []
+    from pydantic_core import to_json
+
+    text = to_json(root)
+    if b"Infinity" in text:
+        plain(root, name="")  # raises, and names the place, unless a text says so
+    return root, list(_repeated(data)) if _may_repeat(data, text) else []
 
 
 def _parse(data: bytes) -> Any:
@@ -110,15 +110,19 @@ def _complaint(data: bytes, message: str) -> InvalidDocument:
     return InvalidDocument(f"{place}: {NOT_FINITE}.")
 
 
-def _count_colons(data: bytes) -> int:
-    r"""Return how many keys a JSON text can have at most; -1 when that is hard to tell.
+def _may_repeat(data: bytes, text: bytes) -> bool:
+    """Tell whether a key may stand twice in an object; False is certain.
 
-    Every key ends with `":`. Inside a string these two follow a backslash, unless the string begins
-    with a colon. A key that itself ends with a backslash, `\\":`, is the case that is left open.
+    Each key has a colon behind it. Of two that are equal the parser keeps the last, and the other
+    one's colon is gone. Those in strings stay, unless they are written as an escape.
+
+    Args:
+        data: The JSON text.
+        text: What was parsed, as JSON once more.
     """
-    if _BACKSLASHES_COLON.search(data):
-        return -1
-    return len(_COLON.findall(data)) - len(_ESCAPED_COLON.findall(data))
+    if b"\\u" in data and _ESCAPED_COLON.search(data):
+        return True
+    return data.count(b":") != text.count(b":")
 
 
 def _repeated(data: bytes) -> Iterator[str]:

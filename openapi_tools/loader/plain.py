@@ -7,8 +7,9 @@ reference, an ordered or frozen mapping. It is judged in bounded time and never 
 from __future__ import annotations
 
 import datetime as dt
+import gc
 from collections.abc import Mapping
-from itertools import repeat
+from itertools import chain
 from typing import Any, NamedTuple
 
 from openapi_tools.errors import InvalidDocument
@@ -23,49 +24,59 @@ from openapi_tools.loader.limits import (
     TOO_MANY,
 )
 
-_NO_KEY = repeat("")
+_CHUNK = 256
+"""Containers whose members are looked at together: what they hold stays in a processor's cache."""
 
 
-def count_keys(  # noqa: C901, PLR0911, PLR0912 -- one loop: a call for each value doubles its cost
-    root: Any, *, below: int = MAX_NUMBER
-) -> int | None:
-    """Return how many keys a plain dict or list has, or None when it is not plain or too large.
+def is_plain(root: Any) -> bool:
+    """Tell whether a value is a dict or list of plain data, neither too deep nor too large.
 
     Args:
         root: Any value; what stands in it twice is counted twice.
-        below: Bound for the size of numbers.
     """
-    if root.__class__ is not dict and root.__class__ is not list:
-        return None
-    keys, budget, depth = 0, MAX_NODES, 0
-    level = [root]
-    while level:
-        depth += 1
-        if depth > MAX_DEPTH:
+    budget = MAX_NODES
+    level = [root] if root.__class__ is dict or root.__class__ is list else None
+    for _ in range(MAX_DEPTH):
+        if not level:
+            break
+        budget -= sum(map(len, level))
+        level = _below(level) if budget >= 0 else None
+    return level is not None and not level
+
+
+def _below(level: list[Any]) -> list[Any] | None:
+    """Return the dicts and lists in some, None when something else in them is not plain."""
+    below: list[Any] = []
+    for start in range(0, len(level), _CHUNK):
+        members = _members(level[start : start + _CHUNK])
+        if members is None:
             return None
-        deeper: list[Any] = []
-        for node in level:
-            budget -= len(node)
-            if node.__class__ is dict:
-                keys += len(node)
-            pairs = node.items() if node.__class__ is dict else zip(_NO_KEY, node)  # noqa: B905 -- endless
-            for key, value in pairs:
-                kind = value.__class__
-                if key.__class__ is not str:
-                    return None
-                if kind is str:
-                    continue
-                if kind is dict or kind is list:
-                    deeper.append(value)
-                elif kind is int or kind is float:
-                    if not -below < value < below:
-                        return None
-                elif kind is not bool and value is not None:
-                    return None
-            if budget < 0:
-                return None
-        level = deeper
-    return keys
+        others = [value for value in members if value.__class__ is not str]
+        containers = [each for each in others if each.__class__ is dict or each.__class__ is list]
+        if len(containers) < len(others) and not all(map(_is_scalar, others)):
+            return None
+        below += containers
+    return below
+
+
+def _members(containers: list[Any]) -> list[Any] | None:
+    """Return all values in a few dicts and lists, None when a key is no text."""
+    members = gc.get_referents(*containers)
+    if len(members) == sum(map(len, containers)):
+        return members  # CPython leaves out the keys of a dict that has none but text
+    dicts = [each for each in containers if each.__class__ is dict]
+    if any(key.__class__ is not str for key in chain.from_iterable(dicts)):
+        return None
+    lists = [each for each in containers if each.__class__ is list]
+    return [*chain.from_iterable(map(dict.values, dicts)), *chain.from_iterable(lists)]
+
+
+def _is_scalar(value: Any) -> bool:
+    """Tell whether a value that is no text is plain; of a dict or list that is not asked here."""
+    kind = value.__class__
+    if kind is int or kind is float:
+        return bool(-MAX_NUMBER < value < MAX_NUMBER)
+    return kind is dict or kind is list or kind is bool or value is None
 
 
 def plain(value: Mapping[str, Any], *, name: str) -> Any:
@@ -83,7 +94,7 @@ def plain(value: Mapping[str, Any], *, name: str) -> Any:
         InvalidDocument: It contains itself, is too deep or too large, or holds a value or key that
             JSON does not have.
     """
-    if count_keys(value) is not None:
+    if is_plain(value):
         return value
     try:
         return _Copier().copy(value, []).value
