@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import mmap
 import os
 import re
 import stat
+import threading
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -65,8 +65,68 @@ def folder() -> Path:
     return found if found.is_absolute() else Path(os.devnull) / found.name
 
 
-def open_file(name: str) -> mmap.mmap | None:
-    """Return a file's content, mapped; None when there is none that can be trusted.
+class View:
+    """A file that is read where it is looked at.
+
+    It is not mapped into memory: a look at what is not there any more, because somebody cut the
+    file or its disk went away, would end the process.
+
+    Args:
+        file: Number of the open file, which is this one's to close.
+        size: Bytes.
+    """
+
+    __slots__ = ("_data", "_file", "_size", "_turn")
+
+    def __init__(self, file: int, size: int) -> None:
+        self._file = file
+        self._size = size
+        self._data: bytes | None = None
+        self._turn = threading.Lock()  # which also keeps two copies from closing one file
+
+    def __del__(self) -> None:
+        self._close()
+
+    def __len__(self) -> int:
+        return self._size
+
+    def hold(self) -> None:
+        """Read all of it now, so that what happens to the file later changes nothing."""
+        self._data = self.read(0, self._size)
+        self._close()
+
+    def read(self, begin: int, end: int) -> bytes:
+        """Return a part of it; less than that when it is not there.
+
+        Args:
+            begin: The first byte.
+            end: The byte behind the last.
+        """
+        begin, end = max(begin, 0), min(end, self._size)
+        if begin >= end:
+            return b""
+        if self._data is not None:
+            return self._data[begin:end]
+        try:
+            return self._read(begin, end - begin)
+        except OSError:
+            return b""
+
+    def _close(self, close: Callable[[int], None] = os.close) -> None:
+        file, self._file = self._file, -1
+        with contextlib.suppress(OSError):
+            close(file)
+
+    def _read(self, begin: int, size: int) -> bytes:
+        if hasattr(os, "pread"):
+            return os.pread(self._file, size, begin)
+        with self._turn:  # pragma: no cover -- Windows
+            os.lseek(self._file, begin, os.SEEK_SET)
+            return os.read(self._file, size)
+
+
+def open_file(name: str) -> View | None:
+    """Return a file; None when there is none that can be trusted.
 
     Args:
         name: As in `Entry`.
@@ -77,15 +137,9 @@ def open_file(name: str) -> mmap.mmap | None:
         file = os.open(path, flags | getattr(os, "O_BINARY", 0))
     except (OSError, ValueError):
         return None
-    try:
-        status = os.fstat(file)
-        if not stat.S_ISREG(status.st_mode) or not _is_ours(status):
-            return None
-        return mmap.mmap(file, 0, access=mmap.ACCESS_READ)
-    except (OSError, ValueError):  # an empty file cannot be mapped
-        return None
-    finally:
-        os.close(file)
+    status = os.fstat(file)
+    view = View(file, status.st_size)
+    return view if stat.S_ISREG(status.st_mode) and _is_ours(status) else None
 
 
 def note_use(name: str) -> None:

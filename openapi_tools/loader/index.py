@@ -21,12 +21,14 @@ from openapi_tools.loader.slices import are, cut, is_table
 from openapi_tools.model import Skipped
 
 if TYPE_CHECKING:
-    import mmap
     from collections.abc import Callable
+
+    from openapi_tools.loader.cache import View
 
 _FORMAT = 1
 _LAST = b"openapi-tools index %d %08x %08d\n"
 _LAST_PATTERN = re.compile(rb"openapi-tools index 1 ([0-9a-f]{8}) ([0-9]{8})\n")
+_PIECE = 1024 * 1024
 _LAST_BYTES = len(_LAST % (_FORMAT, 0, 0))
 
 
@@ -147,16 +149,17 @@ def write_index(
     write(_LAST % (_FORMAT, crc32(line), len(line)))
 
 
-def read_label(view: mmap.mmap) -> tuple[Label, dict[str, int]] | None:
+def read_label(view: View) -> tuple[Label, dict[str, int]] | None:
     """Return of which document an index is, and what else its label says; None when it is none.
 
     Args:
         view: The whole file.
     """
-    match = _LAST_PATTERN.fullmatch(view[-_LAST_BYTES:])
+    end = len(view) - _LAST_BYTES
+    match = _LAST_PATTERN.fullmatch(view.read(end, len(view)))
     if match is None:
         return None
-    line = view[-_LAST_BYTES - int(match[2]) : -_LAST_BYTES]
+    line = view.read(end - int(match[2]), end)
     node = _object(line, int(match[1], 16))
     if node is None or node.pop("version", None) != __version__:
         return None
@@ -170,7 +173,7 @@ def read_label(view: mmap.mmap) -> tuple[Label, dict[str, int]] | None:
     return (label, more) if size == len(view) else None
 
 
-def read_index(view: mmap.mmap, *, whole: bool) -> Index | None:
+def read_index(view: View, *, whole: bool) -> Index | None:
     """Return an index; None when the file is none, is damaged, or of another version.
 
     Args:
@@ -182,13 +185,21 @@ def read_index(view: mmap.mmap, *, whole: bool) -> Index | None:
         return None
     label, more = found
     parts = more["parts"]
-    if whole and crc32(memoryview(view)[: max(parts, 0)]) != more["total"]:
+    if whole and _sum(view, parts) != more["total"]:
         return None
-    node = _object(view[parts : parts + more["facts"]], more["sum"])
+    node = _object(view.read(parts, parts + more["facts"]), more["sum"])
     if node is None or not is_table(table := node.pop("table", None)):
         return None
     facts = _facts(node)
     return Index(label, facts, table) if facts is not None else None
+
+
+def _sum(view: View, end: int) -> int:
+    """Return the CRC-32 of the parts."""
+    total = 0
+    for begin in range(0, end, _PIECE):
+        total = crc32(view.read(begin, min(begin + _PIECE, end)), total)
+    return total
 
 
 def _object(data: bytes, total: int) -> dict[str, Any] | None:

@@ -135,6 +135,8 @@ def _open(name: str, settings: Settings, *, whole: bool = False) -> _Kept | None
         whole: Look for damage everywhere now: the document cannot be read again later.
     """
     view = open_file(name)
+    if view is not None and whole:
+        view.hold()
     index = read_index(view, whole=whole) if view is not None else None
     if view is None or index is None or index.label.length > settings.max_document_bytes:
         return None

@@ -14,8 +14,9 @@ from zlib import crc32
 from openapi_tools.errors import InvalidDocument
 
 if TYPE_CHECKING:
-    import mmap
     from collections.abc import Callable, Iterator, KeysView
+
+    from openapi_tools.loader.cache import View
 
 _CUT = frozenset({"paths", "components", "definitions", "parameters", "responses", "webhooks"})
 _DAMAGED = (
@@ -32,7 +33,7 @@ class Area:
         again: Reads the document again, should a part be damaged: gives its root, or None.
     """
 
-    def __init__(self, view: mmap.mmap, *, name: str, again: Callable[[], Any]) -> None:
+    def __init__(self, view: View, *, name: str, again: Callable[[], Any]) -> None:
         self._view = view
         self._name = name
         self._again = again
@@ -53,7 +54,7 @@ class Area:
         from pydantic_core import from_json
 
         try:
-            data = self._view[begin:end]
+            data = self._view.read(begin, end)
             if crc32(data) == total:
                 return from_json(data, allow_inf_nan=False)
         except (TypeError, ValueError):  # no numbers, no JSON: who wrote that had other aims
