@@ -43,6 +43,13 @@ MIN_BYTES = 64 * 1024
 _FRESH = 100_000_000
 """Nanoseconds: a file that changed just now may change again without its times telling."""
 
+_SECOND = 1_000_000_000
+_COARSE = 20
+"""So many times `_FRESH` where a file system counts seconds (ext3, HFS+), or every other (FAT)."""
+
+_READER = "OPENAPI_TOOLS_YAML"
+"""As `parse_yaml` has it, which nothing else here needs when a document is kept."""
+
 _ROOM = 1024 * 1024
 _log = logging.getLogger("openapi_tools.cache")
 
@@ -122,7 +129,8 @@ def keep(slot: Slot, document: Document, facts: Facts) -> None:
 
 def _name(kind: str, key: str, settings: Settings) -> str:
     """Return the name of a document's file, which tells nothing of it."""
-    text = "\0".join((kind, key, settings.prefix, str(settings.description_chars)))
+    exact = ("exact",) if os.environ.get(_READER) == "exact" else ()  # it finds more to remark
+    text = "\0".join((kind, key, settings.prefix, str(settings.description_chars), *exact))
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:40] + ".index"
 
 
@@ -211,7 +219,7 @@ def _find_file(path: Path, settings: Settings) -> Found:
 
         return _hit(kept, Resource(kept.root(str(path), again), uri, str(path)))
     found = read_file(path, settings)
-    if _stamp(path, settings) != stamp or time.time_ns() - max(stamp[1:3]) < _FRESH:
+    if _stamp(path, settings) != stamp or _is_fresh(max(stamp[1:3])):
         return _parsed(found, None)
     label = Label(uri, stamp, length=stamp[0], kept=int(time.time()))
     return _parsed(found, Slot(name, label))
@@ -228,6 +236,11 @@ def _stamp(path: Path, settings: Settings) -> list[int] | None:
     if not MIN_BYTES <= status.st_size <= settings.max_document_bytes:
         return None
     return [status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_dev]
+
+
+def _is_fresh(changed: int) -> bool:
+    """Tell whether a file that changed then may have changed since without its times telling."""
+    return time.time_ns() - changed < _FRESH * (1 if changed % _SECOND else _COARSE)
 
 
 def _reread(path: Path, stamp: list[int], settings: Settings) -> Any:

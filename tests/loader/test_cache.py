@@ -163,6 +163,24 @@ def test_settings_that_shape_tools_have_files_of_their_own(folder):
     assert [tool.name for tool in load_tools(path)] == plain
 
 
+def test_what_the_fast_yaml_reader_found_is_not_for_who_wants_the_exact_one(folder, monkeypatch):
+    """Of a large document only the exact one says that a key stands twice."""
+    monkeypatch.delenv("OPENAPI_TOOLS_YAML", raising=False)
+    operation = "{get: {responses: {}}}"
+    text = f"openapi: 3.1.0\npaths: {{/it: {operation}}}\nx-long: {'x' * 1_000_000}\n"
+    text += "info:\n  description: a\n  description: b\n"
+    assert load_tools(text).warnings == ()
+
+    monkeypatch.setenv("OPENAPI_TOOLS_YAML", "exact")
+    exact, again = load_tools(text), load_tools(text)
+
+    assert "'description' stands twice" in exact.warnings[0]
+    assert not is_from_cache(exact)
+    assert is_from_cache(again)
+    assert again.warnings == exact.warnings
+    assert len(kept(folder)) == 2
+
+
 def test_strict_loads_and_mappings_take_no_part(folder):
     load_tools(SPECS / "museum.yaml", strict=True)
     load_tools(document())
@@ -218,6 +236,29 @@ def test_a_file_of_another_time_is_read_anew(file):
     os.utime(path, (LONG_AGO, LONG_AGO))
 
     assert load_tools(path)["get_it"].description == "Two"
+
+
+@pytest.mark.parametrize("tick", [10**9, 2 * 10**9])
+def test_a_file_system_that_counts_whole_seconds_is_given_time(file, folder, monkeypatch, tick):
+    """Where times are so coarse, a change within the same one does not show in them."""
+
+    def coarse(path, settings):
+        size, *times, inode, device = stamp(path, settings)
+        return [size, *(time_ // tick * tick for time_ in times), inode, device]
+
+    stamp = keeping._stamp
+    monkeypatch.setattr(keeping, "_FRESH", 100_000_000)
+    monkeypatch.setattr(keeping, "_stamp", coarse)
+    path = file(document("One"))
+    begun = path.stat().st_mtime_ns // tick * tick
+    monkeypatch.setattr(time, "time_ns", lambda: begun + tick - 1)
+
+    load_tools(path)
+    assert kept(folder) == []
+
+    monkeypatch.setattr(time, "time_ns", lambda: begun + tick + 10**9)
+    load_tools(path)
+    assert len(kept(folder)) == 1
 
 
 def test_a_file_whose_times_were_set_back_is_read_anew(file):
