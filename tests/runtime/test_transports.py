@@ -14,7 +14,8 @@ from servers.documents import document
 from servers.faults import Faults, answer
 
 from openapi_tools import MissingExtraError, Settings, load_tools
-from openapi_tools.runtime.sending.clients import make_client
+from openapi_tools.runtime.sending import transport as sending
+from openapi_tools.runtime.sending.clients import Homes, make_client
 from openapi_tools.runtime.sending.fast.pool import FastPool
 from openapi_tools.runtime.sending.pools import Pool
 from openapi_tools.runtime.sending.transport import direct_pool
@@ -422,6 +423,29 @@ async def test_the_setting_decides_who_reads():
                 await client.get(server.url)
 
                 assert type(pool_of(client)) is kind
+
+
+def test_aiohttp_that_is_not_there_is_looked_for_once(monkeypatch: pytest.MonkeyPatch):
+    looked_for = []
+
+    class Watching:
+        @staticmethod
+        def find_spec(name: str, *_: Any) -> None:
+            looked_for.append(name)
+
+    fast = "openapi_tools.runtime.sending.fast"
+    for name in ("pool", "answers", "parser"):
+        monkeypatch.delitem(sys.modules, f"{fast}.{name}")
+    monkeypatch.setitem(sys.modules, "aiohttp._http_parser", None)
+    monkeypatch.setattr(sending, "_LACKED", [])
+    monkeypatch.setattr(sys, "meta_path", [Watching, *sys.meta_path])
+
+    for _ in range(3):
+        asyncio.run(Homes(Settings(transport="auto"), None).of_this_loop())
+
+    assert looked_for.count(f"{fast}.pool") == 1
+    with pytest.raises(MissingExtraError):
+        direct_pool(Settings(transport="aiohttp"))
 
 
 def test_without_aiohttp_only_httpx_is_left(monkeypatch: pytest.MonkeyPatch):

@@ -117,9 +117,9 @@ class Homes:
 
     async def _import_fast(self, loop: asyncio.AbstractEventLoop) -> None:
         """Import aiohttp where it is used: a tenth of a second that no event loop should wait."""
-        from openapi_tools.runtime.sending.transport import direct_pool
+        from openapi_tools.runtime.sending.transport import direct_pool, is_known_to_lack
 
-        if self._settings.transport != "httpx":
+        if self._settings.transport != "httpx" and not is_known_to_lack(self._settings):
             await loop.run_in_executor(None, direct_pool, self._settings)
 
     def _leave_parent(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 from typing import TYPE_CHECKING
 from urllib.request import getproxies, proxy_bypass
 
@@ -25,12 +26,17 @@ __all__ = [
     "client_context",
     "core_proxy",
     "direct_pool",
+    "is_known_to_lack",
     "make_transport",
     "proxy_of",
 ]
 
 CERTIFICATE = "openapi_tools.certificate"
 """Extension of a request: the `ssl.SSLContext` that presents a client certificate."""
+
+_FAST = "openapi_tools.runtime.sending.fast.pool"
+_LACKED: list[str] = []
+"""Set once aiohttp was looked for in vain: to look again costs each event loop milliseconds."""
 
 _MOST_OTHERS = 16
 _IDLE_CONNECTIONS = 64
@@ -95,16 +101,26 @@ def direct_pool(settings: Settings) -> type[Pool]:
     Raises:
         MissingExtraError: aiohttp is asked for and not installed, or without its parser in C.
     """
-    if settings.transport == "httpx":
+    if settings.transport == "httpx" or is_known_to_lack(settings):
         return Pool
     try:
         from openapi_tools.runtime.sending.fast.pool import FastPool
     except ImportError as error:
         if settings.transport == "auto":
+            _LACKED[:] = [_FAST]
             return Pool
         reason = f"{error.name} is not installed: pip install 'openapi-tools[fast]'"
         raise MissingExtraError(reason, extra="fast") from error
     return FastPool
+
+
+def is_known_to_lack(settings: Settings) -> bool:
+    """Tell whether aiohttp, which need not be there, was not there the last time.
+
+    Args:
+        settings: `transport` is `"auto"` where it need not.
+    """
+    return settings.transport == "auto" and bool(_LACKED) and _FAST not in sys.modules
 
 
 class _Over(httpx.AsyncHTTPTransport):
