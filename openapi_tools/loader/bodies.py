@@ -6,8 +6,8 @@ to 4.15.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import lru_cache, partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +19,11 @@ from openapi_tools.model import RequestBody
 from openapi_tools.runtime import media
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from openapi_tools.loader.operations import Document
     from openapi_tools.loader.references import References, Resource
+    from openapi_tools.model import Encoding
     from openapi_tools.runtime.settings import Settings
 
 _PLAIN = frozenset(
@@ -29,6 +32,10 @@ _PLAIN = frozenset(
 )
 """Keywords of a schema whose members can become arguments of their own without changing it."""
 
+_NAMED = frozenset({"schema", "example", "examples"})
+_MOST_NAMED = 4
+"""Media types of a body that is compared with others that may say the same."""
+
 _JSON: dict[str, Any] = {"application/json": {}}
 _PREFERENCE = (
     ("application/json", "text/json"),
@@ -36,26 +43,44 @@ _PREFERENCE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)  # not frozen: that doubles the cost of making one
 class Content:
     """How a body is sent, before its arguments have names.
 
     Attributes:
-        body: Without `argument` and `properties`.
+        media_type: Of what is sent.
+        alternatives: The other media types that the document lists.
+        required: A body is sent even when no argument feeds it.
         schema: The whole body's schema.
         flat: Its members become arguments.
+        file: The whole body is a file object.
         headers: Headers of the parts of a multipart body.
+        encodings: Gives those of the members that are not written the default way.
     """
 
-    body: RequestBody
+    media_type: str
+    alternatives: tuple[str, ...]
+    required: bool
     schema: dict[str, Any]
-    flat: bool
+    flat: bool = False
+    file: bool = False
     headers: tuple[PartHeader, ...] = ()
+    encodings: Callable[[], tuple[Encoding, ...]] = tuple
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing can be said in it and it need not be sent."""
-        return self.flat and not self.schema.get("properties") and not self.body.required
+        return self.flat and not self.required and not self.schema.get("properties")
+
+    def body(self) -> RequestBody:
+        """Return what is sent, without `argument` and `properties`."""
+        return RequestBody(
+            media_type=self.media_type,
+            required=self.required,
+            alternatives=self.alternatives,
+            encodings=self.encodings(),
+            file=self.file,
+        )
 
 
 class Bodies:
@@ -81,26 +106,28 @@ class Bodies:
         Raises:
             DocumentError: A schema is malformed or leads nowhere.
         """
-        content = dict(islice((node.get("content") or _JSON).items(), MAX_CHOICES))
+        content = node.get("content") or _JSON
+        if len(content) > MAX_CHOICES:
+            content = dict(islice(content.items(), MAX_CHOICES))
         chosen = preferred(list(content), self._settings.media_types)
         declared, owner = self._media_type(content[chosen], resource)
         schema = self._schema(chosen, declared, owner)
-        uploads = [kind for kind in content if media.is_multipart(kind)]
+        uploads = [kind for kind in content if media.is_multipart(kind)] if len(content) > 1 else []
         if uploads and not self._settings.media_types and self._holds_files(chosen, schema):
             chosen = uploads[0]  # bytes have no place in JSON
             declared, owner = self._media_type(content[chosen], resource)
             schema = self._schema(chosen, declared, owner)
-        body = RequestBody(
-            media_type=chosen,
-            required=node.get("required") is True,
-            alternatives=tuple(kind for kind in content if kind != chosen),
-        )
+        others = tuple(kind for kind in content if kind != chosen) if len(content) > 1 else ()
         described = node.get("description")
         words = described if isinstance(described, str) and described else ""
-        return self._content(body, schema, declared, owner, words)
+        found = Content(chosen, others, node.get("required") is True, schema)
+        self._complete(found, declared, owner, words)
+        return found
 
     def _media_type(self, node: Any, resource: Resource) -> tuple[dict[str, Any], Resource]:
         """Return a Media Type Object, references followed (3.2)."""
+        if type(node) is dict and "$ref" not in node:
+            return node, resource
         target = self._document.references.follow(node, resource)
         return target.node if isinstance(target.node, dict) else {}, target.resource
 
@@ -126,39 +153,58 @@ class Bodies:
             return {**schema, "type": "array"}
         return schema
 
-    def _content(
+    def _complete(
+        self, found: Content, declared: dict[str, Any], resource: Resource, words: str
+    ) -> None:
+        """Say how a body of a media type is sent, and what the model is told of it."""
+        kind, schema = found.media_type, found.schema
+        if media.is_form(kind) or media.is_multipart(kind):
+            self._form(found, declared, resource)
+            return
+        inner = self._document.schemas.content(schema)
+        if media.is_wildcard(kind) and not files.is_file(inner, untyped=True):
+            kind = found.media_type = "application/json"
+        if media.is_json(kind):
+            found.flat = self._is_flat(schema, inner, required=found.required)
+            schema = inner if found.flat else schema
+        elif media.is_text(kind):
+            schema = self._text(kind, inner, declared, resource, words)
+        elif not media.is_sequential(kind):
+            found.file = True
+            schema = files.schema(self._settings, inner, "The body's bytes.")
+        found.schema = self._described(schema, words)
+
+    def _form(self, found: Content, declared: dict[str, Any], resource: Resource) -> None:
+        """Say how a form is sent."""
+        kind, schema = found.media_type, found.schema
+        shown = None if media.is_multipart(kind) else self._forms.shown(schema)
+        if shown is None:
+            form = self._forms.read(kind, schema, declared, resource)
+            shown, found.headers = form.schema, form.headers
+            found.encodings = partial(tuple, form.encodings)
+        else:
+            found.encodings = partial(self._forms.encodings, kind, schema, declared, resource)
+        inner = self._document.schemas.content(shown)
+        found.flat = self._is_flat(shown, inner, required=found.required)
+        found.schema = shown
+
+    def _text(
         self,
-        body: RequestBody,
-        schema: dict[str, Any],
+        kind: str,
+        inner: dict[str, Any],
         declared: dict[str, Any],
         resource: Resource,
         words: str,
-    ) -> Content:
-        kind = body.media_type
-        if media.is_form(kind) or media.is_multipart(kind):
-            form = self._forms.read(kind, schema, declared, resource)
-            body = replace(body, encodings=form.encodings)
-            return Content(body, form.schema, self._is_flat(form.schema, body), form.headers)
-        inner = self._document.schemas.content(schema)
-        if media.is_wildcard(kind) and not files.is_file(inner, untyped=True):
-            body = replace(body, media_type="application/json")
-            kind = body.media_type
-        if media.is_json(kind):
-            flat = self._is_flat(schema, body)
-            return Content(body, self._described(inner if flat else schema, words), flat)
-        if media.is_sequential(kind):
-            return Content(body, self._described(schema, words), flat=False)
-        if media.is_text(kind):
-            text = _as_text(inner, kind)
-            if media.is_xml(kind) and text is not inner:
-                shape = _shape(declared.get("schema"), resource, self._document.references)
-                told = plain_text(words, self._settings.description_chars)
-                known = f"Its elements: {shape}" if shape.startswith("<") else ""
-                parts = (told, text["description"], known)
-                text = {**text, "description": " ".join(filter(None, parts))}
-            return Content(body, self._described(text, words), flat=False)
-        file = files.schema(self._settings, inner, "The body's bytes.")
-        return Content(replace(body, file=True), self._described(file, words), flat=False)
+    ) -> dict[str, Any]:
+        """Return the schema of a body that is text."""
+        text = _as_text(inner, kind)
+        if media.is_xml(kind) and text is not inner:
+            shape = _shape(declared.get("schema"), resource, self._document.references)
+            told = plain_text(words, self._settings.description_chars)
+            known = f"Its elements: {shape}" if shape.startswith("<") else ""
+            parts = (told, text["description"], known)
+            text = {**text, "description": " ".join(filter(None, parts))}
+        return text
 
     def _described(self, schema: dict[str, Any], words: str) -> dict[str, Any]:
         """Return a schema with the request body's own description, unless it has one."""
@@ -166,19 +212,46 @@ class Bodies:
             return schema
         return {**schema, "description": plain_text(words, self._settings.description_chars)}
 
-    def _is_flat(self, schema: dict[str, Any], body: RequestBody) -> bool:
-        """Tell whether the members of a body are offered as arguments of their own."""
-        schemas = self._document.schemas
-        inner = schemas.content(schema)
+    def _is_flat(self, schema: dict[str, Any], inner: dict[str, Any], *, required: bool) -> bool:
+        """Tell whether the members of a body are offered as arguments of their own.
+
+        Args:
+            schema: The whole body's.
+            inner: The same, a reference followed.
+            required: The body has to be sent.
+        """
         return (
             self._settings.body == "flat"
+            and _PLAIN.issuperset(inner)
             and inner.get("type", "object") == "object"
-            and (bool(inner.get("properties")) or inner.get("additionalProperties") is False)
-            and not inner.keys() - _PLAIN
             and inner.get("additionalProperties", False) is False
-            and (body.required or not inner.get("required"))
-            and not schemas.is_recursive(schema)
+            and (bool(inner.get("properties")) or "additionalProperties" in inner)
+            and (required or not inner.get("required"))
+            and not self._document.schemas.is_recursive(schema)
         )
+
+
+def named(node: dict[str, Any]) -> tuple[Any, ...] | None:
+    """Return what a Request Body Object says if its schemas are nothing but references.
+
+    Args:
+        node: As for `Bodies.read`.
+
+    Returns:
+        None when it says more; two that say the same give the same.
+    """
+    content, words = node.get("content"), node.get("description", "")
+    if not content or type(words) is not str or len(content) > _MOST_NAMED:
+        return None
+    said = [words, node.get("required") is True]
+    for kind, declared in content.items():
+        if type(declared) is not dict or not _NAMED.issuperset(declared):
+            return None
+        schema = declared.get("schema")
+        if type(schema) is not dict or len(schema) != 1 or type(schema.get("$ref")) is not str:
+            return None
+        said += [kind, schema["$ref"]]
+    return tuple(said)
 
 
 def preferred(kinds: list[str], wanted: tuple[str, ...]) -> str:

@@ -35,11 +35,23 @@ def size_of(schema: Any) -> int:
 
 
 def most_of(schema: Any) -> int:
-    """Return a number of characters that a schema does not exceed as JSON; known much faster.
+    """Return a number of characters that a schema does not exceed as JSON; known much faster."""
+    return most_in(compact(schema))
 
-    Compact UTF-8 grows sixfold at most: one byte of a text may become an escape of six characters.
+
+def most_in(text: bytes) -> int:
+    """Return a number of characters that a value does not exceed as JSON.
+
+    ASCII grows by a blank behind each comma and colon, and by a sign and a nought in a number with
+    an exponent; there is a comma, colon or bracket before each. Other UTF-8 grows sixfold at most:
+    one byte of a text may become an escape of six characters.
+
+    Args:
+        text: What `compact` made of it.
     """
-    return 6 * len(compact(schema))
+    if text.isascii() and b"\x7f" not in text:
+        return len(text) + 3 * (text.count(b",") + text.count(b":")) + 2 * text.count(b"[") + 2
+    return 6 * len(text)
 
 
 def compact(value: Any) -> bytes:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 
 _ALTERNATIVES = ("anyOf", "oneOf", "allOf")
+_UNION = frozenset(_ALTERNATIVES)
 _HOLDERS = {*_ALTERNATIVES, "properties"}
 _STYLED = frozenset({"style", "explode", "allowReserved"})
 _NESTED = 4
@@ -100,6 +101,23 @@ class Forms:
         if not form.schema.keys() & _SHAPED:
             form = form._replace(schema={**form.schema, "type": "object"})
         return form._replace(encodings=form.encodings + more)
+
+    def shown(self, schema: dict[str, Any]) -> dict[str, Any] | None:
+        """Return the schema of a form that is no multipart body, None when `read` has to say it.
+
+        Args:
+            schema: Its converted schema.
+        """
+        whole = self._document.schemas.content(schema)
+        if not _UNION.isdisjoint(whole) or _SHAPED.isdisjoint(whole):
+            return None
+        return whole if "properties" in whole else schema
+
+    def encodings(
+        self, kind: str, schema: dict[str, Any], declared: dict[str, Any], resource: Resource
+    ) -> tuple[Encoding, ...]:
+        """Return the encodings of what `read` returns."""
+        return self.read(kind, schema, declared, resource).encodings
 
     def _members(
         self,

@@ -5,26 +5,34 @@ Spec: OpenAPI 3.2.0, section 4.12 (Parameter Object); JSON Schema 2020-12.
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from openapi_tools.loader import security, versions
-from openapi_tools.loader.bodies import Bodies, Content
-from openapi_tools.loader.budget import MAX_SCHEMA, compact, most_of, shrink, size_of
-from openapi_tools.loader.keywords import MAX_LITERAL, is_longer, uses_of
-from openapi_tools.loader.naming import argument_names
-from openapi_tools.loader.operations import path_variables, plain_path
-from openapi_tools.loader.parameters import Listed
+from openapi_tools.loader.arguments import (
+    FRAME,
+    OF_BODY,
+    Argument,
+    Cost,
+    Offers,
+    cost_of,
+    media_type,
+)
+from openapi_tools.loader.bodies import Bodies, Content, named
+from openapi_tools.loader.budget import MAX_SCHEMA, shrink, size_of
+from openapi_tools.loader.keywords import NOTHING
+from openapi_tools.loader.naming import are_portable, argument_names
+from openapi_tools.loader.operations import plain_path
 from openapi_tools.loader.servers import servers
-from openapi_tools.loader.texts import plain_text
 from openapi_tools.model import DEFAULT_STYLES, Operation, Parameter, Property, RequestBody
-from openapi_tools.runtime.escapes import OWN_HEADERS, is_token
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from openapi_tools.loader.arguments import Offer
     from openapi_tools.loader.operations import Declared, Document
+    from openapi_tools.loader.parameters import Listed
+    from openapi_tools.loader.references import Resource
     from openapi_tools.model import SecurityScheme
     from openapi_tools.runtime.settings import Settings
 
@@ -34,47 +42,59 @@ _STYLES = {
     "header": {"simple", "spaceDelimited", "pipeDelimited", "tabDelimited"},
     "cookie": {"form", "cookie"},
 }
-_UNDECLARED = {"schema": {"type": "string"}}
-"""A path variable without a parameter; one node for all, as nodes are remembered by identity."""
-
 _PRINTED = frozenset({"pipeDelimited", "deepObject", "label"})
-_OF_BODY = frozenset({"body", "formData"})
-_NO_COOKIE = re.compile(r"[;=,\s]")
 _MOST_EXTENSIONS = 32
 _LONGEST_EXTENSION = 64
-_LONGEST_ALIKE = 2_000
-"""Characters of parameters and members that are kept for operations that say the same."""
 
 
-_FRAME = 150
-"""No argument's name, and no root of a schema, takes more characters beside the schemas in it."""
+class _Body:
+    """A body, and what the model is told of it.
 
+    Args:
+        content: The body.
 
-class _Told(NamedTuple):
-    """What the model is told about an argument, the definitions it refers to, its largest size."""
+    Attributes:
+        members: The schemas of its arguments by their names in it, but for headers of parts.
+        required: Those that the model has to give.
+        cost: Of all their schemas, headers included.
+        plain: Its arguments are called as its members are.
+    """
 
-    schema: dict[str, Any]
-    uses: frozenset[str]
-    most: int
+    __slots__ = ("content", "cost", "members", "plain", "required")
 
+    def __init__(self, content: Content) -> None:
+        schema = content.schema
+        self.content = content
+        self.cost = cost_of(schema)  # flat members stand in it as they are
+        if content.flat:
+            self.members = schema.get("properties", {})
+            needed = schema.get("required", ())
+            self.required = [name for name in self.members if name in needed] if needed else []
+        else:
+            self.members = {"body": schema}
+            self.required = ["body"] if content.required else []
+        self.plain = not content.headers and are_portable(list(self.members))
+        for header in content.headers:
+            uses, most = cost_of(header.schema)
+            self.cost = Cost(self.cost.uses | uses, self.cost.most + most + FRAME)
 
-class _Argument(NamedTuple):
-    """One argument: where it goes, and what the model is told about it."""
-
-    location: str
-    wire: str
-    told: _Told
-    required: bool
-
-
-class _Arguments(NamedTuple):
-    """All arguments of an operation: those of its parameters, then those of its body."""
-
-    listed: list[Listed]
-    of_body: list[_Argument]
-    content: Content | None
-    every: list[_Argument]
-    names: list[str]
+    def arguments(self) -> list[Argument]:
+        """Return its members, or one for all, then the headers of its parts."""
+        content, required = self.content, frozenset(self.required)
+        arguments = [
+            Argument("body", name, schema, name in required)
+            for name, schema in self.members.items()
+        ]
+        needed = frozenset(content.schema.get("required", ()))
+        return arguments + [
+            Argument(
+                "header",
+                f"{header.part}_{header.parameter.name}".replace("*", "items"),
+                header.schema,
+                required=header.required and content.required and header.part in needed,
+            )
+            for header in content.headers
+        ]
 
 
 class Inputs:
@@ -92,14 +112,10 @@ class Inputs:
         self._document = document
         self.description_chars = settings.description_chars
         self._bodies = Bodies(document, settings)
-        self._known: dict[tuple[int, str], _Argument] = {}
-        self._written: dict[tuple[int, str, bytes], _Argument] = {}
-        self._of_members: dict[int, _Told] = {}
-        self._credentials = {
-            (scheme.location, scheme.name.lower() if scheme.location == "header" else scheme.name)
-            for scheme in schemes.values()
-            if scheme.type == "apiKey"
-        }
+        self._offers = Offers(document, schemes)
+        self._swagger = document.dialect.swagger
+        self._bodiless: dict[tuple[Offer, ...], dict[str, Any]] = {}
+        self._bodies_known: dict[Any, _Body | None] = {}
 
     def input_schema(self, declared: Declared) -> dict[str, Any]:
         """Return the schema of an operation's input: a closed object at the root.
@@ -107,24 +123,53 @@ class Inputs:
         Raises:
             DocumentError: Something in it is malformed or leads nowhere.
         """
-        schemas = self._document.schemas
-        _, _, _, every, names = self._arguments(declared)
-        schema: dict[str, Any] = {
-            "type": "object",
-            "properties": {
-                name: argument.told.schema for name, argument in zip(names, every, strict=True)
-            },
-        }
-        required = [name for name, argument in zip(names, every, strict=True) if argument.required]
+        fitting, body = self._read(declared)
+        if body is not None:
+            return self._schema(fitting, body)
+        key = tuple(fitting)
+        known = self._bodiless.get(key)
+        if known is None:
+            known = self._bodiless[key] = self._schema(fitting, None)
+        return {**known, "properties": known["properties"].copy()}
+
+    def _schema(self, fitting: list[Offer], body: _Body | None) -> dict[str, Any]:
+        """Return the schema of the input that some parameters and a body make."""
+        properties: dict[str, Any] = {}
+        required: list[str] = []
+        uses, most, plain = NOTHING, FRAME, True
+        for offer in fitting:
+            properties[offer.name] = offer.schema
+            if offer.required:
+                required.append(offer.name)
+            if offer.cost.uses:
+                uses |= offer.cost.uses
+            most += offer.cost.most + FRAME
+            plain = plain and offer.plain
+        count = len(fitting)
+        if body is not None:
+            properties |= body.members
+            required += body.required
+            uses = uses | body.cost.uses if uses else body.cost.uses
+            most += body.cost.most + FRAME * len(body.members)
+            plain = plain and body.plain
+            count += len(body.members)
+        if not plain or len(properties) < count:
+            properties, required = _renamed(_arguments(fitting, body))
+        schema: dict[str, Any] = {"type": "object", "properties": properties}
         if required:
             schema["required"] = required
         schema["additionalProperties"] = False
-        bound = _FRAME + sum(_FRAME + argument.told.most for argument in every)
-        uses = frozenset().union(*(argument.told.uses for argument in every))
-        if not uses:
-            return shrink(schema) if bound > MAX_SCHEMA else schema
-        closure = schemas.closure(uses)
-        fits = bound + closure.size <= MAX_SCHEMA or size_of(schema) + closure.size <= MAX_SCHEMA
+        return self._complete(schema, Cost(uses, most))
+
+    def _complete(self, schema: dict[str, Any], cost: Cost) -> dict[str, Any]:
+        """Return a schema with the definitions that it refers to, none too large for a model."""
+        if not cost.uses:
+            return shrink(schema) if cost.most > MAX_SCHEMA else schema
+        schemas = self._document.schemas
+        closure = schemas.closure(cost.uses)
+        fits = cost.most + closure.most <= MAX_SCHEMA or (
+            size_of(schema) + schemas.size_of(closure) <= MAX_SCHEMA
+        )
         schema["$defs"] = closure.definitions
         return schema if fits else shrink(schema)
 
@@ -135,7 +180,10 @@ class Inputs:
             DocumentError: Something in it is malformed or leads nowhere.
         """
         document = self._document
-        listed, of_body, content, _, names = self._arguments(declared)
+        fitting, body = self._read(declared)
+        listed = [offer.listed for offer in fitting]
+        every = _arguments(fitting, body)
+        names = argument_names([argument[:2] for argument in every])
         return Operation(
             method=declared.method,
             path=plain_path(declared.path, [found.name for found in listed]),
@@ -144,7 +192,7 @@ class Inputs:
                 self._parameter(found, name)
                 for found, name in zip(listed, names[: len(listed)], strict=True)
             ),
-            body=_body(content, of_body, names[len(listed) :]) if content else None,
+            body=_body(body, every[len(listed) :], names[len(listed) :]) if body else None,
             servers=servers(document, declared),
             security=security.requirements(document, declared),
             accept=document.accept(declared),
@@ -153,116 +201,38 @@ class Inputs:
             extensions=_extensions(declared.node),
         )
 
-    def _arguments(self, declared: Declared) -> _Arguments:
-        """Return the arguments of an operation with their names."""
-        document = self._document
-        every = document.parameters.of(declared)
-        listed = _of_path([found for found in every if self._is_offered(found)], declared)
-        body = document.request_body(declared, every)
-        content = self._bodies.read(*body) if body is not None else None
-        if content is not None and content.is_empty:
-            content = None
-        of_body = self._body_arguments(content) if content else []
-        arguments = [*map(self._argument, listed), *of_body]
-        names = argument_names([argument[:2] for argument in arguments])
-        return _Arguments(listed, of_body, content, arguments, names)
+    def _read(self, declared: Declared) -> tuple[list[Offer], _Body | None]:
+        """Return an operation's parameters, those that are offered, and its body."""
+        offers = self._offers.of(declared)
+        body = None
+        if self._swagger or "requestBody" in declared.node:
+            listed = [offer.listed for offer in offers if offer.place[0] in OF_BODY]
+            body = self._body(declared, listed) if listed or not self._swagger else None
+        return self._offers.fitting(offers, declared), body
 
-    def _body_arguments(self, content: Content) -> list[_Argument]:
-        """Return the arguments of a body: its members or one for all, then the headers of parts."""
-        told = self._member
-        required = frozenset(content.schema.get("required", ()))
-        if content.flat:
-            arguments = [
-                _Argument("body", name, told(schema), name in required)
-                for name, schema in content.schema.get("properties", {}).items()
-            ]
-        else:
-            arguments = [_Argument("body", "body", told(content.schema), content.body.required)]
-        arguments += [
-            _Argument(
-                "header",
-                f"{header.part}_{header.parameter.name}".replace("*", "items"),
-                told(header.schema),
-                required=header.required and content.body.required and header.part in required,
-            )
-            for header in content.headers
-        ]
-        return arguments
+    def _body(self, declared: Declared, listed: list[Listed]) -> _Body | None:
+        """Return the body of an operation; one that only names a component, once for all."""
+        found = self._document.request_body(declared, listed)
+        if found is None:
+            return None
+        node, resource = found
+        key = named(node) if resource is self._document.entry else None
+        if key is None:
+            return self._of_node(node, resource)
+        if key not in self._bodies_known:
+            self._bodies_known[key] = self._of_node(node, resource)
+        return self._bodies_known[key]
 
-    def _is_offered(self, listed: Listed) -> bool:
-        """Tell whether a parameter is for the model to set."""
-        location, name = listed.location, listed.name
-        if location == "header":
-            name = name.lower()
-            if name in OWN_HEADERS or not is_token(name):
-                return False
-        elif location == "cookie" and _NO_COOKIE.search(name):
-            return False
-        return location not in _OF_BODY and (location, name) not in self._credentials
-
-    def _argument(self, listed: Listed) -> _Argument:
-        """Return the argument for a parameter; worked out once for each."""
-        _, name, node, _ = listed
-        argument = self._known.get((id(node), name))
-        if argument is None:
-            argument = self._known[id(node), name] = self._alike(listed)
-        return argument
-
-    def _alike(self, listed: Listed) -> _Argument:
-        """Return the argument for a parameter; for those that say the same to the letter, one."""
-        location, name, node, resource = listed
-        text = compact(node) if type(node) is dict else b""
-        key = (id(resource), name, text)
-        argument = self._written.get(key)
-        if argument is None:
-            required = location == "path" or node.get("required") is True
-            schema = self._words(node, self._schema(listed))
-            argument = _Argument(location, name, _told(schema), required)
-            if 0 < len(text) <= _LONGEST_ALIKE:
-                self._written[key] = argument
-        return argument
-
-    def _member(self, schema: dict[str, Any]) -> _Told:
-        """Return what the model is told about a member of a body; worked out once for each."""
-        told = self._of_members.get(id(schema))
-        if told is None:
-            told = _told(schema)
-            if told.most <= 6 * _LONGEST_ALIKE:  # longer ones are converted for each body
-                self._of_members[id(schema)] = told  # which keeps the schema, and so its identity
-        return told
-
-    def _schema(self, listed: Listed) -> dict[str, Any]:
-        """Return a parameter's converted schema, that of its `content` where it has one."""
-        node, resource = self._plain(listed), listed.resource
-        schema = node.get("schema")
-        kind = _media_type(node)
-        if kind:
-            target = self._document.references.follow(node["content"][kind], resource)
-            schema = target.node.get("schema") if isinstance(target.node, dict) else None
-            resource = target.resource
-        return self._document.schemas.convert(schema, resource)
-
-    def _plain(self, listed: Listed) -> dict[str, Any]:
-        """Return a Parameter Object as OpenAPI 3 writes it."""
-        swagger = self._document.dialect.swagger and "schema" not in listed.node
-        return versions.parameter(listed.node) if swagger else listed.node
-
-    def _words(self, node: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
-        """Return a parameter's schema with what the parameter itself says of it."""
-        out = dict(schema)
-        described = node.get("description")
-        if isinstance(described, str) and described:
-            out["description"] = plain_text(described, self.description_chars)
-        if node.get("deprecated") is True:
-            out["deprecated"] = True
-        if "example" in node and "examples" not in out and not is_longer(node, MAX_LITERAL):
-            out["examples"] = [node["example"]]
-        return out
+    def _of_node(self, node: dict[str, Any], resource: Resource) -> _Body | None:
+        content = self._bodies.read(node, resource)
+        if content.is_empty:
+            return None
+        return _Body(content)
 
     def _parameter(self, listed: Listed, argument: str) -> Parameter:
         """Return how a parameter is written."""
-        node, location = self._plain(listed), listed.location
-        kind = _media_type(node)
+        node, location = self._offers.plain(listed), listed.location
+        kind = media_type(node)
         explode = node.get("explode")
         style = str(node.get("style", ""))
         style = style if not kind and style in _STYLES.get(location, ()) else ""
@@ -296,33 +266,24 @@ def _extensions(node: dict[str, Any]) -> tuple[str, ...]:
     return tuple(sorted(names)[:_MOST_EXTENSIONS])
 
 
-def _media_type(node: dict[str, Any]) -> str:
-    """Return the media type of a parameter with `content`."""
-    content = node.get("content")
-    return next(iter(content), "") if isinstance(content, dict) else ""
+def _arguments(fitting: list[Offer], body: _Body | None) -> list[Argument]:
+    """Return all arguments, those of parameters first."""
+    arguments = [Argument(*offer.listed[:2], offer.schema, offer.required) for offer in fitting]
+    return arguments + body.arguments() if body is not None else arguments
 
 
-def _of_path(listed: list[Listed], declared: Declared) -> list[Listed]:
-    """Leave out path parameters that the path has no place for; add those it does not declare."""
-    known = [found.name for found in listed if found.location == "path"]
-    variables = path_variables(declared.path, known)
-    if variables == known:
-        return listed
-    declares, has = frozenset(known), frozenset(variables)
-    missing = [
-        Listed("path", name, _UNDECLARED, declared.resource)
-        for name in variables
-        if name not in declares
-    ]
-    return missing + [found for found in listed if found.location != "path" or found.name in has]
+def _renamed(arguments: list[Argument]) -> tuple[dict[str, Any], list[str]]:
+    """Return the schemas of arguments by names that every provider takes, and those required."""
+    names = argument_names([argument[:2] for argument in arguments])
+    pairs = list(zip(names, arguments, strict=True))
+    required = [name for name, argument in pairs if argument.required]
+    return {name: argument.schema for name, argument in pairs}, required
 
 
-def _told(schema: dict[str, Any]) -> _Told:
-    return _Told(schema, uses_of(schema).every, most_of(schema))
-
-
-def _body(content: Content, arguments: list[_Argument], names: list[str]) -> RequestBody:
+def _body(found: _Body, arguments: list[Argument], names: list[str]) -> RequestBody:
     """Return the body with the arguments that feed it."""
+    content = found.content
+    body = content.body()
     count = len(arguments) - len(content.headers)
     headers: dict[str, list[Parameter]] = {}
     for header, name in zip(content.headers, names[count:], strict=True):
@@ -332,12 +293,12 @@ def _body(content: Content, arguments: list[_Argument], names: list[str]) -> Req
         replace(encoding, headers=tuple(headers[encoding.name]))
         if encoding.name in headers
         else encoding
-        for encoding in content.body.encodings
+        for encoding in body.encodings
     )
     if not content.flat:
-        return replace(content.body, argument=names[0], encodings=encodings)
+        return replace(body, argument=names[0], encodings=encodings)
     properties = tuple(
         Property(argument.wire, name)
         for argument, name in zip(arguments[:count], names[:count], strict=True)
     )
-    return replace(content.body, properties=properties, encodings=encodings)
+    return replace(body, properties=properties, encodings=encodings)

@@ -25,6 +25,8 @@ _HUGE: Final = 10**300
 _UNSEEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 """Control characters but tabs and line ends, and halves of characters."""
 
+NOTHING: Final[frozenset[str]] = frozenset()
+_STR = frozenset({str})
 _DEFINITION_NAME = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
@@ -55,7 +57,7 @@ def _boolean(value: Any) -> bool:
 
 
 def _names(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(name, str) for name in value)
+    return isinstance(value, list) and _are_texts(value)
 
 
 def _type(value: Any) -> bool:
@@ -79,6 +81,10 @@ def _dependent(value: Any) -> bool:
     return is_map and not is_longer(value, MAX_ENUM)
 
 
+def _are_texts(values: list[Any]) -> bool:
+    return _STR.issuperset(map(type, values)) or all(map(_text, values))
+
+
 def is_unseen(text: str) -> bool:
     """Tell whether a text holds control characters or halves of characters."""
     return not text.isprintable() and _UNSEEN.search(text) is not None
@@ -97,8 +103,10 @@ def is_longer(value: Any, limit: int) -> bool:
     """
     if isinstance(value, str):
         return len(value) + 3 > limit or is_unseen(value)
-    if isinstance(value, list) and all(map(_text, value)):
+    if isinstance(value, list) and _are_texts(value):
         return sum(map(len, value)) + 5 * len(value) > limit or is_unseen("".join(value))
+    if value is None or type(value) is int or type(value) is bool:
+        return limit < 8  # noqa: PLR2004 -- as below
     size = 0
     stack = [value]
     while stack and size <= limit:
@@ -182,7 +190,7 @@ KINDS: Final[Mapping[str, str | Callable[[Any], bool]]] = {
 
 TESTS: Final = {key: kind for key, kind in KINDS.items() if not isinstance(kind, str)}
 _CHILDREN: Final = {key: kind for key, kind in KINDS.items() if isinstance(kind, str)}
-_HOLDING: Final = frozenset(_CHILDREN)
+HOLDING: Final = frozenset(_CHILDREN)
 IN_PLACE: Final = frozenset(
     {"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas"}
 )
@@ -229,7 +237,7 @@ def uses_of(schema: dict[str, Any]) -> Uses:
             every.add(name)
             if same:
                 in_place.add(name)
-        if _HOLDING.isdisjoint(node):
+        if HOLDING.isdisjoint(node):
             continue
         for key, value in node.items():
             if key not in _CHILDREN:
@@ -242,6 +250,16 @@ def uses_of(schema: dict[str, Any]) -> Uses:
             else:
                 stack.append((value, below))
     return Uses(frozenset(every), frozenset(in_place), count)
+
+
+def uses_in(schema: dict[str, Any], text: bytes) -> frozenset[str]:
+    """Return the names of the definitions that a converted schema refers to directly.
+
+    Args:
+        schema: A converted schema.
+        text: The same as JSON, in which the word is found faster.
+    """
+    return uses_of(schema).every if b'"$ref"' in text else NOTHING
 
 
 def modernise(out: dict[str, Any]) -> None:
@@ -257,11 +275,16 @@ def modernise(out: dict[str, Any]) -> None:
         _known_type(out)
     if "multipleOf" in out and out["multipleOf"] <= 0:
         del out["multipleOf"]
-    if "required" in out:
-        _required(out)
     if "dependentRequired" in out:
         needed = out["dependentRequired"].items()
         out["dependentRequired"] = {name: list(dict.fromkeys(names)) for name, names in needed}
+    shorten(out)
+
+
+def shorten(out: dict[str, Any]) -> None:
+    """Leave what is too long of `required` and `enum` to the server, in place."""
+    if "required" in out:
+        _required(out)
     if "enum" in out and is_longer(out["enum"], MAX_ENUM):
         note = f"One of {len(out.pop('enum'))} values; the server knows them."
         out["description"] = f"{out.get('description', '')} {note}".strip()

@@ -151,6 +151,11 @@ def _with_hash(name: str, source: str) -> str:
     return f"{name[: MAX_LENGTH - _HASH_LENGTH - 1].rstrip('_-')}_{short_hash(source)}"
 
 
+def are_portable(wires: list[str]) -> bool:
+    """Tell whether `argument_names` would take wire names as they are."""
+    return len(set(wires)) == len(wires) and all(map(_is_portable, wires))
+
+
 def argument_names(wires: Iterable[tuple[str, str]]) -> list[str]:
     """Return an argument name for each (location, wire name), in the same order.
 
@@ -163,7 +168,7 @@ def argument_names(wires: Iterable[tuple[str, str]]) -> list[str]:
     """
     pairs = list(wires)
     wanted = [name for _, name in pairs]
-    if len(set(wanted)) == len(wanted) and all(map(_is_portable, wanted)):
+    if are_portable(wanted):
         return wanted
     portable = [_portable(name) for _, name in pairs]
     spelled = Counter(name for _, name in pairs)

@@ -252,6 +252,14 @@ class Parameters:
             raise InvalidDocument(reason)
         return Listed(location, name, parameter, resource)
 
+    def read(self, item: dict[str, Any]) -> Listed:
+        """Return one item of a list of the document itself.
+
+        Raises:
+            DocumentError: It is malformed or leads nowhere; where it stands is not said.
+        """
+        return self._check(item, self._entry)
+
 
 def _deep(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the parameters in which a reference may stand: a flat one need not be walked."""

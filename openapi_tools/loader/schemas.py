@@ -1,8 +1,7 @@
 """Schema Object of any version -> JSON Schema 2020-12.
 
-A converted schema is self-contained but for `$ref`s into `#/$defs`; `Schemas.definitions` gives
-those that are reached. Definitions are converted once per document and shared between tools, so
-treat them as frozen. What no validator could read (a malformed keyword, an unknown type) is left
+A converted schema is self-contained but for `$ref`s into `#/$defs`; `Schemas.closure` gives
+those that are reached. What no validator could read (a malformed keyword, an unknown type) is left
 out.
 
 Spec: JSON Schema 2020-12; OpenAPI 3.0.4 section 4.7.24, 3.1.1 section 4.8.24; Swagger 2.0 "Schema
@@ -11,19 +10,21 @@ Object".
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import InvalidDocument
-from openapi_tools.loader import circles, keywords
-from openapi_tools.loader.budget import compact, size_of
+from openapi_tools.loader import keywords
+from openapi_tools.loader.budget import compact
+from openapi_tools.loader.definitions import Closures, defined, reach
 from openapi_tools.loader.merging import WORDS, merge, merge_all
 from openapi_tools.loader.naming import short_hash
 from openapi_tools.loader.source import relative_place
 from openapi_tools.loader.texts import plain_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
+    from openapi_tools.loader.definitions import Closure, Definition
     from openapi_tools.loader.references import References, Resource, Target
 
 MAX_DEPTH = 200
@@ -32,41 +33,17 @@ MAX_INLINED = 32
 """Components merged into one another through `allOf`; further ones stay references."""
 MAX_INLINED_SCHEMAS = 500
 """A component of more schemas is not merged, so that components that double do not explode."""
-MAX_REMEMBERED = 200_000
-"""Definitions in all closures that are kept for other tools; hostile documents have far more."""
-
-_SHARED_DEPTH = 6
-"""Schemas deeper in others are not compared with those met before: each look costs their size."""
-_SHARED_CHARS = 1_000
-"""A longer schema is converted each time. A shorter one cannot nest `MAX_DEPTH` schemas."""
 _SHARED_IN_ALL = 1_000_000
-"""Characters of all schemas that are kept to be compared with."""
+"""Characters of all members that are kept to be compared with."""
+_NESTING = frozenset({"properties", "items", "anyOf", "oneOf"})
+"""Without one of these a member is converted sooner than it is compared."""
 
+_LEAF = frozenset({"type", "description"})
+_USUAL = frozenset({"required", "enum"})
+"""What alone of the keywords that versions differ in stands in most schemas."""
 _UNIONS = ("oneOf", "anyOf")
-
-
-class Definition(NamedTuple):
-    """A converted component.
-
-    Attributes:
-        schema: With `$ref`s into `#/$defs`.
-        uses: The definitions that it refers to directly.
-    """
-
-    schema: dict[str, Any]
-    uses: keywords.Uses
-
-
-class Closure(NamedTuple):
-    """The definitions that a schema reaches.
-
-    Attributes:
-        definitions: By name; shared by all that reach the same, so treat it as frozen.
-        size: How many characters they take as JSON.
-    """
-
-    definitions: dict[str, dict[str, Any]]
-    size: int
+_TESTS, _HOLDING, _TRANSLATED = keywords.TESTS, keywords.HOLDING, keywords.TRANSLATED
+_TYPES = keywords.TYPES
 
 
 class Schemas:
@@ -88,12 +65,12 @@ class Schemas:
         self._names: dict[tuple[int, str], str] = {}
         self._definitions: dict[str, Definition] = {}
         self._open: set[str] = set()
-        self._sizes: dict[str, int] = {}
-        self._closures: dict[frozenset[str], Closure] = {}
-        self._room = MAX_REMEMBERED
+        self._closures = Closures()
         self._recursive: dict[str, bool] = {}
         self._alike: dict[bytes, dict[str, Any]] = {}
         self._alike_room = _SHARED_IN_ALL
+        self._links: dict[str, str] = {}
+        self._hidden_links: dict[str, bool] = {}
 
     def convert(self, node: Any, resource: Resource, depth: int = 0) -> dict[str, Any]:
         """Return a schema as JSON Schema 2020-12.
@@ -107,16 +84,15 @@ class Schemas:
             InvalidDocument: It is no schema, or nested deeper than `MAX_DEPTH`.
             UnresolvableReference: A `$ref` leads nowhere.
         """
-        if node is None or node is True:
-            return {}
-        if node is False:
-            return {"not": {}}
-        if not isinstance(node, dict):
-            reason = f"a schema must be an object, this is {node!r:.80}."
-            raise InvalidDocument(reason, source=resource.name)
-        if depth > MAX_DEPTH:
-            reason = f"schemas are nested deeper than {MAX_DEPTH} levels."
-            raise InvalidDocument(reason, source=resource.name)
+        if type(node) is not dict:
+            if node is None or node is True:
+                return {}
+            if node is False:
+                return {"not": {}}
+            if not isinstance(node, dict):
+                reason = f"a schema must be an object, this is {node!r:.80}."
+                raise InvalidDocument(reason, source=resource.name)
+            node = {key: node[key] for key in node}
         if "$ref" in node:
             return self._reference(node, resource, depth)
         return self._schema(node, resource, depth)
@@ -127,37 +103,11 @@ class Schemas:
         Args:
             uses: What `keywords.uses_of(…).every` gave for a converted schema.
         """
-        found = self._closures.get(uses)
-        if found is None:
-            reached = self._reached(uses)
-            names = sorted(reached)
-            definitions = {name: reached[name].schema for name in names}
-            in_place = {name: reached[name].uses.in_place for name in names}
-            whole = circles.without_circles(definitions, in_place)
-            found = Closure(whole, sum(map(self._size, names)))
-            if self._room >= len(names):
-                self._room -= len(names)
-                self._closures[uses] = found
-        return found
+        return self._closures.of(uses, self.definition)
 
-    def _reached(self, uses: Iterable[str]) -> dict[str, Definition]:
-        """Return the definitions that some names reach, their own included."""
-        reached: dict[str, Definition] = {}
-        waiting = sorted(uses)
-        while waiting:
-            found = {name: self.definition(name) for name in waiting}
-            reached |= found
-            below = (definition.uses.every for definition in found.values())
-            waiting = sorted(frozenset().union(*below) - reached.keys())
-        return reached
-
-    def _size(self, name: str) -> int:
-        """Return how many characters a definition takes as JSON; measured once."""
-        size = self._sizes.get(name)
-        if size is None:
-            size = size_of(self.definition(name).schema) + size_of(name)
-            self._sizes[name] = size
-        return size
+    def size_of(self, closure: Closure) -> int:
+        """Return how many characters definitions take as JSON, with their names."""
+        return self._closures.size_of(closure, self.definition)
 
     def definition(self, name: str) -> Definition:
         """Return one definition, converted when it is first asked for."""
@@ -169,8 +119,7 @@ class Schemas:
                 schema = self.convert(target.node, target.resource)
             finally:
                 self._open.discard(name)
-            definition = Definition(schema, keywords.uses_of(schema))
-            self._definitions[name] = definition
+            definition = self._definitions[name] = defined(name, schema)
         return definition
 
     def content(self, schema: dict[str, Any]) -> dict[str, Any]:
@@ -192,12 +141,21 @@ class Schemas:
             return False
         name = name_of(schema)
         if name not in self._recursive:
-            self._recursive[name] = name in self._reached(self.definition(name).uses.every)
+            uses = self.definition(name).uses
+            self._recursive[name] = bool(uses) and name in reach(uses, self.definition)
         return self._recursive[name]
 
     def _reference(self, node: dict[str, Any], resource: Resource, depth: int) -> dict[str, Any]:
         """Return a `$ref` with what stands beside it."""
-        converted: dict[str, Any] = {"$ref": f"#/$defs/{self._define(node, resource)}"}
+        if depth > MAX_DEPTH:
+            raise _too_deep(resource)
+        converted: dict[str, Any] = {"$ref": self._link(node, resource)}
+        if len(node) == 1:
+            return converted
+        words = node.get("description")
+        if len(node) == 2 and type(words) is str:  # noqa: PLR2004 -- the two
+            converted["description"] = plain_text(words, self._description_chars)
+            return converted
         siblings = {key: value for key, value in node.items() if key != "$ref"}
         if not self._ref_siblings:  # 3.0 ignores them; words and `nullable` are still meant
             kept = keywords.HARMLESS_SIBLINGS
@@ -208,6 +166,16 @@ class Schemas:
         if keywords.is_nullable(siblings):
             return {**beside, "anyOf": [converted, {"type": "null"}]}
         return {**converted, **beside}
+
+    def _link(self, node: dict[str, Any], resource: Resource) -> str:
+        """Return the `$ref` to the definition that a reference leads to."""
+        ref = node["$ref"] if resource is self._references.entry else None
+        if type(ref) is not str:
+            return f"#/$defs/{self._define(node, resource)}"
+        link = self._links.get(ref)
+        if link is None:
+            link = self._links[ref] = f"#/$defs/{self._define(node, resource)}"
+        return link
 
     def _define(self, node: dict[str, Any], resource: Resource) -> str:
         """Return the name of the definition that a reference leads to."""
@@ -230,40 +198,86 @@ class Schemas:
         return f"{name[:48]}_{short_hash(f'{place}#{target.pointer}')}"
 
     def _schema(self, node: dict[str, Any], resource: Resource, depth: int) -> dict[str, Any]:
-        """Convert the keywords of one schema."""
-        out: dict[str, Any] = {}
-        for key, value in node.items():
-            test = keywords.TESTS.get(key)
-            if test is not None:
-                if test(value):
-                    out[key] = value
-            elif key in keywords.KINDS:
-                self._hold(out, key, value, resource, depth)
-        return self._finish(out, node, resource)
+        """Convert the keywords of one schema; most have a type and a description alone."""
+        if depth > MAX_DEPTH:
+            raise _too_deep(resource)
+        kind, words = node.get("type", "string"), node.get("description", "")
+        known = type(kind) is str and kind in _TYPES
+        if _LEAF.issuperset(node) and known and type(words) is str:
+            out = node.copy()
+        else:
+            out = {}
+            for key, value in node.items():
+                test = _TESTS.get(key)
+                if test is not None:
+                    if test(value):
+                        out[key] = value
+                elif key in _HOLDING:
+                    self._hold(out, key, value, resource, depth + 1)
+        if words and "description" in out:
+            out["description"] = plain_text(words, self._description_chars)
+        if known and _TRANSLATED.isdisjoint(node):
+            return out
+        return self._translated(out, node, resource)
 
     def _hold(
         self, out: dict[str, Any], key: str, value: Any, resource: Resource, depth: int
     ) -> None:
         """Convert a keyword that holds schemas."""
         kind = keywords.KINDS[key]
-        if isinstance(value, list) and (kind is keywords.LIST or key == "items"):
+        if kind is keywords.MAP:
+            if isinstance(value, dict):
+                out[key] = self._map(key, value, resource, depth)
+        elif isinstance(value, list) and (kind is keywords.LIST or key == "items"):
             if value:  # as `items` it is the tuple of older drafts
                 name = "prefixItems" if key == "items" else key
-                out[name] = self._list(value, resource, depth)
+                out[name] = [self.convert(part, resource, depth) for part in value]
         elif kind is keywords.SCHEMA:
-            out[key] = self._child(value, resource, depth)
-        elif kind is keywords.MAP and isinstance(value, dict):
-            out[key] = self._map(key, value, resource, depth)
+            constant = value is True or value is False
+            out[key] = value if constant else self.convert(value, resource, depth)
 
-    def _finish(
+    def _map(
+        self, key: str, values: dict[str, Any], resource: Resource, depth: int
+    ) -> dict[str, Any]:
+        """Convert a map of schemas; members that only the server may write are not offered."""
+        names = "".join(values)
+        named = len(names) <= keywords.MAX_LABEL and names.isprintable()  # all of them at once
+        hides = key == "properties"
+        shares = depth == 1 and resource is self._references.entry
+        out = {}
+        for name, value in values.items():
+            if not named and not keywords.is_name(name):
+                continue
+            if hides and self._is_read_only(value, resource):
+                continue
+            if type(value) is not dict or "$ref" in value:
+                out[name] = self.convert(value, resource, depth)
+            elif shares and not _NESTING.isdisjoint(value):
+                out[name] = self._member(value, resource, depth)
+            else:
+                out[name] = self._schema(value, resource, depth)
+        return out
+
+    def _member(self, node: dict[str, Any], resource: Resource, depth: int) -> dict[str, Any]:
+        """Convert a member of an object; those that say the same to the letter are one."""
+        text = compact(node)
+        found = self._alike.get(text)
+        if found is None:
+            found = self.convert(node, resource, depth)
+            # What is merged depends on the definitions that are being converted.
+            if len(text) <= self._alike_room and b'"allOf"' not in text:
+                self._alike_room -= len(text)
+                self._alike[text] = found
+        return found
+
+    def _translated(
         self, out: dict[str, Any], node: dict[str, Any], resource: Resource
     ) -> dict[str, Any]:
         """Translate what other versions say in other words, and merge `allOf`."""
-        if "description" in out:
-            out["description"] = plain_text(out["description"], self._description_chars)
-        if keywords.TRANSLATED.isdisjoint(node) and not keywords.has_odd_type(out):
-            return out
-        keywords.modernise(out)
+        if not _USUAL.issuperset(_TRANSLATED.intersection(node)) or keywords.has_odd_type(out):
+            keywords.modernise(out)
+        else:
+            keywords.shorten(out)
         if "required" in out:
             self._offered_only(out, node, resource)
         if "discriminator" in node:
@@ -280,8 +294,8 @@ class Schemas:
         name = name_of(branch)
         if name in self._open or len(self._open) > MAX_INLINED:
             return branch
-        schema, uses = self.definition(name)
-        if uses.schemas > MAX_INLINED_SCHEMAS:
+        schema, _, _, most = self.definition(name)
+        if most > MAX_INLINED_SCHEMAS and keywords.uses_of(schema).schemas > MAX_INLINED_SCHEMAS:
             return branch
         if schema.keys() & set(_UNIONS) and self._is_base(self._targets[name]):
             return {key: value for key, value in schema.items() if key not in _UNIONS}
@@ -304,40 +318,6 @@ class Schemas:
                 seen.append(id(found.node))
                 waiting += [(part, found.resource) for part in found.node.get("allOf") or ()]
         return False
-
-    def _child(self, value: Any, resource: Resource, depth: int) -> dict[str, Any] | bool:
-        if value is True or value is False:
-            return value
-        return self._part(value, resource, depth + 1)
-
-    def _part(self, node: Any, resource: Resource, depth: int) -> dict[str, Any]:
-        """Convert a schema inside another; those that say the same to the letter are one."""
-        entry = resource is self._references.entry
-        if type(node) is not dict or depth > _SHARED_DEPTH or not entry:
-            return self.convert(node, resource, depth)
-        text = compact(node)
-        found = self._alike.get(text)
-        if found is None:
-            found = self.convert(node, resource, depth)
-            # What is merged depends on the definitions that are being converted.
-            if len(text) <= _SHARED_CHARS <= self._alike_room and b'"allOf"' not in text:
-                self._alike_room -= len(text)
-                self._alike[text] = found
-        return found
-
-    def _list(self, values: list[Any], resource: Resource, depth: int) -> list[dict[str, Any]]:
-        return [self._part(value, resource, depth + 1) for value in values]
-
-    def _map(
-        self, key: str, values: dict[str, Any], resource: Resource, depth: int
-    ) -> dict[str, Any]:
-        """Convert a map of schemas; members that only the server may write are not offered."""
-        return {
-            name: self._part(value, resource, depth + 1)
-            for name, value in values.items()
-            if keywords.is_name(name)
-            if key != "properties" or not self._is_read_only(value, resource)
-        }
 
     def _without_hidden(
         self, out: dict[str, Any], node: dict[str, Any], resource: Resource
@@ -367,16 +347,24 @@ class Schemas:
         """Tell whether a member, or the component it refers to, is `readOnly`."""
         if not isinstance(value, dict):
             return False
-        if value.get("readOnly") is True or "$ref" not in value:
-            return value.get("readOnly") is True
-        found = self._references.follow(value, resource).node
-        return isinstance(found, dict) and found.get("readOnly") is True
+        if "readOnly" in value and value["readOnly"] is True:
+            return True
+        if "$ref" not in value:
+            return False
+        ref = value["$ref"] if resource is self._references.entry else None
+        hidden = self._hidden_links.get(ref) if type(ref) is str else None
+        if hidden is None:
+            found = self._references.follow(value, resource).node
+            hidden = isinstance(found, dict) and found.get("readOnly") is True
+            if type(ref) is str:
+                self._hidden_links[ref] = hidden
+        return hidden
 
     def _offered_only(self, out: dict[str, Any], node: dict[str, Any], resource: Resource) -> None:
         """Drop members from `required` that are not offered."""
         members = node.get("properties")
-        if isinstance(members, dict):
-            offered = out.get("properties", ())
+        offered = out.get("properties", ())
+        if isinstance(members, dict) and len(offered) < len(members):
             out["required"] = [
                 name
                 for name in out["required"]
@@ -384,6 +372,11 @@ class Schemas:
             ]
         if not out["required"]:
             del out["required"]
+
+
+def _too_deep(resource: Resource) -> InvalidDocument:
+    reason = f"schemas are nested deeper than {MAX_DEPTH} levels."
+    return InvalidDocument(reason, source=resource.name)
 
 
 def name_of(reference: dict[str, Any]) -> str:
