@@ -21,7 +21,7 @@ from openapi_tools.loader.texts import plain_text
 from openapi_tools.runtime.escapes import OWN_HEADERS, is_token
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from openapi_tools.loader.operations import Declared, Document
     from openapi_tools.model import SecurityScheme
@@ -69,6 +69,7 @@ class Cost(NamedTuple):
 
 
 _NO_COST = Cost(NOTHING, 0)
+_FLAT = frozenset({str, int, bool, type(None)})
 _UNTOLD: dict[str, Any] = {}
 
 
@@ -102,6 +103,55 @@ class Offer:
         self.cost = _NO_COST
 
 
+class Group:
+    """Parameters that operations list together.
+
+    Args:
+        listed: In the order of the document; of two in one place the last counts.
+
+    Attributes:
+        of_body: Those that are the body or a part of it.
+        fitting: Those that become arguments.
+        path: The names of path parameters among these.
+        told: Somebody has looked at what follows.
+        properties: What the model is told, by their names on the wire.
+        required: The names of those that the model has to give.
+        cost: Of all their schemas.
+        plain: Each argument can be called as its parameter is.
+        schemas: Input schemas of operations that have no other arguments, or those of one of some
+            bodies that many have.
+    """
+
+    __slots__ = (
+        *("cost", "fitting", "of_body", "path", "plain", "properties", "required"),
+        *("schemas", "told"),
+    )
+
+    def __init__(self, listed: Iterable[Offer]) -> None:
+        offers = {offer.place: offer for offer in listed}.values()
+        self.of_body = [offer.listed for offer in offers if offer.place[0] in OF_BODY]
+        self.fitting = [offer for offer in offers if offer.offered]
+        self.path = [offer.name for offer in self.fitting if offer.place[0] == "path"]
+        self.told = False
+        self.properties: dict[str, Any] = {}
+        self.required = [offer.name for offer in self.fitting if offer.required]
+        self.cost = _NO_COST
+        self.plain = True
+        self.schemas: dict[object, dict[str, Any]] = {}
+
+    def tell(self) -> None:
+        """Put together what the model is told of each."""
+        fitting = self.fitting
+        costs = [offer.cost for offer in fitting]
+        self.properties = {offer.name: offer.schema for offer in fitting}
+        apart = len(self.properties) == len(fitting)
+        self.plain = apart and all(offer.plain for offer in fitting)
+        uses = [cost.uses for cost in costs if cost.uses]
+        most = sum([cost.most for cost in costs]) + FRAME * len(fitting)
+        self.cost = Cost(NOTHING.union(*uses) if uses else NOTHING, most)
+        self.told = True
+
+
 class Offers:
     """Finds the arguments that the parameters of one document's operations become.
 
@@ -113,8 +163,10 @@ class Offers:
     def __init__(self, document: Document, schemes: Mapping[str, SecurityScheme]) -> None:
         self._document = document
         self._limit = document.settings.description_chars
-        self._known: dict[str | int | bytes, Offer] = {}
+        self._known: dict[str | int, Offer] = {}
+        self._alike: dict[str, dict[bytes, Offer]] = {}
         self._foreign: dict[tuple[int, str], Offer] = {}
+        self._groups: dict[tuple[Offer, ...], Group] = {}
         self._undeclared: dict[str, Offer] = {}
         self._credentials = {
             (scheme.location, scheme.name.lower() if scheme.location == "header" else scheme.name)
@@ -122,52 +174,94 @@ class Offers:
             if scheme.type == "apiKey"
         }
 
-    def of(self, declared: Declared) -> list[Offer]:
-        """Return the parameters of an operation; those that are not offered are among them.
+    def of(self, declared: Declared) -> Group:
+        """Return the parameters of an operation.
+
+        Path parameters that the path has no place for become no arguments; those that it does not
+        declare do.
 
         Raises:
             DocumentError: One is malformed or leads nowhere.
         """
-        if declared.resource is self._document.entry:
-            try:
-                return self._own(declared)
-            except (DocumentError, TypeError):
-                pass  # whoever reads whole lists says what is wrong where
-        return list(map(self._foreign_offer, self._document.parameters.of(declared)))
+        group = self._listed(declared)
+        if not group.path and "{" not in declared.path:
+            return group
+        variables = path_variables(declared.path, group.path)
+        if variables is group.path:
+            return group
+        declares, has = frozenset(group.path), frozenset(variables)
+        if declares == has:
+            return group
+        missing = [name for name in variables if name not in declares]
+        fitted = Group(
+            [self._undeclared_offer(name, declared) for name in missing]
+            + [each for each in group.fitting if each.place[0] != "path" or each.name in has]
+        )
+        fitted.of_body = group.of_body
+        return fitted
+
+    def _listed(self, declared: Declared) -> Group:
+        """Return the parameters that an operation and its path list."""
+        try:
+            key = tuple(self._own(declared))
+        except (DocumentError, TypeError):  # whoever reads whole lists says what is wrong where
+            key = tuple(map(self._foreign_offer, self._document.parameters.of(declared)))
+        group = self._groups.get(key)
+        if group is None:
+            group = self._groups[key] = Group(key)
+        return group
 
     def _own(self, declared: Declared) -> list[Offer]:
-        """Return the parameters of one of the document's own operations.
+        """Return what one of the document's own operations lists, behind what its path does.
 
         Raises:
             DocumentError: One is malformed or leads nowhere.
-            TypeError: They are no list of objects.
+            TypeError: They are no list of objects, or the operation stands in another document.
         """
-        known = self._known
-        found: dict[tuple[str, str], Offer] = {}
+        if declared.resource is not self._document.entry:
+            raise TypeError
+        known, meet = self._known, self._meet
+        found: list[Offer] = []
         for holder in (declared.item, declared.node):
-            listed = holder.get("parameters", ())
-            if listed and type(listed) is not list:
-                raise TypeError
-            for item in listed or ():
-                offer = known.get(item["$ref"] if "$ref" in item else id(item))
-                if offer is None:
-                    offer = self._meet(item)
-                found[offer.place] = offer  # of two in one place the last counts
-        return [*found.values()]
+            listed = holder.get("parameters")
+            if listed:
+                if type(listed) is not list:
+                    raise TypeError
+                found += [
+                    known.get(item["$ref"] if "$ref" in item else id(item)) or meet(item)
+                    for item in listed
+                ]
+        return found
 
     def _meet(self, item: dict[str, Any]) -> Offer:
         """Return a parameter that is looked at for the first time."""
         if type(item) is not dict:
             raise TypeError
-        key = item["$ref"] if "$ref" in item else id(item)
-        text = compact(item) if type(key) is int else b""
-        offer = self._known.get(text)
-        if offer is None:
+        if "$ref" in item:
             offer = self._offer(self._document.parameters.read(item))
-            if 0 < len(text) <= _LONGEST_ALIKE:
-                self._known[text] = offer
-        self._known[key] = offer
+            self._known[item["$ref"]] = offer
+        else:
+            offer = self._known[id(item)] = self._written_out(item)
         return offer
+
+    def _written_out(self, item: dict[str, Any]) -> Offer:
+        """Return a parameter that may say the same as another of that name."""
+        name = item.get("name", "")
+        alike = self._alike.get(name)
+        if alike is None:  # the first, of which most have no second
+            offer = self._offer(self._document.parameters.read(item))
+            self._alike[name] = {b"": offer}
+            return offer
+        first = alike.pop(b"", None)
+        if first is not None:
+            alike[compact(first.listed.node)] = first
+        text = compact(item)
+        found = alike.get(text)
+        if found is None:
+            found = self._offer(self._document.parameters.read(item))
+            if len(text) <= _LONGEST_ALIKE:
+                alike[text] = found
+        return found
 
     def _foreign_offer(self, listed: Listed) -> Offer:
         """Return a parameter of an operation that stands in another file, or that is wrong."""
@@ -191,43 +285,24 @@ class Offers:
             return False
         return location not in OF_BODY and (location, name) not in self._credentials
 
-    def fitting(self, offers: list[Offer], declared: Declared) -> list[Offer]:
-        """Return the parameters that become arguments of an operation, with their schemas.
-
-        Path parameters that the path has no place for are left out; those that it does not declare
-        are added.
-
-        Raises:
-            DocumentError: A schema is malformed or leads nowhere.
-        """
-        fitting = self._fitting(offers, declared)
-        for offer in fitting:
-            if offer.schema is _UNTOLD:
-                self._tell(offer)
-        return fitting
-
-    def _fitting(self, offers: list[Offer], declared: Declared) -> list[Offer]:
-        offers = [offer for offer in offers if offer.offered]
-        known = [offer.place[1] for offer in offers if offer.place[0] == "path"]
-        if not known and "{" not in declared.path:
-            return offers
-        variables = path_variables(declared.path, known)
-        if variables is known:
-            return offers
-        declares, has = frozenset(known), frozenset(variables)
-        missing = [
-            self._offer_undeclared(name, declared) for name in variables if name not in declares
-        ]
-        kept = [offer for offer in offers if offer.place[0] != "path" or offer.place[1] in has]
-        return missing + kept
-
-    def _offer_undeclared(self, name: str, declared: Declared) -> Offer:
+    def _undeclared_offer(self, name: str, declared: Declared) -> Offer:
         """Return a variable of a path as a parameter."""
         offer = self._undeclared.get(name)
         if offer is None:
             listed = Listed("path", name, _UNDECLARED, declared.resource)
             offer = self._undeclared[name] = Offer(listed, offered=True)
         return offer
+
+    def look_at(self, group: Group) -> None:
+        """Work out what the model is told of parameters.
+
+        Raises:
+            DocumentError: A schema is malformed or leads nowhere.
+        """
+        for offer in group.fitting:
+            if offer.schema is _UNTOLD:
+                self._tell(offer)
+        group.tell()
 
     def _tell(self, offer: Offer) -> None:
         """Work out what the model is told of a parameter."""
@@ -271,5 +346,9 @@ def media_type(node: dict[str, Any]) -> str:
 
 def cost_of(schema: dict[str, Any]) -> Cost:
     """Return what a schema costs."""
+    if "$ref" not in schema and _FLAT.issuperset(map(type, schema.values())):
+        words = repr(schema)  # an escape makes one character two, or one that is not ASCII twelve
+        return Cost(NOTHING, len(words) * (2 if words.isascii() else 12))
     text = compact(schema)
-    return Cost(uses_in(schema, text), most_in(text))
+    most = 2 * len(text) if text.isascii() and b"\x7f" not in text else most_in(text)
+    return Cost(uses_in(schema, text), most)

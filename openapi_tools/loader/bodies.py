@@ -19,7 +19,7 @@ from openapi_tools.model import RequestBody
 from openapi_tools.runtime import media
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from openapi_tools.loader.operations import Document
     from openapi_tools.loader.references import References, Resource
@@ -109,7 +109,7 @@ class Bodies:
         content = node.get("content") or _JSON
         if len(content) > MAX_CHOICES:
             content = dict(islice(content.items(), MAX_CHOICES))
-        chosen = preferred(list(content), self._settings.media_types)
+        chosen = preferred(content, self._settings.media_types)
         declared, owner = self._media_type(content[chosen], resource)
         schema = self._schema(chosen, declared, owner)
         uploads = [kind for kind in content if media.is_multipart(kind)] if len(content) > 1 else []
@@ -149,7 +149,11 @@ class Bodies:
             items = self._document.schemas.convert(declared["itemSchema"], resource)
             return {"type": "array", "items": items}
         schema = self._document.schemas.convert(declared.get("schema"), resource)
-        if media.is_sequential(kind) and "type" not in self._document.schemas.content(schema):
+        if (
+            _family(kind) == ""
+            and media.is_sequential(kind)
+            and "type" not in self._document.schemas.content(schema)
+        ):
             return {**schema, "type": "array"}
         return schema
 
@@ -158,13 +162,14 @@ class Bodies:
     ) -> None:
         """Say how a body of a media type is sent, and what the model is told of it."""
         kind, schema = found.media_type, found.schema
-        if media.is_form(kind) or media.is_multipart(kind):
+        family = _family(kind)
+        if family == "form":
             self._form(found, declared, resource)
             return
         inner = self._document.schemas.content(schema)
-        if media.is_wildcard(kind) and not files.is_file(inner, untyped=True):
+        if family == "wildcard" and not files.is_file(inner, untyped=True):
             kind = found.media_type = "application/json"
-        if media.is_json(kind):
+        if family == "json" or media.is_json(kind):
             found.flat = self._is_flat(schema, inner, required=found.required)
             schema = inner if found.flat else schema
         elif media.is_text(kind):
@@ -245,19 +250,19 @@ def named(node: dict[str, Any]) -> tuple[Any, ...] | None:
         return None
     said = [words, node.get("required") is True]
     for kind, declared in content.items():
-        if type(declared) is not dict or not _NAMED.issuperset(declared):
+        schema = declared.get("schema") if type(declared) is dict else None
+        if type(schema) is not dict or "$ref" not in schema or len(schema) > 1:
             return None
-        schema = declared.get("schema")
-        if type(schema) is not dict or len(schema) != 1 or type(schema.get("$ref")) is not str:
+        if type(schema["$ref"]) is not str or not _NAMED.issuperset(declared):
             return None
         said += [kind, schema["$ref"]]
     return tuple(said)
 
 
-def preferred(kinds: list[str], wanted: tuple[str, ...]) -> str:
+def preferred(kinds: Collection[str], wanted: tuple[str, ...]) -> str:
     """Return the media type to send: the user's first, then JSON, forms, text, anything else."""
     if len(kinds) == 1 and not wanted:
-        return kinds[0]
+        return next(iter(kinds))
     for pattern in wanted:
         for kind in kinds:
             if media.matches(kind, pattern) or media.matches(pattern, kind):
@@ -279,6 +284,16 @@ def _rank(kind: str) -> int:
         media.is_text(kind),
     ]
     return ranks.index(True) if True in ranks else len(ranks)
+
+
+@lru_cache(maxsize=1024)
+def _family(kind: str) -> str:
+    """Return what decides first how a body is sent: `form`, `wildcard`, `json` or nothing."""
+    if media.is_form(kind) or media.is_multipart(kind):
+        return "form"
+    if media.is_wildcard(kind):
+        return "wildcard"
+    return "json" if media.is_json(kind) else ""
 
 
 def _shape(node: Any, resource: Resource, references: References) -> str:

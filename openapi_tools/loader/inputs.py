@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from openapi_tools.loader import security, versions
 from openapi_tools.loader.arguments import (
     FRAME,
-    OF_BODY,
     Argument,
     Cost,
     Offers,
@@ -20,7 +19,6 @@ from openapi_tools.loader.arguments import (
 )
 from openapi_tools.loader.bodies import Bodies, Content, named
 from openapi_tools.loader.budget import MAX_SCHEMA, shrink, size_of
-from openapi_tools.loader.keywords import NOTHING
 from openapi_tools.loader.naming import are_portable, argument_names
 from openapi_tools.loader.operations import plain_path
 from openapi_tools.loader.servers import servers
@@ -29,7 +27,7 @@ from openapi_tools.model import DEFAULT_STYLES, Operation, Parameter, Property, 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from openapi_tools.loader.arguments import Offer
+    from openapi_tools.loader.arguments import Group
     from openapi_tools.loader.operations import Declared, Document
     from openapi_tools.loader.parameters import Listed
     from openapi_tools.loader.references import Resource
@@ -58,25 +56,27 @@ class _Body:
         required: Those that the model has to give.
         cost: Of all their schemas, headers included.
         plain: Its arguments are called as its members are.
+        shared: Other operations have the same.
     """
 
-    __slots__ = ("content", "cost", "members", "plain", "required")
+    __slots__ = ("content", "cost", "members", "plain", "required", "shared")
 
     def __init__(self, content: Content) -> None:
         schema = content.schema
         self.content = content
-        self.cost = cost_of(schema)  # flat members stand in it as they are
+        self.shared = False
+        self.members: dict[str, Any] = {"body": schema}
+        self.required = ["body"] if content.required else []
         if content.flat:
             self.members = schema.get("properties", {})
-            needed = schema.get("required", ())
+            needed = frozenset(schema.get("required", ()))
             self.required = [name for name in self.members if name in needed] if needed else []
-        else:
-            self.members = {"body": schema}
-            self.required = ["body"] if content.required else []
-        self.plain = not content.headers and are_portable(list(self.members))
+        self.plain = not content.headers and are_portable(self.members)
+        uses, most = cost_of(schema)  # flat members stand in it as they are
         for header in content.headers:
-            uses, most = cost_of(header.schema)
-            self.cost = Cost(self.cost.uses | uses, self.cost.most + most + FRAME)
+            of_header = cost_of(header.schema)
+            uses, most = uses | of_header.uses, most + of_header.most + FRAME
+        self.cost = Cost(uses, most + FRAME * len(self.members))
 
     def arguments(self) -> list[Argument]:
         """Return its members, or one for all, then the headers of its parts."""
@@ -114,8 +114,7 @@ class Inputs:
         self._bodies = Bodies(document, settings)
         self._offers = Offers(document, schemes)
         self._swagger = document.dialect.swagger
-        self._bodiless: dict[tuple[Offer, ...], dict[str, Any]] = {}
-        self._bodies_known: dict[Any, _Body | None] = {}
+        self._shared: dict[tuple[Any, ...], _Body | None] = {}
 
     def input_schema(self, declared: Declared) -> dict[str, Any]:
         """Return the schema of an operation's input: a closed object at the root.
@@ -123,51 +122,40 @@ class Inputs:
         Raises:
             DocumentError: Something in it is malformed or leads nowhere.
         """
-        fitting, body = self._read(declared)
-        if body is not None:
-            return self._schema(fitting, body)
-        key = tuple(fitting)
-        known = self._bodiless.get(key)
+        group, body = self._read(declared)
+        if body is not None and not body.shared:
+            return self._schema(group, body)
+        known = group.schemas.get(body)
         if known is None:
-            known = self._bodiless[key] = self._schema(fitting, None)
+            known = group.schemas[body] = self._schema(group, body)
         return {**known, "properties": known["properties"].copy()}
 
-    def _schema(self, fitting: list[Offer], body: _Body | None) -> dict[str, Any]:
+    def _schema(self, group: Group, body: _Body | None) -> dict[str, Any]:
         """Return the schema of the input that some parameters and a body make."""
-        properties: dict[str, Any] = {}
-        required: list[str] = []
-        uses, most, plain = NOTHING, FRAME, True
-        for offer in fitting:
-            properties[offer.name] = offer.schema
-            if offer.required:
-                required.append(offer.name)
-            if offer.cost.uses:
-                uses |= offer.cost.uses
-            most += offer.cost.most + FRAME
-            plain = plain and offer.plain
-        count = len(fitting)
+        properties, required, plain = group.properties, group.required, group.plain
+        uses, most = group.cost
         if body is not None:
-            properties |= body.members
-            required += body.required
+            properties = {**properties, **body.members}
+            required = required + body.required
             uses = uses | body.cost.uses if uses else body.cost.uses
-            most += body.cost.most + FRAME * len(body.members)
-            plain = plain and body.plain
-            count += len(body.members)
-        if not plain or len(properties) < count:
-            properties, required = _renamed(_arguments(fitting, body))
+            most += body.cost.most
+            count = len(group.properties) + len(body.members)
+            plain = plain and body.plain and len(properties) == count
+        if not plain:
+            properties, required = _renamed(_arguments(group, body))
         schema: dict[str, Any] = {"type": "object", "properties": properties}
         if required:
             schema["required"] = required
         schema["additionalProperties"] = False
-        return self._complete(schema, Cost(uses, most))
+        return self._complete(schema, uses, most + FRAME)
 
-    def _complete(self, schema: dict[str, Any], cost: Cost) -> dict[str, Any]:
+    def _complete(self, schema: dict[str, Any], uses: frozenset[str], most: int) -> dict[str, Any]:
         """Return a schema with the definitions that it refers to, none too large for a model."""
-        if not cost.uses:
-            return shrink(schema) if cost.most > MAX_SCHEMA else schema
+        if not uses:
+            return shrink(schema) if most > MAX_SCHEMA else schema
         schemas = self._document.schemas
-        closure = schemas.closure(cost.uses)
-        fits = cost.most + closure.most <= MAX_SCHEMA or (
+        closure = schemas.closure(uses)
+        fits = most + closure.most <= MAX_SCHEMA or (
             size_of(schema) + schemas.size_of(closure) <= MAX_SCHEMA
         )
         schema["$defs"] = closure.definitions
@@ -180,9 +168,9 @@ class Inputs:
             DocumentError: Something in it is malformed or leads nowhere.
         """
         document = self._document
-        fitting, body = self._read(declared)
-        listed = [offer.listed for offer in fitting]
-        every = _arguments(fitting, body)
+        group, body = self._read(declared)
+        listed = [offer.listed for offer in group.fitting]
+        every = _arguments(group, body)
         names = argument_names([argument[:2] for argument in every])
         return Operation(
             method=declared.method,
@@ -201,14 +189,14 @@ class Inputs:
             extensions=_extensions(declared.node),
         )
 
-    def _read(self, declared: Declared) -> tuple[list[Offer], _Body | None]:
-        """Return an operation's parameters, those that are offered, and its body."""
-        offers = self._offers.of(declared)
-        body = None
-        if self._swagger or "requestBody" in declared.node:
-            listed = [offer.listed for offer in offers if offer.place[0] in OF_BODY]
-            body = self._body(declared, listed) if listed or not self._swagger else None
-        return self._offers.fitting(offers, declared), body
+    def _read(self, declared: Declared) -> tuple[Group, _Body | None]:
+        """Return an operation's parameters and its body."""
+        group = self._offers.of(declared)
+        has_body = group.of_body if self._swagger else "requestBody" in declared.node
+        body = self._body(declared, group.of_body) if has_body else None
+        if not group.told:
+            self._offers.look_at(group)
+        return group, body
 
     def _body(self, declared: Declared, listed: list[Listed]) -> _Body | None:
         """Return the body of an operation; one that only names a component, once for all."""
@@ -219,9 +207,11 @@ class Inputs:
         key = named(node) if resource is self._document.entry else None
         if key is None:
             return self._of_node(node, resource)
-        if key not in self._bodies_known:
-            self._bodies_known[key] = self._of_node(node, resource)
-        return self._bodies_known[key]
+        if key not in self._shared:
+            body = self._shared[key] = self._of_node(node, resource)
+            if body is not None:
+                body.shared = True
+        return self._shared[key]
 
     def _of_node(self, node: dict[str, Any], resource: Resource) -> _Body | None:
         content = self._bodies.read(node, resource)
@@ -266,9 +256,9 @@ def _extensions(node: dict[str, Any]) -> tuple[str, ...]:
     return tuple(sorted(names)[:_MOST_EXTENSIONS])
 
 
-def _arguments(fitting: list[Offer], body: _Body | None) -> list[Argument]:
+def _arguments(group: Group, body: _Body | None) -> list[Argument]:
     """Return all arguments, those of parameters first."""
-    arguments = [Argument(*offer.listed[:2], offer.schema, offer.required) for offer in fitting]
+    arguments = [Argument(*offer.place, offer.schema, offer.required) for offer in group.fitting]
     return arguments + body.arguments() if body is not None else arguments
 
 

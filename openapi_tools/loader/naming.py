@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
 MAX_LENGTH = 64
 """Longest name that every provider takes, prefix included."""
@@ -151,9 +151,9 @@ def _with_hash(name: str, source: str) -> str:
     return f"{name[: MAX_LENGTH - _HASH_LENGTH - 1].rstrip('_-')}_{short_hash(source)}"
 
 
-def are_portable(wires: list[str]) -> bool:
-    """Tell whether `argument_names` would take wire names as they are."""
-    return len(set(wires)) == len(wires) and all(map(_is_portable, wires))
+def are_portable(wires: Collection[str]) -> bool:
+    """Tell whether `argument_names` would take wire names, all different, as they are."""
+    return all(map(_is_portable, wires))
 
 
 def argument_names(wires: Iterable[tuple[str, str]]) -> list[str]:
@@ -168,7 +168,7 @@ def argument_names(wires: Iterable[tuple[str, str]]) -> list[str]:
     """
     pairs = list(wires)
     wanted = [name for _, name in pairs]
-    if are_portable(wanted):
+    if len(set(wanted)) == len(wanted) and are_portable(wanted):
         return wanted
     portable = [_portable(name) for _, name in pairs]
     spelled = Counter(name for _, name in pairs)

@@ -18,12 +18,11 @@ from openapi_tools.loader.budget import compact
 from openapi_tools.loader.definitions import Closures, defined, reach
 from openapi_tools.loader.merging import WORDS, merge, merge_all
 from openapi_tools.loader.naming import short_hash
+from openapi_tools.loader.readonly import ReadOnly
 from openapi_tools.loader.source import relative_place
 from openapi_tools.loader.texts import plain_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from openapi_tools.loader.definitions import Closure, Definition
     from openapi_tools.loader.references import References, Resource, Target
 
@@ -70,7 +69,7 @@ class Schemas:
         self._alike: dict[bytes, dict[str, Any]] = {}
         self._alike_room = _SHARED_IN_ALL
         self._links: dict[str, str] = {}
-        self._hidden_links: dict[str, bool] = {}
+        self._read_only = ReadOnly(references)
 
     def convert(self, node: Any, resource: Resource, depth: int = 0) -> dict[str, Any]:
         """Return a schema as JSON Schema 2020-12.
@@ -203,22 +202,41 @@ class Schemas:
             raise _too_deep(resource)
         kind, words = node.get("type", "string"), node.get("description", "")
         known = type(kind) is str and kind in _TYPES
-        if _LEAF.issuperset(node) and known and type(words) is str:
-            out = node.copy()
-        else:
-            out = {}
-            for key, value in node.items():
-                test = _TESTS.get(key)
-                if test is not None:
-                    if test(value):
-                        out[key] = value
-                elif key in _HOLDING:
-                    self._hold(out, key, value, resource, depth + 1)
-        if words and "description" in out:
+        if not known or type(words) is not str or not _LEAF.issuperset(node):
+            return self._keywords(node, resource, depth, known=known)
+        out = node.copy()
+        if words:
             out["description"] = plain_text(words, self._description_chars)
-        if known and _TRANSLATED.isdisjoint(node):
-            return out
-        return self._translated(out, node, resource)
+        return out
+
+    def _keywords(
+        self, node: dict[str, Any], resource: Resource, depth: int, *, known: bool
+    ) -> dict[str, Any]:
+        """Convert one keyword after the other.
+
+        Args:
+            node: Has more than a type and a description.
+            resource: The document it stands in.
+            depth: How many schemas it stands in.
+            known: Its type is one that JSON Schema has.
+        """
+        out: dict[str, Any] = {}
+        for key, value in node.items():
+            if (test := _TESTS.get(key)) is not None:
+                if test(value):
+                    out[key] = value
+            elif key in _HOLDING:
+                self._hold(out, key, value, resource, depth + 1)
+        if "description" in out:
+            out["description"] = plain_text(out["description"], self._description_chars)
+        different = _TRANSLATED.intersection(node)
+        if not known or not _USUAL.issuperset(different):
+            return self._translated(out, node, resource)
+        if different:
+            keywords.shorten(out)
+            if "required" in out:
+                self._read_only.not_required(out, node, resource)
+        return out
 
     def _hold(
         self, out: dict[str, Any], key: str, value: Any, resource: Resource, depth: int
@@ -248,7 +266,7 @@ class Schemas:
         for name, value in values.items():
             if not named and not keywords.is_name(name):
                 continue
-            if hides and self._is_read_only(value, resource):
+            if hides and self._read_only.is_hidden(value, resource):
                 continue
             if type(value) is not dict or "$ref" in value:
                 out[name] = self.convert(value, resource, depth)
@@ -274,17 +292,14 @@ class Schemas:
         self, out: dict[str, Any], node: dict[str, Any], resource: Resource
     ) -> dict[str, Any]:
         """Translate what other versions say in other words, and merge `allOf`."""
-        if not _USUAL.issuperset(_TRANSLATED.intersection(node)) or keywords.has_odd_type(out):
-            keywords.modernise(out)
-        else:
-            keywords.shorten(out)
+        keywords.modernise(out)
         if "required" in out:
-            self._offered_only(out, node, resource)
+            self._read_only.not_required(out, node, resource)
         if "discriminator" in node:
             keywords.explain_discriminator(out, node["discriminator"])
         if "allOf" in out:
             out = merge_all(out, self._inlined)
-            self._without_hidden(out, node, resource)
+            self._read_only.not_required_of_any(out, node, resource)
         return keywords.nullable(out) if keywords.is_nullable(node) else out
 
     def _inlined(self, branch: dict[str, Any]) -> dict[str, Any]:
@@ -318,60 +333,6 @@ class Schemas:
                 seen.append(id(found.node))
                 waiting += [(part, found.resource) for part in found.node.get("allOf") or ()]
         return False
-
-    def _without_hidden(
-        self, out: dict[str, Any], node: dict[str, Any], resource: Resource
-    ) -> None:
-        """Drop from a merged `required` what another branch says that only the server writes."""
-        if "required" not in out:
-            return
-        hidden = set(self._hidden(node, resource, MAX_INLINED)) - out.get("properties", {}).keys()
-        out["required"] = [name for name in out["required"] if name not in hidden]
-        if not out["required"]:
-            del out["required"]
-
-    def _hidden(self, node: Any, resource: Resource, depth: int) -> Iterator[str]:
-        """Yield the members of a schema and of its `allOf` that only the server may write."""
-        node, resource, _ = self._references.follow(node, resource)
-        if not isinstance(node, dict) or depth == 0:
-            return
-        members = node.get("properties")
-        for name, member in members.items() if isinstance(members, dict) else ():
-            if self._is_read_only(member, resource):
-                yield name
-        branches = node.get("allOf")
-        for branch in branches if isinstance(branches, list) else ():
-            yield from self._hidden(branch, resource, depth - 1)
-
-    def _is_read_only(self, value: Any, resource: Resource) -> bool:
-        """Tell whether a member, or the component it refers to, is `readOnly`."""
-        if not isinstance(value, dict):
-            return False
-        if "readOnly" in value and value["readOnly"] is True:
-            return True
-        if "$ref" not in value:
-            return False
-        ref = value["$ref"] if resource is self._references.entry else None
-        hidden = self._hidden_links.get(ref) if type(ref) is str else None
-        if hidden is None:
-            found = self._references.follow(value, resource).node
-            hidden = isinstance(found, dict) and found.get("readOnly") is True
-            if type(ref) is str:
-                self._hidden_links[ref] = hidden
-        return hidden
-
-    def _offered_only(self, out: dict[str, Any], node: dict[str, Any], resource: Resource) -> None:
-        """Drop members from `required` that are not offered."""
-        members = node.get("properties")
-        offered = out.get("properties", ())
-        if isinstance(members, dict) and len(offered) < len(members):
-            out["required"] = [
-                name
-                for name in out["required"]
-                if name in offered or not self._is_read_only(members.get(name), resource)
-            ]
-        if not out["required"]:
-            del out["required"]
 
 
 def _too_deep(resource: Resource) -> InvalidDocument:

@@ -68,6 +68,74 @@ def test_parameters_of_the_path_are_overridden_by_those_of_the_operation() -> No
     assert told == {"a": "own", "b": "path", "c": None}
 
 
+def test_what_is_changed_in_one_schema_is_not_changed_in_that_of_another_tool() -> None:
+    paths = {path: {"get": operation(parameters=[query("a"), query("b")])} for path in ("/x", "/y")}
+    first, second = tools(paths)
+
+    first.input_schema["title"] = "Changed"
+    del first.input_schema["properties"]["a"]
+
+    assert second.input_schema["properties"].keys() == {"a", "b"}
+    assert "title" not in second.input_schema
+
+
+@pytest.mark.parametrize("value", [True, 1, 1.0, "1", [1], {"a": 1}], ids=repr)
+def test_parameters_of_one_name_are_one_only_when_they_say_the_same_to_the_letter(
+    value: Any,
+) -> None:
+    values = [1, True, value]
+    listed = [query("a", schema={"default": each}) for each in values]
+    toolset = tools({f"/{n}": {"get": operation(parameters=[a])} for n, a in enumerate(listed)})
+
+    told = [tool.input_schema["properties"]["a"]["default"] for tool in toolset]
+
+    assert repr(told) == repr(values)
+
+
+def test_a_path_that_names_other_variables_than_the_same_list_elsewhere_has_its_own() -> None:
+    listed = [{"name": "a", "in": "path", "required": True, "schema": {"type": "integer"}}]
+    paths = {
+        path: {"get": operation(parameters=listed)} for path in ("/{a}", "/{b}", "/x", "/{b}/{a}")
+    }
+
+    told = [tool.input_schema["properties"] for tool in tools(paths)]
+
+    number, text = {"type": "integer"}, {"type": "string"}
+    assert told == [{"a": number}, {"b": text}, {}, {"b": text, "a": number}]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"required": False},
+        {"description": "Other."},
+        {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/B"}}}},
+        {"content": {"text/plain": {"schema": {"$ref": "#/components/schemas/A"}}}},
+    ],
+    ids=["not required", "described", "another component", "another media type"],
+)
+def test_bodies_that_name_a_component_are_one_only_when_they_say_the_same(
+    other: dict[str, Any],
+) -> None:
+    content = {"application/json": {"schema": {"$ref": "#/components/schemas/A"}}}
+    usual = {"content": content, "required": True}
+    members = {"a": {"type": "string"}}
+    components = {"A": {"type": "array"}, "B": {"type": "object", "properties": members}}
+    paths = {
+        f"/{n}": {"post": operation(requestBody=each)}
+        for n, each in enumerate([usual, usual, {**usual, **other}])
+    }
+    more = {"components": {"schemas": components}}
+    (alone,) = tools({"/2": paths["/2"]}, **more)
+
+    first, second, third = tools(paths, **more)
+
+    assert first.input_schema == second.input_schema
+    assert first.operation.body == second.operation.body
+    assert third.input_schema == alone.input_schema
+    assert third.operation == alone.operation
+
+
 @pytest.mark.parametrize(
     "name",
     [

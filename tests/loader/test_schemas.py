@@ -9,6 +9,7 @@ import pytest
 from documents import document, operation, tools, with_body, with_schema
 
 from openapi_tools import load_tools
+from openapi_tools.loader.arguments import cost_of
 from openapi_tools.loader.budget import most_of, size_of
 
 
@@ -626,3 +627,4 @@ def test_the_quick_size_of_a_schema_is_never_too_small(value: Any) -> None:
     schema = {"type": "string", "default": value}
 
     assert most_of(schema) >= size_of(schema)
+    assert cost_of(schema).most >= size_of(schema)
