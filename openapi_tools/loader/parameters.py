@@ -1,7 +1,7 @@
-"""The parameters that operations list, each looked at once.
+"""The parameters that operations list: read one list at a time, or all lists together.
 
 Large documents say the same things of hundreds of operations: by reference, once for a path, or
-written out each time. A parameter that was met before is known again.
+written out each time. Looked at together, what says the same is looked at once.
 
 Spec: OpenAPI 3.2.0, section 4.12; Swagger 2.0, "Parameter Object".
 """
@@ -14,6 +14,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.errors import DocumentError, InvalidDocument
+from openapi_tools.loader.scanning import LITERALS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -23,15 +24,8 @@ if TYPE_CHECKING:
     from openapi_tools.loader.references import References, Resource
 
 _UNSENDABLE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
-_FLAT = frozenset({str, bool})
-_PLAIN = _FLAT | {int, float, type(None)}
 _LISTS, _OBJECTS = frozenset({list}), frozenset({dict})
 _LOCATED = itemgetter("in", "name")
-_WORDS = frozenset(
-    {"name", "in", "description", "required", "type", "format", "uniqueItems", "deprecated"}
-    | {"style", "explode", "allowEmptyValue", "collectionFormat", "minimum", "maximum"}
-)
-"""Members of a parameter with neither schemas nor references in them, as they should be."""
 
 
 class Listed(NamedTuple):
@@ -40,7 +34,7 @@ class Listed(NamedTuple):
     Attributes:
         location: Its `in`.
         name: On the wire.
-        node: The Parameter Object, as the document has it; of several that say the same, one.
+        node: The Parameter Object, as the document has it.
         resource: The document that it stands in.
     """
 
@@ -81,8 +75,6 @@ class Parameters:
         self._references = references
         self._version = dialect.version
         self._locations = _locations(dialect)
-        self._known: dict[str | int, Listed] = {}
-        self._flat: dict[tuple[str, int], Listed] = {}
         self._last: tuple[dict[str, Any], list[Listed]] = {}, []
 
     def of(self, declared: Declared) -> list[Listed]:
@@ -139,29 +131,36 @@ class Parameters:
         items = list(chain.from_iterable(listed))
         if not _OBJECTS.issuperset(map(type, items)):
             return None
-        inline = [item for item in items if "$ref" not in item]
-        others = [item for item in items if "$ref" in item] if len(inline) < len(items) else []
         try:
-            refs = [item["$ref"] for item in others]
-            targets = self._targets(dict.fromkeys(refs))
-            placed = list(map(_LOCATED, inline))
-            first = dict(zip(placed, inline, strict=True))
-            for item in first.values():  # of those with the same place and name any will do
-                self._check(item, self._entry)
-            more = [item for item, key in zip(inline, placed, strict=True) if item != first[key]]
+            return self._surveyed(items)
         except (DocumentError, KeyError, TypeError, RecursionError):
             return None
-        seen = {id(node): node for node in (*targets.values(), *_deep([*first.values(), *more]))}
-        of_path = {
-            id(item): name
-            for item, (place, name) in zip(inline, placed, strict=True)
-            if place == "path"
-        }
+
+    def _surveyed(self, items: list[dict[str, Any]]) -> Survey:
+        """Return what parameters say together.
+
+        Raises:
+            DocumentError: One is malformed or leads nowhere.
+            KeyError: One is nowhere or has no name.
+            TypeError: Where it is, or its reference, is no text.
+            RecursionError: They are too deep to be compared.
+        """
+        inline = [item for item in items if "$ref" not in item]
+        others = [item for item in items if "$ref" in item] if len(inline) < len(items) else []
+        refs = [item["$ref"] for item in others]
+        targets = self._targets(dict.fromkeys(refs))
+        placed = list(map(_LOCATED, inline))
+        first = dict(zip(placed, inline, strict=True))
+        for item in first.values():  # of those with the same place and name any will do
+            self._check(item, self._entry)
+        more = [item for item, key in zip(inline, placed, strict=True) if item != first[key]]
+        deep = [item for item in (*first.values(), *more) if not LITERALS.issuperset(item)]
         named = {ref: node["name"] for ref, node in targets.items() if node["in"] == "path"}
-        of_path |= {
-            id(item): named[ref] for item, ref in zip(others, refs, strict=True) if ref in named
-        }
-        return Survey(seen, of_path)
+        found = zip(inline, placed, strict=True)
+        of_path = {id(item): name for item, (place, name) in found if place == "path"}
+        pairs = zip(others, refs, strict=True)
+        of_path |= {id(item): named[ref] for item, ref in pairs if ref in named}
+        return Survey({id(node): node for node in (*targets.values(), *deep)}, of_path)
 
     def _targets(self, refs: Iterable[str]) -> dict[str, dict[str, Any]]:
         """Return the parameters that references lead to, checked.
@@ -190,48 +189,13 @@ class Parameters:
                 source=self._entry.name,
                 pointer=_place(declared, holder),
             )
-        entry = declared.resource is self._entry
         for index, item in enumerate(listed):
-            found = None
-            if entry and type(item) is dict:
-                ref = item.get("$ref")
-                if type(ref) is str:
-                    found = self._known.get(ref)
-                elif ref is None:
-                    found = self._known.get(id(item)) or self._find_equal(item)
-            if found is None:
-                try:
-                    found = self._check(item, declared.resource)
-                except DocumentError as error:
-                    error.source = self._entry.name
-                    error.pointer = f"{_place(declared, holder)}/{index}"
-                    raise
-                if entry:
-                    self._keep(item, found)
-            yield found
-
-    def _find_equal(self, item: dict[str, Any]) -> Listed | None:
-        """Return a parameter met before that says the same, to the letter and in the same order."""
-        name, words = item.get("name"), item.get("description", "")
-        if type(name) is not str or type(words) is not str:
-            return None
-        listed = self._flat.get((name, len(words)))
-        if listed is None or item != listed.node or [*item] != [*listed.node]:
-            return None
-        if not _FLAT.issuperset(map(type, item.values())):  # 1 equals true
-            return None
-        self._known[id(item)] = listed
-        return listed
-
-    def _keep(self, item: dict[str, Any], listed: Listed) -> None:
-        """Remember a parameter by its reference or, written out, by its identity."""
-        if "$ref" in item:
-            self._known[item["$ref"]] = listed
-            return
-        self._known[id(item)] = listed
-        words = item.get("description", "")
-        if type(words) is str and _FLAT.issuperset(map(type, item.values())):
-            self._flat[listed.name, len(words)] = listed
+            try:
+                yield self._check(item, declared.resource)
+            except DocumentError as error:
+                error.source = self._entry.name
+                error.pointer = f"{_place(declared, holder)}/{index}"
+                raise
 
     def _check(self, item: Any, resource: Resource) -> Listed:
         """Return a parameter that has a name and a place, references followed."""
@@ -259,16 +223,6 @@ class Parameters:
             DocumentError: It is malformed or leads nowhere; where it stands is not said.
         """
         return self._check(item, self._entry)
-
-
-def _deep(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the parameters in which a reference may stand: a flat one need not be walked."""
-    flat: list[dict[str, Any]] = []
-    deep: list[dict[str, Any]] = []
-    for item in items:
-        (flat if _WORDS.issuperset(item) else deep).append(item)
-    values = chain.from_iterable(map(dict.values, flat))
-    return deep if _PLAIN.issuperset(map(type, values)) else items
 
 
 def _place(declared: Declared, holder: dict[str, Any]) -> str:

@@ -19,11 +19,21 @@ _MAPS = frozenset(
     {"properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "content"}
     | {"headers", "encoding", "schemas"}
 )
-_LITERALS = frozenset(
+LITERALS = frozenset(
     {"example", "examples", "default", "enum", "const", "description", "mapping", "discriminator"}
     | {"type", "format", "title", "pattern", "nullable", "required", "deprecated", "readOnly"}
     | {"minLength", "maxLength", "minItems", "maxItems", "uniqueItems", "minimum", "maximum"}
-    | {"name", "in", "style", "explode", "summary", "collectionFormat", "contentType", "xml"}
+    | {
+        "name",
+        "in",
+        "style",
+        "explode",
+        "allowEmptyValue",
+        "summary",
+        "collectionFormat",
+        "contentType",
+        "xml",
+    }
 )
 """Members in which neither a schema nor a reference belongs, whatever they hold."""
 _LISTS = frozenset({"allOf", "anyOf", "oneOf", "prefixItems", "items"})
@@ -75,7 +85,7 @@ def _inside(key: str, value: Any, faults: list[str]) -> Iterable[Any]:
             faults.append(_no_schema(value))
         _check_schemas(value, faults)
         return value
-    if key in _LITERALS or key.startswith("x-"):
+    if key in LITERALS or key.startswith("x-"):
         return ()
     return (value,)
 
@@ -155,7 +165,7 @@ def _below(  # noqa: C901, PLR0912 -- one loop: a call for each value doubles it
                 continue
             return None
         for key in node:
-            if key in _LITERALS:  # before a look at the value, which may be far away in memory
+            if key in LITERALS:  # before a look at the value, which may be far away in memory
                 continue
             value = node[key]
             kind = value.__class__
