@@ -7,22 +7,25 @@ from __future__ import annotations
 
 import base64
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import CallError, InputError
 from openapi_tools.runtime import media
 from openapi_tools.runtime.escapes import form_encode
 from openapi_tools.runtime.files import read_file
-from openapi_tools.runtime.parts import OCTETS, multipart, shape_of, sources_of
+from openapi_tools.runtime.parts import OCTETS, Sources, multipart, shape_of, sources_of
 from openapi_tools.runtime.styles import content_text, form_pairs
 from openapi_tools.runtime.text import encode_text, json_bytes, placed, pointer_token
+from openapi_tools.runtime.usual import USUAL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from openapi_tools.model import Encoding, RequestBody
-    from openapi_tools.runtime.parts import Sources
     from openapi_tools.runtime.settings import Settings
+
+    _Write = Callable[[RequestBody, Any, Sources], "Content"]
 
 _UTF8_TEXT = "text/plain; charset=utf-8"
 
@@ -56,11 +59,13 @@ def build_content(
         return None
     if not media.is_media_type(body.media_type):
         raise CallError("invalid_input", f"{body.media_type!r} is no media type.")
-    sources = sources_of(body.encodings, arguments, settings)
+    write = _file if body.file else _writer_of(body.media_type)
+    # JSON has no parts: nothing but the value is needed.
+    bare = write is _json and not body.encodings
+    sources = _NO_SOURCES if bare else sources_of(body.encodings, arguments, settings)
     try:
-        if body.argument:
-            return _write(body, arguments[body.argument], sources)
-        return _write(body, _members(body, arguments), sources)
+        value = arguments[body.argument] if body.argument else _members(body, arguments)
+        return write(body, value, sources)
     except InputError as error:
         raise _at_argument(body, error) from None
 
@@ -107,15 +112,6 @@ def _at_argument(body: RequestBody, error: InputError) -> InputError:
     found = {pointer_token(p.name): p.argument for p in body.properties}
     argument = pointer_token(found.get(f"/{name}", name)) if name else ""
     return InputError(error.reason, pointer=argument + slash + rest)
-
-
-def _write(body: RequestBody, value: Any, sources: Sources) -> Content:
-    if body.file:
-        return _file(body, value, sources)
-    for holds, write in _WRITERS:
-        if holds(body.media_type):
-            return write(body, value, sources)
-    return _text(body, value, sources)
 
 
 def _json(body: RequestBody, value: Any, _: Sources) -> Content:
@@ -192,9 +188,8 @@ def _form_value(encoding: Encoding, value: Any, sources: Sources) -> str:
     return content_text(encoding.content_type or compound, value)
 
 
-_WRITERS: tuple[
-    tuple[Callable[[str], bool], Callable[[RequestBody, Any, Sources], Content]], ...
-] = (
+_NO_SOURCES = Sources({}, {}, USUAL)
+_WRITERS: tuple[tuple[Callable[[str], bool], _Write], ...] = (
     (media.is_wildcard, _any),
     (media.is_json, _json),
     (media.is_form, _form),
@@ -202,3 +197,9 @@ _WRITERS: tuple[
     (media.is_json_lines, _lines),
     (media.is_json_sequence, _sequence),
 )
+
+
+@lru_cache(maxsize=1024)
+def _writer_of(media_type: str) -> _Write:
+    """Return what writes bodies of a media type."""
+    return next((write for holds, write in _WRITERS if holds(media_type)), _text)

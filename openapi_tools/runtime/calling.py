@@ -14,7 +14,14 @@ from openapi_tools.errors import (
     OpenAPIToolsError,
     bare,
 )
-from openapi_tools.runtime.arguments import CALL_ID, Checker, accept, call_id_of, is_large
+from openapi_tools.runtime.arguments import (
+    CALL_ID,
+    Checker,
+    accept,
+    accept_few,
+    call_id_of,
+    is_large,
+)
 from openapi_tools.runtime.calls import ToolCall, read_call, read_id
 from openapi_tools.runtime.delivery import Delivery
 from openapi_tools.runtime.guards import usable
@@ -155,9 +162,9 @@ class Caller:
     async def admit(self, call: ToolCall, context: Any) -> ToolCall | ToolResult:
         """Do what `OperationTool.on_invoke` says."""
         guards = self._tool.guards
-        return call if guards is None else await guards.admit(call, context, self._fitting)
+        return call if guards is None else await guards.admit(call, context, self._refitted)
 
-    def _fitting(self, call: ToolCall) -> ToolCall:
+    def _refitted(self, call: ToolCall) -> ToolCall:
         """Return a call with arguments that fit."""
         return call.model_copy(update={"arguments": self.check(call.arguments)})
 
@@ -180,7 +187,11 @@ class Caller:
         self, given: object, context: Any, profile: str | None = None, call_id: str = ""
     ) -> ToolResult:
         """Return what the API answers to an input."""
-        arguments = await self._fitted(given, profile)
+        few = accept_few(given, self._session.settings)
+        if few is None:
+            arguments = await self._fitted(given, profile)
+        else:
+            arguments = self._fitting(few, profile, few=True)
         return await self._delivery.result(arguments, context, call_id)
 
     async def _fitted(self, given: object, profile: str | None = None) -> dict[str, Any]:
@@ -211,12 +222,23 @@ class Caller:
 
     def check(self, given: object, profile: str | None = None) -> dict[str, Any]:
         """Do what `OperationTool.check` says."""
-        arguments = accept(given, self._session.settings)
+        return self._fitting(accept(given, self._session.settings), profile)
+
+    def _fitting(
+        self, arguments: dict[str, Any], profile: str | None, *, few: bool = False
+    ) -> dict[str, Any]:
+        """Return arguments that fit, repaired if need be.
+
+        Args:
+            arguments: As they were accepted.
+            profile: As for `OperationTool.execute`.
+            few: They were a few plain values.
+        """
         if profile is not None:
-            arguments = self._restored(arguments, profile)
+            arguments, few = self._restored(arguments, profile), False
         if self._checker is None:
             self._checker = Checker(self._tool.input_schema)
-        if self._checker.fits(arguments):
+        if self._checker.fits(arguments, few=few):
             return arguments
         # Null for what is absent, say: what a profile asks of models that were told of one.
         repaired = self._restored(arguments, "")

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import uuid
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import CallError, DeniedError, OpenAPIToolsError
@@ -23,6 +24,8 @@ from openapi_tools.runtime.sending.exchange import Terms
 from openapi_tools.runtime.server import origin_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import httpx
 
     from openapi_tools.runtime.auth import Bounds, Credentials, Grant
@@ -97,37 +100,36 @@ class Delivery:
             InputError: A value cannot be sent.
             CredentialsError: Credentials of the context do not fit the document.
         """
-        redactor = self._session.redactor.for_call()
+        session, settings = self._session, self._session.settings
+        redactor = session.redactor.for_call()
         try:
-            return await self._delivered(self._parcel(arguments, context, redactor), call_id)
+            parcel = self._parcel(arguments, context, redactor)
+            if settings.dry_run:
+                preview = self._seen(parcel, call_id)
+                return ToolResult.ok(preview.as_data(), {"dry_run": True})
+            if settings.approve is not None and self._is_asked_for():
+                await self._approve(parcel, call_id)
+            line = await session.sender.perform(partial(self._carry, parcel), self._about)
+            return await self._read(line.answer, parcel)
         except OpenAPIToolsError as error:
             hide(error, redactor)
             raise
 
-    async def _delivered(self, parcel: Parcel, call_id: str) -> ToolResult:
-        session, settings = self._session, self._session.settings
-        if settings.dry_run:
-            preview = self._seen(parcel, call_id)
-            return ToolResult.ok(preview.as_data(), {"dry_run": True})
-        if settings.approve is not None and self._is_asked_for():
-            await self._approve(parcel, call_id)
+    async def _carry(self, parcel: Parcel, line: Line) -> None:
+        """Send a call; once more with newer credentials, should there be some."""
+        parcel.grant = self._grant_of(parcel) or await self._granted(parcel, line, None)
+        answer = await line.send(*self._packed(parcel, line))
+        if answer.status == _UNAUTHORIZED and parcel.grant.renewable:
+            newer = await self._granted(parcel, line, parcel.grant)
+            if newer.additions != parcel.grant.additions:
+                parcel.grant = newer
+                await line.send(*self._packed(parcel, line))
 
-        async def work(line: Line) -> None:
-            parcel.grant = self._grant_of(parcel) or await self._granted(parcel, line, None)
-            answer = await self._sent(parcel, line)
-            if answer.status == _UNAUTHORIZED and parcel.grant.renewable:
-                newer = await self._granted(parcel, line, parcel.grant)
-                if newer.additions != parcel.grant.additions:
-                    parcel.grant = newer
-                    await self._sent(parcel, line)
-
-        line = await session.sender.perform(work, self._about)
-        return await self._read(line.answer, parcel)
-
-    async def _sent(self, parcel: Parcel, line: Line) -> Answer:
-        """Return the answer to a call with the credentials that it has now."""
-        parcel.request = self._built(parcel, parcel.grant)
-        return await line.send(parcel.request, self._terms_of(parcel))
+    def _packed(self, parcel: Parcel, line: Line) -> tuple[httpx.Request, Terms]:
+        """Return the request of a call with the credentials that it has now, and its terms."""
+        terms = self._terms_of(parcel)
+        parcel.request = self._built(parcel, parcel.grant, line.defaults(terms))
+        return parcel.request, terms
 
     def preview(self, arguments: dict[str, Any]) -> httpx.Request:
         """Return the request that a call would send, with `***` in place of credentials.
@@ -229,11 +231,13 @@ class Delivery:
             self._grant = grant
         return grant
 
-    def _built(self, parcel: Parcel, grant: Grant) -> httpx.Request:
+    def _built(
+        self, parcel: Parcel, grant: Grant, defaults: Sequence[tuple[bytes, bytes]] = ()
+    ) -> httpx.Request:
         settings = self._session.settings
         if self._plan is None:
             self._plan = RequestPlan(self._tool.operation, settings)
-        request = self._plan.build(parcel.arguments, grant.additions)
+        request = self._plan.build(parcel.arguments, grant.additions, defaults)
         header = settings.idempotency_header
         if parcel.key and header and header not in request.headers:
             request.headers[header] = parcel.key
@@ -244,7 +248,9 @@ class Delivery:
         if self._terms is None:
             inside = parcel.bounds.inside
             traced = inside and self._session.settings.trace_context
-            self._terms = Terms(base=parcel.bounds.server, trusted=inside, traced=traced)
+            self._terms = Terms(
+                base=parcel.bounds.server, trusted=inside, traced=traced, complete=True
+            )
         additions = parcel.grant.additions
         others = additions.auth is not None or self._session.client_brings
         if not others and additions.certificate is None and not parcel.key:
@@ -254,6 +260,7 @@ class Delivery:
             auth=additions.auth,
             certificate=additions.certificate,
             keyed=bool(parcel.key),
+            complete=False,  # what the client adds has to be seen, and comes after the key
             learn=parcel.redactor.know if others else None,
         )
 

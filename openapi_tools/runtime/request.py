@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote_plus
 
 import httpx
@@ -21,19 +21,18 @@ from openapi_tools.runtime.additions import Additions
 from openapi_tools.runtime.body import build_content, form_text
 from openapi_tools.runtime.escapes import (
     OWN_HEADERS,
-    PATH_LITERAL,
     check_cookie_name,
     check_cookie_value,
     check_header,
     check_length,
     has_dot_segment,
     is_token,
-    keep_triples,
     percent_encode,
     shown,
 )
 from openapi_tools.runtime.media import is_form, is_media_type
 from openapi_tools.runtime.parts import sources_of
+from openapi_tools.runtime.paths import WordPlaces, read_template
 from openapi_tools.runtime.server import server_url
 from openapi_tools.runtime.styles import (
     content_text,
@@ -46,30 +45,19 @@ from openapi_tools.runtime.text import placed, pointer_token
 from openapi_tools.runtime.urls import read_address
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from openapi_tools.model import Operation, Parameter
+    from openapi_tools.runtime.paths import Template
     from openapi_tools.runtime.settings import Settings
+
+    _Line = tuple[bytes, bytes]
 
 _CREDENTIAL_HEADERS = frozenset({"authorization", "proxy-authorization"})
 _NO_ADDITIONS = Additions()
 _USER_AGENT = (b"User-Agent", f"openapi-tools/{__version__}".encode())
 _WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 """Methods whose requests say that they have no body (RFC 9110, section 8.6)."""
-_VARIABLE = re.compile(r"\{([^{}]*)\}")
-_PATH_PART = re.compile(r"(?:\{[^{}]*\}|[^?#])*")
-
-
-class _Template(NamedTuple):
-    """A path of a document: literals, already encoded, and names of variables in turn."""
-
-    path: tuple[str, ...]
-    query: tuple[str, ...]
-
-    @property
-    def ends_in_variable(self) -> bool:
-        """Whether the last segment is one variable and nothing else."""
-        return len(self.path) > 1 and not self.path[-1] and self.path[-3].endswith("/")
 
 
 @dataclass(slots=True)
@@ -80,6 +68,10 @@ class _Places:
     query: list[str] = field(default_factory=list)
     headers: list[tuple[str, str]] = field(default_factory=list)
     cookies: list[str] = field(default_factory=list)
+
+
+_NO_PLACES = _Places()
+"""Nothing besides path and query; it stays like that."""
 
 
 class _Request(httpx.Request):
@@ -102,7 +94,7 @@ class RequestPlan:
         CallError: There is no usable server, or the method is none.
     """
 
-    __slots__ = ("_address", "_operation", "_own", "_settings", "_template")
+    __slots__ = ("_address", "_operation", "_own", "_own_names", "_settings", "_template", "_words")
 
     def __init__(self, operation: Operation, settings: Settings) -> None:
         if not is_token(operation.method):
@@ -110,39 +102,62 @@ class RequestPlan:
         self._operation = operation
         self._settings = settings
         self._address = read_address(server_url(operation, settings))
-        self._template = _template(operation.path)
+        self._template = read_template(operation.path)
         self._own = (
             (b"Host", self._address.netloc),
             (b"Accept", _accept(operation.accept).encode("latin-1")),
             (b"Accept-Encoding", b"gzip, deflate"),
             _USER_AGENT,
         )
+        self._words = WordPlaces(operation, self._template)
+        self._own_names = frozenset(name.lower() for name, _ in self._own)
 
     def build(
-        self, arguments: Mapping[str, Any], additions: Additions = _NO_ADDITIONS
+        self,
+        arguments: Mapping[str, Any],
+        additions: Additions = _NO_ADDITIONS,
+        defaults: Sequence[_Line] = (),
     ) -> httpx.Request:
         """Return the request that the document describes for these arguments.
 
         Args:
             arguments: Validated, JSON-native values by argument name; only those that were given.
             additions: What credentials add; an argument cannot set the same.
+            defaults: Header lines for what the request would lack.
 
         Raises:
             InputError: A value cannot be sent; the pointer names the argument.
             CallError: Nothing here writes such a body, or a credential cannot be sent.
         """
         operation, settings = self._operation, self._settings
-        places = _places(operation, arguments, settings)
-        target = _path(operation, self._template, places)
-        target += _query(self._template, operation, places, additions)
+        places = _NO_PLACES
+        target = None if additions.query else self._words.target(arguments)
+        if target is None:
+            places = _places(operation, arguments, settings)
+            target = _path(operation, self._template, places)
+            target += _query(self._template, operation, places, additions)
         content = build_content(operation.body, arguments, settings) if operation.body else None
         headers = self._headers(places, additions)
-        if content is None:
-            return self._request(target, headers, b"")
-        headers.append((b"Content-Type", content.media_type.encode("latin-1")))
-        return self._request(target, headers, content.data)
+        body = b""
+        if content is not None:
+            headers.append((b"Content-Type", content.media_type.encode("latin-1")))
+            body = content.data
+        if body or operation.method.upper() in _WITH_BODY:
+            headers.append((b"Content-Length", b"%d" % len(body)))
+        if defaults:
+            headers += self._lacking(headers, defaults)
+        return self._request(target, headers, body)
 
-    def _headers(self, places: _Places, additions: Additions) -> list[tuple[bytes, bytes]]:
+    def _lacking(self, headers: list[_Line], defaults: Sequence[_Line]) -> list[_Line]:
+        """Return those of the default lines that some header lines lack."""
+        present = {name.lower() for name, _ in headers[len(self._own) - 1 :]}
+        return [
+            line
+            for line in defaults
+            if (name := line[0].lower()) not in self._own_names and name not in present
+        ]
+
+    def _headers(self, places: _Places, additions: Additions) -> list[_Line]:
         """Return the header lines besides those that describe the body."""
         if not (places.headers or places.cookies or additions):
             return [*self._own]
@@ -156,13 +171,9 @@ class RequestPlan:
             texts.insert(0, ("Cookie", "; ".join(cookies)))
         return [*lines, *((name.encode(), text.encode("latin-1")) for name, text in texts)]
 
-    def _request(
-        self, target: str, headers: list[tuple[bytes, bytes]], body: bytes
-    ) -> httpx.Request:
+    def _request(self, target: str, headers: list[_Line], body: bytes) -> httpx.Request:
         method = self._operation.method
         check_length(self._address.base + target)
-        if body or method.upper() in _WITH_BODY:
-            headers.append((b"Content-Length", b"%d" % len(body)))
         # Told of headers and stream, the client adds none of its own, which takes it a while.
         stream = httpx.ByteStream(body)
         request = _Request(method, self._address.url(target), headers=headers, stream=stream)
@@ -227,25 +238,7 @@ def _header(parameter: Parameter, value: Any) -> list[tuple[str, str]]:
     return [] if text is None else [(parameter.name, text)]
 
 
-@lru_cache(maxsize=8192)
-def _template(path: str) -> _Template:
-    """Read a path as the document writes it: what follows `#` only tells operations apart."""
-    match = _PATH_PART.match(path)
-    before = match[0] if match else ""
-    query = path[len(before) :].partition("#")[0].removeprefix("?")
-    before = before if before.startswith("/") else f"/{before}"
-    return _Template(
-        _pieces(before, PATH_LITERAL),
-        _pieces(query, PATH_LITERAL + "?[]|"),
-    )
-
-
-def _pieces(template: str, safe: str) -> tuple[str, ...]:
-    pieces = _VARIABLE.split(template)
-    return tuple(p if i % 2 else keep_triples(p, safe) for i, p in enumerate(pieces))
-
-
-def _path(operation: Operation, template: _Template, places: _Places) -> str:
+def _path(operation: Operation, template: Template, places: _Places) -> str:
     """Return the path with its variables filled in.
 
     Spec: OpenAPI 3.2.0, section 4.8.2, Path Templating.
@@ -283,7 +276,7 @@ def _pointer(name: str, operation: Operation) -> str:
     return pointer_token(next(found, name))
 
 
-def _query(template: _Template, operation: Operation, places: _Places, additions: Additions) -> str:
+def _query(template: Template, operation: Operation, places: _Places, additions: Additions) -> str:
     """Return the query with its `?`: the path key's own, the arguments', the credentials'."""
     pairs = [_joined(template.query, operation, places), *places.query]
     if additions.query:

@@ -5,12 +5,12 @@ asyncio only: the deadline, the turns and the connections are asyncio's.
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING
 
 from openapi_tools.errors import CallError
 from openapi_tools.runtime.methods import is_safe
 from openapi_tools.runtime.sending.clients import Homes, check_client, with_defaults
+from openapi_tools.runtime.sending.deadlines import Deadline
 from openapi_tools.runtime.sending.exchange import Answer, Exchange, Terms
 from openapi_tools.runtime.sending.faults import closed_client, named
 from openapi_tools.runtime.sending.network import policy_of
@@ -97,13 +97,9 @@ class Sender:
             line.policy = self._policy
         self._budget.earn()
         try:
-            async with asyncio.timeout(self._settings.timeout) as deadline:
-                home.begin(deadline)
-                try:
-                    line.deadline = deadline.when() or 0.0
-                    await work(line)
-                finally:
-                    home.end(deadline)
+            with Deadline(home.deadlines, self._settings.timeout) as deadline:
+                line.deadline = deadline.when
+                await work(line)
         except TimeoutError:  # only ever that of the deadline: an exchange turns others into errors
             error = _closed(about, sent=line.begun) if self._closed else line.timed_out(about)
             if error is not None:
@@ -176,6 +172,16 @@ class Line:
 
         return Carrier(self._home.client)
 
+    def defaults(self, terms: Terms) -> list[tuple[bytes, bytes]]:
+        """Return the header lines for what a request lacks that is sent on these terms.
+
+        They are those that a user set on their client. Without `terms.complete` there are none:
+        then they are added when the request is sent.
+        """
+        if self.policy is None or not (terms.trusted and terms.complete):
+            return []
+        return self._home.client.headers.raw
+
     async def send(self, request: httpx.Request, terms: Terms) -> Answer:
         """Return the answer to a request, redirects inside its origin followed.
 
@@ -226,7 +232,7 @@ class Line:
         if getattr(client, "is_closed", False) is True:
             raise closed_client(request)
         before = request.headers.multi_items() if terms.learn is not None else []
-        if terms.trusted:
+        if terms.trusted and not terms.complete:
             with_defaults(request, client)
         if terms.learn is not None:
             learn_headers(before, request, terms.learn)

@@ -184,7 +184,8 @@ class OperationTool:
             The answer, or an error result; nothing is raised but cancellation.
         """
         try:
-            return await (await self._ready()).result(input, context, profile)
+            caller = self._caller or await self._ready()
+            return await caller.result(input, context, profile)
         except BaseException as error:  # noqa: BLE001 -- and raised on
             context = None  # what a traceback of this frame would show
             raise bare(error)  # noqa: B904 -- the same one

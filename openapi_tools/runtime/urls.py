@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import httpx
 
 from openapi_tools.errors import CallError
-
-if TYPE_CHECKING:
-    import httpx
 
 _PLAIN = re.compile(
     r"/(?:[A-Za-z0-9\-._~!$&'()*+,;=:@/]++|%[0-9A-Fa-f]{2})*+"
@@ -56,8 +55,6 @@ class Address(NamedTuple):
         """
         if self.parts is not None and "/." not in target and _PLAIN.fullmatch(target):
             return _filled(self, target)
-        import httpx
-
         url = httpx.URL(self.base + target)
         there = (url.scheme, url.netloc, url.raw_path)
         if there != (self.scheme, self.netloc, self.path + target.encode()):
@@ -75,8 +72,6 @@ def read_address(base: str) -> Address:
     Raises:
         CallError: `connection`; it is none.
     """
-    import httpx
-
     try:
         url = httpx.URL(base)
     except (httpx.InvalidURL, ValueError) as error:
@@ -87,21 +82,17 @@ def read_address(base: str) -> Address:
 
 
 def _filled(address: Address, target: str) -> httpx.URL:
-    import httpx
-
     path, mark, query = target.partition("?")
-    path = address.path.decode("ascii") + path
+    parts = address.parts
+    # Scheme, user, host and port are the address's; there is no fragment. `_replace` takes longer.
+    filled = (*parts[:4], address.path.decode("ascii") + path, query if mark else None, None)
     url = httpx.URL.__new__(httpx.URL)
-    url._uri_reference = address.parts._replace(  # noqa: SLF001 -- see above
-        path=path, query=query if mark else None
-    )
+    url._uri_reference = parts._make(filled)  # noqa: SLF001 -- see above
     return url
 
 
 def _gives_the_same(address: Address) -> bool:
     """Tell whether a URL that is filled in is the one that is parsed."""
-    import httpx
-
     try:
         made, parsed = _filled(address, _TRIED), httpx.URL(address.base + _TRIED)
         return (made, str(made), made.raw_path, made.netloc, made.host, made.port) == (

@@ -12,16 +12,18 @@ import asyncio
 import inspect
 import os
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import CallError, SettingsError
+from openapi_tools.runtime.sending.deadlines import Deadlines
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
     import httpx
 
+    from openapi_tools.runtime.sending.deadlines import Deadline
     from openapi_tools.runtime.sending.network import NetworkPolicy
     from openapi_tools.runtime.settings import Settings
 
@@ -39,34 +41,17 @@ class Home:
     Attributes:
         client: Opens connections and keeps some of them for the next call.
         turns: How many calls may still begin.
-        under_way: The deadlines of the calls that have begun.
-        idle: Set while there are none.
+        deadlines: Of the calls that have begun.
     """
 
     client: httpx.AsyncClient
     turns: asyncio.Semaphore
-    under_way: set[asyncio.Timeout] = field(default_factory=set)
-    idle: asyncio.Event = field(default_factory=asyncio.Event)
+    deadlines: Deadlines
 
-    def begin(self, deadline: asyncio.Timeout) -> None:
-        """Note a call that begins."""
-        self.under_way.add(deadline)
-        self.idle.clear()
-
-    def end(self, deadline: asyncio.Timeout) -> None:
-        """Note that it ended."""
-        self.under_way.discard(deadline)
-        if not self.under_way:
-            self.idle.set()
-
-    async def give_up(self) -> None:
-        """End the calls under way: their time is over now."""
-        now = asyncio.get_running_loop().time()
-        for deadline in self.under_way:
-            if not deadline.expired():
-                deadline.reschedule(now)
-        if self.under_way:
-            await self.idle.wait()
+    @property
+    def under_way(self) -> set[Deadline]:
+        """The deadlines of the calls that have begun and not ended."""
+        return self.deadlines.under_way
 
 
 class Homes:
@@ -139,7 +124,8 @@ class Homes:
                 self._homes.pop(other, None)
                 self._keepers.pop(other, None)
         client = self._client or make_client(self._settings, self._policy)
-        home = Home(client, asyncio.Semaphore(self._settings.concurrency))
+        turns = asyncio.Semaphore(self._settings.concurrency)
+        home = Home(client, turns, Deadlines())
         self._homes[loop] = home
         self._keepers[loop] = self._keep(loop, home)
         # A loop that ends closes the generators begun in it: the moment to close connections.
@@ -152,7 +138,7 @@ class Homes:
         finally:
             self._homes.pop(loop, None)
             self._keepers.pop(loop, None)
-            await home.give_up()
+            await home.deadlines.give_up()
             if self._client is None:
                 await home.client.aclose()
 

@@ -80,6 +80,7 @@ class Terms:
         trusted: What a client of the user's adds of its own (authentication, headers) goes along.
         keyed: The request carries an idempotency key.
         traced: The trace context of this program goes along.
+        complete: The request has the headers of a client of the user's, as far as they go along.
         learn: Is told of secrets that others put into the request.
     """
 
@@ -89,6 +90,7 @@ class Terms:
     trusted: bool = True
     keyed: bool = False
     traced: bool = False
+    complete: bool = False
     learn: Callable[..., None] | None = None
 
 
@@ -211,7 +213,8 @@ class Exchange:
             if not _leads_elsewhere(response):
                 await self._receive(response)
         finally:
-            await response.aclose()
+            if not response.is_closed:
+                await response.aclose()
         observation.attempt_ended(response)
         await drop_if_poisoned(response)
         # The stream knows the response: freed one by one by the garbage collector, calls would fill
@@ -221,7 +224,11 @@ class Exchange:
 
     async def _receive(self, response: httpx.Response) -> None:
         try:
-            await self._take_all(response)
+            if response.is_stream_consumed:
+                # A mock transport gave content, and httpx has decoded it.
+                self._take([response.content])
+            else:
+                await self._take_all(response)
         except CallError as error:
             if error.kind != "too_large" or not self._has_event():
                 raise in_answer(error, self.request, response.status_code) from None
@@ -229,10 +236,6 @@ class Exchange:
 
     async def _take_all(self, response: httpx.Response) -> None:
         limit = self._settings.max_response_bytes
-        if response.is_stream_consumed:
-            # A mock transport gave content, and httpx has decoded it.
-            self._take([response.content])
-            return
         decoder = None
         if not self._is_bodiless(response):
             _check_declared(response, limit)
