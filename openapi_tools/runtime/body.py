@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from pydantic_core import to_json
+
 from openapi_tools.errors import CallError, InputError
 from openapi_tools.runtime import media
 from openapi_tools.runtime.escapes import form_encode
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
     _Write = Callable[[RequestBody, Any, Sources], "Content"]
 
+_FEW = 200
 _UTF8_TEXT = "text/plain; charset=utf-8"
 
 
@@ -115,7 +118,30 @@ def _at_argument(body: RequestBody, error: InputError) -> InputError:
 
 
 def _json(body: RequestBody, value: Any, _: Sources) -> Content:
-    return Content(body.media_type, json_bytes(value))
+    return Content(body.media_type, _quick_json(value) or json_bytes(value))
+
+
+def _quick_json(value: Any) -> bytes | None:
+    """Return what `json_bytes` does, in half the time; None where that has to be asked.
+
+    The two differ in fractions, in values of other classes than JSON's and in what is wrong.
+    """
+    parts = [value]
+    try:
+        for part in parts:  # which grows meanwhile
+            kind = type(part)
+            if kind is dict:
+                "".join(part)  # its names are texts
+                parts += part.values()
+            elif kind is list:
+                parts += part
+            elif not (kind is str or kind is int or kind is bool or part is None):
+                return None
+            if len(parts) > _FEW:
+                return None
+        return to_json(value)
+    except (TypeError, ValueError):
+        return None
 
 
 def _form(body: RequestBody, value: Any, sources: Sources) -> Content:

@@ -124,8 +124,8 @@ def _selected(headers: httpx.Headers) -> dict[str, str]:
     for raw_name, raw_value in headers.raw:
         name = _name_of(raw_name)
         if name and (len(found) <= _HEADER_COUNT or name == "content-type"):
-            before = f"{found[name]}, " if name in found else ""
-            found[name] = (before + _legible(raw_value))[:_HEADER_LENGTH]
+            value = _legible(raw_value)
+            found[name] = (f"{found[name]}, {value}" if name in found else value)[:_HEADER_LENGTH]
     return found
 
 

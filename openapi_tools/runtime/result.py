@@ -41,7 +41,7 @@ class ToolResult(BaseModel):
     @classmethod
     def ok(cls, output: Any, metadata: dict[str, Any] | None = None) -> ToolResult:
         """Return a result that succeeded."""
-        return cls._made(success=True, output=output, error=None).with_facts(metadata)
+        return cls._made(metadata, success=True, output=output, error=None)
 
     @classmethod
     def failed(
@@ -62,17 +62,18 @@ class ToolResult(BaseModel):
         """
         known = {name: value for name, value in (facts or {}).items() if value is not None}
         error = {"message": message, "type": kind, **known}
-        return cls._made(success=False, output=message, error=error).with_facts(metadata)
+        return cls._made(metadata, success=False, output=message, error=error)
 
     @classmethod
-    def _made(cls, **members: Any) -> Self:
+    def _made(cls, metadata: dict[str, Any] | None, **members: Any) -> Self:
         """Return an instance, as `model_construct` does; that takes five times as long."""
         made = cls.__new__(cls)
         set_member = object.__setattr__
         set_member(made, "__dict__", members)
         set_member(made, "__pydantic_fields_set__", {*members})
         set_member(made, "__pydantic_extra__", None)
-        set_member(made, "__pydantic_private__", {"_tool_call_id": "", "_metadata": {}})
+        noted = {"_tool_call_id": "", "_metadata": {} if metadata is None else metadata}
+        set_member(made, "__pydantic_private__", noted)
         return made
 
     def with_facts(self, metadata: dict[str, Any] | None) -> Self:

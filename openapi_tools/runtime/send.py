@@ -90,7 +90,7 @@ class Sender:
         """
         if self._closed:
             raise _closed(about, sent=False)
-        home = await self._homes.of_this_loop()
+        home = self._homes.here() or await self._homes.of_this_loop()
         line = Line(home, self._settings, self._budget)
         if not self._own:
             # Names are resolved by the user's transport: what can be seen is seen to.
@@ -213,9 +213,13 @@ class Line:
         self._answer = None
         exchange = self._exchange = Exchange(request, self._settings, terms)
         try:
-            async with self._home.turns:
+            turns = self._home.turns
+            await turns.acquire()
+            try:
                 self.attempts += 1
                 await exchange.run(self._home.client)
+            finally:
+                turns.release()
         except CallError as error:
             stale = self.policy is None and exchange.stale
             return Outcome(error=error, unsent=exchange.unsent, stale=stale)

@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 from openapi_tools import InputError, Settings
 from openapi_tools.model import Operation, Parameter
 from openapi_tools.runtime.arguments import accept, accept_few, is_large
+from openapi_tools.runtime.body import _quick_json
 from openapi_tools.runtime.checking.few import MOST
 from openapi_tools.runtime.checking.price import ANY_CHEAP
 from openapi_tools.runtime.paths import WordPlaces, read_template
 from openapi_tools.runtime.request import RequestPlan
+from openapi_tools.runtime.text import json_bytes
 
 SETTINGS = Settings()
 
@@ -172,3 +174,38 @@ def test_a_value_that_does_not_fit_is_refused_either_way():
     with pytest.raises(InputError):
         accept({"a": "\ud800"}, SETTINGS)
     assert accept_few({"a": "\ud800"}, SETTINGS) is None
+
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text()
+    | st.text('\x00\x1f\x7f"\\/\u2028\ud800é😀'),
+    lambda inner: st.lists(inner, max_size=5) | st.dictionaries(st.text(), inner, max_size=5),
+    max_leaves=20,
+)
+
+
+@given(JSON)
+def test_json_is_the_same_bytes_however_it_is_written(value: Any):
+    quick = _quick_json(value)
+
+    if quick is not None:
+        assert quick == json_bytes(value)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ({"a": ["ü", 1, 2**90, True, None, {}]}, True),
+        ({"a": 1.5}, False),
+        ({"a": "\ud800"}, False),
+        ({"a": (1,)}, False),
+        ({1: 2}, False),
+        (list(range(300)), False),
+    ],
+)
+def test_most_json_is_written_at_once(value: object, expected: bool):
+    assert (_quick_json(value) is not None) is expected

@@ -83,6 +83,15 @@ class Homes:
         self._homes: dict[asyncio.AbstractEventLoop, Home] = {}
         self._keepers: dict[asyncio.AbstractEventLoop, AsyncGenerator[None]] = {}
 
+    def here(self) -> Home | None:
+        """Return the home of the running loop, if there is one already."""
+        if self._process != os.getpid():
+            return None
+        try:
+            return self._homes.get(asyncio.get_running_loop())
+        except RuntimeError:
+            return None
+
     async def of_this_loop(self) -> Home:
         """Return the home of the running loop, made when there is none yet.
 
@@ -213,7 +222,8 @@ async def drop_if_poisoned(response: httpx.Response) -> None:
     if not hasattr(connection, _TO_CONNECTION[0]):  # a client of httpx wraps what transports give
         connection = getattr(connection, "_stream", None)
     for name in _TO_CONNECTION:
-        connection = getattr(connection, name, None)
+        if (connection := getattr(connection, name, None)) is None:
+            return
     state = getattr(connection, "_h11_state", None)
-    if state is not None and connection is not None and state.trailing_data[0]:
+    if state is not None and state.trailing_data[0]:
         await connection.aclose()

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 _BODILESS_STATUSES = frozenset({204, 304})
 _NO_TIMEOUTS = {"connect": None, "read": None, "write": None, "pool": None}
+_NOTHING = httpx.ByteStream(b"")
 _EVENT_END = re.compile(rb"\n\n|\r\r|\r\n\r\n")
 _DIGITS = 20
 """Of a `Content-Length`; the transport refuses longer ones."""
@@ -219,7 +220,7 @@ class Exchange:
         await drop_if_poisoned(response)
         # The stream knows the response: freed one by one by the garbage collector, calls would fill
         # the processor's caches.
-        response.stream = httpx.ByteStream(b"")
+        response.stream = _NOTHING
         return response
 
     async def _receive(self, response: httpx.Response) -> None:
