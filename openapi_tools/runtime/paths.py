@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from openapi_tools.runtime.escapes import (
     LONGEST_URL,
     PATH_LITERAL,
-    has_dot_segment,
     keep_triples,
     percent_encode,
 )
+from openapi_tools.runtime.urls import needs_no_parser
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,10 +41,9 @@ class Template(NamedTuple):
     @property
     def is_plain(self) -> bool:
         """Whether words in place of its variables cannot make it lead elsewhere."""
-        literals = self.path[::2]
+        filled = "x".join(self.path[::2])
         # Behind half of a triple a word would be the other half.
-        encoded = any("%" in literal for literal in literals)
-        return self.query == ("",) and not encoded and not has_dot_segment("x".join(literals))
+        return self.query == ("",) and "%" not in filled and needs_no_parser(filled)
 
 
 @lru_cache(maxsize=8192)

@@ -30,6 +30,7 @@ from openapi_tools.runtime.escapes import (
     percent_encode,
     shown,
 )
+from openapi_tools.runtime.lines import headers_of
 from openapi_tools.runtime.media import is_form, is_media_type
 from openapi_tools.runtime.parts import sources_of
 from openapi_tools.runtime.paths import WordPlaces, read_template
@@ -88,7 +89,7 @@ class _Request(httpx.Request):
         # httpx's own way through all that it could be given takes twice as long.
         self.method = method
         self.url = url
-        self.headers = httpx.Headers(headers)
+        self.headers = headers_of(headers)
         self.extensions = {}
         self.stream = httpx.ByteStream(body)
 
@@ -109,7 +110,7 @@ class RequestPlan:
         CallError: There is no usable server, or the method is none.
     """
 
-    __slots__ = ("_address", "_operation", "_own", "_own_names", "_settings", "_template", "_words")
+    __slots__ = ("_address", "_lacked", "_operation", "_own", "_settings", "_template", "_words")
 
     def __init__(self, operation: Operation, settings: Settings) -> None:
         if not is_token(operation.method):
@@ -125,7 +126,7 @@ class RequestPlan:
             _USER_AGENT,
         )
         self._words = WordPlaces(operation, self._template)
-        self._own_names = frozenset(name.lower() for name, _ in self._own)
+        self._lacked: tuple[list[bytes], list[_Line], list[_Line]] = [], [], []
 
     def build(
         self,
@@ -161,16 +162,16 @@ class RequestPlan:
             headers.append((b"Content-Length", b"%d" % len(body)))
         if defaults:
             headers += self._lacking(headers, defaults)
-        return self._request(target, headers, body)
+        return self._request(target, headers, body, is_plain=places is _NO_PLACES)
 
     def _lacking(self, headers: list[_Line], defaults: Sequence[_Line]) -> list[_Line]:
         """Return those of the default lines that some header lines lack."""
-        present = {name.lower() for name, _ in headers[len(self._own) - 1 :]}
-        return [
-            line
-            for line in defaults
-            if (name := line[0].lower()) not in self._own_names and name not in present
-        ]
+        names = [name for name, _ in headers]
+        if (names, defaults) != self._lacked[:2]:  # from one call to the next they stay the same
+            present = {name.lower() for name in names}
+            lacking = [line for line in defaults if line[0].lower() not in present]
+            self._lacked = names, [*defaults], lacking
+        return self._lacked[2]
 
     def _headers(self, places: _Places, additions: Additions) -> list[_Line]:
         """Return the header lines besides those that describe the body."""
@@ -186,9 +187,12 @@ class RequestPlan:
             texts.insert(0, ("Cookie", "; ".join(cookies)))
         return [*lines, *((name.encode(), text.encode("latin-1")) for name, text in texts)]
 
-    def _request(self, target: str, headers: list[_Line], body: bytes) -> httpx.Request:
+    def _request(
+        self, target: str, headers: list[_Line], body: bytes, *, is_plain: bool
+    ) -> httpx.Request:
         check_length(self._address.base + target)
-        return _Request(self._operation.method, self._address.url(target), headers, body)
+        url = self._address.url(target, is_plain=is_plain)
+        return _Request(self._operation.method, url, headers, body)
 
 
 def build_request(

@@ -44,16 +44,17 @@ class Address(NamedTuple):
     path: bytes
     parts: Any = None
 
-    def url(self, target: str) -> httpx.URL:
+    def url(self, target: str, *, is_plain: bool = False) -> httpx.URL:
         """Return the URL of a target below the address.
 
         Args:
             target: Path and query, encoded, without dot segments: `"/pets/7?full=1"`.
+            is_plain: `needs_no_parser` would say so.
 
         Raises:
             CallError: `denied`; the HTTP client reads another place.
         """
-        if self.parts is not None and "/." not in target and _PLAIN.fullmatch(target):
+        if self.parts is not None and (is_plain or needs_no_parser(target)):
             return _filled(self, target)
         url = httpx.URL(self.base + target)
         there = (url.scheme, url.netloc, url.raw_path)
@@ -79,6 +80,11 @@ def read_address(base: str) -> Address:
     address = Address(base, url.scheme, url.netloc, url.raw_path.rstrip(b"/"))
     with_parts = address._replace(parts=getattr(url, "_uri_reference", None))
     return with_parts if _gives_the_same(with_parts) else address
+
+
+def needs_no_parser(target: str) -> bool:
+    """Tell whether a target is in its final form for every parser."""
+    return "/." not in target and _PLAIN.fullmatch(target) is not None
 
 
 def _filled(address: Address, target: str) -> httpx.URL:
