@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -21,7 +20,6 @@ MAX_LENGTH = 64
 RESERVED_ARGUMENTS = frozenset({"self", "config", "run_manager", "_tool_call_id"})
 """Names that coordinators take for themselves."""
 
-_ARGUMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _HUMP = re.compile(r"([a-z0-9])([A-Z])|([A-Z]+)(?=[A-Z][a-z])")
 _OTHER = re.compile(r"[^A-Za-z0-9]+|__+")
 _WORD = re.compile(
@@ -181,10 +179,10 @@ def argument_names(wires: Iterable[tuple[str, str]]) -> list[str]:
     return _distinct(names, pairs)
 
 
-@lru_cache(maxsize=4096)
 def _is_portable(name: str) -> bool:
     """Tell whether every provider and coordinator takes a name as it is."""
-    return _ARGUMENT.fullmatch(name) is not None and name not in RESERVED_ARGUMENTS
+    identifies = name.isascii() and name.isidentifier()
+    return identifies and len(name) <= MAX_LENGTH and name not in RESERVED_ARGUMENTS
 
 
 def _portable(name: str) -> str:

@@ -75,6 +75,7 @@ class Parameters:
         self._references = references
         self._version = dialect.version
         self._locations = _locations(dialect)
+        self._referred: dict[str, Listed] = {}
         self._last: tuple[dict[str, Any], list[Listed]] = {}, []
 
     def of(self, declared: Declared) -> list[Listed]:
@@ -174,7 +175,7 @@ class Parameters:
             node = self._references.resolve(ref, self._entry).node if ref[0] == "#" else None
             if type(node) is not dict or "$ref" in node:
                 raise TypeError
-            self._check(node, self._entry)
+            self._referred[ref] = self._check(node, self._entry)
             found[ref] = node
         return found
 
@@ -222,7 +223,8 @@ class Parameters:
         Raises:
             DocumentError: It is malformed or leads nowhere; where it stands is not said.
         """
-        return self._check(item, self._entry)
+        found = self._referred.get(item["$ref"]) if "$ref" in item else None
+        return found or self._check(item, self._entry)
 
 
 def _place(declared: Declared, holder: dict[str, Any]) -> str:
