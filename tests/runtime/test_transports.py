@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import time
 from typing import TYPE_CHECKING, Any
 
 import h11
+import httpcore
 import httpx
 import pytest
 import respx
@@ -16,6 +18,7 @@ from servers.faults import Faults, answer
 from openapi_tools import MissingExtraError, Settings, load_tools
 from openapi_tools.runtime.sending import transport as sending
 from openapi_tools.runtime.sending.clients import Homes, make_client
+from openapi_tools.runtime.sending.fast.answers import read_answer
 from openapi_tools.runtime.sending.fast.pool import FastPool
 from openapi_tools.runtime.sending.pools import Pool
 from openapi_tools.runtime.sending.transport import direct_pool
@@ -243,6 +246,18 @@ ANSWERS: dict[str, bytes] = {
     "words": b"hello\r\n\r\n",
     "TLS": b"\x15\x03\x01\x00\x02\x02\x46",
 }
+
+
+async def test_a_head_of_many_lines_without_a_colon_is_read_in_time():
+    head = b"HTTP/1.1 200 OK\n" + b"a\n" * 45_000 + b"\n"
+    begun = time.process_time()
+
+    with pytest.raises(httpcore.RemoteProtocolError):
+        read_answer(head, len(head), b"GET")
+
+    assert time.process_time() - begun < 1
+
+
 SEEN_AT_ONCE = ("chunks with bare line feeds", "a chunk of 2^68")
 """What h11 sees only when more has come, or the end."""
 METHODS = ("GET", "HEAD")

@@ -22,7 +22,7 @@ _FINAL = 200
 _SPACE = 0x20
 _BODILESS = (204, 304)
 _HEAD_END = re.compile(rb"\n\r?\n")
-_ODD = re.compile(rb"\A[\r\n]|\n[^: \t\r]*+[ \t]|[\x00\x0b\x0c]|\r(?!\n)")
+_ODD = re.compile(rb"\A[\r\n]|\n[^: \t\r\n]*+[ \t]|[\x00\x0b\x0c]|\r(?!\n)")
 """What aiohttp's parser lets pass, or reads in a way of its own."""
 
 
