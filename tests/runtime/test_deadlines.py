@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import weakref
+from contextvars import ContextVar
 
 import pytest
 
@@ -126,6 +129,25 @@ async def test_a_failure_at_the_end_of_the_time_is_told():
         await task
     deadline.expire()  # after the end nothing is cancelled any more
     assert task.cancelling() == 0
+
+
+async def test_no_alarm_keeps_the_context_of_a_call_that_has_ended():
+    class Large:
+        pass
+
+    deadlines, held = Deadlines(), ContextVar[Large]("held")
+
+    async def call() -> weakref.ref[Large]:
+        held.set(large := Large())
+        with Deadline(deadlines, SHORT):
+            await asyncio.sleep(0)
+        return weakref.ref(large)
+
+    large = await asyncio.create_task(call())
+    await asyncio.sleep(0)
+    gc.collect()
+
+    assert large() is None
 
 
 def test_without_a_task_there_is_no_call():

@@ -8,6 +8,7 @@ for a call that has ended.
 from __future__ import annotations
 
 import asyncio
+from contextvars import Context
 from itertools import takewhile
 from math import inf
 from typing import Any, Self
@@ -72,7 +73,10 @@ class Deadlines:
         if self._alarm is not None:
             self._alarm.cancel()
         self._rings = when
-        self._alarm = None if when == inf else self._loop.call_at(when, self._ring)
+        self._alarm = None
+        if when < inf:
+            # Else each alarm would hand on the context of the call that set the first one.
+            self._alarm = self._loop.call_at(when, self._ring, context=Context())
 
 
 class Deadline:
