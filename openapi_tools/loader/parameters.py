@@ -14,6 +14,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.errors import DocumentError, InvalidDocument
+from openapi_tools.loader.budget import compact
 from openapi_tools.loader.scanning import LITERALS
 
 if TYPE_CHECKING:
@@ -154,7 +155,12 @@ class Parameters:
         first = dict(zip(placed, inline, strict=True))
         for item in first.values():  # of those with the same place and name any will do
             self._check(item, self._entry)
-        more = [item for item, key in zip(inline, placed, strict=True) if item != first[key]]
+        texts = {key: compact(item) for key, item in first.items() if _has_truth(item)}
+        more = [
+            item
+            for item, key in zip(inline, placed, strict=True)
+            if item != first[key] or (key in texts and compact(item) != texts[key])
+        ]
         deep = [item for item in (*first.values(), *more) if not LITERALS.issuperset(item)]
         named = {ref: node["name"] for ref, node in targets.items() if node["in"] == "path"}
         found = zip(inline, placed, strict=True)
@@ -231,6 +237,13 @@ def _place(declared: Declared, holder: dict[str, Any]) -> str:
     """Return the JSON Pointer of a list of parameters."""
     above = declared.pointer if holder is declared.node else declared.path_pointer
     return f"{above}/parameters"
+
+
+def _has_truth(parameter: dict[str, Any]) -> bool:
+    """Tell whether a boolean may stand where a schema could: it equals a number, which cannot."""
+    deep = [value for key, value in parameter.items() if key not in LITERALS]
+    text = compact(deep)
+    return b"true" in text or b"false" in text
 
 
 def _locations(dialect: versions.Dialect) -> tuple[str, ...]:

@@ -514,6 +514,18 @@ def test_one_odd_parameter_among_many_good_ones_is_found(odd: Any) -> None:
     assert len(toolset) == 39
 
 
+@pytest.mark.parametrize("number", [1, 1.0, 0])
+def test_a_number_in_the_place_of_a_schema_is_no_boolean_that_equals_it(number: Any) -> None:
+    schemas = [number, bool(number)]
+    listed = [{"name": "q", "in": "query", "schema": {"not": schema}} for schema in schemas]
+    paths = {f"/{n}": {"get": operation(parameters=[q])} for n, q in enumerate(listed)}
+
+    toolset = tools(paths)
+
+    assert [skipped.path for skipped in toolset.skipped] == ["/0"]
+    assert [tool.path for tool in toolset] == ["/1"]
+
+
 @pytest.mark.parametrize(
     "odd",
     [
