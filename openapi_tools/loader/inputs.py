@@ -128,7 +128,10 @@ class Inputs:
         known = group.schemas.get(body)
         if known is None:
             known = group.schemas[body] = self._schema(group, body)
-        return {**known, "properties": known["properties"].copy()}
+        schema = {**known, "properties": known["properties"].copy()}
+        if "required" in schema:
+            schema["required"] = schema["required"].copy()
+        return schema
 
     def _schema(self, group: Group, body: _Body | None) -> dict[str, Any]:
         """Return the schema of the input that some parameters and a body make."""

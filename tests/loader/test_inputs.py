@@ -69,13 +69,16 @@ def test_parameters_of_the_path_are_overridden_by_those_of_the_operation() -> No
 
 
 def test_what_is_changed_in_one_schema_is_not_changed_in_that_of_another_tool() -> None:
-    paths = {path: {"get": operation(parameters=[query("a"), query("b")])} for path in ("/x", "/y")}
+    listed = [query("a", required=True), query("b")]
+    paths = {path: {"get": operation(parameters=listed)} for path in ("/x", "/y")}
     first, second = tools(paths)
 
     first.input_schema["title"] = "Changed"
     del first.input_schema["properties"]["a"]
+    first.input_schema["required"].append("b")
 
     assert second.input_schema["properties"].keys() == {"a", "b"}
+    assert second.input_schema["required"] == ["a"]
     assert "title" not in second.input_schema
 
 
