@@ -242,7 +242,7 @@ def _place(declared: Declared, holder: dict[str, Any]) -> str:
 def _has_truth(parameter: dict[str, Any]) -> bool:
     """Tell whether a boolean may stand where a schema could: it equals a number, which cannot."""
     deep = [value for key, value in parameter.items() if key not in LITERALS]
-    text = compact(deep)
+    text = compact(deep) if deep else b""
     return b"true" in text or b"false" in text
 
 
