@@ -167,11 +167,12 @@ class RequestPlan:
     def _lacking(self, headers: list[_Line], defaults: Sequence[_Line]) -> list[_Line]:
         """Return those of the default lines that some header lines lack."""
         names = [name for name, _ in headers]
-        if (names, defaults) != self._lacked[:2]:  # from one call to the next they stay the same
+        known = self._lacked
+        if (names, defaults) != known[:2]:  # from one call to the next they stay the same
             present = {name.lower() for name in names}
             lacking = [line for line in defaults if line[0].lower() not in present]
-            self._lacked = names, [*defaults], lacking
-        return self._lacked[2]
+            known = self._lacked = names, [*defaults], lacking
+        return known[2]
 
     def _headers(self, places: _Places, additions: Additions) -> list[_Line]:
         """Return the header lines besides those that describe the body."""
