@@ -13,8 +13,10 @@ import httpx
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    Line = tuple[bytes, bytes]
 
-def headers_of(lines: Iterable[tuple[bytes, bytes]]) -> httpx.Headers:
+
+def headers_of(lines: Iterable[Line]) -> httpx.Headers:
     """Return header lines as httpx has them.
 
     Args:
@@ -23,7 +25,18 @@ def headers_of(lines: Iterable[tuple[bytes, bytes]]) -> httpx.Headers:
     return _filled(lines) if _IS_KNOWN else httpx.Headers([*lines])
 
 
-def _filled(lines: Iterable[tuple[bytes, bytes]]) -> httpx.Headers:
+def lacking(lines: Iterable[Line], defaults: Iterable[Line]) -> list[Line]:
+    """Return those of the default lines whose names are not among some header lines.
+
+    Args:
+        lines: Of a request.
+        defaults: What a client adds to it, say.
+    """
+    present = {name.lower() for name, _ in lines}
+    return [line for line in defaults if line[0].lower() not in present]
+
+
+def _filled(lines: Iterable[Line]) -> httpx.Headers:
     headers = httpx.Headers()
     headers._list = [(name, name.lower(), value) for name, value in lines]  # noqa: SLF001 -- see above
     return headers

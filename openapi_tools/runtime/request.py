@@ -30,7 +30,7 @@ from openapi_tools.runtime.escapes import (
     percent_encode,
     shown,
 )
-from openapi_tools.runtime.lines import headers_of
+from openapi_tools.runtime.lines import headers_of, lacking
 from openapi_tools.runtime.media import is_form, is_media_type
 from openapi_tools.runtime.parts import sources_of
 from openapi_tools.runtime.paths import WordPlaces, read_template
@@ -169,9 +169,7 @@ class RequestPlan:
         names = [name for name, _ in headers]
         known = self._lacked
         if (names, defaults) != known[:2]:  # from one call to the next they stay the same
-            present = {name.lower() for name in names}
-            lacking = [line for line in defaults if line[0].lower() not in present]
-            known = self._lacked = names, [*defaults], lacking
+            known = self._lacked = names, [*defaults], lacking(headers, defaults)
         return known[2]
 
     def _headers(self, places: _Places, additions: Additions) -> list[_Line]:

@@ -52,17 +52,30 @@ def test_a_dict_that_had_other_keys_once_is_given_back_itself():
     assert plain(value, name="") is value
 
 
-@pytest.mark.parametrize("odd", [{2: "x"}, dt.date(2020, 1, 31), ("x",), {Words("k"): 1}])
+@pytest.mark.parametrize(
+    ("odd", "expected"),
+    [
+        ({2: "x"}, {"2": "x"}),
+        (dt.date(2020, 1, 31), "2020-01-31"),
+        (("x",), ["x"]),
+        (Kind.STRING, "string"),
+    ],
+)
 @pytest.mark.parametrize("place", [0, 300, 999])
-def test_one_odd_value_among_many_is_found(odd, place):
+def test_one_odd_value_among_many_is_found(odd, expected, place):
     value = {"a": [{"b": [number]} for number in range(1000)]}
     value["a"][place] = {"b": [odd]}
 
     (found,) = plain(value, name="")["a"][place]["b"]
 
-    assert found == {"2": "x"} or found in ("2020-01-31", ["x"], {"k": 1})
-    assert type(found) in (dict, list, str)
-    assert all(type(key) is str for key in found)
+    assert found == expected
+    assert type(found) is type(expected)
+
+
+def test_a_key_that_is_no_plain_text_is_found():
+    (key,) = plain({"a": [{Words("k"): 1}]}, name="")["a"][0]
+
+    assert type(key) is str
 
 
 @pytest.mark.parametrize(

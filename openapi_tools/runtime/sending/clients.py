@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import CallError, SettingsError
+from openapi_tools.runtime.lines import lacking
 from openapi_tools.runtime.sending.deadlines import Deadlines
 
 if TYPE_CHECKING:
@@ -206,8 +207,7 @@ def make_client(settings: Settings, policy: NetworkPolicy | None = None) -> http
 
 def with_defaults(request: httpx.Request, client: httpx.AsyncClient) -> None:
     """Give a request the headers that a user set on their client and the request lacks."""
-    present = {name.lower() for name, _ in request.headers.raw}
-    missing = [line for line in client.headers.raw if line[0].lower() not in present]
+    missing = lacking(request.headers.raw, client.headers.raw)
     if missing:
         request.headers = type(request.headers)([*request.headers.raw, *missing])
 
