@@ -59,7 +59,7 @@ STARTS = {
     "load_tools": ("from openapi_tools import load_tools", HEAVY | {"pydantic_core"}),
     "Settings": ("from openapi_tools import Settings; Settings(timeout=5)", HEAVY - {"pydantic"}),
     "load": (LOADED, HEAVY),
-    "load YAML": (LOAD.format(str(YAML)), HEAVY - READERS | {"urllib.request", "xml"}),
+    "load YAML": (LOAD.format(str(YAML)), HEAVY - READERS | {"urllib.request", "xml", "msgspec"}),
     "look": (f"{LOADED} [(tool.description, tool.input_schema) for tool in toolset]", HEAVY),
     "execute": (LOADED + EXECUTE, NEVER | READERS - {"urllib.request"}),
     "version": (cli("--version"), HEAVY | COMMANDS | {"pydantic_core", "openapi_tools.runtime"}),

@@ -167,6 +167,7 @@ class Offers:
         self._alike: dict[str, dict[bytes, Offer]] = {}
         self._foreign: dict[tuple[int, str], Offer] = {}
         self._groups: dict[tuple[Offer, ...], Group] = {}
+        self._lists: dict[tuple[int, ...], Group] = {}
         self._undeclared: dict[str, Offer] = {}
         self._credentials = {
             (scheme.location, scheme.name.lower() if scheme.location == "header" else scheme.name)
@@ -202,28 +203,34 @@ class Offers:
 
     def _listed(self, declared: Declared) -> Group:
         """Return the parameters that an operation and its path list."""
+        lists = declared.item.get("parameters"), declared.node.get("parameters")
+        place = (id(declared.resource), *map(id, lists))
+        group = self._lists.get(place)
+        if group is None:
+            group = self._lists[place] = self._group(declared, lists)
+        return group
+
+    def _group(self, declared: Declared, lists: tuple[Any, ...]) -> Group:
+        own = declared.resource is self._document.entry
         try:
-            key = tuple(self._own(declared))
+            key = tuple(self._own(lists)) if own else self._foreign_offers(declared)
         except (DocumentError, TypeError):  # whoever reads whole lists says what is wrong where
-            key = tuple(map(self._foreign_offer, self._document.parameters.of(declared)))
+            key = self._foreign_offers(declared)
         group = self._groups.get(key)
         if group is None:
             group = self._groups[key] = Group(key)
         return group
 
-    def _own(self, declared: Declared) -> list[Offer]:
-        """Return what one of the document's own operations lists, behind what its path does.
+    def _own(self, lists: Iterable[Any]) -> list[Offer]:
+        """Return what lists of the document itself hold.
 
         Raises:
-            DocumentError: One is malformed or leads nowhere.
-            TypeError: They are no list of objects, or the operation stands in another document.
+            DocumentError: A parameter is malformed or leads nowhere.
+            TypeError: They are no lists of objects.
         """
-        if declared.resource is not self._document.entry:
-            raise TypeError
         known, meet = self._known, self._meet
         found: list[Offer] = []
-        for holder in (declared.item, declared.node):
-            listed = holder.get("parameters")
+        for listed in lists:
             if listed:
                 if type(listed) is not list:
                     raise TypeError
@@ -262,6 +269,9 @@ class Offers:
             if len(text) <= _LONGEST_ALIKE:
                 alike[text] = found
         return found
+
+    def _foreign_offers(self, declared: Declared) -> tuple[Offer, ...]:
+        return tuple(map(self._foreign_offer, self._document.parameters.of(declared)))
 
     def _foreign_offer(self, listed: Listed) -> Offer:
         """Return a parameter of an operation that stands in another file, or that is wrong."""

@@ -90,14 +90,15 @@ class Checks:
         for declared in operations:
             node = declared.node
             if declared.path is not path:
-                path, variables = declared.path, _plain_variables(declared.path)
+                path, variables = declared.path, plain_variables(declared.path)
                 listed = declared.item.get("parameters")
                 above = survey.path_names(listed) if listed else []
             names = above
             if "parameters" in node and (own := survey.path_names(node["parameters"] or [])):
                 names = [*dict.fromkeys(above + own)] if above else own
-            fits = variables == names or (variables and sorted(variables) == sorted(names))
-            if not fits or (has_bodies and "requestBody" in node and not self._has_body(declared)):
+            if not fits(variables, names) or (
+                has_bodies and "requestBody" in node and not self._has_body(declared)
+            ):
                 found.add(declared)
         return found
 
@@ -139,7 +140,7 @@ class Checks:
         path = declared.path
         if not path.isprintable() and _CONTROL.search(path):
             raise self._document.invalid("the path has control characters.", declared.pointer)
-        if ("/." in path or "%" in path) and has_dot_segment(path.partition("?")[0]):
+        if _has_dot_segment(path):
             reason = "the path has '.' or '..' segments, which servers resolve differently."
             raise self._document.invalid(reason, declared.pointer)
         known = [listed.name for listed in parameters if listed.location == "path"]
@@ -184,7 +185,26 @@ class Checks:
         return scan
 
 
-def _plain_variables(path: str) -> list[str] | None:
-    """Return the variables of a path, None when it has to be checked."""
-    plain = path.isprintable() and "/." not in path and "%" not in path
+def fits(variables: list[str] | None, names: list[str]) -> bool:
+    """Tell whether a path has just the parameters that are declared for it.
+
+    Args:
+        variables: As `plain_variables` returns them.
+        names: Of the path parameters.
+    """
+    return variables == names or bool(variables and sorted(variables) == sorted(names))
+
+
+def plain_variables(path: str) -> list[str] | None:
+    """Return the variables of a path, None when it has to be checked.
+
+    Args:
+        path: As in the document.
+    """
+    plain = path.isprintable() and not _has_dot_segment(path)
     return variables_in(path) if plain else None
+
+
+def _has_dot_segment(path: str) -> bool:
+    may_have = "/." in path or "%" in path
+    return may_have and has_dot_segment(path.partition("?")[0])

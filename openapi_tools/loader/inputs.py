@@ -250,11 +250,11 @@ def _extensions(node: dict[str, Any]) -> tuple[str, ...]:
     """
     names = [
         name
-        for name, value in node.items()
-        if value is True
-        and name.startswith("x-")
+        for name in node
+        if name.startswith("x-")
         and len(name) <= _LONGEST_EXTENSION
         and name.isprintable()
+        and node[name] is True
     ]
     return tuple(sorted(names)[:_MOST_EXTENSIONS])
 

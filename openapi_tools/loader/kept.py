@@ -18,17 +18,19 @@ if TYPE_CHECKING:
 
 
 class Usable(NamedTuple):
-    """The operations of a document that was parsed.
+    """The operations of a document that is not kept.
 
     Attributes:
         good: Those that become tools, with their names.
         skipped: The others.
         warnings: About operations.
+        descriptions: Of the tools, where they are known.
     """
 
     good: list[tuple[str, Declared]]
     skipped: list[Skipped]
     warnings: list[str]
+    descriptions: list[str] | None = None
 
 
 def facts_of(document: Document, toolset: Toolset, usable: Usable, remarks: Iterable[str]) -> Facts:

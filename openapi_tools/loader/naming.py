@@ -115,11 +115,22 @@ def _wanted(candidates: Sequence[Candidate], prefix: str) -> list[str]:
     found = _snake_cases(sources)
     names = [prefix + words for words in found] if prefix else found[:]
     room = MAX_LENGTH - len(prefix)
+    if _are_plain(sources, found, room):
+        return names
     for index, (words, source) in enumerate(zip(found, sources, strict=True)):
         if len(words) > room or not words.isidentifier() or not source.isascii():
             place, lost = _place(candidates[index]), not source.isascii()
             names[index] = _mended(words, place, prefix, lost=lost)
     return names
+
+
+def _are_plain(sources: Sequence[str], found: Sequence[str], room: int) -> bool:
+    """Tell whether no name has to be mended."""
+    return (
+        all(map(str.isascii, sources))
+        and all(map(str.isidentifier, found))
+        and max(map(len, found), default=0) <= room
+    )
 
 
 def _mended(words: str, place: str, prefix: str, *, lost: bool) -> str:

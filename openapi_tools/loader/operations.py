@@ -151,6 +151,10 @@ class Document:
         """
         paths = self.root.get("paths")
         item = paths.get(path) if isinstance(paths, dict) else None
+        if member in self._methods:
+            node, resource = self._path_item(path, item)
+            if isinstance(value := node.get(member), dict):
+                return Declared(self._methods[member], path, member, value, node, resource)
         for found in self._of_path(path, item):
             if isinstance(found, Declared) and found.member == member:
                 return found
@@ -175,7 +179,7 @@ class Document:
 
     def _path_item(self, path: str, item: Any) -> tuple[dict[str, Any], Resource]:
         """Return a path item whose `$ref` is followed, and the document that it stands in."""
-        if type(item) is dict and "$ref" not in item:
+        if isinstance(item, dict) and "$ref" not in item:
             return item, self.entry
         pointer = f"/paths/{escaped(path)}"
         target = self.follow(item, self.entry, pointer)

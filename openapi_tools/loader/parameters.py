@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.errors import DocumentError, InvalidDocument
 from openapi_tools.loader.budget import compact
-from openapi_tools.loader.scanning import LITERALS
+from openapi_tools.loader.scanning import HOLDING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -75,7 +75,7 @@ class Parameters:
         self._entry = references.entry
         self._references = references
         self._version = dialect.version
-        self._locations = _locations(dialect)
+        self._locations = locations(dialect)
         self._referred: dict[str, Listed] = {}
         self._last: tuple[dict[str, Any], list[Listed]] = {}, []
 
@@ -161,7 +161,7 @@ class Parameters:
             for item, key in zip(inline, placed, strict=True)
             if item != first[key] or (key in texts and compact(item) != texts[key])
         ]
-        deep = [item for item in (*first.values(), *more) if not LITERALS.issuperset(item)]
+        deep = [item for item in (*first.values(), *more) if not HOLDING.isdisjoint(item)]
         named = {ref: node["name"] for ref, node in targets.items() if node["in"] == "path"}
         found = zip(inline, placed, strict=True)
         of_path = {id(item): name for item, (place, name) in found if place == "path"}
@@ -178,7 +178,7 @@ class Parameters:
         """
         found = {}
         for ref in refs:
-            node = self._references.resolve(ref, self._entry).node if ref[0] == "#" else None
+            node = self._references.resolve(ref, self._entry).node if ref[:1] == "#" else None
             if type(node) is not dict or "$ref" in node:
                 raise TypeError
             self._referred[ref] = self._check(node, self._entry)
@@ -214,8 +214,7 @@ class Parameters:
         location, name = parameter.get("in"), parameter.get("name")
         if location == "querystring" and not name:  # the whole query needs no name on the wire
             name = location
-        sendable = isinstance(name, str) and (name.isprintable() or not _UNSENDABLE.search(name))
-        if not sendable or not name:
+        if not isinstance(name, str) or not name or not is_sendable(name):
             raise InvalidDocument(f"'name' of a parameter is {name!r:.60}; give it a text.")
         if not isinstance(location, str) or location not in self._locations:
             allowed = ", ".join(self._locations)
@@ -241,13 +240,26 @@ def _place(declared: Declared, holder: dict[str, Any]) -> str:
 
 def _has_truth(parameter: dict[str, Any]) -> bool:
     """Tell whether a boolean may stand where a schema could: it equals a number, which cannot."""
-    deep = [value for key, value in parameter.items() if key not in LITERALS]
+    deep = [value for key, value in parameter.items() if key in HOLDING]
     text = compact(deep) if deep else b""
     return b"true" in text or b"false" in text
 
 
-def _locations(dialect: versions.Dialect) -> tuple[str, ...]:
-    """Return the values that a parameter's `in` may have."""
+def is_sendable(name: str) -> bool:
+    """Tell whether a name is free of control characters and halves of characters.
+
+    Args:
+        name: Of a parameter.
+    """
+    return name.isprintable() or not _UNSENDABLE.search(name)
+
+
+def locations(dialect: versions.Dialect) -> tuple[str, ...]:
+    """Return the values that a parameter's `in` may have.
+
+    Args:
+        dialect: The document's.
+    """
     if dialect.swagger:
         return ("path", "query", "header", "body", "formData")
     more = ("querystring",) if dialect.minor >= 2 else ()  # noqa: PLR2004 -- 3.2

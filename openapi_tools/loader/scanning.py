@@ -9,38 +9,28 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.errors import UnresolvableReference
+from openapi_tools.loader.keywords import KINDS, LIST, MAP, SCHEMA
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from openapi_tools.loader.references import References
 
-_MAPS = frozenset(
-    {"properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "content"}
-    | {"headers", "encoding", "schemas"}
-)
-LITERALS = frozenset(
-    {"example", "examples", "default", "enum", "const", "description", "mapping", "discriminator"}
-    | {"type", "format", "title", "pattern", "nullable", "required", "deprecated", "readOnly"}
-    | {"minLength", "maxLength", "minItems", "maxItems", "uniqueItems", "minimum", "maximum"}
-    | {
-        "name",
-        "in",
-        "style",
-        "explode",
-        "allowEmptyValue",
-        "summary",
-        "collectionFormat",
-        "contentType",
-        "xml",
-    }
-)
-"""Members in which neither a schema nor a reference belongs, whatever they hold."""
-_LISTS = frozenset({"allOf", "anyOf", "oneOf", "prefixItems", "items"})
-_SINGLE = frozenset({"schema", "additionalProperties", "not", "contains", "itemSchema"})
-_SCHEMAS = _SINGLE | {"items"}
-_LISTED = _SCHEMAS | _LISTS
-_WATCHED = _SCHEMAS | {"$ref"}
+_HELD = {
+    kind: frozenset(key for key, held in KINDS.items() if held == kind)
+    for kind in (SCHEMA, MAP, LIST)
+}
+MAPS = _HELD[MAP] | {"content", "headers", "encoding"}
+"""Members that hold objects by name."""
+LISTS = _HELD[LIST] | {"items", "prefixEncoding"}
+"""Members that hold arrays of objects; Swagger 2.0 and JSON Schema up to 2019 know such `items`."""
+SINGLE = (_HELD[SCHEMA] - {"items"}) | {"schema", "itemSchema"}
+"""Members that hold a schema and nothing else."""
+HOLDING = MAPS | LISTS | SINGLE | {"itemEncoding"}
+"""Where schemas and references stand that a request is made from. What other members hold, examples
+for instance, nobody follows."""
+_SCHEMAS = SINGLE | {"items"}
+_WATCHED = HOLDING | {"$ref"}
 
 
 class Scan(NamedTuple):
@@ -68,26 +58,22 @@ def scan(root: Any) -> Scan:
             if "$ref" in node:
                 _note_reference(node["$ref"], refs, faults)
             for key, value in node.items():
-                if type(value) is dict or type(value) is list:
+                if key in HOLDING:
                     stack += _inside(key, value, faults)
-                elif key in _SCHEMAS:
-                    _check_schemas((value,), faults)
     return Scan(tuple(refs), faults[0] if faults else "")
 
 
 def _inside(key: str, value: Any, faults: list[str]) -> Iterable[Any]:
-    """Return what may hold references in a member that is an object or an array."""
-    if type(value) is dict and key in _MAPS:
+    """Return what may hold references in a member."""
+    if type(value) is dict and key in MAPS:
         _check_schemas(value.values(), faults)
         return value.values()
-    if type(value) is list and key in _LISTED:
-        if key in _SINGLE:
-            faults.append(_no_schema(value))
+    if type(value) is list and key in LISTS:
         _check_schemas(value, faults)
         return value
-    if key in LITERALS or key.startswith("x-"):
-        return ()
-    return (value,)
+    if key in _SCHEMAS:
+        _check_schemas((value,), faults)
+    return (value,) if type(value) is dict else ()
 
 
 def _note_reference(ref: Any, refs: dict[str, None], faults: list[str]) -> None:
@@ -142,7 +128,7 @@ def _targets(refs: Iterable[str], references: References) -> list[dict[str, Any]
     found = []
     for ref in refs:
         try:
-            node = references.resolve(ref, references.entry).node if ref[0] == "#" else None
+            node = references.resolve(ref, references.entry).node if ref[:1] == "#" else None
         except UnresolvableReference:
             return None
         if type(node) is not dict or "$ref" in node:
@@ -151,7 +137,7 @@ def _targets(refs: Iterable[str], references: References) -> list[dict[str, Any]
     return found
 
 
-def _below(  # noqa: C901, PLR0912 -- one loop: a call for each value doubles its cost
+def _below(  # noqa: C901 -- one loop: a call for each value doubles its cost
     level: list[Any], refs: set[str]
 ) -> list[Any] | None:
     """Return what has to be looked at inside some nodes, and note their references.
@@ -165,42 +151,21 @@ def _below(  # noqa: C901, PLR0912 -- one loop: a call for each value doubles it
                 continue
             return None
         for key in node:
-            if key in LITERALS:  # before a look at the value, which may be far away in memory
+            if key not in _WATCHED:  # before a look at the value, which may be far away in memory
                 continue
             value = node[key]
             kind = value.__class__
-            if kind is str:
-                if key in _WATCHED:
-                    if key != "$ref" or not value:
-                        return None
-                    refs.add(value)
-            elif key == "$ref":
-                return None
+            if key == "$ref":
+                if kind is not str or not value:
+                    return None
+                refs.add(value)
             elif kind is dict:
-                if key in _MAPS:
+                if key in MAPS:
                     below += value.values()
-                elif not key.startswith("x-"):
+                else:
                     below.append(value)
-            elif kind is list:
-                if key in _LISTED:
-                    if key in _SINGLE:
-                        return None
-                    below += value
-                elif not key.startswith("x-"):
-                    below += _objects(value)
+            elif kind is list and key in LISTS:
+                below += value
             elif key in _SCHEMAS and kind is not bool and value is not None:
                 return None
     return below
-
-
-def _objects(values: list[Any]) -> list[dict[str, Any]]:
-    """Return the objects in an array, those in arrays inside it too."""
-    found = []
-    stack = values[:]
-    while stack:
-        value = stack.pop()
-        if type(value) is dict:
-            found.append(value)
-        elif type(value) is list:
-            stack += value
-    return found

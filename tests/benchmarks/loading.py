@@ -67,7 +67,7 @@ def _load(document: Document, rounds: int) -> Iterator[Row]:
     yield Row(f"{name}: parse, collector paused", paused, paused.over(parse))
     yield Row(f"{name}: parse (json)", took["json"], took["json"].over(parse))
     for key, title, goal in (
-        ("load", "parse, names, descriptions", goals[0]),
+        ("load", "names, descriptions", goals[0]),
         ("schemas", "the same and all input schemas", goals[1]),
     ):
         yield Row(f"{name}: {title}", took[key], took[key].above(parse), goal, BEYOND)

@@ -43,7 +43,7 @@ def sections(folder: Path) -> dict[str, tuple[str, Callable[[int], Iterator[Row]
         folder: Where the peers are installed.
     """
     return {
-        "load": ("Load, on top of the JSON parse of the same bytes", loading.loads),
+        "load": ("Load, beside the JSON parse of the same bytes", loading.loads),
         "first": ("First input schema of one tool, right after a load", loading.first_schemas),
         "peers": ("From GitHub's file to its tools", partial(peers.ready, folder=folder)),
         "cache": ("Second load, from the cache", caching.second_loads),

@@ -32,7 +32,8 @@ from openapi_tools import Settings, load_tools
 def resident():
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * 4096
-[(tool.name, tool.description) for tool in load_tools(b'{"openapi": "3.1.0", "paths": {}}')]
+empty = b'{"openapi": "3.1.0", "paths": {}}' + b" " * 2**20  # large enough to import all of it
+[(tool.name, tool.description) for tool in load_tools(empty)]
 before = resident()
 kept = load_tools(sys.argv[1], settings=Settings(max_document_bytes=2**28))
 listed = [(tool.name, tool.description) for tool in kept]
@@ -86,9 +87,6 @@ def _times(documents: Mapping[int, bytes], rounds: int) -> dict[str, dict[int, S
     return {
         "parse": {count: parse for count, (parse, _, _) in taken.items()},
         "load": {count: load for count, (_, load, _) in taken.items()},
-        "load beyond the parse": {
-            count: load.without(parse) for count, (parse, load, _) in taken.items()
-        },
         "names and descriptions": {count: listed for count, (_, _, listed) in taken.items()},
     }
 

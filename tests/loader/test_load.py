@@ -427,6 +427,9 @@ FAULTS = {
     "a number": {"items": 5},
     "a text": {"schema": "x"},
     "an array": {"additionalProperties": []},
+    "a condition": {"if": 5},
+    "a schema of content": {"contentSchema": "x"},
+    "an array in place of a schema": {"propertyNames": []},
     "a member": {"properties": {"a": 1}},
     "a branch": {"anyOf": [{"type": "string"}, "x"]},
     "a reference that is none": {"$ref": {}},
@@ -434,7 +437,7 @@ FAULTS = {
     "null as reference": {"$ref": None},
     "nowhere": {"$ref": "#/components/schemas/Gone"},
     "in a circle": {"$ref": "#/components/schemas/Circle"},
-    "deep inside": {"odd": [[{"$ref": "#/nowhere"}]]},
+    "deep inside": {"allOf": [{"if": {"items": [{"$ref": "#/nowhere"}]}}]},
 }
 
 
@@ -456,7 +459,9 @@ def test_a_fault_that_one_operation_reaches_leaves_the_others_alone(fault: dict[
     assert [skipped.pointer for skipped in toolset.skipped] == ["/paths/~1Faulty/post/requestBody"]
 
 
-@pytest.mark.parametrize("place", ["default", "example", "examples", "enum", "x-more", "mapping"])
+@pytest.mark.parametrize(
+    "place", ["default", "example", "examples", "enum", "x-more", "mapping", "unknown"]
+)
 def test_what_looks_like_a_reference_in_a_value_is_none(place: str) -> None:
     schema = {"type": "object", place: [{"$ref": "#/nowhere"}]}
 
@@ -504,6 +509,7 @@ FLAT = {"name": "q", "in": "query"}
         {"$ref": "other.json"},
         {"$ref": {}},
         {"$ref": None},
+        {"$ref": ""},
         ["q"],
     ],
 )
