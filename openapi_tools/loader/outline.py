@@ -28,6 +28,8 @@ _BYTES_A_VALUE = 5
 """Documents without a blank in them have ten or more."""
 _MOST_VALUES = 1_000_000
 _CHUNK = 64 * 1024
+_SHORT = 512
+"""Bytes of a list up to which its members are parsed sooner than told apart."""
 _Member = dict[str, Raw] | list[Raw] | str | bool | None
 _KINDS: dict[str, Any] = {
     "paths": dict[str, dict[str, _Member]],
@@ -105,7 +107,9 @@ class _Text:
             return self.parsed(raw)
         found = self.same.get(text)
         if found is None:
-            found = self.same[text] = self.members(_LIST.decode(raw))
+            short = len(text) < _SHORT
+            found = self.parsed(raw) if short else self.members(_LIST.decode(raw))
+            self.same[text] = found
         return found
 
 
