@@ -86,6 +86,7 @@ class _Glance:
         self._places = _places(root.table, swagger=self._dialect.swagger)
         self._refs: dict[Any, _Ref] = {}
         self._fresh: list[Any] = []
+        self._named: dict[Any, Any] = {}
 
     def usable(self, entry: Resource, settings: Settings) -> Usable:
         """Return the operations.
@@ -156,8 +157,10 @@ class _Glance:
         own = [
             number(bytes(each.slices.get("parameters", _NULL)), len(texts)) for each in operations
         ]
-        lists = self._decode(list[list[Parameter] | None], _array(texts))
-        names = self._names([listed or [] for listed in lists])
+        names: list[list[str]] = []
+        for some in _batches(list(texts)):
+            lists = self._decode(list[list[Parameter] | None], some)
+            names += self._names([listed or [] for listed in lists])
         found = []
         for each, at in zip(operations, own, strict=True):
             mine, theirs = names[at], names[above[id(each.shared)]]
@@ -166,9 +169,10 @@ class _Glance:
 
     def _names(self, lists: list[list[Any]]) -> list[list[str]]:
         """Return the names of path parameters in each list; look at all others, too."""
-        refs = {each.ref.text for each in chain.from_iterable(lists) if each.ref}
+        named = self._named
+        refs = {each.ref.text for each in chain.from_iterable(lists) if each.ref} - named.keys()
         nodes = self._decode(list[Parameter], _array(self._referred(refs)))
-        named = dict(zip(refs, nodes, strict=True))
+        named |= zip(refs, nodes, strict=True)
         full = [[named[each.ref.text] if each.ref else each for each in listed] for listed in lists]
         places = locations(self._dialect)
         for place, name in {(each.location, each.name) for each in chain.from_iterable(full)}:

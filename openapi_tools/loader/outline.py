@@ -15,6 +15,7 @@ from msgspec.json import Decoder
 from pydantic_core import from_json, to_json
 
 from openapi_tools.errors import InvalidDocument
+from openapi_tools.loader.limits import MAX_NODES
 from openapi_tools.loader.parse_json import is_dense, read_json, values_in
 from openapi_tools.loader.slices import Lazy, whole
 
@@ -232,12 +233,13 @@ def _may_be_dense(data: bytes) -> bool:
 
     Counting takes long; where nobody knows, a few looks show any such part that is large enough.
     """
-    size = len(data) - _WINDOW
-    places = [int.from_bytes(os.urandom(8)) % size for _ in range(_LOOKS)] if size > 0 else []
-    looks = (data[place : place + _WINDOW] for place in places)
-    if max(map(values_in, looks), default=0) > _WINDOW // _BYTES_A_VALUE:
+    size = max(len(data) - _WINDOW, 1)
+    places = [int.from_bytes(os.urandom(8)) % size for _ in range(_LOOKS)]
+    counts = [values_in(data[place : place + _WINDOW]) for place in places]
+    if max(counts) > _WINDOW // _BYTES_A_VALUE:
         return values_in(data) > _MOST_VALUES
-    return is_dense(data)
+    likely = sum(counts) / _LOOKS / _WINDOW * len(data)
+    return likely > MAX_NODES / 2 and is_dense(data)
 
 
 def _check_utf8(data: bytes) -> None:
