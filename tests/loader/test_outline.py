@@ -278,7 +278,7 @@ SOUND: dict[str, dict[str, Any]] = {
     "an odd id": document({"/a": {"get": operation(operationId=5, tags="x", summary=["s"])}}),
     "no ids": document({"/a": {"get": operation(), "put": operation()}}),
     "the same id twice": document({p: {"get": operation(operationId="x")} for p in ("/a", "/b")}),
-    "a header of a part": schema(
+    "a property called $ref": schema(
         {"type": "object", "properties": {"$ref": {"type": "string"}, "a": True, "b": None}}
     ),
     "a tuple": schema({"items": [{"type": "string"}, {"$ref": "#/components/schemas/Tag"}]}),
@@ -480,6 +480,7 @@ def test_the_switch_holds_for_what_was_kept_before(monkeypatch: pytest.MonkeyPat
         load_tools(data)
 
 
+@pytest.mark.untraced
 def test_a_long_chain_of_components_is_looked_at_once(outlines: list[bool]) -> None:
     """A look at all references at each of its levels would take minutes."""
     count = 40_000
