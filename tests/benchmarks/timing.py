@@ -67,11 +67,6 @@ class Sample:
         """Return what this takes beyond another sample, as a multiple of that other one."""
         return self.over(other) - 1
 
-    def without(self, other: Sample) -> Sample:
-        """Return what this takes beyond another sample, round by round; not less than nothing."""
-        pairs = zip(self.values, other.values, strict=True)
-        return Sample(tuple(max(own - theirs, 1e-9) for own, theirs in pairs), self.unit)
-
 
 def exponent(points: Sequence[tuple[float, float]]) -> float:
     """Return the power with which the second figure grows in the first.
