@@ -165,6 +165,11 @@ class Parts(Lazy):
         """The members that an outline has."""
         return self._table
 
+    def raw(self, key: str) -> bytes | None:
+        """Return a member as the JSON that it is, None where nobody has that or there is none."""
+        entry = self._table.get(key)
+        return bytes(entry) if type(entry) is Raw else None
+
     def whole(self) -> dict[str, Any]:
         """Return all of it as plain data, in which nothing stands in two places."""
         if self._whole is None:

@@ -122,6 +122,10 @@ class Lazy(dict[str, Any]):
             self._whole = {key: whole(value) for key, value in self.items()}
         return self._whole
 
+    def raw(self, key: str) -> bytes | None:  # noqa: ARG002 -- outlines have it
+        """Return a member as the JSON that it is, None where nobody has that or there is none."""
+        return None
+
     def pieces(self) -> Iterable[tuple[str, Any]]:
         """Return all keys with their members, or with the JSON that those are."""
         return self.items()
