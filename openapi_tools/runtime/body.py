@@ -6,9 +6,8 @@ Spec: OpenAPI 3.2.0, sections 4.13 to 4.15.
 from __future__ import annotations
 
 import base64
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic_core import to_json
 
@@ -33,8 +32,7 @@ _FEW = 200
 _UTF8_TEXT = "text/plain; charset=utf-8"
 
 
-@dataclass(frozen=True, slots=True)
-class Content:
+class Content(NamedTuple):
     """What is sent as the body.
 
     Attributes:
@@ -130,12 +128,14 @@ def _quick_json(value: Any) -> bytes | None:
     try:
         for part in parts:  # which grows meanwhile
             kind = type(part)
+            if kind is str or kind is int or kind is bool or part is None:
+                continue
             if kind is dict:
                 "".join(part)  # its names are texts
                 parts += part.values()
             elif kind is list:
                 parts += part
-            elif not (kind is str or kind is int or kind is bool or part is None):
+            else:
                 return None
             if len(parts) > _FEW:
                 return None

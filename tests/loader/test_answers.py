@@ -40,7 +40,8 @@ URL = "https://api.example.com/v1/things/1"
 def answered(content, status=200, media_type="application/json"):
     """Return an answer as the runtime has it."""
     headers = httpx.Headers({"content-type": media_type} if content else {})
-    return Answer("GET", "/v1/things/1", status, headers, content)
+    request = httpx.Request("GET", "http://t.test/v1/things/1")
+    return Answer(request, status, headers, content)
 
 
 @pytest.mark.parametrize(

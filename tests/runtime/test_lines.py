@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import httpx
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from openapi_tools.runtime import lines
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import pytest
 
 NAMES = st.sampled_from([b"Accept", b"accept", b"X-Y", b"COOKIE", b"Content-Type"])
@@ -21,23 +23,48 @@ def test_lines_are_filled_in_with_this_release_of_httpx() -> None:
     assert lines._IS_KNOWN
 
 
-@given(LINES)
-def test_lines_that_are_filled_in_are_those_that_httpx_makes(given_lines: list) -> None:
+TEXTS = st.sampled_from(["accept", "ACCEPT", "x-y", "X-New", "cookie", "é"])
+VALUES = st.text("aé", max_size=2)
+STEPS: dict[str, Callable[[httpx.Headers, str, str], Any]] = {
+    "all": lambda headers, *_: dict(headers),
+    "names": lambda headers, *_: [*headers.keys()],
+    "get": lambda headers, name, _: headers.get(name),
+    "list": lambda headers, name, _: headers.get_list(name),
+    "look": lambda headers, name, _: headers[name],
+    "has": lambda headers, name, _: name in headers,
+    "set": lambda headers, name, value: headers.__setitem__(name, value),
+    "delete": lambda headers, name, _: headers.__delitem__(name),
+    "pop": lambda headers, name, _: headers.pop(name, None),
+    "default": lambda headers, name, value: headers.setdefault(name, value),
+    "update": lambda headers, name, value: headers.update({name: value}),
+    "clear": lambda headers, *_: headers.clear(),
+    "copy": lambda headers, *_: headers.copy().multi_items(),
+    "items": lambda headers, *_: [headers.multi_items(), [*headers.items()], headers.raw],
+    "encoding": lambda headers, *_: headers.encoding,
+}
+LOOKS = st.lists(st.tuples(st.sampled_from([*STEPS]), TEXTS, VALUES), max_size=8)
+
+
+def outcome(step: str, headers: httpx.Headers, name: str, value: str) -> Any:
+    try:
+        return STEPS[step](headers, name, value)
+    except (KeyError, UnicodeError) as error:
+        return type(error)
+
+
+@given(LINES, LOOKS)
+@settings(max_examples=300)
+def test_lines_that_are_filled_in_are_those_that_httpx_makes(
+    given_lines: list[tuple[bytes, bytes]], looks: list[tuple[str, str, str]]
+) -> None:
     made, own = lines.headers_of(given_lines), httpx.Headers(given_lines)
 
-    for headers in (made, own):
-        headers["X-New"] = "1"
-        headers.pop("accept", None)
-
-    assert (made.raw, made.multi_items(), made.encoding) == (
-        own.raw,
-        own.multi_items(),
-        own.encoding,
-    )
+    for step, name, value in [*looks, ("all", "", ""), ("items", "", "")]:
+        assert outcome(step, made, name, value) == outcome(step, own, name, value)
 
 
 def test_with_another_httpx_they_are_made_by_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lines, "_IS_KNOWN", False)
-    monkeypatch.delattr(lines, "_filled")
+    monkeypatch.delattr(lines, "_Lines")
 
     assert lines.headers_of([(b"A", b"b")]).raw == [(b"A", b"b")]

@@ -39,7 +39,8 @@ def read(
     **settings: Any,
 ) -> ToolResult:
     lines = ({"content-type": media_type} if media_type else {}) | (headers or {})
-    answer = Answer(method, "/pets/7", status, httpx.Headers(lines), content, 0.25, cut=cut)
+    request = httpx.Request(method, "http://pets.test/pets/7?full=1")
+    answer = Answer(request, status, httpx.Headers(lines), content, 0.25, cut=cut)
     result = read_answer(
         answer, Operation(method, "/pets/{id}", accept=accept), Settings(**settings)
     )
@@ -183,7 +184,7 @@ def test_the_metadata_holds_what_helps_with_the_next_call():
 def test_header_values_are_cleaned_and_bounded():
     raw = [(b"link", b"a\x1b[31m" + b"x" * 5000), (b"link", b"second"), (b"etag", b"caf\xe9")]
     raw += [(b"x-ratelimit-%d" % i, b"1") for i in range(1000)]
-    answer = Answer("GET", "/", 200, httpx.Headers(raw), b"{}")
+    answer = Answer(httpx.Request("GET", "http://t.test/"), 200, httpx.Headers(raw), b"{}")
 
     headers = read_answer(answer, Operation("GET", "/"), Settings()).metadata["headers"]
 

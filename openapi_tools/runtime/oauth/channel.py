@@ -138,7 +138,7 @@ def _at(request: httpx.Request, error: CallError) -> CallError:
 
 
 async def _answered(transport: httpx.AsyncBaseTransport, request: httpx.Request) -> Reply:
-    from openapi_tools.runtime.sending.clients import drop_if_poisoned
+    from openapi_tools.runtime.sending.clients import poisoned
 
     response = await transport.handle_async_request(request)
     try:
@@ -146,7 +146,8 @@ async def _answered(transport: httpx.AsyncBaseTransport, request: httpx.Request)
         raw = await _read(response)
     finally:
         await response.aclose()
-    await drop_if_poisoned(response)
+    if (connection := poisoned(response)) is not None:
+        await connection.aclose()
     return Reply(response.status_code, _object(raw, response.status_code), _wait(response))
 
 

@@ -212,8 +212,8 @@ def with_defaults(request: httpx.Request, client: httpx.AsyncClient) -> None:
         request.headers = type(request.headers)([*request.headers.raw, *missing])
 
 
-async def drop_if_poisoned(response: httpx.Response) -> None:
-    """Close the connection when bytes came after the end of the answer that was read.
+def poisoned(response: httpx.Response) -> Any:
+    """Return the connection, to be closed, if bytes came after the end of the answer; else None.
 
     httpcore would take them for the answer to the next request. It offers no way to ask, so this
     looks at its connection; without one (another transport) there is nothing to do.
@@ -223,7 +223,6 @@ async def drop_if_poisoned(response: httpx.Response) -> None:
         connection = getattr(connection, "_stream", None)
     for name in _TO_CONNECTION:
         if (connection := getattr(connection, name, None)) is None:
-            return
+            return None
     state = getattr(connection, "_h11_state", None)
-    if state is not None and state.trailing_data[0]:
-        await connection.aclose()
+    return connection if state is not None and state.trailing_data[0] else None

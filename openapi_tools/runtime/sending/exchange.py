@@ -13,7 +13,7 @@ from openapi_tools.errors import CallError
 from openapi_tools.runtime.escapes import has_dot_segment
 from openapi_tools.runtime.media import essence, is_sequential
 from openapi_tools.runtime.observing import current, trace_headers
-from openapi_tools.runtime.sending.clients import drop_if_poisoned
+from openapi_tools.runtime.sending.clients import poisoned
 from openapi_tools.runtime.sending.codings import Decoder, too_large
 from openapi_tools.runtime.sending.faults import (
     TRANSPORT_FAULTS,
@@ -48,8 +48,7 @@ class Answer:
     """What a server answered.
 
     Attributes:
-        method: What was asked, for instance `"GET"`.
-        path: Of the request that was answered, without the query: `"/pets/7"`.
+        request: What was answered.
         status: For instance 200.
         headers: As sent.
         content: The body without its content codings.
@@ -59,8 +58,7 @@ class Answer:
         attempts: How often the request was sent.
     """
 
-    method: str
-    path: str
+    request: httpx.Request
     status: int
     headers: httpx.Headers
     content: bytes
@@ -68,6 +66,16 @@ class Answer:
     redirects: int = 0
     cut: str = ""
     attempts: int = 1
+
+    @property
+    def method(self) -> str:
+        """What was asked, for instance `"GET"`."""
+        return self.request.method
+
+    @property
+    def path(self) -> str:
+        """Of the request, without the query: `"/pets/7"`."""
+        return path_of(self.request)
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +225,8 @@ class Exchange:
             if not response.is_closed:
                 await response.aclose()
         observation.attempt_ended(response)
-        await drop_if_poisoned(response)
+        if (connection := poisoned(response)) is not None:
+            await connection.aclose()
         # The stream knows the response: freed one by one by the garbage collector, calls would fill
         # the processor's caches.
         response.stream = _NOTHING
@@ -284,8 +293,7 @@ class Exchange:
         response = self._response
         assert response is not None  # noqa: S101 -- there is one wherever this is called
         return Answer(
-            method=self.request.method,
-            path=path_of(self.request),
+            request=self.request,
             status=response.status_code,
             headers=response.headers,
             content=bytes(self._received),
