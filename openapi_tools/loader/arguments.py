@@ -185,6 +185,8 @@ class Offers:
             DocumentError: One is malformed or leads nowhere.
         """
         group = self._listed(declared)
+        if declared.lists is not None:
+            return group
         if not group.path and "{" not in declared.path:
             return group
         variables = path_variables(declared.path, group.path)
@@ -203,14 +205,19 @@ class Offers:
 
     def _listed(self, declared: Declared) -> Group:
         """Return the parameters that an operation and its path list."""
-        lists = declared.item.get("parameters"), declared.node.get("parameters")
-        place = (id(declared.resource), *map(id, lists))
+        place = declared.lists or self._place(declared)
         group = self._lists.get(place)
         if group is None:
-            group = self._lists[place] = self._group(declared, lists)
+            group = self._lists[place] = self._group(declared)
         return group
 
-    def _group(self, declared: Declared, lists: tuple[Any, ...]) -> Group:
+    def _place(self, declared: Declared) -> tuple[int, ...]:
+        """Return what is the same for operations that list the same parameters."""
+        lists = declared.item.get("parameters"), declared.node.get("parameters")
+        return (id(declared.resource), *map(id, lists))
+
+    def _group(self, declared: Declared) -> Group:
+        lists = declared.item.get("parameters"), declared.node.get("parameters")
         own = declared.resource is self._document.entry
         try:
             key = tuple(self._own(lists)) if own else self._foreign_offers(declared)

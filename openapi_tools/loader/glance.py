@@ -87,6 +87,7 @@ class _Glance:
         self._refs: dict[Any, _Ref] = {}
         self._fresh: list[Any] = []
         self._named: dict[Any, Any] = {}
+        self._texts: dict[bytes, int] = {}  # lists of parameters; what says the same is one
 
     def usable(self, entry: Resource, settings: Settings) -> Usable:
         """Return the operations.
@@ -96,14 +97,17 @@ class _Glance:
             ValueError: As above.
         """
         operations = self._operations()
-        self._check(operations)
+        numbers = self._numbers(operations)
+        self._check(operations, numbers)
         names = tool_names(operations, settings.prefix)
         paths: Any = entry.root.get("paths")
         declared = []
-        for _, method, path, member, slices, shared in operations:
+        for (_, method, path, member, slices, shared), lists in zip(
+            operations, numbers, strict=True
+        ):
             item = paths.part(path, shared)
             node = item.part(member, slices)
-            declared.append(Declared(method, path, member, node, item, entry))
+            declared.append(Declared(method, path, member, node, item, entry, lists))
         good = list(zip(names, declared, strict=True))
         return Usable(good, [], [], _descriptions(operations, settings.description_chars))
 
@@ -123,49 +127,55 @@ class _Glance:
             for name, (path, key, item) in zip(ids, found, strict=True)
         ]
 
-    def _check(self, operations: Sequence[_Operation]) -> None:
+    def _numbers(self, operations: Sequence[_Operation]) -> list[tuple[int, int]]:
+        """Return numbers for the lists of parameters of each operation: its path's, and its own.
+
+        Raises:
+            Unsure: Something is no list.
+        """
+        number = self._texts.setdefault
+        items = {id(each.shared): each.shared.get("parameters") for each in operations}
+        if not {list, type(None)}.issuperset(map(type, items.values())):
+            raise Unsure
+        above = {
+            key: number(_NULL if found is None else _array(found), len(self._texts))
+            for key, found in items.items()
+        }
+        own = [
+            number(bytes(each.slices.get("parameters", _NULL)), len(self._texts))
+            for each in operations
+        ]
+        return [(above[id(each.shared)], at) for each, at in zip(operations, own, strict=True)]
+
+    def _check(self, operations: Sequence[_Operation], numbers: Sequence[tuple[int, int]]) -> None:
         """Look at all that operations say of requests, and at what that refers to.
 
         Raises:
             Unsure: Something may be wrong with it.
             ValueError: As above.
         """
-        names = self._path_names(operations)
+        names = self._path_names()
         if not self._dialect.swagger:
             bodies = [each.slices.get("requestBody", _NULL) for each in operations]
             for some in _batches(bodies):
                 self._decode(list[Node | None], some)
         self._follow()
         last, variables = "", None
-        for each, declared in zip(operations, names, strict=True):
+        for each, (above, own) in zip(operations, numbers, strict=True):
             if each.path is not last:
                 last, variables = each.path, plain_variables(each.path)
-            if not fits(variables, declared):
+            theirs, mine = names[above], names[own]
+            both = [*dict.fromkeys(theirs + mine)] if theirs and mine else theirs or mine
+            if not fits(variables, both):
                 raise Unsure
 
-    def _path_names(self, operations: Sequence[_Operation]) -> list[list[str]]:
-        """Return the names of each operation's path parameters."""
-        texts: dict[bytes, int] = {}  # what says the same is looked at once
-        number = texts.setdefault
-        items = {id(each.shared): each.shared.get("parameters") for each in operations}
-        if not {list, type(None)}.issuperset(map(type, items.values())):
-            raise Unsure
-        above = {
-            key: number(_NULL if found is None else _array(found), len(texts))
-            for key, found in items.items()
-        }
-        own = [
-            number(bytes(each.slices.get("parameters", _NULL)), len(texts)) for each in operations
-        ]
+    def _path_names(self) -> list[list[str]]:
+        """Return the names of the path parameters in each list, by its number."""
         names: list[list[str]] = []
-        for some in _batches(list(texts)):
+        for some in _batches(list(self._texts)):
             lists = self._decode(list[list[Parameter] | None], some)
             names += self._names([listed or [] for listed in lists])
-        found = []
-        for each, at in zip(operations, own, strict=True):
-            mine, theirs = names[at], names[above[id(each.shared)]]
-            found.append([*dict.fromkeys(theirs + mine)] if theirs and mine else theirs or mine)
-        return found
+        return names
 
     def _names(self, lists: list[list[Any]]) -> list[list[str]]:
         """Return the names of path parameters in each list; look at all others, too."""
