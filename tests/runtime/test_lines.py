@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -41,6 +42,8 @@ STEPS: dict[str, Callable[[httpx.Headers, str, str], Any]] = {
     "copy": lambda headers, *_: headers.copy().multi_items(),
     "items": lambda headers, *_: [headers.multi_items(), [*headers.items()], headers.raw],
     "encoding": lambda headers, *_: headers.encoding,
+    "text": lambda headers, *_: repr(headers),
+    "kept": lambda headers, *_: repr(pickle.loads(pickle.dumps(headers))),
 }
 LOOKS = st.lists(st.tuples(st.sampled_from([*STEPS]), TEXTS, VALUES), max_size=8)
 
