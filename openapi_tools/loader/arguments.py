@@ -185,7 +185,7 @@ class Offers:
             DocumentError: One is malformed or leads nowhere.
         """
         group = self._listed(declared)
-        if declared.lists is not None:
+        if declared.lists is not None:  # its path parameters are known to fit
             return group
         if not group.path and "{" not in declared.path:
             return group

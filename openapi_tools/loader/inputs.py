@@ -46,7 +46,7 @@ _PRINTED = frozenset({"pipeDelimited", "deepObject", "label"})
 _MOST_EXTENSIONS = 32
 _LONGEST_EXTENSION = 64
 _GROWTH = 3
-"""No byte of a text takes more characters when it is written as JSON again."""
+"""A body has no more characters than this for each byte of its text, once it is converted."""
 _LONGEST_ALIKE = 500
 """Bytes of a body that is compared with others that may say the same."""
 
@@ -215,7 +215,9 @@ class Inputs:
     def _body(self, declared: Declared, listed: list[Listed]) -> _Body | None:
         """Return the body of an operation; one that says the same as another, once for all."""
         node = declared.node
-        text = node.raw("requestBody") if isinstance(node, Lazy) else None
+        if self._swagger or not isinstance(node, Lazy):  # in 2.0 a body is a parameter
+            return self._of_declared(declared, listed)
+        text = node.raw("requestBody")
         if text is None:
             return self._of_declared(declared, listed)
         if len(text) > _LONGEST_ALIKE:

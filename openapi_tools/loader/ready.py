@@ -17,6 +17,7 @@ from msgspec.json import Decoder
 
 from openapi_tools.loader.keywords import KINDS, MAX_ENUM, MAX_LABEL, MAX_LITERAL, TRANSLATED
 from openapi_tools.loader.texts import plain_text
+from openapi_tools.runtime.media import is_xml
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -105,7 +106,7 @@ def ready_bodies(limit: int) -> Callable[[bytes], dict[str, Any] | None]:
         except (TypeError, ValueError, RecursionError):
             return None
         # Of XML the schemas are read as the document has them.
-        return None if any("xml" in kind.lower() for kind in body["content"]) else body
+        return None if any(map(is_xml, body["content"])) else body
 
     return ready
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from openapi_tools import Settings, load_tools
 from openapi_tools.loader import opening, ready
-from openapi_tools.loader.keywords import KINDS, MAX_LABEL, MAX_LITERAL, TRANSLATED
+from openapi_tools.loader.keywords import MAX_LABEL, MAX_LITERAL
 from openapi_tools.loader.limits import DUPLICATES_BYTES
 
 if TYPE_CHECKING:
@@ -175,8 +175,16 @@ def test_a_schema_is_the_same_however_it_is_converted(
     assert found == exact(text)
 
 
-def test_every_keyword_is_known_to_the_decoder() -> None:
-    assert ready._Schema.__annotations__.keys() >= KINDS.keys() | TRANSLATED | {"$ref"}
+def test_in_swagger_a_request_body_says_nothing() -> None:
+    listed = [{"name": "b", "in": "body", "schema": {"properties": {"mine": LEAF}}}]
+    stray = {"content": {JSON: {"schema": {"properties": {"stray": LEAF}}}}}
+    paths = {"/a": {"post": operation(parameters=listed, requestBody=stray)}}
+    text = text_of({**document(paths, openapi="2.0"), "x-padding": PADDING})
+
+    (tool,) = load_tools(text, settings=PLAIN)
+
+    assert "stray" not in json.dumps(tool.input_schema)
+    assert told(load_tools(text, settings=PLAIN)) == exact(text)
 
 
 CONTENTS: dict[str, Any] = {
