@@ -27,6 +27,8 @@ PARTLY = "the answer goes on; only its beginning was read"
 """The note on what holds more values, or lines, than anyone could be shown."""
 
 _LENIENT = json.JSONDecoder(strict=False, parse_constant=str)
+_ESCAPED = (b"\\u00", b"\\b", b"\\f")
+"""As these JSON text may hold control characters."""
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 
@@ -76,8 +78,10 @@ def _values(content: bytes) -> int:
 
 def _is_suspicious(content: bytes) -> bool:
     """Whether a string in it may hold a control character."""
-    # Three searches for bytes are ten times as fast as one for a pattern.
-    if b"\\u00" in content or b"\x7f" in content:
+    # Searches for bytes are ten times as fast as one for a pattern, most so for a single one.
+    if b"\\" in content and any(map(content.__contains__, _ESCAPED)):
+        return True
+    if b"\x7f" in content:
         return True
     return b"\xc2" in content and _C1.search(content) is not None
 
