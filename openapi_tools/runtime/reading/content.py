@@ -29,12 +29,14 @@ if TYPE_CHECKING:
 
 _HTML = frozenset({"application/xhtml+xml", "text/html"})
 _BYTES = ("application/octet-stream", "application/pdf", "audio/", "font/", "image/", "video/")
+_EVENTS = "text/event-stream"
 _LEAST_ITEM = 3
 _PARTS = 100
 _LEAST_PART = 100
 _HEADER = 1024
 _LARGE = 1_000_000
 _SHOWN = 500
+_UNLIKE = "it was read by its content"
 _SEVERAL = "the answer is several JSON values, one on each line, given as a list"
 
 
@@ -92,7 +94,8 @@ class Shape:
 def read_content(body: Body, shape: Shape) -> Content:
     """Return what a body holds: native values, text, a list, or bytes as base64 or a file.
 
-    The declared media type decides. Without one, JSON is taken for JSON and text for text.
+    The declared media type decides. Without one, and where a stream holds no event or a multipart
+    body no part, JSON is read as JSON and text as text.
 
     Raises:
         CallError: `decode`, when it says that it is JSON and is not.
@@ -103,18 +106,22 @@ def read_content(body: Body, shape: Shape) -> Content:
     most = shape.room // _LEAST_ITEM + 1
     if is_json(kind):
         return _json(body, most, shape.values)
-    if kind == "text/event-stream":
-        return Content(*read_events(body.data, most))
     if is_json_lines(kind) or is_json_sequence(kind):
         read_each = read_lines if is_json_lines(kind) else read_sequence
         return Content(*read_each(body.data, most))
-    if is_multipart(kind) and (boundary := parameter(body.media_type, "boundary")):
-        return _multipart(body, boundary, shape)
-    return _text_or_bytes(body, kind, shape)
+    if kind != _EVENTS and not is_multipart(kind):
+        return _text_or_bytes(body, kind, shape)
+    found = Content(*read_events(body.data, most)) if kind == _EVENTS else _multipart(body, shape)
+    if found.value or not body.data.strip():
+        return found
+    part = "event" if kind == _EVENTS else "part"
+    found = _text_or_bytes(body, kind, shape)
+    found.notes.append(f"the answer says it is {kind:.60} and holds no {part}; {_UNLIKE}")
+    return found
 
 
 def _text_or_bytes(body: Body, kind: str, shape: Shape) -> Content:
-    undeclared = not kind
+    undeclared = not kind or kind == _EVENTS or is_multipart(kind)
     if undeclared or kind in _HTML:
         value = _json_unasked(body.data, shape.values)
         if value is not None:
@@ -199,11 +206,14 @@ def _bytes(body: Body, kind: str, shape: Shape) -> Content:
     return Content({"base64": base64.b64encode(body.data).decode(), **facts}, notes)
 
 
-def _multipart(body: Body, boundary: str, shape: Shape) -> Content:
+def _multipart(body: Body, shape: Shape) -> Content:
     """Return the parts of a body, each with its headers' facts and its own content.
 
     Spec: RFC 2046, section 5.1.1.
     """
+    boundary = parameter(body.media_type, "boundary")
+    if not boundary:
+        return Content([])
     delimiter = b"\r\n--" + boundary.encode("latin-1", "replace")
     pieces = (b"\r\n" + body.data).split(delimiter, _PARTS + 1)[1:]
     found = Content([])
