@@ -9,7 +9,7 @@ import ast
 import asyncio
 import collections
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -202,10 +202,11 @@ async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
     """Answer each request of a connection with a ticket."""
     body = b'{"message": "sold"}'
     head = f"HTTP/1.1 201 Created\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
-    while lines := (await reader.readuntil(b"\r\n\r\n")).lower():
-        length = lines.partition(b"content-length:")[2].partition(b"\r\n")[0]
-        await reader.readexactly(int(length))
-        writer.write(head.encode() + b"\r\n\r\n" + body)
+    with suppress(asyncio.CancelledError, asyncio.IncompleteReadError):
+        while lines := (await reader.readuntil(b"\r\n\r\n")).lower():
+            length = lines.partition(b"content-length:")[2].partition(b"\r\n")[0]
+            await reader.readexactly(int(length))
+            writer.write(head.encode() + b"\r\n\r\n" + body)
 
 
 def figures() -> list[Figure]:

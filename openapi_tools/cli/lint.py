@@ -11,7 +11,9 @@ from openapi_tools.cli.output import as_json, busy, clean, say
 from openapi_tools.cli.source import load, reading, source_of
 
 if TYPE_CHECKING:
-    from openapi_tools.loader.lint import Finding
+    import os
+
+    from openapi_tools.openapi_core.document_check import Finding
     from openapi_tools.runtime.toolset import Toolset
 
 
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 @reading
 def lint(spec: str, *, wants_json: bool, limit: int) -> int:
     """Check SPEC with openapi-core's validation; say what was skipped. Exit 1 for any error."""
-    from openapi_tools.loader.lint import duplicate_keys, findings
+    from openapi_tools.openapi_core.document_check import findings
 
     source = source_of(spec)
     toolset = load(source)
@@ -40,6 +42,27 @@ def lint(spec: str, *, wants_json: bool, limit: int) -> int:
     else:
         _tell(found, toolset, limit)
     return 1 if errors or toolset.skipped else 0
+
+
+def duplicate_keys(source: str | os.PathLike[str] | bytes) -> list[Finding]:
+    """Return the repeated keys of a document of any size; loading checks up to 1 MB.
+
+    Raises:
+        SourceError: The document cannot be read.
+    """
+    from openapi_tools.errors import DocumentError
+    from openapi_tools.loader.parse import parse
+    from openapi_tools.loader.source import read_source
+    from openapi_tools.openapi_core.document_check import Finding
+    from openapi_tools.openapi_core.error_lines import shorten
+    from openapi_tools.runtime.usual import USUAL
+
+    found = read_source(source, USUAL)
+    try:
+        parse(found.data or b"", name=found.name, duplicates=True)
+    except DocumentError as error:
+        return [Finding(error.pointer, shorten(error.reason))]
+    return []
 
 
 def _as_data(found: list[Finding], toolset: Toolset) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from openapi_tools.cli.source import read_stdin
+from openapi_tools.json_pointer import unescape
 
 _JSON_TYPES = {"integer", "number", "boolean", "object", "null"}
 
@@ -123,7 +124,7 @@ def resolved(schema: Any, root: dict[str, Any]) -> dict[str, Any]:
         reference = schema.get("$ref") if isinstance(schema, dict) else None
         if not isinstance(reference, str) or not reference.startswith("#/$defs/"):
             break
-        name = reference.removeprefix("#/$defs/").replace("~1", "/").replace("~0", "~")
+        name = unescape(reference.removeprefix("#/$defs/"))
         schema = root.get("$defs", {}).get(name, {})
     return schema if isinstance(schema, dict) else {}
 

@@ -30,7 +30,7 @@ from openapi_tools.codegen.bounds import (
 )
 from openapi_tools.codegen.sameness import Sameness, followed, is_nothing, target
 from openapi_tools.codegen.wording import MISSING, Detail, is_word, same, text_of, words_changed
-from openapi_tools.runtime.text import pointer_token
+from openapi_tools.json_pointer import pointer_token
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from openapi_tools.errors import InvalidDocument
+from openapi_tools.json_pointer import pointer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,14 +46,6 @@ _NAMED_BY_USERS = frozenset(
     }
 )
 """Members whose value is a map: its keys are names that users chose, `description` among them."""
-
-
-def pointer(path: Sequence[str | int]) -> str:
-    """Return a path of keys and indexes as a JSON Pointer.
-
-    Spec: RFC 6901, section 3.
-    """
-    return "".join("/" + str(token).replace("~", "~0").replace("/", "~1") for token in path)
 
 
 def warning(path: Sequence[str | int], key: str, *, line: int | None = None) -> str:

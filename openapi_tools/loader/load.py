@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import DocumentError, OpenAPIToolsError, bare
+from openapi_tools.json_pointer import unescape
 from openapi_tools.loader import security
 from openapi_tools.loader.cache import is_on
 from openapi_tools.loader.checks import Checks
@@ -258,7 +259,7 @@ def _skipped(item: Declared | DocumentError, error: DocumentError) -> Skipped:
     if isinstance(item, Declared):
         return Skipped(error.pointer or item.pointer, error.reason, item.method, item.path)
     path = error.pointer.split("/")[2] if error.pointer.count("/") > 1 else ""
-    return Skipped(error.pointer, error.reason, path=path.replace("~1", "/").replace("~0", "~"))
+    return Skipped(error.pointer, error.reason, path=unescape(path))
 
 
 def _tools(
@@ -305,6 +306,6 @@ def _strangers(document: Document, origins: frozenset[str]) -> list[str]:
 
 def _answer_checker(document: Document) -> Callable[[httpx.Request, Answer], list[str]]:
     """Return what compares answers with the document; it asks openapi-core."""
-    from openapi_tools.loader.answers import make_checker
+    from openapi_tools.openapi_core.exchange_check import make_checker
 
     return make_checker(lambda: whole(document.root), base_url=document.settings.base_url)

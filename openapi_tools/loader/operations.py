@@ -14,6 +14,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import DocumentError, InvalidDocument, UnresolvableReference
+from openapi_tools.json_pointer import pointer_token
 from openapi_tools.loader import versions
 from openapi_tools.loader.parameters import Listed, Parameters
 from openapi_tools.loader.references import References, Resource
@@ -64,7 +65,7 @@ class Declared:
     @property
     def path_pointer(self) -> str:
         """JSON Pointer of its path."""
-        return f"/paths/{escaped(self.path)}"
+        return f"/paths{pointer_token(self.path)}"
 
     @property
     def operation_id(self) -> str:
@@ -161,7 +162,7 @@ class Document:
         for found in self._of_path(path, item):
             if isinstance(found, Declared) and found.member == member:
                 return found
-        raise self.invalid("there is no such operation.", f"/paths/{escaped(path)}/{member}")
+        raise self.invalid("there is no such operation.", f"/paths{pointer_token(path)}/{member}")
 
     def _of_path(self, path: str, item: Any) -> Iterator[Declared | DocumentError]:
         """Yield the operations of one path item in its own order."""
@@ -184,7 +185,7 @@ class Document:
         """Return a path item whose `$ref` is followed, and the document that it stands in."""
         if isinstance(item, dict) and "$ref" not in item:
             return item, self.entry
-        pointer = f"/paths/{escaped(path)}"
+        pointer = f"/paths{pointer_token(path)}"
         target = self.follow(item, self.entry, pointer)
         if not isinstance(target.node, dict):
             raise self.invalid(f"a path item must be an object, this is {item!r:.60}.", pointer)
@@ -199,7 +200,7 @@ class Document:
         if "query" not in self._methods or not isinstance(listed, dict):
             return
         for method, node in listed.items():
-            member = f"additionalOperations/{escaped(method)}"
+            member = f"additionalOperations{pointer_token(method)}"
             if is_token(method) and isinstance(node, dict):
                 yield Declared(method, path, member, node, item, resource)
             else:
@@ -209,7 +210,7 @@ class Document:
 
     def _no_operation(self, value: Any, path: str, member: str) -> InvalidDocument:
         reason = f"an operation must be an object, not {value!r:.60}."
-        return self.invalid(reason, f"/paths/{escaped(path)}/{member}")
+        return self.invalid(reason, f"/paths{pointer_token(path)}/{member}")
 
     def request_body(
         self, declared: Declared, parameters: list[Listed]
@@ -298,11 +299,6 @@ class Document:
     def invalid(self, reason: str, pointer: str) -> InvalidDocument:
         """Return an error about this document."""
         return InvalidDocument(reason, source=self.entry.name, pointer=pointer)
-
-
-def escaped(token: str) -> str:
-    """Return a text as one token of a JSON Pointer (RFC 6901, section 3)."""
-    return token.replace("~", "~0").replace("/", "~1")
 
 
 def variables_in(path: str) -> list[str]:

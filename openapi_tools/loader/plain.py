@@ -13,7 +13,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from openapi_tools.errors import InvalidDocument
-from openapi_tools.loader.duplicates import pointer
+from openapi_tools.json_pointer import pointer
 from openapi_tools.loader.limits import (
     MAX_DEPTH,
     MAX_NODES,

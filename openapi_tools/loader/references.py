@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote, urldefrag, urljoin
 
 from openapi_tools.errors import DocumentError, SourceError, UnresolvableReference
+from openapi_tools.json_pointer import find
 from openapi_tools.loader.slices import whole
 from openapi_tools.loader.texts import without_user
 
@@ -130,16 +131,11 @@ class References:
 
     def _at(self, pointer: str, ref: str, owner: Resource) -> Any:
         """Return the node at a JSON Pointer."""
-        node, has_escapes = owner.root, "~" in pointer
-        for token in pointer.split("/")[1:]:
-            key = token.replace("~1", "/").replace("~0", "~") if has_escapes else token
-            if isinstance(node, dict) and key in node:
-                node = node[key]
-            elif isinstance(node, list) and key.isdecimal() and int(key) < len(node):
-                node = node[int(key)]
-            else:
-                raise self._error(f"'$ref': {ref!r} leads nowhere; there is no {key!r}.", owner)
-        return whole(node)
+        try:
+            return whole(find(owner.root, pointer))
+        except LookupError as error:
+            reason = f"'$ref': {ref!r} leads nowhere; there is no {error.args[0]!r}."
+            raise self._error(reason, owner) from None
 
     def _anchor(self, name: str, ref: str, owner: Resource) -> Any:
         """Return the schema with a plain-name anchor (JSON Schema 2020-12, section 8.2.2)."""

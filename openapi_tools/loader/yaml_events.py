@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.errors import InvalidDocument
-from openapi_tools.loader.duplicates import pointer, warning
+from openapi_tools.json_pointer import pointer
+from openapi_tools.loader.duplicates import warning
 from openapi_tools.loader.limits import MAX_DEPTH, MAX_NODES, TOO_DEEP, TOO_MANY
 from openapi_tools.loader.yaml_scalars import (
     is_collection_tag,

@@ -19,13 +19,13 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import InputError
+from openapi_tools.json_pointer import pointer_token
 from openapi_tools.runtime.checking.cost import is_cheap
 from openapi_tools.runtime.checking.explain import Explainer
 from openapi_tools.runtime.checking.few import MOST, copy_of_few
 from openapi_tools.runtime.checking.phrases import kind_of, sentence, show
 from openapi_tools.runtime.checking.schema import prepare
 from openapi_tools.runtime.checking.verdict import holds
-from openapi_tools.runtime.text import pointer_token
 
 if TYPE_CHECKING:
     from openapi_tools.runtime.settings import Settings

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pydantic_core import to_json
 
 from openapi_tools.errors import CallError, InputError
+from openapi_tools.json_pointer import pointer_token
 from openapi_tools.runtime import media
 from openapi_tools.runtime.escapes import form_encode
 from openapi_tools.runtime.files import read_file
 from openapi_tools.runtime.parts import OCTETS, Sources, multipart, shape_of, sources_of
 from openapi_tools.runtime.styles import content_text, form_pairs
-from openapi_tools.runtime.text import encode_text, json_bytes, placed, pointer_token
+from openapi_tools.runtime.text import encode_text, json_bytes, placed
 from openapi_tools.runtime.usual import USUAL
 
 if TYPE_CHECKING:

@@ -17,6 +17,7 @@ import httpx
 
 from openapi_tools._version import __version__
 from openapi_tools.errors import CallError, InputError
+from openapi_tools.json_pointer import pointer_token
 from openapi_tools.runtime.additions import Additions
 from openapi_tools.runtime.body import build_content, form_text
 from openapi_tools.runtime.escapes import (
@@ -42,7 +43,7 @@ from openapi_tools.runtime.styles import (
     path_text,
     query_pairs,
 )
-from openapi_tools.runtime.text import placed, pointer_token
+from openapi_tools.runtime.text import placed
 from openapi_tools.runtime.urls import read_address
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from openapi_tools.errors import CallError, InputError
+from openapi_tools.json_pointer import pointer_token
 
 CHARSETS = frozenset({"utf-8", "us-ascii", "iso-8859-1", "utf-16"})
 """What text in a body may be written in, when its media type says so."""
@@ -94,11 +95,6 @@ def fault_reason(error: Exception) -> str:
             return "the value is nested too deep to be written."
         case _:
             return f"the value cannot be written as JSON ({error})."
-
-
-def pointer_token(key: object) -> str:
-    """Return a member's name as one step of a JSON Pointer, slash included (RFC 6901)."""
-    return "/" + str(key).replace("~", "~0").replace("/", "~1")
 
 
 def placed(error: Exception, argument: str) -> InputError:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import urlencode
 
-from openapi_tools.judge import follow
+from openapi_tools.openapi_core import follow
 from openapi_tools.testing.samples import sample
 
 _MAGIC = {

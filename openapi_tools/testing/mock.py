@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 
 from openapi_tools.errors import SettingsError
-from openapi_tools.judge import Judge, find_route, follow
+from openapi_tools.openapi_core import Judge, find_route, follow
 from openapi_tools.testing.answers import choose_response, encode, headers_of
 
 Document = Mapping[str, Any]

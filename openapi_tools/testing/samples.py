@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from openapi_tools.judge import follow
+from openapi_tools.openapi_core import follow
 
 _DEEPEST = 12
 _MOST_SCHEMAS = 5000

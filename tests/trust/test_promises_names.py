@@ -11,7 +11,7 @@ from documents import document, operation, tools
 from trust.promises import quiet
 
 from openapi_tools import generate_package, load_tools
-from openapi_tools.loader.lint import findings
+from openapi_tools.openapi_core.document_check import findings
 
 if TYPE_CHECKING:
     from pathlib import Path

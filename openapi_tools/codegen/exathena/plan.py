@@ -11,9 +11,9 @@ from openapi_tools.codegen.exathena.naming import ToolNames
 from openapi_tools.codegen.exathena.operations import operation_data
 from openapi_tools.codegen.literals import Code
 from openapi_tools.errors import SettingsError
+from openapi_tools.json_pointer import pointer_token
 from openapi_tools.model import Skipped
 from openapi_tools.runtime.methods import is_safe
-from openapi_tools.runtime.text import pointer_token
 
 if TYPE_CHECKING:
     from openapi_tools.codegen.contents import Contents

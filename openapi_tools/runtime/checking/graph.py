@@ -8,6 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+from openapi_tools.json_pointer import find
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -63,16 +65,10 @@ def resolve(root: dict[str, Any] | bool, reference: str) -> Any:
 
     Spec: RFC 6901, section 6.
     """
-    node: Any = root
-    for token in unquote(reference).split("/")[1:]:
-        key = token.replace("~1", "/").replace("~0", "~")
-        if isinstance(node, dict):
-            node = node.get(key)
-        elif isinstance(node, list) and key.isdecimal() and int(key) < len(node):
-            node = node[int(key)]
-        else:
-            return None
-    return node
+    try:
+        return find(root, unquote(reference))
+    except LookupError:
+        return None
 
 
 def groups(node: Node, root: Node) -> Groups:

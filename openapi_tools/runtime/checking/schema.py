@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from openapi_tools.json_pointer import pointer_token
 from openapi_tools.runtime.checking.engine import (
     LARGEST_PATTERN,
     UNUSABLE,
@@ -27,7 +28,6 @@ from openapi_tools.runtime.checking.graph import (
 from openapi_tools.runtime.checking.price import is_heavy
 from openapi_tools.runtime.checking.verdict import Validator
 from openapi_tools.runtime.checking.weaken import weaken
-from openapi_tools.runtime.text import pointer_token
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -11,6 +11,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from openapi_tools.json_pointer import pointer_token
 from openapi_tools.runtime.shaping.apart import Apart
 from openapi_tools.runtime.shaping.containers import is_free, items_of, members_of, with_one_more
 from openapi_tools.runtime.shaping.fitting import Fitting
@@ -19,7 +20,6 @@ from openapi_tools.runtime.shaping.memory import Entry, Memory, Shaped
 from openapi_tools.runtime.shaping.names import ANYTHING, KEY, VALUE, extras_name, renamed
 from openapi_tools.runtime.shaping.reasons import CannotExpress
 from openapi_tools.runtime.shaping.wording import called
-from openapi_tools.runtime.text import pointer_token
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import unquote
 
+from openapi_tools.json_pointer import find
+
 if TYPE_CHECKING:
     from jsonschema_path import SchemaPath
 
@@ -64,13 +66,7 @@ def _at(document: Mapping[str, Any], reference: str) -> Any:
     """Return the target of a reference into the same document, `{}` when there is none."""
     if reference[:1] != "#":
         return {}
-    node: Any = document
-    for token in unquote(reference[1:]).split("/")[1:]:
-        key = token.replace("~1", "/").replace("~0", "~")
-        if isinstance(node, Mapping) and key in node:
-            node = node[key]
-        elif isinstance(node, list) and key.isdecimal() and int(key) < len(node):
-            node = node[int(key)]
-        else:
-            return {}
-    return node
+    try:
+        return find(document, unquote(reference[1:]))
+    except LookupError:
+        return {}

@@ -1,4 +1,4 @@
-"""What openapi-core says about a request or an answer."""
+"""Check requests and answers against a document with openapi-core."""
 
 from __future__ import annotations
 
@@ -7,28 +7,41 @@ import warnings
 from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
-from openapi_tools.judge.exchange import SeenAnswer, media_type, see_request
-from openapi_tools.judge.forms import Decoders, style_decoders
-from openapi_tools.judge.references import closed_path
-from openapi_tools.judge.routes import Route, find_route
-from openapi_tools.judge.sieve import about_body, about_parameters, says_nothing
-from openapi_tools.judge.words import lines, shorten
+from openapi_tools.openapi_core.adapters import (
+    Decoders,
+    SeenAnswer,
+    media_type,
+    see_request,
+    style_decoders,
+)
+from openapi_tools.openapi_core.error_lines import (
+    about_body,
+    about_parameters,
+    has_no_content,
+    lines,
+    shorten,
+)
+from openapi_tools.openapi_core.local_references import closed_path
+from openapi_tools.openapi_core.routes import Route, find_route
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     import httpx
 
+    from openapi_tools.runtime.send import Answer
+
 _STATUS_WITHOUT_BODY = (204, 205, 304)
 
 
 class Judge:
-    """openapi-core, asked about one document.
+    """Checks exchanges against one document.
 
-    The document itself is not checked (`lint` does that), no other document is read and nothing
-    is fetched. Security requirements are no matter here. Nothing raises: what openapi-core cannot
-    judge is told in a line that begins with `not judged`.
+    It does not check the document itself (`lint` does), security requirements, or other documents;
+    it fetches nothing. It never raises: a line that begins with `not judged` says what openapi-core
+    could not check.
 
     Attributes:
         document: The parsed document.
@@ -71,7 +84,7 @@ class Judge:
             route = find_route(self.document, request.method, target, base_path=self.base_path)
             if route is None:
                 return [f"{request.method} {request.url.path}: the document has no such operation"]
-            # Deprecated parameters and unknown schemes are told as warnings, which nobody reads.
+            # openapi-core warns about deprecated parameters and unknown schemes.
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 return list(dict.fromkeys(lines(errors(request, route))))
@@ -96,7 +109,7 @@ class Judge:
         yield from self._validator("ResponseHeaders", route).iter_errors(seen, answer)
         if request.method == "HEAD" or answer.status_code in _STATUS_WITHOUT_BODY:
             return
-        if answer.data is not None or not says_nothing(answer.status_code, route, self.document):
+        if answer.data is not None or not has_no_content(answer.status_code, route, self.document):
             kind = answer.content_type
             data = self._validator("ResponseData", route, kind).iter_errors(seen, answer)
             yield from about_body(data, kind)
@@ -127,7 +140,7 @@ class Judge:
 
 
 class _Found:
-    """openapi-core's path finder, told what it would find."""
+    """A path finder for openapi-core that knows the route already."""
 
     def __init__(self, route: Route, spec: Any, **_more: object) -> None:
         self.route = route
@@ -144,3 +157,32 @@ class _Found:
             operation /= key
         result = TemplateResult(self.route.path, dict(self.route.variables))
         return PathOperationServer(item, operation, None, result, None)
+
+
+def make_checker(
+    document: Mapping[str, Any] | Callable[[], Mapping[str, Any]], *, base_url: str | None = None
+) -> Callable[[httpx.Request, Answer], list[str]]:
+    """Return a function that checks answers against a document, for `check_answers=True`.
+
+    The function returns one line for each difference. It never raises and opens no file or
+    connection. Its first call imports openapi-core; each call costs 1 to 20 ms.
+
+    Args:
+        document: A parsed document of any version, or a function that returns it at the first
+            answer. A Swagger 2.0 document is reported as not judged.
+        base_url: `Settings.base_url`, where it replaces the document's servers.
+    """
+    judges: list[Judge] = []
+
+    def check(request: httpx.Request, answer: Answer) -> list[str]:
+        if not judges:
+            root = document() if callable(document) else document
+            judges.append(Judge(root, base_path=_path(base_url)))
+        return judges[0].answer(request, answer.status, answer.headers, answer.content)
+
+    return check
+
+
+def _path(base_url: str | None) -> str | None:
+    """Return the path of a base URL; None where the document's servers apply."""
+    return None if base_url is None else urlsplit(base_url).path

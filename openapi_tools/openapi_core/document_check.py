@@ -1,16 +1,14 @@
-"""What openapi-core's validation finds in a document, with the place of each finding."""
+"""Check a document with openapi-core's validators, for `lint`: each finding with its place."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from openapi_tools.judge.references import closed_path
-from openapi_tools.judge.words import pointer, shorten
-
-if TYPE_CHECKING:
-    import os
+from openapi_tools.json_pointer import keys_of, pointer
+from openapi_tools.openapi_core.error_lines import shorten
+from openapi_tools.openapi_core.local_references import closed_path
 
 _TRAVERSED = 64
 
@@ -49,30 +47,6 @@ def findings(root: Mapping[str, Any]) -> list[Finding]:
         return [Finding("", f"version {said!r} is none of 2.0, 3.0, 3.1 and 3.2")]
     checks = (_against_schema(root, version), _against_rules(root, version), _odd_ids(root))
     return _once([finding for check in checks for finding in check])
-
-
-def duplicate_keys(source: str | os.PathLike[str] | bytes) -> list[Finding]:
-    """Return whether a key of a document hides another, whatever the document's size.
-
-    Loading looks for this in documents up to 1 MB only.
-
-    Args:
-        source: As for `load_tools`; it is read again.
-
-    Raises:
-        SourceError: It cannot be read.
-    """
-    from openapi_tools.errors import DocumentError
-    from openapi_tools.loader.parse import parse
-    from openapi_tools.loader.source import read_source
-    from openapi_tools.runtime.usual import USUAL
-
-    found = read_source(source, USUAL)
-    try:
-        parse(found.data or b"", name=found.name, duplicates=True)
-    except DocumentError as error:
-        return [Finding(error.pointer, shorten(error.reason))]
-    return []
 
 
 def _once(found: list[Finding]) -> list[Finding]:
@@ -240,9 +214,7 @@ def _literal(root: Mapping[str, Any], place: tuple[Any, ...]) -> tuple[Any, ...]
             reference = node.get("$ref") if isinstance(node, Mapping) else None
             if not isinstance(reference, str) or not reference.startswith("#/"):
                 break
-            keys = tuple(
-                token.replace("~1", "/").replace("~0", "~") for token in reference[2:].split("/")
-            )
+            keys = keys_of(reference[1:])
             node = _value_at(root, keys)
         keys = (*keys, key)
         node = _value_at(node, (key,))

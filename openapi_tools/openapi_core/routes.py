@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
-from openapi_tools.judge.references import follow
+from openapi_tools.openapi_core.local_references import follow
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
 _ORIGIN = re.compile(r"^(?:[A-Za-z{][^/?#]*:)?//[^/?#]*")

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openapi_tools.loader.lint import Finding, duplicate_keys, findings
+from openapi_tools.cli.lint import duplicate_keys
+from openapi_tools.openapi_core.document_check import Finding, findings
 
 SPECS = Path(__file__).parents[2] / "specs"
 INFO = {"title": "t", "version": "1"}
