@@ -7,16 +7,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from openapi_tools.codegen.contents import contents_of, info_of
 from openapi_tools.codegen.drift import changes, name_changes, scheme_changes
 from openapi_tools.codegen.exathena.plan import plan_project
 from openapi_tools.codegen.exathena.render import render_project
 from openapi_tools.codegen.files import build_files, manifest_name, with_manifest
 from openapi_tools.codegen.manifest import EXATHENA, LAYOUTS, read_manifest
 from openapi_tools.codegen.names import api_name, is_api_name
+from openapi_tools.codegen.package_data import document_info, package_data
 from openapi_tools.codegen.reading import Unreadable, read_records, read_schemes
+from openapi_tools.codegen.secret_scan import secret_warnings
 from openapi_tools.codegen.standing import read_standing
-from openapi_tools.codegen.suspects import suspects
 from openapi_tools.codegen.templating import Templates
 from openapi_tools.codegen.writer import compare, place
 from openapi_tools.errors import OutputError, SettingsError
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterator, Mapping
 
-    from openapi_tools.codegen.contents import Contents
     from openapi_tools.codegen.drift import Change
+    from openapi_tools.codegen.package_data import PackageData
     from openapi_tools.model import Server, Skipped
     from openapi_tools.runtime.toolset import Select, Toolset
 
@@ -128,7 +128,7 @@ def generate_package(  # noqa: PLR0913 -- one for each option
     with paused_gc():
         toolset, servers = _loaded(source, settings, select)
         api = _api(name, toolset)
-        contents = contents_of(toolset, api=api, settings=settings, servers=servers)
+        contents = package_data(toolset, api=api, settings=settings, servers=servers)
         contents, files = _files(contents, templates, form)
     how: dict[str, Any] = {"layout": form, "settings": settings, "check": check, "force": force}
     return _placed(Path(output), files, contents, toolset, **how)
@@ -147,8 +147,8 @@ def _check_target(target: str, layout: str, templates: object) -> None:
 
 
 def _files(
-    contents: Contents, templates: str | os.PathLike[str] | None, layout: str
-) -> tuple[Contents, dict[str, str]]:
+    contents: PackageData, templates: str | os.PathLike[str] | None, layout: str
+) -> tuple[PackageData, dict[str, str]]:
     """Return what of a document the target can have, and its files."""
     if layout == EXATHENA:
         project = plan_project(contents)
@@ -175,7 +175,7 @@ def _loaded(
 def _api(name: str, toolset: Toolset) -> str:
     """Return the name of the API."""
     if not name:
-        return api_name(info_of(toolset.document)[0])
+        return api_name(document_info(toolset.document)[0])
     if not isinstance(name, str) or not is_api_name(name):
         reason = (
             "cannot be part of a package's name; use words of a-z and 0-9 joined by _, a-z first"
@@ -187,7 +187,7 @@ def _api(name: str, toolset: Toolset) -> str:
 def _placed(
     output: Path,
     files: Mapping[str, str],
-    contents: Contents,
+    contents: PackageData,
     toolset: Toolset,
     *,
     layout: str,
@@ -215,13 +215,13 @@ def _placed(
         kept=done.kept,
         edited=done.edited,
         skipped=contents.skipped,
-        warnings=(*toolset.warnings, *_idle(settings, layout), *suspects(contents.records)),
+        warnings=(*toolset.warnings, *_idle(settings, layout), *secret_warnings(contents.records)),
         _before=before,
         _after=files,
     )
 
 
-def _drift(before: Mapping[str, str], manifest: str, contents: Contents) -> Iterator[Change]:
+def _drift(before: Mapping[str, str], manifest: str, contents: PackageData) -> Iterator[Change]:
     """Yield how the tools differ from those that stand there; nothing where none do."""
     if not before:
         return

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from openapi_tools.codegen.evaluation import Unreadable
-    from openapi_tools.codegen.records import Record
+    from openapi_tools.codegen.package_data import Record
     from openapi_tools.model import Operation, Parameter, RequestBody, SecurityScheme, Server
 
     Records = Mapping[str, Record]

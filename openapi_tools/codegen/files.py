@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     import ast
     from collections.abc import Callable, Iterator, Mapping
 
-    from openapi_tools.codegen.contents import Contents
+    from openapi_tools.codegen.package_data import PackageData
     from openapi_tools.codegen.templating import Templates
 
-    Render = Callable[[Contents, Templates], dict[str, str]]
+    Render = Callable[[PackageData, Templates], dict[str, str]]
 
 _RENDER: dict[str, Render] = {"package": render_package, "module": render_module}
 
@@ -30,7 +30,7 @@ def manifest_name(api: str, layout: str) -> str:
     return f"{api}_tools.manifest.json" if layout == "module" else "manifest.json"
 
 
-def build_files(contents: Contents, templates: Templates, *, layout: str) -> dict[str, str]:
+def build_files(contents: PackageData, templates: Templates, *, layout: str) -> dict[str, str]:
     """Return every file of a package by its relative path, the manifest last.
 
     Args:
@@ -48,7 +48,7 @@ def build_files(contents: Contents, templates: Templates, *, layout: str) -> dic
     return with_manifest(files, contents, layout=layout)
 
 
-def with_manifest(files: dict[str, str], contents: Contents, *, layout: str) -> dict[str, str]:
+def with_manifest(files: dict[str, str], contents: PackageData, *, layout: str) -> dict[str, str]:
     """Return files with their manifest.
 
     Args:
@@ -71,7 +71,7 @@ def with_manifest(files: dict[str, str], contents: Contents, *, layout: str) -> 
     return files | {manifest_name(contents.api, layout): manifest.to_json()}
 
 
-def _refuse_other(trees: Mapping[str, ast.Module], contents: Contents, layout: str) -> None:
+def _refuse_other(trees: Mapping[str, ast.Module], contents: PackageData, layout: str) -> None:
     """Raise unless the files hold the tools of the document, and all of them."""
     place = "tools.py.jinja" if layout == "package" else "module.py.jinja"
     try:

@@ -22,8 +22,7 @@ from openapi_tools.runtime.packages import class_name
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from openapi_tools.codegen.contents import Contents
-    from openapi_tools.codegen.records import Record
+    from openapi_tools.codegen.package_data import PackageData, Record
 
 _SHARED_CHARS = 100
 _STEPS = 16
@@ -91,7 +90,7 @@ class Plan:
         schemas: Those that hold shared schemas.
     """
 
-    contents: Contents
+    contents: PackageData
     modules: tuple[ModulePlan, ...]
     schemas: tuple[SchemaModule, ...]
 
@@ -135,7 +134,7 @@ class _Shared:
         return {name: _constant(name, self.values[key]) for key, name in names}
 
 
-def plan_package(contents: Contents) -> Plan:
+def plan_package(contents: PackageData) -> Plan:
     """Return the plan of a package with one module per tag.
 
     Args:
@@ -152,7 +151,7 @@ def plan_package(contents: Contents) -> Plan:
     return Plan(contents, modules, schemas)
 
 
-def plan_module(contents: Contents) -> Plan:
+def plan_module(contents: PackageData) -> Plan:
     """Return the plan of a single module that holds everything.
 
     Args:

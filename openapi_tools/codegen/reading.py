@@ -17,7 +17,7 @@ from openapi_tools.codegen.evaluation import (
     one_line,
     parse,
 )
-from openapi_tools.codegen.records import Record
+from openapi_tools.codegen.package_data import Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

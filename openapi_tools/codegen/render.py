@@ -11,9 +11,8 @@ from openapi_tools.codegen.plan import plan_module, plan_package
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from openapi_tools.codegen.contents import Contents
+    from openapi_tools.codegen.package_data import PackageData, Record
     from openapi_tools.codegen.plan import ModulePlan, Plan, SchemaModule, ToolPlan
-    from openapi_tools.codegen.records import Record
     from openapi_tools.codegen.templating import Templates
     from openapi_tools.model import SecurityScheme, Server, Skipped
 
@@ -28,7 +27,7 @@ _SERVERS = Code("SERVERS = tuple(SERVERS_BY_URL.values())")
 _BARE = Code("# ruff: noqa: TC001 -- only annotations name them where there is no tool\n")
 
 
-def render_package(contents: Contents, templates: Templates) -> dict[str, str]:
+def render_package(contents: PackageData, templates: Templates) -> dict[str, str]:
     """Return every file of a distribution but the manifest, by relative path.
 
     Args:
@@ -58,7 +57,7 @@ def render_package(contents: Contents, templates: Templates) -> dict[str, str]:
     return files
 
 
-def render_module(contents: Contents, templates: Templates) -> dict[str, str]:
+def render_module(contents: PackageData, templates: Templates) -> dict[str, str]:
     """Return the one module that holds a whole API, by its path.
 
     Args:
@@ -89,7 +88,7 @@ def render_module(contents: Contents, templates: Templates) -> dict[str, str]:
     return {f"{contents.api}_tools.py": templates.render("module.py", values)}
 
 
-def common_values(contents: Contents) -> dict[str, Any]:
+def common_values(contents: PackageData) -> dict[str, Any]:
     """Return what every template may use.
 
     Args:
@@ -160,13 +159,13 @@ def _index(plan: Plan) -> dict[str, Any]:
     return {"index": statements, "imports": imports, "lint": _lint(statements)}
 
 
-def _index_names(contents: Contents) -> tuple[str, ...]:
+def _index_names(contents: PackageData) -> tuple[str, ...]:
     """Return the classes of the model that the index module needs."""
     variables = any(server.variables for server in contents.servers)
     return ("SecurityScheme", "Server", "Skipped", *(["ServerVariable"] if variables else []))
 
 
-def _has_values(contents: Contents) -> bool:
+def _has_values(contents: PackageData) -> bool:
     """Tell whether the index makes a value of the model, so that it imports more than types."""
     return bool(contents.schemes or contents.servers or contents.skipped)
 

@@ -6,13 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 from openapi_tools import model
-from openapi_tools.codegen.contents import Contents
-from openapi_tools.codegen.records import Record
+from openapi_tools.codegen.package_data import PackageData, Record
 
 _DEEP = 60
 
 
-def harmless(api: str) -> Contents:
+def harmless(api: str) -> PackageData:
     """Return contents with something of everything that a template can meet.
 
     Args:
@@ -30,7 +29,7 @@ def harmless(api: str) -> Contents:
         )
         for record in records[:2]
     ]
-    return Contents(
+    return PackageData(
         api,
         tuple(records),
         title="Title",

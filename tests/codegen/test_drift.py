@@ -10,7 +10,7 @@ import pytest
 
 from openapi_tools.codegen.drift import Change, as_data, changes, in_words
 from openapi_tools.codegen.evaluation import Unreadable
-from openapi_tools.codegen.records import Record
+from openapi_tools.codegen.package_data import Record
 from openapi_tools.model import (
     Operation,
     Parameter,

@@ -13,12 +13,12 @@ from hostile_documents import hostile
 from packages import bytes_in
 
 from openapi_tools import Select, Settings, generate_package
-from openapi_tools.codegen.contents import contents_of
 from openapi_tools.codegen.exathena.literals import Unwritable
 from openapi_tools.codegen.exathena.naming import ToolNames, root_module
 from openapi_tools.codegen.exathena.operations import operation_data
 from openapi_tools.codegen.exathena.plan import plan_project
 from openapi_tools.codegen.exathena.render import render_project
+from openapi_tools.codegen.package_data import package_data
 from openapi_tools.errors import OutputError, SettingsError
 from openapi_tools.model import Encoding, Operation, Parameter, RequestBody, SecurityScheme
 
@@ -92,7 +92,7 @@ def test_texts_of_a_document_are_data_in_every_file(tmp_path, text):
 
 def plain(path):
     """Return how many interpolations a file has for a harmless document."""
-    contents = contents_of(tools(TWO["paths"]), api="pets", settings=Settings())
+    contents = package_data(tools(TWO["paths"]), api="pets", settings=Settings())
     return render_project(plan_project(contents)).get(path, "").count("#{")
 
 

@@ -45,15 +45,14 @@ LAYOUTS = ("package", "module")
 )
 def test_the_list_of_tools_shows_a_text_as_it_is(tmp_path, title, shown):
     # Descriptions come from the loader, which takes markup out; a record takes any.
-    from openapi_tools.codegen.contents import Contents
-    from openapi_tools.codegen.records import Record
+    from openapi_tools.codegen.package_data import PackageData, Record
     from openapi_tools.codegen.render import render_package
     from openapi_tools.codegen.templating import Templates
     from openapi_tools.model import Operation, SecurityScheme
 
     record = Record("a", title, {"type": "object"}, Operation("GET", "/a"))
     schemes = {title: SecurityScheme("http", scheme=title)}
-    contents = Contents("museum", (record,), title=title, schemes=schemes)
+    contents = PackageData("museum", (record,), title=title, schemes=schemes)
 
     text = render_package(contents, Templates())["README.md"]
 

@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from openapi_tools.codegen.contents import Contents
+from openapi_tools.codegen.package_data import PackageData, Record
 from openapi_tools.codegen.plan import plan_module, plan_package
-from openapi_tools.codegen.records import Record
 from openapi_tools.model import Operation, Parameter, RequestBody, Server
 from openapi_tools.runtime.packages import class_name
 
@@ -37,7 +36,7 @@ def record(
 
 
 def plan(*records: Record) -> Plan:
-    return plan_package(Contents("pets", records))
+    return plan_package(PackageData("pets", records))
 
 
 def modules(found: Plan) -> dict[str, list[str]]:
@@ -228,7 +227,7 @@ def test_equal_definitions_of_two_names_are_two() -> None:
 @pytest.mark.parametrize("name", ["INDEX", "Settings", "type_checking", "1", "🚀", "a b", "", "é"])
 def test_a_definition_of_any_name_is_a_constant_that_hides_nothing(name: str) -> None:
     found = plan_module(
-        Contents("pets", tuple(record(f"t{n}", definitions={name: LONG}) for n in range(2)))
+        PackageData("pets", tuple(record(f"t{n}", definitions={name: LONG}) for n in range(2)))
     )
 
     constant = found.schemas[0].statements[0].partition(":")[0]
@@ -303,11 +302,11 @@ def test_only_the_classes_of_the_model_that_are_used_are_named() -> None:
 def test_a_single_module_holds_everything() -> None:
     tools = [record(f"t{n}", f"tag{n}", definitions={"Pet": LONG}, lines=900) for n in range(3)]
 
-    found = plan_module(Contents("pets", tuple(tools)))
+    found = plan_module(PackageData("pets", tuple(tools)))
 
     assert modules(found) == {"": ["t0", "t1", "t2"]}
     assert found.index == {"t0": "", "t1": "", "t2": ""}
     assert [module.statements[0].partition(":")[0] for module in found.schemas] == ["PET"]
     assert '"$defs": {"Pet": PET},' in found.modules[0].tools[0].statements[2]
     assert found.modules[0].tools[0].schemas == frozenset()
-    assert plan_module(Contents("pets", ())).schemas == ()
+    assert plan_module(PackageData("pets", ())).schemas == ()

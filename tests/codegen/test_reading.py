@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import JSON, TEXT
 
+from openapi_tools.codegen.package_data import Record
 from openapi_tools.codegen.reading import Unreadable, read_records
-from openapi_tools.codegen.records import Record
 from openapi_tools.model import Operation, Parameter, RequestBody, Server, ServerVariable
 
 HEAD = '''\

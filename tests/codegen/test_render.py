@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 from markdown_it import MarkdownIt
 
-from openapi_tools.codegen.contents import Contents
 from openapi_tools.codegen.forms import HEADER
-from openapi_tools.codegen.records import Record
+from openapi_tools.codegen.package_data import PackageData, Record
 from openapi_tools.codegen.render import RUNTIME_VERSION, render_module, render_package
 from openapi_tools.codegen.sample import harmless
 from openapi_tools.codegen.templating import Templates
@@ -50,11 +49,11 @@ def record(name: str, description: str = "Text.", **operation: Any) -> Record:
 
 
 def package(*records: Record, **members: Any) -> dict[str, str]:
-    return render_package(Contents(members.pop("api", "pets"), records, **members), Templates())
+    return render_package(PackageData(members.pop("api", "pets"), records, **members), Templates())
 
 
 def module(*records: Record, **members: Any) -> str:
-    (text,) = render_module(Contents("pets", records, **members), Templates()).values()
+    (text,) = render_module(PackageData("pets", records, **members), Templates()).values()
     return text
 
 
@@ -96,7 +95,7 @@ def test_a_package_is_these_files_in_this_order() -> None:
 @pytest.mark.parametrize("render", [render_package, render_module])
 def test_python_is_ascii_under_its_header_and_parses(render: Any) -> None:
     schemes = {EVIL: SecurityScheme("apiKey", name=EVIL, location="header")}
-    contents = Contents(
+    contents = PackageData(
         "pets",
         (record("a", EVIL, tags=(EVIL,)), Record("b", EVIL, {"default": EVIL}, EVERYTHING)),
         title=EVIL,

@@ -12,10 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openapi_tools.codegen.contents import Contents
 from openapi_tools.codegen.files import build_files
 from openapi_tools.codegen.literals import Code
-from openapi_tools.codegen.records import Record
+from openapi_tools.codegen.package_data import PackageData, Record
 from openapi_tools.codegen.templating import FOLDER, Templates
 from openapi_tools.errors import TemplateError
 from openapi_tools.model import Operation
@@ -46,10 +45,10 @@ def render(tmp_path: Path) -> Render:
     return render_one
 
 
-def contents(text: str = BREAKS_OUT) -> Contents:
+def contents(text: str = BREAKS_OUT) -> PackageData:
     schema = {"type": "object", "properties": {}, "additionalProperties": False}
     record = Record("do_it", text, schema, Operation("GET", "/a", tags=(text,)))
-    return Contents("pets", (record,), title=text, version=text, document_hash="0" * 64)
+    return PackageData("pets", (record,), title=text, version=text, document_hash="0" * 64)
 
 
 def build(tmp_path: Path, *, text: str = BREAKS_OUT, **templates: str) -> dict[str, str]:

@@ -11,7 +11,7 @@ from packages import imported
 
 from openapi_tools import Select, Settings, generate_package, load_tools
 from openapi_tools.codegen.drift import changes
-from openapi_tools.codegen.records import Record
+from openapi_tools.codegen.package_data import Record
 from openapi_tools.loader.operations import Document
 from openapi_tools.loader.references import Resource
 from openapi_tools.loader.servers import root_servers

@@ -16,8 +16,7 @@ from openapi_tools.model import Skipped
 from openapi_tools.runtime.methods import is_safe
 
 if TYPE_CHECKING:
-    from openapi_tools.codegen.contents import Contents
-    from openapi_tools.codegen.records import Record
+    from openapi_tools.codegen.package_data import PackageData, Record
     from openapi_tools.model import Operation
 
 _INDENT = 4
@@ -55,11 +54,11 @@ class Project:
         modules: One for each tool.
     """
 
-    contents: Contents
+    contents: PackageData
     modules: tuple[ModulePlan, ...]
 
 
-def plan_project(contents: Contents) -> Project:
+def plan_project(contents: PackageData) -> Project:
     """Return the plan of a project.
 
     Args:
@@ -88,7 +87,7 @@ def plan_project(contents: Contents) -> Project:
     return Project(known, tuple(modules))
 
 
-def _module(record: Record, contents: Contents, names: ToolNames) -> ModulePlan:
+def _module(record: Record, contents: PackageData, names: ToolNames) -> ModulePlan:
     data = operation_data(record.name, record.operation, contents.schemes)
     operation = literal(data, indent=2, lead=len("  @operation "))
     schema = literal(record.input_schema, indent=_INDENT)
@@ -110,7 +109,7 @@ def _whole(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def _home(contents: Contents) -> str:
+def _home(contents: PackageData) -> str:
     """Return the server of most operations: what `base_url` stands for."""
     servers = Counter(_server(record.operation) for record in contents.records)
     return max(servers, key=lambda found: servers[found]) if servers else ""

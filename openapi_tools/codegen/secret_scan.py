@@ -1,4 +1,4 @@
-"""What looks like a secret and would be committed with a package."""
+"""Warn about values in a package that look like secrets, before it is committed."""
 
 from __future__ import annotations
 
@@ -8,45 +8,44 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from openapi_tools.codegen.records import Record
+    from openapi_tools.codegen.package_data import Record
 
-_TELLING_NAME = re.compile(
+_SECRET_NAME = re.compile(
     r"passw|secret|token|api[_-]?key|credential|private[_-]?key", re.IGNORECASE
 )
-_TELLING_VALUE = re.compile(
+_SECRET_VALUE = re.compile(
     r"(sk|pk|rk)[-_](live|test|proj)[-_]?[A-Za-z0-9]{8}|gh[pousr]_[A-Za-z0-9]{20}|AKIA[A-Z0-9]{16}"
     r"|xox[abposr]-[A-Za-z0-9-]{10}|-----BEGIN [A-Z ]*PRIVATE KEY|eyJ[\w-]{10,}\.eyJ[\w-]{10,}\."
 )
+_MACHINE_MADE = re.compile(r"(?=.*[A-Za-z])(?=.*[0-9])\S{8,}")
 _HIDDEN = "//***@"
-_SHORTEST = 8
 _EXAMPLES = ("default", "const", "example", "examples", "enum")
 
 
-def suspects(records: Iterable[Record]) -> Iterator[str]:
+def secret_warnings(records: Iterable[Record]) -> Iterator[str]:
     """Yield a warning for each argument whose default or example looks like a secret.
 
-    The value itself is not shown. Neither are user and password of a server's URL, which were left
-    out when the document was loaded; each such server is a warning too.
+    The value itself is not shown. A server whose user and password were left out when the document
+    was loaded gives a warning too.
 
     Args:
-        records: The tools that are to be written down.
+        records: The tools to be written.
     """
     records = tuple(records)
     servers = (server.url for record in records for server in record.operation.servers)
     for url in dict.fromkeys(url for url in servers if _HIDDEN in url):
         yield f"the server {url!r:.100} has a user and a password, which are not written."
     for record in records:
-        for name in dict.fromkeys(_found(record.input_schema)):
+        for name in dict.fromkeys(_secret_properties(record.input_schema)):
             yield f"{record.name}: the default or example of {name!r} looks like a secret."
 
 
-def _found(schema: Any) -> Iterator[str]:
-    """Yield the names of properties that hold such a value."""
+def _secret_properties(schema: Any) -> Iterator[str]:
     waiting: list[tuple[str, Any]] = [("", schema)]
     while waiting:
         name, node = waiting.pop()
         if isinstance(node, dict):
-            if any(_is_secret(name, value) for value in _values(node)):
+            if any(_is_secret(name, value) for value in _example_texts(node)):
                 yield name
             for key, value in node.items():
                 if key in ("properties", "$defs") and isinstance(value, dict):
@@ -57,8 +56,7 @@ def _found(schema: Any) -> Iterator[str]:
             waiting += [(name, value) for value in node]
 
 
-def _values(node: dict[str, Any]) -> Iterator[str]:
-    """Yield the texts that a schema gives as a value."""
+def _example_texts(node: dict[str, Any]) -> Iterator[str]:
     for keyword in _EXAMPLES:
         found = node.get(keyword)
         for value in found if isinstance(found, list) else [found]:
@@ -67,15 +65,6 @@ def _values(node: dict[str, Any]) -> Iterator[str]:
 
 
 def _is_secret(name: str, value: str) -> bool:
-    if _TELLING_VALUE.search(value):
+    if _SECRET_VALUE.search(value):
         return True
-    return bool(_TELLING_NAME.search(name)) and len(value) >= _SHORTEST and _is_mixed(value)
-
-
-def _is_mixed(value: str) -> bool:
-    """Tell whether a text looks made by a machine: letters and digits in one word."""
-    return (
-        not re.search(r"\s", value)
-        and bool(re.search(r"[A-Za-z]", value))
-        and bool(re.search(r"[0-9]", value))
-    )
+    return bool(_SECRET_NAME.search(name) and _MACHINE_MADE.fullmatch(value))

@@ -1,39 +1,57 @@
-"""What a package is made from: data of a document, no file and no formatting yet."""
+"""The data a generated package is written from; no file names and no formatting yet."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.codegen.records import Record
 from openapi_tools.errors import InvalidDocument
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from openapi_tools.model import SecurityScheme, Server, Skipped
+    from openapi_tools.model import Operation, SecurityScheme, Server, Skipped
     from openapi_tools.runtime.settings import Settings
     from openapi_tools.runtime.toolset import Toolset
 
-_HALVES = re.compile("[\ud800-\udbff][\udc00-\udfff]")
+_SURROGATE_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
-class Contents:
-    """What a package is made from.
+class Record:
+    """One tool as data.
+
+    Attributes:
+        name: The tool's name.
+        description: The tool's description for the model.
+        input_schema: JSON Schema 2020-12 of the input.
+        operation: How the API is called.
+    """
+
+    name: str
+    description: str
+    input_schema: dict[str, Any]
+    operation: Operation
+
+
+@dataclass(frozen=True, slots=True)
+class PackageData:
+    """The data of one package.
 
     Attributes:
         api: Name of the API, for instance `"museum"`: it names packages and modules.
         records: The tools, in the document's order.
-        title: The document's.
+        title: The document's title.
         version: The document's own version, not OpenAPI's.
         document_hash: SHA-256 of the document's data, hexadecimal.
         schemes: The document's security schemes by name.
-        servers: The document's own servers, to whose origin credentials are bound.
+        servers: The document's servers; credentials are bound to their origins.
         skipped: Operations that did not become tools.
         counts: As `Toolset.counts`.
-        settings: Settings that shape tools and differ from the defaults.
+        settings: Settings that shape tools and differ from their defaults.
     """
 
     api: str
@@ -48,32 +66,28 @@ class Contents:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
 
-def contents_of(
-    toolset: Toolset,
-    *,
-    api: str,
-    settings: Settings,
-    servers: tuple[Server, ...] = (),
-) -> Contents:
-    """Return what the package of a loaded document is made from.
+def package_data(
+    toolset: Toolset, *, api: str, settings: Settings, servers: tuple[Server, ...] = ()
+) -> PackageData:
+    """Collect the package data of a loaded document.
 
     Args:
-        toolset: Its tools; already selected.
+        toolset: The selected tools.
         api: Name of the API.
-        settings: With which it was loaded.
-        servers: The document's own.
+        settings: The settings that the document was loaded with.
+        servers: The document's own servers.
+
+    Raises:
+        InvalidDocument: Its components cannot be told apart by their JSON text.
     """
-    records = tuple(
-        Record(tool.name, tool.description, tool.input_schema, tool.operation) for tool in toolset
-    )
     _check_components(toolset.document)
-    title, version = info_of(toolset.document)
-    return Contents(
+    title, version = document_info(toolset.document)
+    return PackageData(
         api,
-        records,
+        tuple(Record(t.name, t.description, t.input_schema, t.operation) for t in toolset),
         title=title,
         version=version,
-        document_hash=hash_of(toolset.document),
+        document_hash=document_hash(toolset.document),
         schemes=toolset.security_schemes,
         servers=servers,
         skipped=toolset.skipped,
@@ -86,8 +100,8 @@ def contents_of(
     )
 
 
-def info_of(document: Any) -> tuple[str, str]:
-    """Return title and version of a parsed document; empty where it has none.
+def document_info(document: Any) -> tuple[str, str]:
+    """Return title and version of a parsed document; empty where they are missing.
 
     Spec: OpenAPI 3.2.0, section 4.2, Info Object.
     """
@@ -100,27 +114,16 @@ def info_of(document: Any) -> tuple[str, str]:
     )
 
 
-def _check_components(document: Any) -> None:
-    """Raise where a component holds two halves of a character apart, which JSON text joins.
-
-    Definitions are told apart by their JSON text.
-
-    Raises:
-        InvalidDocument: One does.
-    """
-    import json
-
-    root = document if isinstance(document, dict) else {}
-    for key in ("components", "definitions"):
-        if _HALVES.search(json.dumps(root.get(key), ensure_ascii=False)):
-            reason = "a text holds two halves of a character apart, which JSON text cannot say."
-            raise InvalidDocument(reason, pointer=f"/{key}")
-
-
-def hash_of(document: Any) -> str:
+def document_hash(document: Any) -> str:
     """Return the SHA-256 of a parsed document: the same for JSON and YAML of the same data."""
-    import hashlib
-    import json
-
     text = json.dumps(document, ensure_ascii=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _check_components(document: Any) -> None:
+    """Refuse surrogate pairs in components: JSON text joins them, and it identifies definitions."""
+    root = document if isinstance(document, dict) else {}
+    for key in ("components", "definitions"):
+        if _SURROGATE_PAIR.search(json.dumps(root.get(key), ensure_ascii=False)):
+            reason = "a text holds two halves of a character apart, which JSON text cannot say."
+            raise InvalidDocument(reason, pointer=f"/{key}")

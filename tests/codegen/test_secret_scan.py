@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from openapi_tools.codegen.records import Record
-from openapi_tools.codegen.suspects import suspects
+from openapi_tools.codegen.package_data import Record
+from openapi_tools.codegen.secret_scan import secret_warnings
 from openapi_tools.model import Operation, Server
 
 TOKEN = "ghp_" + "a1" * 18
 
 
 def found(schema: Any) -> list[str]:
-    return [*suspects([Record("tool", "Text.", schema, Operation("GET", "/a"))])]
+    return [*secret_warnings([Record("tool", "Text.", schema, Operation("GET", "/a"))])]
 
 
 def about(name: str, **schema: Any) -> list[str]:
@@ -106,7 +106,7 @@ def test_a_server_whose_user_and_password_were_left_out_is_told_once() -> None:
     servers = (Server("https://***@a.example"), Server("https://b.example/@"))
     operation = Operation("GET", "/a", servers=servers)
 
-    assert [*suspects(Record(name, "Text.", {}, operation) for name in "ab")] == [
+    assert [*secret_warnings(Record(name, "Text.", {}, operation) for name in "ab")] == [
         "the server 'https://***@a.example' has a user and a password, which are not written."
     ]
 

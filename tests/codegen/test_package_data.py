@@ -9,7 +9,7 @@ import pytest
 from documents import document, operation
 
 from openapi_tools import Select, Settings, load_tools
-from openapi_tools.codegen.contents import contents_of, hash_of, info_of
+from openapi_tools.codegen.package_data import document_hash, document_info, package_data
 
 PATHS = {
     "/a": {"get": operation(operationId="a", tags=["x"]), "post": operation(operationId="b")},
@@ -21,12 +21,12 @@ SCHEMES = {"securitySchemes": {"key": {"type": "apiKey", "name": "k", "in": "hea
 def contents(settings: Settings | None = None, **members: Any) -> Any:
     settings = settings or Settings()
     toolset = load_tools(document(PATHS, components=SCHEMES, **members), settings=settings)
-    return contents_of(toolset, api="pets", settings=settings)
+    return package_data(toolset, api="pets", settings=settings)
 
 
 def test_the_tools_are_there_in_order_as_data() -> None:
     toolset = load_tools(document(PATHS))
-    found = contents_of(toolset, api="pets", settings=Settings())
+    found = package_data(toolset, api="pets", settings=Settings())
 
     assert [record.name for record in found.records] == ["a", "b"]
     for record, tool in zip(found.records, toolset, strict=True):
@@ -37,7 +37,7 @@ def test_the_tools_are_there_in_order_as_data() -> None:
 def test_a_selection_is_all_that_is_there_and_the_rest_stays_as_it_was() -> None:
     toolset = load_tools(document(PATHS))
 
-    found = contents_of(toolset.select(Select(tags="x")), api="pets", settings=Settings())
+    found = package_data(toolset.select(Select(tags="x")), api="pets", settings=Settings())
 
     assert [record.name for record in found.records] == ["a"]
     assert found.skipped == toolset.skipped
@@ -87,18 +87,18 @@ def test_only_settings_that_shape_tools_and_are_no_defaults_are_kept(given: Any,
     ],
 )
 def test_title_and_version_are_texts_whatever_stands_there(info: Any, expected: Any) -> None:
-    assert info_of({"info": info}) == expected
+    assert document_info({"info": info}) == expected
 
 
 @pytest.mark.parametrize("nothing", [None, [], "text", {}])
 def test_what_is_no_document_has_neither(nothing: Any) -> None:
-    assert info_of(nothing) == ("", "")
+    assert document_info(nothing) == ("", "")
 
 
 def test_the_hash_is_that_of_the_data_not_of_its_spelling() -> None:
     data = document({"/a": {"get": operation(summary="é \ud83d 🚀")}})
 
-    assert hash_of(data) == hash_of(json.loads(json.dumps(data, indent=3)))
-    assert hash_of(data) != hash_of({**data, "x": 1})
-    assert hash_of({"a": 1}) != hash_of({"a": 1.0})
-    assert hash_of({"a": 1, "b": 2}) != hash_of({"b": 2, "a": 1})
+    assert document_hash(data) == document_hash(json.loads(json.dumps(data, indent=3)))
+    assert document_hash(data) != document_hash({**data, "x": 1})
+    assert document_hash({"a": 1}) != document_hash({"a": 1.0})
+    assert document_hash({"a": 1, "b": 2}) != document_hash({"b": 2, "a": 1})
