@@ -226,11 +226,15 @@ class _Run:
         from openapi_tools.runtime.server import origin_of
 
         server, learn = self._server(settings), Redactor().know
-        origin = origin_of(server)
+        origins = self._toolset._session.origins  # noqa: SLF001 -- the same package
         seconds = self._choices.timeout
         async with _transport(settings, self._toolset) as transport:
             channel = Channel(
-                transport, lambda url: origin_of(url) == origin, learn, origin, base_url=server
+                transport,
+                lambda url: origin_of(url) in origins,
+                learn,
+                origin_of(server),
+                base_url=server,
             )
             attempt = Login(self._choices.config, self._scheme, name=self._name, channel=channel)
             try:

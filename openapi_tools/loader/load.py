@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.errors import DocumentError, OpenAPIToolsError, bare
+from openapi_tools.errors import CallError, DocumentError, OpenAPIToolsError, bare
 from openapi_tools.json_pointer import unescape
 from openapi_tools.loader import security
 from openapi_tools.loader.cache import is_on
@@ -210,7 +210,7 @@ def tools_of(
         credentials=credentials,
         schemes=schemes,
         client=client,
-        provenance=Provenance(root_servers(document), document.references.has_public),
+        provenance=_provenance(document),
     )
     if document.settings.check_answers:
         session.check_answer = _answer_checker(document)
@@ -220,13 +220,18 @@ def tools_of(
             *remarks,
             *found.warnings,
             *_empty(document, operations),
-            *(_strangers(document, session.origins) if credentials else ()),
+            *(_unsent(session) if credentials or session.client_brings else ()),
         ),
         security_schemes=schemes,
         counts=lambda: _counts(document, found),
         document=lambda: whole(document.root),
     )
     return Toolset(_tools(document, found, session, schemes), session, about)
+
+
+def _provenance(document: Document) -> Provenance:
+    origin = origin_of(document.entry.uri)
+    return Provenance(root_servers(document), document.references.has_public, origin)
 
 
 def _usable(document: Document, *, strict: bool) -> Usable:
@@ -294,14 +299,13 @@ def _empty(document: Document, operations: int) -> list[str]:
     return [f"{document.entry.name or 'the document'}: no paths with operations, hence no tools."]
 
 
-def _strangers(document: Document, origins: frozenset[str]) -> list[str]:
-    """Warn where a document alone says that credentials go elsewhere than it came from."""
-    settings, own = document.settings, origin_of(document.entry.uri)
-    if not own or settings.base_url or settings.credential_origins or origins <= {own}:
+def _unsent(session: Session) -> list[str]:
+    """Warn where credentials are given and the document's own server does not get them."""
+    try:
+        bounds = session.home()
+    except CallError:
         return []
-    where = " and ".join(sorted(origins))
-    hint = f"if that is right, say so with Settings(credential_origins={tuple(sorted(origins))})."
-    return [f"credentials go to {where}, as the document from {own} has it; {hint}"]
+    return [] if bounds.inside else [bounds.refusal()]
 
 
 def _answer_checker(document: Document) -> Callable[[httpx.Request, Answer], list[str]]:

@@ -36,12 +36,14 @@ class Bounds:
     Attributes:
         server: The address that an operation is called at.
         origins: Those that credentials are for.
+        source: Origin of the URL that the document was fetched from; empty for any other document.
         lenient: A call may go without what it requires.
         client_brings: A client of the user's brings credentials along, where they may go.
     """
 
     server: str
     origins: frozenset[str]
+    source: str = ""
     lenient: bool = False
     client_brings: bool = False
 
@@ -51,9 +53,19 @@ class Bounds:
         origin = origin_of(self.server)
         return bool(origin) and origin in self.origins
 
-    def describe(self) -> str:
-        """Return the origins in words."""
-        return " or ".join(sorted(self.origins)) or "no server (the document names none of its own)"
+    def refusal(self) -> str:
+        """Return why credentials do not go to the server, and the setting that would send them."""
+        origin = origin_of(self.server)
+        given = f"credentials are for {' or '.join(sorted(self.origins))}"
+        if not self.origins:
+            given = "document names no server of its own that credentials are for"
+            if self.source:
+                given = f"document came from {self.source}, and credentials stay there"
+        named = tuple(sorted({*self.origins, origin}))
+        return (
+            f"the operation is served at {origin}, but the {given}. "
+            f"To send them there, give Settings(credential_origins={named})."
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +248,7 @@ class Credentials:
         names = list(dict.fromkeys([*self._own, *(requirement or ())]))
         held = [self._held[name] for name in names]
         if (held or bounds.client_brings) and not bounds.inside:
-            return Grant(note=self._refusal(bounds))
+            return Grant(note=bounds.refusal())
         if requirement is None and not held:
             return Grant(note=self.lacking(operation))
         return Grant(joined(credential.masked for credential in held))
@@ -278,17 +290,15 @@ class Credentials:
         )
 
     def _elsewhere(self, operation: Operation, bounds: Bounds) -> Grant:
-        """Return what a call gets that goes where the credentials may not."""
-        if bounds.lenient or not operation.security or {} in operation.security:
-            return Grant(note=self._refusal(bounds))
-        raise CallError("credentials", f"{self._refusal(bounds)} It was not sent.")
+        """Return what a call gets that goes where the credentials may not.
 
-    def _refusal(self, bounds: Bounds) -> str:
-        origin = origin_of(bounds.server)
-        return (
-            f"the operation is served at {origin}, but the credentials are for "
-            f"{bounds.describe()} and stay there. Settings(credential_origins=…) allows others."
-        )
+        Raises:
+            CallError: `credentials`: the operation, or the user, wants one to go along.
+        """
+        wanted = {} not in operation.security if operation.security else bool(self._own)
+        if bounds.lenient or not wanted:
+            return Grant(note=bounds.refusal())
+        raise CallError("credentials", f"{bounds.refusal()} It was not sent.")
 
     def _joined(self, names: Iterable[str], parts: list[Additions]) -> Additions:
         """Return what all schemes of a requirement add.

@@ -30,10 +30,13 @@ class Provenance:
     Attributes:
         servers: The document's own; credentials are for the first of them by default.
         public: It came from a public address.
+        origin: Of the URL that it was fetched from, the one that credentials are for by default;
+            empty where it is a file or a value of the user's.
     """
 
     servers: tuple[Server, ...] = ()
     public: bool = False
+    origin: str = ""
 
 
 @dataclass(slots=True, eq=False)
@@ -84,13 +87,30 @@ class Session:
         Raises:
             CallError: It has no usable server.
         """
-        from openapi_tools.runtime.auth import Bounds
         from openapi_tools.runtime.server import server_url
+
+        return self._bounds_at(server_url(operation, self.settings))
+
+    def home(self) -> Bounds:
+        """Return the same for the document's own server.
+
+        Raises:
+            CallError: It has no usable one.
+        """
+        from openapi_tools.runtime.server import url_of
+
+        return self._bounds_at(
+            self.settings.base_url or url_of(self.provenance.servers, self.settings)
+        )
+
+    def _bounds_at(self, server: str) -> Bounds:
+        from openapi_tools.runtime.auth import Bounds
 
         settings = self.settings
         return Bounds(
-            server_url(operation, settings),
+            server,
             self.origins,
+            self.provenance.origin,
             lenient=settings.anonymous or settings.dry_run,
             client_brings=self.client_brings,
         )
@@ -108,11 +128,14 @@ class Session:
         settings = self.settings
         if settings.credential_origins:
             return frozenset(map(origin_of, settings.credential_origins))
+        if settings.base_url:
+            return frozenset({origin_of(settings.base_url)})
         try:
-            own = settings.base_url or url_of(self.provenance.servers, settings)
+            own = origin_of(url_of(self.provenance.servers, settings))
         except CallError:
             return frozenset()
-        return frozenset({origin_of(own)})
+        # The user chose the URL of a document, not the servers that it names today.
+        return frozenset({own}) if self.provenance.origin in ("", own) else frozenset()
 
     def __reduce__(self) -> Any:
         reason = "tools share connections and credentials, which are neither pickled nor copied"

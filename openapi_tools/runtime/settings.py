@@ -59,7 +59,8 @@ class Settings(BaseModel):
         trust_env: Take proxies and certificate authorities from the environment.
         ca_file: PEM file with certificate authorities to trust besides the usual ones.
         credential_origins: Where credentials may go, for instance `"https://api.example.com"`; by
-            default to the origin of `base_url`, else to that of the document's own first server.
+            default to the origin of `base_url`, else to that of the document's own first server,
+            which for a document from a URL has to be the origin of that URL.
         anonymous: Call operations without the credentials that they require and that are missing.
         retries: How often a call is tried again: idempotent methods after a broken connection and
             the statuses 429, 502, 503 and 504. What was never sent is tried again anyway.

@@ -19,6 +19,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
 from servers.authorization import SECRET, authorization_server
+from servers.site import Said, Site
 
 from openapi_tools.cli import login as cli_login
 from openapi_tools.runtime.oauth import TokenStore, login, protocol
@@ -278,6 +279,16 @@ def test_endpoints_elsewhere_need_a_yes(server, browser, log_in, path):
     assert (browser.urls, server.asked) == ([], {})
     assert log_in(*elsewhere, "--yes").exit_code == 0
     assert TokenStore(path).load(origin="http://localhost:1", scheme="oauth")
+
+
+def test_endpoints_of_a_document_from_another_origin_need_a_yes(server, browser, run, path):
+    with Site(lambda _: Said(server.document)) as site:
+        spec = f"{site.url}/openapi.json"
+        asked = run("login", spec, "--client-id", "public", "--token-file", path)
+
+    assert asked.exit_code == 2
+    assert "add --yes" in asked.stderr
+    assert (browser.urls, server.asked) == ([], {})
 
 
 def test_endpoints_that_the_person_names_need_no_yes(server, browser, log_in):

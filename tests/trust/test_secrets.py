@@ -527,15 +527,84 @@ async def test_a_call_that_times_out_shows_no_key_of_its_query() -> None:
     unseen("query", result, result.error, result.metadata)
 
 
-async def test_a_document_that_names_another_origin_than_its_own_is_remarked() -> None:
-    async with Recorder() as docs, Recorder() as home:
-        docs.answer = Answer(body=json.dumps(api(home.url, "header")).encode())
-        given = {"header": SECRET}
-        told = await aload_tools(f"{docs.url}/api.json", credentials=given)
-        said = Settings(credential_origins=(home.url,))
-        quiet = await aload_tools(f"{docs.url}/api.json", credentials=given, settings=said)
+@pytest.mark.parametrize("way", ["its own scheme", "a scheme of the user's", "a client's"])
+async def test_a_document_from_a_url_sends_credentials_to_another_origin_only_once_it_is_named(
+    way: str,
+) -> None:
+    mine = {"in": "header", "name": "X-Key", "value": SECRET}
+    async with (
+        Recorder() as docs,
+        Recorder() as home,
+        httpx.AsyncClient(headers={"X-Key": SECRET}) as client,
+    ):
+        root = api(home.url, "header")
+        given: dict[str, Any] = {"credentials": {"header": SECRET}}
+        if way == "a scheme of the user's":
+            del root["security"], root["components"]
+            given = {"credentials": {"mine": mine}}
+        elif way == "a client's":
+            given = {"client": client}
+        docs.answer = Answer(body=json.dumps(root).encode())
+        url = f"{docs.url}/api.json"
+        async with await aload_tools(url, **given) as toolset:
+            (warning,) = toolset.warnings
+            refused = await toolset["ok"].execute({})
+        before = list(home.requests)
+        line = warning.partition("give ")[2].removesuffix(".")
+        for settings in (eval(line), Settings(base_url=home.url)):
+            async with await aload_tools(url, settings=settings, **given) as toolset:
+                assert (await toolset["ok"].execute({})).success
+                assert toolset.warnings == ()
 
-    (warning,) = told.warnings
-    assert home.url in warning
-    assert docs.url in warning
-    assert quiet.warnings == ()
+    assert line == f"Settings(credential_origins=({home.url!r},))"
+    assert refused.error is not None
+    assert refused.error["type"] == "credentials"
+    assert docs.url in str(refused)
+    assert line in str(refused)
+    assert before == []
+    assert [sent.header("X-Key") for sent in home.requests] == [SECRET, SECRET]
+    unseen("header", refused, warning)
+
+
+async def test_a_document_from_a_url_sends_credentials_to_its_own_origin() -> None:
+    async with Recorder() as home:
+        root = api("/v1", "header")
+        home.answers.append(Answer(body=json.dumps(root).encode()))
+        url, given = f"{home.url}/api.json", {"header": SECRET}
+        async with await aload_tools(url, credentials=given) as toolset:
+            result = await toolset["ok"].execute({})
+
+    assert result.success
+    assert home.last.target == "/v1/ok"
+    assert home.last.header("X-Key") == SECRET
+    assert toolset.warnings == ()
+
+
+@pytest.mark.parametrize("form", ["file", "dict"])
+async def test_a_document_of_the_users_own_chooses_its_server(form: str, tmp_path: Any) -> None:
+    async with Recorder() as home:
+        root = api(home.url, "header")
+        file = tmp_path / "api.json"
+        file.write_text(json.dumps(root))
+        source = file if form == "file" else root
+        async with load_tools(source, credentials={"header": SECRET}) as toolset:
+            result = await toolset["ok"].execute({})
+
+    assert result.success
+    assert home.last.header("X-Key") == SECRET
+
+
+async def test_an_operation_elsewhere_names_every_origin_in_the_line_to_paste() -> None:
+    async with Recorder() as home, Recorder() as other:
+        root = api("/", "header")
+        root["paths"]["/ok"]["get"]["servers"] = [{"url": other.url}]
+        home.answers.append(Answer(body=json.dumps(root).encode()))
+        url, given = f"{home.url}/api.json", {"header": SECRET}
+        async with await aload_tools(url, credentials=given) as toolset:
+            result = await toolset["ok"].execute({})
+
+    both = tuple(sorted((home.url, other.url)))
+    assert result.error is not None
+    assert result.error["type"] == "credentials"
+    assert f"Settings(credential_origins={both})" in str(result)
+    assert other.requests == []

@@ -42,7 +42,7 @@ class Plan:
         config: With every endpoint filled in: a person who agrees to the plan has named them.
         issuer: Who has to answer; `""` when nobody said.
         names_itself: The answer has to say who answers.
-        elsewhere: The endpoints of the document that are not at the API's origin.
+        elsewhere: The endpoints of the document that credentials may not go to by themselves.
     """
 
     config: OAuth2
@@ -105,11 +105,10 @@ class Login:
         if endpoints.discovery_url:
             metadata = await endpoints.metadata(channel)
             issuer, names_itself = metadata.issuer, metadata.names_itself
-        own = self._channel.api_origin
         elsewhere = tuple(
             url
             for member, url in found.items()
-            if not getattr(self._config, member) and origin_of(url) != own
+            if not getattr(self._config, member) and not self._channel.may_go(url)
         )
         return Plan(replace(self._config, **found), issuer, names_itself, elsewhere)
 
