@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from openapi_tools.codegen.drift import changes, name_changes, scheme_changes
-from openapi_tools.codegen.exathena.plan import plan_project
-from openapi_tools.codegen.exathena.render import render_project
 from openapi_tools.codegen.files import build_files, manifest_name, with_manifest
 from openapi_tools.codegen.manifest import EXATHENA, LAYOUTS, read_manifest
 from openapi_tools.codegen.names import api_name, is_api_name
@@ -151,9 +149,10 @@ def _files(
 ) -> tuple[PackageData, dict[str, str]]:
     """Return what of a document the target can have, and its files."""
     if layout == EXATHENA:
-        project = plan_project(contents)
-        files = with_manifest(render_project(project), project.contents, layout=layout)
-        return project.contents, files
+        from openapi_tools.codegen.exathena import build_project
+
+        contents, files = build_project(contents)
+        return contents, with_manifest(files, contents, layout=layout)
     chosen = Templates(Path(templates) if templates is not None else None)
     return contents, build_files(contents, chosen, layout=layout)
 

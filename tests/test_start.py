@@ -11,6 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 SPEC = ROOT / "specs" / "discord.json"
 YAML = ROOT / "specs" / "museum.yaml"
+GOTIFY = ROOT / "specs" / "gotify.json"
 PACKAGE = ROOT / "generated" / "gotify"
 
 CHECKERS = {"jsonschema", "jsonschema_rs", "openapi_core", "openapi_spec_validator", "referencing"}
@@ -73,6 +74,10 @@ STARTS = {
     "dry run": (
         cli("call", SPEC, "get_gateway", "--dry-run"),
         NEVER | READERS - {"urllib.request"} | COMMANDS - {"openapi_tools.cli.call"},
+    ),
+    "generate": (
+        cli("generate", GOTIFY, "--name", "gotify", "--output", PACKAGE, "--check"),
+        NEVER - {"jinja2", "jsonschema"} | {"openapi_tools.codegen.exathena"},
     ),
     "generate --help": (cli("generate", "--help"), HEAVY | LOADER | {"pydantic_core"}),
     "generated package": (GENERATED, HEAVY | LOADER | {"openapi_tools.model", "dataclasses"}),

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import jinja2
 from jinja2.sandbox import SandboxedEnvironment
 
-from openapi_tools.codegen.exathena.literals import literal as elixir_literal
 from openapi_tools.codegen.literals import Code, literal
 from openapi_tools.errors import TemplateError
 
@@ -104,6 +103,12 @@ def _toml(value: Any) -> str:
     return _NO_ASCII.sub(lambda found: f"\\U{ord(found.group()):08x}", _HALF.sub("\ufffd", text))
 
 
+def _elixir(value: Any) -> str:
+    from openapi_tools.codegen.exathena.literals import literal as elixir_literal
+
+    return elixir_literal(value)
+
+
 def _finalize(write: Callable[[Any], str]) -> Callable[[Any], str]:
     """Return what a template's values go through: Code stays, anything else is written."""
 
@@ -121,8 +126,8 @@ _KINDS = {
     "py": _finalize(literal),
     "md": _finalize(markdown),
     "toml": _finalize(_toml),
-    "ex": _finalize(elixir_literal),
-    "exs": _finalize(elixir_literal),
+    "ex": _finalize(_elixir),
+    "exs": _finalize(_elixir),
 }
 
 
