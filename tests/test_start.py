@@ -17,7 +17,7 @@ PACKAGE = ROOT / "generated" / "gotify"
 CHECKERS = {"jsonschema", "jsonschema_rs", "openapi_core", "openapi_spec_validator", "referencing"}
 WRITERS = {"jinja2", "rich", "pygments"}
 NETWORK = {"anyio", "asyncio", "authlib", "certifi", "httpcore", "httpx", "ssl", "tenacity"}
-READERS = {"urllib.request", "xml", "yaml", "yaml12", "openapi_tools.loader.parse_yaml"}
+READERS = {"urllib.request", "xml", "yaml", "openapi_tools.loader.parse_yaml"}
 NEVER = {"openapi_core", "openapi_spec_validator", "jsonschema", "jinja2", "authlib"}
 LOADER = {"openapi_tools.loader", "openapi_tools.codegen", "openapi_tools.generate"}
 HEAVY = CHECKERS | WRITERS | NETWORK | READERS | {"pydantic"}
@@ -60,7 +60,7 @@ STARTS = {
     "load_tools": ("from openapi_tools import load_tools", HEAVY | {"pydantic_core"}),
     "Settings": ("from openapi_tools import Settings; Settings(timeout=5)", HEAVY - {"pydantic"}),
     "load": (LOADED, HEAVY),
-    "load YAML": (LOAD.format(str(YAML)), HEAVY - READERS | {"urllib.request", "xml", "msgspec"}),
+    "load YAML": (LOAD.format(str(YAML)), HEAVY - READERS | {"urllib.request", "xml"}),
     "look": (f"{LOADED} [(tool.description, tool.input_schema) for tool in toolset]", HEAVY),
     "execute": (LOADED + EXECUTE, NEVER | READERS - {"urllib.request"}),
     "version": (cli("--version"), HEAVY | COMMANDS | {"pydantic_core", "openapi_tools.runtime"}),

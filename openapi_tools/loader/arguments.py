@@ -185,8 +185,6 @@ class Offers:
             DocumentError: One is malformed or leads nowhere.
         """
         group = self._listed(declared)
-        if declared.lists is not None:  # its path parameters are known to fit
-            return group
         if not group.path and "{" not in declared.path:
             return group
         variables = path_variables(declared.path, group.path)
@@ -205,7 +203,7 @@ class Offers:
 
     def _listed(self, declared: Declared) -> Group:
         """Return the parameters that an operation and its path list."""
-        place = declared.lists or self._place(declared)
+        place = self._place(declared)
         group = self._lists.get(place)
         if group is None:
             group = self._lists[place] = self._group(declared)

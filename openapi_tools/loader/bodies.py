@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from openapi_tools.model import Encoding
     from openapi_tools.runtime.settings import Settings
 
-    _Convert = Callable[[Any, Resource], dict[str, Any]]
-
 _PLAIN = frozenset(
     {"type", "properties", "required", "title", "description", "examples", "default", "deprecated"}
     | {"readOnly", "writeOnly", "format", "additionalProperties"}
@@ -98,29 +96,27 @@ class Bodies:
         self._settings = settings
         self._forms = Forms(document, settings)
 
-    def read(self, node: dict[str, Any], resource: Resource, *, is_ready: bool = False) -> Content:
+    def read(self, node: dict[str, Any], resource: Resource) -> Content:
         """Return how the body of a Request Body Object is sent.
 
         Args:
             node: A Request Body Object, references followed.
             resource: The document that it stands in.
-            is_ready: Its schemas are converted.
 
         Raises:
             DocumentError: A schema is malformed or leads nowhere.
         """
-        convert = _as_is if is_ready else self._document.schemas.convert
         content = node.get("content") or _JSON
         if len(content) > MAX_CHOICES:
             content = dict(islice(content.items(), MAX_CHOICES))
         chosen = preferred(content, self._settings.media_types)
         declared, owner = self._media_type(content[chosen], resource)
-        schema = self._schema(chosen, declared, owner, convert)
+        schema = self._schema(chosen, declared, owner)
         uploads = [kind for kind in content if media.is_multipart(kind)] if len(content) > 1 else []
         if uploads and not self._settings.media_types and self._holds_files(chosen, schema):
             chosen = uploads[0]  # bytes have no place in JSON
             declared, owner = self._media_type(content[chosen], resource)
-            schema = self._schema(chosen, declared, owner, convert)
+            schema = self._schema(chosen, declared, owner)
         others = tuple(kind for kind in content if kind != chosen) if len(content) > 1 else ()
         described = node.get("description")
         words = described if isinstance(described, str) and described else ""
@@ -147,10 +143,9 @@ class Bodies:
         ]
         return any(files.is_file(member, untyped=False) for member in inner)
 
-    def _schema(
-        self, kind: str, declared: dict[str, Any], resource: Resource, convert: _Convert
-    ) -> dict[str, Any]:
+    def _schema(self, kind: str, declared: dict[str, Any], resource: Resource) -> dict[str, Any]:
         """Return the whole body's schema; JSON Lines and the like are arrays of items."""
+        convert = self._document.schemas.convert
         if "itemSchema" in declared and "schema" not in declared:
             return {"type": "array", "items": convert(declared["itemSchema"], resource)}
         schema = convert(declared.get("schema"), resource)
@@ -239,11 +234,6 @@ class Bodies:
             and (required or not inner.get("required"))
             and not self._document.schemas.is_recursive(schema)
         )
-
-
-def _as_is(schema: dict[str, Any], _: Resource) -> dict[str, Any]:
-    """Return a schema that is converted."""
-    return schema
 
 
 def named(node: dict[str, Any]) -> tuple[Any, ...] | None:

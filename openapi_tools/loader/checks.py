@@ -90,13 +90,13 @@ class Checks:
         for declared in operations:
             node = declared.node
             if declared.path is not path:
-                path, variables = declared.path, plain_variables(declared.path)
+                path, variables = declared.path, _plain_variables(declared.path)
                 listed = declared.item.get("parameters")
                 above = survey.path_names(listed) if listed else []
             names = above
             if "parameters" in node and (own := survey.path_names(node["parameters"] or [])):
                 names = [*dict.fromkeys(above + own)] if above else own
-            if not fits(variables, names) or (
+            if not _fits(variables, names) or (
                 has_bodies and "requestBody" in node and not self._has_body(declared)
             ):
                 found.add(declared)
@@ -185,22 +185,13 @@ class Checks:
         return scan
 
 
-def fits(variables: list[str] | None, names: list[str]) -> bool:
-    """Tell whether a path has just the parameters that are declared for it.
-
-    Args:
-        variables: As `plain_variables` returns them.
-        names: Of the path parameters.
-    """
+def _fits(variables: list[str] | None, names: list[str]) -> bool:
+    """Tell whether a path has just the parameters that are declared for it."""
     return variables == names or bool(variables and sorted(variables) == sorted(names))
 
 
-def plain_variables(path: str) -> list[str] | None:
-    """Return the variables of a path, None when it has to be checked.
-
-    Args:
-        path: As in the document.
-    """
+def _plain_variables(path: str) -> list[str] | None:
+    """Return the variables of a path, None when it has to be checked."""
     plain = path.isprintable() and not _has_dot_segment(path)
     return variables_in(path) if plain else None
 

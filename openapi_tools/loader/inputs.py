@@ -19,15 +19,13 @@ from openapi_tools.loader.arguments import (
 )
 from openapi_tools.loader.bodies import Bodies, Content, named
 from openapi_tools.loader.budget import MAX_SCHEMA, shrink, size_of
-from openapi_tools.loader.keywords import NOTHING
 from openapi_tools.loader.naming import are_portable, argument_names
 from openapi_tools.loader.operations import plain_path
 from openapi_tools.loader.servers import servers
-from openapi_tools.loader.slices import Lazy
 from openapi_tools.model import DEFAULT_STYLES, Operation, Parameter, Property, RequestBody
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from openapi_tools.loader.arguments import Group
     from openapi_tools.loader.operations import Declared, Document
@@ -45,10 +43,6 @@ _STYLES = {
 _PRINTED = frozenset({"pipeDelimited", "deepObject", "label"})
 _MOST_EXTENSIONS = 32
 _LONGEST_EXTENSION = 64
-_GROWTH = 3
-"""A body has no more characters than this for each byte of its text, once it is converted."""
-_LONGEST_ALIKE = 500
-"""Bytes of a body that is compared with others that may say the same."""
 
 
 class _Body:
@@ -56,8 +50,6 @@ class _Body:
 
     Args:
         content: The body.
-        most: No fewer characters than its schema takes as JSON, where that is known and it refers
-            to nothing.
 
     Attributes:
         members: The schemas of its arguments by their names in it, but for headers of parts.
@@ -69,7 +61,7 @@ class _Body:
 
     __slots__ = ("content", "cost", "members", "plain", "required", "shared")
 
-    def __init__(self, content: Content, most: int = 0) -> None:
+    def __init__(self, content: Content) -> None:
         schema = content.schema
         self.content = content
         self.shared = False
@@ -81,7 +73,7 @@ class _Body:
             self.required = [name for name in self.members if name in needed] if needed else []
         self.plain = not content.headers and are_portable(self.members)
         # Flat members stand in it as they are.
-        uses, most = (NOTHING, most) if most else cost_of(schema)
+        uses, most = cost_of(schema)
         for header in content.headers:
             of_header = cost_of(header.schema)
             uses, most = uses | of_header.uses, most + of_header.most + FRAME
@@ -122,10 +114,8 @@ class Inputs:
         self.description_chars = settings.description_chars
         self._bodies = Bodies(document, settings)
         self._offers = Offers(document, schemes)
-        self._ready: Callable[[bytes], dict[str, Any] | None] | None = None
         self._swagger = document.dialect.swagger
         self._shared: dict[tuple[Any, ...], _Body | None] = {}
-        self._alike: dict[bytes, _Body | None] = {}
 
     def input_schema(self, declared: Declared) -> dict[str, Any]:
         """Return the schema of an operation's input: a closed object at the root.
@@ -213,32 +203,7 @@ class Inputs:
         return group, body
 
     def _body(self, declared: Declared, listed: list[Listed]) -> _Body | None:
-        """Return the body of an operation; one that says the same as another, once for all."""
-        node = declared.node
-        if self._swagger or not isinstance(node, Lazy):  # in 2.0 a body is a parameter
-            return self._of_declared(declared, listed)
-        text = node.raw("requestBody")
-        if text is None:
-            return self._of_declared(declared, listed)
-        if len(text) > _LONGEST_ALIKE:
-            return self._of_text(text, declared, listed)
-        if text not in self._alike:
-            self._alike[text] = _shareable(self._of_text(text, declared, listed))
-        return self._alike[text]
-
-    def _of_text(self, text: bytes, declared: Declared, listed: list[Listed]) -> _Body | None:
-        """Return a body of which the JSON is known."""
-        if self._ready is None:
-            from openapi_tools.loader.ready import ready_bodies  # for large documents only
-
-            self._ready = ready_bodies(self.description_chars)
-        node = self._ready(text)
-        if node is None:
-            return self._of_declared(declared, listed)
-        return self._of_node(node, declared.resource, _GROWTH * len(text))
-
-    def _of_declared(self, declared: Declared, listed: list[Listed]) -> _Body | None:
-        """Return a body; one that only names a component, once for all."""
+        """Return an operation's body; one that only names a component, once for all."""
         found = self._document.request_body(declared, listed)
         if found is None:
             return None
@@ -247,13 +212,15 @@ class Inputs:
         if key is None:
             return self._of_node(node, resource)
         if key not in self._shared:
-            self._shared[key] = _shareable(self._of_node(node, resource))
+            body = self._shared[key] = self._of_node(node, resource)
+            if body is not None:
+                body.shared = True
         return self._shared[key]
 
-    def _of_node(self, node: dict[str, Any], resource: Resource, most: int = 0) -> _Body | None:
-        """Return a body; with `most` characters of schemas where they are converted."""
-        content = self._bodies.read(node, resource, is_ready=most > 0)
-        return None if content.is_empty else _Body(content, most)
+    def _of_node(self, node: dict[str, Any], resource: Resource) -> _Body | None:
+        """Return a body, None where it takes nothing."""
+        content = self._bodies.read(node, resource)
+        return None if content.is_empty else _Body(content)
 
     def _parameter(self, listed: Listed, argument: str) -> Parameter:
         """Return how a parameter is written."""
@@ -274,13 +241,6 @@ class Inputs:
             inner=versions.inner_delimiters(listed.node) if self._document.dialect.swagger else (),
             printed=self._document.dialect.printed and shown in _PRINTED,
         )
-
-
-def _shareable(body: _Body | None) -> _Body | None:
-    """Return a body that other operations may have, too."""
-    if body is not None:
-        body.shared = True
-    return body
 
 
 def _extensions(node: dict[str, Any]) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ from openapi_tools.loader.cache import (
     write_file,
 )
 from openapi_tools.loader.index import Facts, Label, read_index, read_label, write_index
-from openapi_tools.loader.opening import READER_VARIABLE, Found, Slot, open_document
+from openapi_tools.loader.parse import parse
 from openapi_tools.loader.references import Resource
 from openapi_tools.loader.slices import Area, Slices
 from openapi_tools.loader.source import address_of, read_file, read_source
@@ -48,11 +48,36 @@ _SECOND = 1_000_000_000
 _COARSE = 20
 """So many times `_FRESH` where a file system counts seconds (ext3, HFS+), or every other (FAT)."""
 
-_READERS = ("OPENAPI_TOOLS_YAML", READER_VARIABLE)
-"""The first as `parse_yaml` has it, which nothing else here needs when a document is kept."""
-
 _ROOM = 1024 * 1024
 _log = logging.getLogger("openapi_tools.cache")
+
+
+class Slot(NamedTuple):
+    """Where a document is to be kept.
+
+    Attributes:
+        name: Of the file.
+        label: All of it but the number of tools.
+    """
+
+    name: str
+    label: Label
+
+
+class Found(NamedTuple):
+    """A document, from the cache or not.
+
+    Attributes:
+        entry: The document.
+        remarks: What its parser remarked, and how old a copy is where that matters.
+        facts: What is known of its operations; None when it was parsed.
+        slot: Where it is to be kept; None when it is, or is not to be.
+    """
+
+    entry: Resource
+    remarks: tuple[str, ...] = ()
+    facts: Facts | None = None
+    slot: Slot | None = None
 
 
 class _Kept(NamedTuple):
@@ -102,8 +127,7 @@ def keep(slot: Slot, document: Document, facts: Facts) -> None:
 
 def _name(kind: str, key: str, settings: Settings) -> str:
     """Return the name of a document's file, which tells nothing of it."""
-    exact = [name for name in _READERS if os.environ.get(name) == "exact"]  # they find more
-    text = "\0".join((kind, key, settings.prefix, str(settings.description_chars), *exact))
+    text = "\0".join((kind, key, settings.prefix, str(settings.description_chars)))
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:40] + ".index"
 
 
@@ -149,14 +173,17 @@ def _hit(kept: _Kept, entry: Resource, *remarks: str) -> Found:
     return Found(entry, (*remarks, *kept.facts.remarks), kept.facts)
 
 
-def _opened(found: Source | Fetched, slot: Slot | None, settings: Settings) -> Found:
+def _parsed(found: Source | Fetched, slot: Slot | None = None) -> Found:
     """Return a document that was not kept, to be kept where it can be."""
-    opened = open_document(found, settings, slot)
-    room = 4 * len(found.data or b"") + _ROOM
-    if slot is None or opened.is_tree or _weight(opened.entry.root, room) <= room:
-        return opened
-    remove_file(slot.name)
-    return opened._replace(slot=None)
+    data = found.data or b""
+    parsed = parse(data, name=found.name)
+    if slot is not None and not parsed.is_tree:
+        room = 4 * len(data) + _ROOM
+        if _weight(parsed.root, room) > room:
+            remove_file(slot.name)
+            slot = None
+    entry = Resource(parsed.root, found.uri, found.name, public=found.public)
+    return Found(entry, parsed.warnings, slot=slot)
 
 
 def _weight(root: Any, limit: int) -> int:
@@ -178,7 +205,7 @@ def _weight(root: Any, limit: int) -> int:
 def _find_file(path: Path, settings: Settings) -> Found:
     stamp = _stamp(path, settings)
     if stamp is None:
-        return open_document(read_file(path, settings), settings)
+        return _parsed(read_file(path, settings))
     uri = os.path.abspath(path)  # noqa: PTH100 -- as `read_file` has it
     name = _name("file", uri, settings)
     kept = _open(name, settings)
@@ -190,9 +217,9 @@ def _find_file(path: Path, settings: Settings) -> Found:
         return _hit(kept, Resource(kept.root(str(path), again), uri, str(path)))
     found = read_file(path, settings)
     if _stamp(path, settings) != stamp or _is_fresh(max(stamp[1:3])):
-        return open_document(found, settings)
+        return _parsed(found)
     label = Label(uri, stamp, length=stamp[0], kept=int(time.time()))
-    return _opened(found, Slot(name, label), settings)
+    return _parsed(found, Slot(name, label))
 
 
 def _stamp(path: Path, settings: Settings) -> list[int] | None:
@@ -215,27 +242,24 @@ def _is_fresh(changed: int) -> bool:
 
 def _reread(path: Path, stamp: list[int], settings: Settings) -> Any:
     """Return the document in a file that is still the same, else None."""
-    from openapi_tools.loader.parse import parse
-
     try:
         data = read_file(path, settings).data or b""
     except SourceError:
         return None
-    # What is wrong with the document itself, as deep nesting is, has to be said.
     return parse(data, name=str(path)).root if _stamp(path, settings) == stamp else None
 
 
 def _find_text(source: Any, settings: Settings) -> Found:
     found = read_source(source, settings)
     if len(found.data or b"") < MIN_BYTES:
-        return open_document(found, settings)
+        return _parsed(found)
     digest = _digest(found)
     name = _name("text", digest, settings)
     kept = _open(name, settings, whole=True)
     if kept is not None and kept.label.digest == digest:
         return _hit(kept, Resource(kept.root("", _nothing)))
     label = Label(digest=digest, length=len(found.data or b""), kept=int(time.time()))
-    return _opened(found, Slot(name, label), settings)
+    return _parsed(found, Slot(name, label))
 
 
 def _find_url(url: str, settings: Settings) -> Found:
@@ -259,7 +283,7 @@ def _find_url(url: str, settings: Settings) -> Found:
         root = kept.root(found.name, _nothing)
         public = found.public or label.public
         return _hit(kept, Resource(root, found.uri, found.name, public=public))
-    return _opened(found, Slot(name, _label(found)) if found.keep else None, settings)
+    return _parsed(found, Slot(name, _label(found)) if found.keep else None)
 
 
 def _is_same(found: Fetched, label: Label) -> bool:

@@ -24,13 +24,11 @@ class Usable(NamedTuple):
         good: Those that become tools, with their names.
         skipped: The others.
         warnings: About operations.
-        descriptions: Of the tools, where they are known.
     """
 
     good: list[tuple[str, Declared]]
     skipped: list[Skipped]
     warnings: list[str]
-    descriptions: list[str] | None = None
 
 
 def facts_of(document: Document, toolset: Toolset, usable: Usable, remarks: Iterable[str]) -> Facts:

@@ -13,7 +13,6 @@ from openapi_tools.loader.checks import Checks
 from openapi_tools.loader.inputs import Inputs
 from openapi_tools.loader.kept import KeptTool, Maker, Usable, facts_of
 from openapi_tools.loader.naming import tool_names
-from openapi_tools.loader.opening import open_document
 from openapi_tools.loader.operations import Declared, Document
 from openapi_tools.loader.parse import parse, plain
 from openapi_tools.loader.parse_json import paused_gc
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     import httpx
 
     from openapi_tools.loader.index import Facts
-    from openapi_tools.loader.opening import Found
     from openapi_tools.model import SecurityScheme
     from openapi_tools.runtime.send import Answer
     from openapi_tools.runtime.session import Session
@@ -95,40 +93,32 @@ def _loaded(
     settings = settings or USUAL
     more: dict[str, Any] = {"credentials": credentials, "client": client}
     with paused_gc():
-        if not strict and not isinstance(source, Mapping):
-            return _quickly(source, settings, **more)
+        if not strict and not isinstance(source, Mapping) and is_on(settings):
+            return _through_cache(source, settings, **more)
         entry, remarks = read_document(source, settings, duplicates=strict)
         return tools_of(Document(entry, settings), strict=strict, remarks=remarks, **more)
 
 
-def _quickly(source: str | os.PathLike[str] | bytes, settings: Settings, **more: Any) -> Toolset:
-    """Return the tools of a document that need not be parsed, if it is kept or plainly sound."""
-    found = _found(source, settings)
+def _through_cache(
+    source: str | os.PathLike[str] | bytes, settings: Settings, **more: Any
+) -> Toolset:
+    """Return the tools of a document from its cached copy, or cache the document."""
+    from openapi_tools.loader.keeping import find, keep
+
+    found = find(source, settings)
     try:
         document = Document(found.entry, settings)
-        usable = found.usable or _usable(document, strict=False)
+        usable = found.facts or _usable(document, strict=False)
         toolset = tools_of(document, usable=usable, remarks=found.remarks, **more)
     except DocumentError:
-        if found.usable is None:
+        if found.facts is None:
             raise
-        # What is kept was a good document once: somebody has changed it. Of an outline a parse
-        # says what is wrong.
+        # The cached copy was a good document once: it was changed on disk.
         entry, remarks = read_document(source, settings, duplicates=False)
         return tools_of(Document(entry, settings), remarks=remarks, **more)
     if found.slot is not None and isinstance(usable, Usable):
-        from openapi_tools.loader.keeping import keep
-
         keep(found.slot, document, facts_of(document, toolset, usable, found.remarks))
     return toolset
-
-
-def _found(source: str | os.PathLike[str] | bytes, settings: Settings) -> Found:
-    """Return a document, from the cache if that is on."""
-    if is_on(settings):
-        from openapi_tools.loader.keeping import find
-
-        return find(source, settings)
-    return open_document(read_source(source, settings), settings)
 
 
 async def aload_tools(
@@ -275,9 +265,7 @@ def _tools(
 ) -> Sequence[OperationTool]:
     shared = Shared(Inputs(document, session.settings, schemes), session)
     if isinstance(found, Usable):
-        told: Sequence[str | None] = found.descriptions or [None] * len(found.good)
-        pairs = zip(found.good, told, strict=True)
-        return [LoadedTool(name, declared, shared, text) for (name, declared), text in pairs]
+        return [LoadedTool(name, declared, shared) for name, declared in found.good]
 
     def make(number: int) -> LoadedTool:
         declared = document.declared(found.paths[number], found.members[number])

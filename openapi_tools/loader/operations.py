@@ -45,8 +45,6 @@ class Declared:
         node: The Operation Object.
         item: The Path Item Object that it stands in.
         resource: The document that holds both.
-        lists: Where all path parameters are known to fit, what is the same for operations that list
-            the same parameters.
     """
 
     method: str
@@ -55,7 +53,6 @@ class Declared:
     node: dict[str, Any]
     item: dict[str, Any]
     resource: Resource
-    lists: tuple[int, int] | None = None
 
     @property
     def pointer(self) -> str:

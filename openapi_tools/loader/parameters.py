@@ -75,7 +75,7 @@ class Parameters:
         self._entry = references.entry
         self._references = references
         self._version = dialect.version
-        self._locations = locations(dialect)
+        self._locations = _locations(dialect)
         self._referred: dict[str, Listed] = {}
         self._last: tuple[dict[str, Any], list[Listed]] = {}, []
 
@@ -214,7 +214,7 @@ class Parameters:
         location, name = parameter.get("in"), parameter.get("name")
         if location == "querystring" and not name:  # the whole query needs no name on the wire
             name = location
-        if not isinstance(name, str) or not name or not is_sendable(name):
+        if not isinstance(name, str) or not name or not _is_sendable(name):
             raise InvalidDocument(f"'name' of a parameter is {name!r:.60}; give it a text.")
         if not isinstance(location, str) or location not in self._locations:
             allowed = ", ".join(self._locations)
@@ -245,21 +245,13 @@ def _has_truth(parameter: dict[str, Any]) -> bool:
     return b"true" in text or b"false" in text
 
 
-def is_sendable(name: str) -> bool:
-    """Tell whether a name is free of control characters and halves of characters.
-
-    Args:
-        name: Of a parameter.
-    """
+def _is_sendable(name: str) -> bool:
+    """Tell whether a name is free of control characters and halves of characters."""
     return name.isprintable() or not _UNSENDABLE.search(name)
 
 
-def locations(dialect: versions.Dialect) -> tuple[str, ...]:
-    """Return the values that a parameter's `in` may have.
-
-    Args:
-        dialect: The document's.
-    """
+def _locations(dialect: versions.Dialect) -> tuple[str, ...]:
+    """Return the values that a parameter's `in` may have."""
     if dialect.swagger:
         return ("path", "query", "header", "body", "formData")
     more = ("querystring",) if dialect.minor >= 2 else ()  # noqa: PLR2004 -- 3.2

@@ -17,7 +17,7 @@ from openapi_tools.loader.plain import plain
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-DENSE_BYTES = 16 * 1024 * 1024
+_DENSE_BYTES = 16 * 1024 * 1024
 """Below this size not even a text of nothing but empty arrays fills the memory."""
 
 _NO_VALUES = bytes(code for code in range(256) if code not in b",[{")
@@ -69,7 +69,7 @@ def read_json(data: bytes, *, check: bool) -> tuple[Any, list[str]]:
         NotJSON: The grammar is broken; line and column are named.
         InvalidDocument: It holds something that is refused.
     """
-    if is_dense(data):
+    if len(data) > _DENSE_BYTES and len(data.translate(None, _NO_VALUES)) > MAX_NODES:
         raise InvalidDocument(f"{TOO_MANY}.")
     root = _parse(data)
     if not check:
@@ -80,24 +80,6 @@ def read_json(data: bytes, *, check: bool) -> tuple[Any, list[str]]:
     if b"Infinity" in text:
         plain(root, name="")  # raises, and names the place, unless a text says so
     return root, list(_repeated(data)) if _may_repeat(data, text) else []
-
-
-def is_dense(data: bytes) -> bool:
-    """Tell whether a JSON text may hold more values than documents may have.
-
-    Args:
-        data: The text.
-    """
-    return len(data) > DENSE_BYTES and values_in(data) > MAX_NODES
-
-
-def values_in(data: bytes) -> int:
-    """Return about how many values a JSON text has; not fewer than it has inside others.
-
-    Args:
-        data: The text, or a part of it.
-    """
-    return len(data.translate(None, _NO_VALUES))
 
 
 def _parse(data: bytes) -> Any:

@@ -1,15 +1,16 @@
-"""Read YAML: fast where that is safe, else event by event."""
+"""Read YAML with libyaml, whose events `yaml_events` turns into plain data.
+
+What libyaml reads as YAML 1.1, or cannot read, is written in another way before, and back after.
+"""
 
 from __future__ import annotations
 
-import os
 import re
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from openapi_tools.errors import InvalidDocument
 from openapi_tools.loader.parse_json import paused_gc
 from openapi_tools.loader.yaml_events import Builder
-from openapi_tools.loader.yaml_fast import read_fast
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
 
 Restore: TypeAlias = "Callable[[ScalarEvent], str]"
 """Undoes in a scalar what was done to the text before libyaml saw it."""
-
-READER_VARIABLE = "OPENAPI_TOOLS_YAML"
-"""Environment variable; where it is `exact`, no text is read by the fast reader."""
 
 _SEPARATORS = "\x85\u2028\u2029"
 """Line breaks in YAML 1.1, as libyaml reads it; ordinary characters in 1.2."""
@@ -41,7 +39,7 @@ def read_yaml(data: bytes, *, check: bool) -> tuple[Any, list[str]]:
 
     Args:
         data: UTF-8 without a byte order mark.
-        check: Look for repeated keys.
+        check: Look for repeated keys; without it the last one counts.
 
     Returns:
         Plain data, None for a text without content; keys are text as it is written.
@@ -49,31 +47,22 @@ def read_yaml(data: bytes, *, check: bool) -> tuple[Any, list[str]]:
     Raises:
         InvalidDocument: It is no YAML, more than one document, or holds something that is refused.
     """
-    if os.environ.get(READER_VARIABLE) != "exact":
-        root = read_fast(data, check=check)
-        if root is not None:
-            return root, []
-    return read_exact(data)
-
-
-def read_exact(data: bytes) -> tuple[Any, list[str]]:
-    """Do as `read_yaml` does, event by event, whatever it costs."""
     text, restore = _shield(data.decode())
     try:
-        return _build(text, restore)
+        return _build(text, restore, check=check)
     except InvalidDocument:
         joined, restore = _join_pairs(text, restore)
         if joined == text:
             raise
-        return _build(joined, restore)
+        return _build(joined, restore, check=check)
 
 
-def _build(text: str, restore: Restore | None) -> tuple[Any, list[str]]:
+def _build(text: str, restore: Restore | None, *, check: bool) -> tuple[Any, list[str]]:
     """Parse the text and build what it says."""
     import yaml
 
     parser = getattr(yaml, "CBaseLoader", yaml.BaseLoader)(text)
-    builder = Builder()
+    builder = Builder(check=check)
     events: Iterator[Event] = iter(parser.get_event, None)
     try:
         with paused_gc():

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 from openapi_tools.errors import InvalidDocument
-from openapi_tools.loader.limits import TOO_DEEP, TOO_LONG
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, KeysView, Mapping
+    from collections.abc import Callable, Iterator, KeysView
 
     from openapi_tools.loader.cache import View
 
@@ -23,7 +22,6 @@ _CUT = frozenset({"paths", "components", "definitions", "parameters", "responses
 _DAMAGED = (
     "its copy in the cache is damaged, and was removed; load it again (docs/cache.md has more)."
 )
-_REFUSED = f"a part of it is {TOO_DEEP}, or has {TOO_LONG}."
 
 
 class Area:
@@ -51,97 +49,31 @@ class Area:
             path: The keys that lead to it.
 
         Raises:
-            InvalidDocument: It is damaged, and the document cannot be read again; or it is
-                deeper, or has a longer number, than documents may have.
+            InvalidDocument: It is damaged, and the document cannot be read again.
         """
         from pydantic_core import from_json
 
-        fault = _DAMAGED
         try:
             data = self._view.read(begin, end)
             if crc32(data) == total:
-                fault = _REFUSED  # as an outline passes over it, unless it is fine
                 return from_json(data, allow_inf_nan=False)
         except (TypeError, ValueError):  # no numbers, no JSON: who wrote that had other aims
             pass
-        return self._healed(path, fault)
+        return self._healed(path)
 
-    def _healed(self, path: tuple[str, ...], fault: str) -> Any:
+    def _healed(self, path: tuple[str, ...]) -> Any:
         """Return a part of the document itself."""
         if self._root is None:
             self._root = self._again()
         node = self._root
         for key in path:
             if not isinstance(node, dict) or key not in node:
-                raise InvalidDocument(fault, source=self._name)
+                raise InvalidDocument(_DAMAGED, source=self._name)
             node = node[key]
         return node
 
 
-class Lazy(dict[str, Any]):
-    """An object whose members are made when they are first looked at."""
-
-    __slots__ = ("_whole",)
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._whole: dict[str, Any] | None = None
-
-    def known(self) -> Mapping[str, Any]:
-        """Return all keys, with what their members are made of."""
-        raise NotImplementedError
-
-    def __contains__(self, key: object) -> bool:
-        return key in self.known()
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.known())
-
-    def __len__(self) -> int:
-        return len(self.known())
-
-    def get(self, key: str, default: Any = None) -> Any:
-        """Return a member."""
-        return self[key] if key in self else default  # noqa: SIM401 -- this is it
-
-    def keys(self) -> KeysView[str]:  # type: ignore[override]  # lazy views, as all looks are
-        """Return a view of all keys; nothing is made."""
-        return self.known().keys()
-
-    def values(self) -> ValuesView[Any]:  # type: ignore[override]  # as above
-        """Return a view of all members; each is made when its turn comes."""
-        return ValuesView(self)
-
-    def items(self) -> ItemsView[str, Any]:  # type: ignore[override]  # as above
-        """Return a view of all keys with their members; each is made when its turn comes."""
-        return ItemsView(self)
-
-    def whole(self) -> dict[str, Any]:
-        """Return all of it as plain data; the same dict at each look."""
-        if self._whole is None:
-            self._whole = {key: whole(value) for key, value in self.items()}
-        return self._whole
-
-    def raw(self, key: str) -> bytes | None:  # noqa: ARG002 -- outlines have it
-        """Return a member as the JSON that it is, None where nobody has that or there is none."""
-        return None
-
-    def pieces(self) -> Iterable[tuple[str, Any]]:
-        """Return all keys with their members, or with the JSON that those are."""
-        return self.items()
-
-    def text(self) -> bytes:
-        """Return all of it as JSON.
-
-        Raises:
-            ValueError: It holds something that JSON does not have.
-        """
-        from pydantic_core import to_json
-
-        return to_json(self.whole())
-
-
-class Slices(Lazy):
+class Slices(dict[str, Any]):
     """An object whose members are parsed when they are first looked at.
 
     Args:
@@ -150,7 +82,7 @@ class Slices(Lazy):
         path: The keys that lead here.
     """
 
-    __slots__ = ("_area", "_node", "_numbers", "_path")
+    __slots__ = ("_area", "_node", "_numbers", "_path", "_whole")
 
     def __init__(self, area: Area, node: dict[str, Any], path: tuple[str, ...] = ()) -> None:
         super().__init__()
@@ -158,9 +90,19 @@ class Slices(Lazy):
         self._node = node
         self._path = path
         self._numbers: dict[str, int] | None = None
+        self._whole: dict[str, Any] | None = None
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._known()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._known())
+
+    def __len__(self) -> int:
+        return len(self._known())
 
     def __missing__(self, key: str) -> Any:
-        number = self.known()[key]
+        number = self._known()[key]
         node, path = self._node, (*self._path, key)
         if key in node["inner"]:
             value: Any = Slices(self._area, node["inner"][key], path)
@@ -170,7 +112,29 @@ class Slices(Lazy):
         # What two threads look at must be one object: the loader knows nodes by their identity.
         return self.setdefault(key, value)
 
-    def known(self) -> dict[str, int]:
+    def get(self, key: str, default: Any = None) -> Any:
+        """Return a member."""
+        return self[key] if key in self else default  # noqa: SIM401 -- this is it
+
+    def keys(self) -> KeysView[str]:  # type: ignore[override]  # lazy views, as all looks are
+        """Return a view of all keys; nothing is parsed."""
+        return self._known().keys()
+
+    def values(self) -> ValuesView[Any]:  # type: ignore[override]  # as above
+        """Return a view of all members; each is parsed when its turn comes."""
+        return ValuesView(self)
+
+    def items(self) -> ItemsView[str, Any]:  # type: ignore[override]  # as above
+        """Return a view of all keys with their members; each is parsed when its turn comes."""
+        return ItemsView(self)
+
+    def whole(self) -> dict[str, Any]:
+        """Return all of it as plain data; the same dict at each look."""
+        if self._whole is None:
+            self._whole = {key: whole(value) for key, value in self.items()}
+        return self._whole
+
+    def _known(self) -> dict[str, int]:
         """Return all keys, with their numbers."""
         if self._numbers is None:
             keys = self._node["keys"]
@@ -179,8 +143,8 @@ class Slices(Lazy):
 
 
 def whole(node: Any) -> Any:
-    """Return a node as plain data: `Lazy` objects become dicts, the rest is as it is."""
-    return node.whole() if isinstance(node, Lazy) else node
+    """Return a node as plain data: `Slices` become dicts, the rest is as it is."""
+    return node.whole() if isinstance(node, Slices) else node
 
 
 def cut(root: dict[str, Any], write: Callable[[bytes], object]) -> dict[str, Any]:
@@ -203,32 +167,24 @@ def cut(root: dict[str, Any], write: Callable[[bytes], object]) -> dict[str, Any
 def _cut(
     node: dict[str, Any], write: Callable[[bytes], object], at: int, inner: frozenset[str]
 ) -> dict[str, Any]:
+    from pydantic_core import to_json
+
     table: dict[str, Any] = {"keys": list(node), "begin": at, "inner": {}}
     ends, sums = table["ends"], table["sums"] = [], []
-    pieces = node.pieces() if isinstance(node, Lazy) else node.items()
-    for key, value in pieces:
+    for key, value in node.items():
         if key in inner and isinstance(value, dict):
             kinds = frozenset(value) if key == "components" else frozenset[str]()
             found = table["inner"][key] = _cut(value, write, at, kinds)
             at = found["end"]
             sums.append(0)
         else:
-            data = _json(value)
+            data = to_json(value)
             write(data)
             at += len(data)
             sums.append(crc32(data))
         ends.append(at)
     table["end"] = at
     return table
-
-
-def _json(value: Any) -> bytes:
-    """Return a member as JSON, which `Lazy.pieces` may have returned already."""
-    from pydantic_core import to_json
-
-    if type(value) is bytes:
-        return value
-    return value.text() if isinstance(value, Lazy) else to_json(value)
 
 
 def is_table(node: Any, depth: int = 3) -> bool:

@@ -6,13 +6,12 @@ import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.loader.operations import has_operators
+from openapi_tools.loader.operations import as_text, has_operators
 from openapi_tools.loader.texts import plain_text
 from openapi_tools.runtime.tool import OperationTool
 
 if TYPE_CHECKING:
     from openapi_tools.loader.inputs import Inputs
-    from openapi_tools.loader.naming import Candidate
     from openapi_tools.loader.operations import Declared
     from openapi_tools.model import Operation
     from openapi_tools.runtime.session import Session
@@ -40,19 +39,15 @@ class LoadedTool(OperationTool):
         name: The tool's name.
         declared: The operation as the document has it.
         shared: What the tools of the document share.
-        description: What a model is told, where it is known.
     """
 
-    __slots__ = ("_declared", "_description", "_input_schema", "_name", "_operation", "_shared")
+    __slots__ = ("_declared", "_input_schema", "_name", "_operation", "_shared")
 
-    def __init__(
-        self, name: str, declared: Declared, shared: Shared, description: str | None = None
-    ) -> None:
+    def __init__(self, name: str, declared: Declared, shared: Shared) -> None:
         super().__init__(shared.session)
         self._name = name
         self._declared = declared
         self._shared = shared
-        self._description = description
         self._input_schema: dict[str, Any] | None = None
         self._operation: Operation | None = None
 
@@ -85,8 +80,6 @@ class LoadedTool(OperationTool):
     @property
     def description(self) -> str:
         """Summary and description as plain text, cut at a word boundary."""
-        if self._description is not None:
-            return self._description
         return describe(self._declared, self._shared.inputs.description_chars)
 
     @property
@@ -116,31 +109,10 @@ def describe(declared: Declared, limit: int) -> str:
         limit: Most characters.
     """
     node, item = declared.node, declared.item
-    return described(
-        node.get("summary") or item.get("summary"),
-        node.get("description") or item.get("description"),
-        declared,
-        limit,
-        deprecated=node.get("deprecated") is True,
-    )
-
-
-def described(
-    summary: Any, text: Any, operation: Candidate, limit: int, *, deprecated: bool
-) -> str:
-    """Return what a model is told an operation does: never empty.
-
-    Args:
-        summary: The operation's, or that of its path item.
-        text: The same for the description.
-        operation: Its method and path, should it say nothing.
-        limit: Most characters.
-        deprecated: Whether the document advises against it.
-    """
-    summary = summary.strip() if isinstance(summary, str) else ""
-    text = text.strip() if isinstance(text, str) else ""
+    summary = as_text(node.get("summary") or item.get("summary")).strip()
+    text = as_text(node.get("description") or item.get("description")).strip()
     if summary and not text.startswith(summary):
         text = f"{summary}\n{text}" if text else summary
-    mark = "Deprecated. " if deprecated else ""
+    mark = "Deprecated. " if declared.deprecated else ""
     text = plain_text(text, limit - len(mark)) if text else ""
-    return mark + (text or f"{operation.method} {operation.path}"[:limit])
+    return mark + (text or f"{declared.method} {declared.path}"[:limit])

@@ -163,24 +163,6 @@ def test_settings_that_shape_tools_have_files_of_their_own(folder):
     assert [tool.name for tool in load_tools(path)] == plain
 
 
-def test_what_the_fast_yaml_reader_found_is_not_for_who_wants_the_exact_one(folder, monkeypatch):
-    """Of a large document only the exact one says that a key stands twice."""
-    monkeypatch.delenv("OPENAPI_TOOLS_YAML", raising=False)
-    operation = "{get: {responses: {}}}"
-    text = f"openapi: 3.1.0\npaths: {{/it: {operation}}}\nx-long: {'x' * 1_000_000}\n"
-    text += "info:\n  description: a\n  description: b\n"
-    assert load_tools(text).warnings == ()
-
-    monkeypatch.setenv("OPENAPI_TOOLS_YAML", "exact")
-    exact, again = load_tools(text), load_tools(text)
-
-    assert "'description' stands twice" in exact.warnings[0]
-    assert not is_from_cache(exact)
-    assert is_from_cache(again)
-    assert again.warnings == exact.warnings
-    assert len(kept(folder)) == 2
-
-
 def test_strict_loads_and_mappings_take_no_part(folder):
     load_tools(SPECS / "museum.yaml", strict=True)
     load_tools(document())

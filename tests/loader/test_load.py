@@ -4,6 +4,8 @@ import asyncio
 import gc
 import json
 import re
+import sys
+import threading
 import weakref
 from typing import Any
 
@@ -354,6 +356,32 @@ def test_the_users_dict_is_not_changed() -> None:
         assert tool.operation
 
     assert json.dumps(root) == before
+
+
+def test_threads_that_look_at_once_see_the_same_schemas() -> None:
+    schema = {"type": "object", "properties": {"a": {"$ref": "#/components/schemas/A"}}}
+    item = with_body(schema)["/x"]
+    paths = {f"/p{number}": item for number in range(200)}
+    toolset = load_tools(document(paths, components={"schemas": {"A": {"type": "string"}}}))
+    found: list[list[int]] = []
+    start = threading.Barrier(4, timeout=60)  # one that never starts holds up no other
+
+    def look() -> None:
+        start.wait()
+        found.append([id(tool.input_schema) for tool in toolset])
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=look) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+
+    assert found == [found[0]] * 4
 
 
 def test_relative_servers_are_resolved_against_the_documents_own_url_only(tmp_path: Any) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -131,6 +132,16 @@ def test_a_body_parameter_becomes_the_body() -> None:
     assert tool.operation.body.media_type == "application/json"
     assert tool.operation.body.required is True
     assert list(tool.input_schema["properties"]) == ["a"]
+
+
+def test_in_swagger_a_request_body_says_nothing() -> None:
+    stray = {"content": {"application/json": {"schema": {"properties": {"stray": {}}}}}}
+    listed = [{"name": "b", "in": "body", "schema": {"properties": {"mine": {}}}}]
+
+    tool = swagger({"parameters": listed, "requestBody": stray})
+
+    assert "stray" not in json.dumps(tool.input_schema)
+    assert "mine" in json.dumps(tool.input_schema)
 
 
 def test_form_data_becomes_a_form_and_with_a_file_a_multipart_body() -> None:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import tracemalloc
 
 import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 from parsing import refusal, root
 
 from openapi_tools.loader.limits import DUPLICATES_BYTES
-
-
-@pytest.fixture(autouse=True, params=["fast", "exact"])
-def reader(request, monkeypatch):
-    monkeypatch.setenv("OPENAPI_TOOLS_YAML", request.param)
-
+from openapi_tools.loader.parse import parse
+from openapi_tools.loader.yaml_events import resolve
 
 # Bombs
 
@@ -236,9 +235,27 @@ def test_keys_are_text_as_they_are_written(key, text, duplicates):
     assert root(f"a: {{b: 1, {key} : 2}}\n", duplicates=duplicates) == {"a": {"b": 1, text: 2}}
 
 
-@pytest.mark.parametrize("duplicates", [None, False], ids=["checked", "unchecked"])
-def test_keys_that_become_equal_are_duplicates(duplicates):
-    assert "'200' stands twice" in refusal("a: {200: 1, '200': 2}\n", duplicates=duplicates)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: {200: 1, '200': 2}\n",
+        "a: [{b: 1, b: 1}]\n",
+        "a: 'x'\n'a': x\n",
+        "a: 1 # b: c\na: 2\n",
+        "a: {b, b: 1}\n",
+        "a: {? b, b: 1}\n",
+        "a: {b:c, b:c: 1}\n",
+        "a:\n- ? b\n  b: 1\n",
+        'a: 1\n"\\x61": 2\n',
+        "a: x\na: |\n  # b: c\td\n",
+        "a: 1\n'b # c': 2\na: 3\n",
+        "x\xa0# y: 1\na: 2\na: 3\n",
+        "a: &x b\n*x : 1\nb: 2\n",
+    ],
+    ids=lambda text: ascii(text)[:30],
+)
+def test_no_spelling_hides_a_duplicate_in_yaml(text):
+    assert "stands twice" in refusal(text)
 
 
 @pytest.mark.parametrize("duplicates", [None, False], ids=["checked", "unchecked"])
@@ -387,3 +404,73 @@ def test_texts_begin_like_block_scalars_where_they_are_quoted_or_in_one():
 )
 def test_yaml_is_read(text, value, duplicates):
     assert root(text, duplicates=duplicates) == value
+
+
+# Together
+
+
+class Dumper(yaml.CSafeDumper):
+    """Writes text in the style that it is told."""
+
+    style = None
+
+
+def write_text(dumper, text):
+    style = dumper.style
+    if style is None and resolve(text) != text:
+        style = '"'
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+Dumper.add_representer(str, write_text)
+
+
+def is_readable(text):
+    try:
+        resolve(text)
+    except ValueError:
+        return False
+    return True
+
+
+BREAKS = "\x85\u2028\u2029"
+"""Line breaks for the writer, which follows YAML 1.1."""
+
+TEXTS = st.one_of(
+    st.text(st.characters(exclude_categories=["Cs"], exclude_characters=BREAKS), max_size=12),
+    st.text(alphabet="ab:#-?&*!|>'\"%@`{}[], \n\t012.+eEx_~<é", max_size=12),
+    st.sampled_from(["NO", "22:22", "2020-01-01", "012", "0o14", "1_000", "null", "<<", "=", "~"]),
+).filter(is_readable)
+NUMBERS = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+DATA = st.dictionaries(
+    TEXTS,
+    st.recursive(
+        st.none() | st.booleans() | NUMBERS | TEXTS,
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+        max_leaves=8,
+    ),
+    min_size=1,
+    max_size=4,
+)
+OPTIONS = st.fixed_dictionaries(
+    {
+        "default_flow_style": st.sampled_from([True, False, None]),
+        "width": st.sampled_from([10, 80, 100_000]),
+        "indent": st.integers(2, 6),
+        "allow_unicode": st.booleans(),
+        "explicit_start": st.booleans(),
+        "line_break": st.sampled_from(["\n", "\r\n"]),
+    }
+)
+
+
+@pytest.mark.untraced
+@given(DATA, OPTIONS, st.sampled_from([None, '"', "'", "|", ">"]))
+def test_what_was_written_is_read_back(data, options, style):
+    dumper = type("Styled", (Dumper,), {"style": style})
+    text = yaml.dump(data, Dumper=dumper, sort_keys=False, **options)
+
+    parsed = parse(f"# YAML\n{text}".encode(), name="")
+
+    assert repr(parsed.root) == repr(data)
+    assert parsed.warnings == ()
