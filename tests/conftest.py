@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 import tempfile
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import hypothesis
 import pytest
@@ -50,6 +51,12 @@ def pytest_configure(config: pytest.Config) -> None:
 def transport(request: pytest.FixtureRequest) -> str:
     """The name of each transport, for tests of what has to hold over both."""
     return str(request.param)
+
+
+@pytest.fixture(params=["httpx", "httpx2"])
+def library(request: pytest.FixtureRequest) -> Any:
+    """Each package whose `AsyncClient` may be a user's own."""
+    return importlib.import_module(request.param)
 
 
 @pytest.hookimpl(wrapper=True)

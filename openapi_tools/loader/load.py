@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     import httpx
+    import httpx2
 
     from openapi_tools.loader.index import Facts
     from openapi_tools.model import SecurityScheme
@@ -48,7 +49,7 @@ def load_tools(
     select: Select | None = None,
     credentials: Mapping[str, Any] | None = None,
     settings: Settings | None = None,
-    client: httpx.AsyncClient | None = None,
+    client: httpx.AsyncClient | httpx2.AsyncClient | None = None,
     strict: bool = False,
 ) -> Toolset:
     """Turn every operation of an OpenAPI document into a tool.
@@ -61,7 +62,8 @@ def load_tools(
         credentials: By the document's scheme names: a text for an API key or a token, `(user,
             password)`, an `OAuth2`, and more; docs/auth.md has all of it.
         settings: How the document is read and the API called.
-        client: An `httpx.AsyncClient` for its transport, authentication and headers; not closed.
+        client: An `httpx.AsyncClient`, or one of httpx2, for its transport, authentication and
+            headers; not closed.
         strict: Raise for the first operation that would be skipped, and look for duplicate keys in
             documents of any size.
 
@@ -72,7 +74,7 @@ def load_tools(
         SourceError: The document cannot be read.
         DocumentError: It is not an OpenAPI document of a supported version; the pointer says where.
         CredentialsError: A scheme that the document does not have, or a wrong kind of value.
-        SettingsError: `client` is not an `httpx.AsyncClient`.
+        SettingsError: `client` is not an `httpx.AsyncClient` or `httpx2.AsyncClient`.
     """
     try:
         toolset = _loaded(source, settings, credentials, client, strict=strict)
@@ -86,7 +88,7 @@ def _loaded(
     source: str | os.PathLike[str] | bytes | Mapping[str, Any],
     settings: Settings | None,
     credentials: Mapping[str, Any] | None,
-    client: httpx.AsyncClient | None,
+    client: httpx.AsyncClient | httpx2.AsyncClient | None,
     *,
     strict: bool,
 ) -> Toolset:
@@ -127,7 +129,7 @@ async def aload_tools(
     select: Select | None = None,
     credentials: Mapping[str, Any] | None = None,
     settings: Settings | None = None,
-    client: httpx.AsyncClient | None = None,
+    client: httpx.AsyncClient | httpx2.AsyncClient | None = None,
     strict: bool = False,
 ) -> Toolset:
     """Do what `load_tools` does in a thread, so that an event loop goes on meanwhile."""
@@ -172,7 +174,7 @@ def tools_of(
     document: Document,
     *,
     credentials: Mapping[str, Any] | None = None,
-    client: httpx.AsyncClient | None = None,
+    client: httpx.AsyncClient | httpx2.AsyncClient | None = None,
     strict: bool = False,
     remarks: Iterable[str] = (),
     usable: Usable | Facts | None = None,

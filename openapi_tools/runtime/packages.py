@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     import httpx
+    import httpx2
 
     from openapi_tools.runtime.settings import Settings
     from openapi_tools.runtime.tool import OperationTool
@@ -34,7 +35,7 @@ def load_package(
     select: Select | None = None,
     credentials: Mapping[str, Any] | None = None,
     settings: Settings | None = None,
-    client: httpx.AsyncClient | None = None,
+    client: httpx.AsyncClient | httpx2.AsyncClient | None = None,
     **members: Any,
 ) -> Toolset:
     """Return the tools of a generated package.

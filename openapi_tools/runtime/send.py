@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from openapi_tools.errors import CallError
 from openapi_tools.runtime.methods import is_safe
-from openapi_tools.runtime.sending.clients import Homes, check_client, with_defaults
+from openapi_tools.runtime.sending.clients import Homes, usable_client, with_defaults
 from openapi_tools.runtime.sending.deadlines import Deadline
 from openapi_tools.runtime.sending.exchange import Answer, Exchange, Terms
 from openapi_tools.runtime.sending.faults import closed_client, named
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     import httpx
+    import httpx2
 
     from openapi_tools.runtime.sending.clients import Home
     from openapi_tools.runtime.sending.network import NetworkPolicy
@@ -46,14 +47,17 @@ class Sender:
     """
 
     def __init__(
-        self, settings: Settings, client: httpx.AsyncClient | None = None, *, public: bool = False
+        self,
+        settings: Settings,
+        client: httpx.AsyncClient | httpx2.AsyncClient | None = None,
+        *,
+        public: bool = False,
     ) -> None:
-        if client is not None:
-            check_client(client)
         self._settings = settings
         self._policy = policy_of(settings, public_document=public)
-        self._homes = Homes(settings, client, self._policy)
         self._own = client is None
+        used = None if client is None else usable_client(client)
+        self._homes = Homes(settings, used, self._policy)
         self._budget = Budget()
         self._closed = False
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     import httpx
+    import httpx2
 
     from openapi_tools.model import Operation, SecurityScheme, Server
     from openapi_tools.runtime.auth import Bounds, Credentials
@@ -147,7 +148,7 @@ def open_session(
     *,
     credentials: Mapping[str, Any] | None = None,
     schemes: Mapping[str, SecurityScheme] | None = None,
-    client: httpx.AsyncClient | None = None,
+    client: httpx.AsyncClient | httpx2.AsyncClient | None = None,
     provenance: Provenance | None = None,
 ) -> Session:
     """Return a session; it connects when a tool is called.
@@ -161,7 +162,7 @@ def open_session(
 
     Raises:
         CredentialsError: A scheme that the document does not have, or a wrong kind of value.
-        SettingsError: `client` is not an `httpx.AsyncClient`.
+        SettingsError: `client` is not an `httpx.AsyncClient` or `httpx2.AsyncClient`.
         MissingExtraError: The settings ask for aiohttp, which is not installed.
     """
     from openapi_tools.runtime.auth import Credentials
@@ -186,7 +187,9 @@ def open_session(
 
 
 def _sender(
-    settings: Settings, client: httpx.AsyncClient | None, provenance: Provenance
+    settings: Settings,
+    client: httpx.AsyncClient | httpx2.AsyncClient | None,
+    provenance: Provenance,
 ) -> Sender | None:
     """Return what sends, where something may be wrong with it that is told before the first call.
 
@@ -199,7 +202,7 @@ def _sender(
     return Sender(settings, client, public=provenance.public)
 
 
-def _brings_its_own(client: httpx.AsyncClient | None) -> bool:
+def _brings_its_own(client: httpx.AsyncClient | httpx2.AsyncClient | None) -> bool:
     """Tell whether a client of the user's says by itself who is calling."""
     if client is None:
         return False

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import httpbin
-import httpx
 import pytest
 
 from openapi_tools import Settings, Toolset, aload_tools, load_tools
@@ -323,24 +322,26 @@ async def test_a_delay_within_the_time_is_waited_for(tools):
 
 
 AUTHENTICATION = {
-    "GET /basic-auth/{user}/{passwd}": httpx.BasicAuth("ann", "pw"),
-    "GET /hidden-basic-auth/{user}/{passwd}": httpx.BasicAuth("ann", "pw"),
-    "GET /digest-auth/{qop}/{user}/{passwd}": httpx.DigestAuth("ann", "pw"),
+    "GET /basic-auth/{user}/{passwd}": "BasicAuth",
+    "GET /hidden-basic-auth/{user}/{passwd}": "BasicAuth",
+    "GET /digest-auth/{qop}/{user}/{passwd}": "DigestAuth",
 }
 
 
 @pytest.mark.parametrize(("operation", "auth"), AUTHENTICATION.items())
-async def test_the_authentication_of_a_client_of_ones_own_is_used(httpbin_url, operation, auth):
+async def test_the_authentication_of_a_client_of_ones_own_is_used(
+    httpbin_url, operation, auth, library
+):
     arguments = {"user": "ann", "passwd": "pw"} | ({"qop": "auth"} if "qop" in operation else {})
-    async with httpx.AsyncClient(auth=auth) as client:
+    async with library.AsyncClient(auth=getattr(library, auth)("ann", "pw")) as client:
         toolset = await aload_tools(f"{httpbin_url}/spec.json", client=client)
         result = await Loaded("2.0", httpbin_url, toolset)[operation].execute(arguments)
 
     assert result.output == {"authenticated": True, "user": "ann"}
 
 
-async def test_the_headers_of_a_client_of_ones_own_are_sent(httpbin_url):
-    async with httpx.AsyncClient(headers={"Authorization": "Bearer abc"}) as client:
+async def test_the_headers_of_a_client_of_ones_own_are_sent(httpbin_url, library):
+    async with library.AsyncClient(headers={"Authorization": "Bearer abc"}) as client:
         toolset = await aload_tools(f"{httpbin_url}/spec.json", client=client)
         result = await toolset["get_bearer"].execute({})
 

@@ -6,7 +6,6 @@ import importlib
 import sys
 from typing import TYPE_CHECKING, Any
 
-import httpx
 import pytest
 from documents import document, operation
 from packages import imported
@@ -330,9 +329,9 @@ async def test_members_and_credentials_reach_the_wire(pets: ModuleType, recorder
 
 
 async def test_a_client_of_ones_own_is_used_and_stays_open(
-    pets: ModuleType, recorder: Recorder
+    pets: ModuleType, recorder: Recorder, library: Any
 ) -> None:
-    async with httpx.AsyncClient(headers={"X-Own": "mine"}) as client:
+    async with library.AsyncClient(headers={"X-Own": "mine"}) as client:
         async with pets.load(base_url=recorder.url, client=client) as toolset:
             await toolset["add_dog"].execute({})
         assert not client.is_closed

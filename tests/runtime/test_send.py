@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import gzip
 import logging
 import ssl
 import threading
@@ -12,6 +13,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import httpx
+import httpx2
 import pytest
 import respx
 from servers.faults import Faults, answer
@@ -267,11 +269,11 @@ async def test_the_environment_changes_nothing(monkeypatch: pytest.MonkeyPatch):
     assert [name for name, _ in server.last.headers] == ["Host"]
 
 
-async def test_a_users_client_is_used_as_it_is_and_left_open():
+async def test_a_users_client_is_used_as_it_is_and_left_open(library: Any):
     headers = {"X-Tenant": "t1", "Accept": "text/plain"}
     async with (
         Recorder() as server,
-        httpx.AsyncClient(
+        library.AsyncClient(
             headers=headers, auth=("user", "pw"), timeout=0.001, cookies={"a": "b"}
         ) as client,
     ):
@@ -290,18 +292,18 @@ async def test_a_users_client_is_used_as_it_is_and_left_open():
     assert server.last.header("Cookie") is None
 
 
-async def test_a_users_client_does_not_follow_redirects_for_us():
+async def test_a_users_client_does_not_follow_redirects_for_us(library: Any):
     async with (
         Recorder(Recorded(302, [("Location", "http://127.0.0.1:1/")])) as server,
-        httpx.AsyncClient(follow_redirects=True) as client,
+        library.AsyncClient(follow_redirects=True) as client,
     ):
         error = await error_of(Sender(Settings(), client), get(server.url))
 
     assert error.kind == "redirect"
 
 
-async def test_a_users_closed_client_is_a_connection_error():
-    client = httpx.AsyncClient()
+async def test_a_users_closed_client_is_a_connection_error(library: Any):
+    client = library.AsyncClient()
     await client.aclose()
 
     error = await error_of(Sender(Settings(), client), get("http://127.0.0.1/"))
@@ -312,11 +314,11 @@ async def test_a_users_closed_client_is_a_connection_error():
 
 @pytest.mark.parametrize(
     "client",
-    [httpx.Client(), httpx.AsyncClient, object(), "client"],
-    ids=["sync", "class", "object", "text"],
+    [httpx.Client(), httpx2.Client(), httpx.AsyncClient, httpx2.AsyncClient, object(), "client"],
+    ids=["sync", "sync of httpx2", "class", "class of httpx2", "object", "text"],
 )
 def test_what_cannot_send_under_asyncio_is_refused_at_once(client: Any):
-    with pytest.raises(SettingsError, match=r"give an httpx\.AsyncClient"):
+    with pytest.raises(SettingsError, match=r"give an httpx\.AsyncClient or an httpx2\."):
         Sender(Settings(), client)
 
 
@@ -341,12 +343,12 @@ async def test_what_has_the_coroutines_of_a_client_is_one():
 
 
 async def test_a_mistake_in_a_transport_is_logged_and_not_called_a_fault_of_the_network(
-    caplog: pytest.LogCaptureFixture,
+    caplog: pytest.LogCaptureFixture, library: Any
 ):
-    def handle(request: httpx.Request) -> httpx.Response:
+    def handle(request: Any) -> Any:
         return None.nothing  # type: ignore[attr-defined]
 
-    async with httpx.AsyncClient(transport=httpx.MockTransport(handle)) as client:
+    async with library.AsyncClient(transport=library.MockTransport(handle)) as client:
         request = httpx.Request("POST", "http://api.test/pets?key=x")
         with caplog.at_level(logging.ERROR, logger="openapi_tools"):
             error = await error_of(Sender(Settings(), client), request)
@@ -363,12 +365,12 @@ async def test_a_mistake_in_a_transport_is_logged_and_not_called_a_fault_of_the_
     "raised", [httpx.ReadError("x"), OSError("x"), TimeoutError("x")], ids=repr
 )
 async def test_a_fault_of_the_network_is_not_logged(
-    raised: Exception, caplog: pytest.LogCaptureFixture
+    raised: Exception, caplog: pytest.LogCaptureFixture, library: Any
 ):
-    def handle(request: httpx.Request) -> httpx.Response:
-        raise raised
+    def handle(request: Any) -> Any:
+        raise named_alike(raised, library)
 
-    async with httpx.AsyncClient(transport=httpx.MockTransport(handle)) as client:
+    async with library.AsyncClient(transport=library.MockTransport(handle)) as client:
         await error_of(Sender(Settings(), client), get("http://api.test/"))
 
     assert caplog.records == []
@@ -376,6 +378,14 @@ async def test_a_fault_of_the_network_is_not_logged(
 
 class OddError(OSError):
     """Of a transport that someone wrote."""
+
+
+def named_alike(error: Exception, library: Any) -> Exception:
+    """Return an exception of httpx as the one of that name in a package; others as they are."""
+    kind = getattr(library, type(error).__name__, None)
+    if kind is None:
+        return error
+    return kind() if isinstance(error, httpx.StreamError) else kind(*error.args)
 
 
 @pytest.mark.parametrize(
@@ -415,12 +425,12 @@ class OddError(OSError):
     ids=lambda value: value if isinstance(value, str) else type(value).__name__,
 )
 async def test_whatever_a_transport_raises_is_an_error_without_its_words(
-    raised: Exception, kind: str
+    raised: Exception, kind: str, library: Any
 ):
-    def handle(request: httpx.Request) -> httpx.Response:
-        raise raised
+    def handle(request: Any) -> Any:
+        raise named_alike(raised, library)
 
-    async with httpx.AsyncClient(transport=httpx.MockTransport(handle)) as client:
+    async with library.AsyncClient(transport=library.MockTransport(handle)) as client:
         request = httpx.Request("POST", f"http://u:{SECRET}@api.test/pets?key={SECRET}")
         error = await error_of(Sender(Settings(), client), request)
 
@@ -430,12 +440,12 @@ async def test_whatever_a_transport_raises_is_an_error_without_its_words(
 
 
 @pytest.mark.parametrize("raised", [KeyboardInterrupt, SystemExit, GeneratorExit])
-def test_what_is_no_error_passes(raised: type[BaseException]):
-    def handle(request: httpx.Request) -> httpx.Response:
+def test_what_is_no_error_passes(raised: type[BaseException], library: Any):
+    def handle(request: Any) -> Any:
         raise raised
 
     async def call() -> None:
-        async with httpx.AsyncClient(transport=httpx.MockTransport(handle)) as client:
+        async with library.AsyncClient(transport=library.MockTransport(handle)) as client:
             await Sender(Settings(), client).send(get("http://api.test/"))
 
     with pytest.raises(raised):
@@ -460,7 +470,7 @@ async def test_a_name_that_does_not_resolve_says_so():
     assert error.facts["retryable"] is True
 
 
-class Drip(httpx.AsyncByteStream):
+class Drip(httpx.AsyncByteStream, httpx2.AsyncByteStream):
     """A body of a transport without sockets."""
 
     def __init__(self, pieces: list[bytes]) -> None:
@@ -475,32 +485,38 @@ class Drip(httpx.AsyncByteStream):
         self.closed = True
 
 
-def responding(**answered: Any) -> Callable[[httpx.Request], httpx.Response]:
-    return lambda request: httpx.Response(200, **answered)
+def answering(library: Any, **answered: Any) -> Any:
+    """Return a client that gives the same answer to each request."""
+    transport = library.MockTransport(lambda request: library.Response(200, **answered))
+    return library.AsyncClient(transport=transport)
+
+
+PACKED = gzip.compress(b'{"a":1}')
 
 
 @pytest.mark.parametrize(
-    "handle",
+    "answered",
     [
-        responding(json={"a": 1}),
-        responding(content=b'{"a":1}'),
-        responding(stream=Drip([b'{"a"', b":1}"])),
-        responding(stream=httpx.ByteStream(b'{"a":1}')),
+        lambda _: {"json": {"a": 1}},
+        lambda _: {"content": b'{"a":1}'},
+        lambda _: {"content": PACKED, "headers": {"Content-Encoding": "gzip"}},
+        lambda _: {"stream": Drip([b'{"a"', b":1}"])},
+        lambda _: {"stream": Drip([PACKED]), "headers": {"Content-Encoding": "gzip"}},
+        lambda library: {"stream": library.ByteStream(b'{"a":1}')},
     ],
-    ids=["json", "content", "async stream", "byte stream"],
+    ids=["json", "content", "gzip", "async stream", "stream of gzip", "byte stream"],
 )
 async def test_answers_of_mock_transports_are_read(
-    handle: Callable[[httpx.Request], httpx.Response],
+    answered: Callable[[Any], dict[str, Any]], library: Any
 ):
-    async with httpx.AsyncClient(transport=httpx.MockTransport(handle)) as client:
+    async with answering(library, **answered(library)) as client:
         got = await Sender(Settings(), client).send(get("http://api.test/"))
 
     assert got.content.replace(b" ", b"") == b'{"a":1}'
 
 
-async def test_a_mock_that_answers_too_much_is_too_large():
-    handle = responding(content=b"x" * 101)
-    async with httpx.AsyncClient(transport=httpx.MockTransport(handle)) as client:
+async def test_a_mock_that_answers_too_much_is_too_large(library: Any):
+    async with answering(library, content=b"x" * 101) as client:
         error = await error_of(
             Sender(Settings(max_response_bytes=100), client), get("http://api.test/")
         )
@@ -508,13 +524,121 @@ async def test_a_mock_that_answers_too_much_is_too_large():
     assert error.kind == "too_large"
 
 
-async def test_a_body_that_is_not_wanted_is_closed():
+async def test_a_body_that_is_not_wanted_is_closed(library: Any):
     body = Drip([b"x" * 60] * 10)
-    transport = httpx.MockTransport(responding(stream=body))
-    async with httpx.AsyncClient(transport=transport) as client:
+    async with answering(library, stream=body) as client:
         await error_of(Sender(Settings(max_response_bytes=100), client), get("http://api.test/"))
 
     assert body.closed
+
+
+async def test_a_hook_of_a_users_client_may_read_the_answer(library: Any):
+    seen: list[bytes] = []
+
+    async def look(response: Any) -> None:
+        seen.append(await response.aread())
+
+    packed = Recorded(200, [("Content-Encoding", "gzip")], PACKED)
+    async with (
+        Recorder(packed) as server,
+        library.AsyncClient(event_hooks={"response": [look]}) as client,
+    ):
+        got = await Sender(Settings(), client).send(get(server.url))
+
+    assert seen == [b'{"a":1}']
+    assert got.content == b'{"a":1}'
+    assert got.headers["Content-Encoding"] == "gzip"
+
+
+async def test_a_call_through_a_users_client_ends_at_its_deadline_and_leaves_no_connection(
+    library: Any,
+):
+    async with Faults(hang) as server, library.AsyncClient(timeout=None) as client:
+        error = await error_of(Sender(Settings(timeout=0.2), client), get(server.url))
+        await server.until(lambda: server.hung_up == 1)
+
+    assert error.kind == "timeout"
+
+
+async def test_a_stream_of_events_through_a_users_client_is_cut_at_the_deadline(library: Any):
+    async def events(peer: Peer) -> None:
+        await peer.request()
+        await peer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: 1\n\n")
+        await peer.hang()
+
+    async with Faults(events) as server, library.AsyncClient() as client:
+        got = await Sender(Settings(timeout=0.5), client).send(get(server.url))
+
+    assert (got.content, got.cut) == (b"data: 1\n\n", "timeout")
+
+
+async def test_an_answer_that_breaks_off_under_a_users_client_is_a_broken_connection(library: Any):
+    async def broken(peer: Peer) -> None:
+        await peer.request()
+        await peer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{")
+
+    async with Faults(broken) as server, library.AsyncClient() as client:
+        error = await error_of(Sender(Settings(), client), get(server.url))
+
+    assert error.kind == "connection"
+    assert error.facts["retryable"] is True
+
+
+@pytest.mark.parametrize("reads", [True, False], ids=["read for it", "reads by itself"])
+async def test_the_auth_of_a_users_client_may_ask_for_a_token(library: Any, reads: bool):
+    async def serve(peer: Peer) -> None:
+        while True:
+            request = await peer.request()
+            if b"POST /token" in request:
+                await peer.write(answer(gzip.compress(b"t-1"), "Content-Encoding: gzip"))
+            elif b"Bearer t-1" in request:
+                await peer.write(answer(request.rpartition(b"\r\n")[2]))
+            else:
+                await peer.write(answer(b"first a token", status="401 Unauthorized"))
+
+    class Asking(library.Auth):  # type: ignore[misc, name-defined]
+        requires_request_body = True
+        requires_response_body = reads
+
+        async def async_auth_flow(self, request: Any) -> Any:
+            response = yield request
+            assert await response.aread() == b"first a token"
+            response = yield library.Request("POST", f"{server.url}/token", content=b"mine")
+            request.headers["Authorization"] = f"Bearer {(await response.aread()).decode()}"
+            yield request
+
+    async with Faults(serve) as server, library.AsyncClient(auth=Asking()) as client:
+        request = httpx.Request("POST", f"{server.url}/pets", content=b"rex")
+        got = await Sender(Settings(), client).send(request)
+
+    assert (got.status, got.content) == (200, b"rex")
+    assert [sent.split(b" ")[1] for sent in server.requests] == [b"/pets", b"/token", b"/pets"]
+
+
+async def test_headers_and_auth_that_a_users_client_is_given_later_are_used(library: Any):
+    async with Recorder() as server, library.AsyncClient() as client:
+        sender = Sender(Settings(), client)
+        client.headers["X-Tenant"] = "t2"
+        client.auth = ("user", "pw")
+        await sender.send(get(server.url))
+
+    assert server.last.header("X-Tenant") == "t2"
+    assert str(server.last.header("Authorization")).startswith("Basic ")
+
+
+async def test_a_users_client_sends_what_the_own_one_does(library: Any):
+    target = "/a%2Fb/%7E;x='1'/é?q=%20+[]&r=%C3%A9|"
+    async with Recorder() as server, library.AsyncClient() as client:
+        senders = [Sender(Settings()), Sender(Settings(), client)]
+        for sender in senders:
+            headers = [("X-Odd", "é".encode("latin-1")), ("x-odd", "2")]
+            url = f"{server.url}{target}"
+            await sender.send(httpx.Request("POST", url, headers=headers, json={"a": [1]}))
+        await senders[0].aclose()
+        own, users = server.requests
+
+    assert (users.target, users.body) == (own.target, own.body)
+    assert users.headers[: len(own.headers)] == own.headers
 
 
 @respx.mock

@@ -8,7 +8,6 @@ from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
 
-import httpx
 import pytest
 from documents import document, operation
 from servers.faults import Faults, answer
@@ -220,10 +219,10 @@ async def test_cancelling_a_retry_passes_through_and_leaves_nothing_behind(
     assert len(recorder.requests) == 2
 
 
-async def test_a_client_of_the_users_is_retried_as_well() -> None:
-    answers = [httpx.Response(503), httpx.Response(200, json={})]
-    transport = httpx.MockTransport(lambda _: answers.pop(0))
-    async with httpx.AsyncClient(transport=transport) as client:
+async def test_a_client_of_the_users_is_retried_as_well(library: Any) -> None:
+    answers = [library.Response(503), library.Response(200, json={})]
+    transport = library.MockTransport(lambda _: answers.pop(0))
+    async with library.AsyncClient(transport=transport) as client:
         toolset = load_tools(
             document({"/x": {"get": operation(operationId="get")}}),
             settings=Settings(base_url="http://api.test", retries=1),

@@ -430,13 +430,13 @@ def test_a_rich_traceback_shows_no_secret() -> None:
 
 
 @pytest.mark.parametrize("way", ["auth of a scheme", "auth of a client", "header of a client"])
-async def test_what_others_put_into_a_request_is_masked_too(way: str) -> None:
+async def test_what_others_put_into_a_request_is_masked_too(way: str, library: Any) -> None:
     async with Faults(reflect) as server, contextlib.AsyncExitStack() as stack:
         options: dict[str, Any] = {"credentials": {"header": httpx.BasicAuth("me", SECRET)}}
         if way != "auth of a scheme":
             given: dict[str, Any] = {"auth": ("me", SECRET)}
             given = given if way == "auth of a client" else {"headers": {"X-Key": SECRET}}
-            client = await stack.enter_async_context(httpx.AsyncClient(**given))
+            client = await stack.enter_async_context(library.AsyncClient(**given))
             options = {"client": client}
         toolset = await stack.enter_async_context(load_tools(api(server.url, "header"), **options))
         results = [await toolset[name].execute({}) for name in ("ok", "deny")]
@@ -446,11 +446,11 @@ async def test_what_others_put_into_a_request_is_masked_too(way: str) -> None:
     assert "***" in str(results[0])
 
 
-async def test_a_client_of_the_users_keeps_its_own_credentials_at_home() -> None:
+async def test_a_client_of_the_users_keeps_its_own_credentials_at_home(library: Any) -> None:
     async with Recorder() as sink, Recorder() as home:
         root = api(home.url, "header")
         root["paths"]["/ok"]["get"]["servers"] = [{"url": sink.url}]
-        async with httpx.AsyncClient(headers={"X-Key": SECRET}, auth=("me", SECRET)) as client:
+        async with library.AsyncClient(headers={"X-Key": SECRET}, auth=("me", SECRET)) as client:
             toolset = load_tools(root, client=client)
             refused, sent = [await toolset[name].execute({}) for name in ("ok", "cut")]
 

@@ -13,7 +13,7 @@ import inspect
 import os
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from openapi_tools.errors import CallError, SettingsError
 from openapi_tools.runtime.lines import lacking
@@ -169,11 +169,12 @@ async def _close(keeper: AsyncGenerator[None]) -> None:
     await keeper.aclose()
 
 
-def check_client(client: object) -> None:
-    """Refuse what cannot send requests under asyncio, before the first call fails with it.
+def usable_client(client: Any) -> httpx.AsyncClient:
+    """Return a user's client as calls use it, before the first call fails with it.
 
     Args:
-        client: An `httpx.AsyncClient`, or what has its coroutines `send` and `aclose`.
+        client: An `httpx.AsyncClient` or `httpx2.AsyncClient`, or an object with the coroutines
+            `send` and `aclose` of the first.
 
     Raises:
         SettingsError: It is something else, for instance an `httpx.Client`.
@@ -181,11 +182,18 @@ def check_client(client: object) -> None:
     import httpx
 
     if isinstance(client, httpx.AsyncClient):
-        return
+        return client
+    httpx2 = sys.modules.get("httpx2")  # imported by the user, if the client is of it
+    if httpx2 is not None and isinstance(client, httpx2.AsyncClient):
+        from openapi_tools.runtime.sending.httpx2_client import Httpx2Client
+
+        return cast("httpx.AsyncClient", Httpx2Client(client))
     methods = (getattr(client, name, None) for name in ("send", "aclose"))
     if isinstance(client, type) or not all(map(inspect.iscoroutinefunction, methods)):
         kind = f"the class {client.__name__}" if isinstance(client, type) else type(client).__name__
-        raise SettingsError(f"client: {kind} cannot be used here; give an httpx.AsyncClient.")
+        reason = "give an httpx.AsyncClient or an httpx2.AsyncClient"
+        raise SettingsError(f"client: {kind} cannot be used here; {reason}.")
+    return cast("httpx.AsyncClient", client)
 
 
 def make_client(settings: Settings, policy: NetworkPolicy | None = None) -> httpx.AsyncClient:
