@@ -132,6 +132,7 @@ def test_an_impossible_merge_is_refused(text, reason):
         ("0o14", 12),
         ("0o9", "0o9"),
         ("0x1F", 31),
+        *((word, word) for word in ("0X1F", "0O17", "-0X1F", "+0o17")),
         ("0b11", "0b11"),
         ("+5", 5),
         ("-0", 0),
