@@ -145,13 +145,15 @@ def _arguments(tool: OperationTool, given: dict[str, Any]) -> Any:
 def _contents(result: ToolResult) -> list[Content]:
     """Return a result as contents; as the framework has no mark for errors, each holds the result.
 
-    A program finds it in `raw_representation`; a model is not shown that.
+    A program finds it in `raw_representation`; a model is not shown that. An image follows a text
+    that names it: chat clients may omit images, and none may send a message without any content.
     """
     from agent_framework import Content
 
-    return [
-        Content.from_data(b64decode(part.data), part.media_type, raw_representation=result)
-        if part.type == "image"
-        else Content.from_text(part.text, raw_representation=result)
-        for part in result.as_content()
-    ]
+    contents = []
+    for part in result.as_content():
+        contents.append(Content.from_text(str(part), raw_representation=result))
+        if part.type == "image":
+            data = b64decode(part.data)
+            contents.append(Content.from_data(data, part.media_type, raw_representation=result))
+    return contents

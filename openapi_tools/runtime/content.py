@@ -29,6 +29,9 @@ class TextContent(BaseModel):
     type: Literal["text"] = "text"
     text: str
 
+    def __str__(self) -> str:
+        return self.text
+
 
 class ImageContent(BaseModel):
     """An image for a model.
@@ -44,6 +47,10 @@ class ImageContent(BaseModel):
     type: Literal["image"] = "image"
     data: str
     media_type: str
+
+    def __str__(self) -> str:
+        """Return words for a reader who cannot see it: `"[image: image/png, 67 bytes]"`."""
+        return f"[image: {self.media_type}, {_bytes_in(self.data)} bytes]"
 
 
 def contents_of(output: Any, text: str) -> list[TextContent | ImageContent]:
@@ -82,7 +89,11 @@ def _is_base64(text: Any, size: Any) -> bool:
     """Tell whether a text holds that many bytes; a JSON answer may only look like an image."""
     if not isinstance(text, str) or len(text) % 4 or not _BASE64.fullmatch(text):
         return False
-    return bool(len(text) // 4 * 3 - text[-2:].count("=") == size)
+    return bool(_bytes_in(text) == size)
+
+
+def _bytes_in(text: str) -> int:
+    return len(text) // 4 * 3 - text[-2:].count("=")
 
 
 def _text(value: Any) -> str:

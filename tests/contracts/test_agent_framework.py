@@ -482,7 +482,8 @@ async def test_an_image_is_shown_as_an_image(toolset):
 
     await agent.run("Show.")
 
-    ((image,),) = model.results
+    ((text, image),) = model.results
+    assert text.text == f"[image: image/gif, {len(PIXEL)} bytes]"
     assert (image.type, image.media_type) == ("data", "image/gif")
     assert image.uri == f"data:image/gif;base64,{base64.b64encode(PIXEL).decode()}"
 
@@ -498,8 +499,22 @@ async def test_images_among_other_things_keep_their_places(toolset):
 
     contents = await by_name(to_function_tools(toolset))["find_pets"].invoke(arguments={})
 
-    assert [content.type for content in contents] == ["text", "data", "text"]
-    assert [contents[0].text, contents[2].text] == ["first", '{"third": 3}']
+    assert [content.type for content in contents] == ["text", "text", "data", "text"]
+    texts = ["first", f"[image: image/gif, {len(PIXEL)} bytes]", '{"third": 3}']
+    assert [content.text for content in contents if content.type == "text"] == texts
+
+
+async def test_a_chat_client_that_omits_images_and_a_restored_session_have_a_text(toolset):
+    agent, _ = agent_of(toolset, [("get_photo", {"id": 1})])
+    session = AgentSession()
+    await agent.run("Show.", session=session)
+
+    restored = AgentSession.from_dict(json.loads(json.dumps(session.to_dict())))
+    again, model = agent_of(toolset)
+    await again.run("And now?", session=restored)
+
+    (shown,) = [content for content in model.shown if content.type == "function_result"]
+    assert shown.result == f"[image: image/gif, {len(PIXEL)} bytes]"
 
 
 @pytest.mark.parametrize("data", ["***", "AAA", 7, None], ids=repr)

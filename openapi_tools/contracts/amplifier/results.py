@@ -36,20 +36,13 @@ def _translated(result: ToolResult) -> Any:
     contents, shown = result.as_content(), result.output
     blocks = None
     if any(isinstance(part, ImageContent) for part in contents):
-        shown = "\n".join(map(_told, contents))
+        shown = "\n".join(map(str, contents))
         blocks = list(map(_block, contents))
     # The message has the API's own words already; as `body` they would be shown twice.
     error = result.error and {key: result.error[key] for key in result.error if key != "body"}
     made = result_class()(success=result.success, output=shown, error=error, content=blocks)
     str(made)  # raises for what is no JSON
     return made.made_of(result)
-
-
-def _told(part: Any) -> str:
-    if not isinstance(part, ImageContent):
-        return str(part.text)
-    size = len(part.data) * 3 // 4 - part.data[-2:].count("=")
-    return f"[image: {part.media_type}, {size} bytes]"
 
 
 def _block(part: Any) -> dict[str, Any]:
