@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import importlib
 import os
+import signal
 import sys
 import tempfile
 import threading
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +37,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
     `OPENAPI_TOOLS_TRANSPORT=httpx pytest …` runs any test over the transport it names.
     """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # A shell starts background jobs so; children inherit it, and tests interrupt children.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     folder = tempfile.TemporaryDirectory(prefix="openapi-tools-cache-")
     os.environ["OPENAPI_TOOLS_CACHE_DIR"] = folder.name
     config.add_cleanup(folder.cleanup)
@@ -76,6 +81,16 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     finally:
         threading.settrace(in_threads)  # type: ignore[arg-type]
         sys.settrace(tracer)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say why tests were skipped, one line for each reason, before the names of those that failed.
+
+    pytest's own list has a line for each place in a file, more than fit on a screen.
+    """
+    skipped = terminalreporter.stats.get("skipped", ())
+    for reason, count in Counter(report.longrepr[2] for report in skipped).most_common():
+        terminalreporter.write_line(f"{count} skipped: {reason.removeprefix('Skipped: ')}")
 
 
 @pytest.fixture(scope="session")

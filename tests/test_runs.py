@@ -1,0 +1,66 @@
+"""What a run of the tests itself does, wherever it is started."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parent
+CASES = """
+import subprocess, sys
+import pytest
+
+WAIT = "import time; print(flush=True); time.sleep(60)"
+
+@pytest.mark.parametrize("number", range(3))
+def test_skipped(number):
+    pytest.skip("it needs the moon")
+
+def test_failing():
+    assert 1 == 2
+
+def test_interrupting():
+    with subprocess.Popen([sys.executable, "-c", WAIT], stdout=-1, stderr=-3) as child:
+        child.stdout.readline()
+        child.send_signal(2)
+        assert child.wait(60) != 0
+"""
+
+
+@pytest.fixture(scope="module")
+def said(tmp_path_factory):
+    """The lines that a run of five tests prints, started where interruptions are ignored."""
+    path = tmp_path_factory.mktemp("cases") / "test_cases.py"
+    path.write_text(CASES)
+    options = ["-c", TESTS.parent / "pyproject.toml", "-p", "conftest", "--cov-fail-under=0"]
+    ended = subprocess.run(
+        [sys.executable, "-m", "pytest", *options, path],
+        cwd=path.parent,
+        env={**os.environ, "PYTHONPATH": str(TESTS)},
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),
+    )
+    return ended.stdout.splitlines()
+
+
+def test_failures_come_last_one_line_each(said):
+
+    assert said[-3].startswith("=")
+    assert said[-2].startswith("FAILED ")
+    assert said[-2].endswith("::test_failing - assert 1 == 2")
+    assert "1 failed, 1 passed, 3 skipped" in said[-1]
+
+
+def test_a_reason_to_skip_is_said_once(said):
+    assert [line for line in said if "the moon" in line] == ["3 skipped: it needs the moon"]
+
+
+def test_children_can_be_interrupted_also_where_the_run_cannot(said):
+    assert not any("test_interrupting" in line for line in said)
