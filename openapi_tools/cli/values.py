@@ -10,6 +10,7 @@ import click
 
 from openapi_tools.cli.source import read_stdin
 from openapi_tools.json_pointer import unescape
+from openapi_tools.runtime.arguments import Checker
 
 _JSON_TYPES = {"integer", "number", "boolean", "object", "null"}
 
@@ -18,8 +19,8 @@ def read_arguments(pairs: tuple[str, ...], schema: dict[str, Any]) -> dict[str, 
     """Return the arguments that `name=value` pairs stand for, read by the input schema.
 
     Text where the schema wants text; JSON where it wants a number, a boolean, an object or an
-    array; an array also from several pairs of one name. Where it allows several types, JSON when
-    that fits, else text.
+    array; an array also from several pairs of one name. Where it allows several types, JSON unless
+    the text alone fits.
 
     Raises:
         click.UsageError: No `=`, an unknown name, a name given twice, or no JSON.
@@ -106,16 +107,14 @@ def _json(name: str, text: str, kind: str) -> Any:
 
 
 def _loose(text: str, schema: Any, root: dict[str, Any]) -> Any:
-    """Return what text stands for where several types are allowed: JSON when it fits, else text."""
-    import jsonschema_rs
-
+    """Return a text of several allowed types as JSON, or as it is if only that fits."""
     try:
         value = json.loads(text)
-        whole = {"allOf": [schema], "$defs": root.get("$defs", {})}
-        fits = jsonschema_rs.validator_for(whole).is_valid(value)
-    except (ValueError, RecursionError, jsonschema_rs.ValidationError):
+    except (ValueError, RecursionError):
         return text
-    return value if fits else text
+    checker = Checker({"properties": {"value": schema}, "$defs": root.get("$defs", {})})
+    only_text = checker.fits({"value": text}) and not checker.fits({"value": value})
+    return text if only_text else value
 
 
 def resolved(schema: Any, root: dict[str, Any]) -> dict[str, Any]:

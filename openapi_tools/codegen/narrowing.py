@@ -232,8 +232,11 @@ class _Walk:
     def _union(self, old: Schema, new: Schema, keyword: str, *, strict: bool) -> Iterator[Detail]:
         """Compare `anyOf` or `oneOf`: each old branch must fit into a new one."""
         before, after = branches_of(old, keyword), branches_of(new, keyword)
+        if after and keyword == "anyOf" and not before and branches_of(old, "oneOf"):
+            before = branches_of(old, "oneOf")
+            yield Detail("", "several alternatives may fit now, not one alone", breaking=False)
         if not after:
-            if before:
+            if before and "anyOf" not in new:
                 yield Detail("", f"{keyword} is gone", breaking=False)
             return
         values, had = union_values(after, only_one=keyword == "oneOf"), values_of(old)
@@ -249,7 +252,7 @@ class _Walk:
                 yield from _harmless(self.compare(first, second, strict=True))
         else:
             inner = strict or keyword == "oneOf" or not _NO_OTHERS.isdisjoint(old)
-            olds = before or branches_of(old, "anyOf") or branches_of(old, "oneOf") or [old]
+            olds = before or branches_of(old, "anyOf") or [old]
             yield from self._each_fits(olds, after, strict=inner)
             if before and len(after) > len(before):
                 text = f"{keyword} has {len(after) - len(before)} more alternatives"

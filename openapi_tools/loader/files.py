@@ -97,12 +97,9 @@ def part_schema(
     if declared.get("type") == "array":
         inner = look(declared.get("items"), untyped=untyped)
         return inner and Part({**declared, "items": inner.schema}, inner.content_type)
-    for key in ("anyOf", "oneOf"):
-        branches = declared.get(key, [])
-        found = [look(branch, untyped=False) for branch in branches]
-        if any(found):
-            pairs = zip(found, branches, strict=True)
-            return Part(
-                {**declared, key: [part.schema if part else old for part, old in pairs]}, ""
-            )
-    return None
+    branches = declared.get("anyOf", [])
+    found = [look(branch, untyped=False) for branch in branches]
+    if not any(found):
+        return None
+    pairs = zip(found, branches, strict=True)
+    return Part({**declared, "anyOf": [part.schema if part else old for part, old in pairs]}, "")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from openapi_tools.runtime.settings import Settings
 
 
-_ALTERNATIVES = ("anyOf", "oneOf", "allOf")
+_ALTERNATIVES = ("anyOf", "allOf")
 _UNION = frozenset(_ALTERNATIVES)
 _HOLDERS = {*_ALTERNATIVES, "properties"}
 _STYLED = frozenset({"style", "explode", "allowReserved"})

@@ -197,7 +197,7 @@ IN_PLACE: Final = frozenset(
 """Keywords whose schemas apply to the same value, not to a member of it."""
 TRANSLATED: Final = frozenset(
     {"exclusiveMinimum", "exclusiveMaximum", "example", "multipleOf", "required", "enum"}
-    | {"dependentRequired", "discriminator", "allOf", "nullable", "x-nullable"}
+    | {"dependentRequired", "discriminator", "allOf", "oneOf", "nullable", "x-nullable"}
 )
 """Without one of these a schema says the same in every version, but for unknown types."""
 _WORDS: Final = ("title", "description", "default")
@@ -271,6 +271,8 @@ def modernise(out: dict[str, Any]) -> None:
     if "example" in out:
         example = out.pop("example")
         out.setdefault("examples", [example])
+    if "oneOf" in out:
+        _one_of(out)
     if has_odd_type(out):
         _known_type(out)
     if "multipleOf" in out and out["multipleOf"] <= 0:
@@ -288,6 +290,15 @@ def shorten(out: dict[str, Any]) -> None:
     if "enum" in out and is_longer(out["enum"], MAX_ENUM):
         note = f"One of {len(out.pop('enum'))} values; the server knows them."
         out["description"] = f"{out.get('description', '')} {note}".strip()
+
+
+def _one_of(out: dict[str, Any]) -> None:
+    """Read `oneOf` as `anyOf`, in place: published alternatives overlap, and the API decides."""
+    branches = out.pop("oneOf")
+    if "anyOf" in out:
+        out["allOf"] = [*out.get("allOf", ()), {"anyOf": branches}]
+    else:
+        out["anyOf"] = branches
 
 
 def has_odd_type(out: Mapping[str, Any]) -> bool:
@@ -350,8 +361,8 @@ def nullable(out: dict[str, Any]) -> dict[str, Any]:
 def explain_discriminator(out: dict[str, Any], discriminator: Any) -> None:
     """Say in the description which member selects the variant.
 
-    A `oneOf` becomes `anyOf`. Without either the variants are schemas that name this one in their
-    `allOf`: then the object is open for their members.
+    Without `anyOf` the variants are schemas that name this one in their `allOf`: then the object is
+    open for their members.
 
     Spec: OpenAPI 3.1.1, section 4.8.25, Discriminator Object; Swagger 2.0, `discriminator`.
     """
@@ -362,12 +373,9 @@ def explain_discriminator(out: dict[str, Any], discriminator: Any) -> None:
     mapping = discriminator.get("mapping") if described else None
     names = [str(key) for key in list(mapping)[:30]] if isinstance(mapping, dict) else []
     values = "" if is_longer(names, MAX_LITERAL) else ", ".join(names)
-    if "oneOf" in out and "anyOf" not in out:
-        # Variants of one base overlap; the named member tells them apart, not their other keywords.
-        out["anyOf"] = out.pop("oneOf")
     note = f"`{name}` selects the variant{': ' + values if values else ''}."
     out["description"] = f"{out.get('description', '')} {note}".strip()
-    if not out.keys() & {"oneOf", "anyOf"}:
+    if "anyOf" not in out:
         out.setdefault("additionalProperties", True)
 
 

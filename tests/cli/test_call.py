@@ -124,6 +124,26 @@ def test_json_may_come_from_standard_input(run, api, server):
     assert json.loads(result.stdout)["body"] == {"title": "stdin"}
 
 
+def test_a_value_of_several_alternatives_is_read_as_json(run, write, server):
+    kinds = [{"type": kind} for kind in ("boolean", "integer", "number", "string")]
+    values = {"type": "object", "additionalProperties": {"oneOf": kinds}}
+    members = {
+        "metadata": {"oneOf": [{"type": "null"}, values]},
+        "place": {"oneOf": [{"type": "object"}, {"type": "object", "required": ["zip"]}]},
+    }
+    content = {"application/json": {"schema": {"type": "object", "properties": members}}}
+    body = {"required": True, "content": content}
+    api = write({"/x": {"post": {"operationId": "add", "requestBody": body}}})
+
+    arguments = ('metadata={"a":1}', 'place={"city": "Ulm"}')
+    result = run("call", api, "add", *arguments, "--base-url", server)
+    wrong = run("call", api, "add", 'metadata={"a":[]}', "--base-url", server)
+
+    sent = {"metadata": {"a": 1}, "place": {"city": "Ulm"}}
+    assert json.loads(result.stdout)["body"] == sent
+    assert "/metadata/a: " in wrong.stderr
+
+
 def test_a_failing_call_says_why_on_standard_error(run, api, server, monkeypatch):
     monkeypatch.setenv("API_KEY", "s3cret")
     options = ("--base-url", f"{server}/nowhere", "--credential", "key=$API_KEY")

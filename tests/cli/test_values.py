@@ -24,6 +24,12 @@ SCHEMA = {
         "name": {"type": ["string", "null"]},
         "big": {"anyOf": [{"type": "integer", "minimum": 10}, {"type": "string"}]},
         "any": {},
+        "object": {
+            "anyOf": [
+                {"type": "string", "pattern": "^(?!x)"},
+                {"type": "object", "properties": {"n": {"type": "integer"}}},
+            ]
+        },
         "pet": {"$ref": "#/$defs/Pet"},
         "label": {"$ref": "#/$defs/Label"},
     },
@@ -57,6 +63,10 @@ READ = [
     (["name=5"], {"name": "5"}),
     (["big=5"], {"big": "5"}),
     (["big=50"], {"big": 50}),
+    (["maybe=[5]"], {"maybe": [5]}),
+    (['object={"a": "b"}'], {"object": {"a": "b"}}),
+    (['object={"n": "b"}'], {"object": '{"n": "b"}'}),
+    (["object=[1]"], {"object": "[1]"}),
     (["any=[1]"], {"any": [1]}),
     (["any=1", "any=b"], {"any": [1, "b"]}),
     (["any=[1"], {"any": "[1"}),

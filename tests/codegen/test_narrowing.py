@@ -212,6 +212,8 @@ STRUCTURES = [
         True,
     ),
     ({"anyOf": [TEXT]}, {"oneOf": [TEXT, COUNT]}, "anyOf is gone", False),
+    ({"oneOf": [TEXT, COUNT]}, {"anyOf": [TEXT, COUNT]}, "several alternatives may fit now", False),
+    ({"oneOf": [TEXT, COUNT]}, {"anyOf": [TEXT]}, "an alternative is gone", True),
     (
         {"oneOf": [{"const": "a", "title": "A"}, {"const": "b"}]},
         {"oneOf": [{"const": "b"}, {"const": "c"}]},

@@ -666,7 +666,7 @@ def test_members_of_alternatives_have_encodings_and_files_too() -> None:
         ("a", False, "deepObject"),
         ("free", False, "form"),
     }
-    told = tool.input_schema["properties"]["body"]["oneOf"][0]["properties"]["x"]
+    told = tool.input_schema["properties"]["body"]["anyOf"][0]["properties"]["x"]
     assert "base64" in told["properties"]
 
 

@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Body, Cookie, File, Form, Header, Query, Request, UploadFile
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
 bodies = APIRouter(tags=["bodies"])
 
@@ -95,6 +95,35 @@ class Titled(BaseModel):
     title: str = "untitled"
 
 
+def _one_of(*branches: dict[str, Any]) -> WithJsonSchema:
+    """Publish a member as `oneOf`, as other generators do for a union."""
+    return WithJsonSchema({"oneOf": list(branches)})
+
+
+_KINDS = ({"type": kind} for kind in ("boolean", "integer", "number", "string"))
+Value = Annotated[bool | int | float | str, _one_of(*_KINDS)]
+Day = Annotated[str, _one_of({"type": "string"}, {"type": "string", "format": "date"})]
+Place = Annotated[
+    dict[str, str],
+    _one_of(*({"type": "object", "properties": {n: {"type": "string"}}} for n in ("city", "zip"))),
+]
+Points = Annotated[
+    list[int] | list[str],
+    _one_of(*({"type": "array", "items": {"type": kind}} for kind in ("integer", "string"))),
+]
+
+
+class Collection(BaseModel):
+    """Members whose published alternatives overlap."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    metadata: dict[str, Value]
+    day: Day | None = None
+    place: Place = {}
+    points: Points = []
+
+
 async def _told(file: UploadFile) -> dict[str, Any]:
     content = await file.read()
     return {
@@ -178,6 +207,11 @@ async def draw_shape(shape: Annotated[Shape, Body()]) -> Any:
 async def furnish_home(home: Home) -> Any:
     shapes = [type(shape).__name__ for shape in home.shapes]
     return {"animal": type(home.animal).__name__, "shapes": shapes, "home": home}
+
+
+@bodies.post("/collections")
+async def create_collection(collection: Collection) -> Any:
+    return collection.model_dump(exclude_unset=True)
 
 
 @bodies.patch("/profile")

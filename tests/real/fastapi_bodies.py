@@ -21,6 +21,12 @@ NODE_READ = {
 }
 CIRCLE = {"kind": "circle", "radius": 1.5}
 RECTANGLE = {"kind": "rectangle", "width": 2, "height": 3}
+COLLECTION = {
+    "metadata": {"flag": True, "count": 1, "ratio": 0.5, "name": "n"},
+    "day": "2026-02-03",
+    "place": {"city": "Ulm", "zip": "89073"},
+    "points": [],
+}
 NOTED = {"id_path": 1, "id_query": "q&=", "id_header": "h", "id_cookie": "c", "id_body": "b"}
 
 BODIES = [
@@ -137,6 +143,7 @@ BODIES = [
         },
         note="required-null",
     ),
+    Call("create_collection", COLLECTION, COLLECTION, note="values-that-fit-several-alternatives"),
     Call(
         "update_profile",
         {"nick": None},

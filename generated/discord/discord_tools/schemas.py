@@ -13,7 +13,7 @@ BASE_CREATE_MESSAGE_CREATE_REQUEST: dict[str, Any] = {
             "maxItems": 10,
         },
         "allowed_mentions": {
-            "oneOf": [{"type": "null"}, {"$ref": "#/$defs/MessageAllowedMentionsRequest"}],
+            "anyOf": [{"type": "null"}, {"$ref": "#/$defs/MessageAllowedMentionsRequest"}],
         },
         "sticker_ids": {
             "type": ["array", "null"],
@@ -23,7 +23,7 @@ BASE_CREATE_MESSAGE_CREATE_REQUEST: dict[str, Any] = {
         "components": {
             "type": ["array", "null"],
             "items": {
-                "oneOf": [
+                "anyOf": [
                     {"$ref": "#/$defs/ActionRowComponentForMessageRequest"},
                     {"$ref": "#/$defs/ContainerComponentForMessageRequest"},
                     {"$ref": "#/$defs/FileComponentForMessageRequest"},
@@ -41,9 +41,9 @@ BASE_CREATE_MESSAGE_CREATE_REQUEST: dict[str, Any] = {
             "items": {"$ref": "#/$defs/MessageAttachmentRequest"},
             "maxItems": 10,
         },
-        "poll": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/PollCreateRequest"}]},
+        "poll": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/PollCreateRequest"}]},
         "shared_client_theme": {
-            "oneOf": [{"type": "null"}, {"$ref": "#/$defs/CustomClientThemeShareRequest"}],
+            "anyOf": [{"type": "null"}, {"$ref": "#/$defs/CustomClientThemeShareRequest"}],
         },
     },
 }
@@ -55,7 +55,7 @@ BLOCK_MESSAGE_ACTION: dict[str, Any] = {
             "type": "integer",
             "enum": [1],
             "format": "int32",
-            "oneOf": [
+            "anyOf": [
                 {
                     "title": "BLOCK_MESSAGE",
                     "description": (
@@ -88,7 +88,7 @@ BLOCK_MESSAGE_ACTION: dict[str, Any] = {
                 },
             ],
         },
-        "metadata": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/BlockMessageActionMetadata"}]},
+        "metadata": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/BlockMessageActionMetadata"}]},
     },
     "required": ["type"],
 }
@@ -102,7 +102,7 @@ BULK_LOBBY_MEMBER_REQUEST: dict[str, Any] = {
             "additionalProperties": {"type": "string", "maxLength": 1024},
             "maxProperties": 25,
         },
-        "flags": {"oneOf": [{"type": "null"}, {"type": "integer", "enum": [1]}]},
+        "flags": {"anyOf": [{"type": "null"}, {"type": "integer", "enum": [1]}]},
         "remove_member": {"type": ["boolean", "null"]},
         "additional_name": {"type": ["string", "null"], "minLength": 1, "maxLength": 80},
     },
@@ -116,7 +116,7 @@ BUTTON_COMPONENT_FOR_MESSAGE_REQUEST: dict[str, Any] = {
             "type": "integer",
             "enum": [2],
             "format": "int32",
-            "oneOf": [
+            "anyOf": [
                 {
                     "title": "ACTION_ROW",
                     "description": "Container for other components",
@@ -157,15 +157,16 @@ BUTTON_COMPONENT_FOR_MESSAGE_REQUEST: dict[str, Any] = {
         "label": {"type": ["string", "null"], "maxLength": 80},
         "disabled": {"type": ["boolean", "null"]},
         "url": {"type": ["string", "null"], "maxLength": 512, "format": "uri"},
-        "sku_id": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
-        "emoji": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/ComponentEmojiForRequest"}]},
+        "sku_id": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
+        "emoji": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/ComponentEmojiForRequest"}]},
     },
     "required": ["type", "style"],
 }
 
 BUTTON_STYLE_TYPES: dict[str, Any] = {
     "type": "integer",
-    "oneOf": [
+    "format": "int32",
+    "anyOf": [
         {"title": "PRIMARY", "const": 1},
         {"title": "SECONDARY", "const": 2},
         {"title": "SUCCESS", "const": 3},
@@ -173,7 +174,6 @@ BUTTON_STYLE_TYPES: dict[str, Any] = {
         {"title": "LINK", "const": 5},
         {"title": "PREMIUM", "const": 6},
     ],
-    "format": "int32",
 }
 
 BY_N_WEEKDAY: dict[str, Any] = {
@@ -218,7 +218,7 @@ DEFAULT_KEYWORD_LIST_UPSERT_REQUEST: dict[str, Any] = {
         "actions": {
             "type": ["array", "null"],
             "items": {
-                "oneOf": [
+                "anyOf": [
                     {"$ref": "#/$defs/BlockMessageAction"},
                     {"$ref": "#/$defs/FlagToChannelAction"},
                     {"$ref": "#/$defs/QuarantineUserAction"},
@@ -245,7 +245,7 @@ DEFAULT_KEYWORD_LIST_UPSERT_REQUEST: dict[str, Any] = {
             "type": "integer",
             "enum": [4],
             "format": "int32",
-            "oneOf": [
+            "anyOf": [
                 {
                     "title": "KEYWORD",
                     "description": (
@@ -293,7 +293,7 @@ DEFAULT_KEYWORD_LIST_UPSERT_REQUEST_PARTIAL: dict[str, Any] = {
         "actions": {
             "type": ["array", "null"],
             "items": {
-                "oneOf": [
+                "anyOf": [
                     {"$ref": "#/$defs/BlockMessageAction"},
                     {"$ref": "#/$defs/FlagToChannelAction"},
                     {"$ref": "#/$defs/QuarantineUserAction"},
@@ -320,7 +320,7 @@ DEFAULT_KEYWORD_LIST_UPSERT_REQUEST_PARTIAL: dict[str, Any] = {
             "type": "integer",
             "enum": [4],
             "format": "int32",
-            "oneOf": [
+            "anyOf": [
                 {
                     "title": "KEYWORD",
                     "description": (
@@ -361,11 +361,11 @@ DEFAULT_KEYWORD_LIST_UPSERT_REQUEST_PARTIAL: dict[str, Any] = {
 
 ENTITLEMENT_OWNER_TYPES: dict[str, Any] = {
     "type": "integer",
-    "oneOf": [
+    "format": "int32",
+    "anyOf": [
         {"title": "GUILD", "description": "A guild subscription", "const": 1},
         {"title": "USER", "description": "A user subscription", "const": 2},
     ],
-    "format": "int32",
 }
 
 ENTITY_METADATA_EXTERNAL: dict[str, Any] = {
@@ -387,17 +387,17 @@ EXTERNAL_SCHEDULED_EVENT_CREATE_REQUEST: dict[str, Any] = {
             "type": "integer",
             "enum": [3],
             "format": "int32",
-            "oneOf": [
+            "anyOf": [
                 {"title": "NONE", "const": 0},
                 {"title": "STAGE_INSTANCE", "const": 1},
                 {"title": "VOICE", "const": 2},
                 {"title": "EXTERNAL", "const": 3},
             ],
         },
-        "channel_id": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
+        "channel_id": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
         "recurrence_rule": {
             "description": "Recurrence rule for the scheduled event",
-            "oneOf": [{"type": "null"}, {"$ref": "#/$defs/RecurrenceRule"}],
+            "anyOf": [{"type": "null"}, {"$ref": "#/$defs/RecurrenceRule"}],
         },
         "entity_metadata": {"$ref": "#/$defs/EntityMetadataExternal"},
     },
@@ -407,20 +407,20 @@ EXTERNAL_SCHEDULED_EVENT_CREATE_REQUEST: dict[str, Any] = {
 EXTERNAL_SCHEDULED_EVENT_PATCH_REQUEST_PARTIAL: dict[str, Any] = {
     "type": "object",
     "properties": {
-        "status": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/GuildScheduledEventStatuses"}]},
+        "status": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/GuildScheduledEventStatuses"}]},
         "name": {"type": "string", "maxLength": 100},
         "description": {"type": ["string", "null"], "maxLength": 1000},
         "image": {"type": ["string", "null"], "contentEncoding": "base64"},
         "scheduled_start_time": {"type": "string", "format": "date-time"},
         "scheduled_end_time": {"type": ["string", "null"], "format": "date-time"},
         "entity_type": {
-            "oneOf": [
+            "anyOf": [
                 {"type": "null"},
                 {
                     "type": "integer",
                     "enum": [3],
                     "format": "int32",
-                    "oneOf": [
+                    "anyOf": [
                         {"title": "NONE", "const": 0},
                         {"title": "STAGE_INSTANCE", "const": 1},
                         {"title": "VOICE", "const": 2},
@@ -430,10 +430,10 @@ EXTERNAL_SCHEDULED_EVENT_PATCH_REQUEST_PARTIAL: dict[str, Any] = {
             ],
         },
         "privacy_level": {"$ref": "#/$defs/GuildScheduledEventPrivacyLevels"},
-        "channel_id": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
+        "channel_id": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
         "recurrence_rule": {
             "description": "Recurrence rule for the scheduled event",
-            "oneOf": [{"type": "null"}, {"$ref": "#/$defs/RecurrenceRule"}],
+            "anyOf": [{"type": "null"}, {"$ref": "#/$defs/RecurrenceRule"}],
         },
         "entity_metadata": {"$ref": "#/$defs/EntityMetadataExternal"},
     },
@@ -446,7 +446,7 @@ FILE_COMPONENT_FOR_MESSAGE_REQUEST: dict[str, Any] = {
             "type": "integer",
             "enum": [13],
             "format": "int32",
-            "oneOf": [
+            "anyOf": [
                 {
                     "title": "ACTION_ROW",
                     "description": "Container for other components",
@@ -495,7 +495,7 @@ FILE_UPLOAD_COMPONENT_FOR_MODAL_REQUEST: dict[str, Any] = {
             "type": "integer",
             "enum": [19],
             "format": "int32",
-            "oneOf": [
+            "anyOf": [
                 {
                     "title": "ACTION_ROW",
                     "description": "Container for other components",
@@ -546,7 +546,7 @@ FLAG_TO_CHANNEL_ACTION: dict[str, Any] = {
             "type": "integer",
             "enum": [2],
             "format": "int32",
-            "oneOf": [
+            "anyOf": [
                 {
                     "title": "BLOCK_MESSAGE",
                     "description": (
@@ -592,7 +592,8 @@ FLAG_TO_CHANNEL_ACTION_METADATA: dict[str, Any] = {
 
 FORUM_LAYOUT: dict[str, Any] = {
     "type": "integer",
-    "oneOf": [
+    "format": "int32",
+    "anyOf": [
         {
             "title": "DEFAULT",
             "description": "No default has been set for forum channel",
@@ -601,12 +602,11 @@ FORUM_LAYOUT: dict[str, Any] = {
         {"title": "LIST", "description": "Display posts as a list", "const": 1},
         {"title": "GRID", "description": "Display posts as a collection of tiles", "const": 2},
     ],
-    "format": "int32",
 }
 
 HAS_OPTION: dict[str, Any] = {
     "type": "string",
-    "oneOf": [
+    "anyOf": [
         {"title": "LINK", "const": "link"},
         {"title": "EMBED", "const": "embed"},
         {"title": "FILE", "const": "file"},
@@ -657,7 +657,7 @@ KEYWORD_UPSERT_REQUEST: dict[str, Any] = {
         "actions": {
             "type": ["array", "null"],
             "items": {
-                "oneOf": [
+                "anyOf": [
                     {"$ref": "#/$defs/BlockMessageAction"},
                     {"$ref": "#/$defs/FlagToChannelAction"},
                     {"$ref": "#/$defs/QuarantineUserAction"},
@@ -684,7 +684,7 @@ KEYWORD_UPSERT_REQUEST: dict[str, Any] = {
             "type": "integer",
             "enum": [1],
             "format": "int32",
-            "oneOf": [
+            "anyOf": [
                 {
                     "title": "KEYWORD",
                     "description": (
@@ -720,7 +720,7 @@ KEYWORD_UPSERT_REQUEST: dict[str, Any] = {
             ],
         },
         "trigger_metadata": {
-            "oneOf": [{"type": "null"}, {"$ref": "#/$defs/KeywordTriggerMetadata"}],
+            "anyOf": [{"type": "null"}, {"$ref": "#/$defs/KeywordTriggerMetadata"}],
         },
     },
     "required": ["name", "event_type", "trigger_type"],
@@ -734,7 +734,7 @@ KEYWORD_UPSERT_REQUEST_PARTIAL: dict[str, Any] = {
         "actions": {
             "type": ["array", "null"],
             "items": {
-                "oneOf": [
+                "anyOf": [
                     {"$ref": "#/$defs/BlockMessageAction"},
                     {"$ref": "#/$defs/FlagToChannelAction"},
                     {"$ref": "#/$defs/QuarantineUserAction"},
@@ -761,7 +761,7 @@ KEYWORD_UPSERT_REQUEST_PARTIAL: dict[str, Any] = {
             "type": "integer",
             "enum": [1],
             "format": "int32",
-            "oneOf": [
+            "anyOf": [
                 {
                     "title": "KEYWORD",
                     "description": (
@@ -797,7 +797,7 @@ KEYWORD_UPSERT_REQUEST_PARTIAL: dict[str, Any] = {
             ],
         },
         "trigger_metadata": {
-            "oneOf": [{"type": "null"}, {"$ref": "#/$defs/KeywordTriggerMetadata"}],
+            "anyOf": [{"type": "null"}, {"$ref": "#/$defs/KeywordTriggerMetadata"}],
         },
     },
 }
@@ -809,7 +809,7 @@ LABEL_COMPONENT_FOR_MODAL_REQUEST: dict[str, Any] = {
             "type": "integer",
             "enum": [18],
             "format": "int32",
-            "oneOf": [
+            "anyOf": [
                 {
                     "title": "ACTION_ROW",
                     "description": "Container for other components",
@@ -848,7 +848,7 @@ LABEL_COMPONENT_FOR_MODAL_REQUEST: dict[str, Any] = {
         "label": {"type": "string", "minLength": 1, "maxLength": 45},
         "description": {"type": ["string", "null"], "minLength": 1, "maxLength": 100},
         "component": {
-            "oneOf": [
+            "anyOf": [
                 {"$ref": "#/$defs/ChannelSelectComponentForModalRequest"},
                 {"$ref": "#/$defs/CheckboxComponentForModalRequest"},
                 {"$ref": "#/$defs/CheckboxGroupComponentForModalRequest"},
@@ -872,7 +872,7 @@ LAUNCH_ACTIVITY_INTERACTION_CALLBACK_REQUEST: dict[str, Any] = {
             "type": "integer",
             "enum": [12],
             "format": "int32",
-            "oneOf": [
+            "anyOf": [
                 {"title": "PONG", "const": 1},
                 {"title": "CHANNEL_MESSAGE_WITH_SOURCE", "const": 4},
                 {"title": "DEFERRED_CHANNEL_MESSAGE_WITH_SOURCE", "const": 5},
@@ -897,7 +897,7 @@ LOBBY_MEMBER_REQUEST: dict[str, Any] = {
             "additionalProperties": {"type": "string", "maxLength": 1024},
             "maxProperties": 25,
         },
-        "flags": {"oneOf": [{"type": "null"}, {"type": "integer", "enum": [1]}]},
+        "flags": {"anyOf": [{"type": "null"}, {"type": "integer", "enum": [1]}]},
     },
     "required": ["id"],
 }
@@ -905,10 +905,10 @@ LOBBY_MEMBER_REQUEST: dict[str, Any] = {
 ONBOARDING_PROMPT_OPTION_REQUEST: dict[str, Any] = {
     "type": "object",
     "properties": {
-        "id": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
+        "id": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
         "title": {"type": "string", "minLength": 1, "maxLength": 50},
         "description": {"type": ["string", "null"], "maxLength": 100},
-        "emoji_id": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
+        "emoji_id": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
         "emoji_name": {"type": ["string", "null"], "maxLength": 100},
         "emoji_animated": {"type": ["boolean", "null"]},
         "role_ids": {
@@ -929,11 +929,11 @@ ONBOARDING_PROMPT_OPTION_REQUEST: dict[str, Any] = {
 
 ONBOARDING_PROMPT_TYPE: dict[str, Any] = {
     "type": "integer",
-    "oneOf": [
+    "format": "int32",
+    "anyOf": [
         {"title": "MULTIPLE_CHOICE", "description": "Multiple choice options", "const": 0},
         {"title": "DROPDOWN", "description": "Many options shown as a dropdown", "const": 1},
     ],
-    "format": "int32",
 }
 
 POLL_ANSWER_CREATE_REQUEST: dict[str, Any] = {
@@ -967,7 +967,7 @@ POLL_CREATE_REQUEST: dict[str, Any] = {
         },
         "layout_type": {
             "description": "The layout type of the poll. Defaults to... DEFAULT!",
-            "oneOf": [{"type": "null"}, {"$ref": "#/$defs/PollLayoutTypes"}],
+            "anyOf": [{"type": "null"}, {"$ref": "#/$defs/PollLayoutTypes"}],
         },
         "duration": {
             "type": ["integer", "null"],
@@ -987,7 +987,7 @@ POLL_EMOJI: dict[str, Any] = {
     "properties": {
         "id": {
             "description": "The ID of the custom emoji",
-            "oneOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}],
+            "anyOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}],
         },
         "name": {
             "type": ["string", "null"],
@@ -1003,7 +1003,7 @@ POLL_EMOJI_CREATE_REQUEST: dict[str, Any] = {
     "properties": {
         "id": {
             "description": "The ID of the custom emoji",
-            "oneOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}],
+            "anyOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}],
         },
         "name": {
             "type": ["string", "null"],
@@ -1016,8 +1016,8 @@ POLL_EMOJI_CREATE_REQUEST: dict[str, Any] = {
 
 POLL_LAYOUT_TYPES: dict[str, Any] = {
     "type": "integer",
-    "oneOf": [{"title": "DEFAULT", "description": "The, uhm, default layout type.", "const": 1}],
     "format": "int32",
+    "anyOf": [{"title": "DEFAULT", "description": "The, uhm, default layout type.", "const": 1}],
 }
 
 POLL_MEDIA: dict[str, Any] = {
@@ -1031,7 +1031,7 @@ POLL_MEDIA: dict[str, Any] = {
         },
         "emoji": {
             "description": "The emoji of the field",
-            "oneOf": [{"type": "null"}, {"$ref": "#/$defs/PollEmoji"}],
+            "anyOf": [{"type": "null"}, {"$ref": "#/$defs/PollEmoji"}],
         },
     },
 }
@@ -1047,7 +1047,7 @@ POLL_MEDIA_CREATE_REQUEST: dict[str, Any] = {
         },
         "emoji": {
             "description": "The emoji of the field",
-            "oneOf": [{"type": "null"}, {"$ref": "#/$defs/PollEmojiCreateRequest"}],
+            "anyOf": [{"type": "null"}, {"$ref": "#/$defs/PollEmojiCreateRequest"}],
         },
     },
 }
@@ -1059,7 +1059,7 @@ PONG_INTERACTION_CALLBACK_REQUEST: dict[str, Any] = {
             "type": "integer",
             "enum": [1],
             "format": "int32",
-            "oneOf": [
+            "anyOf": [
                 {"title": "PONG", "const": 1},
                 {"title": "CHANNEL_MESSAGE_WITH_SOURCE", "const": 4},
                 {"title": "DEFERRED_CHANNEL_MESSAGE_WITH_SOURCE", "const": 5},
@@ -1082,7 +1082,7 @@ QUARANTINE_USER_ACTION: dict[str, Any] = {
             "type": "integer",
             "enum": [4],
             "format": "int32",
-            "oneOf": [
+            "anyOf": [
                 {
                     "title": "BLOCK_MESSAGE",
                     "description": (
@@ -1115,14 +1115,15 @@ QUARANTINE_USER_ACTION: dict[str, Any] = {
                 },
             ],
         },
-        "metadata": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/QuarantineUserActionMetadata"}]},
+        "metadata": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/QuarantineUserActionMetadata"}]},
     },
     "required": ["type"],
 }
 
 VERIFICATION_LEVELS: dict[str, Any] = {
     "type": "integer",
-    "oneOf": [
+    "format": "int32",
+    "anyOf": [
         {"title": "NONE", "description": "unrestricted", "const": 0},
         {"title": "LOW", "description": "must have verified email on account", "const": 1},
         {
@@ -1137,12 +1138,12 @@ VERIFICATION_LEVELS: dict[str, Any] = {
         },
         {"title": "VERY_HIGH", "description": "must have a verified phone number", "const": 4},
     ],
-    "format": "int32",
 }
 
 VIDEO_QUALITY_MODES: dict[str, Any] = {
     "type": "integer",
-    "oneOf": [
+    "format": "int32",
+    "anyOf": [
         {
             "title": "AUTO",
             "description": "Discord chooses the quality for optimal performance",
@@ -1150,7 +1151,6 @@ VIDEO_QUALITY_MODES: dict[str, Any] = {
         },
         {"title": "FULL", "description": "720p", "const": 2},
     ],
-    "format": "int32",
 }
 
 VOICE_SCHEDULED_EVENT_CREATE_REQUEST: dict[str, Any] = {
@@ -1166,19 +1166,19 @@ VOICE_SCHEDULED_EVENT_CREATE_REQUEST: dict[str, Any] = {
             "type": "integer",
             "enum": [2],
             "format": "int32",
-            "oneOf": [
+            "anyOf": [
                 {"title": "NONE", "const": 0},
                 {"title": "STAGE_INSTANCE", "const": 1},
                 {"title": "VOICE", "const": 2},
                 {"title": "EXTERNAL", "const": 3},
             ],
         },
-        "channel_id": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
+        "channel_id": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
         "recurrence_rule": {
             "description": "Recurrence rule for the scheduled event",
-            "oneOf": [{"type": "null"}, {"$ref": "#/$defs/RecurrenceRule"}],
+            "anyOf": [{"type": "null"}, {"$ref": "#/$defs/RecurrenceRule"}],
         },
-        "entity_metadata": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/EntityMetadataVoice"}]},
+        "entity_metadata": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/EntityMetadataVoice"}]},
     },
     "required": ["name", "scheduled_start_time", "privacy_level", "entity_type"],
 }
@@ -1186,20 +1186,20 @@ VOICE_SCHEDULED_EVENT_CREATE_REQUEST: dict[str, Any] = {
 VOICE_SCHEDULED_EVENT_PATCH_REQUEST_PARTIAL: dict[str, Any] = {
     "type": "object",
     "properties": {
-        "status": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/GuildScheduledEventStatuses"}]},
+        "status": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/GuildScheduledEventStatuses"}]},
         "name": {"type": "string", "maxLength": 100},
         "description": {"type": ["string", "null"], "maxLength": 1000},
         "image": {"type": ["string", "null"], "contentEncoding": "base64"},
         "scheduled_start_time": {"type": "string", "format": "date-time"},
         "scheduled_end_time": {"type": ["string", "null"], "format": "date-time"},
         "entity_type": {
-            "oneOf": [
+            "anyOf": [
                 {"type": "null"},
                 {
                     "type": "integer",
                     "enum": [2],
                     "format": "int32",
-                    "oneOf": [
+                    "anyOf": [
                         {"title": "NONE", "const": 0},
                         {"title": "STAGE_INSTANCE", "const": 1},
                         {"title": "VOICE", "const": 2},
@@ -1209,12 +1209,12 @@ VOICE_SCHEDULED_EVENT_PATCH_REQUEST_PARTIAL: dict[str, Any] = {
             ],
         },
         "privacy_level": {"$ref": "#/$defs/GuildScheduledEventPrivacyLevels"},
-        "channel_id": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
+        "channel_id": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
         "recurrence_rule": {
             "description": "Recurrence rule for the scheduled event",
-            "oneOf": [{"type": "null"}, {"$ref": "#/$defs/RecurrenceRule"}],
+            "anyOf": [{"type": "null"}, {"$ref": "#/$defs/RecurrenceRule"}],
         },
-        "entity_metadata": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/EntityMetadataVoice"}]},
+        "entity_metadata": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/EntityMetadataVoice"}]},
     },
 }
 
@@ -1257,7 +1257,7 @@ WEBHOOK_SLACK_EMBED_FIELD: dict[str, Any] = {
 
 WIDGET_IMAGE_STYLES: dict[str, Any] = {
     "type": "string",
-    "oneOf": [
+    "anyOf": [
         {
             "title": "SHIELD",
             "description": "shield style widget with Discord icon and guild members online count",

@@ -10,7 +10,7 @@ ACTION_ROW_COMPONENT_FOR_MESSAGE_REQUEST: dict[str, Any] = {
             "type": "integer",
             "enum": [1],
             "format": "int32",
-            "oneOf": [
+            "anyOf": [
                 {
                     "title": "ACTION_ROW",
                     "description": "Container for other components",
@@ -49,7 +49,7 @@ ACTION_ROW_COMPONENT_FOR_MESSAGE_REQUEST: dict[str, Any] = {
         "components": {
             "type": "array",
             "items": {
-                "oneOf": [
+                "anyOf": [
                     {"$ref": "#/$defs/ButtonComponentForMessageRequest"},
                     {"$ref": "#/$defs/ChannelSelectComponentForMessageRequest"},
                     {"$ref": "#/$defs/MentionableSelectComponentForMessageRequest"},
@@ -72,7 +72,7 @@ ACTION_ROW_COMPONENT_FOR_MODAL_REQUEST: dict[str, Any] = {
             "type": "integer",
             "enum": [1],
             "format": "int32",
-            "oneOf": [
+            "anyOf": [
                 {
                     "title": "ACTION_ROW",
                     "description": "Container for other components",
@@ -120,19 +120,19 @@ ACTION_ROW_COMPONENT_FOR_MODAL_REQUEST: dict[str, Any] = {
 
 AFK_TIMEOUTS: dict[str, Any] = {
     "type": "integer",
-    "oneOf": [
+    "format": "int32",
+    "anyOf": [
         {"title": "ONE_MINUTE", "const": 60},
         {"title": "FIVE_MINUTES", "const": 300},
         {"title": "FIFTEEN_MINUTES", "const": 900},
         {"title": "THIRTY_MINUTES", "const": 1800},
         {"title": "ONE_HOUR", "const": 3600},
     ],
-    "format": "int32",
 }
 
 ALLOWED_MENTION_TYPES: dict[str, Any] = {
     "type": "string",
-    "oneOf": [
+    "anyOf": [
         {"title": "USERS", "description": "Controls role mentions", "const": "users"},
         {"title": "ROLES", "description": "Controls user mentions", "const": "roles"},
         {
@@ -145,7 +145,8 @@ ALLOWED_MENTION_TYPES: dict[str, Any] = {
 
 AUDIT_LOG_ACTION_TYPES: dict[str, Any] = {
     "type": "integer",
-    "oneOf": [
+    "format": "int32",
+    "anyOf": [
         {"title": "GUILD_UPDATE", "const": 1},
         {"title": "CHANNEL_CREATE", "const": 10},
         {"title": "CHANNEL_UPDATE", "const": 11},
@@ -235,12 +236,11 @@ AUDIT_LOG_ACTION_TYPES: dict[str, Any] = {
         },
         {"title": "GUILD_PROFILE_UPDATE", "const": 211},
     ],
-    "format": "int32",
 }
 
 AUTHOR_TYPE: dict[str, Any] = {
     "type": "string",
-    "oneOf": [
+    "anyOf": [
         {"title": "USER", "const": "user"},
         {"title": "BOT", "const": "bot"},
         {"title": "WEBHOOK", "const": "webhook"},
@@ -252,7 +252,8 @@ AUTHOR_TYPE: dict[str, Any] = {
 
 AUTOMOD_EVENT_TYPE: dict[str, Any] = {
     "type": "integer",
-    "oneOf": [
+    "format": "int32",
+    "anyOf": [
         {
             "title": "MESSAGE_SEND",
             "description": "A user submitted a message to a channel",
@@ -266,12 +267,12 @@ AUTOMOD_EVENT_TYPE: dict[str, Any] = {
             "const": 2,
         },
     ],
-    "format": "int32",
 }
 
 AUTOMOD_KEYWORD_PRESET_TYPE: dict[str, Any] = {
     "type": "integer",
-    "oneOf": [
+    "format": "int32",
+    "anyOf": [
         {
             "title": "PROFANITY",
             "description": "Words and phrases that may be considered profanity",
@@ -288,12 +289,11 @@ AUTOMOD_KEYWORD_PRESET_TYPE: dict[str, Any] = {
             "const": 3,
         },
     ],
-    "format": "int32",
 }
 
 AVAILABLE_LOCALES_ENUM: dict[str, Any] = {
     "type": "string",
-    "oneOf": [
+    "anyOf": [
         {"title": "ar", "description": "The ar locale", "const": "ar"},
         {"title": "bg", "description": "The bg locale", "const": "bg"},
         {"title": "cs", "description": "The cs locale", "const": "cs"},

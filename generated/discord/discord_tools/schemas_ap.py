@@ -5,16 +5,16 @@ from typing import Any
 
 APPLICATION_EXPLICIT_CONTENT_FILTER_TYPES: dict[str, Any] = {
     "type": "integer",
-    "oneOf": [
+    "format": "int32",
+    "anyOf": [
         {"title": "INHERIT", "description": "inherit guild content filter setting", "const": 0},
         {"title": "ALWAYS", "description": "interactions will always be scanned", "const": 1},
     ],
-    "format": "int32",
 }
 
 APPLICATION_IDENTITY_PROVIDER_AUTH_TYPE: dict[str, Any] = {
     "type": "string",
-    "oneOf": [
+    "anyOf": [
         {"title": "OIDC", "const": "OIDC"},
         {
             "title": "EPIC_ONLINE_SERVICES_ACCESS_TOKEN",
@@ -31,18 +31,18 @@ APPLICATION_IDENTITY_PROVIDER_AUTH_TYPE: dict[str, Any] = {
 
 APPLICATION_INTEGRATION_TYPE: dict[str, Any] = {
     "type": "integer",
-    "oneOf": [
+    "format": "int32",
+    "anyOf": [
         {"title": "GUILD_INSTALL", "description": "For Guild install.", "const": 0},
         {"title": "USER_INSTALL", "description": "For User install.", "const": 1},
     ],
-    "format": "int32",
 }
 
 APPLICATION_INTEGRATION_TYPE_CONFIGURATION: dict[str, Any] = {
     "type": "object",
     "properties": {
         "oauth2_install_params": {
-            "oneOf": [{"type": "null"}, {"$ref": "#/$defs/ApplicationOAuth2InstallParams"}],
+            "anyOf": [{"type": "null"}, {"$ref": "#/$defs/ApplicationOAuth2InstallParams"}],
         },
     },
 }

@@ -10,7 +10,7 @@ APPLICATION_COMMAND_ATTACHMENT_OPTION: dict[str, Any] = {
             "type": "integer",
             "enum": [11],
             "format": "int32",
-            "oneOf": [
+            "anyOf": [
                 {
                     "title": "SUB_COMMAND",
                     "description": "A sub-action within a command or group",
@@ -83,7 +83,7 @@ APPLICATION_COMMAND_AUTOCOMPLETE_CALLBACK_REQUEST: dict[str, Any] = {
             "type": "integer",
             "enum": [8],
             "format": "int32",
-            "oneOf": [
+            "anyOf": [
                 {"title": "PONG", "const": 1},
                 {"title": "CHANNEL_MESSAGE_WITH_SOURCE", "const": 4},
                 {"title": "DEFERRED_CHANNEL_MESSAGE_WITH_SOURCE", "const": 5},
@@ -113,7 +113,7 @@ APPLICATION_COMMAND_BOOLEAN_OPTION: dict[str, Any] = {
             "type": "integer",
             "enum": [5],
             "format": "int32",
-            "oneOf": [
+            "anyOf": [
                 {
                     "title": "SUB_COMMAND",
                     "description": "A sub-action within a command or group",
@@ -186,7 +186,7 @@ APPLICATION_COMMAND_CHANNEL_OPTION: dict[str, Any] = {
             "type": "integer",
             "enum": [7],
             "format": "int32",
-            "oneOf": [
+            "anyOf": [
                 {
                     "title": "SUB_COMMAND",
                     "description": "A sub-action within a command or group",
@@ -259,7 +259,8 @@ APPLICATION_COMMAND_CHANNEL_OPTION: dict[str, Any] = {
 
 APPLICATION_COMMAND_HANDLER: dict[str, Any] = {
     "type": "integer",
-    "oneOf": [
+    "format": "int32",
+    "anyOf": [
         {
             "title": "APP_HANDLER",
             "description": "The app handles the interaction using an interaction token",
@@ -274,7 +275,6 @@ APPLICATION_COMMAND_HANDLER: dict[str, Any] = {
             "const": 2,
         },
     ],
-    "format": "int32",
 }
 
 APPLICATION_COMMAND_INTEGER_OPTION: dict[str, Any] = {
@@ -284,7 +284,7 @@ APPLICATION_COMMAND_INTEGER_OPTION: dict[str, Any] = {
             "type": "integer",
             "enum": [4],
             "format": "int32",
-            "oneOf": [
+            "anyOf": [
                 {
                     "title": "SUB_COMMAND",
                     "description": "A sub-action within a command or group",
@@ -352,8 +352,8 @@ APPLICATION_COMMAND_INTEGER_OPTION: dict[str, Any] = {
             "items": {"$ref": "#/$defs/ApplicationCommandOptionIntegerChoice"},
             "maxItems": 25,
         },
-        "min_value": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/Int53Type"}]},
-        "max_value": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/Int53Type"}]},
+        "min_value": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/Int53Type"}]},
+        "max_value": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/Int53Type"}]},
     },
     "required": ["type", "name", "description"],
 }
@@ -365,7 +365,7 @@ APPLICATION_COMMAND_MENTIONABLE_OPTION: dict[str, Any] = {
             "type": "integer",
             "enum": [9],
             "format": "int32",
-            "oneOf": [
+            "anyOf": [
                 {
                     "title": "SUB_COMMAND",
                     "description": "A sub-action within a command or group",
@@ -438,7 +438,7 @@ APPLICATION_COMMAND_NUMBER_OPTION: dict[str, Any] = {
             "type": "integer",
             "enum": [10],
             "format": "int32",
-            "oneOf": [
+            "anyOf": [
                 {
                     "title": "SUB_COMMAND",
                     "description": "A sub-action within a command or group",
@@ -566,12 +566,12 @@ APPLICATION_COMMAND_PERMISSION: dict[str, Any] = {
 
 APPLICATION_COMMAND_PERMISSION_TYPE: dict[str, Any] = {
     "type": "integer",
-    "oneOf": [
+    "format": "int32",
+    "anyOf": [
         {"title": "ROLE", "description": "This permission is for a role.", "const": 1},
         {"title": "USER", "description": "This permission is for a user.", "const": 2},
         {"title": "CHANNEL", "description": "This permission is for a channel.", "const": 3},
     ],
-    "format": "int32",
 }
 
 APPLICATION_COMMAND_ROLE_OPTION: dict[str, Any] = {
@@ -581,7 +581,7 @@ APPLICATION_COMMAND_ROLE_OPTION: dict[str, Any] = {
             "type": "integer",
             "enum": [8],
             "format": "int32",
-            "oneOf": [
+            "anyOf": [
                 {
                     "title": "SUB_COMMAND",
                     "description": "A sub-action within a command or group",
@@ -654,7 +654,7 @@ APPLICATION_COMMAND_STRING_OPTION: dict[str, Any] = {
             "type": "integer",
             "enum": [3],
             "format": "int32",
-            "oneOf": [
+            "anyOf": [
                 {
                     "title": "SUB_COMMAND",
                     "description": "A sub-action within a command or group",
@@ -735,7 +735,7 @@ APPLICATION_COMMAND_SUBCOMMAND_GROUP_OPTION: dict[str, Any] = {
             "type": "integer",
             "enum": [2],
             "format": "int32",
-            "oneOf": [
+            "anyOf": [
                 {
                     "title": "SUB_COMMAND",
                     "description": "A sub-action within a command or group",
@@ -813,7 +813,7 @@ APPLICATION_COMMAND_SUBCOMMAND_OPTION: dict[str, Any] = {
             "type": "integer",
             "enum": [1],
             "format": "int32",
-            "oneOf": [
+            "anyOf": [
                 {
                     "title": "SUB_COMMAND",
                     "description": "A sub-action within a command or group",
@@ -878,7 +878,7 @@ APPLICATION_COMMAND_SUBCOMMAND_OPTION: dict[str, Any] = {
         "options": {
             "type": ["array", "null"],
             "items": {
-                "oneOf": [
+                "anyOf": [
                     {"$ref": "#/$defs/ApplicationCommandAttachmentOption"},
                     {"$ref": "#/$defs/ApplicationCommandBooleanOption"},
                     {"$ref": "#/$defs/ApplicationCommandChannelOption"},
@@ -898,7 +898,8 @@ APPLICATION_COMMAND_SUBCOMMAND_OPTION: dict[str, Any] = {
 
 APPLICATION_COMMAND_TYPE: dict[str, Any] = {
     "type": "integer",
-    "oneOf": [
+    "format": "int32",
+    "anyOf": [
         {
             "title": "CHAT",
             "description": "Slash commands; a text-based command that shows up when a user types /",
@@ -925,7 +926,6 @@ APPLICATION_COMMAND_TYPE: dict[str, Any] = {
             "const": 4,
         },
     ],
-    "format": "int32",
 }
 
 APPLICATION_COMMAND_UPDATE_REQUEST: dict[str, Any] = {
@@ -946,7 +946,7 @@ APPLICATION_COMMAND_UPDATE_REQUEST: dict[str, Any] = {
         "options": {
             "type": ["array", "null"],
             "items": {
-                "oneOf": [
+                "anyOf": [
                     {"$ref": "#/$defs/ApplicationCommandAttachmentOption"},
                     {"$ref": "#/$defs/ApplicationCommandBooleanOption"},
                     {"$ref": "#/$defs/ApplicationCommandChannelOption"},
@@ -985,10 +985,10 @@ APPLICATION_COMMAND_UPDATE_REQUEST: dict[str, Any] = {
                 "Determines whether the interaction is handled by the app's interactions handler "
                 "or by Discord"
             ),
-            "oneOf": [{"type": "null"}, {"$ref": "#/$defs/ApplicationCommandHandler"}],
+            "anyOf": [{"type": "null"}, {"$ref": "#/$defs/ApplicationCommandHandler"}],
         },
-        "type": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/ApplicationCommandType"}]},
-        "id": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
+        "type": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/ApplicationCommandType"}]},
+        "id": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
     },
     "required": ["name"],
 }
@@ -1000,7 +1000,7 @@ APPLICATION_COMMAND_USER_OPTION: dict[str, Any] = {
             "type": "integer",
             "enum": [6],
             "format": "int32",
-            "oneOf": [
+            "anyOf": [
                 {
                     "title": "SUB_COMMAND",
                     "description": "A sub-action within a command or group",

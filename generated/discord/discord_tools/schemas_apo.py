@@ -11,7 +11,7 @@ APPLICATION_O_AUTH2_INSTALL_PARAMS: dict[str, Any] = {
             "items": {
                 "type": "string",
                 "enum": ["applications.commands", "bot"],
-                "oneOf": [
+                "anyOf": [
                     {
                         "title": "IDENTIFY",
                         "description": "allows /users/@me without email",

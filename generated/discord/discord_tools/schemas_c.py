@@ -5,15 +5,15 @@ from typing import Any
 
 CHANNEL_PERMISSION_OVERWRITES: dict[str, Any] = {
     "type": "integer",
-    "oneOf": [{"title": "ROLE", "const": 0}, {"title": "MEMBER", "const": 1}],
     "format": "int32",
+    "anyOf": [{"title": "ROLE", "const": 0}, {"title": "MEMBER", "const": 1}],
 }
 
 CHANNEL_PERMISSION_OVERWRITE_REQUEST: dict[str, Any] = {
     "type": "object",
     "properties": {
         "id": {"$ref": "#/$defs/SnowflakeType"},
-        "type": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/ChannelPermissionOverwrites"}]},
+        "type": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/ChannelPermissionOverwrites"}]},
         "allow": {"type": ["integer", "null"]},
         "deny": {"type": ["integer", "null"]},
     },
@@ -27,7 +27,7 @@ CHANNEL_SELECT_COMPONENT_FOR_MESSAGE_REQUEST: dict[str, Any] = {
             "type": "integer",
             "enum": [8],
             "format": "int32",
-            "oneOf": [
+            "anyOf": [
                 {
                     "title": "ACTION_ROW",
                     "description": "Container for other components",
@@ -90,7 +90,7 @@ CHANNEL_SELECT_COMPONENT_FOR_MODAL_REQUEST: dict[str, Any] = {
             "type": "integer",
             "enum": [8],
             "format": "int32",
-            "oneOf": [
+            "anyOf": [
                 {
                     "title": "ACTION_ROW",
                     "description": "Container for other components",
@@ -152,7 +152,7 @@ CHANNEL_SELECT_DEFAULT_VALUE: dict[str, Any] = {
         "type": {
             "type": "string",
             "enum": ["channel"],
-            "oneOf": [
+            "anyOf": [
                 {"title": "USER", "const": "user"},
                 {"title": "ROLE", "const": "role"},
                 {"title": "CHANNEL", "const": "channel"},
@@ -165,7 +165,8 @@ CHANNEL_SELECT_DEFAULT_VALUE: dict[str, Any] = {
 
 CHANNEL_TYPES: dict[str, Any] = {
     "type": "integer",
-    "oneOf": [
+    "format": "int32",
+    "anyOf": [
         {"title": "DM", "description": "A direct message between users", "const": 1},
         {"title": "GROUP_DM", "description": "A direct message between multiple users", "const": 3},
         {"title": "GUILD_TEXT", "description": "A text channel within a server", "const": 0},
@@ -219,7 +220,6 @@ CHANNEL_TYPES: dict[str, Any] = {
             "const": 15,
         },
     ],
-    "format": "int32",
 }
 
 CHECKBOX_COMPONENT_FOR_MODAL_REQUEST: dict[str, Any] = {
@@ -229,7 +229,7 @@ CHECKBOX_COMPONENT_FOR_MODAL_REQUEST: dict[str, Any] = {
             "type": "integer",
             "enum": [23],
             "format": "int32",
-            "oneOf": [
+            "anyOf": [
                 {
                     "title": "ACTION_ROW",
                     "description": "Container for other components",
@@ -278,7 +278,7 @@ CHECKBOX_GROUP_COMPONENT_FOR_MODAL_REQUEST: dict[str, Any] = {
             "type": "integer",
             "enum": [22],
             "format": "int32",
-            "oneOf": [
+            "anyOf": [
                 {
                     "title": "ACTION_ROW",
                     "description": "Container for other components",
@@ -342,7 +342,7 @@ CHECKBOX_GROUP_OPTION_FOR_REQUEST: dict[str, Any] = {
 COMPONENT_EMOJI_FOR_REQUEST: dict[str, Any] = {
     "type": "object",
     "properties": {
-        "id": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
+        "id": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
         "name": {"type": "string", "maxLength": 32},
     },
     "required": ["name"],
@@ -355,7 +355,7 @@ CONTAINER_COMPONENT_FOR_MESSAGE_REQUEST: dict[str, Any] = {
             "type": "integer",
             "enum": [17],
             "format": "int32",
-            "oneOf": [
+            "anyOf": [
                 {
                     "title": "ACTION_ROW",
                     "description": "Container for other components",
@@ -395,7 +395,7 @@ CONTAINER_COMPONENT_FOR_MESSAGE_REQUEST: dict[str, Any] = {
         "components": {
             "type": "array",
             "items": {
-                "oneOf": [
+                "anyOf": [
                     {"$ref": "#/$defs/ActionRowComponentForMessageRequest"},
                     {"$ref": "#/$defs/FileComponentForMessageRequest"},
                     {"$ref": "#/$defs/MediaGalleryComponentForMessageRequest"},
@@ -417,7 +417,7 @@ CREATE_FORUM_THREAD_REQUEST: dict[str, Any] = {
     "properties": {
         "name": {"type": "string", "minLength": 1, "maxLength": 100},
         "auto_archive_duration": {
-            "oneOf": [{"type": "null"}, {"$ref": "#/$defs/ThreadAutoArchiveDuration"}],
+            "anyOf": [{"type": "null"}, {"$ref": "#/$defs/ThreadAutoArchiveDuration"}],
         },
         "rate_limit_per_user": {
             "type": ["integer", "null"],
@@ -442,16 +442,16 @@ CREATE_GUILD_INVITE_REQUEST: dict[str, Any] = {
         "temporary": {"type": ["boolean", "null"]},
         "max_uses": {"type": ["integer", "null"], "minimum": 0, "maximum": 100},
         "unique": {"type": ["boolean", "null"]},
-        "target_user_id": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
-        "target_application_id": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
+        "target_user_id": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
+        "target_application_id": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
         "target_type": {
-            "oneOf": [
+            "anyOf": [
                 {"type": "null"},
                 {
                     "type": "integer",
                     "enum": [1, 2],
                     "format": "int32",
-                    "oneOf": [
+                    "anyOf": [
                         {"title": "STREAM", "const": 1},
                         {"title": "EMBEDDED_APPLICATION", "const": 2},
                         {"title": "ROLE_SUBSCRIPTIONS_PURCHASE", "const": 3},
@@ -460,7 +460,7 @@ CREATE_GUILD_INVITE_REQUEST: dict[str, Any] = {
             ],
         },
         "role_ids": {
-            "oneOf": [
+            "anyOf": [
                 {"type": "string"},
                 {
                     "type": "array",
@@ -481,7 +481,7 @@ CREATE_MESSAGE_INTERACTION_CALLBACK_REQUEST: dict[str, Any] = {
             "type": "integer",
             "enum": [4, 5],
             "format": "int32",
-            "oneOf": [
+            "anyOf": [
                 {"title": "PONG", "const": 1},
                 {"title": "CHANNEL_MESSAGE_WITH_SOURCE", "const": 4},
                 {"title": "DEFERRED_CHANNEL_MESSAGE_WITH_SOURCE", "const": 5},
@@ -494,7 +494,7 @@ CREATE_MESSAGE_INTERACTION_CALLBACK_REQUEST: dict[str, Any] = {
             ],
         },
         "data": {
-            "oneOf": [{"type": "null"}, {"$ref": "#/$defs/IncomingWebhookInteractionRequest"}],
+            "anyOf": [{"type": "null"}, {"$ref": "#/$defs/IncomingWebhookInteractionRequest"}],
         },
     },
     "required": ["type"],
@@ -504,7 +504,7 @@ CREATE_OR_UPDATE_THREAD_TAG_REQUEST: dict[str, Any] = {
     "type": "object",
     "properties": {
         "name": {"type": "string", "minLength": 0, "maxLength": 50},
-        "emoji_id": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
+        "emoji_id": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
         "emoji_name": {"type": ["string", "null"], "maxLength": 100},
         "moderated": {"type": ["boolean", "null"]},
     },
@@ -516,7 +516,7 @@ CREATE_TEXT_THREAD_WITHOUT_MESSAGE_REQUEST: dict[str, Any] = {
     "properties": {
         "name": {"type": "string", "minLength": 1, "maxLength": 100},
         "auto_archive_duration": {
-            "oneOf": [{"type": "null"}, {"$ref": "#/$defs/ThreadAutoArchiveDuration"}],
+            "anyOf": [{"type": "null"}, {"$ref": "#/$defs/ThreadAutoArchiveDuration"}],
         },
         "rate_limit_per_user": {
             "type": ["integer", "null"],
@@ -525,13 +525,13 @@ CREATE_TEXT_THREAD_WITHOUT_MESSAGE_REQUEST: dict[str, Any] = {
             "format": "int32",
         },
         "type": {
-            "oneOf": [
+            "anyOf": [
                 {"type": "null"},
                 {
                     "type": "integer",
                     "enum": [10, 11, 12],
                     "format": "int32",
-                    "oneOf": [
+                    "anyOf": [
                         {
                             "title": "DM",
                             "description": "A direct message between users",
@@ -627,7 +627,7 @@ CUSTOM_CLIENT_THEME_SHARE_REQUEST: dict[str, Any] = {
         "gradient_angle": {"type": "integer", "minimum": 0, "maximum": 360, "format": "int32"},
         "base_mix": {"type": "integer", "minimum": 0, "maximum": 100, "format": "int32"},
         "base_theme": {
-            "oneOf": [{"type": "null"}, {"$ref": "#/$defs/MessageShareCustomUserThemeBaseTheme"}],
+            "anyOf": [{"type": "null"}, {"$ref": "#/$defs/MessageShareCustomUserThemeBaseTheme"}],
         },
     },
     "required": ["colors", "gradient_angle", "base_mix"],

@@ -20,7 +20,7 @@ GITHUB_CHECK_RUN: dict[str, Any] = {
         "html_url": {"type": "string", "maxLength": 2048, "format": "uri"},
         "check_suite": {"$ref": "#/$defs/GithubCheckSuite"},
         "details_url": {"type": ["string", "null"], "maxLength": 2048, "format": "uri"},
-        "output": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/GithubCheckRunOutput"}]},
+        "output": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/GithubCheckRunOutput"}]},
         "pull_requests": {
             "type": ["array", "null"],
             "items": {"$ref": "#/$defs/GithubCheckPullRequest"},
@@ -150,7 +150,8 @@ GITHUB_USER: dict[str, Any] = {
 
 GUILD_EXPLICIT_CONTENT_FILTER_TYPES: dict[str, Any] = {
     "type": "integer",
-    "oneOf": [
+    "format": "int32",
+    "anyOf": [
         {"title": "DISABLED", "description": "media content will not be scanned", "const": 0},
         {
             "title": "MEMBERS_WITHOUT_ROLES",
@@ -163,12 +164,12 @@ GUILD_EXPLICIT_CONTENT_FILTER_TYPES: dict[str, Any] = {
             "const": 2,
         },
     ],
-    "format": "int32",
 }
 
 GUILD_ONBOARDING_MODE: dict[str, Any] = {
     "type": "integer",
-    "oneOf": [
+    "format": "int32",
+    "anyOf": [
         {
             "title": "ONBOARDING_DEFAULT",
             "description": "Only Default Channels considered in constraints",
@@ -180,30 +181,29 @@ GUILD_ONBOARDING_MODE: dict[str, Any] = {
             "const": 1,
         },
     ],
-    "format": "int32",
 }
 
 GUILD_SCHEDULED_EVENT_PRIVACY_LEVELS: dict[str, Any] = {
     "type": "integer",
-    "oneOf": [
+    "format": "int32",
+    "anyOf": [
         {
             "title": "GUILD_ONLY",
             "description": "the scheduled event is only accessible to guild members",
             "const": 2,
         },
     ],
-    "format": "int32",
 }
 
 GUILD_SCHEDULED_EVENT_STATUSES: dict[str, Any] = {
     "type": "integer",
-    "oneOf": [
+    "format": "int32",
+    "anyOf": [
         {"title": "SCHEDULED", "const": 1},
         {"title": "ACTIVE", "const": 2},
         {"title": "COMPLETED", "const": 3},
         {"title": "CANCELED", "const": 4},
     ],
-    "format": "int32",
 }
 
 GUILD_WELCOME_CHANNEL: dict[str, Any] = {
@@ -211,7 +211,7 @@ GUILD_WELCOME_CHANNEL: dict[str, Any] = {
     "properties": {
         "channel_id": {"$ref": "#/$defs/SnowflakeType"},
         "description": {"type": "string", "minLength": 1, "maxLength": 50},
-        "emoji_id": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
+        "emoji_id": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
         "emoji_name": {"type": ["string", "null"], "maxLength": 152133},
     },
     "required": ["channel_id", "description"],

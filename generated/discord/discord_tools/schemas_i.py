@@ -13,12 +13,12 @@ INCOMING_WEBHOOK_INTERACTION_REQUEST: dict[str, Any] = {
             "maxItems": 10,
         },
         "allowed_mentions": {
-            "oneOf": [{"type": "null"}, {"$ref": "#/$defs/MessageAllowedMentionsRequest"}],
+            "anyOf": [{"type": "null"}, {"$ref": "#/$defs/MessageAllowedMentionsRequest"}],
         },
         "components": {
             "type": ["array", "null"],
             "items": {
-                "oneOf": [
+                "anyOf": [
                     {"$ref": "#/$defs/ActionRowComponentForMessageRequest"},
                     {"$ref": "#/$defs/ContainerComponentForMessageRequest"},
                     {"$ref": "#/$defs/FileComponentForMessageRequest"},
@@ -35,7 +35,7 @@ INCOMING_WEBHOOK_INTERACTION_REQUEST: dict[str, Any] = {
             "items": {"$ref": "#/$defs/MessageAttachmentRequest"},
             "maxItems": 10,
         },
-        "poll": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/PollCreateRequest"}]},
+        "poll": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/PollCreateRequest"}]},
         "tts": {"type": ["boolean", "null"]},
         "flags": {"type": ["integer", "null"]},
     },
@@ -51,12 +51,12 @@ INCOMING_WEBHOOK_REQUEST_PARTIAL: dict[str, Any] = {
             "maxItems": 10,
         },
         "allowed_mentions": {
-            "oneOf": [{"type": "null"}, {"$ref": "#/$defs/MessageAllowedMentionsRequest"}],
+            "anyOf": [{"type": "null"}, {"$ref": "#/$defs/MessageAllowedMentionsRequest"}],
         },
         "components": {
             "type": ["array", "null"],
             "items": {
-                "oneOf": [
+                "anyOf": [
                     {"$ref": "#/$defs/ActionRowComponentForMessageRequest"},
                     {"$ref": "#/$defs/ContainerComponentForMessageRequest"},
                     {"$ref": "#/$defs/FileComponentForMessageRequest"},
@@ -73,7 +73,7 @@ INCOMING_WEBHOOK_REQUEST_PARTIAL: dict[str, Any] = {
             "items": {"$ref": "#/$defs/MessageAttachmentRequest"},
             "maxItems": 10,
         },
-        "poll": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/PollCreateRequest"}]},
+        "poll": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/PollCreateRequest"}]},
         "tts": {"type": ["boolean", "null"]},
         "flags": {"type": ["integer", "null"]},
         "username": {"type": ["string", "null"], "minLength": 1, "maxLength": 80},
@@ -97,12 +97,12 @@ INCOMING_WEBHOOK_UPDATE_FOR_INTERACTION_CALLBACK_REQUEST_PARTIAL: dict[str, Any]
             "maxItems": 10,
         },
         "allowed_mentions": {
-            "oneOf": [{"type": "null"}, {"$ref": "#/$defs/MessageAllowedMentionsRequest"}],
+            "anyOf": [{"type": "null"}, {"$ref": "#/$defs/MessageAllowedMentionsRequest"}],
         },
         "components": {
             "type": ["array", "null"],
             "items": {
-                "oneOf": [
+                "anyOf": [
                     {"$ref": "#/$defs/ActionRowComponentForMessageRequest"},
                     {"$ref": "#/$defs/ContainerComponentForMessageRequest"},
                     {"$ref": "#/$defs/FileComponentForMessageRequest"},
@@ -133,12 +133,12 @@ INCOMING_WEBHOOK_UPDATE_REQUEST_PARTIAL: dict[str, Any] = {
             "maxItems": 10,
         },
         "allowed_mentions": {
-            "oneOf": [{"type": "null"}, {"$ref": "#/$defs/MessageAllowedMentionsRequest"}],
+            "anyOf": [{"type": "null"}, {"$ref": "#/$defs/MessageAllowedMentionsRequest"}],
         },
         "components": {
             "type": ["array", "null"],
             "items": {
-                "oneOf": [
+                "anyOf": [
                     {"$ref": "#/$defs/ActionRowComponentForMessageRequest"},
                     {"$ref": "#/$defs/ContainerComponentForMessageRequest"},
                     {"$ref": "#/$defs/FileComponentForMessageRequest"},
@@ -155,7 +155,7 @@ INCOMING_WEBHOOK_UPDATE_REQUEST_PARTIAL: dict[str, Any] = {
             "items": {"$ref": "#/$defs/MessageAttachmentRequest"},
             "maxItems": 10,
         },
-        "poll": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/PollCreateRequest"}]},
+        "poll": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/PollCreateRequest"}]},
         "flags": {"type": ["integer", "null"]},
     },
 }
@@ -166,7 +166,7 @@ INTERACTION_APPLICATION_COMMAND_AUTOCOMPLETE_CALLBACK_INTEGER_DATA: dict[str, An
         "choices": {
             "type": ["array", "null"],
             "items": {
-                "oneOf": [
+                "anyOf": [
                     {"type": "null"},
                     {"$ref": "#/$defs/ApplicationCommandOptionIntegerChoice"},
                 ],
@@ -182,7 +182,7 @@ INTERACTION_APPLICATION_COMMAND_AUTOCOMPLETE_CALLBACK_NUMBER_DATA: dict[str, Any
         "choices": {
             "type": ["array", "null"],
             "items": {
-                "oneOf": [
+                "anyOf": [
                     {"type": "null"},
                     {"$ref": "#/$defs/ApplicationCommandOptionNumberChoice"},
                 ],
@@ -198,7 +198,7 @@ INTERACTION_APPLICATION_COMMAND_AUTOCOMPLETE_CALLBACK_STRING_DATA: dict[str, Any
         "choices": {
             "type": ["array", "null"],
             "items": {
-                "oneOf": [
+                "anyOf": [
                     {"type": "null"},
                     {"$ref": "#/$defs/ApplicationCommandOptionStringChoice"},
                 ],
@@ -210,7 +210,8 @@ INTERACTION_APPLICATION_COMMAND_AUTOCOMPLETE_CALLBACK_STRING_DATA: dict[str, Any
 
 INTERACTION_CONTEXT_TYPE: dict[str, Any] = {
     "type": "integer",
-    "oneOf": [
+    "format": "int32",
+    "anyOf": [
         {"title": "GUILD", "description": "This command can be used within a Guild.", "const": 0},
         {
             "title": "BOT_DM",
@@ -223,5 +224,4 @@ INTERACTION_CONTEXT_TYPE: dict[str, Any] = {
             "const": 2,
         },
     ],
-    "format": "int32",
 }

@@ -10,7 +10,7 @@ MEDIA_GALLERY_COMPONENT_FOR_MESSAGE_REQUEST: dict[str, Any] = {
             "type": "integer",
             "enum": [12],
             "format": "int32",
-            "oneOf": [
+            "anyOf": [
                 {
                     "title": "ACTION_ROW",
                     "description": "Container for other components",
@@ -73,7 +73,7 @@ MENTIONABLE_SELECT_COMPONENT_FOR_MESSAGE_REQUEST: dict[str, Any] = {
             "type": "integer",
             "enum": [7],
             "format": "int32",
-            "oneOf": [
+            "anyOf": [
                 {
                     "title": "ACTION_ROW",
                     "description": "Container for other components",
@@ -118,7 +118,7 @@ MENTIONABLE_SELECT_COMPONENT_FOR_MESSAGE_REQUEST: dict[str, Any] = {
         "default_values": {
             "type": ["array", "null"],
             "items": {
-                "oneOf": [
+                "anyOf": [
                     {"$ref": "#/$defs/RoleSelectDefaultValue"},
                     {"$ref": "#/$defs/UserSelectDefaultValue"},
                 ],
@@ -136,7 +136,7 @@ MENTIONABLE_SELECT_COMPONENT_FOR_MODAL_REQUEST: dict[str, Any] = {
             "type": "integer",
             "enum": [7],
             "format": "int32",
-            "oneOf": [
+            "anyOf": [
                 {
                     "title": "ACTION_ROW",
                     "description": "Container for other components",
@@ -181,7 +181,7 @@ MENTIONABLE_SELECT_COMPONENT_FOR_MODAL_REQUEST: dict[str, Any] = {
         "default_values": {
             "type": ["array", "null"],
             "items": {
-                "oneOf": [
+                "anyOf": [
                     {"$ref": "#/$defs/RoleSelectDefaultValue"},
                     {"$ref": "#/$defs/UserSelectDefaultValue"},
                 ],
@@ -208,7 +208,7 @@ MENTION_SPAM_UPSERT_REQUEST: dict[str, Any] = {
         "actions": {
             "type": ["array", "null"],
             "items": {
-                "oneOf": [
+                "anyOf": [
                     {"$ref": "#/$defs/BlockMessageAction"},
                     {"$ref": "#/$defs/FlagToChannelAction"},
                     {"$ref": "#/$defs/QuarantineUserAction"},
@@ -235,7 +235,7 @@ MENTION_SPAM_UPSERT_REQUEST: dict[str, Any] = {
             "type": "integer",
             "enum": [5],
             "format": "int32",
-            "oneOf": [
+            "anyOf": [
                 {
                     "title": "KEYWORD",
                     "description": (
@@ -271,7 +271,7 @@ MENTION_SPAM_UPSERT_REQUEST: dict[str, Any] = {
             ],
         },
         "trigger_metadata": {
-            "oneOf": [{"type": "null"}, {"$ref": "#/$defs/MentionSpamTriggerMetadata"}],
+            "anyOf": [{"type": "null"}, {"$ref": "#/$defs/MentionSpamTriggerMetadata"}],
         },
     },
     "required": ["name", "event_type", "trigger_type"],
@@ -285,7 +285,7 @@ MENTION_SPAM_UPSERT_REQUEST_PARTIAL: dict[str, Any] = {
         "actions": {
             "type": ["array", "null"],
             "items": {
-                "oneOf": [
+                "anyOf": [
                     {"$ref": "#/$defs/BlockMessageAction"},
                     {"$ref": "#/$defs/FlagToChannelAction"},
                     {"$ref": "#/$defs/QuarantineUserAction"},
@@ -312,7 +312,7 @@ MENTION_SPAM_UPSERT_REQUEST_PARTIAL: dict[str, Any] = {
             "type": "integer",
             "enum": [5],
             "format": "int32",
-            "oneOf": [
+            "anyOf": [
                 {
                     "title": "KEYWORD",
                     "description": (
@@ -348,7 +348,7 @@ MENTION_SPAM_UPSERT_REQUEST_PARTIAL: dict[str, Any] = {
             ],
         },
         "trigger_metadata": {
-            "oneOf": [{"type": "null"}, {"$ref": "#/$defs/MentionSpamTriggerMetadata"}],
+            "anyOf": [{"type": "null"}, {"$ref": "#/$defs/MentionSpamTriggerMetadata"}],
         },
     },
 }
@@ -358,19 +358,19 @@ MESSAGE_ALLOWED_MENTIONS_REQUEST: dict[str, Any] = {
     "properties": {
         "parse": {
             "type": ["array", "null"],
-            "items": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/AllowedMentionTypes"}]},
+            "items": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/AllowedMentionTypes"}]},
             "maxItems": 1521,
             "uniqueItems": True,
         },
         "users": {
             "type": ["array", "null"],
-            "items": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
+            "items": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
             "maxItems": 100,
             "uniqueItems": True,
         },
         "roles": {
             "type": ["array", "null"],
-            "items": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
+            "items": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
             "maxItems": 100,
             "uniqueItems": True,
         },
@@ -400,46 +400,47 @@ MESSAGE_ATTACHMENT_REQUEST: dict[str, Any] = {
 
 MESSAGE_COMPONENT_SEPARATOR_SPACING_SIZE: dict[str, Any] = {
     "type": "integer",
-    "oneOf": [
+    "format": "int32",
+    "anyOf": [
         {"title": "SMALL", "description": "Small spacing", "const": 1},
         {"title": "LARGE", "description": "Large spacing", "const": 2},
     ],
-    "format": "int32",
 }
 
 MESSAGE_REFERENCE_REQUEST: dict[str, Any] = {
     "type": "object",
     "properties": {
-        "guild_id": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
-        "channel_id": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
+        "guild_id": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
+        "channel_id": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
         "message_id": {"$ref": "#/$defs/SnowflakeType"},
         "fail_if_not_exists": {"type": ["boolean", "null"]},
-        "type": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/MessageReferenceType"}]},
+        "type": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/MessageReferenceType"}]},
     },
     "required": ["message_id"],
 }
 
 MESSAGE_REFERENCE_TYPE: dict[str, Any] = {
     "type": "integer",
-    "oneOf": [{"title": "DEFAULT", "description": "Reference to a message", "const": 0}],
     "format": "int32",
+    "anyOf": [{"title": "DEFAULT", "description": "Reference to a message", "const": 0}],
 }
 
 MESSAGE_SHARE_CUSTOM_USER_THEME_BASE_THEME: dict[str, Any] = {
     "type": "integer",
-    "oneOf": [
+    "format": "int32",
+    "anyOf": [
         {"title": "UNSET", "description": "No base theme", "const": 0},
         {"title": "DARK", "description": "Dark base theme", "const": 1},
         {"title": "LIGHT", "description": "Light base theme", "const": 2},
         {"title": "DARKER", "description": "Darker base theme", "const": 3},
         {"title": "MIDNIGHT", "description": "Midnight base theme", "const": 4},
     ],
-    "format": "int32",
 }
 
 METADATA_ITEM_TYPES: dict[str, Any] = {
     "type": "integer",
-    "oneOf": [
+    "format": "int32",
+    "anyOf": [
         {
             "title": "INTEGER_LESS_THAN_EQUAL",
             "description": (
@@ -503,7 +504,6 @@ METADATA_ITEM_TYPES: dict[str, Any] = {
             "const": 8,
         },
     ],
-    "format": "int32",
 }
 
 ML_SPAM_UPSERT_REQUEST: dict[str, Any] = {
@@ -514,7 +514,7 @@ ML_SPAM_UPSERT_REQUEST: dict[str, Any] = {
         "actions": {
             "type": ["array", "null"],
             "items": {
-                "oneOf": [
+                "anyOf": [
                     {"$ref": "#/$defs/BlockMessageAction"},
                     {"$ref": "#/$defs/FlagToChannelAction"},
                     {"$ref": "#/$defs/QuarantineUserAction"},
@@ -541,7 +541,7 @@ ML_SPAM_UPSERT_REQUEST: dict[str, Any] = {
             "type": "integer",
             "enum": [3],
             "format": "int32",
-            "oneOf": [
+            "anyOf": [
                 {
                     "title": "KEYWORD",
                     "description": (
@@ -577,7 +577,7 @@ ML_SPAM_UPSERT_REQUEST: dict[str, Any] = {
             ],
         },
         "trigger_metadata": {
-            "oneOf": [{"type": "null"}, {"$ref": "#/$defs/MLSpamTriggerMetadata"}],
+            "anyOf": [{"type": "null"}, {"$ref": "#/$defs/MLSpamTriggerMetadata"}],
         },
     },
     "required": ["name", "event_type", "trigger_type"],
@@ -591,7 +591,7 @@ ML_SPAM_UPSERT_REQUEST_PARTIAL: dict[str, Any] = {
         "actions": {
             "type": ["array", "null"],
             "items": {
-                "oneOf": [
+                "anyOf": [
                     {"$ref": "#/$defs/BlockMessageAction"},
                     {"$ref": "#/$defs/FlagToChannelAction"},
                     {"$ref": "#/$defs/QuarantineUserAction"},
@@ -618,7 +618,7 @@ ML_SPAM_UPSERT_REQUEST_PARTIAL: dict[str, Any] = {
             "type": "integer",
             "enum": [3],
             "format": "int32",
-            "oneOf": [
+            "anyOf": [
                 {
                     "title": "KEYWORD",
                     "description": (
@@ -654,7 +654,7 @@ ML_SPAM_UPSERT_REQUEST_PARTIAL: dict[str, Any] = {
             ],
         },
         "trigger_metadata": {
-            "oneOf": [{"type": "null"}, {"$ref": "#/$defs/MLSpamTriggerMetadata"}],
+            "anyOf": [{"type": "null"}, {"$ref": "#/$defs/MLSpamTriggerMetadata"}],
         },
     },
 }
@@ -666,7 +666,7 @@ MODAL_INTERACTION_CALLBACK_REQUEST: dict[str, Any] = {
             "type": "integer",
             "enum": [9],
             "format": "int32",
-            "oneOf": [
+            "anyOf": [
                 {"title": "PONG", "const": 1},
                 {"title": "CHANNEL_MESSAGE_WITH_SOURCE", "const": 4},
                 {"title": "DEFERRED_CHANNEL_MESSAGE_WITH_SOURCE", "const": 5},
@@ -691,7 +691,7 @@ MODAL_INTERACTION_CALLBACK_REQUEST_DATA: dict[str, Any] = {
         "components": {
             "type": "array",
             "items": {
-                "oneOf": [
+                "anyOf": [
                     {"$ref": "#/$defs/ActionRowComponentForModalRequest"},
                     {"$ref": "#/$defs/LabelComponentForModalRequest"},
                     {"$ref": "#/$defs/TextDisplayComponentForModalRequest"},

@@ -10,7 +10,7 @@ RADIO_GROUP_COMPONENT_FOR_MODAL_REQUEST: dict[str, Any] = {
             "type": "integer",
             "enum": [21],
             "format": "int32",
-            "oneOf": [
+            "anyOf": [
                 {
                     "title": "ACTION_ROW",
                     "description": "Container for other components",
@@ -71,11 +71,11 @@ RADIO_GROUP_OPTION_FOR_REQUEST: dict[str, Any] = {
 
 REACTION_TYPES: dict[str, Any] = {
     "type": "integer",
-    "oneOf": [
+    "format": "int32",
+    "anyOf": [
         {"title": "NORMAL", "description": "Normal reaction type", "const": 0},
         {"title": "BURST", "description": "Burst reaction type", "const": 1},
     ],
-    "format": "int32",
 }
 
 RECURRENCE_RULE: dict[str, Any] = {
@@ -145,18 +145,19 @@ RECURRENCE_RULE: dict[str, Any] = {
 
 RECURRENCE_RULE_FREQUENCIES: dict[str, Any] = {
     "type": "integer",
-    "oneOf": [
+    "format": "int32",
+    "anyOf": [
         {"title": "DAILY", "const": 3},
         {"title": "WEEKLY", "const": 2},
         {"title": "MONTHLY", "const": 1},
         {"title": "YEARLY", "const": 0},
     ],
-    "format": "int32",
 }
 
 RECURRENCE_RULE_MONTHS: dict[str, Any] = {
     "type": "integer",
-    "oneOf": [
+    "format": "int32",
+    "anyOf": [
         {"title": "JANUARY", "const": 1},
         {"title": "FEBRUARY", "const": 2},
         {"title": "MARCH", "const": 3},
@@ -170,12 +171,12 @@ RECURRENCE_RULE_MONTHS: dict[str, Any] = {
         {"title": "NOVEMBER", "const": 11},
         {"title": "DECEMBER", "const": 12},
     ],
-    "format": "int32",
 }
 
 RECURRENCE_RULE_WEEKDAYS: dict[str, Any] = {
     "type": "integer",
-    "oneOf": [
+    "format": "int32",
+    "anyOf": [
         {"title": "MONDAY", "const": 0},
         {"title": "TUESDAY", "const": 1},
         {"title": "WEDNESDAY", "const": 2},
@@ -184,7 +185,6 @@ RECURRENCE_RULE_WEEKDAYS: dict[str, Any] = {
         {"title": "SATURDAY", "const": 5},
         {"title": "SUNDAY", "const": 6},
     ],
-    "format": "int32",
 }
 
 RICH_EMBED: dict[str, Any] = {
@@ -196,17 +196,17 @@ RICH_EMBED: dict[str, Any] = {
         "color": {"type": ["integer", "null"], "minimum": 0, "maximum": 16777215},
         "timestamp": {"type": ["string", "null"], "format": "date-time"},
         "description": {"type": ["string", "null"], "maxLength": 4096},
-        "author": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/RichEmbedAuthor"}]},
-        "image": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/RichEmbedImage"}]},
-        "thumbnail": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/RichEmbedThumbnail"}]},
-        "footer": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/RichEmbedFooter"}]},
+        "author": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/RichEmbedAuthor"}]},
+        "image": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/RichEmbedImage"}]},
+        "thumbnail": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/RichEmbedThumbnail"}]},
+        "footer": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/RichEmbedFooter"}]},
         "fields": {
             "type": ["array", "null"],
             "items": {"$ref": "#/$defs/RichEmbedField"},
             "maxItems": 25,
         },
-        "provider": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/RichEmbedProvider"}]},
-        "video": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/RichEmbedVideo"}]},
+        "provider": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/RichEmbedProvider"}]},
+        "video": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/RichEmbedVideo"}]},
     },
 }
 
@@ -300,7 +300,7 @@ ROLE_SELECT_COMPONENT_FOR_MESSAGE_REQUEST: dict[str, Any] = {
             "type": "integer",
             "enum": [6],
             "format": "int32",
-            "oneOf": [
+            "anyOf": [
                 {
                     "title": "ACTION_ROW",
                     "description": "Container for other components",
@@ -358,7 +358,7 @@ ROLE_SELECT_COMPONENT_FOR_MODAL_REQUEST: dict[str, Any] = {
             "type": "integer",
             "enum": [6],
             "format": "int32",
-            "oneOf": [
+            "anyOf": [
                 {
                     "title": "ACTION_ROW",
                     "description": "Container for other components",
@@ -415,7 +415,7 @@ ROLE_SELECT_DEFAULT_VALUE: dict[str, Any] = {
         "type": {
             "type": "string",
             "enum": ["role"],
-            "oneOf": [
+            "anyOf": [
                 {"title": "USER", "const": "user"},
                 {"title": "ROLE", "const": "role"},
                 {"title": "CHANNEL", "const": "channel"},

@@ -5,7 +5,7 @@ from typing import Any
 
 SEARCHABLE_EMBED_TYPE: dict[str, Any] = {
     "type": "string",
-    "oneOf": [
+    "anyOf": [
         {"title": "IMAGE", "const": "image"},
         {"title": "VIDEO", "const": "video"},
         {"title": "GIFV", "const": "gif"},
@@ -21,7 +21,7 @@ SECTION_COMPONENT_FOR_MESSAGE_REQUEST: dict[str, Any] = {
             "type": "integer",
             "enum": [9],
             "format": "int32",
-            "oneOf": [
+            "anyOf": [
                 {
                     "title": "ACTION_ROW",
                     "description": "Container for other components",
@@ -64,7 +64,7 @@ SECTION_COMPONENT_FOR_MESSAGE_REQUEST: dict[str, Any] = {
             "maxItems": 3,
         },
         "accessory": {
-            "oneOf": [
+            "anyOf": [
                 {"$ref": "#/$defs/ButtonComponentForMessageRequest"},
                 {"$ref": "#/$defs/ThumbnailComponentForMessageRequest"},
             ],
@@ -80,7 +80,7 @@ SEPARATOR_COMPONENT_FOR_MESSAGE_REQUEST: dict[str, Any] = {
             "type": "integer",
             "enum": [14],
             "format": "int32",
-            "oneOf": [
+            "anyOf": [
                 {
                     "title": "ACTION_ROW",
                     "description": "Container for other components",
@@ -117,7 +117,7 @@ SEPARATOR_COMPONENT_FOR_MESSAGE_REQUEST: dict[str, Any] = {
         },
         "id": {"type": ["integer", "null"], "minimum": 0, "format": "int32"},
         "spacing": {
-            "oneOf": [{"type": "null"}, {"$ref": "#/$defs/MessageComponentSeparatorSpacingSize"}],
+            "anyOf": [{"type": "null"}, {"$ref": "#/$defs/MessageComponentSeparatorSpacingSize"}],
         },
         "divider": {"type": ["boolean", "null"]},
     },
@@ -126,7 +126,8 @@ SEPARATOR_COMPONENT_FOR_MESSAGE_REQUEST: dict[str, Any] = {
 
 SKU_INELIGIBILITY_REASON: dict[str, Any] = {
     "type": "integer",
-    "oneOf": [
+    "format": "int32",
+    "anyOf": [
         {"title": "OTHER", "description": "Other / catch-all", "const": 0},
         {
             "title": "OWNS_SKU_OR_BUNDLE_COMPONENT",
@@ -139,7 +140,6 @@ SKU_INELIGIBILITY_REASON: dict[str, Any] = {
             "const": 2,
         },
     ],
-    "format": "int32",
 }
 
 SOCIAL_LAYER_SKU_PURCHASE_ELIGIBILITY_CALLBACK_DATA: dict[str, Any] = {
@@ -147,7 +147,7 @@ SOCIAL_LAYER_SKU_PURCHASE_ELIGIBILITY_CALLBACK_DATA: dict[str, Any] = {
     "properties": {
         "eligible": {"type": "boolean"},
         "ineligible_reason": {
-            "oneOf": [{"type": "null"}, {"$ref": "#/$defs/SKUIneligibilityReason"}],
+            "anyOf": [{"type": "null"}, {"$ref": "#/$defs/SKUIneligibilityReason"}],
         },
         "ineligible_reason_description": {"type": ["string", "null"], "maxLength": 255},
     },
@@ -161,7 +161,7 @@ SOCIAL_LAYER_SKU_PURCHASE_ELIGIBILITY_INTERACTION_CALLBACK_REQUEST: dict[str, An
             "type": "integer",
             "enum": [13],
             "format": "int32",
-            "oneOf": [
+            "anyOf": [
                 {"title": "PONG", "const": 1},
                 {"title": "CHANNEL_MESSAGE_WITH_SOURCE", "const": 4},
                 {"title": "DEFERRED_CHANNEL_MESSAGE_WITH_SOURCE", "const": 5},
@@ -180,7 +180,7 @@ SOCIAL_LAYER_SKU_PURCHASE_ELIGIBILITY_INTERACTION_CALLBACK_REQUEST: dict[str, An
 
 SORTING_MODE: dict[str, Any] = {
     "type": "string",
-    "oneOf": [
+    "anyOf": [
         {"title": "RELEVANCE", "const": "relevance"},
         {"title": "TIMESTAMP", "const": "timestamp"},
     ],
@@ -188,7 +188,8 @@ SORTING_MODE: dict[str, Any] = {
 
 STAGE_INSTANCES_PRIVACY_LEVELS: dict[str, Any] = {
     "type": "integer",
-    "oneOf": [
+    "format": "int32",
+    "anyOf": [
         {
             "title": "PUBLIC",
             "description": "The Stage instance is visible publicly. (deprecated)",
@@ -200,7 +201,6 @@ STAGE_INSTANCES_PRIVACY_LEVELS: dict[str, Any] = {
             "const": 2,
         },
     ],
-    "format": "int32",
 }
 
 STAGE_SCHEDULED_EVENT_CREATE_REQUEST: dict[str, Any] = {
@@ -216,20 +216,20 @@ STAGE_SCHEDULED_EVENT_CREATE_REQUEST: dict[str, Any] = {
             "type": "integer",
             "enum": [1],
             "format": "int32",
-            "oneOf": [
+            "anyOf": [
                 {"title": "NONE", "const": 0},
                 {"title": "STAGE_INSTANCE", "const": 1},
                 {"title": "VOICE", "const": 2},
                 {"title": "EXTERNAL", "const": 3},
             ],
         },
-        "channel_id": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
+        "channel_id": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
         "recurrence_rule": {
             "description": "Recurrence rule for the scheduled event",
-            "oneOf": [{"type": "null"}, {"$ref": "#/$defs/RecurrenceRule"}],
+            "anyOf": [{"type": "null"}, {"$ref": "#/$defs/RecurrenceRule"}],
         },
         "entity_metadata": {
-            "oneOf": [{"type": "null"}, {"$ref": "#/$defs/EntityMetadataStageInstance"}],
+            "anyOf": [{"type": "null"}, {"$ref": "#/$defs/EntityMetadataStageInstance"}],
         },
     },
     "required": ["name", "scheduled_start_time", "privacy_level", "entity_type"],
@@ -238,20 +238,20 @@ STAGE_SCHEDULED_EVENT_CREATE_REQUEST: dict[str, Any] = {
 STAGE_SCHEDULED_EVENT_PATCH_REQUEST_PARTIAL: dict[str, Any] = {
     "type": "object",
     "properties": {
-        "status": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/GuildScheduledEventStatuses"}]},
+        "status": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/GuildScheduledEventStatuses"}]},
         "name": {"type": "string", "maxLength": 100},
         "description": {"type": ["string", "null"], "maxLength": 1000},
         "image": {"type": ["string", "null"], "contentEncoding": "base64"},
         "scheduled_start_time": {"type": "string", "format": "date-time"},
         "scheduled_end_time": {"type": ["string", "null"], "format": "date-time"},
         "entity_type": {
-            "oneOf": [
+            "anyOf": [
                 {"type": "null"},
                 {
                     "type": "integer",
                     "enum": [1],
                     "format": "int32",
-                    "oneOf": [
+                    "anyOf": [
                         {"title": "NONE", "const": 0},
                         {"title": "STAGE_INSTANCE", "const": 1},
                         {"title": "VOICE", "const": 2},
@@ -261,13 +261,13 @@ STAGE_SCHEDULED_EVENT_PATCH_REQUEST_PARTIAL: dict[str, Any] = {
             ],
         },
         "privacy_level": {"$ref": "#/$defs/GuildScheduledEventPrivacyLevels"},
-        "channel_id": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
+        "channel_id": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
         "recurrence_rule": {
             "description": "Recurrence rule for the scheduled event",
-            "oneOf": [{"type": "null"}, {"$ref": "#/$defs/RecurrenceRule"}],
+            "anyOf": [{"type": "null"}, {"$ref": "#/$defs/RecurrenceRule"}],
         },
         "entity_metadata": {
-            "oneOf": [{"type": "null"}, {"$ref": "#/$defs/EntityMetadataStageInstance"}],
+            "anyOf": [{"type": "null"}, {"$ref": "#/$defs/EntityMetadataStageInstance"}],
         },
     },
 }
@@ -279,7 +279,7 @@ STRING_SELECT_COMPONENT_FOR_MESSAGE_REQUEST: dict[str, Any] = {
             "type": "integer",
             "enum": [3],
             "format": "int32",
-            "oneOf": [
+            "anyOf": [
                 {
                     "title": "ACTION_ROW",
                     "description": "Container for other components",
@@ -338,7 +338,7 @@ STRING_SELECT_COMPONENT_FOR_MODAL_REQUEST: dict[str, Any] = {
             "type": "integer",
             "enum": [3],
             "format": "int32",
-            "oneOf": [
+            "anyOf": [
                 {
                     "title": "ACTION_ROW",
                     "description": "Container for other components",
@@ -397,7 +397,7 @@ STRING_SELECT_OPTION_FOR_REQUEST: dict[str, Any] = {
         "value": {"type": "string", "minLength": 1, "maxLength": 100},
         "description": {"type": ["string", "null"], "maxLength": 100},
         "default": {"type": ["boolean", "null"]},
-        "emoji": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/ComponentEmojiForRequest"}]},
+        "emoji": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/ComponentEmojiForRequest"}]},
     },
     "required": ["label", "value"],
 }

@@ -10,7 +10,7 @@ TEXT_DISPLAY_COMPONENT_FOR_MESSAGE_REQUEST: dict[str, Any] = {
             "type": "integer",
             "enum": [10],
             "format": "int32",
-            "oneOf": [
+            "anyOf": [
                 {
                     "title": "ACTION_ROW",
                     "description": "Container for other components",
@@ -58,7 +58,7 @@ TEXT_DISPLAY_COMPONENT_FOR_MODAL_REQUEST: dict[str, Any] = {
             "type": "integer",
             "enum": [10],
             "format": "int32",
-            "oneOf": [
+            "anyOf": [
                 {
                     "title": "ACTION_ROW",
                     "description": "Container for other components",
@@ -106,7 +106,7 @@ TEXT_INPUT_COMPONENT_FOR_MODAL_REQUEST: dict[str, Any] = {
             "type": "integer",
             "enum": [4],
             "format": "int32",
-            "oneOf": [
+            "anyOf": [
                 {
                     "title": "ACTION_ROW",
                     "description": "Container for other components",
@@ -156,27 +156,27 @@ TEXT_INPUT_COMPONENT_FOR_MODAL_REQUEST: dict[str, Any] = {
 
 TEXT_INPUT_STYLE_TYPES: dict[str, Any] = {
     "type": "integer",
-    "oneOf": [
+    "format": "int32",
+    "anyOf": [
         {"title": "SHORT", "description": "Single-line input", "const": 1},
         {"title": "PARAGRAPH", "description": "Multi-line input", "const": 2},
     ],
-    "format": "int32",
 }
 
 THREAD_AUTO_ARCHIVE_DURATION: dict[str, Any] = {
     "type": "integer",
-    "oneOf": [
+    "format": "int32",
+    "anyOf": [
         {"title": "ONE_HOUR", "description": "One hour", "const": 60},
         {"title": "ONE_DAY", "description": "One day", "const": 1440},
         {"title": "THREE_DAY", "description": "Three days", "const": 4320},
         {"title": "SEVEN_DAY", "description": "Seven days", "const": 10080},
     ],
-    "format": "int32",
 }
 
 THREAD_SEARCH_TAG_SETTING: dict[str, Any] = {
     "type": "string",
-    "oneOf": [
+    "anyOf": [
         {
             "title": "MATCH_ALL",
             "description": "The thread tags must contain all tags in the search query",
@@ -192,7 +192,7 @@ THREAD_SEARCH_TAG_SETTING: dict[str, Any] = {
 
 THREAD_SORTING_MODE: dict[str, Any] = {
     "type": "string",
-    "oneOf": [
+    "anyOf": [
         {"title": "RELEVANCE", "const": "relevance"},
         {"title": "CREATION_TIME", "const": "creation_time"},
         {"title": "LAST_MESSAGE_TIME", "const": "last_message_time"},
@@ -202,7 +202,8 @@ THREAD_SORTING_MODE: dict[str, Any] = {
 
 THREAD_SORT_ORDER: dict[str, Any] = {
     "type": "integer",
-    "oneOf": [
+    "format": "int32",
+    "anyOf": [
         {"title": "LATEST_ACTIVITY", "description": "Sort forum posts by activity", "const": 0},
         {
             "title": "CREATION_DATE",
@@ -210,7 +211,6 @@ THREAD_SORT_ORDER: dict[str, Any] = {
             "const": 1,
         },
     ],
-    "format": "int32",
 }
 
 THUMBNAIL_COMPONENT_FOR_MESSAGE_REQUEST: dict[str, Any] = {
@@ -220,7 +220,7 @@ THUMBNAIL_COMPONENT_FOR_MESSAGE_REQUEST: dict[str, Any] = {
             "type": "integer",
             "enum": [11],
             "format": "int32",
-            "oneOf": [
+            "anyOf": [
                 {
                     "title": "ACTION_ROW",
                     "description": "Container for other components",

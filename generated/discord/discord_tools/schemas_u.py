@@ -18,7 +18,7 @@ UNFURLED_MEDIA_REQUEST_WITH_ATTACHMENT_REFERENCE_REQUIRED: dict[str, Any] = {
 UPDATE_DEFAULT_REACTION_EMOJI_REQUEST: dict[str, Any] = {
     "type": "object",
     "properties": {
-        "emoji_id": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
+        "emoji_id": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
         "emoji_name": {"type": ["string", "null"], "maxLength": 100},
     },
 }
@@ -35,13 +35,13 @@ UPDATE_GUILD_CHANNEL_REQUEST_PARTIAL: dict[str, Any] = {
     "type": "object",
     "properties": {
         "type": {
-            "oneOf": [
+            "anyOf": [
                 {"type": "null"},
                 {
                     "type": "integer",
                     "enum": [0, 2, 4, 5, 13, 14, 15],
                     "format": "int32",
-                    "oneOf": [
+                    "anyOf": [
                         {
                             "title": "DM",
                             "description": "A direct message between users",
@@ -127,29 +127,29 @@ UPDATE_GUILD_CHANNEL_REQUEST_PARTIAL: dict[str, Any] = {
         "user_limit": {"type": ["integer", "null"], "minimum": 0, "format": "int32"},
         "nsfw": {"type": ["boolean", "null"]},
         "rate_limit_per_user": {"type": ["integer", "null"], "minimum": 0, "maximum": 21600},
-        "parent_id": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
+        "parent_id": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
         "permission_overwrites": {
             "type": ["array", "null"],
             "items": {"$ref": "#/$defs/ChannelPermissionOverwriteRequest"},
             "maxItems": 100,
         },
         "rtc_region": {"type": ["string", "null"]},
-        "video_quality_mode": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/VideoQualityModes"}]},
+        "video_quality_mode": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/VideoQualityModes"}]},
         "default_auto_archive_duration": {
-            "oneOf": [{"type": "null"}, {"$ref": "#/$defs/ThreadAutoArchiveDuration"}],
+            "anyOf": [{"type": "null"}, {"$ref": "#/$defs/ThreadAutoArchiveDuration"}],
         },
         "default_reaction_emoji": {
-            "oneOf": [{"type": "null"}, {"$ref": "#/$defs/UpdateDefaultReactionEmojiRequest"}],
+            "anyOf": [{"type": "null"}, {"$ref": "#/$defs/UpdateDefaultReactionEmojiRequest"}],
         },
         "default_thread_rate_limit_per_user": {
             "type": ["integer", "null"],
             "minimum": 0,
             "maximum": 21600,
         },
-        "default_sort_order": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/ThreadSortOrder"}]},
-        "default_forum_layout": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/ForumLayout"}]},
+        "default_sort_order": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/ThreadSortOrder"}]},
+        "default_forum_layout": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/ForumLayout"}]},
         "default_tag_setting": {
-            "oneOf": [{"type": "null"}, {"$ref": "#/$defs/ThreadSearchTagSetting"}],
+            "anyOf": [{"type": "null"}, {"$ref": "#/$defs/ThreadSearchTagSetting"}],
         },
         "flags": {"type": ["integer", "null"]},
         "available_tags": {
@@ -167,7 +167,7 @@ UPDATE_MESSAGE_INTERACTION_CALLBACK_REQUEST: dict[str, Any] = {
             "type": "integer",
             "enum": [6, 7],
             "format": "int32",
-            "oneOf": [
+            "anyOf": [
                 {"title": "PONG", "const": 1},
                 {"title": "CHANNEL_MESSAGE_WITH_SOURCE", "const": 4},
                 {"title": "DEFERRED_CHANNEL_MESSAGE_WITH_SOURCE", "const": 5},
@@ -180,7 +180,7 @@ UPDATE_MESSAGE_INTERACTION_CALLBACK_REQUEST: dict[str, Any] = {
             ],
         },
         "data": {
-            "oneOf": [
+            "anyOf": [
                 {"type": "null"},
                 {"$ref": "#/$defs/IncomingWebhookUpdateForInteractionCallbackRequestPartial"},
             ],
@@ -202,7 +202,7 @@ UPDATE_ONBOARDING_PROMPT_REQUEST: dict[str, Any] = {
         "single_select": {"type": ["boolean", "null"]},
         "required": {"type": ["boolean", "null"]},
         "in_onboarding": {"type": ["boolean", "null"]},
-        "type": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/OnboardingPromptType"}]},
+        "type": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/OnboardingPromptType"}]},
         "id": {"$ref": "#/$defs/SnowflakeType"},
     },
     "required": ["title", "options", "id"],
@@ -211,7 +211,7 @@ UPDATE_ONBOARDING_PROMPT_REQUEST: dict[str, Any] = {
 UPDATE_ROLE_POSITIONS_REQUEST: dict[str, Any] = {
     "type": "object",
     "properties": {
-        "id": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
+        "id": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
         "position": {"type": ["integer", "null"], "format": "int32"},
     },
 }
@@ -224,7 +224,7 @@ UPDATE_THREAD_REQUEST_PARTIAL: dict[str, Any] = {
         "locked": {"type": ["boolean", "null"]},
         "invitable": {"type": ["boolean", "null"]},
         "auto_archive_duration": {
-            "oneOf": [{"type": "null"}, {"$ref": "#/$defs/ThreadAutoArchiveDuration"}],
+            "anyOf": [{"type": "null"}, {"$ref": "#/$defs/ThreadAutoArchiveDuration"}],
         },
         "rate_limit_per_user": {
             "type": ["integer", "null"],
@@ -241,7 +241,7 @@ UPDATE_THREAD_REQUEST_PARTIAL: dict[str, Any] = {
         "bitrate": {"type": ["integer", "null"], "minimum": 8000, "format": "int32"},
         "user_limit": {"type": ["integer", "null"], "minimum": 0, "maximum": 99},
         "rtc_region": {"type": ["string", "null"]},
-        "video_quality_mode": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/VideoQualityModes"}]},
+        "video_quality_mode": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/VideoQualityModes"}]},
     },
 }
 
@@ -249,10 +249,10 @@ UPDATE_THREAD_TAG_REQUEST: dict[str, Any] = {
     "type": "object",
     "properties": {
         "name": {"type": "string", "minLength": 0, "maxLength": 50},
-        "emoji_id": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
+        "emoji_id": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
         "emoji_name": {"type": ["string", "null"], "maxLength": 100},
         "moderated": {"type": ["boolean", "null"]},
-        "id": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
+        "id": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
     },
     "required": ["name"],
 }
@@ -264,7 +264,7 @@ USER_COMMUNICATION_DISABLED_ACTION: dict[str, Any] = {
             "type": "integer",
             "enum": [3],
             "format": "int32",
-            "oneOf": [
+            "anyOf": [
                 {
                     "title": "BLOCK_MESSAGE",
                     "description": (
@@ -311,7 +311,8 @@ USER_COMMUNICATION_DISABLED_ACTION_METADATA: dict[str, Any] = {
 
 USER_NOTIFICATION_SETTINGS: dict[str, Any] = {
     "type": "integer",
-    "oneOf": [
+    "format": "int32",
+    "anyOf": [
         {
             "title": "ALL_MESSAGES",
             "description": "members will receive notifications for all messages by default",
@@ -325,7 +326,6 @@ USER_NOTIFICATION_SETTINGS: dict[str, Any] = {
             "const": 1,
         },
     ],
-    "format": "int32",
 }
 
 USER_PROFILE_METADATA: dict[str, Any] = {
@@ -357,7 +357,7 @@ USER_PROFILE_UPSERT_REQUEST: dict[str, Any] = {
         "actions": {
             "type": ["array", "null"],
             "items": {
-                "oneOf": [
+                "anyOf": [
                     {"$ref": "#/$defs/BlockMessageAction"},
                     {"$ref": "#/$defs/FlagToChannelAction"},
                     {"$ref": "#/$defs/QuarantineUserAction"},
@@ -384,7 +384,7 @@ USER_PROFILE_UPSERT_REQUEST: dict[str, Any] = {
             "type": "integer",
             "enum": [6],
             "format": "int32",
-            "oneOf": [
+            "anyOf": [
                 {
                     "title": "KEYWORD",
                     "description": (
@@ -432,7 +432,7 @@ USER_PROFILE_UPSERT_REQUEST_PARTIAL: dict[str, Any] = {
         "actions": {
             "type": ["array", "null"],
             "items": {
-                "oneOf": [
+                "anyOf": [
                     {"$ref": "#/$defs/BlockMessageAction"},
                     {"$ref": "#/$defs/FlagToChannelAction"},
                     {"$ref": "#/$defs/QuarantineUserAction"},
@@ -459,7 +459,7 @@ USER_PROFILE_UPSERT_REQUEST_PARTIAL: dict[str, Any] = {
             "type": "integer",
             "enum": [6],
             "format": "int32",
-            "oneOf": [
+            "anyOf": [
                 {
                     "title": "KEYWORD",
                     "description": (
@@ -505,7 +505,7 @@ USER_SELECT_COMPONENT_FOR_MESSAGE_REQUEST: dict[str, Any] = {
             "type": "integer",
             "enum": [5],
             "format": "int32",
-            "oneOf": [
+            "anyOf": [
                 {
                     "title": "ACTION_ROW",
                     "description": "Container for other components",
@@ -563,7 +563,7 @@ USER_SELECT_COMPONENT_FOR_MODAL_REQUEST: dict[str, Any] = {
             "type": "integer",
             "enum": [5],
             "format": "int32",
-            "oneOf": [
+            "anyOf": [
                 {
                     "title": "ACTION_ROW",
                     "description": "Container for other components",
@@ -620,7 +620,7 @@ USER_SELECT_DEFAULT_VALUE: dict[str, Any] = {
         "type": {
             "type": "string",
             "enum": ["user"],
-            "oneOf": [
+            "anyOf": [
                 {"title": "USER", "const": "user"},
                 {"title": "ROLE", "const": "role"},
                 {"title": "CHANNEL", "const": "channel"},

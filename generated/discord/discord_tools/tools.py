@@ -519,10 +519,10 @@ class CreateStageInstance(OperationTool):
             "topic": {"type": "string", "minLength": 1, "maxLength": 120},
             "channel_id": {"$ref": "#/$defs/SnowflakeType"},
             "privacy_level": {
-                "oneOf": [{"type": "null"}, {"$ref": "#/$defs/StageInstancesPrivacyLevels"}],
+                "anyOf": [{"type": "null"}, {"$ref": "#/$defs/StageInstancesPrivacyLevels"}],
             },
             "guild_scheduled_event_id": {
-                "oneOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}],
+                "anyOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}],
             },
             "send_start_notification": {"type": ["boolean", "null"]},
         },

@@ -59,7 +59,7 @@ class UpdateApplication(OperationTool):
             },
             "icon": {"type": ["string", "null"], "contentEncoding": "base64"},
             "cover_image": {"type": ["string", "null"], "contentEncoding": "base64"},
-            "team_id": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
+            "team_id": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
             "flags": {"type": ["integer", "null"]},
             "interactions_endpoint_url": {
                 "type": ["string", "null"],
@@ -67,13 +67,13 @@ class UpdateApplication(OperationTool):
                 "format": "uri",
             },
             "explicit_content_filter": {
-                "oneOf": [
+                "anyOf": [
                     {"type": "null"},
                     {"$ref": "#/$defs/ApplicationExplicitContentFilterTypes"},
                 ],
             },
             "max_participants": {"type": ["integer", "null"], "minimum": -1, "format": "int32"},
-            "type": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/ApplicationTypes"}]},
+            "type": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/ApplicationTypes"}]},
             "tags": {
                 "type": ["array", "null"],
                 "items": {"type": "string", "maxLength": 20},
@@ -82,7 +82,7 @@ class UpdateApplication(OperationTool):
             },
             "custom_install_url": {"type": ["string", "null"], "maxLength": 2048, "format": "uri"},
             "install_params": {
-                "oneOf": [{"type": "null"}, {"$ref": "#/$defs/ApplicationOAuth2InstallParams"}],
+                "anyOf": [{"type": "null"}, {"$ref": "#/$defs/ApplicationOAuth2InstallParams"}],
             },
             "role_connections_verification_url": {
                 "type": ["string", "null"],
@@ -92,7 +92,7 @@ class UpdateApplication(OperationTool):
             "integration_types_config": {
                 "type": ["object", "null"],
                 "additionalProperties": {
-                    "oneOf": [
+                    "anyOf": [
                         {"type": "null"},
                         {"$ref": "#/$defs/ApplicationIntegrationTypeConfiguration"},
                     ],
@@ -101,13 +101,13 @@ class UpdateApplication(OperationTool):
                 "maxProperties": 2,
             },
             "event_webhooks_status": {
-                "oneOf": [
+                "anyOf": [
                     {"type": "null"},
                     {
                         "type": "integer",
                         "enum": [1, 2],
                         "format": "int32",
-                        "oneOf": [
+                        "anyOf": [
                             {
                                 "title": "DISABLED",
                                 "description": "Webhook events are disabled by developer",
@@ -154,7 +154,7 @@ class UpdateApplication(OperationTool):
                         "LOBBY_MESSAGE_UPDATE",
                         "QUEST_USER_ENROLLMENT",
                     ],
-                    "oneOf": [
+                    "anyOf": [
                         {
                             "title": "TYPING_START",
                             "description": "User started typing in a channel",
@@ -589,8 +589,8 @@ class UpdateApplication(OperationTool):
             "ApplicationOAuth2InstallParams": schemas_apo.APPLICATION_O_AUTH2_INSTALL_PARAMS,
             "ApplicationTypes": {
                 "type": "integer",
-                "oneOf": [{"title": "GUILD_ROLE_SUBSCRIPTIONS", "const": 4}],
                 "format": "int32",
+                "anyOf": [{"title": "GUILD_ROLE_SUBSCRIPTIONS", "const": 4}],
             },
             "SnowflakeType": {
                 "type": "string",

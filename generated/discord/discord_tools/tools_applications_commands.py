@@ -137,7 +137,7 @@ class CreateApplicationCommand(OperationTool):
             "options": {
                 "type": ["array", "null"],
                 "items": {
-                    "oneOf": [
+                    "anyOf": [
                         {"$ref": "#/$defs/ApplicationCommandAttachmentOption"},
                         {"$ref": "#/$defs/ApplicationCommandBooleanOption"},
                         {"$ref": "#/$defs/ApplicationCommandChannelOption"},
@@ -176,9 +176,9 @@ class CreateApplicationCommand(OperationTool):
                     "Determines whether the interaction is handled by the app's interactions "
                     "handler or by Discord"
                 ),
-                "oneOf": [{"type": "null"}, {"$ref": "#/$defs/ApplicationCommandHandler"}],
+                "anyOf": [{"type": "null"}, {"$ref": "#/$defs/ApplicationCommandHandler"}],
             },
-            "type": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/ApplicationCommandType"}]},
+            "type": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/ApplicationCommandType"}]},
         },
         "required": ["application_id", "name"],
         "additionalProperties": False,
@@ -341,7 +341,7 @@ class UpdateApplicationCommand(OperationTool):
             "options": {
                 "type": ["array", "null"],
                 "items": {
-                    "oneOf": [
+                    "anyOf": [
                         {"$ref": "#/$defs/ApplicationCommandAttachmentOption"},
                         {"$ref": "#/$defs/ApplicationCommandBooleanOption"},
                         {"$ref": "#/$defs/ApplicationCommandChannelOption"},
@@ -380,7 +380,7 @@ class UpdateApplicationCommand(OperationTool):
                     "Determines whether the interaction is handled by the app's interactions "
                     "handler or by Discord"
                 ),
-                "oneOf": [{"type": "null"}, {"$ref": "#/$defs/ApplicationCommandHandler"}],
+                "anyOf": [{"type": "null"}, {"$ref": "#/$defs/ApplicationCommandHandler"}],
             },
         },
         "required": ["application_id", "command_id"],

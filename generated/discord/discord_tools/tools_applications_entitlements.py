@@ -19,11 +19,11 @@ class GetEntitlements(OperationTool):
             "application_id": {"$ref": "#/$defs/SnowflakeType"},
             "user_id": {"$ref": "#/$defs/SnowflakeType"},
             "sku_ids": {
-                "oneOf": [
+                "anyOf": [
                     {"type": "string"},
                     {
                         "type": "array",
-                        "items": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
+                        "items": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
                         "maxItems": 100,
                         "uniqueItems": True,
                     },

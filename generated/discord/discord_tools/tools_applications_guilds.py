@@ -144,7 +144,7 @@ class CreateGuildApplicationCommand(OperationTool):
             "options": {
                 "type": ["array", "null"],
                 "items": {
-                    "oneOf": [
+                    "anyOf": [
                         {"$ref": "#/$defs/ApplicationCommandAttachmentOption"},
                         {"$ref": "#/$defs/ApplicationCommandBooleanOption"},
                         {"$ref": "#/$defs/ApplicationCommandChannelOption"},
@@ -183,9 +183,9 @@ class CreateGuildApplicationCommand(OperationTool):
                     "Determines whether the interaction is handled by the app's interactions "
                     "handler or by Discord"
                 ),
-                "oneOf": [{"type": "null"}, {"$ref": "#/$defs/ApplicationCommandHandler"}],
+                "anyOf": [{"type": "null"}, {"$ref": "#/$defs/ApplicationCommandHandler"}],
             },
-            "type": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/ApplicationCommandType"}]},
+            "type": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/ApplicationCommandType"}]},
         },
         "required": ["application_id", "guild_id", "name"],
         "additionalProperties": False,
@@ -391,7 +391,7 @@ class UpdateGuildApplicationCommand(OperationTool):
             "options": {
                 "type": ["array", "null"],
                 "items": {
-                    "oneOf": [
+                    "anyOf": [
                         {"$ref": "#/$defs/ApplicationCommandAttachmentOption"},
                         {"$ref": "#/$defs/ApplicationCommandBooleanOption"},
                         {"$ref": "#/$defs/ApplicationCommandChannelOption"},
@@ -430,7 +430,7 @@ class UpdateGuildApplicationCommand(OperationTool):
                     "Determines whether the interaction is handled by the app's interactions "
                     "handler or by Discord"
                 ),
-                "oneOf": [{"type": "null"}, {"$ref": "#/$defs/ApplicationCommandHandler"}],
+                "anyOf": [{"type": "null"}, {"$ref": "#/$defs/ApplicationCommandHandler"}],
             },
         },
         "required": ["application_id", "guild_id", "command_id"],

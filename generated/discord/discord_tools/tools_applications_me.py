@@ -49,7 +49,7 @@ class UpdateMyApplication(OperationTool):
             },
             "icon": {"type": ["string", "null"], "contentEncoding": "base64"},
             "cover_image": {"type": ["string", "null"], "contentEncoding": "base64"},
-            "team_id": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
+            "team_id": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
             "flags": {"type": ["integer", "null"]},
             "interactions_endpoint_url": {
                 "type": ["string", "null"],
@@ -57,13 +57,13 @@ class UpdateMyApplication(OperationTool):
                 "format": "uri",
             },
             "explicit_content_filter": {
-                "oneOf": [
+                "anyOf": [
                     {"type": "null"},
                     {"$ref": "#/$defs/ApplicationExplicitContentFilterTypes"},
                 ],
             },
             "max_participants": {"type": ["integer", "null"], "minimum": -1, "format": "int32"},
-            "type": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/ApplicationTypes"}]},
+            "type": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/ApplicationTypes"}]},
             "tags": {
                 "type": ["array", "null"],
                 "items": {"type": "string", "maxLength": 20},
@@ -72,7 +72,7 @@ class UpdateMyApplication(OperationTool):
             },
             "custom_install_url": {"type": ["string", "null"], "maxLength": 2048, "format": "uri"},
             "install_params": {
-                "oneOf": [{"type": "null"}, {"$ref": "#/$defs/ApplicationOAuth2InstallParams"}],
+                "anyOf": [{"type": "null"}, {"$ref": "#/$defs/ApplicationOAuth2InstallParams"}],
             },
             "role_connections_verification_url": {
                 "type": ["string", "null"],
@@ -82,7 +82,7 @@ class UpdateMyApplication(OperationTool):
             "integration_types_config": {
                 "type": ["object", "null"],
                 "additionalProperties": {
-                    "oneOf": [
+                    "anyOf": [
                         {"type": "null"},
                         {"$ref": "#/$defs/ApplicationIntegrationTypeConfiguration"},
                     ],
@@ -91,13 +91,13 @@ class UpdateMyApplication(OperationTool):
                 "maxProperties": 2,
             },
             "event_webhooks_status": {
-                "oneOf": [
+                "anyOf": [
                     {"type": "null"},
                     {
                         "type": "integer",
                         "enum": [1, 2],
                         "format": "int32",
-                        "oneOf": [
+                        "anyOf": [
                             {
                                 "title": "DISABLED",
                                 "description": "Webhook events are disabled by developer",
@@ -144,7 +144,7 @@ class UpdateMyApplication(OperationTool):
                         "LOBBY_MESSAGE_UPDATE",
                         "QUEST_USER_ENROLLMENT",
                     ],
-                    "oneOf": [
+                    "anyOf": [
                         {
                             "title": "TYPING_START",
                             "description": "User started typing in a channel",
@@ -578,8 +578,8 @@ class UpdateMyApplication(OperationTool):
             "ApplicationOAuth2InstallParams": schemas_apo.APPLICATION_O_AUTH2_INSTALL_PARAMS,
             "ApplicationTypes": {
                 "type": "integer",
-                "oneOf": [{"title": "GUILD_ROLE_SUBSCRIPTIONS", "const": 4}],
                 "format": "int32",
+                "anyOf": [{"title": "GUILD_ROLE_SUBSCRIPTIONS", "const": 4}],
             },
             "SnowflakeType": {
                 "type": "string",

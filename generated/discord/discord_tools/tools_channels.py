@@ -250,7 +250,7 @@ class SetChannelPermissionOverwrite(OperationTool):
         "properties": {
             "channel_id": {"$ref": "#/$defs/SnowflakeType"},
             "overwrite_id": {"$ref": "#/$defs/SnowflakeType"},
-            "type": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/ChannelPermissionOverwrites"}]},
+            "type": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/ChannelPermissionOverwrites"}]},
             "allow": {"type": ["integer", "null"]},
             "deny": {"type": ["integer", "null"]},
         },
@@ -555,7 +555,7 @@ class SendSoundboardSound(OperationTool):
         "properties": {
             "channel_id": {"$ref": "#/$defs/SnowflakeType"},
             "sound_id": {"$ref": "#/$defs/SnowflakeType"},
-            "source_guild_id": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
+            "source_guild_id": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
         },
         "required": ["channel_id", "sound_id"],
         "additionalProperties": False,

@@ -65,7 +65,7 @@ class CreateMessage(OperationTool):
                 "maxItems": 10,
             },
             "allowed_mentions": {
-                "oneOf": [{"type": "null"}, {"$ref": "#/$defs/MessageAllowedMentionsRequest"}],
+                "anyOf": [{"type": "null"}, {"$ref": "#/$defs/MessageAllowedMentionsRequest"}],
             },
             "sticker_ids": {
                 "type": ["array", "null"],
@@ -75,7 +75,7 @@ class CreateMessage(OperationTool):
             "components": {
                 "type": ["array", "null"],
                 "items": {
-                    "oneOf": [
+                    "anyOf": [
                         {"$ref": "#/$defs/ActionRowComponentForMessageRequest"},
                         {"$ref": "#/$defs/ContainerComponentForMessageRequest"},
                         {"$ref": "#/$defs/FileComponentForMessageRequest"},
@@ -93,15 +93,15 @@ class CreateMessage(OperationTool):
                 "items": {"$ref": "#/$defs/MessageAttachmentRequest"},
                 "maxItems": 10,
             },
-            "poll": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/PollCreateRequest"}]},
+            "poll": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/PollCreateRequest"}]},
             "shared_client_theme": {
-                "oneOf": [{"type": "null"}, {"$ref": "#/$defs/CustomClientThemeShareRequest"}],
+                "anyOf": [{"type": "null"}, {"$ref": "#/$defs/CustomClientThemeShareRequest"}],
             },
             "message_reference": {
-                "oneOf": [{"type": "null"}, {"$ref": "#/$defs/MessageReferenceRequest"}],
+                "anyOf": [{"type": "null"}, {"$ref": "#/$defs/MessageReferenceRequest"}],
             },
             "nonce": {
-                "oneOf": [
+                "anyOf": [
                     {
                         "type": "integer",
                         "minimum": -9223372036854775808,
@@ -449,7 +449,7 @@ class UpdateMessage(OperationTool):
             },
             "flags": {"type": ["integer", "null"]},
             "allowed_mentions": {
-                "oneOf": [{"type": "null"}, {"$ref": "#/$defs/MessageAllowedMentionsRequest"}],
+                "anyOf": [{"type": "null"}, {"$ref": "#/$defs/MessageAllowedMentionsRequest"}],
             },
             "sticker_ids": {
                 "type": ["array", "null"],
@@ -459,7 +459,7 @@ class UpdateMessage(OperationTool):
             "components": {
                 "type": ["array", "null"],
                 "items": {
-                    "oneOf": [
+                    "anyOf": [
                         {"$ref": "#/$defs/ActionRowComponentForMessageRequest"},
                         {"$ref": "#/$defs/ContainerComponentForMessageRequest"},
                         {"$ref": "#/$defs/FileComponentForMessageRequest"},
@@ -841,7 +841,7 @@ class CreateThreadFromMessage(OperationTool):
             "message_id": {"$ref": "#/$defs/SnowflakeType"},
             "name": {"type": "string", "minLength": 1, "maxLength": 100},
             "auto_archive_duration": {
-                "oneOf": [{"type": "null"}, {"$ref": "#/$defs/ThreadAutoArchiveDuration"}],
+                "anyOf": [{"type": "null"}, {"$ref": "#/$defs/ThreadAutoArchiveDuration"}],
             },
             "rate_limit_per_user": {
                 "type": ["integer", "null"],

@@ -218,7 +218,7 @@ class ThreadSearch(OperationTool):
             "min_id": {"$ref": "#/$defs/SnowflakeType"},
             "max_id": {"$ref": "#/$defs/SnowflakeType"},
             "tag": {
-                "oneOf": [
+                "anyOf": [
                     {"type": "string"},
                     {
                         "type": "array",
@@ -245,7 +245,7 @@ class ThreadSearch(OperationTool):
             },
             "SortingOrder": {
                 "type": "string",
-                "oneOf": [{"title": "ASC", "const": "asc"}, {"title": "DESC", "const": "desc"}],
+                "anyOf": [{"title": "ASC", "const": "asc"}, {"title": "DESC", "const": "desc"}],
             },
             "ThreadSearchTagSetting": schemas_t.THREAD_SEARCH_TAG_SETTING,
             "ThreadSortingMode": schemas_t.THREAD_SORTING_MODE,

@@ -47,7 +47,7 @@ class CreateAutoModerationRule(OperationTool):
         "properties": {
             "guild_id": {"$ref": "#/$defs/SnowflakeType"},
             "body": {
-                "oneOf": [
+                "anyOf": [
                     {"$ref": "#/$defs/DefaultKeywordListUpsertRequest"},
                     {"$ref": "#/$defs/KeywordUpsertRequest"},
                     {"$ref": "#/$defs/MLSpamUpsertRequest"},

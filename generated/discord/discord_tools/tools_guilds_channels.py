@@ -47,13 +47,13 @@ class CreateGuildChannel(OperationTool):
         "properties": {
             "guild_id": {"$ref": "#/$defs/SnowflakeType"},
             "type": {
-                "oneOf": [
+                "anyOf": [
                     {"type": "null"},
                     {
                         "type": "integer",
                         "enum": [0, 2, 4, 5, 13, 14, 15],
                         "format": "int32",
-                        "oneOf": [
+                        "anyOf": [
                             {
                                 "title": "DM",
                                 "description": "A direct message between users",
@@ -141,7 +141,7 @@ class CreateGuildChannel(OperationTool):
             "user_limit": {"type": ["integer", "null"], "minimum": 0, "format": "int32"},
             "nsfw": {"type": ["boolean", "null"]},
             "rate_limit_per_user": {"type": ["integer", "null"], "minimum": 0, "maximum": 21600},
-            "parent_id": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
+            "parent_id": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
             "permission_overwrites": {
                 "type": ["array", "null"],
                 "items": {"$ref": "#/$defs/ChannelPermissionOverwriteRequest"},
@@ -149,13 +149,13 @@ class CreateGuildChannel(OperationTool):
             },
             "rtc_region": {"type": ["string", "null"]},
             "video_quality_mode": {
-                "oneOf": [{"type": "null"}, {"$ref": "#/$defs/VideoQualityModes"}],
+                "anyOf": [{"type": "null"}, {"$ref": "#/$defs/VideoQualityModes"}],
             },
             "default_auto_archive_duration": {
-                "oneOf": [{"type": "null"}, {"$ref": "#/$defs/ThreadAutoArchiveDuration"}],
+                "anyOf": [{"type": "null"}, {"$ref": "#/$defs/ThreadAutoArchiveDuration"}],
             },
             "default_reaction_emoji": {
-                "oneOf": [{"type": "null"}, {"$ref": "#/$defs/UpdateDefaultReactionEmojiRequest"}],
+                "anyOf": [{"type": "null"}, {"$ref": "#/$defs/UpdateDefaultReactionEmojiRequest"}],
             },
             "default_thread_rate_limit_per_user": {
                 "type": ["integer", "null"],
@@ -163,16 +163,16 @@ class CreateGuildChannel(OperationTool):
                 "maximum": 21600,
             },
             "default_sort_order": {
-                "oneOf": [{"type": "null"}, {"$ref": "#/$defs/ThreadSortOrder"}],
+                "anyOf": [{"type": "null"}, {"$ref": "#/$defs/ThreadSortOrder"}],
             },
-            "default_forum_layout": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/ForumLayout"}]},
+            "default_forum_layout": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/ForumLayout"}]},
             "default_tag_setting": {
-                "oneOf": [{"type": "null"}, {"$ref": "#/$defs/ThreadSearchTagSetting"}],
+                "anyOf": [{"type": "null"}, {"$ref": "#/$defs/ThreadSearchTagSetting"}],
             },
             "available_tags": {
                 "type": ["array", "null"],
                 "items": {
-                    "oneOf": [{"type": "null"}, {"$ref": "#/$defs/CreateOrUpdateThreadTagRequest"}],
+                    "anyOf": [{"type": "null"}, {"$ref": "#/$defs/CreateOrUpdateThreadTagRequest"}],
                 },
                 "maxItems": 20,
             },
@@ -246,10 +246,10 @@ class BulkUpdateGuildChannels(OperationTool):
                 "items": {
                     "type": "object",
                     "properties": {
-                        "id": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
+                        "id": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
                         "position": {"type": ["integer", "null"], "minimum": 0, "format": "int32"},
                         "parent_id": {
-                            "oneOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}],
+                            "anyOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}],
                         },
                         "lock_permissions": {"type": ["boolean", "null"]},
                     },

@@ -48,7 +48,7 @@ class CreateGuildEmoji(OperationTool):
             "image": {"type": "string", "contentEncoding": "base64"},
             "roles": {
                 "type": ["array", "null"],
-                "items": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
+                "items": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
                 "maxItems": 1521,
                 "uniqueItems": True,
             },
@@ -155,7 +155,7 @@ class UpdateGuildEmoji(OperationTool):
             "name": {"type": "string", "minLength": 2, "maxLength": 32},
             "roles": {
                 "type": ["array", "null"],
-                "items": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
+                "items": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
                 "maxItems": 1521,
                 "uniqueItems": True,
             },

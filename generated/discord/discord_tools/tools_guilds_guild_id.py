@@ -54,20 +54,20 @@ class UpdateGuild(OperationTool):
             "region": {"type": ["string", "null"]},
             "icon": {"type": ["string", "null"], "contentEncoding": "base64"},
             "verification_level": {
-                "oneOf": [{"type": "null"}, {"$ref": "#/$defs/VerificationLevels"}],
+                "anyOf": [{"type": "null"}, {"$ref": "#/$defs/VerificationLevels"}],
             },
             "default_message_notifications": {
-                "oneOf": [{"type": "null"}, {"$ref": "#/$defs/UserNotificationSettings"}],
+                "anyOf": [{"type": "null"}, {"$ref": "#/$defs/UserNotificationSettings"}],
             },
             "explicit_content_filter": {
-                "oneOf": [{"type": "null"}, {"$ref": "#/$defs/GuildExplicitContentFilterTypes"}],
+                "anyOf": [{"type": "null"}, {"$ref": "#/$defs/GuildExplicitContentFilterTypes"}],
             },
             "preferred_locale": {
-                "oneOf": [{"type": "null"}, {"$ref": "#/$defs/AvailableLocalesEnum"}],
+                "anyOf": [{"type": "null"}, {"$ref": "#/$defs/AvailableLocalesEnum"}],
             },
-            "afk_timeout": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/AfkTimeouts"}]},
-            "afk_channel_id": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
-            "system_channel_id": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
+            "afk_timeout": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/AfkTimeouts"}]},
+            "afk_channel_id": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
+            "system_channel_id": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
             "splash": {"type": ["string", "null"], "contentEncoding": "base64"},
             "banner": {"type": ["string", "null"], "contentEncoding": "base64"},
             "system_channel_flags": {"type": ["integer", "null"]},
@@ -79,12 +79,12 @@ class UpdateGuild(OperationTool):
             },
             "discovery_splash": {"type": ["string", "null"], "contentEncoding": "base64"},
             "home_header": {"type": ["string", "null"], "contentEncoding": "base64"},
-            "rules_channel_id": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
+            "rules_channel_id": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
             "safety_alerts_channel_id": {
-                "oneOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}],
+                "anyOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}],
             },
             "public_updates_channel_id": {
-                "oneOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}],
+                "anyOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}],
             },
             "premium_progress_bar_enabled": {"type": ["boolean", "null"]},
         },

@@ -121,7 +121,7 @@ class GuildSearch(OperationTool):
             "SortingMode": schemas_s.SORTING_MODE,
             "SortingOrder": {
                 "type": "string",
-                "oneOf": [{"title": "ASC", "const": "asc"}, {"title": "DESC", "const": "desc"}],
+                "anyOf": [{"title": "ASC", "const": "asc"}, {"title": "DESC", "const": "desc"}],
             },
         },
     }

@@ -58,7 +58,7 @@ class PutGuildsOnboarding(OperationTool):
                 "maxItems": 500,
                 "uniqueItems": True,
             },
-            "mode": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/GuildOnboardingMode"}]},
+            "mode": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/GuildOnboardingMode"}]},
         },
         "required": ["guild_id"],
         "additionalProperties": False,

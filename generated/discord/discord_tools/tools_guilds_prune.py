@@ -17,11 +17,11 @@ class PreviewPruneGuild(OperationTool):
             "guild_id": {"$ref": "#/$defs/SnowflakeType"},
             "days": {"type": "integer", "minimum": 1, "maximum": 30},
             "include_roles": {
-                "oneOf": [
+                "anyOf": [
                     {"type": "string"},
                     {
                         "type": "array",
-                        "items": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
+                        "items": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
                         "maxItems": 100,
                         "uniqueItems": True,
                     },
@@ -65,7 +65,7 @@ class PruneGuild(OperationTool):
             "days": {"type": ["integer", "null"], "minimum": 1, "maximum": 30},
             "compute_prune_count": {"type": ["boolean", "null"]},
             "include_roles": {
-                "oneOf": [
+                "anyOf": [
                     {"type": "string"},
                     {
                         "type": "array",

@@ -17,7 +17,7 @@ class GetGuildJoinRequests(OperationTool):
             "guild_id": {"$ref": "#/$defs/SnowflakeType"},
             "status": {
                 "type": "string",
-                "oneOf": [
+                "anyOf": [
                     {
                         "title": "STARTED",
                         "description": "Applicant started but not yet submitted join request",
@@ -84,7 +84,7 @@ class ActionGuildJoinRequest(OperationTool):
             "action": {
                 "type": "string",
                 "description": "Whether to approve or reject the join request",
-                "oneOf": [
+                "anyOf": [
                     {
                         "title": "STARTED",
                         "description": "Applicant started but not yet submitted join request",

@@ -50,7 +50,7 @@ class CreateGuildScheduledEvent(OperationTool):
         "properties": {
             "guild_id": {"$ref": "#/$defs/SnowflakeType"},
             "body": {
-                "oneOf": [
+                "anyOf": [
                     {"$ref": "#/$defs/ExternalScheduledEventCreateRequest"},
                     {"$ref": "#/$defs/StageScheduledEventCreateRequest"},
                     {"$ref": "#/$defs/VoiceScheduledEventCreateRequest"},

@@ -44,7 +44,7 @@ class UpdateGuildWidgetSettings(OperationTool):
         "type": "object",
         "properties": {
             "guild_id": {"$ref": "#/$defs/SnowflakeType"},
-            "channel_id": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
+            "channel_id": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
             "enabled": {"type": ["boolean", "null"]},
         },
         "required": ["guild_id"],

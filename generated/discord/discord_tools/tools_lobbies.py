@@ -33,7 +33,7 @@ class CreateOrJoinLobby(OperationTool):
                 "maxProperties": 25,
             },
             "secret": {"type": "string", "maxLength": 250},
-            "flags": {"oneOf": [{"type": "null"}, {"type": "integer", "enum": [1]}]},
+            "flags": {"anyOf": [{"type": "null"}, {"type": "integer", "enum": [1]}]},
         },
         "required": ["secret"],
         "additionalProperties": False,
@@ -83,7 +83,7 @@ class CreateLobby(OperationTool):
                 "additionalProperties": {"type": "string", "maxLength": 1024},
                 "maxProperties": 25,
             },
-            "flags": {"oneOf": [{"type": "null"}, {"type": "integer", "enum": [1]}]},
+            "flags": {"anyOf": [{"type": "null"}, {"type": "integer", "enum": [1]}]},
             "override_event_webhooks_url": {
                 "type": ["string", "null"],
                 "maxLength": 512,
@@ -206,7 +206,7 @@ class EditLobby(OperationTool):
                 "items": {"$ref": "#/$defs/LobbyMemberRequest"},
                 "maxItems": 25,
             },
-            "flags": {"oneOf": [{"type": "null"}, {"type": "integer", "enum": [1]}]},
+            "flags": {"anyOf": [{"type": "null"}, {"type": "integer", "enum": [1]}]},
             "override_event_webhooks_url": {
                 "type": ["string", "null"],
                 "maxLength": 512,
@@ -255,7 +255,7 @@ class EditLobbyChannelLink(OperationTool):
         "type": "object",
         "properties": {
             "lobby_id": {"$ref": "#/$defs/SnowflakeType"},
-            "channel_id": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
+            "channel_id": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
         },
         "required": ["lobby_id"],
         "additionalProperties": False,
@@ -390,7 +390,7 @@ class AddLobbyMember(OperationTool):
                 "additionalProperties": {"type": "string", "maxLength": 1024},
                 "maxProperties": 25,
             },
-            "flags": {"oneOf": [{"type": "null"}, {"type": "integer", "enum": [1]}]},
+            "flags": {"anyOf": [{"type": "null"}, {"type": "integer", "enum": [1]}]},
             "additional_name": {"type": ["string", "null"], "minLength": 1, "maxLength": 80},
         },
         "required": ["lobby_id", "user_id"],
@@ -530,7 +530,7 @@ class CreateLobbyMessage(OperationTool):
                 "maxItems": 10,
             },
             "allowed_mentions": {
-                "oneOf": [{"type": "null"}, {"$ref": "#/$defs/MessageAllowedMentionsRequest"}],
+                "anyOf": [{"type": "null"}, {"$ref": "#/$defs/MessageAllowedMentionsRequest"}],
             },
             "sticker_ids": {
                 "type": ["array", "null"],
@@ -540,7 +540,7 @@ class CreateLobbyMessage(OperationTool):
             "components": {
                 "type": ["array", "null"],
                 "items": {
-                    "oneOf": [
+                    "anyOf": [
                         {"$ref": "#/$defs/ActionRowComponentForMessageRequest"},
                         {"$ref": "#/$defs/ContainerComponentForMessageRequest"},
                         {"$ref": "#/$defs/FileComponentForMessageRequest"},
@@ -558,15 +558,15 @@ class CreateLobbyMessage(OperationTool):
                 "items": {"$ref": "#/$defs/MessageAttachmentRequest"},
                 "maxItems": 10,
             },
-            "poll": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/PollCreateRequest"}]},
+            "poll": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/PollCreateRequest"}]},
             "shared_client_theme": {
-                "oneOf": [{"type": "null"}, {"$ref": "#/$defs/CustomClientThemeShareRequest"}],
+                "anyOf": [{"type": "null"}, {"$ref": "#/$defs/CustomClientThemeShareRequest"}],
             },
             "message_reference": {
-                "oneOf": [{"type": "null"}, {"$ref": "#/$defs/MessageReferenceRequest"}],
+                "anyOf": [{"type": "null"}, {"$ref": "#/$defs/MessageReferenceRequest"}],
             },
             "nonce": {
-                "oneOf": [
+                "anyOf": [
                     {
                         "type": "integer",
                         "minimum": -9223372036854775808,

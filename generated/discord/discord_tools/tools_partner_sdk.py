@@ -180,7 +180,7 @@ class BotPartnerSdkToken(OperationTool):
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {
-            "provisional_user_id": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
+            "provisional_user_id": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
             "external_user_id": {"type": "string", "minLength": 1, "maxLength": 1024},
             "preferred_global_name": {"type": ["string", "null"], "minLength": 1, "maxLength": 32},
         },

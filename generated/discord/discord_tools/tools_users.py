@@ -66,11 +66,11 @@ class GetCurrentUserApplicationEntitlements(OperationTool):
         "properties": {
             "application_id": {"$ref": "#/$defs/SnowflakeType"},
             "sku_ids": {
-                "oneOf": [
+                "anyOf": [
                     {"type": "string"},
                     {
                         "type": "array",
-                        "items": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
+                        "items": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
                         "maxItems": 100,
                         "uniqueItems": True,
                     },
@@ -254,7 +254,7 @@ class CreateDm(OperationTool):
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {
-            "recipient_id": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
+            "recipient_id": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/SnowflakeType"}]},
             "access_tokens": {
                 "type": ["array", "null"],
                 "items": {"type": "string", "maxLength": 152133},
