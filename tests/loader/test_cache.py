@@ -13,11 +13,14 @@ from pathlib import Path
 
 import corpus
 import httpx
+import hypothesis
 import platformdirs
 import pytest
+from fuzz.mutations import TAMPERED
 
-from openapi_tools import NotPicklableError, Settings, SourceError, load_tools
+from openapi_tools import NotPicklableError, OpenAPIToolsError, Settings, SourceError, load_tools
 from openapi_tools.loader import cache, index, keeping
+from openapi_tools.loader.limits import DUPLICATES_BYTES
 from openapi_tools.loader.slices import Slices
 from openapi_tools.runtime.send import Answer
 
@@ -123,6 +126,45 @@ def test_from_the_cache_a_published_document_has_the_same_tools(entry, folder):
 
     assert is_from_cache(again) == (len(first) > 0 and len(kept(folder)) == 1)
     assert everything(again) == everything(load_tools(entry.file, settings=OFF))
+
+
+def outcome(source, **options):
+    """Return all that can be seen of what a load gives, or its error."""
+    try:
+        return everything(load_tools(source, **options))
+    except OpenAPIToolsError as error:
+        return type(error), str(error)
+
+
+@pytest.mark.untraced
+@hypothesis.settings(suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture])
+@hypothesis.given(TAMPERED)
+def test_from_the_cache_any_document_has_the_same_tools_or_the_same_error(case):
+    data = case.data().replace(b'"1e400"', b"1e400")
+    if data.startswith(b"{"):  # above this size numbers out of range are not looked for
+        data = data[:-1] + b" " * DUPLICATES_BYTES + data[-1:]
+
+    first, second = outcome(data), outcome(data)
+
+    assert first == second == outcome(data, settings=OFF)
+
+
+@pytest.mark.parametrize("place", ["schema", "value", "extension", "example"])
+@pytest.mark.parametrize("number", ["1e400", "-1e999"])
+def test_a_document_with_a_number_that_is_not_finite_is_the_same_from_the_cache(place, number):
+    places = {
+        "schema": {"schema": {"type": "number", "maximum": "PLACE"}},
+        "value": {"schema": {"type": "number", "enum": [1, "PLACE"], "default": "PLACE"}},
+        "extension": {"x-a": ["PLACE"], "schema": {}},
+        "example": {"example": {"a": "PLACE"}, "schema": {}},
+    }
+    root = document(parameters=[{"name": "n", "in": "query", **places[place]}])
+    text = json.dumps({**root, "x-size": "PLACE"}).replace('"PLACE"', number)
+    text = text + " " * DUPLICATES_BYTES
+    first, second = load_tools(text), load_tools(text)
+
+    assert is_from_cache(second)
+    assert everything(second) == everything(first) == everything(load_tools(text, settings=OFF))
 
 
 def test_tools_look_at_their_own_parts_of_the_document_only():
