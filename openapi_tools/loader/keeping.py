@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from openapi_tools.loader.cache import Entry
-    from openapi_tools.loader.fetching import Fetched
     from openapi_tools.loader.operations import Document
     from openapi_tools.loader.source import Source
     from openapi_tools.runtime.settings import Settings
@@ -173,7 +172,7 @@ def _hit(kept: _Kept, entry: Resource, *remarks: str) -> Found:
     return Found(entry, (*remarks, *kept.facts.remarks), kept.facts)
 
 
-def _parsed(found: Source | Fetched, slot: Slot | None = None) -> Found:
+def _parsed(found: Source, slot: Slot | None = None) -> Found:
     """Return a document that was not kept, to be kept where it can be."""
     data = found.data or b""
     parsed = parse(data, name=found.name)
@@ -286,14 +285,14 @@ def _find_url(url: str, settings: Settings) -> Found:
     return _parsed(found, Slot(name, _label(found)) if found.keep else None)
 
 
-def _is_same(found: Fetched, label: Label) -> bool:
+def _is_same(found: Source, label: Label) -> bool:
     """Tell whether what is kept is what its server has."""
     if found.data is None:
         return True
     return label.place == _place(found) and label.digest == _digest(found)
 
 
-def _label(found: Fetched) -> Label:
+def _label(found: Source) -> Label:
     return Label(
         found.name,
         digest=_digest(found),
@@ -307,11 +306,11 @@ def _label(found: Fetched) -> Label:
     )
 
 
-def _digest(found: Source | Fetched) -> str:
+def _digest(found: Source) -> str:
     return hashlib.sha256(found.data or b"").hexdigest()
 
 
-def _place(found: Fetched) -> str:
+def _place(found: Source) -> str:
     """Return what stands for an address whose query may be a secret."""
     return hashlib.sha256(found.uri.encode()).hexdigest()
 

@@ -27,13 +27,16 @@ class Source:
     """Where a document came from, and what it is before anything is read into it.
 
     Attributes:
-        data: The bytes; None when `value` is given.
+        data: The bytes; None when `value` is given, or the document did not change.
         value: A mapping that the user gave, as it is.
         uri: Base of relative references: the URL after redirects, without user and password, or the
             file's absolute path; empty for text, bytes and mappings.
         name: What messages call it: the path as given, the URL without user, password and query;
             empty for text, bytes and mappings.
-        public: It was fetched from a public address.
+        public: It came from an address of the public internet, or of an unknown place.
+        etag: The server's name for this version of it; empty for none.
+        modified: When it last changed, in the server's words; empty as above.
+        keep: The server does not forbid to keep it (`no-store`).
     """
 
     data: bytes | None
@@ -41,6 +44,9 @@ class Source:
     uri: str = ""
     name: str = ""
     public: bool = False
+    etag: str = ""
+    modified: str = ""
+    keep: bool = True
 
 
 def read_source(
@@ -138,8 +144,7 @@ def fetch(
     from openapi_tools.loader.fetching import get
 
     end = time.monotonic() + settings.timeout if deadline is None else deadline
-    fetched = get(url, settings, deadline=end, found_in_public=found_in_public)
-    return Source(fetched.data, uri=fetched.uri, name=fetched.name, public=fetched.public)
+    return get(url, settings, deadline=end, found_in_public=found_in_public)
 
 
 def _is_text(text: str) -> bool:

@@ -41,6 +41,7 @@ class Sender:
         client: A client of the user's own: its transport, authentication and headers are used, it
             is never closed; its cookies, timeouts and redirects are not.
         public: The document came from a public address.
+        policy: Where it may connect to; by default as the settings and `public` have it.
 
     Raises:
         SettingsError: The client cannot send under asyncio.
@@ -52,9 +53,10 @@ class Sender:
         client: httpx.AsyncClient | httpx2.AsyncClient | None = None,
         *,
         public: bool = False,
+        policy: NetworkPolicy | None = None,
     ) -> None:
         self._settings = settings
-        self._policy = policy_of(settings, public_document=public)
+        self._policy = policy or policy_of(settings, public_document=public)
         self._own = client is None
         used = None if client is None else usable_client(client)
         self._homes = Homes(settings, used, self._policy)

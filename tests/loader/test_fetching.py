@@ -125,6 +125,12 @@ def test_a_document_is_fetched(serve):
     assert not any(line.lower().startswith(("cookie", "authorization")) for line in head)
 
 
+async def test_a_document_is_fetched_where_an_event_loop_runs(serve):
+    server = serve(ok())
+
+    assert fetch(server.url(), SETTINGS).data == DOCUMENT
+
+
 def test_the_scheme_may_be_in_capitals(serve):
     server = serve(ok())
 
@@ -362,7 +368,7 @@ def test_a_deadline_that_has_passed_asks_nobody(serve):
 def test_a_broken_answer_is_refused(serve, answer):
     server = serve(answer)
 
-    with pytest.raises(SourceError, match=r"broken|connection failed"):
+    with pytest.raises(SourceError, match=r"breaks HTTP|the connection broke"):
         fetch(server.url(), SETTINGS)
 
 
@@ -380,7 +386,7 @@ def test_a_closed_port_is_an_error(serve):
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
 
-    with pytest.raises(SourceError, match="connection failed"):
+    with pytest.raises(SourceError, match="no connection to 127"):
         fetch(f"http://127.0.0.1:{port}/", SETTINGS)
 
 
@@ -390,7 +396,7 @@ def test_an_unknown_host_is_an_error(monkeypatch):
 
     monkeypatch.setattr(socket, "getaddrinfo", unknown)
 
-    with pytest.raises(SourceError, match="the host is not known"):
+    with pytest.raises(SourceError, match="Name or service not known"):
         fetch("http://nowhere.invalid/", SETTINGS)
 
 
@@ -499,12 +505,12 @@ def test_authorities_that_cannot_be_read_are_an_error(tmp_path):
 def test_https_does_not_fall_back_to_http(serve):
     server = serve(ok())
 
-    with pytest.raises(SourceError, match="connection failed"):
+    with pytest.raises(SourceError, match="no connection to 127"):
         fetch(server.url(scheme="https"), SETTINGS)
 
 
 def test_a_handshake_that_never_ends_ends_at_the_deadline(serve):
     server = serve(drip(b"\x16\x03\x03\x40\x00"))
 
-    with pytest.raises(SourceError, match=r"in time|connection failed"):
+    with pytest.raises(SourceError, match="in time"):
         fetch(server.url(scheme="https"), HASTY)

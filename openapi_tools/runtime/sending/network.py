@@ -81,7 +81,7 @@ _GLOBAL = IPv6Network("2000::/3")
 _ISATAP = (b"\x00\x00\x5e\xfe", b"\x02\x00\x5e\xfe")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class NetworkPolicy:
     """Where connections may go.
 
@@ -124,11 +124,37 @@ class NetworkPolicy:
         """
         if not self.guards(host, port):
             return
-        name = host.lower().rstrip(".")
-        if name == "localhost" or name.endswith(".localhost"):
-            self.check(host, port, ["127.0.0.1"])
-        elif address := literal(name) or _odd_literal(name):
+        if address := _address_of(host):
             self.check(host, port, [address])
+
+
+class DocumentPolicy(NetworkPolicy):
+    """Where one document may be fetched from; its redirects stay in public once it was there.
+
+    Args:
+        settings: For `allow_private` and `base_url`.
+        public: It stood in a document that came from a public address.
+
+    Attributes:
+        public: It came from a public address, or from a name that a proxy or a client resolved.
+    """
+
+    def __init__(self, settings: Settings, *, public: bool) -> None:
+        super().__init__(private=True)
+        self._settings = settings
+        self.public = public
+
+    def check(self, host: str, port: int, addresses: Iterable[str]) -> None:
+        """Do what `NetworkPolicy.check` says, and note where the connection leads."""
+        addresses = list(addresses)
+        policy_of(self._settings, public_document=self.public).check(host, port, addresses)
+        self.public = self.public or any(not kind_of(address) for address in addresses)
+
+    def check_name(self, host: str, port: int) -> None:
+        """Do what `NetworkPolicy.check_name` says, and note that nobody here knows the address."""
+        policy_of(self._settings, public_document=self.public).check_name(host, port)
+        address = _address_of(host)
+        self.public = self.public or address is None or not kind_of(address)
 
 
 def policy_of(settings: Settings, *, public_document: bool = False) -> NetworkPolicy:
@@ -174,6 +200,14 @@ def literal(host: str) -> str | None:
             continue
         return host
     return None
+
+
+def _address_of(host: str) -> str | None:
+    """Return the address that a host's name alone tells; None for a name that is looked up."""
+    name = host.lower().rstrip(".")
+    if name == "localhost" or name.endswith(".localhost"):
+        return "127.0.0.1"
+    return literal(name) or _odd_literal(name)
 
 
 def _odd_literal(host: str) -> str | None:
