@@ -8,11 +8,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from openapi_tools.codegen.drift import changes, name_changes, scheme_changes
-from openapi_tools.codegen.files import build_files, manifest_name, with_manifest
-from openapi_tools.codegen.manifest import EXATHENA, LAYOUTS, read_manifest
+from openapi_tools.codegen.manifest import (
+    EXATHENA,
+    LAYOUTS,
+    manifest_name,
+    read_manifest,
+    with_manifest,
+)
 from openapi_tools.codegen.names import api_name, is_api_name
 from openapi_tools.codegen.package_data import document_info, package_data
 from openapi_tools.codegen.reading import Unreadable, read_records, read_schemes
+from openapi_tools.codegen.render import render_files
 from openapi_tools.codegen.secret_scan import secret_warnings
 from openapi_tools.codegen.standing import read_standing
 from openapi_tools.codegen.templating import Templates
@@ -152,9 +158,10 @@ def _files(
         from openapi_tools.codegen.exathena import build_project
 
         contents, files = build_project(contents)
-        return contents, with_manifest(files, contents, layout=layout)
-    chosen = Templates(Path(templates) if templates is not None else None)
-    return contents, build_files(contents, chosen, layout=layout)
+    else:
+        chosen = Templates(Path(templates) if templates is not None else None)
+        files = render_files(contents, chosen, layout=layout)
+    return contents, with_manifest(files, contents, layout=layout)
 
 
 def _loaded(

@@ -41,9 +41,12 @@ _FLAGGED = re.compile(r"""(?:"0\.0\.0\.0"|["'](?:/tmp|/var/tmp|/dev/shm))""")
 
 
 class Code(str):
-    """Text that stands in a Python file as it is: made by the writer, or a name of ours."""
+    """Text that enters a Python file unchanged: made by the writer, or an allowed name."""
 
     __slots__ = ()
+    # A template that fills a placeholder of Code must not get Code: jinja2 keeps the type.
+    format = None  # type: ignore[assignment]
+    format_map = None  # type: ignore[assignment]
 
 
 _NONE = Code()

@@ -1,6 +1,6 @@
-"""What a generated package says about itself: from which document, which tools, which files.
+"""The manifest of a generated package: its document, its tools, and a digest of every file.
 
-The manifest is how a later run tells its own files from edited and from foreign ones.
+A later run tells its own files from edited and foreign ones by it.
 """
 
 from __future__ import annotations
@@ -11,16 +11,20 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from openapi_tools._version import __version__
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from openapi_tools.codegen.package_data import PackageData
 
 GENERATOR = "openapi-tools"
 LAYOUTS = ("package", "module")
 EXATHENA = "exathena"
-"""Stands for the layout in the manifest of an ExAthena project, which has one only."""
+"""The layout in the manifest of an ExAthena project."""
 
 _DOCUMENT = ("title", "version", "sha256")
-# No part starts with a dot: that rules out `..`, and folders of other programs such as `.git`.
+# No part starts with a dot: that excludes `..`, and folders of other programs such as `.git`.
 _PATH = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(?:/[A-Za-z0-9_][A-Za-z0-9_.-]*)*")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
@@ -35,8 +39,8 @@ class Manifest:
         version: The generator's version, for instance `"0.1.0"`.
         document: `title`, `version` and `sha256` of the document.
         tools: The tools' names, in the document's order.
-        files: For every generated file but the manifest its relative path, with `/`, and the
-            SHA-256 of its bytes, for instance `{"museum_tools/py.typed": "e3b0c4..."}`.
+        files: SHA-256 of every generated file but the manifest by its relative path, for instance
+            `{"museum_tools/py.typed": "e3b0c4..."}`.
     """
 
     api: str
@@ -47,11 +51,7 @@ class Manifest:
     files: Mapping[str, str]
 
     def to_json(self) -> str:
-        """Write the manifest as JSON text: equal manifests give equal text.
-
-        Returns:
-            ASCII with a final newline; `generator` comes first, `files` stand in their order.
-        """
+        """Write the manifest as JSON text in ASCII: equal manifests give equal text."""
         members = {
             "generator": GENERATOR,
             "version": self.version,
@@ -64,33 +64,53 @@ class Manifest:
         return json.dumps(members, indent=2) + "\n"
 
 
-def read_manifest(text: str) -> Manifest | None:
-    """Read a manifest that may have been written by anyone.
+def manifest_name(api: str, layout: str) -> str:
+    """Return the file name of a manifest; a single module may have others beside it."""
+    return f"{api}_tools.manifest.json" if layout == "module" else "manifest.json"
 
-    Members that are not known are ignored: a later version may have written them.
+
+def with_manifest(files: Mapping[str, str], data: PackageData, *, layout: str) -> dict[str, str]:
+    """Return the files of a package with their manifest, which comes last.
 
     Args:
-        text: What stands in the file.
+        files: The text of every other file by its relative path.
+        data: What they are made from.
+        layout: One of `LAYOUTS`, or `EXATHENA`.
+    """
+    document = {"title": data.title, "version": data.version, "sha256": data.document_hash}
+    manifest = Manifest(
+        api=data.api,
+        layout=layout,
+        version=__version__,
+        document=document,
+        tools=tuple(record.name for record in data.records),
+        files={path: digest(text.encode()) for path, text in files.items()},
+    )
+    return {**files, manifest_name(data.api, layout): manifest.to_json()}
 
-    Returns:
-        The manifest; None when the text is none, or when it names a file outside its folder.
+
+def read_manifest(text: str) -> Manifest | None:
+    """Read a manifest from any text; None unless it is valid and its files are plain paths.
+
+    Unknown members are ignored: a later version may have written them.
     """
     try:
         members = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    fits = {"generator": _is_ours, "layout": _is_layout, "document": _is_document}
-    fits |= {"api": _is_text, "version": _is_text, "tools": _is_texts, "files": _are_files}
-    if not isinstance(members, dict) or not all(fits[key](members.get(key)) for key in fits):
-        return None
-    return Manifest(
-        api=members["api"],
-        layout=members["layout"],
-        version=members["version"],
-        document={key: members["document"][key] for key in _DOCUMENT},
-        tools=tuple(members["tools"]),
-        files=members["files"],
-    )
+    match members:
+        case {
+            "generator": "openapi-tools",
+            "version": str(version),
+            "api": str(api),
+            "layout": ("package" | "module" | "exathena") as layout,
+            "document": {"title": str(), "version": str(), "sha256": str()} as document,
+            "tools": [*tools],
+            "files": dict(files),
+        } if all(isinstance(tool, str) for tool in tools) and all(map(_is_file, files.items())):
+            kept = {key: document[key] for key in _DOCUMENT}
+            return Manifest(api, layout, version, kept, tuple(tools), files)
+    return None
 
 
 def digest(data: bytes) -> str:
@@ -99,36 +119,14 @@ def digest(data: bytes) -> str:
 
 
 def is_plain_path(path: str) -> bool:
-    """Tell whether a relative path is one that a generated file may have.
+    """Tell whether a relative path may be that of a generated file.
 
-    Only ASCII letters, digits, `_`, `.`, `-` and `/`; no part is empty or starts with a dot or
-    a dash, so the path stays inside its folder on every system.
+    It has ASCII letters, digits, `_`, `.`, `-` and `/` only, and no part is empty or starts with a
+    dot or a dash, so it stays inside its folder on every system.
     """
     return _PATH.fullmatch(path) is not None
 
 
-def _is_ours(value: object) -> bool:
-    return value == GENERATOR
-
-
-def _is_layout(value: object) -> bool:
-    return isinstance(value, str) and value in (*LAYOUTS, EXATHENA)
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
-
-
-def _is_texts(value: object) -> bool:
-    return isinstance(value, list) and all(map(_is_text, value))
-
-
-def _is_document(value: object) -> bool:
-    return isinstance(value, dict) and all(_is_text(value.get(key)) for key in _DOCUMENT)
-
-
-def _are_files(value: object) -> bool:
-    return isinstance(value, dict) and all(
-        is_plain_path(path) and isinstance(file, str) and _DIGEST.fullmatch(file)
-        for path, file in value.items()
-    )
+def _is_file(item: tuple[str, object]) -> bool:
+    path, known = item
+    return is_plain_path(path) and isinstance(known, str) and bool(_DIGEST.fullmatch(known))

@@ -1,33 +1,39 @@
-"""The templates: found, compiled and filled, each kind of file with its own way to take text.
+"""Find, compile and fill the templates of generated files.
 
-What a template prints is written as a literal of its file's kind, unless it is `Code`: made by the
-literal writer or taken from the allow-list of names. So no template, a user's own included, can let
-text of a document become code, and none is made from such text.
+A value that a template prints is written as a literal of the file's language, unless it is `Code`:
+made by the literal writer or taken from the allow-list of names. In Python and TOML the literal
+must be a whole value of the file. So no template, a user's own included, turns text of a document
+into code.
 """
 
 from __future__ import annotations
 
+import io
 import json
 import re
+import secrets
+import tokenize
+import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import jinja2
+from jinja2 import nodes
 from jinja2.sandbox import SandboxedEnvironment
 
 from openapi_tools.codegen.literals import Code, literal
 from openapi_tools.errors import TemplateError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 FOLDER = Path(__file__).parent / "templates"
-# At the start of a line more signs mean something, and so does a number before a dot or bracket.
+# At the start of a line more characters are markup, and so is a number before a dot or bracket.
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>#!|~&$@]|^[-+:={])")
 _NUMBERED = re.compile(r"^([0-9]+)(?=[.)](?: |$))")
-_UNSEEN = re.compile(r"[\s\x00-\x1f\x7f-\x9f]+")
+_BLANK = re.compile(r"[\s\x00-\x1f\x7f-\x9f]+")
 _NO_ASCII = re.compile(r"[^ -~]")
-_HALF = re.compile(r"[\ud800-\udfff]")
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
 _FAULTS = (
     ArithmeticError,
     AssertionError,
@@ -45,62 +51,110 @@ class Templates:
     """The templates of generated files.
 
     Args:
-        folder: A folder of the user's with templates that stand in for ours of the same name.
+        folder: A user's folder with templates that replace built-in ones of the same name.
 
     Raises:
-        TemplateError: It is no folder, or has no template of any name that is asked for.
+        TemplateError: It is not a folder, or has no template of a known name.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
-        self._folder = folder
         if folder is not None:
             _check_folder(folder)
-        folders = [FOLDER] if folder is None else [folder, FOLDER]
-        self._environments = {
-            kind: SandboxedEnvironment(
-                loader=jinja2.FileSystemLoader(folders),
-                autoescape=False,
-                finalize=finalize,
-                trim_blocks=True,
-                lstrip_blocks=True,
-                keep_trailing_newline=True,
-                undefined=jinja2.StrictUndefined,
-            )
-            for kind, finalize in _KINDS.items()
-        }
+        self._loader = _Loader([FOLDER] if folder is None else [folder, FOLDER])
+        self._literals: list[str] = []
+        # A name that no document can guess stands for each literal until the file is checked.
+        self._name = f"literal_{secrets.token_hex(16)}"
+        self._mark = re.compile(f"{self._name}_([0-9]+)_")
+        self._environments = {kind: self._environment(kind) for kind in _WRITERS}
 
     def render(self, name: str, values: Mapping[str, Any]) -> str:
         """Return a file's text.
 
         Args:
-            name: Of the template, for instance `"tools.py"`.
+            name: Name of the template, for instance `"tools.py"`.
             values: What it may use.
 
         Raises:
             TemplateError: The template is wrong.
         """
-        file = f"{name}.jinja"
-        environment = self._environments[name.rpartition(".")[2]]
+        file, kind = f"{name}.jinja", name.rpartition(".")[2]
         try:
-            return environment.get_template(file).render(values)
+            text = self._environments[kind].get_template(file).render(values)
         except _FAULTS as error:
             raise TemplateError(_reason(error), template=_place(error, file)) from None
+        if kind in _VALUES:
+            self._check(kind, text, file)
+        return self._filled(text)
+
+    def _check(self, kind: str, text: str, file: str) -> None:
+        """Refuse a file in which a literal would be part of a string, a name or a comment."""
+        try:
+            values = _VALUES[kind](text, self._mark)
+            whole = sum(self._mark.fullmatch(value) is not None for value in values)
+        except (SyntaxError, tokenize.TokenError, tomllib.TOMLDecodeError) as error:
+            language = "TOML" if kind == "toml" else "Python"
+            reason = f"the file is not valid {language} ({_reason(error)[:-1]})"
+            raise TemplateError(f"{reason}; print values without quotes.", template=file) from None
+        if whole != len(self._mark.findall(text)):
+            reason = "a value is printed inside a string, a name or a comment; print it by itself."
+            raise TemplateError(reason, template=file)
+
+    def _environment(self, kind: str) -> SandboxedEnvironment:
+        return SandboxedEnvironment(
+            loader=self._loader,
+            autoescape=False,
+            finalize=lambda value: self._printed(kind, value),
+            trim_blocks=True,
+            lstrip_blocks=True,
+            keep_trailing_newline=True,
+            undefined=jinja2.StrictUndefined,
+        )
+
+    def _printed(self, kind: str, value: Any) -> str:
+        """Return Code as it is, and the literal of any other value or the mark of that literal."""
+        if isinstance(value, Code):
+            return value
+        if isinstance(value, jinja2.Undefined):
+            return str(value)  # which raises, and says what is undefined
+        # A macro or a block gives text with marks.
+        text = _WRITERS[kind](self._filled(value) if type(value) is str else value)
+        if kind not in _VALUES:
+            return text
+        self._literals.append(text)
+        return f"{self._name}_{len(self._literals) - 1}_"
+
+    def _filled(self, text: str) -> str:
+        """Replace the marks in a text by their literals."""
+        return self._mark.sub(lambda mark: self._literals[int(mark[1])], text)
+
+
+class _Loader(jinja2.FileSystemLoader):
+    """Loads templates without the blocks that print text past `_printed`."""
+
+    def get_source(self, environment: jinja2.Environment, template: str) -> tuple[str, str, Any]:
+        source, path, is_current = super().get_source(environment, template)
+        tree = environment.parse(source, template, path)
+        for node in tree.find_all((nodes.CallBlock, nodes.FilterBlock)):
+            reason = "call and filter blocks are not supported; print values, or include templates"
+            raise jinja2.TemplateSyntaxError(reason, node.lineno, template, path)
+        return source, path, is_current
 
 
 def markdown(value: Any) -> str:
-    """Return a value as a line of Markdown text that means nothing to Markdown or HTML."""
-    text = _UNSEEN.sub(" ", str(value)).strip()
+    """Return a value as one line of Markdown, free of Markdown and HTML markup."""
+    text = _BLANK.sub(" ", str(value)).strip()
     text = "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text)
     return _NUMBERED.sub(r"\1\\", _MARKDOWN.sub(r"\\\1", text))
 
 
 def _toml(value: Any) -> str:
-    """Return a value as TOML; its basic strings take JSON's escapes, but no halves of characters.
+    """Return a value as TOML; basic strings take JSON's escapes, but no surrogates.
 
     Spec: TOML 1.0.0, String.
     """
     text = json.dumps(value, ensure_ascii=False)
-    return _NO_ASCII.sub(lambda found: f"\\U{ord(found.group()):08x}", _HALF.sub("\ufffd", text))
+    text = _SURROGATE.sub("\ufffd", text)
+    return _NO_ASCII.sub(lambda found: f"\\U{ord(found.group()):08x}", text)
 
 
 def _elixir(value: Any) -> str:
@@ -109,26 +163,38 @@ def _elixir(value: Any) -> str:
     return elixir_literal(value)
 
 
-def _finalize(write: Callable[[Any], str]) -> Callable[[Any], str]:
-    """Return what a template's values go through: Code stays, anything else is written."""
-
-    def finalize(value: Any) -> str:
-        if isinstance(value, Code):
-            return value
-        if isinstance(value, jinja2.Undefined):
-            return str(value)  # which raises, and says what is undefined
-        return write(value)
-
-    return finalize
-
-
-_KINDS = {
-    "py": _finalize(literal),
-    "md": _finalize(markdown),
-    "toml": _finalize(_toml),
-    "ex": _finalize(_elixir),
-    "exs": _finalize(_elixir),
+_WRITERS: dict[str, Callable[[Any], str]] = {
+    "py": literal,
+    "md": markdown,
+    "toml": _toml,
+    "ex": _elixir,
+    "exs": _elixir,
 }
+
+
+def _python_tokens(text: str, mark: re.Pattern[str]) -> Iterator[str]:
+    """Yield the tokens of a Python file that has marks."""
+    lines = io.StringIO(text if mark.search(text) else "")
+    for token in tokenize.generate_tokens(lines.readline):
+        if token.type == tokenize.ERRORTOKEN:
+            raise SyntaxError(f"{token.string!r} in line {token.start[0]}")
+        yield token.string
+
+
+def _toml_values(text: str, mark: re.Pattern[str]) -> Iterator[str]:
+    """Yield the keys and strings of a TOML file, with each mark as a string."""
+    waiting: list[Any] = [tomllib.loads(mark.sub(r'"\g<0>"', text))]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, dict):
+            waiting += [*node, *node.values()]
+        elif isinstance(node, list):
+            waiting += node
+        elif isinstance(node, str):
+            yield node
+
+
+_VALUES = {"py": _python_tokens, "toml": _toml_values}
 
 
 def _check_folder(folder: Path) -> None:
@@ -145,15 +211,17 @@ def _check_folder(folder: Path) -> None:
 
 
 def _reason(error: Exception) -> str:
-    """Return what is wrong with a template, in one line."""
+    """Return the fault of a template in one line."""
     text = " ".join(str(error).split()) or type(error).__name__
-    if isinstance(error, jinja2.TemplateNotFound):
+    if isinstance(error, jinja2.TemplateSyntaxError):
+        text = str(error.message)
+    elif isinstance(error, jinja2.TemplateNotFound):
         text = f"there is no template {str(error.name)!r}"
     return text if text.endswith(".") else f"{text}."
 
 
 def _place(error: Exception, file: str) -> str:
-    """Return the template and, where it can be told, the line of an error."""
+    """Return the template and, where it is known, the line of an error."""
     if isinstance(error, jinja2.TemplateSyntaxError):
         return f"{Path(error.filename or error.name or file).name}:{error.lineno}"
     place, trace = file, error.__traceback__

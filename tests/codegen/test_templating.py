@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openapi_tools.codegen.files import build_files
 from openapi_tools.codegen.literals import Code
 from openapi_tools.codegen.package_data import PackageData, Record
+from openapi_tools.codegen.render import render_files
 from openapi_tools.codegen.templating import FOLDER, Templates
 from openapi_tools.errors import TemplateError
 from openapi_tools.model import Operation
@@ -55,7 +55,7 @@ def build(tmp_path: Path, *, text: str = BREAKS_OUT, **templates: str) -> dict[s
     """Build a package with templates of the user's, keys with `_` for `.`."""
     for name, template in templates.items():
         (tmp_path / f"{name.replace('_', '.')}.jinja").write_text(template)
-    return build_files(contents(text), Templates(tmp_path), layout="package")
+    return render_files(contents(text), Templates(tmp_path), layout="package")
 
 
 def with_line(line: str) -> str:
@@ -72,14 +72,17 @@ def test_python_prints_any_text_as_a_literal(text: str) -> None:
     assert printed.isascii()
 
 
-@given(text=st.text())
-def test_toml_prints_any_text_as_a_string(text: str) -> None:
-    values = dict.fromkeys(
-        ("distribution", "distribution_version", "runtime_version", "package", "api"), Code("x")
-    )
-    template = Templates()._environments["toml"].from_string("a = {{ text }}\n")
+@pytest.fixture(scope="module")
+def one_value(tmp_path_factory: pytest.TempPathFactory) -> Templates:
+    """Templates of which `pyproject.toml` prints one value."""
+    folder = tmp_path_factory.mktemp("templates")
+    (folder / "pyproject.toml.jinja").write_text("a = {{ text }}\n")
+    return Templates(folder)
 
-    printed = template.render(values | {"text": text})
+
+@given(text=st.text())
+def test_toml_prints_any_text_as_a_string(one_value: Templates, text: str) -> None:
+    printed = one_value.render("pyproject.toml", {"text": text})
 
     assert tomllib.loads(printed) == {"a": text}
     assert printed.isascii()
@@ -124,7 +127,7 @@ def test_markdown_prints_text_as_a_line_that_means_nothing(
 
 @pytest.mark.parametrize("name", ["tools.py", "README.md", "pyproject.toml"])
 def test_code_is_printed_as_it_is(render: Render, name: str) -> None:
-    assert render(name, "{{ a }}", a=Code("x = [y]  # *z*\n")) == "x = [y]  # *z*\n"
+    assert render(name, "{{ a }}", a=Code("x = [1]  # *z*\n")) == "x = [1]  # *z*\n"
 
 
 @pytest.mark.parametrize(
@@ -142,12 +145,18 @@ def test_what_is_made_from_code_is_a_literal(render: Render, expression: str) ->
     assert isinstance(ast.literal_eval(printed), str)
 
 
+@pytest.mark.parametrize("expression", ["a.format(x=b)", "a.format_map({'x': b})"])
+def test_code_is_no_format_that_text_can_be_put_into(render: Render, expression: str) -> None:
+    with pytest.raises(TemplateError):
+        render("tools.py", f"{{{{ {expression} }}}}", a=Code("name{x}"), b=RUNS)
+
+
 def test_a_variable_a_macro_and_a_block_do_not_turn_text_into_code(render: Render) -> None:
     for template in (
         "{% set x = b %}{{ x }}",
         "{% set x %}{{ b }}{% endset %}{{ x }}",
         "{% macro m(x) %}{{ x }}{% endmacro %}{{ m(b) }}",
-        "{% macro m(x) %}{{ x }}{{ caller() }}{% endmacro %}{% call m(b) %}{% endcall %}",
+        "{% macro m(x) %}{{ x }}{{ x }}{% endmacro %}{% set x %}{{ m(b) }}{% endset %}{{ x }}",
         "{% block c %}{{ b }}{% endblock %}",
         "{% for x in [b] %}{{ x }}{% endfor %}",
         "{% with x = b %}{{ x }}{% endwith %}",
@@ -222,7 +231,7 @@ def test_a_fault_in_an_included_template_is_placed_there(tmp_path: Path) -> None
     (tmp_path / "functions.py.jinja").write_text("\n{{ nothing }}")
 
     with pytest.raises(TemplateError, match=r"^functions\.py\.jinja:2: 'nothing' is undefined\.$"):
-        build_files(contents(), Templates(tmp_path), layout="package")
+        render_files(contents(), Templates(tmp_path), layout="package")
 
 
 def test_a_folder_of_templates_has_one_that_is_known(tmp_path: Path) -> None:
@@ -245,11 +254,11 @@ def test_what_is_no_folder_is_refused(tmp_path: Path, name: str) -> None:
 def test_a_template_of_the_users_stands_in_for_ours(tmp_path: Path) -> None:
     files = build(tmp_path, README_md="<!-- Ours. -->\n# {{ distribution }}: {{ title }}\n")
 
-    ours = build_files(contents(), Templates(), layout="package")
+    ours = render_files(contents(), Templates(), layout="package")
     assert files["README.md"].startswith("<!-- Ours. -->\n# pets-tools: ")
     assert "\n" not in files["README.md"].removesuffix("\n").split("\n", 1)[1]
     changed = {path for path in files if files[path] != ours[path]}
-    assert changed == {"README.md", "manifest.json"}
+    assert changed == {"README.md"}
 
 
 @pytest.mark.parametrize(
@@ -282,7 +291,7 @@ def test_the_template_in_the_docs_works(tmp_path: Path) -> None:
 
     files = build(tmp_path, tools_py=template)
 
-    ours = build_files(contents(), Templates(), layout="package")
+    ours = render_files(contents(), Templates(), layout="package")
     (path,) = (path for path in files if path.startswith("pets_tools/tools"))
     assert files[path].split("\n")[:2] == [HEADER.strip(), "# Copyright 2026 Example Ltd."]
     assert files[path].replace("# Copyright 2026 Example Ltd.\n", "") == ours[path]
@@ -303,17 +312,85 @@ def test_text_that_a_template_prints_reads_back_equal(tmp_path: Path) -> None:
 
 STRIPPED = """{% filter replace('"', '') %}{{ tool.record.description }}{% endfilter %}"""
 FORMATTED = "{% call '{0}'.format(tool.record.description) %}{% endcall %}"
-UNQUOTED = """{% filter replace('"', '') | replace('~', '\\n') %}# {{ title }}{% endfilter %}"""
 PLACED = "{{ tool.statements[1].format('') }}"
 
 
 @pytest.mark.parametrize("line", [STRIPPED, FORMATTED, f"text = {STRIPPED}", f"# {FORMATTED}"])
-@pytest.mark.parametrize("text", [RUNS, f"x\n    {RUNS}", "import os", "x = 1; y = f()", "f(x)"])
-def test_text_that_gets_past_the_literals_is_caught_in_the_file(
+def test_blocks_that_print_text_past_the_literals_are_refused(tmp_path: Path, line: str) -> None:
+    with pytest.raises(
+        TemplateError, match=r"^tools\.py\.jinja:11: call and filter blocks are [a-z,; ]+\.$"
+    ):
+        build(tmp_path, text="Plain.", tools_py=with_line(line))
+
+
+TEXTS = [
+    "Plain.",
+    *("x", '"""', "'''", '"+print()+"', "'+print()+'", '"; print() #', "\\", "#", "{print()}"),
+    *('"""\nprint()\n"""', "'\n'", '""', f'"""+{RUNS}+"""', "literal_0_"),
+]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize(
+    "line",
+    [
+        '"""About: {{ tool.record.description }}"""',
+        '"{{ tool.record.description }}"',
+        "'{{ tool.record.description }}'",
+        "'''{{ tool.record.description }}'''",
+        'text = r"{{ tool.record.description }}"',
+        'text = "a" + "{{ tool.record.description }}" + "b"',
+        "text = '{{ tool.record.description }}",
+        "text = f{{ tool.record.description }}",
+        "text = {{ tool.record.description }}if",
+        "text = {{ tool.record.description }}{{ tool.record.description }}",
+        "# {{ tool.record.description }}",
+        "x{{ tool.record.description }} = 1",
+        "{% set x %}{{ tool.record.description }}{% endset %}text = '{{ x }}'",
+    ],
+)
+def test_a_value_inside_a_string_a_name_or_a_comment_is_refused_whatever_it_says(
     tmp_path: Path, line: str, text: str
 ) -> None:
-    with pytest.raises(TemplateError):
+    with pytest.raises(
+        TemplateError, match=r"^tools\.py\.jinja: (a value is|the file is not valid)"
+    ):
         build(tmp_path, text=text, tools_py=with_line(line))
+
+
+@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize(
+    "line",
+    [
+        "text = {{ tool.record.description }}",
+        "text = [{{ tool.record.description }}, {{ tool.record.description }}]",
+        "text = {{ tool.record.description }}.upper()",
+        "{{ tool.record.description }}",
+        'text = "a"  {{ tool.record.description }}',
+        "text = {% set x %}{{ tool.record.description }}{% endset %}{{ x }}",
+    ],
+)
+def test_a_value_by_itself_is_a_literal_whatever_it_says(
+    tmp_path: Path, line: str, text: str
+) -> None:
+    files = build(tmp_path, text=text, tools_py=with_line(line))
+
+    (source,) = (files[path] for path in files if path.startswith("pets_tools/tools"))
+    plain = build(tmp_path, text="Plain.", tools_py=with_line(line))
+    (expected,) = (plain[path] for path in plain if path.startswith("pets_tools/tools"))
+    assert shape(source) == shape(expected)
+
+
+def shape(source: str) -> str:
+    """Return the syntax tree of a file without the texts in it."""
+    return re.sub(r"Constant\(value=.*?\)", "Constant()", ast.dump(_blank(ast.parse(source))))
+
+
+def _blank(tree: ast.Module) -> ast.Module:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant):
+            node.value = None
+    return tree
 
 
 @pytest.mark.parametrize("text", ['{0}"\n    import os\n    a = "', "{0.__class__}", "{"])
@@ -353,18 +430,18 @@ def test_a_template_that_is_no_python_is_placed_in_its_file(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("template", "message"),
     [
-        (PROJECT.replace('"Tools of the API {{ api }}', '{{ title }} "'), "is no TOML that can be"),
-        (PROJECT + '\n[project.urls]\nHome = "{{ title }}"\n', "is no TOML that can be read"),
-        (PROJECT + "\n[[[", "is no TOML that can be read"),
-        (
-            PROJECT.replace('readme = "README.md"', FORMATTED.replace("tool.record.des", "des")),
-            "is undefined",
-        ),
-        (PROJECT + UNQUOTED, "this is not there for a harmless document"),
+        (PROJECT.replace('"Tools of the API {{ api }}', '{{ title }} "'), "not valid TOML"),
+        (PROJECT + '\n[project.urls]\nHome = "{{ title }}"\n', "not valid TOML"),
+        (PROJECT + "\n[[[", "not valid TOML"),
+        (PROJECT + "\n[project.urls]\nHome = '{{ title }}'\n", "a value is printed inside a"),
+        (PROJECT + "\n[project.urls]\nHome = '''{{ title }}'''\n", "a value is printed inside a"),
+        (PROJECT + "\n[tool.own]\na = ['{{ title }}']\n", "a value is printed inside a"),
+        (PROJECT + "\n# {{ title }}", "a value is printed inside a"),
+        (PROJECT + "\n{% filter upper %}# {{ title }}{% endfilter %}", "filter blocks are not"),
     ],
 )  # fmt: skip
 def test_text_in_toml_stays_a_value(tmp_path: Path, template: str, message: str) -> None:
-    text = "x~[project.scripts]~evil = 'os:abort'"
+    text = "x', 'y'}\n[project.scripts]\nevil = 'os:abort' #"
 
     with pytest.raises(TemplateError, match=message):
         build(tmp_path, text=text, pyproject_toml=template)
@@ -384,13 +461,13 @@ def test_toml_may_print_what_the_document_says(tmp_path: Path) -> None:
 def test_every_template_that_is_built_in_is_used() -> None:
     layouts: tuple[Any, ...] = ("package", "module")
     used = {
-        path for layout in layouts for path in build_files(contents(), Templates(), layout=layout)
+        path for layout in layouts for path in render_files(contents(), Templates(), layout=layout)
     }
 
     assert len({path.name for path in FOLDER.iterdir()}) == 10
     assert used == {
-        *("README.md", "pyproject.toml", "manifest.json", "pets_tools/__init__.py"),
+        *("README.md", "pyproject.toml", "pets_tools/__init__.py", "pets_tools.py"),
         *("pets_tools/index.py", "pets_tools/py.typed", "amplifier_module_tool_pets/__init__.py"),
-        *("tests/test_pets_tools.py", "pets_tools.py", "pets_tools.manifest.json"),
+        "tests/test_pets_tools.py",
         *(path for path in used if path.startswith("pets_tools/tools")),
     }  # fmt: skip
