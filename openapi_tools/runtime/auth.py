@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from openapi_tools.errors import CallError, CredentialsError
 from openapi_tools.model import SecurityScheme
 from openapi_tools.runtime.additions import Additions, joined
-from openapi_tools.runtime.redaction import MASK, Redactor
+from openapi_tools.runtime.masking import MASK
+from openapi_tools.runtime.redaction import Redactor
 from openapi_tools.runtime.schemes import Asked, Held, Scheme, hold, lasting, needed
 from openapi_tools.runtime.server import origin_of
 

@@ -7,24 +7,25 @@ import logging
 import uuid
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from openapi_tools.errors import CallError, DeniedError, OpenAPIToolsError
+from openapi_tools.runtime.arguments import is_large
 from openapi_tools.runtime.auth import NOTHING, Way
 from openapi_tools.runtime.context import member_of
 from openapi_tools.runtime.guards import ask
-from openapi_tools.runtime.media import essence, is_json
 from openapi_tools.runtime.methods import is_idempotent
 from openapi_tools.runtime.preview import Preview, preview_of
 from openapi_tools.runtime.redaction import hide
 from openapi_tools.runtime.request import RequestPlan
 from openapi_tools.runtime.response import read_answer
-from openapi_tools.runtime.result import ToolResult, without_secrets
+from openapi_tools.runtime.result import ToolResult
 from openapi_tools.runtime.sending.exchange import Terms
+from openapi_tools.runtime.sending.faults import timed_out
 from openapi_tools.runtime.server import origin_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import httpx
 
@@ -36,9 +37,12 @@ if TYPE_CHECKING:
     from openapi_tools.runtime.tool import OperationTool
 
 logger = logging.getLogger("openapi_tools")
+_Found = TypeVar("_Found")
 
 _LARGE = 32 * 1024
 """Bytes of an answer from which on it is read in a thread: a few milliseconds' work."""
+_GRACE = 0.25
+"""Seconds beyond the time of a call for reading an answer that was cut when it was over."""
 _UNAUTHORIZED = 401
 
 
@@ -105,12 +109,12 @@ class Delivery:
         try:
             parcel = self._parcel(arguments, context, redactor)
             if settings.dry_run:
-                preview = self._seen(parcel, call_id)
+                preview = await self._seen(parcel, call_id)
                 return ToolResult.ok(preview.as_data(), {"dry_run": True})
             if settings.approve is not None and self._is_asked_for():
                 await self._approve(parcel, call_id)
             line = await session.sender.perform(partial(self._carry, parcel), self._about)
-            return await self._read(line.answer, parcel)
+            return await self._read(line, parcel)
         except OpenAPIToolsError as error:
             hide(error, redactor)
             raise
@@ -162,7 +166,13 @@ class Delivery:
         grant = parcel.credentials.masked(self._tool.operation, parcel.bounds)
         return self._built(parcel, grant), grant.note
 
-    def _seen(self, parcel: Parcel, call_id: str) -> Preview:
+    async def _seen(self, parcel: Parcel, call_id: str) -> Preview:
+        """Return the preview of a call; that of a large one is made in a thread."""
+        if is_large(parcel.arguments):
+            return await asyncio.to_thread(self._previewed, parcel, call_id)
+        return self._previewed(parcel, call_id)
+
+    def _previewed(self, parcel: Parcel, call_id: str) -> Preview:
         request, note = self._masked(parcel)
         preview = preview_of(request, self._tool.name, parcel.arguments, redactor=parcel.redactor)
         return replace(preview, note=note, call_id=call_id)
@@ -182,7 +192,7 @@ class Delivery:
         Raises:
             DeniedError: It is not.
         """
-        verdict = await ask(self._session.settings.approve, self._seen(parcel, call_id))
+        verdict = await ask(self._session.settings.approve, await self._seen(parcel, call_id))
         if verdict is not True:
             raise DeniedError(f"{self._tool.name} was not approved; it was not sent.")
 
@@ -264,12 +274,13 @@ class Delivery:
             learn=parcel.redactor.know if others else None,
         )
 
-    async def _read(self, answer: Answer, parcel: Parcel) -> ToolResult:
+    async def _read(self, line: Line, parcel: Parcel) -> ToolResult:
         """Return what an answer means, without the secrets that a server repeats."""
+        answer, read = line.answer, self._result
         if len(answer.content) > _LARGE:
-            result = await asyncio.to_thread(self._result, answer, parcel.redactor)
+            result = await self._apart(line, read, answer, parcel.redactor)
         else:
-            result = self._result(answer, parcel.redactor)
+            result = read(answer, parcel.redactor)
         note = parcel.grant.note
         if note:
             result.metadata["notes"] = [*result.metadata.get("notes", ()), note]
@@ -277,36 +288,32 @@ class Delivery:
             result = _explained(result, note or self._lacking(parcel))
         check = self._session.check_answer
         if check is not None and parcel.request is not None:
-            problems = await asyncio.to_thread(check, parcel.request, answer)
+            problems = await self._apart(line, check, parcel.request, answer)
             result.metadata["answer_problems"] = parcel.redactor.data(problems)
         return result
 
+    async def _apart(self, line: Line, work: Callable[..., _Found], *given: Any) -> _Found:
+        """Do work on an answer in a thread, within the time of the call.
+
+        Raises:
+            CallError: `timeout`; the thread ends in its own time.
+        """
+        try:
+            async with asyncio.timeout_at(line.deadline + _GRACE):
+                return await asyncio.to_thread(work, *given)
+        except TimeoutError:
+            seconds = self._session.settings.timeout
+            raise timed_out(line.answer.request, seconds) from None
+
     def _result(self, answer: Answer, redactor: Redactor) -> ToolResult:
         operation, settings = self._tool.operation, self._session.settings
-        if not redactor:
-            return read_answer(answer, operation, settings)
-        shown = _without_secrets(answer, redactor)
-        result = read_answer(shown, operation, settings, mask=redactor.data)
-        return without_secrets(result, redactor)
+        return read_answer(answer, operation, settings, redactor=redactor)
 
     def _lacking(self, parcel: Parcel) -> str:
         """Return which credentials a call went without that it could have had."""
         if parcel.grant.additions:
             return ""
         return parcel.credentials.lacking(self._tool.operation)
-
-
-def _without_secrets(answer: Answer, redactor: Redactor) -> Answer:
-    """Return an answer in which no secret stands openly: parts of it may be written to files.
-
-    JSON is left to the look at what was read, which tells names from values.
-    """
-    as_data = is_json(essence(answer.headers.get("content-type", "")))
-    content = answer.content if as_data else redactor.content(answer.content)
-    lines = [(name, redactor.content(value)) for name, value in answer.headers.raw]
-    if content is answer.content and lines == answer.headers.raw:
-        return answer
-    return replace(answer, content=content, headers=type(answer.headers)(lines))
 
 
 def _explained(result: ToolResult, why: str) -> ToolResult:

@@ -1,24 +1,21 @@
-"""Known secrets, and how they are taken out of whatever leaves: the one place that does it.
+"""Known secrets, and their removal from everything that leaves: the only place that does it.
 
-Results, error texts, previews, log records and printed lines pass through a `Redactor`. It knows
-the values that users gave and those that were fetched with them, and the forms in which a server or
-a library repeats a text: percent-encoded, as base64, escaped for JSON or HTML.
+Results, error texts, previews, log records and printed lines pass through here before they are cut:
+half a secret is not recognised. A server may repeat a secret as it is, in base64, or escaped for
+URLs, JSON or HTML; `masking.py` finds it.
 """
 
 from __future__ import annotations
 
 import base64
-import html
-import json
+import binascii
 import logging
 import os
 import re
 import threading
 import traceback
 import weakref
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, quote_plus
 
 from openapi_tools.errors import (
     CallError,
@@ -27,17 +24,20 @@ from openapi_tools.errors import (
     NotPicklableError,
     OpenAPIToolsError,
 )
+from openapi_tools.runtime.masking import MASK, SHORTEST, forms_of, found, masked, octets_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
-MASK = "***"
-_SHORTEST = 4
-"""A shorter text is no secret worth the name, and is part of too many others."""
+    import httpx
+
 _PASSING = 32
-_REMEMBERED = 1024
 _LARGEST = 10**100
-_ESCAPES = ("%", "\\", "&")
+_SECRET = re.compile(
+    "auth|cookie|credential|key|pass|secret|session|signature|token", re.IGNORECASE
+)
+_SHORTEST_ADDED = 8
+"""A shorter value of a header that was added says a version or a kind."""
 _LOGGERS = (
     "openapi_tools",
     "openapi_tools.calls",
@@ -91,14 +91,14 @@ class Redactor:
 
     def __init__(self, parent: Redactor | None = None) -> None:
         self._parent = parent
-        self._kept: tuple[str, ...] = ()
-        self._passing: tuple[str, ...] = ()
+        self._kept: frozenset[bytes] = frozenset()
+        self._passing: tuple[frozenset[bytes], ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self._kept or self._passing or self._parent)
 
     def for_call(self) -> Redactor:
-        """Return one that also learns what belongs to a single call."""
+        """Return one that also learns the secrets of a single call."""
         return Redactor(self)
 
     def know(self, *secrets: str, passing: bool = False) -> None:
@@ -108,45 +108,65 @@ class Redactor:
             secrets: Texts; those of fewer than four characters are passed over.
             passing: They are good for some time only, as tokens are; the last 32 are kept.
         """
-        new = tuple(
-            s for s in dict.fromkeys(secrets) if len(s) >= _SHORTEST and s not in self._kept
-        )
+        new = [forms_of(s) for s in dict.fromkeys(secrets) if len(s) >= SHORTEST]
         if not new:
             return
         # Each assignment is whole: threads that look meanwhile see one state or the other.
         if passing:
-            others = (s for s in self._passing if s not in new)
+            others = (forms for forms in self._passing if forms not in new)
             self._passing = (*others, *new)[-_PASSING:]
         else:
-            self._kept += new
+            self._kept = self._kept.union(*new)
         _watch(self)
 
-    def secrets(self) -> tuple[str, ...]:
-        """Return what is known."""
-        above = () if self._parent is None else self._parent.secrets()
-        return (*above, *self._kept, *self._passing)
+    def forms(self) -> frozenset[bytes]:
+        """Return every form in which a secret can be repeated."""
+        above = frozenset() if self._parent is None else self._parent.forms()
+        return above.union(self._kept, *self._passing)
 
     def text(self, text: str) -> str:
         """Return a text without the secrets."""
-        return _cleared(text, self.secrets())
+        return _cleared(text, self.forms())
 
     def content(self, content: bytes) -> bytes:
-        """Return what a server sent without the secrets, as far as they stand in it openly."""
-        for secret in sorted(self.secrets(), key=len, reverse=True):
-            for form in _forms(secret):
-                if (raw := form.encode("utf-8", "replace")) in content:
-                    content = content.replace(raw, MASK.encode())
-        return content
+        """Return UTF-8 text, or other bytes, without the secrets; itself when it holds none."""
+        return masked(content, found(content, self.forms()))
 
     def data(self, value: Any) -> Any:
         """Return JSON-native data without the secrets; what holds none stays the same object."""
         if not self:
             return value
-        # One look at all texts together: most data holds no secret.
-        joined = "\0".join(_texts(value))
-        hits = [secret for secret in self.secrets() if _is_in(secret, joined)]
-        hits.sort(key=len, reverse=True)
-        return _masked(value, hits) if hits else value
+        # All texts are searched together: most data holds no secret.
+        forms = found(octets_of("\n".join(_texts(value))), self.forms())
+        return _masked_data(value, forms) if forms else value
+
+
+def learn_headers(
+    before: Collection[tuple[str, str]], request: httpx.Request, learn: Callable[..., None]
+) -> None:
+    """Learn the secrets in headers that an `httpx.Auth` or a user's client added, by their names.
+
+    Args:
+        before: The headers that were there.
+        request: With those that were added.
+        learn: Is told of the secrets.
+    """
+    for name, value in request.headers.multi_items():
+        if (name, value) not in before and _SECRET.search(name):
+            word, _, rest = value.partition(" ")
+            secrets = [value, rest, *(c.partition("=")[2] for c in value.split("; "))]
+            if word.lower() == "basic":
+                secrets += _in_basic(rest)
+            learn(*(secret for secret in secrets if len(secret) >= _SHORTEST_ADDED))
+
+
+def _in_basic(encoded: str) -> list[str]:
+    """Return user and password of basic authentication, and the password."""
+    try:
+        pair = base64.b64decode(encoded).decode()
+    except (binascii.Error, UnicodeDecodeError):
+        return []
+    return [pair, pair.partition(":")[2]]
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -173,91 +193,30 @@ def _digits(number: float) -> str:
     return str(abs(int(number))) if abs(number) < _LARGEST else ""
 
 
-def _masked(value: Any, secrets: list[str]) -> Any:
+def _masked_data(value: Any, forms: list[bytes]) -> Any:
     if isinstance(value, str):
-        for secret in secrets:
-            value = _without(secret, value)
-        return value
+        return _masked_text(value, forms)
     if isinstance(value, dict):
         members: dict[Any, Any] = {}
         for key, member in value.items():
-            name = _masked(key, secrets)
+            name = _masked_data(key, forms)
             while name != key and (name in members or name in value):
                 name += "*"  # two names that are masked stay two
-            members[name] = _masked(member, secrets)
+            members[name] = _masked_data(member, forms)
         return members
     if isinstance(value, list | tuple):
-        return [_masked(item, secrets) for item in value]
+        return [_masked_data(item, forms) for item in value]
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return MASK if _digits(value) in secrets else value
+        return MASK if _digits(value).encode() in forms else value
     return value
 
 
-def _cleared(text: str, secrets: Iterable[str]) -> str:
-    """Return a text without secrets; the longest first, as one may be part of another."""
-    for secret in sorted(secrets, key=len, reverse=True):
-        text = _without(secret, text)
-    return text
+def _cleared(text: str, forms: frozenset[bytes]) -> str:
+    return _masked_text(text, found(octets_of(text), forms))
 
 
-def _is_in(secret: str, text: str) -> bool:
-    if any(form in text for form in _forms(secret)):
-        return True
-    return _is_escaped_in(text) and _escaped(secret).search(text) is not None
-
-
-def _is_escaped_in(text: str) -> bool:
-    return any(mark in text for mark in _ESCAPES)
-
-
-def _without(secret: str, text: str) -> str:
-    for form in _forms(secret):
-        if form in text:
-            text = text.replace(form, MASK)
-    return _escaped(secret).sub(MASK, text) if _is_escaped_in(text) else text
-
-
-@lru_cache(maxsize=_REMEMBERED)
-def _forms(secret: str) -> tuple[str, ...]:
-    """Return the ways in which a text may be repeated as a whole, the longest first."""
-    octets = secret.encode("utf-8", "surrogatepass")
-    encoded = (quote(octets, safe=""), quote_plus(octets), quote(octets), quote(octets, safe="/:@"))
-    forms = {
-        secret,
-        secret.lower(),  # as names of codings and schemes are compared
-        json.dumps(secret)[1:-1],
-        json.dumps(secret, ensure_ascii=False)[1:-1],
-        html.escape(secret),
-        base64.b64encode(octets).decode(),
-        base64.urlsafe_b64encode(octets).decode(),
-        *encoded,
-    }
-    forms |= {form.rstrip("=") for form in forms}
-    long = (form for form in forms if len(form) >= _SHORTEST)
-    return tuple(sorted(long, key=lambda form: (-len(form), form)))
-
-
-@lru_cache(maxsize=_REMEMBERED)
-def _escaped(secret: str) -> re.Pattern[str]:
-    """Return what finds a text any of whose characters are escaped: for URLs, JSON or HTML."""
-    return re.compile("".join(map(_any_form, secret)))
-
-
-def _any_form(character: str) -> str:
-    code, named = ord(character), html.escape(character)
-    octets = character.encode("utf-8", "surrogatepass")
-    forms = {
-        re.escape(character),
-        "(?i:" + "".join(f"%{octet:02x}" for octet in octets) + ")",
-        rf"(?i:\\u{code:04x})",
-        rf"\\{re.escape(character)}",
-        rf"(?i:&\#x0*{code:x};)|&\#0*{code};",
-    }
-    if named != character:
-        forms.add(named)
-    if character == " ":
-        forms.add(r"\+")
-    return f"(?:{'|'.join(sorted(forms))})"
+def _masked_text(text: str, forms: list[bytes]) -> str:
+    return masked(octets_of(text), forms).decode(errors="surrogatepass") if forms else text
 
 
 _watched: weakref.WeakSet[Redactor] = weakref.WeakSet()
@@ -276,7 +235,20 @@ def redacted(text: str) -> str:
     """Return a text without any secret that anything here knows."""
     with _guard:
         redactors = list(_watched)
-    return _cleared(text, {secret for redactor in redactors for secret in redactor.secrets()})
+    return _cleared(text, frozenset().union(*(redactor.forms() for redactor in redactors)))
+
+
+def excerpt(text: str, most: int) -> str:
+    """Return the beginning of a text from outside, without secrets; `…` marks a cut.
+
+    The one way to cut what a server, a library or a model said: half a secret is not recognised.
+
+    Args:
+        text: The whole text.
+        most: Characters to keep.
+    """
+    text = redacted(text)
+    return text if len(text) <= most else f"{text[:most]}…"
 
 
 def _hide(record: logging.LogRecord) -> bool:

@@ -11,6 +11,7 @@ from pydantic_core import to_json
 from openapi_tools.errors import CallError
 from openapi_tools.runtime.media import essence
 from openapi_tools.runtime.reading.charsets import clean_text, decode_text
+from openapi_tools.runtime.reading.clearing import cleared
 from openapi_tools.runtime.reading.content import Body, Content, Shape, read_content
 from openapi_tools.runtime.reading.jsontext import PARTLY, VALUES, clean, encode, read_json
 from openapi_tools.runtime.reading.problems import words_of
@@ -19,12 +20,11 @@ from openapi_tools.runtime.result import ToolResult
 from openapi_tools.runtime.sending.waits import retry_after
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import httpx
 
     from openapi_tools.errors import ErrorType
     from openapi_tools.model import Operation
+    from openapi_tools.runtime.redaction import Redactor
     from openapi_tools.runtime.send import Answer
     from openapi_tools.runtime.settings import Settings
 
@@ -66,7 +66,7 @@ def read_answer(
     operation: Operation,
     settings: Settings,
     *,
-    mask: Callable[[Any], Any] | None = None,
+    redactor: Redactor | None = None,
 ) -> ToolResult:
     """Return what an answer means.
 
@@ -79,20 +79,20 @@ def read_answer(
         answer: As received.
         operation: What was called: HTML is given as it is where the document announces HTML.
         settings: `max_output_chars` and `download_dir`.
-        mask: Takes secrets out of what was read, before any of it is cut.
+        redactor: Takes secrets out of the answer, before any of it is read or cut.
 
     Returns:
         The result. Its metadata holds `status`, `media_type`, `headers` (those that help with the
         next call), `elapsed` (s), `attempts`, and where they apply `location`, `truncated` and
         `notes`.
     """
+    if redactor:
+        answer = cleared(answer, redactor)
     metadata, media_type = _metadata(answer)
     if not (200 <= answer.status < 300 or answer.status == _NOT_MODIFIED):  # noqa: PLR2004
-        return _failed(answer, metadata, mask)
+        return _failed(answer, metadata)
     try:
         content = _content(answer, media_type, operation, settings)
-        if mask is not None:
-            content.value = mask(content.value)
     except CallError as error:
         reason = f"{answer.method} {answer.path} answered {answer.status}, but {error.reason}"
         facts = {"status": answer.status}
@@ -235,12 +235,10 @@ def _fitted(value: Any, size: int, room: int) -> _Fitted:
         return _fitted(clean(value), size, room)
 
 
-def _failed(
-    answer: Answer, metadata: dict[str, Any], mask: Callable[[Any], Any] | None
-) -> ToolResult:
+def _failed(answer: Answer, metadata: dict[str, Any]) -> ToolResult:
     status = answer.status
     kind = _TYPES.get(status, "redirect" if 300 <= status < 400 else "http")  # noqa: PLR2004
-    body = _error_body(answer, mask)
+    body = _error_body(answer)
     facts = {
         "status": status,
         "retryable": status in _RETRYABLE,
@@ -250,7 +248,7 @@ def _failed(
     return ToolResult.failed(kind, _message(answer, body), metadata=metadata, facts=facts)
 
 
-def _error_body(answer: Answer, mask: Callable[[Any], Any] | None) -> Any:
+def _error_body(answer: Answer) -> Any:
     """Return what the body of an error holds, in at most 2,400 characters."""
     if answer.method == "HEAD":
         return None
@@ -264,7 +262,6 @@ def _error_body(answer: Answer, mask: Callable[[Any], Any] | None) -> Any:
         value = read_content(Body(body.data), shape).value
     if value is None or value == "":
         return None
-    value = value if mask is None else mask(value)
     return _fitted(value, len(body.data), _ERROR_ROOM).value
 
 

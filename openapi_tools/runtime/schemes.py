@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 from openapi_tools.errors import CredentialsError
 from openapi_tools.runtime.additions import Additions
 from openapi_tools.runtime.environment import from_environment
-from openapi_tools.runtime.redaction import MASK, Redactor, Secret
+from openapi_tools.runtime.masking import MASK
+from openapi_tools.runtime.redaction import Redactor, Secret
 
 if TYPE_CHECKING:
     import ssl

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from openapi_tools.errors import CallError
 from openapi_tools.runtime.methods import is_safe
+from openapi_tools.runtime.redaction import learn_headers
 from openapi_tools.runtime.sending.clients import Homes, usable_client, with_defaults
 from openapi_tools.runtime.sending.deadlines import Deadline
 from openapi_tools.runtime.sending.exchange import Answer, Exchange, Terms
 from openapi_tools.runtime.sending.faults import closed_client, named
 from openapi_tools.runtime.sending.network import policy_of
 from openapi_tools.runtime.sending.retries import RETRIED_STATUSES, Budget, Outcome, Rule, again
-from openapi_tools.runtime.sending.secrets import learn_headers
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -33,8 +33,8 @@ class Settings(BaseModel):
     Attributes:
         base_url: Replaces every server of the document, path included: `"http://localhost:8000/v1"`.
         server_variables: Values for the placeholders of the document's server URLs, by name.
-        timeout: Seconds for a whole call, from its start to the last byte read: waiting for a turn
-            and connecting are included. The same bound holds for fetching the document.
+        timeout: Seconds for a whole call: waiting for a turn, connecting and reading the answer are
+            included. The same bound holds for fetching the document.
         concurrency: Calls of one toolset that may be under way at once; more wait for their turn.
         max_response_bytes: An answer larger than this, decoded, is an error.
         max_output_chars: An output longer than this, as text, is cut and says so.

@@ -7,48 +7,21 @@ of a few tries counts.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import corpus
 import httpx
 import pytest
 from documents import document, operation, with_body
+from ticker import LONGEST, TRIES, gap_beside
 
 from openapi_tools import Settings, load_tools
 
-if TYPE_CHECKING:
-    from openapi_tools import OperationTool, ToolResult
-
 pytestmark = pytest.mark.untraced
-LONGEST = 0.2
-"""Seconds between two ticks, as PROMISES says; the work itself is bounded at half of it."""
-TRIES = 4
 MEGABYTE = 1_000_000
 OBJECTS = [{"id": number, "name": f"n{number}", "on": True} for number in range(20_000)]
-
-
-async def gap_beside(tool: OperationTool, given: Any) -> tuple[float, ToolResult]:
-    """Call a tool; the longest time between two ticks of 5 ms meanwhile, and the result."""
-    gaps: list[float] = []
-
-    async def tick() -> None:
-        last = time.perf_counter()
-        while True:
-            await asyncio.sleep(0.005)
-            now = time.perf_counter()
-            gaps.append(now - last)
-            last = now
-
-    ticking = asyncio.create_task(tick())
-    await asyncio.sleep(0.02)
-    gaps.clear()
-    result = await tool.execute(given)
-    await asyncio.sleep(0.006)
-    ticking.cancel()
-    return max(gaps), result
 
 
 async def shortest_gap(source: Any, given: Any, *, answer: httpx.Response | None = None) -> float:

@@ -14,7 +14,8 @@ import secrets
 from typing import TYPE_CHECKING, Self
 from urllib.parse import parse_qs, urlsplit
 
-from openapi_tools.runtime.redaction import MASK, Secret
+from openapi_tools.runtime.masking import MASK
+from openapi_tools.runtime.redaction import Secret
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from openapi_tools._version import __version__
 from openapi_tools.errors import CallError
-from openapi_tools.runtime.redaction import MASK
+from openapi_tools.runtime.masking import MASK
 from openapi_tools.runtime.sending.codings import CODINGS, Decoder
 from openapi_tools.runtime.sending.faults import TRANSPORT_FAULTS, failure
 from openapi_tools.runtime.server import origin_of

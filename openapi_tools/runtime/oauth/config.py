@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 from openapi_tools.errors import CredentialsError, NotPicklableError, bare
 from openapi_tools.runtime.environment import VARIABLE as _VARIABLE
 from openapi_tools.runtime.environment import from_environment
-from openapi_tools.runtime.redaction import MASK, Secret
+from openapi_tools.runtime.masking import MASK
+from openapi_tools.runtime.redaction import Secret
 
 if TYPE_CHECKING:
     from pydantic import SecretStr

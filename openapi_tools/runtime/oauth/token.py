@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 _LEEWAY = 30.0
 _PART = 4
 _LONGEST_LIFE = 10 * 365 * 86400.0
-_LONGEST = 64 * 1024
+_LONGEST = 16 * 1024
+"""Characters of a token; few servers take a header line that is longer than half of this."""
 _USABLE = re.compile(r"[\x21-\x7e]+")
 _NUMBER = re.compile(r"[0-9]{1,15}(\.[0-9]{1,9})?")
 
@@ -75,11 +76,11 @@ def read_token(
     access, refresh = members.get("access_token"), members.get("refresh_token")
     kind = members.get("token_type", "bearer")
     if not is_sendable(access):
-        return "has no access_token that could be sent"
+        return f"has no access_token that could be sent, of at most {_LONGEST} characters"
     if not isinstance(kind, str) or kind.lower() != "bearer":
         return "gives a token whose token_type is not bearer, which cannot be used"
     if refresh is not None and refresh != "" and not is_sendable(refresh):
-        return "has a refresh_token that is none"
+        return f"has a refresh_token that is not text of at most {_LONGEST} characters"
     now = time.time()
     lifetime = _lifetime(members.get("expires_in"))
     return Token(

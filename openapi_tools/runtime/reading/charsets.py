@@ -6,6 +6,8 @@ import codecs
 import re
 from typing import NamedTuple
 
+from openapi_tools.runtime.redaction import excerpt
+
 _CODECS = {
     "ascii": "utf-8",
     "iso-8859-1": "latin-1",
@@ -34,6 +36,7 @@ _PIECE = 64 * 1024
 """Text is worked on in pieces of this size: one long step would hold up all threads."""
 
 _SNIFFED = 256 * 1024
+_SHOWN = 60
 
 
 class Text(NamedTuple):
@@ -60,12 +63,11 @@ def decode_text(content: bytes, charset: str = "", *, most: int | None = None) -
         charset: As the server named it; UTF-8 when it is empty or not honoured.
         most: Characters that are kept; the others are counted. All of them when None.
     """
-    codec = next((codec for mark, codec in _MARKS if content.startswith(mark)), "")
+    codec = _codec(content, charset)
     notes = []
-    if not codec:
-        codec = _CODECS.get(charset.strip().lower(), "")
-        if not codec and charset and not content.isascii():
-            notes.append(f"the charset {charset!r:.60} is not supported, the text is read as UTF-8")
+    if not codec and charset and not content.isascii():
+        shown = excerpt(charset, _SHOWN)
+        notes.append(f"the charset {shown!r} is not supported, the text is read as UTF-8")
     codec = codec or "utf-8"
     if most is None and len(content) <= _PIECE:
         try:
@@ -79,6 +81,19 @@ def decode_text(content: bytes, charset: str = "", *, most: int | None = None) -
     if replaced and (genuine is None or replaced > content.count(genuine)):
         notes.append(f"bytes that are no {codec} are shown as U+FFFD")
     return Text(text, notes, length)
+
+
+def as_utf8(content: bytes, charset: str = "") -> bytes:
+    """Return text in UTF-8 as `decode_text` reads it; what it reads as UTF-8 stays as it is."""
+    if _codec(content, charset) in ("", "utf-8", "utf-8-sig"):
+        return content
+    return decode_text(content, charset).text.encode(errors="surrogatepass")
+
+
+def _codec(content: bytes, charset: str) -> str:
+    """Return the codec of a text; empty when neither a mark nor its charset says."""
+    marked = next((codec for mark, codec in _MARKS if content.startswith(mark)), "")
+    return marked or _CODECS.get(charset.strip().lower(), "")
 
 
 def _decode(content: bytes, codec: str, most: int | None) -> tuple[str, int, int]:

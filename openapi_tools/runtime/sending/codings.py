@@ -12,6 +12,7 @@ import zlib
 from typing import TYPE_CHECKING, Protocol
 
 from openapi_tools.errors import CallError
+from openapi_tools.runtime.redaction import excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 CODINGS = "gzip, deflate"
 """What answers may be coded in, for `Accept-Encoding`."""
 
+_SHOWN = 60
 _STEP = 64 * 1024
 _CHAINED = 5
 _MEMBERS = 10_000
@@ -96,7 +98,8 @@ def _coding(name: str, limit: int) -> Coding:
         case "deflate":
             return _Deflate(limit)
         case _:
-            reason = f"the answer is coded as {name!r:.60}, which is not supported."
+            shown = excerpt(name, _SHOWN)
+            reason = f"the answer is coded as {shown!r}, which is not supported."
             raise CallError("decode", reason)
 
 

@@ -13,6 +13,7 @@ from openapi_tools.errors import CallError
 from openapi_tools.runtime.escapes import has_dot_segment
 from openapi_tools.runtime.media import essence, is_sequential
 from openapi_tools.runtime.observing import current, trace_headers
+from openapi_tools.runtime.redaction import learn_headers
 from openapi_tools.runtime.sending.clients import poisoned
 from openapi_tools.runtime.sending.codings import Decoder, too_large
 from openapi_tools.runtime.sending.faults import (
@@ -25,7 +26,6 @@ from openapi_tools.runtime.sending.faults import (
     timed_out,
 )
 from openapi_tools.runtime.sending.redirects import REDIRECT_STATUSES, redirected
-from openapi_tools.runtime.sending.secrets import learn_headers
 from openapi_tools.runtime.sending.tls import is_tls_failure
 from openapi_tools.runtime.sending.trips import Trip, begin_trip
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from openapi_tools.errors import CallError
 from openapi_tools.runtime.methods import is_idempotent, is_safe
-from openapi_tools.runtime.redaction import redacted
+from openapi_tools.runtime.redaction import excerpt
 from openapi_tools.runtime.sending.tls import is_tls_failure
 
 if TYPE_CHECKING:
@@ -48,9 +48,7 @@ def named(request: httpx.Request) -> str:
 
 def path_of(request: httpx.Request) -> str:
     """Return the path that was asked for, as it was sent, without the query."""
-    path = request.url.raw_path.partition(b"?")[0].decode("ascii", "replace")
-    # Half of a secret would be recognised by nobody.
-    return path if len(path) <= _PATH else f"{redacted(path)[:_PATH]}…"
+    return excerpt(request.url.raw_path.partition(b"?")[0].decode("ascii", "replace"), _PATH)
 
 
 def timed_out(request: httpx.Request, seconds: float, *, waiting: bool = False) -> CallError:
@@ -174,8 +172,8 @@ def _was_cut_off(error: Exception) -> bool:
 
 def _unconnected(error: Exception, request: httpx.Request) -> CallError:
     """Return the error for a connection that was never made; its reason is the system's own."""
-    address = request.url.netloc.decode("ascii", "replace")[:_PATH]
-    cause = " ".join(str(error).split())[:_REASON]
+    address = excerpt(request.url.netloc.decode("ascii", "replace"), _PATH)
+    cause = excerpt(" ".join(str(error).split()), _REASON)
     reason = f"{named(request)}: no connection to {address}"
     reason += f" ({cause})." if cause else "."
     # A certificate is no better a moment later.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from openapi_tools.runtime.redaction import redacted
+from openapi_tools.runtime.redaction import excerpt
 from openapi_tools.runtime.sending.faults import not_followed
 
 if TYPE_CHECKING:
@@ -77,4 +77,4 @@ def _shown(url: httpx.URL) -> str:
     port = f":{url.port}" if url.port is not None else ""
     path = url.raw_path.partition(b"?")[0].decode("ascii", "replace")
     text = f"{url.scheme}://{host}{port}{path}" if host else f"a {url.scheme}: address"
-    return text if len(text) <= _SHOWN else f"{redacted(text)[:_SHOWN]}…"
+    return excerpt(text, _SHOWN)

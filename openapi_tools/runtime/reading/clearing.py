@@ -1,0 +1,44 @@
+"""An answer without its secrets, before any of it is read, cut or written to a file."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from openapi_tools.runtime.media import essence, is_json, parameter
+from openapi_tools.runtime.reading.charsets import as_utf8
+from openapi_tools.runtime.reading.jsontext import PARTLY, encode, read_json
+
+if TYPE_CHECKING:
+    from openapi_tools.runtime.redaction import Redactor
+    from openapi_tools.runtime.sending.exchange import Answer
+
+_MARK = b"\xef\xbb\xbf"
+
+
+def cleared(answer: Answer, redactor: Redactor) -> Answer:
+    """Return an answer with `***` in place of secrets; itself when it holds none."""
+    lines = answer.headers.raw
+    values = b"\n".join(value for _, value in lines)
+    named = redactor.content(values) is not values
+    content = _content(answer.content, answer.headers.get("content-type", ""), redactor)
+    if content is answer.content and not named:
+        return answer
+    lines = [(name, redactor.content(value)) for name, value in lines]
+    return replace(answer, content=content, headers=type(answer.headers)(lines))
+
+
+def _content(content: bytes, media_type: str, redactor: Redactor) -> bytes:
+    plain = as_utf8(content, parameter(media_type, "charset"))
+    masked = redactor.content(plain)
+    if masked is plain:
+        return content
+    if is_json(essence(media_type)):
+        try:
+            value, notes = read_json(plain)
+            if PARTLY not in notes:
+                # A mask in place of a number, or of two names, leaves it JSON.
+                return encode(redactor.data(value)).encode()
+        except ValueError:
+            pass  # text under a wrong name
+    return masked if plain is content else _MARK + masked
