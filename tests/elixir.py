@@ -92,6 +92,10 @@ def module(name: str) -> str:
 async def made(
     compiled: Path, given: Iterable[tuple[str, dict[str, Any]]], **settings: Any
 ) -> list[tuple[str, ...]]:
-    """Return what each call of a petstore's tool gave: its kind and its text."""
-    script = calls(((module(name), arguments) for name, arguments in given), context(**settings))
+    """Return what each call of a petstore's tool gave: its kind and its text.
+
+    Credentials need not be among the settings, unless `anonymous` is.
+    """
+    ctx = context(**{"anonymous": True, **settings})
+    script = calls(((module(name), arguments) for name, arguments in given), ctx)
     return [tuple(line.split(" ", 1)) for line in await evaluate(compiled, script)]

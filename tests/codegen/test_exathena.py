@@ -219,8 +219,8 @@ def test_headers_that_no_argument_sets_are_not_among_the_parameters():
 def test_where_a_credential_goes(scheme, place):
     called = Operation("GET", "/", security=({"s": ()}, {}))
 
-    assert operation_data("x", called, {"s": scheme})["security"] == [[("s", *place)]]
-    assert operation_data("x", called, {})["security"] == [[("s", ":unsupported", "")]]
+    assert operation_data("x", called, {"s": scheme})["security"] == [[("s", *place)], []]
+    assert operation_data("x", called, {})["security"] == [[("s", ":unsupported", "")], []]
 
 
 def test_names_differ_also_where_case_does_not_count():

@@ -5,10 +5,13 @@ Elixir runs the modules of tests/golden/exathena, compiled with stubs of the beh
 
 from __future__ import annotations
 
+import base64
+import html
 import json
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, quote_plus, unquote
 
 import pytest
 from elixir import (
@@ -108,9 +111,11 @@ def wire(recorded: Recorded) -> tuple[str, str, dict[str, str], bytes]:
     return recorded.method, recorded.target, headers, recorded.body
 
 
-async def by_python(recorder: Recorder, given: list[tuple[str, dict[str, Any]]]) -> list[Any]:
+async def by_python(
+    recorder: Recorder, given: list[tuple[str, dict[str, Any]]], credentials: Any = CREDENTIALS
+) -> list[Any]:
     settings = Settings(base_url=recorder.url + "/api/v3")
-    async with load_tools(SPEC, settings=settings, credentials=CREDENTIALS) as toolset:
+    async with load_tools(SPEC, settings=settings, credentials=credentials) as toolset:
         return [await toolset[name].execute(arguments) for name, arguments in given]
 
 
@@ -159,6 +164,9 @@ async def test_what_is_no_json_is_an_error(compiled, recorder):
         ("image/png", b"\x89PNG", '{"base64":"iVBORw==","media_type":"image/png","bytes":4}'),
         ("", b"\xff\xfe", '{"base64":"//4=","media_type":"","bytes":2}'),
         ("application/json", b"", ""),
+        ("application/json", b'{"a":"\xff b \xe9"}', '{"a":"\ufffd b \ufffd"}'),
+        ("application/problem+json", b'["\xe4\xb8"]', '["\ufffd\ufffd"]'),
+        ("application/xml", b"<a>\xff</a>", "<a>\ufffd</a>"),
     ],
 )
 async def test_ok_holds_a_string_whatever_the_api_sent(compiled, recorder, kind, body, text):
@@ -179,6 +187,74 @@ async def test_an_error_tells_when_to_come_back_and_which_credential_is_missing(
         "error",
         "GET /store/inventory answered 401 Unauthorized. (no credential was given for 'api_key')",
     )
+
+
+async def test_a_call_whose_credential_is_missing_is_not_sent(compiled, recorder):
+    given = [("get_inventory", {}), ("get_pet_by_id", {"petId": 7}), ("get_user_by_name", {})]
+    given[2] = ("get_user_by_name", {"username": "u"})  # asks for none
+    more = {"base_url": recorder.url, "anonymous": False}
+    said = await made(compiled, given, **more)
+    other = await made(compiled, given, **more, credentials={"petstore_auth": "t0ken"})
+    results = await by_python(recorder, given, credentials={})
+
+    end = "; it was not sent. It goes into `credentials` of config :petstore_tools."
+    assert said[0] == ("error", f"no credential is there for 'api_key'{end}")
+    assert said[1] == ("error", f"no credential is there for 'api_key' or 'petstore_auth'{end}")
+    assert [kind for kind, _ in said] == ["error", "error", "ok"]
+    assert [kind for kind, _ in other] == ["error", "ok", "ok"]
+    assert [result.success for result in results] == [kind == "ok" for kind, _ in said]
+    targets = [request.target.rpartition("/")[2] for request in recorder.requests]
+    assert targets == ["u", "7", "u", "u"]
+
+
+@pytest.mark.parametrize(
+    "repeat",
+    [
+        lambda secret: secret,
+        lambda secret: secret.lower(),
+        lambda secret: quote(secret, safe=""),
+        lambda secret: quote(secret, safe="").lower(),
+        quote_plus,
+        html.escape,
+        lambda secret: json.dumps({"is": secret}),
+        lambda secret: json.dumps({"is": secret}).replace("/", "\\/"),
+        lambda secret: "".join(f"\\u{ord(c):04x}" for c in secret),
+        lambda secret: "".join(f"&#{ord(c)};" for c in secret),
+        lambda secret: "".join(f"&#X{ord(c):x};" for c in secret),
+        lambda secret: base64.b64encode(secret.encode()).decode(),
+    ],
+)
+async def test_what_the_api_repeats_of_a_credential_is_masked(compiled, recorder, repeat):
+    secret = "s3Cr/et+'\"<&=;x"
+    told = repeat(secret)
+    known = {"api_key": secret, "petstore_auth": f"user:{secret}"}
+    answers = [Answer(body=f"a {told} b".encode()), Answer(403, body=f"{told}".encode())]
+    answers += [Answer(headers=[("Content-Type", "image/png")], body=told.encode())]
+    answers += [Answer(headers=[("Content-Type", f"x/{told}")], body=b"\xff")]
+    answers += [Answer(body=b"x" * 240 + told.encode())]
+    recorder.answers.extend(answers)
+    more = {"base_url": recorder.url, "credentials": known, "max_output_chars": 250}
+    said = await made(compiled, [("get_inventory", {})] * len(answers), **more)
+
+    assert [kind for kind, _ in said] == ["ok", "error", "ok", "ok", "ok"]
+    assert "***" in said[0][1]
+    assert "***" in said[1][1]
+    shown = "\n".join([*(text for _, text in said), base64_in(said[2][1])])
+    assert secret[:8] not in html.unescape(unquote(shown))
+    assert told[:9] not in shown
+
+
+def base64_in(text: str) -> str:
+    return base64.b64decode(json.loads(text)["base64"]).decode()
+
+
+async def test_text_without_a_credential_is_left_alone(compiled, recorder):
+    body = '{"a":"%2F &amp; \\u0041 \\" key"}'
+    known = {"api_key": "key", "petstore_auth": "t0ken"}  # the first is too short to be looked for
+    more = {"base_url": recorder.url, "credentials": known}
+    recorder.answers.append(Answer(body=body.encode()))
+
+    assert await made(compiled, [("get_inventory", {})], **more) == [("ok", body)]
 
 
 async def test_a_failing_connection_is_an_error_that_warns_of_a_second_call(compiled):

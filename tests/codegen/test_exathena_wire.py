@@ -100,7 +100,10 @@ async def test_the_helper_writes_the_rows_of_the_wire_tables(tmp_path):
             made.append((row, as_elixir(row)))
         except Unwritable as error:
             left_out.add(str(error).split(", ")[0])
-    lines = [f"ctx = {context(base_url=NOWHERE)}", *(f"say.({call})" for _, call in made)]
+    lines = [
+        f"ctx = {context(base_url=NOWHERE, anonymous=True)}",
+        *(f"say.({call})" for _, call in made),
+    ]
     said = await evaluate(tmp_path, "\n".join(lines))
 
     compared = [(row, told) for (row, _), told in zip(made, said, strict=True) if is_sorted(row)]

@@ -69,8 +69,8 @@ def operation_data(
         data["body"] = _body(operation.body)
     data["security"] = [
         [_requirement(scheme, schemes) for scheme in alternative]
-        for alternative in operation.security
-        if alternative
+        # The first that can be met counts; an empty one always can, so it comes last.
+        for alternative in sorted(operation.security, key=lambda needed: not needed)
     ]
     return data
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from openapi_tools.codegen.exathena.plan import ModulePlan, Project
 
 _FOLDER = Path(__file__).parent / "templates"
-_PARTS = ("arguments", "request", "text")  # of the HTTP helper
+_PARTS = ("arguments", "request", "secrets", "text")  # of the HTTP helper
 _VERSION = re.compile(r"(?:0|[1-9][0-9]{0,5})(?:\.(?:0|[1-9][0-9]{0,5})){2}")
 
 

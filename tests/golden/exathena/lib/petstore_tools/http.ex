@@ -10,7 +10,8 @@ defmodule PetstoreTools.HTTP do
     * `base_url` - where the API is, for instance `"https://api.example.com/v1"`; the document's
       own server by default
     * `credentials` - a map by the name of the security scheme: a token or a key, or
-      `{user, password}`
+      `{user, password}`; what the API repeats of them is shown as `***`
+    * `anonymous` - true sends calls without the credentials that they lack; else they are errors
     * `timeout` - milliseconds for a whole call, 45,000 by default
     * `max_response_bytes` - a larger answer is an error, 10 MiB by default
     * `max_output_chars` - longer text is cut, and says so; 256,000 by default
@@ -18,6 +19,7 @@ defmodule PetstoreTools.HTTP do
 
   import PetstoreTools.HTTP.Arguments
   import PetstoreTools.HTTP.Request
+  import PetstoreTools.HTTP.Secrets
   import PetstoreTools.HTTP.Text
 
   @app :petstore_tools
@@ -54,10 +56,12 @@ defmodule PetstoreTools.HTTP do
   def call(operation, schema, arguments, ctx) do
     check_arguments(arguments, schema)
     base = base_url(setting(ctx, :base_url) || @server)
-    added = additions(operation.security, setting(ctx, :credentials) || %{})
+    credentials = credentials(setting(ctx, :credentials) || %{})
+    added = additions(operation.security, credentials, setting(ctx, :anonymous) == true)
     request = request(operation, arguments, base, added)
 
     limits = %{
+      secrets: secrets(credentials),
       timeout: setting(ctx, :timeout) || 45_000,
       bytes: setting(ctx, :max_response_bytes) || 10_485_760,
       chars: setting(ctx, :max_output_chars) || 256_000
@@ -119,15 +123,31 @@ defmodule PetstoreTools.HTTP do
 
   # Credentials: the first requirement whose schemes all have one
 
-  defp additions(security, credentials) do
-    Enum.find_value(security, [], fn alternative ->
-      parts = Enum.map(alternative, &addition(&1, credentials))
-      if Enum.all?(parts), do: parts
-    end)
+  defp additions([], _credentials, _anonymous?), do: []
+
+  defp additions(security, credentials, anonymous?) do
+    met =
+      Enum.find_value(security, fn alternative ->
+        parts = Enum.map(alternative, &addition(&1, credentials))
+        if Enum.all?(parts), do: parts
+      end)
+
+    met || if(anonymous?, do: [], else: refuse_without(security, credentials))
+  end
+
+  defp refuse_without(security, credentials) do
+    wanted =
+      Enum.map_join(security, " or ", fn alternative ->
+        lacking = for {scheme, _, _} <- alternative, !credentials[scheme], do: "'#{scheme}'"
+        Enum.join(lacking, " and ")
+      end)
+
+    reason = "no credential is there for #{wanted}; it was not sent."
+    throw({:refused, "", "#{reason} It goes into `credentials` of config :#{@app}."})
   end
 
   defp addition({scheme, place, name}, credentials) do
-    case {credential(credentials, scheme), place} do
+    case {credentials[scheme], place} do
       {nil, _} -> nil
       {given, :bearer} -> {:header, name, "Bearer " <> secret(given, scheme)}
       {given, :basic} -> {:header, name, "Basic " <> Base.encode64(pair(given, scheme))}
@@ -137,16 +157,12 @@ defmodule PetstoreTools.HTTP do
     end
   end
 
-  defp credential(%{} = credentials, scheme) do
-    Enum.find_value(credentials, fn {name, value} -> if to_string(name) == scheme, do: value end)
-  end
-
-  defp credential(credentials, scheme) do
-    if not Keyword.keyword?(credentials) do
+  defp credentials(given) do
+    if not (is_map(given) or Keyword.keyword?(given)) do
       stop("the credentials have to be a map by the name of the scheme.")
     end
 
-    credential(Map.new(credentials), scheme)
+    Map.new(given, fn {name, value} -> {to_string(name), value} end)
   end
 
   defp pair({user, password}, _scheme) when is_binary(user) and is_binary(password) do
@@ -275,10 +291,10 @@ defmodule PetstoreTools.HTTP do
         {:error, "#{called(request)} answered #{status} in a coding that was not asked for."}
 
       status in 200..299 or status == 304 ->
-        {:ok, readable(request, response, limits.chars)}
+        {:ok, readable(request, response, limits)}
 
       true ->
-        {:error, failure(request, response, missing)}
+        {:error, failure(request, response, missing, limits.secrets)}
     end
   end
 
@@ -287,17 +303,20 @@ defmodule PetstoreTools.HTTP do
     "#{request.method |> Atom.to_string() |> String.upcase()} #{cut(path, 200)}"
   end
 
-  defp readable(%{method: :head}, _response, _room), do: ""
-  defp readable(_request, %{body: ""}, _room), do: ""
+  defp readable(%{method: :head}, _response, _limits), do: ""
+  defp readable(_request, %{body: ""}, _limits), do: ""
 
-  defp readable(_request, response, room) do
-    kind = essence(header(response, "content-type"))
+  # Masked before anything is cut: half a credential would not be found.
+  defp readable(_request, response, %{chars: room, secrets: secrets}) do
+    kind = response |> header("content-type") |> masked(secrets) |> essence()
 
     case text(response.body, kind) do
-      {:ok, text} -> whole(text, room)
-      :error -> bytes(response.body, kind, room)
+      {:ok, text} -> text |> masked(secrets) |> whole(room)
+      :error -> response.body |> masked(secrets) |> bytes(kind, room)
     end
   end
+
+  @textual ["json", "json-seq", "jsonl", "xml", "yaml", "urlencoded"]
 
   defp text(body, kind) do
     cond do
@@ -305,7 +324,18 @@ defmodule PetstoreTools.HTTP do
       kind in ["application/octet-stream", "application/pdf", "application/zip"] -> :error
       String.valid?(body) -> {:ok, body |> String.trim_leading("\uFEFF") |> clean()}
       String.starts_with?(kind, "text/") -> {:ok, body |> latin1() |> clean()}
+      String.ends_with?(kind, @textual) -> {:ok, body |> valid() |> clean()}
       true -> :error
+    end
+  end
+
+  # Bytes that are no UTF-8 become U+FFFD.
+  defp valid(body), do: body |> pieces() |> IO.iodata_to_binary()
+
+  defp pieces(body) do
+    case :unicode.characters_to_binary(body) do
+      {_, good, <<_, rest::binary>>} -> [good, "\uFFFD" | pieces(rest)]
+      good -> [good]
     end
   end
 
@@ -329,14 +359,17 @@ defmodule PetstoreTools.HTTP do
       else: json_text({:object, [{"base64", Base.encode64(body)} | facts]})
   end
 
-  defp failure(request, %{status: status} = response, missing) do
+  defp failure(request, %{status: status} = response, missing, secrets) do
     phrase = if @phrases[status], do: " #{@phrases[status]}", else: ""
     start = "#{called(request)} answered #{status}#{phrase}"
 
     said =
       case text(response.body, essence(header(response, "content-type"))) do
-        {:ok, text} when request.method != :head -> text |> String.trim() |> cut(1200)
-        _ -> ""
+        {:ok, text} when request.method != :head ->
+          text |> masked(secrets) |> String.trim() |> cut(1200)
+
+        _ ->
+          ""
       end
 
     message = if said == "", do: "#{start}.", else: "#{start}: #{said}"
