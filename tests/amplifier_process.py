@@ -14,6 +14,7 @@ What a model is shown follows the two published orchestrators, in their own expr
 from __future__ import annotations
 
 import asyncio
+import gc
 import inspect
 import json
 import os
@@ -183,7 +184,11 @@ async def events(kind: str, api: Any) -> Any:
     said.append((await tool.execute({})).success)
     await cleanup()
     after = await coordinator.collect_contributions("observability.events")
-    return {"announced": announced, "heard": heard, "said": said, "after": after}
+    forgetful = MockCoordinator()
+    await mounted(kind, forgetful, api.url)  # its cleanup function is dropped
+    gc.collect()
+    (kept,) = await forgetful.collect_contributions("observability.events")
+    return {"announced": announced, "heard": heard, "said": said, "after": after, "kept": kept}
 
 
 async def approvals(kind: str, api: Any) -> Any:

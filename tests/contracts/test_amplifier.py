@@ -183,6 +183,14 @@ def test_the_events_of_every_tool_are_announced_while_it_is_mounted(kind: str) -
 
 @needs_amplifier
 @every_kind
+def test_events_keep_their_names_when_the_cleanup_function_is_dropped(kind: str) -> None:
+    found = observe(kind)["events"]
+
+    assert found["kept"] == found["announced"]
+
+
+@needs_amplifier
+@every_kind
 def test_a_call_is_told_to_the_hooks_with_little_and_no_secret(kind: str) -> None:
     found = observe(kind)["events"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.contracts import import_extra
@@ -17,7 +17,7 @@ from openapi_tools.runtime.guards import question_of, settled
 from openapi_tools.runtime.result import ToolResult
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from openapi_tools.runtime.tool import OperationTool
 
@@ -29,22 +29,34 @@ _WAIT = 300.0
 _LONGEST_ID = 256
 
 
-@contextmanager
-def present(coordinator: Any, tools: Iterable[OperationTool]) -> Iterator[list[Presented]]:
+def present(
+    coordinator: Any, tools: Iterable[OperationTool]
+) -> AbstractContextManager[list[Presented]]:
     """Give the tools as Amplifier takes them, and announce their events.
 
     Args:
-        coordinator: A `ModuleCoordinator`; it learns the names of the events for as long as the
-            context is open.
+        coordinator: A `ModuleCoordinator`; it learns the names of the events until the context
+            ends, and for good where it never does: the tools stay mounted then.
         tools: Any tools of this package.
     """
     presented = [Presented(tool, coordinator) for tool in tools]
     events = [f"{tool.name}:{event}" for tool in presented for event in _EVENTS]
     coordinator.register_contributor(_CHANNEL, "openapi-tools", events.copy)
-    try:
-        yield presented
-    finally:
-        events.clear()  # a contributor cannot be taken back
+    return _Announced(presented, events)
+
+
+class _Announced(AbstractContextManager["list[Presented]"]):
+    """A context of its own class: a generator would end when it is freed, not only when left."""
+
+    def __init__(self, presented: list[Presented], events: list[str]) -> None:
+        self._presented = presented
+        self._events = events
+
+    def __enter__(self) -> list[Presented]:
+        return self._presented
+
+    def __exit__(self, *_: object) -> None:
+        self._events.clear()  # a contributor cannot be taken back
 
 
 class Presented:
