@@ -234,6 +234,8 @@ class Operation(_Value):
         deprecated: The document advises against it.
         extensions: Names of the `x-` members that are `true`, sorted, for instance
             `("x-openai-isConsequential",)`; at most 32, each of at most 64 characters.
+        response_headers: Headers that the documented answers declare, in lower case, for instance
+            `("x-expires-after",)`; without those that results keep or leave out anyway.
     """
 
     method: str
@@ -247,6 +249,7 @@ class Operation(_Value):
     tags: tuple[str, ...] = ()
     deprecated: bool = False
     extensions: tuple[str, ...] = ()
+    response_headers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -131,6 +131,8 @@ class _Run:
             return 1
         if result.output is not None:
             say(redacted(_text(result)))
+        if result.header_note:
+            remark(redacted(result.header_note))
         return 0
 
     async def preview(self, toolset: Toolset, tool: OperationTool, given: dict[str, Any]) -> int:

@@ -119,6 +119,8 @@ async def _answer(
 def _content(result: ToolResult) -> Any:
     """Return what a model is shown: a text, an image, or a list of them."""
     contents = result.as_content()
+    if all(content.type == "text" for content in contents):
+        return str(result)  # a list of texts would be shown as JSON
     shown = [_shown(content) for content in contents]
     return shown[0] if len(shown) == 1 else shown
 

@@ -191,6 +191,7 @@ class Inputs:
             tags=declared.tags,
             deprecated=declared.deprecated,
             extensions=_extensions(declared.node),
+            response_headers=document.response_headers(declared),
         )
 
     def _read(self, declared: Declared) -> tuple[Group, _Body | None]:

@@ -20,6 +20,7 @@ from openapi_tools.loader.parameters import Listed, Parameters
 from openapi_tools.loader.references import References, Resource
 from openapi_tools.loader.schemas import Schemas
 from openapi_tools.runtime.escapes import is_token
+from openapi_tools.runtime.reading.headers import is_kept
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -262,18 +263,33 @@ class Document:
         return tuple(sorted(clean, key=lambda kind: "json" not in kind.lower()))
 
     def _answer_types(self, declared: Declared) -> Iterator[str]:
+        only = len(declared.node.get("responses") or ()) == 1
+        for status, answer in self._answers(declared):
+            content = answer.get("content")
+            good = status.startswith("2") or (status == "default" and only)
+            if good and isinstance(content, dict):
+                yield from content
+
+    def response_headers(self, declared: Declared) -> tuple[str, ...]:
+        """Return the headers that an operation's answers declare, in lower case.
+
+        Those that results keep or leave out anyway are not among them.
+        """
+        nodes = (answer.get("headers") for _, answer in self._answers(declared))
+        names = (name.lower() for node in nodes if isinstance(node, dict) for name in node)
+        kept = (name for name in names if is_token(name) and is_kept(name) is None)
+        return tuple(islice(dict.fromkeys(kept), MAX_CHOICES))
+
+    def _answers(self, declared: Declared) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield status and node of an operation's documented answers."""
         responses = declared.node.get("responses")
-        answers = responses if isinstance(responses, dict) else {}
-        for status, node in answers.items():
-            if not str(status).startswith("2") and status != "default":
-                continue
+        for status, node in responses.items() if isinstance(responses, dict) else ():
             try:
                 answer = self.references.follow(node, declared.resource).node
             except DocumentError:  # an answer that cannot be read does not spoil the request
                 continue
-            content = answer.get("content") if isinstance(answer, dict) else None
-            if isinstance(content, dict) and (status != "default" or len(answers) == 1):
-                yield from content
+            if isinstance(answer, dict):
+                yield str(status), answer
 
     def counts(self) -> dict[str, int]:
         """Return how many webhooks, callbacks and links there are; none of them is a tool."""

@@ -10,8 +10,6 @@ from pydantic import BaseModel, ConfigDict
 
 # What every provider takes; one image of another type would make it refuse the whole request.
 _IMAGES = ("image/gif", "image/jpeg", "image/png", "image/webp")
-# Providers refuse a request in which a text is empty.
-_NOTHING = "Success"
 _BASE64 = re.compile(r"[A-Za-z0-9+/]*={0,2}")
 _FACTS = {"base64", "media_type", "bytes"}
 
@@ -53,22 +51,26 @@ class ImageContent(BaseModel):
         return f"[image: {self.media_type}, {_bytes_in(self.data)} bytes]"
 
 
-def contents_of(output: Any, text: str) -> list[TextContent | ImageContent]:
+def contents_of(output: Any, text: str, note: str = "") -> list[TextContent | ImageContent]:
     """Return an answer's contents.
 
     Args:
         output: The answer. An image becomes one content; so does each part of a multipart answer
             that holds one, in which every other part becomes a text.
-        text: The answer as text: what all else becomes. Where it is empty, a word says that the
-            call succeeded.
+        text: The answer as text: what all else becomes.
+        note: A last content of its own, unless it is empty.
     """
+    return [*_answered(output, text), *([TextContent(text=note)] if note else [])]
+
+
+def _answered(output: Any, text: str) -> list[TextContent | ImageContent]:
     if (image := _image(output)) is not None:
         return [image]
     images = [_image_in(part) for part in output] if isinstance(output, list) else []
     if any(images):
         pairs = zip(images, output, strict=True)
         return [image or TextContent(text=_text(part)) for image, part in pairs]
-    return [TextContent(text=text or _NOTHING)]
+    return [TextContent(text=text)]
 
 
 def _image_in(part: Any) -> ImageContent | None:

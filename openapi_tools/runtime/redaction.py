@@ -33,8 +33,9 @@ if TYPE_CHECKING:
 
 _PASSING = 32
 _LARGEST = 10**100
-_SECRET = re.compile(
-    "auth|cookie|credential|key|pass|secret|session|signature|token", re.IGNORECASE
+_TELLING = re.compile(
+    r"auth(?!or(?!i[sz]))|cookie|credential|csrf|jwt|key|pass|secret|session|signature|token|xsrf",
+    re.IGNORECASE,
 )
 _SHORTEST_ADDED = 8
 """A shorter value of a header that was added says a version or a kind."""
@@ -49,6 +50,11 @@ _LOGGERS = (
     "httpcore.socks",
 )
 """Whose records may hold a URL, a header or an exception's text; filters are not inherited."""
+
+
+def names_credential(name: str) -> bool:
+    """Tell whether a header is for credentials, by its name."""
+    return _TELLING.search(name) is not None
 
 
 class Secret:
@@ -152,7 +158,7 @@ def learn_headers(
         learn: Is told of the secrets.
     """
     for name, value in request.headers.multi_items():
-        if (name, value) not in before and _SECRET.search(name):
+        if (name, value) not in before and names_credential(name):
             word, _, rest = value.partition(" ")
             secrets = [value, rest, *(c.partition("=")[2] for c in value.split("; "))]
             if word.lower() == "basic":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,9 +9,10 @@ from pydantic_core import to_json
 
 from openapi_tools.errors import CallError
 from openapi_tools.runtime.media import essence
-from openapi_tools.runtime.reading.charsets import clean_text, decode_text
+from openapi_tools.runtime.reading.charsets import decode_text
 from openapi_tools.runtime.reading.clearing import cleared
 from openapi_tools.runtime.reading.content import Body, Content, Shape, read_content
+from openapi_tools.runtime.reading.headers import LONGEST, header_note, kept_headers
 from openapi_tools.runtime.reading.jsontext import PARTLY, VALUES, clean, encode, read_json
 from openapi_tools.runtime.reading.problems import words_of
 from openapi_tools.runtime.reading.shorten import shorten
@@ -20,33 +20,15 @@ from openapi_tools.runtime.result import ToolResult
 from openapi_tools.runtime.sending.waits import retry_after
 
 if TYPE_CHECKING:
-    import httpx
-
     from openapi_tools.errors import ErrorType
     from openapi_tools.model import Operation
     from openapi_tools.runtime.redaction import Redactor
     from openapi_tools.runtime.send import Answer
     from openapi_tools.runtime.settings import Settings
 
-_HEADERS = frozenset(
-    {
-        b"allow",
-        b"content-language",
-        b"content-length",
-        b"content-type",
-        b"etag",
-        b"last-modified",
-        b"link",
-        b"location",
-        b"retry-after",
-    }
-)
-_HEADER_ENDS = (b"request-id", b"requestid", b"correlation-id")
-_HEADER_STARTS = (b"ratelimit", b"x-ratelimit", b"x-rate-limit")
-_HEADER_LENGTH = 1024
-_HEADER_COUNT = 40
+_CONDITIONS = ("if-none-match", "if-modified-since")
+"""Headers that a 304 answers (RFC 9110, section 15.4.5)."""
 
-_NOT_MODIFIED = 304
 _TYPES: dict[int, ErrorType] = {401: "auth", 403: "auth", 429: "rate_limited"}
 _RETRYABLE = frozenset({408, 425, 429, 502, 503, 504})
 _ERROR_ROOM = 2400
@@ -70,14 +52,15 @@ def read_answer(
 ) -> ToolResult:
     """Return what an answer means.
 
-    Any 2xx is a success, whatever the document says; so is 304, which only a condition brings
-    about. A success without content has the output None.
+    Any 2xx is a success, whatever the document says; so is 304 to a request with a condition. A
+    success without content has the output None.
 
-    Spec: RFC 9110, section 15.
+    Spec: RFC 9110, sections 13.1 and 15.
 
     Args:
         answer: As received.
-        operation: What was called: HTML is given as it is where the document announces HTML.
+        operation: What was called: HTML is given as it is where the document announces HTML, and
+            the headers that it declares are kept.
         settings: `max_output_chars` and `download_dir`.
         redactor: Takes secrets out of the answer, before any of it is read or cut.
 
@@ -88,8 +71,10 @@ def read_answer(
     """
     if redactor:
         answer = cleared(answer, redactor)
-    metadata, media_type = _metadata(answer)
-    if not (200 <= answer.status < 300 or answer.status == _NOT_MODIFIED):  # noqa: PLR2004
+    headers = kept_headers(answer.headers, operation.response_headers)
+    media_type = headers.pop("content-type", "")[:LONGEST]
+    metadata = _metadata(answer, headers, media_type)
+    if not _succeeded(answer):
         return _failed(answer, metadata)
     try:
         content = _content(answer, media_type, operation, settings)
@@ -97,53 +82,31 @@ def read_answer(
         reason = f"{answer.method} {answer.path} answered {answer.status}, but {error.reason}"
         facts = {"status": answer.status}
         return ToolResult.failed("decode", reason, metadata=metadata, facts=facts)
-    return ToolResult.ok(_output(content, answer, metadata, settings), metadata)
+    output = _output(content, answer, metadata, settings)
+    return ToolResult.ok(output, metadata, header_note=header_note(headers))
 
 
-def _metadata(answer: Answer) -> tuple[dict[str, Any], str]:
-    """Return what there is to say about an answer, and its media type as it was sent."""
-    headers = _selected(answer.headers)
-    media_type = headers.pop("content-type", "")
+def _succeeded(answer: Answer) -> bool:
+    """Tell whether an answer is a success; 304 is one if the request had a condition."""
+    if answer.status == HTTPStatus.NOT_MODIFIED:
+        return any(name in answer.request.headers for name in _CONDITIONS)
+    return 200 <= answer.status < 300  # noqa: PLR2004
+
+
+def _metadata(answer: Answer, headers: dict[str, str], media_type: str) -> dict[str, Any]:
+    """Return the facts about an answer."""
     metadata: dict[str, Any] = {
         "status": answer.status,
         "media_type": essence(media_type),
-        "headers": headers,
+        "headers": {name: value[:LONGEST] for name, value in headers.items()},
         "elapsed": answer.elapsed,
         "attempts": answer.attempts,
     }
     if "location" in headers:
-        metadata["location"] = headers["location"]
+        metadata["location"] = metadata["headers"]["location"]
     if answer.redirects:
         metadata["redirects"] = answer.redirects
-    return metadata, media_type
-
-
-def _selected(headers: httpx.Headers) -> dict[str, str]:
-    """Return the media type and the headers that help with the next call, by lower-case name."""
-    found: dict[str, str] = {}
-    for raw_name, raw_value in headers.raw:
-        name = _name_of(raw_name)
-        if name and (len(found) <= _HEADER_COUNT or name == "content-type"):
-            value = _legible(raw_value)
-            found[name] = (f"{found[name]}, {value}" if name in found else value)[:_HEADER_LENGTH]
-    return found
-
-
-@lru_cache(maxsize=1024)
-def _name_of(raw_name: bytes) -> str:
-    """Return the name of a header that is given on; empty for any other."""
-    name = raw_name.lower()
-    if name in _HEADERS or name.endswith(_HEADER_ENDS) or name.startswith(_HEADER_STARTS):
-        return name.decode("latin-1")[:_HEADER_LENGTH]
-    return ""
-
-
-def _legible(value: bytes) -> str:
-    try:
-        text = value.decode()
-    except UnicodeDecodeError:
-        text = value.decode("latin-1")
-    return text if text.isprintable() else clean_text(text)
+    return metadata
 
 
 def _content(answer: Answer, media_type: str, operation: Operation, settings: Settings) -> Content:
@@ -154,9 +117,7 @@ def _content(answer: Answer, media_type: str, operation: Operation, settings: Se
             return Content(*read_json(answer.content, values=_values(settings)))
         except ValueError:
             pass  # read below, where the error finds its words
-    body = Body(
-        answer.content, media_type, answer.headers.get("content-disposition", "")[:_HEADER_LENGTH]
-    )
+    body = Body(answer.content, media_type, answer.headers.get("content-disposition", "")[:LONGEST])
     shape = Shape(
         room=settings.max_output_chars,
         folder=settings.download_dir,
@@ -237,7 +198,8 @@ def _fitted(value: Any, size: int, room: int) -> _Fitted:
 
 def _failed(answer: Answer, metadata: dict[str, Any]) -> ToolResult:
     status = answer.status
-    kind = _TYPES.get(status, "redirect" if 300 <= status < 400 else "http")  # noqa: PLR2004
+    redirected = 300 <= status < 400 and status != HTTPStatus.NOT_MODIFIED  # noqa: PLR2004
+    kind = _TYPES.get(status, "redirect" if redirected else "http")
     body = _error_body(answer)
     facts = {
         "status": status,
@@ -254,7 +216,7 @@ def _error_body(answer: Answer) -> Any:
         return None
     # Of an error that is longer than any API's, a beginning is enough.
     data = answer.content if len(answer.content) <= _ERROR_READ else answer.content[:_ERROR_HEAD]
-    body = Body(data, answer.headers.get("content-type", "")[:_HEADER_LENGTH])
+    body = Body(data, answer.headers.get("content-type", "")[:LONGEST])
     shape = Shape(room=_ERROR_ROOM, binary=False)
     try:
         value = read_content(body, shape).value
@@ -272,4 +234,6 @@ def _message(answer: Answer, body: Any) -> str:
         phrase = ""
     start = f"{answer.method} {answer.path} answered {answer.status}{phrase}"
     words = words_of(body, _PROSE)
+    if answer.status == HTTPStatus.NOT_MODIFIED:
+        return f"{start}, though the request has no condition such as If-None-Match."
     return f"{start}: {words}" if words else f"{start}."

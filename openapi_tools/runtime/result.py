@@ -15,12 +15,15 @@ if TYPE_CHECKING:
     from openapi_tools.runtime.content import ImageContent, TextContent
     from openapi_tools.runtime.redaction import Redactor
 
+_NOT_MODIFIED = 304
+
 
 class ToolResult(BaseModel):
     """The answer to one call, for a model to read.
 
     `str(result)` is the string for the model: JSON for objects and arrays, a string as it is, the
-    message for an error.
+    message for an error, a word where there is no output; then, after an empty line, the
+    `header_note`, where there is one.
 
     Attributes:
         success: The API did what was asked.
@@ -37,11 +40,14 @@ class ToolResult(BaseModel):
 
     _tool_call_id: str = PrivateAttr(default="")
     _metadata: dict[str, Any] = PrivateAttr(default_factory=dict)
+    _header_note: str = PrivateAttr(default="")
 
     @classmethod
-    def ok(cls, output: Any, metadata: dict[str, Any] | None = None) -> ToolResult:
+    def ok(
+        cls, output: Any, metadata: dict[str, Any] | None = None, *, header_note: str = ""
+    ) -> ToolResult:
         """Return a result that succeeded."""
-        return cls._made(metadata, success=True, output=output, error=None)
+        return cls._made(metadata, header_note, success=True, output=output, error=None)
 
     @classmethod
     def failed(
@@ -65,21 +71,21 @@ class ToolResult(BaseModel):
         return cls._made(metadata, success=False, output=message, error=error)
 
     @classmethod
-    def _made(cls, metadata: dict[str, Any] | None, **members: Any) -> Self:
+    def _made(cls, metadata: dict[str, Any] | None, header_note: str = "", **members: Any) -> Self:
         """Return an instance, as `model_construct` does; that takes five times as long."""
         made = cls.__new__(cls)
         set_member = object.__setattr__
         set_member(made, "__dict__", members)
         set_member(made, "__pydantic_fields_set__", {*members})
         set_member(made, "__pydantic_extra__", None)
-        noted = {"_tool_call_id": "", "_metadata": {} if metadata is None else metadata}
+        facts = {} if metadata is None else metadata
+        noted = {"_tool_call_id": "", "_metadata": facts, "_header_note": header_note}
         set_member(made, "__pydantic_private__", noted)
         return made
 
-    def with_facts(self, metadata: dict[str, Any] | None) -> Self:
+    def with_facts(self, metadata: dict[str, Any], header_note: str = "") -> Self:
         """Note facts about the answer, and return the result itself."""
-        if metadata is not None:
-            self._noted()["_metadata"] = metadata
+        self._noted().update(_metadata=metadata, _header_note=header_note)
         return self
 
     def _noted(self) -> dict[str, Any]:
@@ -107,6 +113,11 @@ class ToolResult(BaseModel):
         """
         return self._metadata
 
+    @property
+    def header_note(self) -> str:
+        """One line on what only headers tell: a next page, totals, where a new resource is."""
+        return self._header_note
+
     def for_call(self, tool_call_id: str) -> ToolResult:
         """Note which call this answers, and return the result itself."""
         self._noted()["_tool_call_id"] = tool_call_id
@@ -116,15 +127,25 @@ class ToolResult(BaseModel):
         """Return the result as contents for a model: texts, and images as images."""
         from openapi_tools.runtime.content import contents_of
 
-        return contents_of(self.output, str(self))
+        return contents_of(self.output, self._text(), self.header_note)
 
     def get_serialized_output(self) -> str:
-        """Return the output as a string for a model."""
-        if isinstance(self.output, str):
-            return self.output
+        """Return the output as a string for a model, and what headers add to it."""
+        return "\n\n".join(filter(None, (self._text(), self.header_note)))
+
+    def _text(self) -> str:
+        """Return the output as text, which is never empty: providers refuse that."""
         if self.output is None:
-            return ""
+            return self._word()
+        if isinstance(self.output, str):
+            return self.output or self._word()
         return json.dumps(self.output, ensure_ascii=False)
+
+    def _word(self) -> str:
+        """Return what is said where there is no output."""
+        if not self.success:
+            return str((self.error or {}).get("message") or "Failed")
+        return "Not modified" if self._metadata.get("status") == _NOT_MODIFIED else "Success"
 
     def __str__(self) -> str:
         return self.get_serialized_output()
@@ -139,10 +160,10 @@ def without_secrets(result: ToolResult, redactor: Redactor) -> ToolResult:
     """
     if not redactor:
         return result
-    parts = [result.output, result.error, result.metadata]
+    parts = [result.output, result.error, result.metadata, result.header_note]
     clean = [redactor.data(part) for part in parts]
     if all(map(operator.is_, clean, parts)):
         return result
-    output, error, metadata = clean
+    output, error, *facts = clean
     other = type(result).model_construct(success=result.success, output=output, error=error)
-    return other.with_facts(metadata).for_call(result.tool_call_id)
+    return other.with_facts(*facts).for_call(result.tool_call_id)

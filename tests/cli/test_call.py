@@ -107,6 +107,19 @@ def test_a_call_prints_the_answer(run, api, server):
     assert result.stderr == ""
 
 
+def test_what_only_headers_tell_goes_to_standard_error(run, api, server, monkeypatch):
+    def end_headers(handler):
+        handler.send_header("X-Next-Page", "2")
+        BaseHTTPRequestHandler.end_headers(handler)
+
+    monkeypatch.setattr(Handler, "end_headers", end_headers)
+
+    result = run("call", api, "add", "id=7", "title=a", "--base-url", server)
+
+    assert json.loads(result.stdout)["body"] == {"title": "a"}
+    assert result.stderr == "Next page: 2 (x-next-page)\n"
+
+
 def test_arguments_come_from_json_and_name_value_goes_over_it(run, api, server, tmp_path):
     given = tmp_path / "input.json"
     given.write_text('{"id": 1, "title": "file", "tags": [1]}')

@@ -303,7 +303,8 @@ def test_results_have_no_fields_beyond_the_contract() -> None:
     ("output", "text"),
     [
         ("text", "text"),
-        (None, ""),
+        (None, "Success"),
+        ("", "Success"),
         ({"a": [1, None, True]}, '{"a": [1, null, true]}'),
         (0, "0"),
         (False, "false"),

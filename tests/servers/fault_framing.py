@@ -216,7 +216,7 @@ DELIMITERS = (
         "body-after-304",
         AFTER,
         keeps(head("Content-Length: 5", status="304 Not Modified") + b"hello"),
-        "ok",
+        "http",
         methods=("GET",),
     ),
     Route("body-after-head", AFTER, keeps(WHOLE), "ok", methods=("HEAD",)),

@@ -99,6 +99,7 @@ class LoginUser(OperationTool):
         servers=(Server("https://petstore3.swagger.io/api/v3"),),
         accept=("application/json", "application/xml"),
         tags=("user",),
+        response_headers=("x-expires-after",),
     )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 from pydantic import PrivateAttr, model_serializer
 
 from openapi_tools.contracts import import_extra
-from openapi_tools.runtime.content import ImageContent
+from openapi_tools.runtime.content import ImageContent, contents_of
 from openapi_tools.runtime.result import ToolResult
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def _translated(result: ToolResult) -> Any:
     contents, shown = result.as_content(), result.output
     blocks = None
     if any(isinstance(part, ImageContent) for part in contents):
-        shown = "\n".join(map(str, contents))
+        shown = "\n".join(map(str, contents_of(result.output, "")))
         blocks = list(map(_block, contents))
     # The message has the API's own words already; as `body` they would be shown twice.
     error = result.error and {key: result.error[key] for key in result.error if key != "body"}
@@ -81,6 +81,11 @@ class _Views:
         """Facts about the answer."""
         return {} if self._origin is None else self._origin.metadata
 
+    @property
+    def header_note(self) -> str:
+        """One line on what only headers tell."""
+        return "" if self._origin is None else self._origin.header_note
+
     def as_content(self) -> list[TextContent | ImageContent]:
         """Return the result as contents for a model: texts, and images as images."""
         return (self._origin or ToolResult.ok(self.output)).as_content()
@@ -89,11 +94,13 @@ class _Views:
         """Return the output as a string for a model.
 
         The package's own method takes out the control characters that providers refuse, and knows
-        what to say where there is no output; it would spell every letter beyond ASCII in JSON as an
+        what to say where nothing is left; it would spell every letter beyond ASCII in JSON as an
         escape.
         """
         plain = _plain_class()
-        shown = plain(output=str(ToolResult.ok(self.output))).get_serialized_output()
+        ours = ToolResult.ok(self.output, self.metadata, header_note=self.header_note)
+        text = "" if self.output is None and not self.success else str(ours)
+        shown = plain(output=text).get_serialized_output()
         return str(shown or plain(success=self.success, error=self.error).get_serialized_output())
 
     def __str__(self) -> str:
@@ -127,7 +134,8 @@ def result_class() -> type[Any]:
             """Return what a model is to be shown; with any option the fields, as pydantic does."""
             if options:
                 return super().model_dump(**options)
-            return self.output if isinstance(self.output, dict | list) else str(self)
+            whole = isinstance(self.output, dict | list) and not self.header_note
+            return self.output if whole else str(self)
 
         @model_serializer(mode="wrap")
         def serialize_model(self, handler: Any, info: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 _HTML = frozenset({"application/xhtml+xml", "text/html"})
 _BYTES = ("application/octet-stream", "application/pdf", "audio/", "font/", "image/", "video/")
 _EVENTS = "text/event-stream"
+_STREAM = re.compile(rb"(?:\xef\xbb\xbf)?\s{0,100}(?::|(?:data|event|id|retry)[:\r\n])")
 _LEAST_ITEM = 3
 _PARTS = 100
 _LEAST_PART = 100
@@ -112,7 +114,8 @@ def read_content(body: Body, shape: Shape) -> Content:
     if kind != _EVENTS and not is_multipart(kind):
         return _text_or_bytes(body, kind, shape)
     found = Content(*read_events(body.data, most)) if kind == _EVENTS else _multipart(body, shape)
-    if found.value or not body.data.strip():
+    goes_on = PARTLY in found.notes and _STREAM.match(body.data)
+    if found.value or goes_on or not body.data.strip():
         return found
     part = "event" if kind == _EVENTS else "part"
     found = _text_or_bytes(body, kind, shape)
