@@ -1,23 +1,25 @@
 """Pydantic-AI: each tool as its `Tool`, which hands over arguments without looking at them.
 
-An error result is raised as `ToolFailed`, which the model is shown as a failed call. `ModelRetry`
-would end the run once a tool has failed more often than its `retries` allow, and a 404 is an answer
-like any other.
+An error result is raised as `ToolFailed`, which the model is shown as a failed call, and so are
+arguments that are no JSON object. `ModelRetry` would end the run once a tool has failed more often
+than its `retries` allow, and a 404 is an answer like any other.
 """
 
 from __future__ import annotations
 
 from base64 import b64decode
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from openapi_tools.contracts import import_extra
-from openapi_tools.errors import OpenAPIToolsError
-from openapi_tools.runtime.context import context_for
+from openapi_tools.errors import InputError, OpenAPIToolsError
+from openapi_tools.runtime.calls import read_call
+from openapi_tools.runtime.context import context_for, member_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from pydantic_ai import BinaryImage, RunContext, Tool, ToolReturn
+    from pydantic_core import SchemaValidator
 
     from openapi_tools.runtime.content import ImageContent, TextContent
     from openapi_tools.runtime.result import ToolResult
@@ -36,7 +38,8 @@ def to_tools(
     A tool that is not `parallel_safe` runs alone. One that needs approval ends the run with
     `DeferredToolRequests`, which have to be among the agent's output types, once its arguments fit;
     the approval that `DeferredToolResults` grant is also the one that `require_approval` wants.
-    Hang guardrails into a tool before you convert it, as that decides whether approval is asked.
+    Where a `context` of yours has an `approve`, that is asked instead, for `require_approval`.
+    Add guardrails to a tool before you convert it, as that decides whether approval is asked.
 
     Args:
         toolset: A toolset, or any of its tools.
@@ -54,18 +57,22 @@ def to_tools(
     from openapi_tools.runtime.guards import rule_of
 
     asked = rule_of(False if approval is None else approval)
+    known = callable(context) or member_of(context, "approve") is not None
     return [
-        _tool(tool, asks=tool.needs_approval or asked(tool), context=context) for tool in toolset
+        _tool(tool, asks=asked(tool) or (tool.needs_approval and not known), context=context)
+        for tool in toolset
     ]
 
 
 def _tool(tool: OperationTool, *, asks: bool, context: Any) -> Tool[Any]:
     """Return a tool of a document as one of Pydantic-AI."""
     from pydantic_ai import Tool
-    from pydantic_core import SchemaValidator, core_schema
+
+    # Whether a function gives a context that can approve is known with each call.
+    defers = tool.needs_approval and not asks and callable(context)
 
     async def call(run: RunContext[Any], /, **arguments: Any) -> ToolReturn[Any]:
-        return await _answer(tool, arguments, run, context)
+        return await _answer(tool, arguments, run, context, defers=defers)
 
     made: Tool[Any] = Tool.from_schema(
         call,
@@ -78,10 +85,34 @@ def _tool(tool: OperationTool, *, asks: bool, context: Any) -> Tool[Any]:
     )
     made.requires_approval = asks
     made.metadata = {"annotations": tool.annotations}
-    # By default anything passes, and a list or a null in place of the arguments ends the run.
-    members = core_schema.dict_schema(core_schema.str_schema())
-    made.function_schema.validator = SchemaValidator(members)
+    made.function_schema.validator = cast("SchemaValidator", _Arguments(tool.name))
     return made
+
+
+class _Arguments:
+    """Reads the arguments of calls; pydantic's validators count a mistake in them as a retry.
+
+    Args:
+        name: The tool's.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def validate_python(self, given: Any, **_: Any) -> dict[str, Any]:
+        """Return arguments that may be JSON text.
+
+        Raises:
+            ToolFailed: They are no JSON object.
+        """
+        from pydantic_ai.exceptions import ToolFailed
+
+        try:
+            return read_call({"name": self._name, "arguments": given}).arguments
+        except InputError as error:
+            raise ToolFailed(str(error)) from error
+
+    validate_json = validate_python
 
 
 def _checker(tool: OperationTool) -> Callable[..., None]:
@@ -98,17 +129,25 @@ def _checker(tool: OperationTool) -> Callable[..., None]:
 
 
 async def _answer(
-    tool: OperationTool, arguments: dict[str, Any], run: RunContext[Any], source: Any
+    tool: OperationTool,
+    arguments: dict[str, Any],
+    run: RunContext[Any],
+    source: Any,
+    *,
+    defers: bool,
 ) -> ToolReturn[Any]:
-    """Run a call."""
+    """Run a call, or defer it where the context cannot approve it."""
     from pydantic_ai import ToolReturn
-    from pydantic_ai.exceptions import ToolFailed
+    from pydantic_ai.exceptions import ApprovalRequired, ToolFailed
 
     context = await context_for(source, run)
     if run.tool_call_approved:
         from openapi_tools.runtime.guards import approved
 
         context = approved(context, tool, arguments)
+    elif defers and member_of(context, "approve") is None:
+        _checker(tool)(run, **arguments)
+        raise ApprovalRequired
     call = {**arguments, "_tool_call_id": run.tool_call_id or ""}
     result = await tool.execute(call, context=context)
     if result.is_error:

@@ -183,18 +183,40 @@ async def test_arguments_of_any_name_reach_the_tool(shop: Toolset, recorder: Rec
     assert json.loads(recorder.last.body)["config"] == config
 
 
-@pytest.mark.parametrize("args", ["[1]", "null", "3", '{"petId": 3', '"x"'])
-async def test_arguments_that_are_no_object_do_not_end_a_run(
-    shop: Toolset, recorder: Recorder, args: str
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        ("[1]", "the arguments of a call have to be an object, not list."),
+        ("null", "/petId: required but not given."),
+        ("3", "the arguments of a call have to be an object, not int."),
+        ('{"petId": 3', "the arguments of a call are no JSON: EOF while parsing an object"),
+        ('{"petId": NaN}', "the arguments of a call are no JSON: expected value"),
+        ('"x"', "the arguments of a call have to be an object, not str."),
+    ],
+)
+@pytest.mark.parametrize("approval", [False, True])
+async def test_arguments_that_are_no_object_are_answered_in_words_and_end_no_run(
+    shop: Toolset, recorder: Recorder, args: str, words: str, approval: bool
 ) -> None:
     recorder.answer = found(3)
+    wrong = [[ToolCallPart("get_pet", args, "1")]] * 4
+    rule = Select(names="get_pet") if approval else None
 
-    *_, right = await run(
-        shop, [ToolCallPart("get_pet", args, "1")], [call("get_pet", "2", petId=3)], "Done."
+    *parts, right = await run(
+        shop, *wrong, [call("get_photo", "2", petId=3)], "Done.", approval=rule
     )
 
+    assert [part.outcome for part in parts] == ["failed"] * 4
+    assert all(part.content.startswith(words) for part in parts)
     assert (right.outcome, right.tool_call_id) == ("success", "2")
     assert len(recorder.requests) == 1
+
+
+@pytest.mark.parametrize("args", ["", None, {}])
+async def test_no_arguments_at_all_are_none(shop: Toolset, recorder: Recorder, args: Any) -> None:
+    (part,) = await run(shop, [ToolCallPart("get_pet", args, "1")], "Done.")
+
+    assert part.content == "/petId: required but not given."
 
 
 def approving(toolset: Any, *script: Any, **options: Any) -> Any:
@@ -299,8 +321,8 @@ async def test_what_guardrails_changed_since_was_not_approved(
     shop: Toolset, recorder: Recorder, approve: Any, outcome: str
 ) -> None:
     shop.add_input_guardrails([lambda *_: {"petId": 4}, require_approval()])
-    context = Context(approve=approve)
-    agent = approving(shop, [call("sell_pet", "a", petId=3)], "Done.", context=context)
+    script = [call("sell_pet", "a", petId=3)], "Done."
+    agent = approving(shop, *script, context=Context(approve=approve), approval=True)
 
     asked = await agent.run("Go.")
     answers = DeferredToolResults(approvals={"a": True})
@@ -309,6 +331,57 @@ async def test_what_guardrails_changed_since_was_not_approved(
     (part,) = returned(ended.new_messages())
     assert part.outcome == outcome
     assert [request.target for request in recorder.requests] == ["/pets/4"] * (approve is not None)
+
+
+@pytest.mark.parametrize("says", [True, False])
+@pytest.mark.parametrize("way", ["one for all", "a mapping", "a function", "an async function"])
+async def test_a_context_that_approves_is_asked_and_the_run_goes_on(
+    shop: Toolset, recorder: Recorder, way: str, says: bool
+) -> None:
+    asked: list[Any] = []
+    mine = Context(approve=lambda call: asked.append(call.arguments) or says)
+
+    async def later(_run: Any) -> Context:
+        return mine
+
+    contexts = {
+        "one for all": mine,
+        "a mapping": {"approve": mine.approve},
+        "a function": lambda _run: mine,
+        "an async function": later,
+    }
+    shop.add_input_guardrails([require_approval()])
+
+    sold, got = await run(
+        shop,
+        [call("sell_pet", petId=3)],
+        [call("get_pet", "2", petId=3)],
+        "Done.",
+        context=contexts[way],
+    )
+
+    assert asked == [{"petId": 3}]
+    assert (sold.outcome, got.outcome) == ("success" if says else "failed", "success")
+    assert [request.method for request in recorder.requests] == ["DELETE"] * says + ["GET"]
+
+
+async def test_a_function_whose_context_cannot_approve_defers_the_call(
+    shop: Toolset, recorder: Recorder
+) -> None:
+    shop.add_input_guardrails([require_approval()])
+    wrong, right = [call("sell_pet", "1", petId="x")], [call("sell_pet", "2", petId=3)]
+    agent = approving(shop, wrong, right, "Done.", context=lambda run: Context(state=run))
+
+    asked = await agent.run("Go.")
+    (refused,) = returned(asked.all_messages())
+    assert refused.content == "/petId: expected an integer, got 'x' (a string)."
+    assert [part.tool_call_id for part in asked.output.approvals] == ["2"]
+    assert recorder.requests == []
+
+    answers = DeferredToolResults(approvals={"2": True})
+    ended = await agent.run(message_history=asked.all_messages(), deferred_tool_results=answers)
+    assert [part.outcome for part in returned(ended.new_messages())] == ["success"]
+    assert [request.target for request in recorder.requests] == ["/pets/3"]
 
 
 async def test_guardrails_see_the_run_where_no_context_is_given(shop: Toolset) -> None:
