@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from mcp.server.lowlevel import Server
     from mcp.server.transport_security import TransportSecuritySettings
+    from starlette.applications import Starlette
 
     from openapi_tools.runtime.toolset import Toolset
 
@@ -27,7 +28,12 @@ _PATH = "/mcp"
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 _ANY = ("0.0.0.0", "::")  # noqa: S104 -- told apart, not bound to
 _PATIENCE = 3
-_HTTP_ONLY = {"host": "--host", "port": "--port", "names": "--allow-host"}
+_HTTP_ONLY = {
+    "host": "--host",
+    "port": "--port",
+    "names": "--allow-host",
+    "sessions": "--max-sessions",
+}
 
 
 @click.command("serve")
@@ -55,6 +61,13 @@ _HTTP_ONLY = {"host": "--host", "port": "--port", "names": "--allow-host"}
     metavar="NAME",
     help="Another name by which clients reach this server, with http; repeatable.",
 )
+@click.option(
+    "--max-sessions",
+    "sessions",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Sessions that may be open at once, with http; 300 by default.",
+)
 @click.option("--base-url", help="Call this server instead of the document's.")
 @click.option(
     "--credential",
@@ -79,6 +92,7 @@ def serve(  # noqa: PLR0913 -- one for each option
     host: str,
     port: int,
     names: tuple[str, ...],
+    sessions: int | None,
     base_url: str | None,
     credentials: tuple[str, ...],
     timeout: float | None,
@@ -105,7 +119,12 @@ def serve(  # noqa: PLR0913 -- one for each option
         shown = f"[{host}]" if ":" in host else host
         remark(f"{_counted(toolset)} at http://{shown}:{place.getsockname()[1]}{_PATH}")
         _warn_if_open(shown)
-        _run_http(server, toolset, place, _security(shown, names, place.getsockname()[1]))
+        security = _security(shown, names, place.getsockname()[1])
+        limit: dict[str, Any] = {} if sessions is None else {"max_sessions": sessions}
+        app = server.streamable_http_app(
+            streamable_http_path=_PATH, transport_security=security, **limit
+        )
+        _run_http(app, toolset, place)
 
 
 def _check_options(context: click.Context) -> None:
@@ -201,18 +220,12 @@ def _run_stdio(server: Server[Any], toolset: Toolset) -> None:
         pass  # the client is gone, and nobody is left to tell
 
 
-def _run_http(
-    server: Server[Any],
-    toolset: Toolset,
-    place: socket.socket,
-    security: TransportSecuritySettings,
-) -> None:
+def _run_http(app: Starlette, toolset: Toolset, place: socket.socket) -> None:
     """Serve any number of clients over streamable HTTP."""
     import asyncio
 
     import uvicorn
 
-    app = server.streamable_http_app(streamable_http_path=_PATH, transport_security=security)
     config = uvicorn.Config(
         app,
         log_config=None,

@@ -21,7 +21,10 @@ import httpx2
 import uvicorn
 from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
-from mcp_api import COMMAND, MODES, Api, served, written
+from mcp_api import COMMAND, DOCUMENT, MODES, Api, served, written
+
+from openapi_tools import load_tools
+from openapi_tools.contracts.mcp import create_server
 
 SECRET = "s3cr3t-t0k3n-value"
 CALLER = "Bearer the-token-of-the-caller"
@@ -103,6 +106,7 @@ def test_a_client_that_leaves_at_once_is_no_failure(run, museum):
         (["--host", "127.0.0.1"], "--host is for http only; add --transport http."),
         (["--port", "8000"], "--port is for http only; add --transport http."),
         (["--allow-host", "a.example.com"], "--allow-host is for http only; add --transport http."),
+        (["--max-sessions", "9"], "--max-sessions is for http only; add --transport http."),
         (["--transport", "stdio", "--port", "1"], "--port is for http only; add --transport http."),
     ],
 )
@@ -239,6 +243,33 @@ async def test_the_api_gets_the_credential_of_the_server_and_none_of_the_caller(
     assert CALLER.encode() not in seen.raw
     assert [seen.header(name) for name in ("Authorization", "Cookie", "X-Trace")] == [None] * 3
     assert SECRET not in repr(result)
+
+
+def initialize():
+    """Return the request that opens a session, as arguments of a client."""
+    headers = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
+    return {"content": lines(FIRST), "headers": headers}
+
+
+async def test_no_more_sessions_are_open_than_allowed(api, tmp_path):
+    args = [written(tmp_path), "--base-url", api.url, "--max-sessions", "2"]
+    async with served(*args) as url, httpx2.AsyncClient(timeout=60) as web:
+        opened = [await web.post(url, **initialize()) for _ in range(3)]
+        session = {"Mcp-Session-Id": opened[0].headers["Mcp-Session-Id"]}
+        left = await web.delete(url, headers=session)
+        again = await web.post(url, **initialize())
+
+    assert [answer.status_code for answer in opened] == [200, 200, 503]
+    assert "Too many open sessions" in opened[2].text
+    assert (left.status_code, again.status_code) == (200, 200)
+
+
+@pytest.mark.parametrize(("options", "allowed"), [({}, 300), ({"max_sessions": 7}, 7)])
+def test_the_app_of_a_server_bounds_sessions_by_default(options, allowed):
+    server = create_server(load_tools(DOCUMENT))
+    server.streamable_http_app(**options)
+
+    assert server.session_manager.max_sessions == allowed
 
 
 async def started(*args):

@@ -36,6 +36,8 @@ _LONGEST_TITLE = 60
 _LONGEST_QUESTION = 4_000
 _FIRST_BEAT = 1.0
 _EVERY = 5.0
+_SESSIONS = 300
+"""Of protocol versions with a handshake; each takes some 40 kB until half an hour has passed."""
 
 
 def create_server(
@@ -84,8 +86,8 @@ def _server_class() -> Any:
         """A server whose large answers reach clients over HTTP."""
 
         def streamable_http_app(self, **options: Any) -> Starlette:
-            """Return the app of the package, with `PlainAnswers` around it."""
-            app = super().streamable_http_app(**options)
+            """Return the app of the package, with `PlainAnswers` around it and fewer sessions."""
+            app = super().streamable_http_app(**{"max_sessions": _SESSIONS, **options})
             app.add_middleware(PlainAnswers)
             return app
 
