@@ -22,7 +22,6 @@ from openapi_tools.errors import InputError
 from openapi_tools.json_pointer import pointer_token
 from openapi_tools.runtime.checking.cost import is_cheap
 from openapi_tools.runtime.checking.explain import Explainer
-from openapi_tools.runtime.checking.few import MOST, copy_of_few
 from openapi_tools.runtime.checking.phrases import kind_of, sentence, show
 from openapi_tools.runtime.checking.schema import prepare
 from openapi_tools.runtime.checking.verdict import holds
@@ -37,8 +36,6 @@ _LARGE_VALUES = 2_000
 _LARGE_TEXT = 20_000
 _LARGEST_INTEGER_BITS = 1024
 _EXPLAINED = 5
-_MARKS = 16 * MOST
-"""More characters than quotes, commas and numbers of a few values take as JSON."""
 _ID_BITS = 256
 _PLAIN: dict[type, Callable[[Any], Any]] = {
     str: str.__str__,
@@ -64,19 +61,6 @@ def accept(given: object, settings: Settings) -> dict[str, Any]:
     if type(given) is not dict and not issubclass(type(given), Mapping):
         raise InputError(f"the input has to be an object with the arguments, not {_named(given)}.")
     return _Intake(settings.max_input_chars).members(given, 1, without=CALL_ID)
-
-
-def accept_few(given: object, settings: Settings) -> dict[str, Any] | None:
-    """Return what `accept` does when the input is a few plain values, as most are; else None.
-
-    Args:
-        given: As for `accept`.
-        settings: As for `accept`.
-    """
-    copied = copy_of_few(given, min(settings.max_input_chars - _MARKS, _LARGE_TEXT))
-    if copied is not None:
-        copied.pop(CALL_ID, None)
-    return copied
 
 
 def is_large(given: object) -> bool:
@@ -156,15 +140,14 @@ class Checker:
         if not self.fits(arguments):
             raise _explained(self._explainer, arguments)
 
-    def fits(self, arguments: dict[str, Any], *, few: bool = False) -> bool:
+    def fits(self, arguments: dict[str, Any]) -> bool:
         """Tell whether the arguments fit, as far as that can be told in time.
 
         Args:
             arguments: As `accept` returns them.
-            few: They are as `accept_few` returns them.
         """
         if self._validator is not None:
-            return self._validator.is_valid(arguments, few=few)
+            return self._validator.is_valid(arguments)
         return holds(self._explainer, arguments)
 
 

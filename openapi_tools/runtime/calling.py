@@ -18,7 +18,6 @@ from openapi_tools.runtime.arguments import (
     CALL_ID,
     Checker,
     accept,
-    accept_few,
     call_id_of,
     is_large,
 )
@@ -187,11 +186,7 @@ class Caller:
         self, given: object, context: Any, profile: str | None = None, call_id: str = ""
     ) -> ToolResult:
         """Return what the API answers to an input."""
-        few = accept_few(given, self._session.settings)
-        if few is None:
-            arguments = await self._fitted(given, profile)
-        else:
-            arguments = self._fitting(few, profile, few=True)
+        arguments = await self._fitted(given, profile)
         return await self._delivery.result(arguments, context, call_id)
 
     async def _fitted(self, given: object, profile: str | None = None) -> dict[str, Any]:
@@ -222,23 +217,12 @@ class Caller:
 
     def check(self, given: object, profile: str | None = None) -> dict[str, Any]:
         """Do what `OperationTool.check` says."""
-        return self._fitting(accept(given, self._session.settings), profile)
-
-    def _fitting(
-        self, arguments: dict[str, Any], profile: str | None, *, few: bool = False
-    ) -> dict[str, Any]:
-        """Return arguments that fit, repaired if need be.
-
-        Args:
-            arguments: As they were accepted.
-            profile: As for `OperationTool.execute`.
-            few: They were a few plain values.
-        """
+        arguments = accept(given, self._session.settings)
         if profile is not None:
-            arguments, few = self._restored(arguments, profile), False
+            arguments = self._restored(arguments, profile)
         if self._checker is None:
             self._checker = Checker(self._tool.input_schema)
-        if self._checker.fits(arguments, few=few):
+        if self._checker.fits(arguments):
             return arguments
         # Null for what is absent, say: what a profile asks of models that were told of one.
         repaired = self._restored(arguments, "")

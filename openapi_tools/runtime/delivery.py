@@ -25,7 +25,7 @@ from openapi_tools.runtime.sending.faults import timed_out
 from openapi_tools.runtime.server import origin_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     import httpx
 
@@ -122,17 +122,17 @@ class Delivery:
     async def _carry(self, parcel: Parcel, line: Line) -> None:
         """Send a call; once more with newer credentials, should there be some."""
         parcel.grant = self._grant_of(parcel) or await self._granted(parcel, line, None)
-        answer = await line.send(*self._packed(parcel, line))
+        answer = await line.send(*self._packed(parcel))
         if answer.status == _UNAUTHORIZED and parcel.grant.renewable:
             newer = await self._granted(parcel, line, parcel.grant)
             if newer.additions != parcel.grant.additions:
                 parcel.grant = newer
-                await line.send(*self._packed(parcel, line))
+                await line.send(*self._packed(parcel))
 
-    def _packed(self, parcel: Parcel, line: Line) -> tuple[httpx.Request, Terms]:
+    def _packed(self, parcel: Parcel) -> tuple[httpx.Request, Terms]:
         """Return the request of a call with the credentials that it has now, and its terms."""
         terms = self._terms_of(parcel)
-        parcel.request = self._built(parcel, parcel.grant, line.defaults(terms))
+        parcel.request = self._built(parcel, parcel.grant)
         return parcel.request, terms
 
     def preview(self, arguments: dict[str, Any]) -> httpx.Request:
@@ -241,13 +241,11 @@ class Delivery:
             self._grant = grant
         return grant
 
-    def _built(
-        self, parcel: Parcel, grant: Grant, defaults: Sequence[tuple[bytes, bytes]] = ()
-    ) -> httpx.Request:
+    def _built(self, parcel: Parcel, grant: Grant) -> httpx.Request:
         settings = self._session.settings
         if self._plan is None:
             self._plan = RequestPlan(self._tool.operation, settings)
-        request = self._plan.build(parcel.arguments, grant.additions, defaults)
+        request = self._plan.build(parcel.arguments, grant.additions)
         header = settings.idempotency_header
         if parcel.key and header and header not in request.headers:
             request.headers[header] = parcel.key
@@ -258,9 +256,7 @@ class Delivery:
         if self._terms is None:
             inside = parcel.bounds.inside
             traced = inside and self._session.settings.trace_context
-            self._terms = Terms(
-                base=parcel.bounds.server, trusted=inside, traced=traced, complete=True
-            )
+            self._terms = Terms(base=parcel.bounds.server, trusted=inside, traced=traced)
         additions = parcel.grant.additions
         others = additions.auth is not None or self._session.client_brings
         if not others and additions.certificate is None and not parcel.key:
@@ -270,7 +266,6 @@ class Delivery:
             auth=additions.auth,
             certificate=additions.certificate,
             keyed=bool(parcel.key),
-            complete=False,  # what the client adds has to be seen, and comes after the key
             learn=parcel.redactor.know if others else None,
         )
 

@@ -31,10 +31,9 @@ from openapi_tools.runtime.escapes import (
     percent_encode,
     shown,
 )
-from openapi_tools.runtime.lines import headers_of, lacking
 from openapi_tools.runtime.media import is_form, is_media_type
 from openapi_tools.runtime.parts import sources_of
-from openapi_tools.runtime.paths import WordPlaces, read_template
+from openapi_tools.runtime.paths import read_template
 from openapi_tools.runtime.server import server_url
 from openapi_tools.runtime.styles import (
     content_text,
@@ -44,10 +43,9 @@ from openapi_tools.runtime.styles import (
     query_pairs,
 )
 from openapi_tools.runtime.text import placed
-from openapi_tools.runtime.urls import read_address
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from openapi_tools.model import Operation, Parameter
     from openapi_tools.runtime.paths import Template
@@ -62,6 +60,23 @@ _WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 """Methods whose requests say that they have no body (RFC 9110, section 8.6)."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Address:
+    """A server's address as the HTTP client reads it.
+
+    Attributes:
+        base: The address as text, without a slash at its end.
+        scheme: `"https"`.
+        netloc: Host, and port unless it is the scheme's default.
+        path: The address's path, without a slash at its end.
+    """
+
+    base: str
+    scheme: str
+    netloc: bytes
+    path: bytes
+
+
 @dataclass(slots=True)
 class _Places:
     """Where the arguments go, each already encoded for its place."""
@@ -72,36 +87,8 @@ class _Places:
     cookies: list[str] = field(default_factory=list)
 
 
-_NO_PLACES = _Places()
-"""Nothing besides path and query; it stays like that."""
-
-
-class _Request(httpx.Request):
-    """A request whose body lies in memory, and is read when somebody asks for it.
-
-    Args:
-        method: As it is; httpx writes it in upper case, but since 3.2 documents choose it.
-        url: Of the client's kind.
-        headers: All of them: the client adds none.
-        body: Its bytes.
-    """
-
-    def __init__(self, method: str, url: httpx.URL, headers: list[_Line], body: bytes) -> None:
-        # httpx's own way through all that it could be given takes twice as long.
-        self.method = method
-        self.url = url
-        self.headers = headers_of(headers)
-        self.extensions = {}
-        self.stream = httpx.ByteStream(body)
-
-    @property
-    def content(self) -> bytes:
-        """The body."""
-        return self.read()
-
-
 class RequestPlan:
-    """How one operation is called, as far as its arguments do not matter.
+    """Builds the requests of one operation: what does not depend on arguments is done once.
 
     Args:
         operation: What is called.
@@ -111,14 +98,14 @@ class RequestPlan:
         CallError: There is no usable server, or the method is none.
     """
 
-    __slots__ = ("_address", "_lacked", "_operation", "_own", "_settings", "_template", "_words")
+    __slots__ = ("_address", "_operation", "_own", "_settings", "_template")
 
     def __init__(self, operation: Operation, settings: Settings) -> None:
         if not is_token(operation.method):
             raise CallError("invalid_input", f"{shown(operation.method)} is no method.")
         self._operation = operation
         self._settings = settings
-        self._address = read_address(server_url(operation, settings))
+        self._address = _read_address(server_url(operation, settings))
         self._template = read_template(operation.path)
         self._own = (
             (b"Host", self._address.netloc),
@@ -126,33 +113,26 @@ class RequestPlan:
             (b"Accept-Encoding", b"gzip, deflate"),
             _USER_AGENT,
         )
-        self._words = WordPlaces(operation, self._template)
-        self._lacked: tuple[list[bytes], list[_Line], list[_Line]] = [], [], []
 
     def build(
         self,
         arguments: Mapping[str, Any],
         additions: Additions = _NO_ADDITIONS,
-        defaults: Sequence[_Line] = (),
     ) -> httpx.Request:
         """Return the request that the document describes for these arguments.
 
         Args:
             arguments: Validated, JSON-native values by argument name; only those that were given.
             additions: What credentials add; an argument cannot set the same.
-            defaults: Header lines for what the request would lack.
 
         Raises:
             InputError: A value cannot be sent; the pointer names the argument.
             CallError: Nothing here writes such a body, or a credential cannot be sent.
         """
         operation, settings = self._operation, self._settings
-        places = _NO_PLACES
-        target = None if additions.query else self._words.target(arguments)
-        if target is None:
-            places = _places(operation, arguments, settings)
-            target = _path(operation, self._template, places)
-            target += _query(self._template, operation, places, additions)
+        places = _places(operation, arguments, settings)
+        target = _path(operation, self._template, places)
+        target += _query(self._template, operation, places, additions)
         content = build_content(operation.body, arguments, settings) if operation.body else None
         headers = self._headers(places, additions)
         body = b""
@@ -161,17 +141,11 @@ class RequestPlan:
             body = content.data
         if body or operation.method.upper() in _WITH_BODY:
             headers.append((b"Content-Length", b"%d" % len(body)))
-        if defaults:
-            headers += self._lacking(headers, defaults)
-        return self._request(target, headers, body, is_plain=places is _NO_PLACES)
-
-    def _lacking(self, headers: list[_Line], defaults: Sequence[_Line]) -> list[_Line]:
-        """Return those of the default lines that some header lines lack."""
-        names = [name for name, _ in headers]
-        known = self._lacked
-        if (names, defaults) != known[:2]:  # from one call to the next they stay the same
-            known = self._lacked = names, [*defaults], lacking(headers, defaults)
-        return known[2]
+        url, stream = self._url(target), httpx.ByteStream(body)
+        request = httpx.Request(operation.method, url, headers=headers, stream=stream)
+        request.method = operation.method  # httpx writes it in upper case
+        request.read()
+        return request
 
     def _headers(self, places: _Places, additions: Additions) -> list[_Line]:
         """Return the header lines besides those that describe the body."""
@@ -187,12 +161,25 @@ class RequestPlan:
             texts.insert(0, ("Cookie", "; ".join(cookies)))
         return [*lines, *((name.encode(), text.encode("latin-1")) for name, text in texts)]
 
-    def _request(
-        self, target: str, headers: list[_Line], body: bytes, *, is_plain: bool
-    ) -> httpx.Request:
-        check_length(self._address.base + target)
-        url = self._address.url(target, is_plain=is_plain)
-        return _Request(self._operation.method, url, headers, body)
+    def _url(self, target: str) -> httpx.URL:
+        """Return the URL of a target below the server's address."""
+        address, text = self._address, self._address.base + target
+        check_length(text)
+        url = httpx.URL(text)
+        expected = (address.scheme, address.netloc, address.path + target.encode())
+        if (url.scheme, url.netloc, url.raw_path) != expected:
+            raise CallError("denied", "the request would leave its server; it is not sent.")
+        return url
+
+
+@lru_cache(maxsize=1024)
+def _read_address(base: str) -> _Address:
+    """Return a server's address as the HTTP client reads it."""
+    try:
+        url = httpx.URL(base)
+    except (httpx.InvalidURL, ValueError) as error:
+        raise CallError("connection", f"the server address is not valid ({error}).") from None
+    return _Address(base, url.scheme, url.netloc, url.raw_path.rstrip(b"/"))
 
 
 def build_request(

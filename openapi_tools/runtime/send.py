@@ -178,16 +178,6 @@ class Line:
 
         return Carrier(self._home.client)
 
-    def defaults(self, terms: Terms) -> list[tuple[bytes, bytes]]:
-        """Return the header lines for what a request lacks that is sent on these terms.
-
-        They are those that a user set on their client. Without `terms.complete` there are none:
-        then they are added when the request is sent.
-        """
-        if self.policy is None or not (terms.trusted and terms.complete):
-            return []
-        return self._home.client.headers.raw
-
     async def send(self, request: httpx.Request, terms: Terms) -> Answer:
         """Return the answer to a request, redirects inside its origin followed.
 
@@ -242,7 +232,7 @@ class Line:
         if getattr(client, "is_closed", False) is True:
             raise closed_client(request)
         before = request.headers.multi_items() if terms.learn is not None else []
-        if terms.trusted and not terms.complete:
+        if terms.trusted:
             with_defaults(request, client)
         if terms.learn is not None:
             learn_headers(before, request, terms.learn)

@@ -360,3 +360,29 @@ async def test_a_forked_process_has_connections_of_its_own():
 
         assert done.stdout.strip() == "done", done.stderr
         assert (len(server.requests), server.connections) == (3, 2)
+
+
+async def test_headers_of_a_users_client_are_sent_only_where_the_request_lacks_them():
+    seen: list[httpx.Request] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        seen.append(request)
+        return httpx.Response(204)
+
+    document = {
+        "openapi": "3.1.0",
+        "info": {"title": "t", "version": "1"},
+        "servers": [{"url": "https://api.test"}],
+        "paths": {
+            "/": {"post": {"parameters": [{"name": "X-A", "in": "header", "schema": {}}]}},
+        },
+    }
+    own = {"x-a": "client", "Accept": "no", "content-length": "9", "X-B": "more"}
+    async with httpx.AsyncClient(transport=httpx.MockTransport(answer), headers=own) as client:
+        toolset = load_tools(document, client=client)
+        await toolset["post"].execute({"X_A": "tool"})
+
+    lines = seen[0].headers
+    assert (lines["x-a"], lines["x-b"]) == ("tool", "more")
+    assert (lines["accept"], lines["content-length"]) == ("*/*", "0")
+    assert len(lines.get_list("x-a")) == 1

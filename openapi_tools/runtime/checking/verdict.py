@@ -36,14 +36,13 @@ class Validator:
         self._heavy = heavy
         self._price: Price | None = None
 
-    def is_valid(self, value: Any, *, few: bool = False) -> bool:
+    def is_valid(self, value: Any) -> bool:
         """Tell whether a value fits; yes, where finding out takes too long.
 
         Args:
             value: JSON-native.
-            few: It is as `few.copy_of_few` returns it.
         """
-        if not self._heavy and (few or ANY_CHEAP.affords(value)):
+        if not self._heavy and ANY_CHEAP.affords(value):
             return self._compiled.is_valid(value)
         if self._price is None:
             self._price = price_of(self._schema)

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from openapi_tools.errors import CallError, SettingsError
-from openapi_tools.runtime.lines import lacking
 from openapi_tools.runtime.sending.deadlines import Deadlines
 
 if TYPE_CHECKING:
@@ -215,7 +214,8 @@ def make_client(settings: Settings, policy: NetworkPolicy | None = None) -> http
 
 def with_defaults(request: httpx.Request, client: httpx.AsyncClient) -> None:
     """Give a request the headers that a user set on their client and the request lacks."""
-    missing = lacking(request.headers.raw, client.headers.raw)
+    present = {name.lower() for name, _ in request.headers.raw}
+    missing = [line for line in client.headers.raw if line[0].lower() not in present]
     if missing:
         request.headers = type(request.headers)([*request.headers.raw, *missing])
 

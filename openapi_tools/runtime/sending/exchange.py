@@ -89,7 +89,6 @@ class Terms:
         trusted: What a client of the user's adds of its own (authentication, headers) goes along.
         keyed: The request carries an idempotency key.
         traced: The trace context of this program goes along.
-        complete: The request has the headers of a client of the user's, as far as they go along.
         learn: Is told of secrets that others put into the request.
     """
 
@@ -99,7 +98,6 @@ class Terms:
     trusted: bool = True
     keyed: bool = False
     traced: bool = False
-    complete: bool = False
     learn: Callable[..., None] | None = None
 
 
