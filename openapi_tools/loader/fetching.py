@@ -24,6 +24,7 @@ from openapi_tools.runtime.sending.network import DocumentPolicy
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
+    from openapi_tools.errors import ErrorType
     from openapi_tools.runtime.settings import Settings
 
 _T = TypeVar("_T")
@@ -136,7 +137,10 @@ def _apart(work: Coroutine[Any, Any, _T]) -> _T:
 
 
 def _check_status(answer: Answer, *, conditional: bool) -> None:
-    """Refuse an answer that is not a document."""
+    """Refuse an answer that is not a document, or not a whole one."""
+    if answer.cut:
+        kind: ErrorType = "timeout" if answer.cut == "timeout" else "too_large"
+        raise CallError(kind, "", retryable=True)
     status = answer.status
     if status == _OK or (status == _NOT_MODIFIED and conditional):
         return

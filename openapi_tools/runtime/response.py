@@ -17,6 +17,7 @@ from openapi_tools.runtime.reading.jsontext import PARTLY, VALUES, clean, encode
 from openapi_tools.runtime.reading.problems import words_of
 from openapi_tools.runtime.reading.shorten import shorten
 from openapi_tools.runtime.result import ToolResult
+from openapi_tools.runtime.sending.faults import timed_out
 from openapi_tools.runtime.sending.waits import retry_after
 
 if TYPE_CHECKING:
@@ -68,6 +69,9 @@ def read_answer(
         The result. Its metadata holds `status`, `media_type`, `headers` (those that help with the
         next call), `elapsed` (s), `attempts`, and where they apply `location`, `truncated` and
         `notes`.
+
+    Raises:
+        CallError: `timeout`: the time was over before a whole value came.
     """
     if redactor:
         answer = cleared(answer, redactor)
@@ -79,11 +83,19 @@ def read_answer(
     try:
         content = _content(answer, media_type, operation, settings)
     except CallError as error:
+        if answer.cut:
+            raise _timed_out(answer, settings) from None
         reason = f"{answer.method} {answer.path} answered {answer.status}, but {error.reason}"
         facts = {"status": answer.status}
         return ToolResult.failed("decode", reason, metadata=metadata, facts=facts)
     output = _output(content, answer, metadata, settings)
     return ToolResult.ok(output, metadata, header_note=header_note(headers))
+
+
+def _timed_out(answer: Answer, settings: Settings) -> CallError:
+    error = timed_out(answer.request, settings.timeout)
+    error.attempts = answer.attempts
+    return error
 
 
 def _succeeded(answer: Answer) -> bool:
@@ -117,7 +129,8 @@ def _content(answer: Answer, media_type: str, operation: Operation, settings: Se
             return Content(*read_json(answer.content, values=_values(settings)))
         except ValueError:
             pass  # read below, where the error finds its words
-    body = Body(answer.content, media_type, answer.headers.get("content-disposition", "")[:LONGEST])
+    disposition = answer.headers.get("content-disposition", "")[:LONGEST]
+    body = Body(answer.content, media_type, disposition, cut=bool(answer.cut))
     shape = Shape(
         room=settings.max_output_chars,
         folder=settings.download_dir,

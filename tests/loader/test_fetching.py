@@ -324,6 +324,21 @@ def test_silence_ends_at_the_deadline(serve):
         fetch(server.url(), HASTY)
 
 
+@pytest.mark.parametrize(
+    ("kind", "part"),
+    [("application/json", DOCUMENT), ("application/x-ndjson", DOCUMENT + b"\n{}")],
+)
+def test_the_beginning_of_a_document_is_not_a_document(serve, kind, part):
+    def stall(server, _request):
+        yield f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\n\r\n".encode() + part
+        server.stopped.wait(10)
+
+    server = serve(stall)
+
+    with pytest.raises(SourceError, match="in time"):
+        fetch(server.url(), HASTY)
+
+
 def test_answers_before_the_answer_end_at_the_deadline(serve):
     server = serve(lambda *_: itertools.repeat(b"HTTP/1.1 103 Early Hints\r\n\r\n"))
 

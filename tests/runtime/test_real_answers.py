@@ -8,6 +8,7 @@ from urllib.parse import quote
 import pytest
 from documents import document, operation
 from packages import imported
+from servers.faults import Faults
 from servers.recorder import Answer, Recorder
 
 from openapi_tools import Settings, generate_package, load_tools
@@ -15,9 +16,12 @@ from openapi_tools import Settings, generate_package, load_tools
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from servers.faults import Peer
+
     from openapi_tools import ToolResult, Toolset
 
 
+OVER = "… the stream went on; the time was over"
 PLAIN = document({"/x": {"get": operation()}})
 
 
@@ -53,6 +57,19 @@ async def answered(
 async def called(toolset: Toolset, arguments: dict[str, Any] | None) -> ToolResult:
     async with toolset:
         return await toolset["get_x"].execute(arguments or {})
+
+
+async def stalled(head: str, sent: bytes, **settings: Any) -> ToolResult:
+    """Return the result of a call of a server that stops in the middle of its answer."""
+
+    async def behave(peer: Peer) -> None:
+        await peer.request()
+        await peer.write(f"HTTP/1.1 200 OK\r\n{head}\r\n\r\n".encode() + sent)
+        await peer.hang()
+
+    async with Faults(behave) as server:
+        chosen = Settings(base_url=server.url, timeout=0.5, **settings)
+        return await called(load_tools(PLAIN, settings=chosen), None)
 
 
 def typed(media_type: str, body: bytes, *headers: tuple[str, str]) -> Answer:
@@ -321,3 +338,49 @@ async def test_304_without_a_condition_is_an_error():
         "GET /x answered 304 Not Modified, though the request has no condition such as "
         "If-None-Match."
     )
+
+
+@pytest.mark.parametrize(
+    ("media_type", "sent", "output"),
+    [
+        ("application/json", b'{"a": 1}\n{"a": 2}\n{"a"', [{"a": 1}, {"a": 2}, OVER]),
+        ("application/json", b'{"a": 1}\n{"a": 2}\n', [{"a": 1}, {"a": 2}, OVER]),
+        ("application/vnd.api+json", b'{"a": 1}\n\n{"a', [{"a": 1}, OVER]),
+        ("application/json", b'{"created": true}\n', {"created": True, "…": OVER[2:]}),
+        ("application/json", b'[{"a": 1},\n{"a": 2},\n{"a', [{"a": 1}, {"a": 2}, OVER]),
+        ("application/json", b'[\n {"a": 1},\n {"a": 2}', [{"a": 1}, {"a": 2}, OVER]),
+        ("application/json", b"[1, 2, 3", [1, 2, OVER]),
+        ("application/json", b'["whole", "half, of a', ["whole", OVER]),
+        ("application/json", b'{"items": [[1, 2], [3', {"items": [[1, 2]], "…": OVER[2:]}),
+        ("application/x-ndjson", b'{"a": 1}\n{"a": 2', [{"a": 1}, OVER]),
+    ],
+)
+async def test_endless_json_gives_what_came_by_the_end_of_the_time(
+    media_type: str, sent: bytes, output: Any, transport: str
+):
+    result = await stalled(f"Content-Type: {media_type}", sent, transport=transport)
+
+    assert (result.success, result.output) == (True, output)
+    assert result.metadata["truncated"]["chars"] == len(sent)
+    assert "the stream was cut, because the time was over" in result.metadata["notes"]
+    assert "the time was over" in str(result)
+
+
+@pytest.mark.parametrize(
+    ("head", "sent"),
+    [
+        ("Content-Type: application/json", b'{"half": '),
+        ("Content-Type: application/json", b" \n" * 100),
+        ("Content-Type: application/json", b"<html>, no JSON"),
+        ("Content-Type: application/json", b"[" * 100_000 + b"1,"),
+        ("Content-Type: application/json\r\nContent-Length: 100", b'{"a": 1}\n{"a": 2}\n'),
+        ("Content-Type: text/plain", b'{"a": 1}\n'),
+    ],
+    ids=["no value", "blanks", "HTML", "deep", "with a length", "text"],
+)
+async def test_an_answer_of_which_no_whole_value_came_in_time_is_a_timeout(head: str, sent: bytes):
+    result = await stalled(head, sent)
+
+    assert result.error is not None
+    assert (result.error["type"], result.error["retryable"]) == ("timeout", True)
+    assert result.metadata["attempts"] == 1

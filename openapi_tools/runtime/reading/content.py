@@ -21,7 +21,7 @@ from openapi_tools.runtime.media import (
 from openapi_tools.runtime.reading.charsets import clean_text, decode_text, is_readable
 from openapi_tools.runtime.reading.downloads import write_download
 from openapi_tools.runtime.reading.events import UNREADABLE, read_events, read_lines, read_sequence
-from openapi_tools.runtime.reading.jsontext import PARTLY, VALUES, read_json
+from openapi_tools.runtime.reading.jsontext import PARTLY, VALUES, read_begun, read_json
 from openapi_tools.runtime.reading.markup import LOOKED_AT, looks_like_html, page_text
 from openapi_tools.runtime.reading.shorten import cut_text, shorten
 
@@ -67,11 +67,13 @@ class Body:
         data: Without content codings.
         media_type: The `Content-Type`; empty when there is none.
         disposition: The `Content-Disposition`.
+        cut: It may end anywhere.
     """
 
     data: bytes
     media_type: str = ""
     disposition: str = ""
+    cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +112,7 @@ def read_content(body: Body, shape: Shape) -> Content:
         return _json(body, most, shape.values)
     if is_json_lines(kind) or is_json_sequence(kind):
         read_each = read_lines if is_json_lines(kind) else read_sequence
-        return Content(*read_each(body.data, most))
+        return Content(*read_each(_whole_lines(body) if body.cut else body.data, most))
     if kind != _EVENTS and not is_multipart(kind):
         return _text_or_bytes(body, kind, shape)
     found = Content(*read_events(body.data, most)) if kind == _EVENTS else _multipart(body, shape)
@@ -161,6 +163,8 @@ def _json(body: Body, most: int, values: int) -> Content:
         charset = parameter(body.media_type, "charset")
         return Content(*read_json(body.data, charset, values=values))
     except ValueError as error:
+        if body.cut:
+            return _unfinished(body, most)
         if not body.data.strip():
             return Content(None)
         lines, notes = read_lines(body.data, most)
@@ -172,6 +176,25 @@ def _json(body: Body, most: int, values: int) -> Content:
         shown = shown if len(shown) <= _SHOWN else cut_text(shown, _SHOWN)
         what = "is an HTML page" if html else f"is none ({_reason(error)})"
         raise CallError("decode", f"the answer says it is JSON and {what}: {shown}") from None
+
+
+def _unfinished(body: Body, most: int) -> Content:
+    """Return what came of JSON that was cut: the values of its whole lines, or one closed early.
+
+    Raises:
+        CallError: `decode`: no whole value came.
+    """
+    lines, notes = read_lines(_whole_lines(body), most)
+    if lines and UNREADABLE not in notes:
+        return Content(lines, notes)
+    try:
+        return Content(*read_begun(body.data, parameter(body.media_type, "charset")))
+    except ValueError:
+        raise CallError("decode", "no whole value came") from None
+
+
+def _whole_lines(body: Body) -> bytes:
+    return body.data[: body.data.rfind(b"\n") + 1]
 
 
 def _reason(error: ValueError) -> str:

@@ -95,45 +95,60 @@ def _read_head(content: bytes, charset: str) -> tuple[Any, list[str]]:
     start = content[:_HEAD].lstrip(_BLANK)[:1]
     if content[-_HEAD:].rstrip(_BLANK)[-1:] != _ENDS.get(start):
         raise ValueError("it does not end")
+    value, notes = read_begun(content, charset)
+    return value, [*dict.fromkeys((*notes, PARTLY))]
+
+
+def read_begun(content: bytes, charset: str = "") -> tuple[Any, list[str]]:
+    """Return the values at the beginning of JSON text, which may end anywhere, and notes.
+
+    Raises:
+        ValueError: There is no whole value, or it is nested too deep.
+    """
     text, notes, _ = decode_text(content[:_HEAD], charset)
     head = _closed(text.removeprefix("\ufeff"))
     try:
         value = from_json(head.encode(), allow_inf_nan=True)
     except ValueError:
-        value = _LENIENT.decode(head)
-    return clean(value), [*notes, PARTLY]
+        value = _decoded(head)
+    return clean(value), [*notes, PARTLY] if len(content) > _HEAD else notes
 
 
 def _closed(text: str) -> str:
-    """Return JSON text up to its last comma, with what is open there closed.
+    """Return JSON text up to its last comma or closing bracket, with what is open there closed.
 
     A parser that takes unfinished text, pydantic's for one, takes wrong text too.
     """
     closers: list[str] = []
-    since: list[str] = []
-    end = 0
+    end = depth = 0
     for token in _TOKENS.finditer(text):
-        if token[0] != ",":
-            since.append(token[0])
-            continue
-        end = token.start()
-        for mark in since:
-            if mark in _CLOSERS:
-                closers.append(_CLOSERS[mark])
-            elif mark in _CLOSERS.values() and closers:
-                closers.pop()
-        since.clear()
-    return text[:end] + "".join(reversed(closers))
+        mark = token[0]
+        if mark == '"':  # a text without an end
+            break
+        if mark in _CLOSERS:
+            closers.append(_CLOSERS[mark])
+        elif mark in ",]}":
+            closers = closers if mark == "," else closers[:-1]
+            end, depth = token.end() - (mark == ","), len(closers)
+    return text[:end] + "".join(reversed(closers[:depth]))
+
+
+def _decoded(text: str) -> Any:
+    """Return what JSON text holds that is not quite strict.
+
+    Raises:
+        ValueError: It is not JSON, or nested too deep.
+    """
+    try:
+        return _LENIENT.decode(text)
+    except RecursionError:
+        raise ValueError("it is nested too deep") from None
 
 
 def _read_leniently(content: bytes, charset: str) -> tuple[Any, list[str]]:
     text, notes, _ = decode_text(content, charset)
     marked = text.startswith("\ufeff") or content.startswith(b"\xef\xbb\xbf")
-    try:
-        value = _LENIENT.decode(text.removeprefix("\ufeff"))
-        value = clean(value)
-    except RecursionError:
-        raise ValueError("it is nested too deep") from None
+    value = clean(_decoded(text.removeprefix("\ufeff")))
     if notes or not marked:
         notes.append(_NO_STRICT_JSON)
     return value, notes

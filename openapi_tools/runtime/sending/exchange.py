@@ -11,7 +11,7 @@ import httpx
 
 from openapi_tools.errors import CallError
 from openapi_tools.runtime.escapes import has_dot_segment
-from openapi_tools.runtime.media import essence, is_sequential
+from openapi_tools.runtime.media import essence, is_json, is_sequential
 from openapi_tools.runtime.observing import current, trace_headers
 from openapi_tools.runtime.redaction import learn_headers
 from openapi_tools.runtime.sending.clients import poisoned
@@ -54,7 +54,8 @@ class Answer:
         content: The body without its content codings.
         elapsed: Seconds from handing over the request to the last byte.
         redirects: How many were followed.
-        cut: Why a stream of events ends here: `"timeout"`, `"too_large"`; empty when it is whole.
+        cut: Why a stream, or JSON without a length, ends here: `"timeout"`, `"too_large"`; empty
+            when it is whole.
         attempts: How often the request was sent.
     """
 
@@ -177,7 +178,7 @@ class Exchange:
             raise found from None
 
     def ended_by(self, cause: str) -> CallError | None:
-        """Keep what there is at the end of the time: a stream's events, when it has some.
+        """Keep what there is at the end of the time: a stream's events, or the start of JSON.
 
         Args:
             cause: Of the end, as in `Answer.cut`.
@@ -185,7 +186,7 @@ class Exchange:
         Returns:
             The error, when there is nothing.
         """
-        if self._has_event():
+        if self._has_event() or self._is_endless_json():
             self._cut = cause
             return None
         return timed_out(self.request, self._settings.timeout, waiting=not self.begun)
@@ -281,6 +282,13 @@ class Exchange:
         if essence(kind) == "text/event-stream":
             return _EVENT_END.search(self._received) is not None
         return is_sequential(kind) and b"\n" in self._received
+
+    def _is_endless_json(self) -> bool:
+        """Whether some of a JSON answer has arrived that does not say where it ends."""
+        if self._response is None or not self._received:
+            return False
+        headers = self._response.headers
+        return is_json(headers.get("content-type", "")) and "content-length" not in headers
 
     def answer(self, attempts: int) -> Answer:
         """Return what was received.
