@@ -43,6 +43,8 @@ def schema_of(profile: str, value: dict[str, Any]) -> dict[str, Any]:
 def faults(profile: str, value: dict[str, Any]) -> list[str]:
     """Return which rules a definition breaks."""
     named = value["function"] if profile.startswith("openai") else value
+    if named.get("strict") is False:
+        profile = "openai"
     schema = schema_of(profile, value)
     found = [] if NAME.fullmatch(named["name"]) else [f"name {named['name']!r}"]
     if not named["description"]:

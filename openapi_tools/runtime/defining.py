@@ -32,11 +32,11 @@ class Definitions:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What was left out, and why; for every profile that was asked for."""
+        """What was left out or is said in words, and why; for every profile asked for."""
         return tuple(text for texts in self._warnings.values() for text in texts)
 
     def of(self, tools: Iterable[OperationTool], profile: str) -> list[dict[str, Any]]:
-        """Return the definitions of those tools that a profile can express.
+        """Return the definitions of the tools.
 
         Raises:
             SettingsError: There is no such profile.
@@ -45,7 +45,7 @@ class Definitions:
         memory, found, warnings = Memory(), [], []
         for tool in tools:
             try:
-                definition = define(tool, profile, memory)
+                definition = define(tool, profile, memory, loosely=True)
             except CannotExpress as error:
                 warnings.append(f"{profile}: {tool.name} is left out: {error}")
                 continue

@@ -7,6 +7,7 @@ sent: `Definition.restore` brings arguments by the profile's schema into the for
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -39,6 +40,11 @@ PROFILES: tuple[str, ...] = ("openai", "openai_strict", "anthropic", "gemini", "
 LIMITS: dict[str, int] = {"openai": 128, "openai_strict": 128, "gemini": 512}
 """How many tools a provider takes in one request."""
 
+MOST_CHARACTERS = 256_000
+"""Of an input schema as JSON, in the words of a profile."""
+
+_LEVELS = (64, 8, 4, 2, 1, 0)
+"""Schemas inside one another that a definition for Gemini has where it cannot have all."""
 _PLAIN = frozenset({"openai", "mcp"})
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _ANTHROPIC_KEY = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
@@ -52,8 +58,8 @@ class Definition:
 
     Attributes:
         value: A plain dict; parts of it are shared with other definitions, so do not change it.
-        notes: Optional parts of the input that the provider's schemas cannot say, and why; they
-            are left out of the definition.
+        notes: What the provider's schemas cannot say, and why; optional parts of the input are
+            left out of the definition.
     """
 
     value: dict[str, Any]
@@ -82,7 +88,7 @@ def restorer(schema: Schema, profile: str) -> Restorer | None:
         profile: One of `PROFILES`, or empty where it is not known.
 
     Returns:
-        Its `restored(arguments)` does it; None where a profile leaves schemas as they are.
+        Its `restored(arguments)` does it; None where a profile leaves the schema as it is.
 
     Raises:
         SettingsError: There is no such profile.
@@ -93,7 +99,22 @@ def restorer(schema: Schema, profile: str) -> Restorer | None:
         return None
     from openapi_tools.runtime.shaping.back import Restorer
 
+    if profile == "openai_strict" and not _is_strict(schema):
+        profile = ""
     return Restorer(schema, profile)
+
+
+def _is_strict(schema: Schema) -> bool:
+    """Tell whether `definitions` gives an input schema in the strict mode."""
+    from openapi_tools.runtime.shaping.memory import Memory
+
+    try:
+        _subset(schema, "openai_strict", Memory())
+    except CannotExpress:
+        return False
+    except _FAULTS:
+        pass
+    return True
 
 
 def check_profile(profile: str) -> None:
@@ -106,7 +127,9 @@ def check_profile(profile: str) -> None:
         raise SettingsError(f"there is no profile {profile!r:.100}; take {', '.join(PROFILES)}.")
 
 
-def define(tool: OperationTool, profile: str, memory: Memory | None = None) -> Definition:
+def define(
+    tool: OperationTool, profile: str, memory: Memory | None = None, *, loosely: bool = False
+) -> Definition:
     """Return a tool as a provider's API takes it.
 
     Args:
@@ -114,6 +137,8 @@ def define(tool: OperationTool, profile: str, memory: Memory | None = None) -> D
         profile: One of `PROFILES`.
         memory: Shared by the tools of one document for one profile, so that what they share is
             looked at once.
+        loosely: Where the provider's schemas cannot say what the tool takes, OpenAI gets the
+            tool's own with `strict` false, Gemini one that accepts more and says so in words.
 
     Raises:
         CannotExpress: The provider's schemas cannot say what the tool takes.
@@ -129,10 +154,29 @@ def define(tool: OperationTool, profile: str, memory: Memory | None = None) -> D
     schema = tool.input_schema
     try:
         shaped, notes = _shaped(schema, profile, memory)
+    except CannotExpress as error:
+        if not loosely:
+            raise
+        return _loose(tool, schema, profile, error)
     except _FAULTS as error:
         kind = type(error).__name__
         raise CannotExpress(f"its input schema is malformed or too deep ({kind})") from None
     return Definition(_SHAPES[profile](tool, shaped), notes, schema, profile)
+
+
+def _loose(tool: OperationTool, schema: Schema, profile: str, reason: CannotExpress) -> Definition:
+    """Return a tool that a profile cannot express as it is."""
+    if schema.get("type") != "object":
+        raise reason
+    if profile == "openai_strict":
+        return Definition(_openai(tool, schema), (f"`strict` is false: {reason}",), schema, "")
+    from openapi_tools.runtime.shaping.memory import Memory
+
+    for levels in _LEVELS:
+        with suppress(CannotExpress):
+            shaped, notes = _subset(schema, profile, Memory(), levels)
+            return Definition(_gemini(tool, shaped), notes or (str(reason),), schema, profile)
+    raise reason
 
 
 def _shaped(schema: Schema, profile: str, memory: Memory) -> tuple[Schema, tuple[str, ...]]:
@@ -143,15 +187,26 @@ def _shaped(schema: Schema, profile: str, memory: Memory) -> tuple[Schema, tuple
         from openapi_tools.runtime.shaping.renaming import with_names
 
         return with_names(schema, _is_anthropic_key, memory.renamed), ()
+    return _subset(schema, profile, memory)
+
+
+def _subset(
+    schema: Schema, profile: str, memory: Memory, levels: int | None = None
+) -> tuple[Schema, tuple[str, ...]]:
+    """Return an input schema in a provider's subset of JSON Schema."""
     from openapi_tools.runtime.shaping.gemini import Gemini
     from openapi_tools.runtime.shaping.shaper import Shaper
     from openapi_tools.runtime.shaping.strict import Strict, check_limits
 
     strict = profile == "openai_strict"
-    shaper = Shaper(schema, Strict() if strict else Gemini(), memory)
+    shaper = Shaper(schema, Strict() if strict else Gemini(), memory, levels)
     shaped = shaper.shaped()
     if strict:
         check_limits(shaped, memory.tallies)
+    size = memory.size_of(shaped)
+    if size > MOST_CHARACTERS:
+        reason = f"it has {size} characters; {MOST_CHARACTERS} are allowed"
+        raise CannotExpress(reason, final=True)
     return shaped, tuple(shaper.notes)
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import copy
+import json
 
+import httpx
 import pytest
 from documents import document, operation, with_body
 from packages import ROOT, imported
 from profile_rules import faults, schema_of
 from profile_values import repair
 
-from openapi_tools import load_tools
+from openapi_tools import Settings, load_tools
 from openapi_tools.errors import OpenAPIToolsError, SettingsError
 from openapi_tools.runtime.profiles import (
     LIMITS,
@@ -618,6 +620,159 @@ def test_alternatives_of_which_one_may_fit_are_told_apart_by_their_members():
         ["base64", "filename"],
         ["text", "filename"],
     ]
+
+
+TOO_MUCH = {
+    "a set of two": (
+        {"type": "array", "items": TEXT, "minItems": 2, "uniqueItems": True, "description": "d"},
+        {
+            "type": "array",
+            "items": TEXT,
+            "minItems": 2,
+            "description": 'd. JSON Schema: {"uniqueItems": true}.',
+        },
+        ["a", "b"],
+    ),
+    "a tuple": (
+        {"type": "array", "prefixItems": [TEXT, {"type": "integer"}], "items": False},
+        {
+            "type": "array",
+            "items": ANYTHING,
+            "description": 'JSON Schema: {"prefixItems": [{"type": "string"}, '
+            '{"type": "integer"}], "items": false}.',
+        },
+        ["a", 1],
+    ),
+    "two patterns": (
+        {"allOf": [{"type": "string", "pattern": "a"}, {"pattern": "b"}]},
+        {
+            "anyOf": [ANYTHING],
+            "description": 'JSON Schema: {"allOf": [{"type": "string", "pattern": "a"}, '
+            '{"pattern": "b"}]}.',
+        },
+        "ab",
+    ),
+    "objects": (
+        {
+            "type": "object",
+            "properties": {"a": {"allOf": [{"pattern": "a"}, {"pattern": "b"}]}},
+            "required": ["a"],
+            "not": {"const": 1},
+        },
+        {
+            "type": "object",
+            "properties": {
+                "a": {
+                    "anyOf": [ANYTHING],
+                    "description": 'JSON Schema: {"allOf": [{"pattern": "a"}, {"pattern": "b"}]}.',
+                }
+            },
+            "required": ["a"],
+            "description": 'JSON Schema: {"not": {"const": 1}}.',
+        },
+        {"a": "ab"},
+    ),
+    "nothing": (
+        {"allOf": [TEXT, {"type": "integer"}]},
+        {
+            "anyOf": [ANYTHING],
+            "description": 'JSON Schema: {"allOf": [{"type": "string"}, {"type": "integer"}]}.',
+        },
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize(("member", "expected", "value"), TOO_MUCH.values(), ids=TOO_MUCH)
+def test_gemini_is_told_in_words_what_its_schemas_cannot_say(member, expected, value):
+    definition = define(tool_with(member), "gemini", loosely=True)
+
+    assert schema_of("gemini", definition.value)["properties"]["x"] == expected
+    assert faults("gemini", definition.value) == []
+    assert all(note.endswith("it is said in words") for note in definition.notes)
+    assert definition.notes
+    assert value is None or definition.restore({"x": value}) == {"x": value}
+
+
+def test_an_object_said_in_words_comes_back_from_its_entries():
+    member = {"type": "object", "allOf": [{"propertyNames": {"pattern": p}} for p in "ab"]}
+    tool = tool_with({"allOf": [member, {"$ref": "#/$defs/A"}]}, A={"minProperties": 2})
+    pairs = [{"key": "ab", "value": 1}, {"key": "ba", "value": 2}]
+
+    definition = define(tool, "gemini", loosely=True)
+
+    assert definition.restore({"x": {"entries": pairs}}) == {"x": {"ab": 1, "ba": 2}}
+
+
+def twice(count: int) -> dict:
+    """Return an operation with two arguments, one of which may be null."""
+    ids = {"type": "array", "items": TEXT, "minItems": 2, "uniqueItems": True}
+    note = {"type": ["string", "null"]}
+    members = {"ids": ids, "note": note} if count else {"note": note}
+    schema = {"type": "object", "properties": members, "required": [*members][:count]}
+    return with_body(schema)["/x"]
+
+
+@pytest.fixture
+def sets():
+    """Tools of which the strict mode can say one; they answer with the body that was sent."""
+
+    def answer(request):
+        return httpx.Response(200, json=json.loads(request.content))
+
+    client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
+    paths = {"/one": twice(0), "/two": twice(1)}
+    return load_tools(document(paths), client=client, settings=Settings(base_url="http://a.test"))
+
+
+async def test_a_tool_that_the_strict_mode_cannot_say_is_defined_without_it(sets):
+    one, two = sets.definitions("openai_strict")
+
+    assert (one["function"]["strict"], two["function"]["strict"]) == (True, False)
+    assert two["function"]["parameters"] == sets["post_two"].input_schema
+    assert [text for text in sets.warnings if "post_two: `strict` is false: " in text]
+    told = await sets.call("post_two", {"ids": ["a", "b"], "note": None})
+    absent = await sets.call("post_one", {"note": None})
+    assert (told.output, absent.output) == ({"ids": ["a", "b"], "note": None}, {})
+
+
+async def test_a_tool_that_gemini_cannot_say_is_defined_in_words(sets):
+    _, two = sets.definitions("gemini")
+
+    assert (
+        '"uniqueItems": true' in two["parameters_json_schema"]["properties"]["ids"]["description"]
+    )
+    assert [text for text in sets.warnings if text.endswith("it is said in words")]
+    answer = await sets.call("post_two", {"ids": ["a", "a", "b"]})
+    refused = await sets.call("post_two", {"ids": ["a", "a"]})
+    assert answer.output == {"ids": ["a", "b"]}
+    assert refused.error["type"] == "invalid_input"
+
+
+def wide(words: str) -> Written:
+    """Return a tool whose schema is twice as large in the words of a profile."""
+    leaf = {"type": "string", "format": words}
+    parts = {f"D{n}": {"properties": {f"m{m}": leaf for m in range(60)}} for n in range(60)}
+    refer = {name: {"$ref": f"#/$defs/{name}"} for name in parts}
+    schema = {"type": "object", "properties": refer, "required": [*refer], "$defs": parts}
+    return Written(schema)
+
+
+def test_no_definition_is_larger_than_the_limit():
+    tool = wide("a-format-" * 2)
+    assert len(json.dumps(tool.input_schema)) < 256_000
+
+    for profile in PROFILES:
+        definition = define(tool, profile, loosely=True)
+
+        found = schema_of(profile, definition.value)
+        assert len(json.dumps(found)) <= 256_000
+        assert found["properties"].keys() == tool.input_schema["properties"].keys()
+        assert bool(definition.notes) is (profile in ("openai_strict", "gemini"))
+        assert not definition.notes or "256000 are allowed" in definition.notes[0]
+        assert definition.restore({"D1": {"m1": "a"}}) == {"D1": {"m1": "a"}}
+    with pytest.raises(CannotExpress, match="characters; 256000 are allowed"):
+        define(tool, "gemini")
 
 
 LIMITS_OF_STRICT = {

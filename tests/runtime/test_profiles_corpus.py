@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import httpx
 import jsonschema
 import jsonschema_rs
 import pytest
-from corpus import FOLDER, entries, parameters
+from corpus import FOLDER, entries, parameters, toolset_of
 from profile_rules import faults, schema_of
 from profile_values import read_literally, repair, values
 
 from openapi_tools import Settings, load_tools
 from openapi_tools.runtime.arguments import Checker
-from openapi_tools.runtime.profiles import PROFILES, CannotExpress, define
+from openapi_tools.runtime.profiles import MOST_CHARACTERS, PROFILES, CannotExpress, define
 from openapi_tools.runtime.shaping.memory import Memory
 
 pytestmark = pytest.mark.untraced
@@ -92,6 +93,22 @@ def test_no_tool_is_left_out_where_json_schema_is_known(file, profile, large):
 
     assert left_out == {}
     assert not any(definition.notes for _, definition in found)
+
+
+@pytest.mark.parametrize("entry", parameters(entries()))
+def test_every_tool_of_every_published_document_has_a_definition_in_bounds(entry):
+    toolset = toolset_of(entry)
+    for profile in PROFILES:
+        defined = toolset.definitions(profile)
+
+        named = [one.get("function", one) for one in defined]
+        assert [one["name"] for one in named] == [tool.name for tool in toolset]
+        sizes = [len(json.dumps(schema_of(profile, one))) for one in defined]
+        assert max(sizes, default=0) <= MOST_CHARACTERS
+        assert [fault for one in defined for fault in faults(profile, one)] == []
+        loose = [one["name"] for one in named if profile == "openai_strict" and not one["strict"]]
+        told = " ".join(toolset.warnings)
+        assert all(f"openai_strict: {name}: `strict` is false: " in told for name in loose)
 
 
 @pytest.mark.parametrize("profile", ["openai_strict", "gemini"])

@@ -10,10 +10,11 @@ that do not fit as they are, and undoes what cannot have been meant otherwise.
 from __future__ import annotations
 
 import threading
+from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.runtime.shaping.apart import Apart
-from openapi_tools.runtime.shaping.containers import Members, items_of, members_of
+from openapi_tools.runtime.shaping.containers import Members, members_of
 from openapi_tools.runtime.shaping.fitting import Fitting
 from openapi_tools.runtime.shaping.forms import Forms, holds, is_anything, kind, unequal
 from openapi_tools.runtime.shaping.names import (
@@ -152,16 +153,17 @@ class Restorer:
         return value
 
     def _array(self, form: Form, value: list[Any]) -> list[Any]:
-        try:
-            items = items_of(form).schema
-        except CannotExpress:
-            return value
-        undone = [self._undone(items, item) for item in value]
+        first = form.get("prefixItems", ())
+        rest = form.get("items", form.get("unevaluatedItems", True))
+        schemas = chain(first, repeat(rest))
+        undone = [self._undone(node, item) for node, item in zip(schemas, value, strict=False)]
         return unequal(undone) if form.get("uniqueItems") is True else undone
 
     def _object(self, form: Form, value: Any) -> Any:
         members = self._members_of(form)
         others = members.others
+        if self._whole and ENTRIES not in members.declared:
+            value = _of_entries(value)
         if others is not None and not members.declared and are_pairs(value):
             value = {self._undone(others.key, pair[KEY]): pair[VALUE] for pair in value}
         if not isinstance(value, dict):
@@ -267,6 +269,14 @@ def _without_entries(value: Any) -> Any:
     """Return any value, in which objects may be written as their entries."""
     if isinstance(value, list):
         return [_without_entries(item) for item in value]
+    named = _of_entries(value)
+    if named is value:
+        return value
+    return {name: _without_entries(member) for name, member in named.items()}
+
+
+def _of_entries(value: Any) -> Any:
+    """Return an object that is written as its entries; anything else as it is."""
     if isinstance(value, dict) and value.keys() == {ENTRIES} and are_pairs(value[ENTRIES]):
-        return {pair[KEY]: _without_entries(pair[VALUE]) for pair in value[ENTRIES]}
+        return {pair[KEY]: pair[VALUE] for pair in value[ENTRIES]}
     return value

@@ -225,6 +225,16 @@ def items_of(form: Form) -> Items:
     return Items(schema, least, most)
 
 
+def array_of(items: Form, least: int, most: int | None) -> Form:
+    """Return the schema of an array with bounds on the number of its items."""
+    schema: Form = {"type": "array", "items": items}
+    if least:
+        schema["minItems"] = least
+    if most is not None:
+        schema["maxItems"] = most
+    return schema
+
+
 def is_free(schema: Any) -> bool:
     """Tell whether a schema accepts every value."""
     return schema is True or (isinstance(schema, dict) and is_anything(schema))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -48,8 +49,21 @@ class Memory:
         entries: By the id of the schema.
         tallies: What counts against a provider's limits, by the id of what was shaped.
         renamed: Schemas with other names, by the id of the schema.
+        sizes: Characters as JSON, by the id of what was shaped.
     """
 
     entries: dict[int, Entry] = field(default_factory=dict)
     tallies: dict[int, Any] = field(default_factory=dict)
     renamed: dict[int, tuple[Any, Any]] = field(default_factory=dict)
+    sizes: dict[int, tuple[Any, int]] = field(default_factory=dict)
+
+    def size_of(self, shaped: dict[str, Any]) -> int:
+        """Return how many characters a shaped input schema takes as JSON; a few more at most."""
+        parts = {**shaped, "$defs": {}, "properties": {}}
+        size = len(json.dumps(parts))
+        for keyword in ("$defs", "properties"):
+            for name, part in shaped.get(keyword, {}).items():
+                if id(part) not in self.sizes:
+                    self.sizes[id(part)] = (part, len(json.dumps(part)))
+                size += len(json.dumps(name)) + 4 + self.sizes[id(part)][1]
+        return size

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from openapi_tools.errors import OpenAPIToolsError
 
 
@@ -29,3 +31,14 @@ class CannotExpress(OpenAPIToolsError):  # noqa: N818 -- no fault of anybody: a 
 
     def __str__(self) -> str:
         return f"#{self.place}: {self.reason}"
+
+
+def refuse(form: dict[str, Any], *keywords: str) -> None:
+    """Do nothing for a schema without some keywords.
+
+    Raises:
+        CannotExpress: It has one of them.
+    """
+    for keyword in keywords:
+        if keyword in form:
+            raise CannotExpress(f"`{keyword}` cannot be said")

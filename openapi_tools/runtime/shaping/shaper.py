@@ -8,18 +8,25 @@ Spec: JSON Schema 2020-12, Core and Validation.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.json_pointer import pointer_token
 from openapi_tools.runtime.shaping.apart import Apart
-from openapi_tools.runtime.shaping.containers import is_free, items_of, members_of, with_one_more
+from openapi_tools.runtime.shaping.containers import (
+    array_of,
+    is_free,
+    items_of,
+    members_of,
+    with_one_more,
+)
 from openapi_tools.runtime.shaping.fitting import Fitting
 from openapi_tools.runtime.shaping.forms import UNIONS, WORDS, Forms, kind, unequal
 from openapi_tools.runtime.shaping.memory import Entry, Memory, Shaped
 from openapi_tools.runtime.shaping.names import ANYTHING, KEY, VALUE, extras_name, renamed
-from openapi_tools.runtime.shaping.reasons import CannotExpress
-from openapi_tools.runtime.shaping.wording import called
+from openapi_tools.runtime.shaping.reasons import CannotExpress, refuse
+from openapi_tools.runtime.shaping.wording import HARD, called, loosened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -44,12 +51,16 @@ class Shaper:
         schema: The input schema.
         dialect: What the provider's schemas can say.
         memory: What was shaped for the same provider.
+        levels: Schemas inside one another, further ones accept anything; what cannot be said is
+            said in words. Without it every schema is exact, or refused.
 
     Attributes:
-        notes: What was left out, and why.
+        notes: What was left out or said in words, and why.
     """
 
-    def __init__(self, schema: Form, dialect: Dialect, memory: Memory) -> None:
+    def __init__(
+        self, schema: Form, dialect: Dialect, memory: Memory, levels: int | None = None
+    ) -> None:
         self._schema = schema
         self._dialect = dialect
         self._memory = memory
@@ -63,6 +74,7 @@ class Shaper:
         self._open: set[int] = set()
         self._lost = False
         self._left = _MOST_SCHEMAS
+        self._levels = levels
         self.notes: list[str] = []
 
     def shaped(self) -> Form:
@@ -82,7 +94,8 @@ class Shaper:
         raise CannotExpress("too much of it leads to what cannot be said")
 
     def _root(self) -> Form:
-        own = {key: value for key, value in self._schema.items() if key != "$defs"}
+        hidden = {"$defs"} if self._levels is None else {"$defs", *HARD}
+        own = {key: value for key, value in self._schema.items() if key not in hidden}
         forms = self._forms.options(own)
         if len(forms) != 1 or kind(forms[0]) != "object":
             raise CannotExpress("the input is no plain object")
@@ -155,6 +168,8 @@ class Shaper:
 
     def _shape(self, node: Any, place: str) -> Shaped:
         """Return a schema as the provider wants it."""
+        if self._levels is not None and len(self._open) >= self._levels:
+            node = {key: node[key] for key in ("description",) if key in node} if node else {}
         self._left -= 1
         if self._left < 0:
             raise CannotExpress("the schema is too large", place=place, final=True)
@@ -167,11 +182,20 @@ class Shaper:
         try:
             return self._shape_of(node, place)
         except CannotExpress as error:
-            if error.place:
-                raise
-            raise error.at(place) from None
+            placed = error if error.place else error.at(place)
+            if self._levels is None or error.final or error.empty:
+                raise placed from None
+            return self._in_words(node, placed)
         finally:
             self._open.discard(id(node))
+
+    def _in_words(self, node: Form, error: CannotExpress) -> Shaped:
+        """Return a schema that accepts more, and tells in its description what is asked for."""
+        self.notes.append(f"{error}; it is said in words")
+        for looser in loosened(node):
+            with suppress(CannotExpress):
+                return self._shape_of(looser, error.place)
+        raise error
 
     def _shape_of(self, node: Any, place: str) -> Shaped:
         if is_free(node):
@@ -271,15 +295,15 @@ class Shaper:
             case "array":
                 return self._array(form, place)
             case "boolean":
-                _refuse(form, "not", "if")
+                refuse(form, "not", "if")
                 return {"type": "boolean"}
             case "string":
-                _refuse(form, "not", "if")
+                refuse(form, "not", "if")
                 return self._dialect.string(form)
             case "integer" | "number":
-                _refuse(form, "not", "if")
+                refuse(form, "not", "if")
                 return self._dialect.number(form)
-        _refuse(form, "not", "if")
+        refuse(form, "not", "if")
         self._references.add(ANYTHING)
         return _FREE
 
@@ -315,11 +339,12 @@ class Shaper:
             try:
                 found = self._remembered(node, at) if whole else self._shape(node, at)
             except CannotExpress as error:
-                if not optional or error.final:
+                if optional and not error.final:
+                    self.notes += [] if error.empty else [str(error)]
+                    continue
+                if error.final or self._levels is None:
                     raise
-                if not error.empty:
-                    self.notes.append(str(error))
-                continue
+                found = self._in_words(node, error)
             schema = self._whole(found, optional=optional)
             shaped[names.get(name, name)] = called(schema, name) if name in names else schema
         required = [names.get(name, name) for name in members.declared if name in members.required]
@@ -356,12 +381,12 @@ class Shaper:
         """Return an array of entries, for members whose names are not known."""
         at = f"{place}/additionalProperties"
         pair = {KEY: self._value(others.key, at), VALUE: self._value(others.value, at)}
-        return _array(self._dialect.object(pair, [KEY, VALUE], {}), least, most)
+        return array_of(self._dialect.object(pair, [KEY, VALUE], {}), least, most)
 
     def _array(self, form: Form, place: str) -> Form:
-        _refuse(form, "not", "if")
+        refuse(form, "not", "if")
         items = items_of(form)
-        return _array(self._value(items.schema, f"{place}/items"), items.least, items.most)
+        return array_of(self._value(items.schema, f"{place}/items"), items.least, items.most)
 
     def _annotated(self, schema: Form, form: Form) -> Form:
         """Return a schema with a form's words."""
@@ -372,18 +397,3 @@ class Shaper:
         if "enum" in schema and said and known not in said:
             words["description"] = f"{said} {known}"
         return {"anyOf": [schema], **words} if "$ref" in schema else {**schema, **words}
-
-
-def _array(items: Form, least: int, most: int | None) -> Form:
-    schema: Form = {"type": "array", "items": items}
-    if least:
-        schema["minItems"] = least
-    if most is not None:
-        schema["maxItems"] = most
-    return schema
-
-
-def _refuse(form: Form, *keywords: str) -> None:
-    for keyword in keywords:
-        if keyword in form:
-            raise CannotExpress(f"`{keyword}` cannot be said")

@@ -10,7 +10,14 @@ if TYPE_CHECKING:
 
     from openapi_tools.runtime.shaping.forms import Form
 
+HARD = frozenset(
+    {"not", "if", "then", "else", "contains", "minContains", "maxContains", "dependentSchemas"}
+    | {"dependentRequired", "minProperties", "multipleOf", "patternProperties", "prefixItems"}
+    | {"propertyNames", "unevaluatedItems", "unevaluatedProperties", "uniqueItems"}
+)
+"""Keywords that a schema may lose to be said in more providers' schemas."""
 _LONGEST = 200
+_LONGEST_SCHEMA = 1_000
 
 
 def told(schema: Form, form: Form, formats: Mapping[str, frozenset[str]]) -> Form:
@@ -50,6 +57,17 @@ def described(words: Form, sentence: str) -> Form:
     return {**words, "description": _sentence(words.get("description", ""), sentence)}
 
 
+def loosened(schema: Form) -> list[Form]:
+    """Return schemas that accept more and tell the rest in words, the closest one first."""
+    hard = {key: schema[key] for key in schema if key in HARD}
+    rest = {key: schema[key] for key in schema if key not in HARD}
+    if "prefixItems" in hard:  # other items than those are what `items` speaks of
+        hard |= {"items": rest.pop("items")} if "items" in rest else {}
+    words = {key: rest[key] for key in ("description",) if key in rest}
+    found = [(rest, hard), (words, {key: schema[key] for key in schema if key not in words})]
+    return [described(loose, f"JSON Schema: {_as_json(said)}.") for loose, said in found if said]
+
+
 def called(schema: Form, name: str) -> Form:
     """Return the schema of a member that has another name for the provider, with its own name."""
     words = f"Sent as `{name}`. {schema.get('description', '')}".strip()
@@ -62,6 +80,10 @@ def main_type(schema: Form) -> str:
     listed: list[Any] = kinds if isinstance(kinds, list) else [kinds]
     others = [name for name in listed if name != "null"]
     return str(others[0]) if len(others) == 1 else ""
+
+
+def _as_json(schema: Form) -> str:
+    return json.dumps(schema, ensure_ascii=False, default=str)[:_LONGEST_SCHEMA]
 
 
 def _sentence(said: str, more: str) -> str:
