@@ -23,11 +23,11 @@ from openapi_tools.codegen.secret_scan import secret_warnings
 from openapi_tools.codegen.standing import read_standing
 from openapi_tools.codegen.templating import Templates
 from openapi_tools.codegen.writer import compare, place
-from openapi_tools.errors import OutputError, SettingsError
+from openapi_tools.errors import OpenAPIToolsError, OutputError, SettingsError, bare
 from openapi_tools.loader.load import read_document, tools_of
-from openapi_tools.loader.operations import Document
 from openapi_tools.loader.parse_json import paused_gc
 from openapi_tools.loader.servers import root_servers
+from openapi_tools.loader.source import fetcher_of
 from openapi_tools.runtime.settings import Settings
 
 if TYPE_CHECKING:
@@ -39,7 +39,18 @@ if TYPE_CHECKING:
     from openapi_tools.model import Server, Skipped
     from openapi_tools.runtime.toolset import Select, Toolset
 
-_READING = {"cache", "stale", "max_document_bytes", "ref_root", "ref_urls", "timeout"}
+_READING = {
+    "allow_private",
+    "ca_file",
+    "cache",
+    "credential_origins",
+    "max_document_bytes",
+    "ref_root",
+    "ref_urls",
+    "stale",
+    "timeout",
+    "trust_env",
+}
 TARGETS = ("python", EXATHENA)
 """What a document's tools are written as."""
 
@@ -95,6 +106,7 @@ def generate_package(  # noqa: PLR0913 -- one for each option
     output: str | os.PathLike[str],
     *,
     settings: Settings | None = None,
+    credentials: Mapping[str, Any] | None = None,
     name: str = "",
     select: Select | None = None,
     target: Literal["python", "exathena"] = "python",
@@ -111,6 +123,7 @@ def generate_package(  # noqa: PLR0913 -- one for each option
         source: As for `load_tools`.
         output: Folder of the distribution, or of the single module.
         settings: How the document is read and the tools are shaped.
+        credentials: As for `load_tools`; they fetch the document, and stand in no file.
         name: Of the API, words of `a-z0-9` joined by `_`; from the document's title when empty.
         select: Which operations become tools; all by default.
         target: `"python"`, or `"exathena"` for a Mix project with a module for each tool.
@@ -121,24 +134,26 @@ def generate_package(  # noqa: PLR0913 -- one for each option
 
     Raises:
         SourceError: The document cannot be read.
+        CredentialsError: As for `load_tools`.
         DocumentError: It is no OpenAPI document of a supported version, or repeats a key.
-        SettingsError: The name, target or layout is none, they do not go together, or no tool is
-            left.
+        SettingsError: A name, target or layout that does not exist or fit, or no tool is left.
         TemplateError: A template is wrong.
         OutputError: The files cannot or may not be put there; what stood there is unchanged.
     """
-    _check_target(target, layout, templates)
-    form, settings = EXATHENA if target == EXATHENA else layout, settings or Settings()
-    with paused_gc():
-        toolset, servers = _loaded(source, settings, select)
-        api = _api(name, toolset)
-        contents = package_data(toolset, api=api, settings=settings, servers=servers)
-        contents, files = _files(contents, templates, form)
-    how: dict[str, Any] = {"layout": form, "settings": settings, "check": check, "force": force}
+    form, settings = _form(target, layout, templates), settings or Settings()
+    try:
+        toolset, servers = _loaded(source, settings, select, credentials)
+    except OpenAPIToolsError as error:
+        source, credentials = "", None  # what a traceback of this frame would show
+        raise bare(error)  # noqa: B904 -- the same one
+    contents = package_data(toolset, api=_api(name, toolset), settings=settings, servers=servers)
+    contents, files = _files(contents, templates, form)
+    how: Any = {"layout": form, "settings": settings, "check": check, "force": force}
     return _placed(Path(output), files, contents, toolset, **how)
 
 
-def _check_target(target: str, layout: str, templates: object) -> None:
+def _form(target: str, layout: str, templates: object) -> str:
+    """Return the layout of what is written, if target, layout and templates go together."""
     for name, value, known in (("target", target, TARGETS), ("layout", layout, LAYOUTS)):
         if value not in known:
             raise SettingsError(f"{name}: {value!r} is none; there are {', '.join(known)}.")
@@ -148,8 +163,10 @@ def _check_target(target: str, layout: str, templates: object) -> None:
         )
     if target == EXATHENA and templates is not None:
         raise SettingsError(f"templates: the target {target!r} takes none; leave them out.")
+    return EXATHENA if target == EXATHENA else layout
 
 
+@paused_gc()
 def _files(
     contents: PackageData, templates: str | os.PathLike[str] | None, layout: str
 ) -> tuple[PackageData, dict[str, str]]:
@@ -164,13 +181,17 @@ def _files(
     return contents, with_manifest(files, contents, layout=layout)
 
 
+@paused_gc()
 def _loaded(
-    source: Any, settings: Settings, select: Select | None
+    source: Any,
+    settings: Settings,
+    select: Select | None,
+    credentials: Mapping[str, Any] | None,
 ) -> tuple[Toolset, tuple[Server, ...]]:
     """Return the tools of a document that repeats no key, and the document's own servers."""
-    entry, remarks = read_document(source, settings, duplicates=True)
-    document = Document(entry, settings)
-    toolset = tools_of(document, remarks=remarks)
+    fetcher = fetcher_of(source, settings, credentials)
+    document, remarks = read_document(source, settings, duplicates=True, fetcher=fetcher)
+    toolset = tools_of(document, credentials=credentials, remarks=remarks)
     chosen = toolset.select(select) if select is not None else toolset
     if len(toolset) and not len(chosen):
         # A slip in a tag must not empty the package that stands there.

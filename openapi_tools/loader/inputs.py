@@ -186,7 +186,7 @@ class Inputs:
             ),
             body=_body(body, every[len(listed) :], names[len(listed) :]) if body else None,
             servers=servers(document, declared),
-            security=security.requirements(document, declared),
+            security=security.requirements(document, declared.node),
             accept=document.accept(declared),
             tags=declared.tags,
             deprecated=declared.deprecated,

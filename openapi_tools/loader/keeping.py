@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from openapi_tools.loader.cache import Entry
+    from openapi_tools.loader.fetching import Fetcher
     from openapi_tools.loader.operations import Document
     from openapi_tools.loader.source import Source
     from openapi_tools.runtime.settings import Settings
@@ -88,12 +89,15 @@ class _Kept(NamedTuple):
     root: Callable[[str, Callable[[], Any]], Slices]
 
 
-def find(source: str | os.PathLike[str] | bytes, settings: Settings) -> Found:
+def find(
+    source: str | os.PathLike[str] | bytes, settings: Settings, fetcher: Fetcher | None
+) -> Found:
     """Return a document, from the cache where it is there and still the same.
 
     Args:
         source: As for `load_tools`, but for a mapping.
         settings: Says what may be read, and what tools look like.
+        fetcher: As `fetcher_of` makes it of the source.
 
     Raises:
         SourceError: It cannot be read.
@@ -102,7 +106,9 @@ def find(source: str | os.PathLike[str] | bytes, settings: Settings) -> Found:
     where = address_of(source)
     if isinstance(where, Path):
         return _find_file(where, settings)
-    return _find_url(where, settings) if where is not None else _find_text(source, settings)
+    if where is None or fetcher is None:
+        return _find_text(source, settings)
+    return _find_url(where, settings, fetcher)
 
 
 def keep(slot: Slot, document: Document, facts: Facts) -> None:
@@ -252,7 +258,7 @@ def _find_text(source: Any, settings: Settings) -> Found:
     found = read_source(source, settings)
     if len(found.data or b"") < MIN_BYTES:
         return _parsed(found)
-    digest = _digest(found)
+    digest = found.digest
     name = _name("text", digest, settings)
     kept = _open(name, settings, whole=True)
     if kept is not None and kept.label.digest == digest:
@@ -261,26 +267,28 @@ def _find_text(source: Any, settings: Settings) -> Found:
     return _parsed(found, Slot(name, label))
 
 
-def _find_url(url: str, settings: Settings) -> Found:
-    from openapi_tools.loader.fetching import get
-
+def _find_url(url: str, settings: Settings, fetcher: Fetcher) -> Found:
+    if fetcher.is_personal:
+        return _parsed(fetcher.entry())
     name = _name("url", url, settings)
     kept = _open(name, settings, whole=True)
     label = kept.label if kept is not None else Label()
-    end = time.monotonic() + settings.timeout
     try:
-        found = get(url, settings, deadline=end, etag=label.etag, modified=label.modified)
+        found = fetcher.entry(etag=label.etag, modified=label.modified)
         if found.data is None and _place(found) != label.place:
-            found = get(url, settings, deadline=end)  # what is not modified is another document
+            found = fetcher.entry()  # what is not modified is another document
     except SourceError as error:
         if kept is None or not settings.stale or not error.passing:
             raise
         return _stale(kept, error)
+    if fetcher.is_personal:  # by now: its server asked for credentials
+        return _parsed(found)
     if not found.keep:
         remove_file(name)
     if kept is not None and _is_same(found, label):
         root = kept.root(found.name, _nothing)
         public = found.public or label.public
+        fetcher.digest = label.digest
         return _hit(kept, Resource(root, found.uri, found.name, public=public))
     return _parsed(found, Slot(name, _label(found)) if found.keep else None)
 
@@ -289,13 +297,13 @@ def _is_same(found: Source, label: Label) -> bool:
     """Tell whether what is kept is what its server has."""
     if found.data is None:
         return True
-    return label.place == _place(found) and label.digest == _digest(found)
+    return label.place == _place(found) and label.digest == found.digest
 
 
 def _label(found: Source) -> Label:
     return Label(
         found.name,
-        digest=_digest(found),
+        digest=found.digest,
         length=len(found.data or b""),
         kept=int(time.time()),
         uri=found.uri.partition("?")[0],
@@ -304,10 +312,6 @@ def _label(found: Source) -> Label:
         etag=found.etag,
         modified=found.modified,
     )
-
-
-def _digest(found: Source) -> str:
-    return hashlib.sha256(found.data or b"").hexdigest()
 
 
 def _place(found: Source) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ from openapi_tools.loader.parse_json import paused_gc
 from openapi_tools.loader.references import Resource
 from openapi_tools.loader.servers import root_servers
 from openapi_tools.loader.slices import whole
-from openapi_tools.loader.source import read_source
+from openapi_tools.loader.source import fetcher_of, read_source
 from openapi_tools.loader.tools import LoadedTool, Shared
 from openapi_tools.model import Skipped
 from openapi_tools.runtime.server import origin_of
@@ -28,13 +29,16 @@ from openapi_tools.runtime.toolset import About, Toolset
 from openapi_tools.runtime.usual import USUAL
 
 if TYPE_CHECKING:
+    import asyncio
     import os
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     import httpx
     import httpx2
 
+    from openapi_tools.loader.fetching import Fetcher
     from openapi_tools.loader.index import Facts
+    from openapi_tools.loader.source import Source
     from openapi_tools.model import SecurityScheme
     from openapi_tools.runtime.send import Answer
     from openapi_tools.runtime.session import Session
@@ -60,7 +64,7 @@ def load_tools(
         source: A URL, a path, a dict, or JSON or YAML as a string or bytes.
         select: Which operations become tools; all by default. Names do not depend on it.
         credentials: By the document's scheme names: a text for an API key or a token, `(user,
-            password)`, an `OAuth2`, and more; docs/auth.md has all of it.
+            password)`, an `OAuth2`, and more; docs/auth.md has all of it. They fetch a URL, too.
         settings: How the document is read and the API called.
         client: An `httpx.AsyncClient`, or one of httpx2, for its transport, authentication and
             headers; not closed.
@@ -91,33 +95,53 @@ def _loaded(
     client: httpx.AsyncClient | httpx2.AsyncClient | None,
     *,
     strict: bool,
+    loop: asyncio.AbstractEventLoop | None = None,
 ) -> Toolset:
     settings = settings or USUAL
     more: dict[str, Any] = {"credentials": credentials, "client": client}
-    with paused_gc():
+    fetcher = fetcher_of(source, settings, **more)
+    with paused_gc(), _sending_in(loop, fetcher):
         if not strict and not isinstance(source, Mapping) and is_on(settings):
-            return _through_cache(source, settings, **more)
-        entry, remarks = read_document(source, settings, duplicates=strict)
-        return tools_of(Document(entry, settings), strict=strict, remarks=remarks, **more)
+            return _through_cache(source, settings, fetcher, **more)
+        document, remarks = read_document(source, settings, duplicates=strict, fetcher=fetcher)
+        return tools_of(document, strict=strict, remarks=remarks, **more)
+
+
+@contextlib.contextmanager
+def _sending_in(loop: asyncio.AbstractEventLoop | None, fetcher: Fetcher | None) -> Iterator[None]:
+    """Let documents be fetched in a caller's event loop, as long as the caller waits for them."""
+    if fetcher is not None:
+        fetcher.loop = loop
+    try:
+        yield
+    finally:
+        if fetcher is not None:
+            fetcher.loop = None
 
 
 def _through_cache(
-    source: str | os.PathLike[str] | bytes, settings: Settings, **more: Any
+    source: str | os.PathLike[str] | bytes,
+    settings: Settings,
+    fetcher: Fetcher | None,
+    **more: Any,
 ) -> Toolset:
     """Return the tools of a document from its cached copy, or cache the document."""
     from openapi_tools.loader.keeping import find, keep
 
-    found = find(source, settings)
+    found = find(source, settings, fetcher)
     try:
-        document = Document(found.entry, settings)
+        document = Document(found.entry, settings, fetcher)
+        if personal := _personal(document, fetcher):
+            return tools_of(personal[0], remarks=personal[1], **more)
         usable = found.facts or _usable(document, strict=False)
-        toolset = tools_of(document, usable=usable, remarks=found.remarks, **more)
+        told = () if fetcher is None else fetcher.warnings
+        toolset = tools_of(document, usable=usable, remarks=(*found.remarks, *told), **more)
     except DocumentError:
         if found.facts is None:
             raise
         # The cached copy was a good document once: it was changed on disk.
-        entry, remarks = read_document(source, settings, duplicates=False)
-        return tools_of(Document(entry, settings), remarks=remarks, **more)
+        document, remarks = read_document(source, settings, duplicates=False, fetcher=fetcher)
+        return tools_of(document, remarks=remarks, **more)
     if found.slot is not None and isinstance(usable, Usable):
         keep(found.slot, document, facts_of(document, toolset, usable, found.remarks))
     return toolset
@@ -135,8 +159,10 @@ async def aload_tools(
     """Do what `load_tools` does in a thread, so that an event loop goes on meanwhile."""
     import asyncio
 
+    loop = asyncio.get_running_loop()
+
     def load() -> Toolset:
-        return _loaded(source, settings, credentials, client, strict=strict)
+        return _loaded(source, settings, credentials, client, strict=strict, loop=loop)
 
     try:
         toolset = await asyncio.to_thread(load)
@@ -151,23 +177,49 @@ def read_document(
     settings: Settings,
     *,
     duplicates: bool,
-) -> tuple[Resource, tuple[str, ...]]:
-    """Return the parsed document, and what its parser remarked.
+    fetcher: Fetcher | None = None,
+) -> tuple[Document, tuple[str, ...]]:
+    """Return the parsed document, and what is to be said of reading it.
 
     Args:
         source: As for `load_tools`.
         settings: Says what may be read.
         duplicates: Look for duplicate keys in a document of any size.
+        fetcher: As `fetcher_of` makes it of the source.
 
     Raises:
         SourceError: It cannot be read.
         DocumentError: It cannot be parsed.
     """
-    found = read_source(source, settings)
+    found = read_source(source, settings, fetcher)
     if found.value is not None:
-        return Resource(plain(found.value, name=found.name), name=found.name), ()
+        entry = Resource(plain(found.value, name=found.name), name=found.name)
+        return Document(entry, settings), ()
+    document, remarks = _parsed(found, settings, fetcher, duplicates=duplicates)
+    if personal := _personal(document, fetcher, duplicates=duplicates):
+        return personal
+    return document, remarks if fetcher is None else (*remarks, *fetcher.warnings)
+
+
+def _parsed(
+    found: Source, settings: Settings, fetcher: Fetcher | None, *, duplicates: bool
+) -> tuple[Document, tuple[str, ...]]:
     parsed = parse(found.data or b"", name=found.name, duplicates=True if duplicates else None)
-    return Resource(parsed.root, found.uri, found.name, public=found.public), parsed.warnings
+    entry = Resource(parsed.root, found.uri, found.name, public=found.public)
+    return Document(entry, settings, fetcher), parsed.warnings
+
+
+def _personal(
+    document: Document, fetcher: Fetcher | None, *, duplicates: bool = False
+) -> tuple[Document, tuple[str, ...]] | None:
+    """Return the document as its server gives it to the user; None where it is the same."""
+    if fetcher is None or (found := fetcher.again(document)) is None:
+        return None
+    try:
+        return _parsed(found, document.settings, fetcher, duplicates=duplicates)
+    except DocumentError as error:
+        fetcher.warn(error.reason)
+        return None
 
 
 def tools_of(

@@ -25,6 +25,7 @@ from openapi_tools.runtime.reading.headers import is_kept
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from openapi_tools.loader.fetching import Fetcher
     from openapi_tools.runtime.settings import Settings
 
 MAX_CHOICES = 100
@@ -89,17 +90,18 @@ class Document:
     Args:
         entry: The parsed document and where it came from.
         settings: What else may be read, and how long descriptions get.
+        fetcher: What fetched it, where it came from a URL.
 
     Raises:
         InvalidDocument: It is of no supported version, or `paths` is no object.
     """
 
-    def __init__(self, entry: Resource, settings: Settings) -> None:
+    def __init__(self, entry: Resource, settings: Settings, fetcher: Fetcher | None = None) -> None:
         self.entry = entry
         self.settings = settings
         self.dialect = versions.read_dialect(entry.root, entry.name)
         entry.self_uri = as_text(entry.root.get("$self")) if self.dialect.modern else ""
-        self.references = References(entry, settings)
+        self.references = References(entry, settings, fetcher)
         self.parameters = Parameters(self.references, self.dialect)
         self._methods = {method: method.upper() for method in self.dialect.methods}
         self._shared: dict[tuple[str, int], Any] = {}

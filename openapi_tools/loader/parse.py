@@ -117,7 +117,8 @@ def _refuse_other_files(data: bytes) -> None:
     if start.startswith(b"<") and not start.startswith(b"<<"):
         if any(tag in start.lower() for tag in _HTML):
             raise InvalidDocument(
-                "looks like an HTML page; give the address of the document itself."
+                "looks like an HTML page; give the address of the document itself, or, if this is "
+                "a login, credentials for it."
             )
         raise InvalidDocument("looks like XML; OpenAPI documents are JSON or YAML.")
 

@@ -21,6 +21,8 @@ from openapi_tools.loader.texts import without_user
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from openapi_tools.loader.fetching import Fetcher
+    from openapi_tools.loader.source import Source
     from openapi_tools.runtime.settings import Settings
 
 MAX_CHAIN = 64
@@ -67,13 +69,15 @@ class References:
     Args:
         entry: The document itself.
         settings: `ref_root` and `ref_urls` say what else may be read.
+        fetcher: Of the document; by default what it refers to is fetched without credentials.
 
     Attributes:
         alone: Nothing else was read so far, nor wanted.
     """
 
-    def __init__(self, entry: Resource, settings: Settings) -> None:
+    def __init__(self, entry: Resource, settings: Settings, fetcher: Fetcher | None = None) -> None:
         self.entry = entry
+        self._fetcher = fetcher
         self.alone = True
         self._settings = settings
         self._resources: dict[str, Resource] = {entry.uri: entry} if entry.uri else {}
@@ -175,8 +179,7 @@ class References:
         try:
             url = urljoin(base.uri, address) if _is_url(base.uri) else address
             if _is_url(url) or url.startswith("//"):
-                allowed = self._allowed_url(url, ref)
-                found = source.fetch(allowed, self._settings, found_in_public=base.public)
+                found = self._fetched(self._allowed_url(url, ref), public=base.public)
             else:
                 path = self._allowed_path(address, ref, base)
                 found = source.read_file(path, self._settings)
@@ -193,6 +196,13 @@ class References:
             reason = f"'$ref': {ref!r} is no usable file: {place}{error.reason}"
             raise self._error(reason, base) from error
         return Resource(root, found.uri, found.name, public=found.public)
+
+    def _fetched(self, url: str, *, public: bool) -> Source:
+        if self._fetcher is None:
+            from openapi_tools.loader.fetching import Fetcher
+
+            self._fetcher = Fetcher(url, self._settings)
+        return self._fetcher.fetch(url, found_in_public=public)
 
     def _allowed_url(self, url: str, ref: str) -> str:
         """Refuse URLs outside the document's own folder that the user did not allow."""

@@ -14,15 +14,19 @@ from openapi_tools.loader.texts import without_user
 from openapi_tools.model import SecurityScheme
 
 if TYPE_CHECKING:
-    from openapi_tools.loader.operations import Declared, Document
+    from collections.abc import Mapping
+
+    from openapi_tools.loader.operations import Document
 
 
 _FLOW_URLS = ("authorizationUrl", "deviceAuthorizationUrl", "tokenUrl", "refreshUrl")
 
 
-def requirements(document: Document, declared: Declared) -> tuple[dict[str, tuple[str, ...]], ...]:
+def requirements(
+    document: Document, node: Mapping[str, Any]
+) -> tuple[dict[str, tuple[str, ...]], ...]:
     """Return what an operation requires; the document's own when it says nothing."""
-    listed = declared.node.get("security", document.root.get("security"))
+    listed = node.get("security", document.root.get("security"))
     if isinstance(listed, dict) and listed:  # meant as the only alternative
         return _requirements([listed])
     if not isinstance(listed, list):

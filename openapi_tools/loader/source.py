@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import posixpath
 import re
 import stat
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +16,10 @@ from urllib.parse import urlsplit
 from openapi_tools.errors import SourceError
 
 if TYPE_CHECKING:
+    import httpx
+    import httpx2
+
+    from openapi_tools.loader.fetching import Fetcher
     from openapi_tools.runtime.settings import Settings
 
 _URL = re.compile(r"https?://", re.IGNORECASE)
@@ -48,9 +52,44 @@ class Source:
     modified: str = ""
     keep: bool = True
 
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the bytes, in hexadecimal digits."""
+        return hashlib.sha256(self.data or b"").hexdigest()
+
+
+def fetcher_of(
+    source: object,
+    settings: Settings,
+    credentials: Mapping[str, Any] | None = None,
+    client: httpx.AsyncClient | httpx2.AsyncClient | None = None,
+) -> Fetcher | None:
+    """Return what fetches the documents of one load; None where the source is not a URL.
+
+    Args:
+        source: As for `load_tools`.
+        settings: As for `load_tools`.
+        credentials: As for `load_tools`.
+        client: As for `load_tools`.
+
+    Raises:
+        SourceError: The URL cannot be used.
+        CredentialsError: A credential does not fit the scheme that comes with it.
+    """
+    where = address_of(source)
+    if not isinstance(where, str):
+        return None
+    from openapi_tools.loader.fetching import Fetcher
+
+    if getattr(client, "fetches_documents", True) is False:
+        client = None  # of `openapi_tools.testing`
+    return Fetcher(where, settings, credentials, client)
+
 
 def read_source(
-    source: str | os.PathLike[str] | bytes | bytearray | Mapping[str, Any], settings: Settings
+    source: str | os.PathLike[str] | bytes | bytearray | Mapping[str, Any],
+    settings: Settings,
+    fetcher: Fetcher | None = None,
 ) -> Source:
     """Read what the user calls a document.
 
@@ -59,7 +98,8 @@ def read_source(
 
     Args:
         source: URL, path, text, bytes or mapping.
-        settings: For `max_document_bytes`, and for fetching as `fetch` does.
+        settings: For `max_document_bytes`.
+        fetcher: Fetches it where it is a URL; by default without credentials.
 
     Raises:
         SourceError: It cannot be read, or is too large.
@@ -71,8 +111,8 @@ def read_source(
     where = address_of(source)
     if isinstance(where, Path):
         return read_file(where, settings)
-    if where is not None:
-        return fetch(where, settings)
+    if fetcher := fetcher or fetcher_of(source, settings):
+        return fetcher.entry()
     if not isinstance(source, str):
         kind = type(source).__name__
         raise SourceError(f"a document is a URL, a path, a dict, text or bytes, not {kind!r}.")
@@ -119,32 +159,6 @@ def read_file(path: Path, settings: Settings) -> Source:
         raise SourceError(f"{_reason(error)}.", source=name) from None
     # References are relative to the path as given, not to where a link leads: no `resolve()`.
     return Source(data, uri=os.path.abspath(path), name=name)  # noqa: PTH100 -- as said
-
-
-def fetch(
-    url: str, settings: Settings, *, deadline: float | None = None, found_in_public: bool = False
-) -> Source:
-    """Fetch a document over http or https.
-
-    Redirects are followed inside the origin only. Neither proxies nor certificate authorities are
-    taken from the environment unless `trust_env` is set; passwords never are.
-
-    Spec: RFC 9110.
-
-    Args:
-        url: Absolute; its user and password are sent, to its own origin only.
-        settings: For `timeout`, `max_document_bytes`, `allow_private`, `ca_file` and `trust_env`.
-        deadline: `time.monotonic()` by which all has to be read; `timeout` from now by default.
-        found_in_public: The URL stood in a document that came from a public address: then this one
-            has to as well, unless `allow_private` says otherwise.
-
-    Raises:
-        SourceError: No answer in time, another status than 200, too large, broken, or guarded.
-    """
-    from openapi_tools.loader.fetching import get
-
-    end = time.monotonic() + settings.timeout if deadline is None else deadline
-    return get(url, settings, deadline=end, found_in_public=found_in_public)
 
 
 def _is_text(text: str) -> bool:

@@ -5,11 +5,12 @@ Spec: OpenAPI 3.2.0, sections 4.27 (Security Scheme Object) and 4.30 (Security R
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
-from openapi_tools.errors import CallError, CredentialsError
+from openapi_tools.errors import CallError, CredentialsError, OpenAPIToolsError
 from openapi_tools.model import SecurityScheme
 from openapi_tools.runtime.additions import Additions, joined
 from openapi_tools.runtime.masking import MASK
@@ -18,11 +19,13 @@ from openapi_tools.runtime.schemes import Asked, Held, Scheme, hold, lasting, ne
 from openapi_tools.runtime.server import origin_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Awaitable, Callable, Iterable
     from pathlib import Path
 
     from openapi_tools.model import Operation
     from openapi_tools.runtime.oauth import Channel
+
+logger = logging.getLogger("openapi_tools")
 
 _OWN = frozenset({"type", "in", "name", "scheme", "value"})
 _OWN_EXAMPLE = "{'in': 'header', 'name': 'X-Key', 'value': …}"
@@ -54,8 +57,12 @@ class Bounds:
         origin = origin_of(self.server)
         return bool(origin) and origin in self.origins
 
-    def refusal(self) -> str:
-        """Return why credentials do not go to the server, and the setting that would send them."""
+    def refusal(self, what: str = "the operation") -> str:
+        """Return why credentials do not go to the server, and the setting that would send them.
+
+        Args:
+            what: Is served there.
+        """
         origin = origin_of(self.server)
         given = f"credentials are for {' or '.join(sorted(self.origins))}"
         if not self.origins:
@@ -64,7 +71,7 @@ class Bounds:
                 given = f"document came from {self.source}, and credentials stay there"
         named = tuple(sorted({*self.origins, origin}))
         return (
-            f"the operation is served at {origin}, but the {given}. "
+            f"{what} is served at {origin}, but the {given}. "
             f"To send them there, give Settings(credential_origins={named})."
         )
 
@@ -144,7 +151,7 @@ class Credentials:
     def _hold(self, name: str, value: Any, *, expand: bool) -> Held:
         """Return a credential, for a scheme of the document or for one that it brings along."""
         declared = self._schemes.get(name)
-        if isinstance(value, Mapping) and "value" in value and _OWN.issuperset(value):
+        if brings_scheme(value):
             if declared is None and name not in self._own:
                 self._own = (*self._own, name)
             declared, value = _declared(name, value), value["value"]
@@ -230,7 +237,8 @@ class Credentials:
             elif credential.ask is not None:
                 scopes = (requirement or {}).get(name, ())
                 old = None if stale is None else stale.additions
-                parts.append(await credential.ask(Asked(way.channel(), way.redactor, scopes, old)))
+                asked = Asked(way.channel(), way.redactor, scopes, old)
+                parts.append(await _asked(name, credential.ask, asked))
         additions = self._joined(names, parts)
         if additions.certificate is not None and not bounds.server.lower().startswith("https:"):
             reason = "a client certificate is shown over https only, and the server is http"
@@ -314,8 +322,27 @@ class Credentials:
         return joined(parts)
 
 
+async def _asked(
+    name: str, ask: Callable[[Asked], Awaitable[Additions]], asked: Asked
+) -> Additions:
+    """Return what a credential adds that is asked for each request."""
+    try:
+        return await ask(asked)
+    except OpenAPIToolsError:
+        raise
+    except Exception as error:
+        logger.exception("the credential for %r cannot be had", name)
+        reason = f"a function that gives credentials failed ({type(error).__name__})"
+        raise CallError("credentials", f"{reason}; see the log. It was not sent.") from None
+
+
 def _authorizes(part: Additions) -> bool:
     return any(name.lower() == "authorization" for name, _ in part.headers)
+
+
+def brings_scheme(value: object) -> TypeGuard[Mapping[str, Any]]:
+    """Tell whether a credential declares its own scheme, which no document has to know."""
+    return isinstance(value, Mapping) and "value" in value and _OWN.issuperset(value)
 
 
 def _lacking(requirement: Iterable[str], held: Mapping[str, Held]) -> list[str]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from openapi_tools.errors import CallError, DeniedError, OpenAPIToolsError
+from openapi_tools.errors import DeniedError, OpenAPIToolsError
 from openapi_tools.runtime.arguments import is_large
 from openapi_tools.runtime.auth import NOTHING, Way
 from openapi_tools.runtime.context import member_of
@@ -22,7 +22,6 @@ from openapi_tools.runtime.response import read_answer
 from openapi_tools.runtime.result import ToolResult
 from openapi_tools.runtime.sending.exchange import Terms
 from openapi_tools.runtime.sending.faults import timed_out
-from openapi_tools.runtime.server import origin_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -199,19 +198,13 @@ class Delivery:
     def _channel(self, line: Line, parcel: Parcel) -> Channel:
         from openapi_tools.runtime.oauth import Channel
 
-        bounds, session = parcel.bounds, self._session
+        session = self._session
 
         def learn(*secrets: str) -> None:
             session.redactor.know(*secrets, passing=True)
             parcel.redactor.know(*secrets)  # however many others there are
 
-        return Channel(
-            transport=line.transport,
-            may_go=lambda url: bool(origin_of(url)) and origin_of(url) in bounds.origins,
-            learn=learn,
-            api_origin=origin_of(bounds.server),
-            base_url=bounds.server,
-        )
+        return Channel.over(line.transport, parcel.bounds, learn)
 
     def _grant_of(self, parcel: Parcel) -> Grant | None:
         """Return what is granted to every call; None when a call has to ask."""
@@ -229,14 +222,7 @@ class Delivery:
             return self._channel(line, parcel)
 
         way = Way(channel, parcel.redactor)
-        try:
-            grant = await parcel.credentials.grant(operation, bounds, way, stale)
-        except OpenAPIToolsError:
-            raise
-        except Exception as error:
-            logger.exception("a credential of %s cannot be had", self._tool.name)
-            reason = f"a function that gives credentials failed ({type(error).__name__})"
-            raise CallError("credentials", f"{reason}; see the log. It was not sent.") from None
+        grant = await parcel.credentials.grant(operation, bounds, way, stale)
         if not grant.renewable and parcel.credentials is self._session.credentials:
             self._grant = grant
         return grant

@@ -193,6 +193,29 @@ def build_request(
     return RequestPlan(operation, settings).build(arguments, additions)
 
 
+def with_additions(request: httpx.Request, additions: Additions) -> httpx.Request:
+    """Return a request without arguments with credentials added; headers that it has stay.
+
+    Args:
+        request: For instance the one for a document.
+        additions: What credentials add.
+
+    Raises:
+        CallError: `credentials`: one cannot be sent in its place.
+    """
+    headers = list(request.headers.raw)
+    for name, text in _added_headers(set(), additions):
+        if name not in request.headers:
+            headers.append((name.encode(), text.encode("latin-1")))
+    if cookies := _added_cookies(_Places(), additions):
+        headers.append((b"Cookie", "; ".join(cookies).encode("latin-1")))
+    query = [request.url.query.decode("ascii"), *_added_query(additions)]
+    url = request.url
+    if additions.query:
+        url = url.copy_with(query="&".join(filter(None, query)).encode("ascii"))
+    return httpx.Request(request.method, url, headers=headers)
+
+
 def _places(operation: Operation, arguments: Mapping[str, Any], settings: Settings) -> _Places:
     places = _Places()
     for parameter in operation.parameters:
@@ -283,9 +306,7 @@ def _query(template: Template, operation: Operation, places: _Places, additions:
     if additions.query:
         sent = {unquote_plus(p.partition("=")[0]) for pair in pairs for p in pair.split("&")}
         _check_unset(sent, additions.query)
-        pairs += [
-            f"{percent_encode(name)}={percent_encode(text)}" for name, text in additions.query
-        ]
+        pairs += _added_query(additions)
     query = "&".join(filter(None, pairs))
     return f"?{query}" if query else ""
 
@@ -308,6 +329,10 @@ def _added_headers(present: set[str], additions: Additions) -> tuple[tuple[str, 
         _check_credential(name, check_header, text)
     _check_unset(present, tuple((name.lower(), "") for name, _ in additions.headers))
     return additions.headers
+
+
+def _added_query(additions: Additions) -> list[str]:
+    return [f"{percent_encode(name)}={percent_encode(text)}" for name, text in additions.query]
 
 
 def _added_cookies(places: _Places, additions: Additions) -> list[str]:

@@ -122,6 +122,12 @@ def _checked(url: str) -> str:
     return authority + path.rstrip("/")
 
 
+def named_origins(settings: Settings) -> frozenset[str]:
+    """Return the origins that the settings name for credentials; empty where they name none."""
+    named = settings.credential_origins or ([settings.base_url] if settings.base_url else [])
+    return frozenset(map(origin_of, named))
+
+
 @lru_cache(maxsize=1024)
 def origin_of(url: str) -> str:
     """Return the origin of an address: scheme, host and port, unless it is the scheme's own.

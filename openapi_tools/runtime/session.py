@@ -124,15 +124,12 @@ class Session:
         return self._origins
 
     def _for_credentials(self) -> frozenset[str]:
-        from openapi_tools.runtime.server import origin_of, url_of
+        from openapi_tools.runtime.server import named_origins, origin_of, url_of
 
-        settings = self.settings
-        if settings.credential_origins:
-            return frozenset(map(origin_of, settings.credential_origins))
-        if settings.base_url:
-            return frozenset({origin_of(settings.base_url)})
+        if named := named_origins(self.settings):
+            return named
         try:
-            own = origin_of(url_of(self.provenance.servers, settings))
+            own = origin_of(url_of(self.provenance.servers, self.settings))
         except CallError:
             return frozenset()
         # The user chose the URL of a document, not the servers that it names today.
@@ -181,7 +178,7 @@ def open_session(
         redactor,
         Observers(lambda operation: server_url(operation, settings), redactor.text),
         provenance,
-        client_brings=_brings_its_own(client),
+        client_brings=brings_identity(client),
         _sender=_sender(settings, client, provenance),
     )
 
@@ -202,8 +199,8 @@ def _sender(
     return Sender(settings, client, public=provenance.public)
 
 
-def _brings_its_own(client: httpx.AsyncClient | httpx2.AsyncClient | None) -> bool:
-    """Tell whether a client of the user's says by itself who is calling."""
+def brings_identity(client: httpx.AsyncClient | httpx2.AsyncClient | None) -> bool:
+    """Tell whether a client of the user's sends credentials or other headers by itself."""
     if client is None:
         return False
     headers = getattr(client, "headers", ())

@@ -42,7 +42,13 @@ def mock_client(
     if not callable(document):
         _check_document(document)
     mock = _Mock(document, judge=judge, problems=problems, base_path=base_path)
-    return httpx.AsyncClient(transport=httpx.MockTransport(mock), auth=_Anyone())
+    return _MockClient(transport=httpx.MockTransport(mock), auth=_Anyone())
+
+
+class _MockClient(httpx.AsyncClient):
+    """A client that knows the calls of a document, but cannot fetch the document itself."""
+
+    fetches_documents = False
 
 
 def _check_document(document: object) -> None:

@@ -12,13 +12,18 @@ import pytest
 from servers.recorder import Answer, Recorder
 
 from openapi_tools.errors import SourceError
-from openapi_tools.loader.source import fetch, read_source
+from openapi_tools.loader.fetching import Fetcher
+from openapi_tools.loader.source import read_source
 from openapi_tools.runtime.sending import network
 from openapi_tools.runtime.settings import Settings
 
 DOCUMENT = b'{"openapi": "3.1.0"}'
 GUARDED = Settings(allow_private=False)
 SETTINGS = Settings(timeout=5.0)
+
+
+def fetch(url: str, settings: Settings, **more: Any) -> Any:
+    return Fetcher(url, settings).fetch(url, **more)
 
 
 async def aside(*args: Any, **kwargs: Any) -> Any:

@@ -568,8 +568,7 @@ async def test_a_document_from_a_url_sends_credentials_to_another_origin_only_on
 
 async def test_a_document_from_a_url_sends_credentials_to_its_own_origin() -> None:
     async with Recorder() as home:
-        root = api("/v1", "header")
-        home.answers.append(Answer(body=json.dumps(root).encode()))
+        home.answer = Answer(body=json.dumps(api("/v1", "header")).encode())
         url, given = f"{home.url}/api.json", {"header": SECRET}
         async with await aload_tools(url, credentials=given) as toolset:
             result = await toolset["ok"].execute({})

@@ -6,7 +6,7 @@ import asyncio
 import ipaddress
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
 
 from openapi_tools._version import __version__
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     import httpx
 
+    from openapi_tools.runtime.auth import Bounds
     from openapi_tools.runtime.oauth.protocol import Form
 
 PATIENCE = 30.0
@@ -48,6 +49,25 @@ class Channel:
     learn: Callable[..., None]
     api_origin: str
     base_url: str = ""
+
+    @classmethod
+    def over(
+        cls, transport: httpx.AsyncBaseTransport, bounds: Bounds, learn: Callable[..., None]
+    ) -> Self:
+        """Return the channel of a request.
+
+        Args:
+            transport: As above.
+            bounds: Where the request goes, and where credentials may.
+            learn: As above.
+        """
+        return cls(
+            transport,
+            lambda url: bool(origin_of(url)) and origin_of(url) in bounds.origins,
+            learn,
+            api_origin=origin_of(bounds.server),
+            base_url=bounds.server,
+        )
 
 
 class Reply:

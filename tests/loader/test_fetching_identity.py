@@ -1,0 +1,402 @@
+"""Documents behind a login: which credentials fetch them, where these go, and what is kept."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from typing import Any
+
+import httpx
+import pytest
+from servers.recorder import Answer, Recorder
+from servers.site import Asked, Said, Site
+
+from openapi_tools import (
+    CredentialsError,
+    OAuth2,
+    Settings,
+    SourceError,
+    aload_tools,
+    generate_package,
+    load_tools,
+)
+from openapi_tools.testing import mock_client
+
+TOKEN = "t0ken-of-ann"
+BEARER = {"scheme": "bearer", "value": TOKEN}
+SCHEMES = {
+    "token": {"type": "http", "scheme": "bearer"},
+    "key": {"type": "apiKey", "in": "query", "name": "key"},
+}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """An empty cache of the test's own."""
+    monkeypatch.setenv("OPENAPI_TOOLS_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.delenv("OPENAPI_TOOLS_CACHE", raising=False)
+    return tmp_path / "cache"
+
+
+def document(*names: str, server: str = "/v1", **more: Any) -> dict[str, Any]:
+    paths = {
+        f"/{name}": {"get": {"operationId": name, "responses": {"200": {"description": "ok"}}}}
+        for name in names
+    }
+    info = {"title": "t", "version": "1"}
+    return {"openapi": "3.1.0", "info": info, "servers": [{"url": server}], "paths": paths, **more}
+
+
+def names(toolset: Any) -> list[str]:
+    return [tool.name for tool in toolset]
+
+
+def token_of(asked: Asked) -> str:
+    return asked.headers.get("Authorization", "")
+
+
+def behind_login(asked: Asked) -> Said:
+    """Give the document to whoever brings the token, in whatever place."""
+    brought = f"{asked.headers} {asked.query}"
+    return Said(document("one")) if TOKEN in brought else Said("log in", 401)
+
+
+def by_identity(asked: Asked) -> Said:
+    """Show more operations to whoever brings a token."""
+    schemes = {"securitySchemes": SCHEMES}
+    known = bool(token_of(asked) or asked.query.get("key"))
+    return Said(document("one", *(["two", "three"] if known else []), components=schemes))
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"me": BEARER},
+        {"me": {"scheme": "basic", "value": ("ann", TOKEN)}},
+        {"me": {"in": "header", "name": "X-Key", "value": TOKEN}},
+        {"me": {"in": "query", "name": "key", "value": TOKEN}},
+        {"me": {"in": "cookie", "name": "sid", "value": TOKEN}},
+        {"me": {"in": "header", "name": "X-Key", "value": lambda: TOKEN}},
+        {"me": {"scheme": "bearer", "value": httpx.BasicAuth("ann", TOKEN)}},
+    ],
+    ids=["bearer", "basic", "header", "query", "cookie", "function", "httpx.Auth"],
+)
+def test_a_credential_with_its_own_scheme_fetches_a_document_behind_a_login(given):
+    def answer(asked: Asked) -> Said:
+        known = "Basic" in token_of(asked) or TOKEN in f"{asked.headers} {asked.query}"
+        return Said(document("one")) if known else Said("log in", 401)
+
+    with Site(answer) as site:
+        toolset = load_tools(f"{site.url}/openapi.json?v=1", credentials=given)
+
+    assert names(toolset) == ["one"]
+    assert toolset["one"].operation.servers[0].url == f"{site.url}/v1"
+    first, second = site.asked
+    assert (token_of(first), first.headers.get("X-Key"), first.query) == ("", None, {"v": "1"})
+    assert second.query["v"] == "1"
+
+
+@pytest.mark.parametrize("scheme", ["token", "key"])
+def test_a_credential_of_the_documents_own_scheme_gets_what_its_user_may_see(scheme):
+    with Site(by_identity) as site:
+        anonymous = load_tools(f"{site.url}/openapi.json")
+        toolset = load_tools(f"{site.url}/openapi.json", credentials={scheme: TOKEN})
+
+    assert names(anonymous) == ["one"]
+    assert names(toolset) == ["one", "two", "three"]
+    assert toolset.warnings == ()
+    assert TOKEN not in repr([toolset.document, toolset["one"].operation])
+
+
+def test_both_of_two_schemes_that_are_required_together_fetch_the_document():
+    both = {**SCHEMES, "app": {"type": "apiKey", "in": "header", "name": "X-App"}}
+
+    def answer(asked: Asked) -> Said:
+        known = asked.headers.get("X-App") and asked.query.get("key")
+        more = {"components": {"securitySchemes": both}, "security": [{"key": [], "app": []}]}
+        return Said(document("one", *(["two"] if known else []), **more))
+
+    with Site(answer) as site:
+        toolset = load_tools(f"{site.url}/a.json", credentials={"app": "my-app", "key": TOKEN})
+
+    assert names(toolset) == ["one", "two"]
+
+
+def test_an_oauth_token_is_fetched_for_the_document_too(monkeypatch):
+    with Site(by_identity) as site:
+        given = {"token": OAuth2(access_token=TOKEN)}
+        toolset = load_tools(f"{site.url}/openapi.json", credentials=given)
+
+    assert names(toolset) == ["one", "two", "three"]
+    assert token_of(site.asked[-1]) == f"Bearer {TOKEN}"
+
+
+@pytest.mark.parametrize("brings", ["headers", "auth"])
+async def test_a_client_fetches_the_document_with_what_it_brings(brings):
+    def answer(asked: Asked) -> Said:
+        return Said(document("one")) if token_of(asked) else Said("log in", 401)
+
+    given: dict[str, Any] = {"auth": httpx.BasicAuth("ann", TOKEN)}
+    if brings == "headers":
+        given = {"headers": {"Authorization": f"Bearer {TOKEN}"}}
+    with Site(answer) as site:
+        async with httpx.AsyncClient(**given) as client:
+            toolset = await aload_tools(f"{site.url}/openapi.json", client=client)
+
+    assert names(toolset) == ["one"]
+    assert token_of(site.asked[0]) == ""
+
+
+def test_the_transport_of_a_client_fetches_the_document():
+    def answer(request: httpx.Request) -> httpx.Response:
+        return httpx.Response(200, json=document("one", server=f"http://{request.url.host}/v1"))
+
+    client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
+
+    toolset = load_tools("http://api.test/openapi.json", client=client)
+
+    assert names(toolset) == ["one"]
+
+
+async def test_a_mock_client_leaves_the_document_to_the_network():
+    with Site(lambda _: Said(document("one"))) as site:
+        async with mock_client(lambda: toolset.document) as client:
+            toolset = await aload_tools(f"{site.url}/openapi.json", client=client)
+            result = await toolset["one"].execute({})
+
+    assert result.success
+    assert [asked.path for asked in site.asked] == ["/openapi.json"]
+
+
+async def test_a_client_with_an_open_connection_fetches_the_document_in_its_event_loop():
+    async with (
+        Recorder(Answer(body=json.dumps(document("one")).encode())) as server,
+        httpx.AsyncClient(headers={"X-Key": TOKEN}) as client,
+    ):
+        await client.get(server.url)
+        loading = aload_tools(f"{server.url}/openapi.json", client=client)
+        toolset = await asyncio.wait_for(loading, 10)
+        result = await toolset["one"].execute({})
+
+    assert result.success
+    assert server.last.header("X-Key") == TOKEN
+
+
+def test_a_named_origin_gets_the_credential_at_once():
+    with Site(behind_login) as site:
+        for settings in (
+            Settings(credential_origins=site.url),
+            Settings(base_url=f"{site.url}/other"),
+        ):
+            url = f"{site.url}/openapi.json"
+            assert names(load_tools(url, credentials={"me": BEARER}, settings=settings)) == ["one"]
+
+    assert [token_of(asked) for asked in site.asked] == [f"Bearer {TOKEN}"] * 2
+
+
+@pytest.mark.parametrize("given", [{"me": BEARER}, {"token": TOKEN}], ids=["its own", "document's"])
+def test_a_place_for_documents_of_apis_elsewhere_gets_no_credential(given):
+    more = {"components": {"securitySchemes": SCHEMES}}
+    with Site(lambda _: Said(document("one", server="https://api.example.com", **more))) as site:
+        toolset = load_tools(f"{site.url}/openapi.json", credentials=given)
+
+    assert [token_of(asked) for asked in site.asked] == [""]
+    assert len(toolset.warnings) == 1
+
+
+def test_credentials_for_another_origin_do_not_fetch_the_document_and_the_error_names_both():
+    settings = Settings(credential_origins="https://api.example.com")
+    with Site(behind_login) as site, pytest.raises(SourceError) as caught:
+        load_tools(f"{site.url}/openapi.json", credentials={"me": BEARER}, settings=settings)
+
+    assert [token_of(asked) for asked in site.asked] == [""]
+    assert "status 401" in str(caught.value)
+    both = tuple(sorted(("https://api.example.com", site.url)))
+    assert f"Settings(credential_origins={both})" in str(caught.value)
+    assert TOKEN not in str(caught.value)
+
+
+def to_login(asked: Asked) -> Said:
+    return Said(b"", 302, (("Location", "http://login.example.com/?next=x"),))
+
+
+def login_page(asked: Asked) -> Said:
+    return Said(b"<!DOCTYPE html><html><title>Log in</title></html>")
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (lambda _: Said("no", 401), "status 401"),
+        (lambda _: Said("no", 403), "status 403"),
+        (to_login, "redirected to http://login.example.com/"),
+    ],
+    ids=["401", "403", "redirect"],
+)
+def test_a_document_behind_a_login_says_how_credentials_are_given(answer, said):
+    with Site(answer) as site, pytest.raises(SourceError) as caught:
+        load_tools(f"{site.url}/openapi.json", credentials={"token": TOKEN})
+
+    assert said in str(caught.value)
+    assert "credentials={'login': {'scheme': 'bearer', 'value': …}}" in str(caught.value)
+    assert "a client" in str(caught.value)
+    assert TOKEN not in str(caught.value)
+
+
+def test_a_login_page_says_that_credentials_may_help():
+    with Site(login_page) as site, pytest.raises(Exception, match="looks like an HTML page") as got:
+        load_tools(f"{site.url}/openapi.json")
+
+    assert "credentials" in str(got.value)
+
+
+@pytest.mark.parametrize("wall", [to_login, login_page], ids=["redirect", "page"])
+def test_a_login_page_is_passed_with_a_credential(wall):
+    def answer(asked: Asked) -> Said:
+        return Said(document("one")) if token_of(asked) else wall(asked)
+
+    with Site(answer) as site:
+        toolset = load_tools(f"{site.url}/openapi.json", credentials={"me": BEARER})
+
+    assert names(toolset) == ["one"]
+
+
+def test_credentials_that_are_refused_are_said_to_have_gone_along():
+    with Site(lambda _: Said("no", 401)) as site, pytest.raises(SourceError) as caught:
+        load_tools(f"{site.url}/openapi.json", credentials={"me": BEARER})
+
+    assert "credentials that were given went along" in str(caught.value)
+    assert len(site.asked) == 2
+
+
+@pytest.mark.parametrize(
+    ("refusal", "said"),
+    [
+        (Said("no", 401), "status 401"),
+        (Said({"errors": []}), "neither 'openapi' nor 'swagger'"),
+    ],
+    ids=["refused", "another answer"],
+)
+def test_a_document_for_everybody_is_used_where_credentials_get_none(refusal, said):
+    def answer(asked: Asked) -> Said:
+        return refusal if token_of(asked) else by_identity(asked)
+
+    with Site(answer) as site:
+        toolset = load_tools(f"{site.url}/openapi.json", credentials={"token": TOKEN})
+
+    assert names(toolset) == ["one"]
+    (warning,) = toolset.warnings
+    assert "read without credentials" in warning
+    assert said in warning
+
+
+def test_a_function_that_fails_leaves_the_document_for_everybody():
+    def fail() -> str:
+        raise RuntimeError(f"the vault said {TOKEN}")
+
+    with Site(by_identity) as site:
+        toolset = load_tools(f"{site.url}/openapi.json", credentials={"token": fail})
+
+    assert names(toolset) == ["one"]
+    assert "failed (RuntimeError)" in toolset.warnings[0]
+
+
+def test_a_wrong_value_is_refused_before_anything_is_fetched():
+    wrong = {"me": {"in": "header", "name": "X-Key", "value": 7}}
+    with Site(by_identity) as site, pytest.raises(CredentialsError, match="must be a text"):
+        load_tools(f"{site.url}/openapi.json", credentials=wrong)
+
+    assert site.asked == []
+
+
+@pytest.mark.parametrize("etag", [(), (("ETag", '"one"'),)], ids=["no etag", "etag"])
+def test_no_document_of_one_identity_is_given_to_another(folder, etag):
+    def answer(asked: Asked) -> Said:
+        if etag and asked.headers.get("If-None-Match"):
+            return Said(b"", 304, etag)  # whoever asks: as servers do that name a build
+        said = by_identity(asked)
+        if "bob" in token_of(asked):
+            said.body["paths"].pop("/three")
+        return Said(said.body, 200, etag)
+
+    with Site(answer) as site:
+        url = f"{site.url}/openapi.json"
+        load = {
+            "ann": lambda: load_tools(url, credentials={"me": BEARER}),
+            "bob": lambda: load_tools(url, credentials={"token": "t0ken-of-bob"}),
+            "": lambda: load_tools(url),
+        }
+        order = ["ann", "", "bob", "", "ann", "bob"]
+        seen = [names(load[who]()) for who in order]
+
+    most = {"ann": 3, "bob": 2, "": 1}
+    assert [len(found) for found in seen] == [most[who] for who in order]
+    kept = b"".join(path.read_bytes() for path in folder.glob("*") if path.is_file())
+    assert not re.search(rb"t0ken|/two", kept)
+
+
+def test_a_document_that_is_the_same_for_all_is_read_from_the_cache():
+    schemes = {"securitySchemes": SCHEMES}
+    with Site(lambda _: Said(document("one", components=schemes))) as site:
+        url = f"{site.url}/openapi.json"
+        load_tools(url)
+        toolset = load_tools(url, credentials={"token": TOKEN})
+
+    assert [type(tool).__name__ for tool in toolset] == ["KeptTool"]
+
+
+def test_what_a_document_refers_to_is_fetched_with_credentials_at_its_own_origin_only():
+    parameter = {"name": "q", "in": "query", "schema": {"type": "string"}}
+    with Site(lambda _: Said({"Q": parameter})) as other:
+
+        def answer(asked: Asked) -> Said:
+            if not token_of(asked):
+                return Said("no", 401)
+            if asked.path == "/parts.json":
+                return Said({"P": {"name": "p", "in": "query", "schema": {"type": "string"}}})
+            root = document("one")
+            root["paths"]["/one"]["get"]["parameters"] = [
+                {"$ref": "parts.json#/P"},
+                {"$ref": f"{other.url}/parts.json#/Q"},
+            ]
+            return Said(root)
+
+        with Site(answer) as site:
+            toolset = load_tools(
+                f"{site.url}/openapi.json",
+                credentials={"me": BEARER},
+                settings=Settings(ref_urls=(other.url,)),
+            )
+            properties = toolset["one"].input_schema["properties"]
+
+    assert sorted(properties) == ["p", "q"]
+    assert [token_of(asked) for asked in other.asked] == [""]
+
+
+def test_a_key_in_the_query_stands_in_no_address_of_the_toolset():
+    def answer(asked: Asked) -> Said:
+        if asked.path == "/old.json":
+            return Said(b"", 302, (("Location", f"/new.json?key={asked.query.get('key')}"),))
+        return by_identity(asked)
+
+    with Site(answer) as site:
+        given, settings = {"key": TOKEN}, Settings(credential_origins=site.url)
+        for path in ("openapi.json", "old.json"):
+            toolset = load_tools(f"{site.url}/{path}", credentials=given, settings=settings)
+            session = toolset._session
+            shown = repr([toolset["two"].operation, session.provenance, toolset.warnings])
+            assert TOKEN not in shown
+
+    assert [asked.query.get("key") for asked in site.asked].count(TOKEN) == 3
+
+
+def test_strict_loading_and_generating_use_credentials_too(tmp_path):
+    with Site(by_identity) as site:
+        url = f"{site.url}/openapi.json"
+        strict = load_tools(url, credentials={"token": TOKEN}, strict=True)
+        report = generate_package(url, tmp_path / "out", credentials={"token": TOKEN})
+
+    assert names(strict) == list(report.tools) == ["one", "two", "three"]
+    written = [path.read_text() for path in (tmp_path / "out").rglob("*") if path.is_file()]
+    assert TOKEN not in "".join(written)
