@@ -8,8 +8,10 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from openapi_tools.runtime.usual import Usual
+
 # What every provider takes; one image of another type would make it refuse the whole request.
-_IMAGES = ("image/gif", "image/jpeg", "image/png", "image/webp")
+IMAGES = ("image/gif", "image/jpeg", "image/png", "image/webp")
 _BASE64 = re.compile(r"[A-Za-z0-9+/]*={0,2}")
 _FACTS = {"base64", "media_type", "bytes"}
 
@@ -73,6 +75,13 @@ def _answered(output: Any, text: str) -> list[TextContent | ImageContent]:
     return [TextContent(text=text)]
 
 
+def images_in_words(output: Any) -> str:
+    """Return an answer with its images named in words, where one is large; else an empty text."""
+    contents = _answered(output, "")
+    sizes = [_bytes_in(part.data) for part in contents if isinstance(part, ImageContent)]
+    return "\n".join(map(str, contents)) if max(sizes, default=0) > Usual.max_base64_bytes else ""
+
+
 def _image_in(part: Any) -> ImageContent | None:
     """Return the image that an item of a list or a part of a multipart answer is."""
     return _image(part) or (_image(part.get("content")) if isinstance(part, dict) else None)
@@ -80,7 +89,7 @@ def _image_in(part: Any) -> ImageContent | None:
 
 def _image(value: Any) -> ImageContent | None:
     """Return the image that a value is: bytes as answers show them, unless they are in a file."""
-    if not isinstance(value, dict) or set(value) != _FACTS or value["media_type"] not in _IMAGES:
+    if not isinstance(value, dict) or set(value) != _FACTS or value["media_type"] not in IMAGES:
         return None
     if not _is_base64(value["base64"], value["bytes"]):
         return None

@@ -62,7 +62,7 @@ def read_answer(
         answer: As received.
         operation: What was called: HTML is given as it is where the document announces HTML, and
             the headers that it declares are kept.
-        settings: `max_output_chars` and `download_dir`.
+        settings: `max_output_chars`, `max_base64_bytes` and `download_dir`.
         redactor: Takes secrets out of the answer, before any of it is read or cut.
 
     Returns:
@@ -134,6 +134,7 @@ def _content(answer: Answer, media_type: str, operation: Operation, settings: Se
     shape = Shape(
         room=settings.max_output_chars,
         folder=settings.download_dir,
+        base64=settings.max_base64_bytes,
         html=any("html" in media_type for media_type in operation.accept),
         values=_values(settings),
     )

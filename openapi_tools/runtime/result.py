@@ -139,7 +139,9 @@ class ToolResult(BaseModel):
             return self._word()
         if isinstance(self.output, str):
             return self.output or self._word()
-        return json.dumps(self.output, ensure_ascii=False)
+        from openapi_tools.runtime.content import images_in_words
+
+        return images_in_words(self.output) or json.dumps(self.output, ensure_ascii=False)
 
     def _word(self) -> str:
         """Return what is said where there is no output."""

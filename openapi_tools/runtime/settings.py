@@ -39,7 +39,9 @@ class Settings(BaseModel):
         max_response_bytes: An answer larger than this, decoded, is an error.
         max_output_chars: An output longer than this, as text, is cut and says so.
         max_input_chars: Tool input longer than this, as JSON, is refused.
-        download_dir: Folder where binary answers are written; without it they come as base64.
+        max_base64_bytes: A binary answer up to this size comes as base64, a larger one as its media
+            type and size; images that models can see may be larger.
+        download_dir: Folder where binary answers are written, whatever their size.
         check_answers: Compare answers with the document (openapi-core); what does not fit is
             listed in `result.metadata["answer_problems"]`, the call does not fail.
         file_roots: Folders from which file arguments may name a `path`; none by default.
@@ -97,6 +99,7 @@ class Settings(BaseModel):
     max_response_bytes: int = Field(default=Usual.max_response_bytes, ge=1)
     max_output_chars: int = Field(default=Usual.max_output_chars, ge=100)
     max_input_chars: int = Field(default=Usual.max_input_chars, ge=1)
+    max_base64_bytes: int = Field(default=Usual.max_base64_bytes, ge=0)
     download_dir: Path | None = Usual.download_dir
     check_answers: bool = Usual.check_answers
     file_roots: tuple[Path, ...] = Usual.file_roots

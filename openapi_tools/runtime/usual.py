@@ -29,6 +29,7 @@ class Usual:
     max_response_bytes = 10 * _MEBIBYTE
     max_output_chars = 256_000
     max_input_chars = 4 * _MEBIBYTE
+    max_base64_bytes = 8192
     download_dir = None
     check_answers = False
     file_roots = ()

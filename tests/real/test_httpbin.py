@@ -43,16 +43,13 @@ class Call:
         return self.operation
 
 
-def octets(content: bytes, media_type: str = "application/octet-stream") -> dict[str, Any]:
+def image(name: str, media_type: str) -> dict[str, Any]:
+    content = (TEMPLATES / "images" / name).read_bytes()
     return {
         "base64": base64.b64encode(content).decode(),
         "media_type": media_type,
         "bytes": len(content),
     }
-
-
-def image(name: str, media_type: str) -> dict[str, Any]:
-    return octets((TEMPLATES / "images" / name).read_bytes(), media_type)
 
 
 def failed(kind: str, status: int) -> dict[str, Any]:
@@ -63,7 +60,7 @@ ECHO = {"args": {}, "form": {}, "data": "", "files": {}}
 NOTHING_SET = {"cookies": {}}
 DIGEST = {"qop": "auth", "user": "ann", "passwd": "pw"}
 WEBP = image("wolf_1.webp", "image/webp")
-ALPHABET = b"abcdefghijklmnopqrstuvwxyzabcd"
+ALPHABET = "abcdefghijklmnopqrstuvwxyzabcd"
 FORM = {"url": "/get", "status_code": 307}
 NO_URL = failed("redirect", 302)  # httpbin looks for the URL in the query, and redirects to none
 
@@ -103,12 +100,12 @@ CALLS = [
     Call("GET /bytes/{n}", {"n": 0}, None),
     Call("GET /bytes/{n}", {"n": 64}, {"bytes": 64, "media_type": "application/octet-stream"}),
     Call("GET /stream-bytes/{n}", {"n": 30_000}, {"bytes": 30_000}),
-    Call("GET /range/{numbytes}", {"numbytes": 30}, octets(ALPHABET)),
+    Call("GET /range/{numbytes}", {"numbytes": 30}, ALPHABET),
     Call("GET /range/{numbytes}", {"numbytes": 0}, ["number of bytes"], failed("http", 404)),
     Call(
         "GET /drip",
         {"duration": 0.05, "numbytes": 5, "code": 200, "delay": 0},
-        octets(b"*****"),
+        "*****",
     ),
     Call(
         "GET /drip",

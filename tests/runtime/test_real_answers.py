@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from openapi_tools import ToolResult, Toolset
 
 
+LOSSY = "bytes that are no utf-8 are shown as U+FFFD"
+LENIENT = "the answer is no strict JSON; it was read as far as its meaning is plain"
 OVER = "… the stream went on; the time was over"
 PLAIN = document({"/x": {"get": operation()}})
 
@@ -384,3 +388,93 @@ async def test_an_answer_of_which_no_whole_value_came_in_time_is_a_timeout(head:
     assert result.error is not None
     assert (result.error["type"], result.error["retryable"]) == ("timeout", True)
     assert result.metadata["attempts"] == 1
+
+
+NOISE = bytes(range(256)) * 33
+"""More than 8 kB that are no text."""
+
+
+@pytest.mark.parametrize(
+    "media_type", ["application/octet-stream", "application/pdf", "image/tiff"]
+)
+async def test_large_binary_answers_are_a_note_with_type_size_and_how_to_get_them(media_type: str):
+    result = await answered(typed(media_type, NOISE))
+
+    assert result.success
+    assert result.output == {
+        "media_type": media_type,
+        "bytes": 8448,
+        "left_out": "too large to be shown; Settings(download_dir=…) writes it to a file",
+    }
+    assert [content.text for content in result.as_content()] == [str(result)]
+    assert result.metadata["truncated"] == {"chars": 11264, "kept": 0}
+
+
+async def test_a_binary_answer_of_8_kb_comes_as_base64():
+    result = await answered(typed("application/zip", NOISE[:8192]))
+
+    assert base64.b64decode(result.output["base64"]) == NOISE[:8192]
+
+
+async def test_base64_of_larger_answers_can_be_asked_for():
+    result = await answered(typed("application/zip", NOISE), max_base64_bytes=8448)
+
+    assert base64.b64decode(result.output["base64"]) == NOISE
+
+
+async def test_parts_of_a_multipart_answer_have_the_same_bound():
+    kinds = (b"application/zip", b"image/png")
+    parts = (b"--b\r\nContent-Type: " + kind + b"\r\n\r\n" + NOISE + b"\r\n" for kind in kinds)
+    body = b"".join(parts) + b"--b--"
+
+    result = await answered(typed("multipart/mixed; boundary=b", body))
+
+    zipped, image = (found["content"] for found in result.output)
+    assert (zipped.get("base64"), zipped["bytes"]) == (None, 8448)
+    assert base64.b64decode(image["base64"]) == NOISE
+
+
+async def test_a_large_image_is_an_image_and_named_where_all_is_text():
+    result = await answered(typed("image/png", NOISE))
+
+    (image,) = result.as_content()
+    assert base64.b64decode(image.data) == NOISE
+    assert base64.b64decode(result.output["base64"]) == NOISE
+    assert str(result) == "[image: image/png, 8448 bytes]"
+
+
+async def test_a_small_image_keeps_its_base64_in_the_text():
+    result = await answered(typed("image/png", NOISE[:100]))
+
+    assert json.loads(str(result)) == result.output
+
+
+async def test_text_under_the_media_type_of_bytes_is_a_file_only_where_it_is_too_long(
+    tmp_path: Path,
+):
+    answer = typed("application/octet-stream", b"word " * 1000)
+
+    shown = await answered(answer, download_dir=tmp_path)
+    written = await answered(answer, download_dir=tmp_path, max_output_chars=1000)
+    cut = await answered(answer, max_output_chars=1000)
+
+    assert shown.output == "word " * 1000
+    (file,) = tmp_path.iterdir()  # noqa: ASYNC240 -- nothing else runs
+    assert (written.output["file"], file.read_bytes()) == (str(file), b"word " * 1000)
+    assert cut.output.endswith("… [5000 characters in all]")
+
+
+@pytest.mark.parametrize(
+    ("body", "output", "notes"),
+    [
+        (b'{"name": "caf\xe9"}', {"name": "caf\ufffd"}, [LOSSY]),
+        (b'{"name": "caf\xe9", "n": NaN}', {"name": "caf\ufffd", "n": "NaN"}, [LOSSY, LENIENT]),
+        (b'{"n": NaN}', {"n": "NaN"}, [LENIENT]),
+    ],
+)
+async def test_json_with_bytes_that_are_no_utf_8_is_not_called_lenient_for_them(
+    body: bytes, output: Any, notes: list[str]
+):
+    result = await answered(typed("application/json", body))
+
+    assert (result.output, result.metadata["notes"]) == (output, notes)

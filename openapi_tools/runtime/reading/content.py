@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import CallError
+from openapi_tools.runtime.content import IMAGES
 from openapi_tools.runtime.media import (
     essence,
     is_form,
@@ -22,14 +23,21 @@ from openapi_tools.runtime.reading.charsets import clean_text, decode_text, is_r
 from openapi_tools.runtime.reading.downloads import write_download
 from openapi_tools.runtime.reading.events import UNREADABLE, read_events, read_lines, read_sequence
 from openapi_tools.runtime.reading.jsontext import PARTLY, VALUES, read_begun, read_json
-from openapi_tools.runtime.reading.markup import LOOKED_AT, looks_like_html, page_text
+from openapi_tools.runtime.reading.markup import (
+    LOOKED_AT,
+    has_markup,
+    looks_like_html,
+    page_text,
+)
 from openapi_tools.runtime.reading.shorten import cut_text, shorten
+from openapi_tools.runtime.usual import Usual
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 _HTML = frozenset({"application/xhtml+xml", "text/html"})
-_BYTES = ("application/octet-stream", "application/pdf", "audio/", "font/", "image/", "video/")
+_BYTES = ("application/pdf", "audio/", "font/", "image/", "video/")
+_OCTETS = "application/octet-stream"
 _EVENTS = "text/event-stream"
 _STREAM = re.compile(rb"(?:\xef\xbb\xbf)?\s{0,100}(?::|(?:data|event|id|retry)[:\r\n])")
 _LEAST_ITEM = 3
@@ -38,6 +46,7 @@ _LEAST_PART = 100
 _HEADER = 1024
 _LARGE = 1_000_000
 _SHOWN = 500
+_LEFT_OUT = "too large to be shown; Settings(download_dir=…) writes it to a file"
 _UNLIKE = "it was read by its content"
 _SEVERAL = "the answer is several JSON values, one on each line, given as a list"
 
@@ -83,6 +92,7 @@ class Shape:
     Attributes:
         room: Characters that can be shown, and that binary data may take as base64.
         folder: Where binary data is written instead.
+        base64: Bytes of binary data that may be given as base64; images may have more.
         html: HTML is what was asked for, and is given as it is.
         binary: Binary data is given at all, not only described.
         values: Values that are read of one JSON text.
@@ -90,6 +100,7 @@ class Shape:
 
     room: int
     folder: Path | None = None
+    base64: int = Usual.max_base64_bytes
     html: bool = False
     binary: bool = True
     values: int = VALUES
@@ -134,10 +145,19 @@ def _text_or_bytes(body: Body, kind: str, shape: Shape) -> Content:
     if (kind in _HTML and not shape.html) or (undeclared and looks_like_html(body.data)):
         page = decode_text(body.data, parameter(body.media_type, "charset"), most=LOOKED_AT)
         whole = page.length if page.length > LOOKED_AT else 0
-        return Content(page_text(page.text), page.notes, whole=whole)
-    if is_text(kind) or is_form(kind) or (not _is_bytes(kind) and is_readable(body.data)):
+        if has_markup(page.text):
+            return Content(page_text(page.text), page.notes, whole=whole)
+    if is_text(kind) or is_form(kind) or _is_text(body.data, kind, shape):
         return _text(body, shape)
-    return _bytes(body, kind or "application/octet-stream", shape)
+    return _bytes(body, kind or _OCTETS, shape)
+
+
+def _is_text(data: bytes, kind: str, shape: Shape) -> bool:
+    """Tell whether data of no known kind is text; a file, where it could not be shown whole."""
+    if kind.startswith(_BYTES):
+        return False
+    is_file = kind == _OCTETS and shape.folder is not None and len(data) > shape.room
+    return not is_file and is_readable(data)
 
 
 def _text(body: Body, shape: Shape) -> Content:
@@ -151,10 +171,6 @@ def _text(body: Body, shape: Shape) -> Content:
     if found.length <= most:
         return Content(text, found.notes)
     return Content(cut_text(text, shape.room, found.length), found.notes, whole=found.length)
-
-
-def _is_bytes(kind: str) -> bool:
-    return kind.startswith(_BYTES)
 
 
 def _json(body: Body, most: int, values: int) -> Content:
@@ -226,9 +242,8 @@ def _bytes(body: Body, kind: str, shape: Shape) -> Content:
         except OSError as error:
             notes.append(f"the download could not be written ({error.strerror or 'no room'})")
     length = (len(body.data) + 2) // 3 * 4
-    if length > shape.room:
-        facts["left_out"] = "too long to be shown; Settings(download_dir=…) writes it to a file"
-        return Content(facts, notes, omitted=length)
+    if length > shape.room or (len(body.data) > shape.base64 and kind not in IMAGES):
+        return Content({**facts, "left_out": _LEFT_OUT}, notes, omitted=length)
     return Content({"base64": base64.b64encode(body.data).decode(), **facts}, notes)
 
 
@@ -245,7 +260,7 @@ def _multipart(body: Body, shape: Shape) -> Content:
     found = Content([])
     large = len(body.data) > _LARGE
     room = max(shape.room // max(len(pieces), 1), _LEAST_PART)
-    inner = Shape(room=room, values=_LARGE // len(pieces) if large else VALUES)
+    inner = Shape(room=room, base64=shape.base64, values=_LARGE // len(pieces) if large else VALUES)
     for piece in pieces[:_PARTS]:
         if piece.startswith(b"--"):
             break

@@ -148,10 +148,19 @@ def _decoded(text: str) -> Any:
 def _read_leniently(content: bytes, charset: str) -> tuple[Any, list[str]]:
     text, notes, _ = decode_text(content, charset)
     marked = text.startswith("\ufeff") or content.startswith(b"\xef\xbb\xbf")
-    value = clean(_decoded(text.removeprefix("\ufeff")))
-    if notes or not marked:
+    text = text.removeprefix("\ufeff")
+    value = clean(_decoded(text))
+    if not (notes or marked) or not _is_strict(text):
         notes.append(_NO_STRICT_JSON)
     return value, notes
+
+
+def _is_strict(text: str) -> bool:
+    try:
+        from_json(text, allow_inf_nan=False)
+    except ValueError:
+        return False
+    return True
 
 
 def clean(value: Any, depth: int = 0) -> Any:

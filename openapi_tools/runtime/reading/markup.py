@@ -11,6 +11,7 @@ LOOKED_AT = 200_000
 """Characters of a page that are read."""
 
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9-]{0,30})")
+_MARKUP = re.compile(r"<[a-zA-Z/!?][^<>]*>")
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});")
 _BLANKS = re.compile(r"[^\S\n]+")
 _LINES = re.compile(r"\s*\n\s*")
@@ -27,6 +28,11 @@ _INLINE = frozenset(
 def looks_like_html(content: bytes) -> bool:
     """Whether bytes begin as an HTML page does."""
     return _PAGE.match(content[:2000]) is not None
+
+
+def has_markup(text: str) -> bool:
+    """Whether text holds a tag, a comment or an entity of HTML."""
+    return _MARKUP.search(text) is not None or _ENTITY.search(text) is not None
 
 
 def page_text(page: str) -> str:
