@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from openapi_tools.codegen.drift import changes, name_changes, scheme_changes
+from openapi_tools.codegen.changes import changes, name_changes, scheme_changes
 from openapi_tools.codegen.manifest import (
     EXATHENA,
     LAYOUTS,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterator, Mapping
 
-    from openapi_tools.codegen.drift import Change
+    from openapi_tools.codegen.changes import Change
     from openapi_tools.codegen.package_data import PackageData
     from openapi_tools.model import Server, Skipped
     from openapi_tools.runtime.toolset import Select, Toolset

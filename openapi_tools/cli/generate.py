@@ -130,7 +130,7 @@ def _summary(report: Report, *, check: bool) -> str:
 
 
 def _changes(report: Report) -> Iterator[str]:
-    from openapi_tools.codegen.drift import in_words
+    from openapi_tools.codegen.changes import in_words
 
     for change in report.changes:
         yield from in_words(change).split("\n")
@@ -170,7 +170,7 @@ def _shown(path: Path) -> str:
 
 def _as_data(report: Report, *, wants_diff: bool) -> dict[str, Any]:
     """Return all of a report."""
-    from openapi_tools.codegen.drift import as_data
+    from openapi_tools.codegen.changes import as_data
 
     return {
         "api": report.api,

@@ -10,7 +10,7 @@ from documents import document, operation, tools
 from packages import imported
 
 from openapi_tools import Select, Settings, generate_package, load_tools
-from openapi_tools.codegen.drift import changes
+from openapi_tools.codegen.changes import changes
 from openapi_tools.codegen.package_data import Record
 from openapi_tools.loader.operations import Document
 from openapi_tools.loader.references import Resource

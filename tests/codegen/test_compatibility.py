@@ -11,7 +11,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from schema_pairs import VALUES, described, pairs
 
-from openapi_tools.codegen.narrowing import differences
+from openapi_tools.codegen.changes import detail
+from openapi_tools.codegen.compatibility import differences
 
 pytestmark = pytest.mark.untraced
 
@@ -22,7 +23,10 @@ CLOSED = {"type": "object", "additionalProperties": False}
 
 def told(old: Any, new: Any) -> list[tuple[str, bool]]:
     """The differences between two schemas as texts, each with whether it is breaking."""
-    return [(f"{d.place} {d.text}".strip(), d.breaking) for d in differences(old, new)]
+    return [
+        (f"{d.place} {detail(d._replace(place=''))}".strip(), d.breaking)
+        for d in differences(old, new)
+    ]
 
 
 def members(**properties: Any) -> dict[str, Any]:
@@ -51,10 +55,10 @@ PLAIN = [
     ({"enum": [1]}, {"enum": [True]}, "no longer allowed: 1", True, True),
     ({"enum": ["a"]}, {"const": "a"}, "const is 'a' now", False, False),
     ({"const": "a"}, {"enum": ["a", "b"]}, "enum is ['a', 'b'] now", False, True),
-    ({"const": "a"}, TEXT, "type is 'string' now", False, True),
-    ({"type": "boolean"}, {"enum": [True, False]}, "enum is [True, False] now", False, False),
+    ({"const": "a"}, TEXT, "type is 'string' now", True, True),
+    ({"type": "boolean"}, {"enum": [True, False]}, "enum is [True, False] now", True, True),
     (TEXT, {"type": "string", "enum": ["a"]}, "enum is ['a'] now", True, False),
-    ({"type": "string", "enum": ["a", 5]}, {"enum": ["a"]}, "no longer allowed: 5", False, False),
+    ({"type": "string", "enum": ["a", 5]}, {"enum": ["a"]}, "no longer allowed: 5", True, True),
     ({"minimum": 1}, {"minimum": 2}, "minimum was 1, is 2 now", True, False),
     ({"minimum": 1}, {"exclusiveMinimum": 0}, "exclusiveMinimum is 0 now", False, True),
     ({"exclusiveMinimum": 1}, {"minimum": 1}, "minimum is 1 now", False, True),
@@ -62,8 +66,8 @@ PLAIN = [
     ({"maximum": 2}, {"maximum": 1}, "maximum was 2, is 1 now", True, False),
     ({"maximum": 1}, {"exclusiveMaximum": 2}, "exclusiveMaximum is 2 now", False, True),
     ({"exclusiveMaximum": 1}, {"maximum": 1}, "maximum is 1 now", False, True),
-    ({"multipleOf": 6}, {"multipleOf": 3}, "multipleOf was 6, is 3 now", False, True),
-    (COUNT, {**COUNT, "multipleOf": 1}, "multipleOf is 1 now", False, False),
+    ({"multipleOf": 6}, {"multipleOf": 3}, "multipleOf was 6, is 3 now", True, True),
+    (COUNT, {**COUNT, "multipleOf": 1}, "multipleOf is 1 now", True, False),
     ({"multipleOf": 0.5}, {"multipleOf": 0.25}, "multipleOf was 0.5, is 0.25 now", True, True),
     ({"maximum": 1}, {"maximum": 10**5_000}, "maximum was 1, is a very large", False, True),
     (TEXT, {**TEXT, "minimum": 1}, "minimum is 1 now", False, False),
@@ -79,10 +83,10 @@ PLAIN = [
     ({"maxItems": 1}, {"maxItems": 2}, "maxItems was 1, is 2 now", False, True),
     ({"uniqueItems": True}, {"uniqueItems": False}, "uniqueItems was True", False, True),
     ({"minProperties": 1}, {"minProperties": 2}, "minProperties was 1, is 2", True, False),
-    ({"required": ["a", "b"]}, {"minProperties": 2}, "minProperties is 2 now", False, True),
+    ({"required": ["a", "b"]}, {"minProperties": 2}, "minProperties is 2 now", True, True),
     ({"maxProperties": 1}, {}, "maxProperties 1 is gone", False, True),
-    ({}, {"dependentRequired": {"a": ["b"]}}, "dependentRequired is", True, False),
-    ({"required": ["b"]}, {"dependentRequired": {"a": ["b"]}}, "dependentRequired", False, True),
+    ({}, {"dependentRequired": {"a": ["b"]}}, f"dependentRequired {UNKNOWN}", True, False),
+    ({"format": "float"}, {"format": "double"}, "format was 'float', is 'double' now", True, True),
 ]
 
 
@@ -131,29 +135,14 @@ STRUCTURES = [
     (closed(a=FILTER), closed(a={**FILTER, **CLOSED}), "/a/* is no longer allowed", False),
     (closed(a=OBJECT), closed(a=CLOSED), "/a/* is no longer allowed", True),
     (closed(a=members(x=TEXT)), closed(a={**CLOSED}), "/a/x is gone", True),
-    (
-        closed(a={"allOf": [FILTER, members(y=TEXT)]}),
-        closed(a={"allOf": [members(x=TEXT, y=COUNT), members(y=TEXT)]}),
-        "/a/y type is 'integer' now",
-        True,
-    ),
-    (
-        {"patternProperties": {"^a": TEXT}},
-        {"patternProperties": {"^a": {}}},
-        "/* type 'string' is gone",
-        False,
-    ),
-    ({}, {"patternProperties": {"^a": TEXT}}, "/* type is 'string' now", True),
-    (
-        {"patternProperties": {"^a": COUNT}},
-        {"additionalProperties": TEXT},
-        "/* type was 'integer', is 'string' now",
-        True,
-    ),
+    (closed(a={"allOf": [FILTER]}), closed(a={"allOf": [COUNT]}), f"/a allOf {UNKNOWN}", True),
+    ({"patternProperties": {"^a": TEXT}}, {"patternProperties": {"^a": {}}}, UNKNOWN, True),
+    ({}, {"patternProperties": {"^a": TEXT}}, UNKNOWN, True),
+    ({"patternProperties": {"^a": COUNT}}, {"additionalProperties": TEXT}, UNKNOWN, True),
     (
         {"patternProperties": {"^a": TEXT}, "additionalProperties": False},
         {**closed(ab=COUNT), "patternProperties": {"^a": TEXT}},
-        "/ab type is 'integer' now",
+        UNKNOWN,
         True,
     ),
     ({"items": TEXT}, {"items": COUNT}, "/* type was 'string', is 'integer' now", True),
@@ -162,21 +151,11 @@ STRUCTURES = [
     (
         {"prefixItems": [TEXT], "items": COUNT},
         {"prefixItems": [TEXT, TEXT], "items": COUNT},
-        "/1 type was 'integer', is 'string' now",
+        UNKNOWN,
         True,
     ),
-    (
-        {"prefixItems": [TEXT, TEXT], "items": COUNT},
-        {"prefixItems": [TEXT], "items": COUNT},
-        "/1 type was 'string', is 'integer' now",
-        True,
-    ),
-    (
-        {"prefixItems": [TEXT, COUNT], "items": False},
-        {"prefixItems": [TEXT], "items": COUNT},
-        "/* is allowed now",
-        False,
-    ),
+    ({"prefixItems": [TEXT], "items": COUNT}, {"items": COUNT}, UNKNOWN, True),
+    ({"prefixItems": [TEXT]}, {"prefixItems": [dict(TEXT)]}, None, False),
     ({"anyOf": [TEXT]}, {"anyOf": [TEXT, COUNT]}, "anyOf has 1 more alternatives", False),
     ({"anyOf": [TEXT, COUNT]}, {"anyOf": [COUNT]}, "an alternative is gone or allows less", True),
     ({"anyOf": [TEXT, COUNT]}, {"anyOf": [COUNT, TEXT]}, "the order", False),
@@ -191,72 +170,68 @@ STRUCTURES = [
     ({"anyOf": [TEXT, {"type": "null"}]}, {"type": ["null", "string"]}, "anyOf is gone", False),
     ({"anyOf": [TEXT, COUNT]}, TEXT, "type is 'string' now", True),
     ({"anyOf": [TEXT]}, {}, "anyOf is gone", False),
-    ({"oneOf": [TEXT]}, {"oneOf": [TEXT, COUNT]}, "oneOf has 1 more alternatives", False),
-    ({"oneOf": [COUNT]}, {"oneOf": [COUNT, {"type": "number"}]}, f"oneOf {UNKNOWN}", True),
+    ({"oneOf": [TEXT]}, {"oneOf": [TEXT, COUNT]}, f"oneOf {UNKNOWN}", True),
+    ({"oneOf": [COUNT, TEXT]}, {"oneOf": [TEXT, COUNT]}, f"oneOf {UNKNOWN}", True),
+    ({"oneOf": [TEXT, COUNT]}, {"oneOf": [TEXT, COUNT], "title": "x"}, "title is 'x' now", False),
+    ({"anyOf": [TEXT]}, {"oneOf": [TEXT]}, f"oneOf {UNKNOWN}", True),
+    ({"oneOf": [TEXT, COUNT]}, {"anyOf": [TEXT, COUNT]}, "oneOf is anyOf now", False),
+    ({"oneOf": [TEXT, COUNT]}, {"anyOf": [TEXT]}, "an alternative is gone", True),
+    ({"oneOf": [TEXT, COUNT]}, {"type": ["string", "integer"]}, "oneOf is gone", False),
+    ({"oneOf": [TEXT, COUNT]}, TEXT, "type is 'string' now", True),
     (
-        {"oneOf": [variant("a"), variant("b")]},
-        {"oneOf": [variant("a"), variant("b"), variant("c")]},
-        "oneOf has 1 more alternatives",
+        {"anyOf": [variant("a"), variant("b")]},
+        {"anyOf": [variant("a"), variant("b"), variant("c")]},
+        "anyOf has 1 more alternatives",
         False,
     ),
     (
-        {"oneOf": [variant("a"), variant("b")]},
-        {"oneOf": [variant("a"), variant("b", "x")]},
+        {"anyOf": [variant("a"), variant("b")]},
+        {"anyOf": [variant("a"), variant("b", "x")]},
         "/x is required now",
         True,
     ),
     (
-        {"oneOf": [variant("a")]},
-        {"oneOf": [variant("a"), members(kind={"const": "b"})]},
-        f"oneOf {UNKNOWN}",
-        True,
-    ),
-    ({"anyOf": [TEXT]}, {"oneOf": [TEXT, COUNT]}, "anyOf is gone", False),
-    ({"oneOf": [TEXT, COUNT]}, {"anyOf": [TEXT, COUNT]}, "several alternatives may fit now", False),
-    ({"oneOf": [TEXT, COUNT]}, {"anyOf": [TEXT]}, "an alternative is gone", True),
-    (
-        {"oneOf": [{"const": "a", "title": "A"}, {"const": "b"}]},
-        {"oneOf": [{"const": "b"}, {"const": "c"}]},
-        "no longer allowed: 'a'",
+        {"anyOf": [{"const": "a", "title": "A"}, {"const": "b"}]},
+        {"anyOf": [{"const": "b"}, {"const": "c"}]},
+        "const was 'a', is 'b' now",
         True,
     ),
     (
-        {"oneOf": [{"const": "a", "title": "A"}]},
-        {"oneOf": [{"const": "a", "title": "B"}, {"const": "b"}]},
+        {"anyOf": [{"const": "a", "title": "A"}]},
+        {"anyOf": [{"const": "a", "title": "B"}, {"const": "b"}]},
         "title was 'A', is 'B' now",
         False,
     ),
-    ({"enum": ["a"]}, {"oneOf": [{"const": "a"}, {"const": "b"}]}, "also allowed now: 'b'", False),
-    ({"oneOf": [{"const": "a"}]}, {"oneOf": [{"const": "a"}, {"const": "a"}]}, UNKNOWN, True),
+    ({"enum": ["a"]}, {"anyOf": [{"const": "a"}, {"const": "b"}]}, "const is 'a' now", False),
     (
-        {**TEXT, "anyOf": [{"const": "a"}, {"const": 1}]},
-        {"enum": ["a"]},
-        "enum is ['a'] now",
-        False,
+        {**members(a=TEXT), "anyOf": [members(b=TEXT)]},
+        {**members(a=TEXT), "anyOf": [members(b=TEXT, a=COUNT)]},
+        "/a type is 'integer' now",
+        True,
     ),
-    ({"allOf": [TEXT]}, TEXT, "a part of allOf is gone", False),
-    (TEXT, {"allOf": [TEXT]}, "type 'string' is gone", False),
-    (TEXT, {"allOf": [{**TEXT, "maxLength": 5}]}, "maxLength is 5 now", True),
-    ({"allOf": [TEXT, {"maxLength": 5}]}, {"allOf": [TEXT]}, "a part of allOf is gone", False),
+    (
+        {**members(a=TEXT), "anyOf": [members(b=TEXT)]},
+        members(a=COUNT, b=TEXT),
+        "/a type was 'string', is 'integer' now",
+        True,
+    ),
+    ({"allOf": [TEXT]}, {}, "allOf is gone", False),
+    (TEXT, {"allOf": [TEXT]}, f"allOf {UNKNOWN}", True),
+    ({"allOf": [TEXT, COUNT]}, {"allOf": [TEXT]}, f"allOf {UNKNOWN}", True),
     ({"not": TEXT}, {"not": COUNT}, f"not {UNKNOWN}", True),
-    (
-        {"type": "string", "oneOf": [{"const": "a"}, {"const": 1}]},
-        {"oneOf": [{"const": "a"}]},
-        "no longer allowed: 1",
-        False,
-    ),
     ({"not": TEXT}, {}, "not is gone", False),
-    ({"not": {**TEXT, "title": "a"}}, {"not": {**TEXT, "title": "b"}}, "the order", False),
-    ({"if": TEXT, "then": {}}, {"if": TEXT, "then": {"maxLength": 1}}, f"if {UNKNOWN}", True),
+    ({"not": {**TEXT, "title": "a"}}, {"not": {**TEXT, "title": "b"}}, f"not {UNKNOWN}", True),
+    ({"if": TEXT, "then": {}}, {"if": TEXT, "then": {"maxLength": 1}}, f"then {UNKNOWN}", True),
+    ({"if": TEXT, "then": {}}, {"then": {}}, "if is gone", False),
     ({}, {"contains": TEXT}, f"contains {UNKNOWN}", True),
-    ({"contains": TEXT}, {"contains": TEXT, "minContains": 2}, f"contains {UNKNOWN}", True),
+    ({"contains": TEXT}, {"contains": TEXT, "minContains": 2}, f"minContains {UNKNOWN}", True),
     ({"propertyNames": TEXT}, {}, "propertyNames is gone", False),
     ({}, {"dependentSchemas": {"a": TEXT}}, f"dependentSchemas {UNKNOWN}", True),
-    ({}, {"unevaluatedProperties": False}, f"unevaluatedProperties {UNKNOWN}", True),
+    ({}, {"unevaluatedProperties": False}, UNKNOWN, True),
     (
         {**members(a=TEXT), "unevaluatedProperties": False},
         {**members(a=TEXT), "unevaluatedProperties": False, "allOf": [{"title": "x"}]},
-        f"unevaluatedProperties {UNKNOWN}",
+        UNKNOWN,
         True,
     ),
     ({"nullable": True}, {}, f"nullable {UNKNOWN}", True),
@@ -318,15 +293,15 @@ REFERENCES = [
         False,
     ),
     (closed(a=refer()), closed(a=refer(maxLength=5)), {"A": TEXT}, {"A": TEXT}, "maxLength", True),
-    (closed(a=refer(maxLength=5)), closed(a=refer()), {"A": TEXT}, {"A": TEXT}, "part of", False),
     (
         closed(a=refer(maxLength=5)),
         closed(a=refer(maxLength=5)),
         {"A": TEXT},
-        {"A": {"type": ["string", "null"]}},
-        "/a type was",
-        False,
+        {"A": COUNT},
+        f"/a $ref {UNKNOWN}",
+        True,
     ),
+    (closed(a=refer(maxLength=5)), closed(a={"maxLength": 5}), {"A": TEXT}, {}, "is gone", False),
     (closed(a=refer("Node")), closed(a=refer("Node")), {"Node": NODE}, {"Node": NODE}, None, False),
     (
         closed(a=refer("Node")),
@@ -392,14 +367,13 @@ def test_what_was_taken_for_granted_in_a_circle_is_forgotten_when_it_fails() -> 
 
 
 def nested(inner: Any) -> Any:
-    for _ in range(400):
+    for _ in range(200):
         inner = {"items": inner}
     return inner
 
 
 def test_deep_schemas_are_compared_as_wholes() -> None:
     assert told(nested(TEXT), nested(TEXT)) == []
-    assert told(nested(TEXT), nested({**TEXT, "title": "x"})) == []
     assert told(nested(TEXT), nested({})) == [("/*" * 50 + f" {UNKNOWN}", True)]
 
 
@@ -408,16 +382,16 @@ def test_definitions_that_double_are_compared_once() -> None:
         definitions = {
             f"D{n}": members(a=refer(f"D{n + 1}"), b=refer(f"D{n + 1}")) for n in range(45)
         }
-        return with_definitions(refer("D0"), **definitions, D45={"title": title})
+        return with_definitions(closed(d=refer("D0")), **definitions, D45={"title": title})
 
     found = told(doubling("x"), doubling("y"))
 
     assert len(found) == 100
-    assert found[0] == ("/a" * 45 + " title was 'x', is 'y' now", False)
+    assert found[0] == ("/d" + "/a" * 45 + " title was 'x', is 'y' now", False)
 
 
 def test_a_comparison_that_takes_too_long_counts_as_narrower(monkeypatch) -> None:
-    monkeypatch.setattr("openapi_tools.codegen.narrowing._MOST_PAIRS", 3)
+    monkeypatch.setattr("openapi_tools.codegen.compatibility._MOST_PAIRS", 3)
 
     assert told(closed(a=TEXT), closed(a={})) == [("/a type 'string' is gone", False)]
     assert told(closed(a=TEXT, b=TEXT), closed(a={}, b={}))[0] == (f"/* {UNKNOWN}", True)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from openapi_tools.codegen.drift import Change, as_data, changes, in_words
+from openapi_tools.codegen.changes import Change, as_data, changes, in_words
 from openapi_tools.codegen.evaluation import Unreadable
 from openapi_tools.codegen.package_data import Record
 from openapi_tools.model import (
@@ -49,25 +49,24 @@ def test_equal_tools_did_not_change() -> None:
     ("old", "new"),
     [
         ({"properties": {"a": {}, "b": {}}}, {"properties": {"b": {}, "a": {}}}),
-        ({"properties": {"a": {"minimum": 1.0}}}, {"properties": {"a": {"minimum": 1}}}),
         ({"$defs": {"A": {}}}, {"$defs": {}}),
     ],
 )
 def test_what_no_input_can_tell_is_a_change_all_the_same(old, new) -> None:
     found = change(tool(schema=old), tool(schema=new))
 
-    text = "only names of definitions, an order, how a number is written or inner words changed"
+    text = "only names of definitions or an order changed"
     assert found == Change("schema", "x", breaking=False, details=(text,))
 
 
-def test_schemas_too_deep_to_be_written_are_compared() -> None:
+def test_schemas_too_deep_to_be_written_count_as_changed() -> None:
     def deep(inner: Any) -> Record:
         for _ in range(3_000):
             inner = {"items": inner}
         return tool(schema=inner, path="/", operation_id="x")
 
-    assert changes(tools(deep({})), tools(deep({}))) == []
     assert change(deep({}), deep({"type": "string"})).breaking
+    assert change(deep({}), deep({})).breaking
     assert changes({"a": deep({})}, {"b": deep({})})[0].kind == "renamed"
 
 

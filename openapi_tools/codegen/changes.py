@@ -1,0 +1,351 @@
+"""What changed between two sets of tools, tool by tool and in words, and what may break a caller.
+
+A caller is a model and its prompt, a program with recorded inputs, or whoever set up credentials.
+These changes break one:
+
+- a tool is gone or has another name;
+- its schema may refuse an input that was valid (see `compatibility`);
+- the server is another, since data and credentials go to another address;
+- credentials that were enough may not be, or a security scheme takes another kind of credential;
+- a method changes things where the old one only read.
+
+Descriptions break nobody, nor do paths, media types and styles, which the runtime takes care of.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, fields
+from os.path import commonprefix
+from reprlib import Repr
+from typing import TYPE_CHECKING, Any, Literal
+
+from openapi_tools.codegen.compatibility import MISSING, MOST_DIFFERENCES, Difference, differences
+from openapi_tools.codegen.evaluation import one_line
+from openapi_tools.runtime.methods import is_safe
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from openapi_tools.codegen.evaluation import Unreadable
+    from openapi_tools.codegen.package_data import Record
+    from openapi_tools.model import Operation, Parameter, RequestBody, SecurityScheme, Server
+
+    Records = Mapping[str, Record]
+    Requirements = tuple[Mapping[str, tuple[str, ...]], ...]
+
+Kind = Literal["added", "removed", "renamed", "schema", "description", "operation", "unreadable"]
+
+_CREDENTIAL = ("type", "name", "location", "scheme")
+_KIND_WIDTH = 13
+_MOST_LINES = 10
+_LONGEST_NAME = 100
+_CONTEXT = 20
+_SHOWN = 60
+_LISTED = 4
+_SHORT = Repr()
+_SHORT.maxstring = _SHORT.maxlong = _SHORT.maxother = _SHOWN
+_SHORT.maxlevel = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change of one tool.
+
+    Attributes:
+        kind: What changed; `unreadable` when the old tool cannot be compared.
+        tool: The tool's name, the new one of a renamed tool.
+        breaking: A caller of the old tool may fail.
+        details: What it was and is now, one line each, breaking ones first.
+        before: The old name of a renamed tool.
+    """
+
+    kind: Kind
+    tool: str
+    breaking: bool
+    details: tuple[str, ...] = ()
+    before: str = ""
+
+
+def changes(old: Records, new: Records, *, unreadable: Iterable[Unreadable] = ()) -> list[Change]:
+    """Return what changed, in the order of the new tools; removed tools come last.
+
+    A tool that changed in several ways gives several changes. A removed and an added tool are one
+    renamed tool when method and path are the same, or else operation id and schema.
+
+    Args:
+        old: The tools before, by name.
+        new: The tools now.
+        unreadable: Old tools that could not be read; they count as breaking.
+    """
+    faults = {fault.tool or fault.path: fault for fault in unreadable}
+    names = _renames(
+        {name: record for name, record in old.items() if name not in new},
+        {name: record for name, record in new.items() if name not in {**old, **faults}},
+    )
+    found: list[Change] = []
+    for name, record in new.items():
+        before = names.get(name, name)
+        if name in faults:
+            continue
+        if before not in old:
+            found.append(Change("added", name, breaking=False, details=(_call(record),)))
+            continue
+        if before != name:
+            found.append(Change("renamed", name, breaking=True, before=before))
+        found += _compared(name, old[before], record)
+    found += [
+        Change("removed", name, breaking=True, details=(_call(record),))
+        for name, record in old.items()
+        if name not in new and name not in names.values()
+    ]
+    return found + [
+        Change("unreadable", name, breaking=True, details=(one_line(str(fault)),))
+        for name, fault in faults.items()
+    ]
+
+
+def name_changes(old: Iterable[str], new: Iterable[Record]) -> Iterator[Change]:
+    """Yield the added and removed tools where only the names of the old ones are known."""
+    before, after = dict.fromkeys(old), {record.name: record for record in new}
+    for name, record in after.items():
+        if name not in before:
+            yield Change("added", name, breaking=False, details=(_call(record),))
+    for name in before:
+        if name not in after:
+            yield Change("removed", name, breaking=True)
+
+
+def scheme_changes(
+    old: Mapping[str, SecurityScheme], new: Mapping[str, SecurityScheme], records: Iterable[Record]
+) -> Iterator[Change]:
+    """Yield a change for each tool that needs a security scheme that changed.
+
+    Args:
+        old: The schemes before, by name.
+        new: The schemes now.
+        records: The tools that existed before, as they are now.
+    """
+    found = {
+        name: [*_field_differences(f"scheme {shown(name)}: ", old[name], new[name], _CREDENTIAL)]
+        for name in new
+        if name in old
+    }
+    for record in records:
+        named = dict.fromkeys(name for names in record.operation.security for name in names)
+        if parts := [part for name in named for part in found.get(name, ())]:
+            yield _change("operation", record.name, parts)
+
+
+def as_data(change: Change) -> dict[str, Any]:
+    """Return a change as JSON-native data; `before` is there when the tool was renamed."""
+    data = {
+        "kind": change.kind,
+        "tool": change.tool,
+        "breaking": change.breaking,
+        "details": list(change.details),
+    }
+    return data | ({"before": change.before} if change.before else {})
+
+
+def in_words(change: Change) -> str:
+    """Return a change as one line, or with one more line for each of several details."""
+    name = _on_one_line(change.tool)
+    if change.before:
+        name = f"{_on_one_line(change.before)} -> {name}"
+    line = f"{change.kind:<{_KIND_WIDTH}}{name}" + (": breaking" if change.breaking else "")
+    if len(change.details) == 1:
+        return f"{line}: {change.details[0]}"
+    return "\n    ".join([line, *change.details])
+
+
+def shown(value: Any) -> str:
+    """Return a value as short text on one line."""
+    try:
+        text = _SHORT.repr(value)
+    except ValueError:  # an integer of more digits than Python writes
+        return "a very large number"
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
+
+
+def detail(found: Difference) -> str:
+    """Return a difference as one line, for instance `/limit: maximum was 30, is 20 now`."""
+    text = _text(found.what, found.before, found.after)
+    if not found.place:
+        return text
+    joint = " " if text.startswith("is ") else ": "
+    return f"{_on_one_line(found.place)}{joint}{text}"
+
+
+def _text(what: str, before: Any, after: Any) -> str:
+    if what.endswith(":"):
+        values = after if before is MISSING else before
+        more = f" and {len(values) - _LISTED} more" if len(values) > _LISTED else ""
+        return f"{what} {', '.join(map(shown, values[:_LISTED]))}{more}"
+    if before is MISSING:
+        return what if after is MISSING else f"{what} is {shown(after)} now"
+    if after is MISSING:
+        return f"{what} {shown(before)} is gone"
+    if isinstance(before, str) and isinstance(after, str):
+        # Long texts are shown from shortly before they differ.
+        start = max(len(commonprefix([before, after])) - _CONTEXT, 0)  # noqa: RUF071 -- characters
+        if start and max(len(before), len(after)) > _SHOWN:
+            before, after = f"…{before[start:]}", f"…{after[start:]}"
+    return f"{what} was {shown(before)}, is {shown(after)} now".strip()
+
+
+def _on_one_line(text: str) -> str:
+    """Quote a text that is long or has unprintable characters."""
+    return text if text.isprintable() and len(text) <= _LONGEST_NAME else shown(text)
+
+
+def _call(record: Record) -> str:
+    return _on_one_line(f"{record.operation.method} {record.operation.path}")
+
+
+def _renames(gone: Records, fresh: Records) -> dict[str, str]:
+    """Return the old names of renamed tools by their new ones."""
+    names: dict[str, str] = {}
+    for key_of in (_address, _identity):
+        left: dict[Any, list[str]] = {}
+        for name, record in gone.items():
+            if name not in names.values() and (key := key_of(record)) is not None:
+                left.setdefault(key, []).append(name)
+        for name, record in fresh.items():
+            if name not in names and (same := left.get(key_of(record))):
+                names[name] = same.pop(0)
+    return names
+
+
+def _address(record: Record) -> tuple[str, str]:
+    return record.operation.method, record.operation.path
+
+
+def _identity(record: Record) -> tuple[str, str] | None:
+    text = _json(record.input_schema)
+    known = record.operation.operation_id and text is not None
+    return (record.operation.operation_id, str(text)) if known else None
+
+
+def _json(schema: dict[str, Any]) -> str | None:
+    try:
+        return json.dumps(schema)
+    except (RecursionError, TypeError, ValueError):
+        return None
+
+
+def _compared(name: str, old: Record, new: Record) -> Iterator[Change]:
+    """Yield what changed about a tool that still exists."""
+    if found := _schema_differences(old.input_schema, new.input_schema):
+        yield _change("schema", name, found)
+    if old.description != new.description:
+        words = Difference("", "", breaking=False, before=old.description, after=new.description)
+        yield _change("description", name, [words])
+    if found := list(_operation_differences(old.operation, new.operation)):
+        yield _change("operation", name, found)
+
+
+def _change(kind: Kind, name: str, found: list[Difference]) -> Change:
+    ordered = sorted(found, key=lambda part: not part.breaking)
+    lines = [detail(part) for part in ordered[:_MOST_LINES]]
+    if more := len(found) - len(lines):
+        lines.append(f"and {more} more" if len(found) < MOST_DIFFERENCES else "and many more")
+    return Change(kind, name, breaking=ordered[0].breaking, details=tuple(lines))
+
+
+def _schema_differences(old: dict[str, Any], new: dict[str, Any]) -> list[Difference]:
+    before, after = _json(old), _json(new)
+    if before is not None and before == after:
+        return []
+    found = differences(old, new)
+    if not found and before is not None:
+        what = "only names of definitions or an order changed"
+        found = [Difference("", what, breaking=False)]
+    return found
+
+
+def _operation_differences(old: Operation, new: Operation) -> Iterator[Difference]:
+    for found in _field_differences("", old, new):
+        compare = _COMPARISONS.get(found.what)
+        yield from compare(found.before, found.after) if compare else (found,)
+
+
+def _field_differences(
+    what: str, old: Any, new: Any, breaking: tuple[str, ...] = ()
+) -> Iterator[Difference]:
+    """Yield the fields of a dataclass that differ."""
+    for item in fields(old):
+        before, after = getattr(old, item.name), getattr(new, item.name)
+        if before != after:
+            label = f"{what}{item.name.replace('_', ' ')}"
+            yield Difference("", label, item.name in breaking, before, after)
+
+
+def _method(old: str, new: str) -> Iterator[Difference]:
+    # Permission to read is not permission to change.
+    yield Difference("", "method", is_safe(old) and not is_safe(new), old, new)
+
+
+def _servers(old: tuple[Server, ...], new: tuple[Server, ...]) -> Iterator[Difference]:
+    """Compare servers; a call goes to the first one."""
+    urls = [shown(server.url) for server in (*old[:1], *new[:1])]
+    if old[:1] == new[:1]:
+        yield Difference("", "the alternatives to the server changed", breaking=False)
+    elif not old or not new:
+        yield Difference("", f"server {urls[0]} is {'gone' if old else 'new'}", breaking=True)
+    elif urls[0] != urls[1]:
+        yield Difference("", f"server {urls[0]} -> {urls[1]}", breaking=True)
+    else:
+        yield Difference("", f"server {urls[0]}: its variables changed", breaking=True)
+
+
+def _security(old: Requirements, new: Requirements) -> Iterator[Difference]:
+    """Compare security: credentials that met an old alternative must meet a new one."""
+    enough = all(any(_meets(had, now) for now in new or ({},)) for had in old or ({},))
+    yield Difference("", "security", not enough, _alternatives(old), _alternatives(new))
+
+
+def _meets(had: Mapping[str, tuple[str, ...]], now: Mapping[str, tuple[str, ...]]) -> bool:
+    """Tell whether credentials for one requirement meet another: no more schemes or scopes."""
+    return all(name in had and set(now[name]) <= set(had[name]) for name in now)
+
+
+def _alternatives(requirements: Requirements) -> str:
+    """Return alternatives as text: `a + b (read, write), or c`."""
+    alternatives = []
+    for requirement in requirements:
+        parts = [f"{n} ({', '.join(s)})" if s else n for n, s in requirement.items()]
+        alternatives.append(" + ".join(parts) or "nothing")
+    return ", or ".join(alternatives) or "nothing"
+
+
+def _parameters(old: tuple[Parameter, ...], new: tuple[Parameter, ...]) -> Iterator[Difference]:
+    before = {parameter.argument: parameter for parameter in old}
+    after = {parameter.argument: parameter for parameter in new}
+    for name, parameter in {**after, **before}.items():
+        what = f"parameter {shown(name)}"
+        if name in before and name in after:
+            yield from _field_differences(f"{what}: ", before[name], after[name])
+        else:
+            state = "new" if name in after else "gone"
+            what += f" ({_on_one_line(parameter.location)}) is {state}"
+            yield Difference("", what, breaking=False)
+    if list(before) != list(after) and before.keys() == after.keys():
+        yield Difference("", "the order of the parameters changed", breaking=False)
+
+
+def _body(old: RequestBody | None, new: RequestBody | None) -> Iterator[Difference]:
+    if old is None or new is None:
+        what = f"{'no' if new is None else 'a'} body is sent now"
+        yield Difference("", what, breaking=False)
+    else:
+        yield from _field_differences("body: ", old, new)
+
+
+_COMPARISONS: dict[str, Callable[[Any, Any], Iterator[Difference]]] = {
+    "method": _method,
+    "parameters": _parameters,
+    "body": _body,
+    "servers": _servers,
+    "security": _security,
+}

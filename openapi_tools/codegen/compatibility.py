@@ -1,0 +1,400 @@
+"""Compare two versions of a tool's input schema: what differs, and what may break a caller.
+
+A difference breaks a caller when an input that was valid may be refused now. The walk knows removed
+and required properties, types, enums, bounds and alternatives; other changed keywords break.
+
+An object that describes some properties and says nothing of others is read as if callers send no
+others, so a new optional property breaks no caller; it is read literally beside alternatives.
+
+Spec: JSON Schema 2020-12, Core, section 10; Validation, section 6.
+"""
+
+from __future__ import annotations
+
+import json
+from math import inf
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from openapi_tools.json_pointer import pointer_token
+from openapi_tools.runtime.checking.graph import resolve
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    Schema = dict[str, Any]
+    Rule = Callable[[Schema, Any], bool]
+
+MISSING = object()
+"""The value of an absent keyword."""
+MOST_DIFFERENCES = 100
+"""Further differences of one pair of schemas are left out."""
+
+_CHANGED = "changed in a way that may refuse what was valid"
+_MOST_PAIRS = 50_000
+_MOST_LEVELS = 50
+_MOST_REFERENCES = 100
+
+
+class Difference(NamedTuple):
+    """One difference between two schemas or operations.
+
+    Attributes:
+        place: JSON Pointer into the input, for instance `/limit`; `*` is any item or property.
+        what: What differs, for instance `maximum`; what happened, for instance `is new`; or, before
+            a colon, what happened to a list of values.
+        breaking: A valid input may be refused for it.
+        before: The old value; `MISSING` when there was none, or it is not to be shown.
+        after: The new value, likewise.
+    """
+
+    place: str
+    what: str
+    breaking: bool
+    before: Any = MISSING
+    after: Any = MISSING
+
+
+def differences(old: Schema, new: Schema) -> list[Difference]:
+    """Return what differs between two schemas, breaking differences first.
+
+    Args:
+        old: The schema that inputs were valid under.
+        new: The schema that they are checked against now.
+    """
+    return list(_Walk(old, new).compare(old, new, strict=False))
+
+
+def _same(before: Any, after: Any) -> bool:
+    """Tell whether two values are surely equal in JSON, where 1 is not true."""
+    text = _text(before)
+    return before is after or (text is not None and text == _text(after))
+
+
+class _Walk:
+    """Compares the schemas inside two schemas, each pair once."""
+
+    def __init__(self, old: Schema, new: Schema) -> None:
+        self._roots = old, new
+        self._harmless: dict[tuple[int, int, bool], tuple[Difference, ...]] = {}
+        self._breaking: dict[tuple[int, int, bool], tuple[Difference, ...]] = {}
+        self._level = 0
+        self._count = 0
+
+    def compare(self, old: Any, new: Any, *, strict: bool) -> tuple[Difference, ...]:
+        """Return the differences of a pair, at places relative to it.
+
+        Args:
+            old: A schema inside the old one.
+            new: A schema inside the new one.
+            strict: Callers may send properties that an object does not describe.
+        """
+        key = (id(old), id(new), strict)
+        for known in (self._breaking, self._harmless):
+            if key in known:
+                return known[key]
+        self._count += 1
+        if self._count > _MOST_PAIRS:
+            return (Difference("", _CHANGED, breaking=True),)
+        self._harmless[key] = ()  # recursive schemas describe finite values
+        self._level += 1
+        found = sorted(self._pair(old, new, strict=strict), key=lambda found: not found.breaking)
+        self._level -= 1
+        kept = tuple(found[:MOST_DIFFERENCES])
+        if _is_breaking(kept):
+            # Pairs that were found harmless since then may rest on this one.
+            while self._harmless.popitem()[0] != key:
+                pass
+            self._breaking[key] = kept
+        else:
+            self._harmless[key] = kept
+        return kept
+
+    def _pair(self, old: Any, new: Any, *, strict: bool) -> Iterator[Difference]:
+        (words, before), (new_words, after) = map(_followed, (old, new), self._roots)
+        yield from _keyword_differences(words, new_words)
+        if before is None or after is None or self._level > _MOST_LEVELS:
+            yield from self._unless_equal(_CHANGED, old, new)
+        elif before.get("not") == {}:
+            if after.get("not") != {}:
+                yield Difference("", "is allowed now", breaking=False)
+        elif after.get("not") == {}:
+            yield Difference("", "is no longer allowed", breaking=True)
+        else:
+            found = tuple(self._schemas(before, after, strict=strict))
+            unions = [union for key in ("anyOf", "oneOf") if (union := _list(before, key))]
+            fits = _is_breaking(found) and any(self._all_fit(union, after) for union in unions)
+            yield from (part for part in found if not (fits and part.breaking))
+
+    def _all_fit(self, old: list[Any], new: Schema) -> bool:
+        return not any(_is_breaking(self.compare(branch, new, strict=True)) for branch in old)
+
+    def _unless_equal(self, what: str, old: Any, new: Any) -> Iterator[Difference]:
+        """Yield a breaking difference unless both values and all they refer to are equal."""
+        pairs = zip((old, new), self._roots, strict=True)
+        if not _same(*([value, _reached(value, root)] for value, root in pairs)):
+            yield Difference("", what, breaking=True)
+
+    def _schemas(self, old: Schema, new: Schema, *, strict: bool) -> Iterator[Difference]:
+        if not (_is_shaped(old) and _is_shaped(new) and _WHOLE.isdisjoint([*old, *new])):
+            yield from self._unless_equal(_CHANGED, old, new)
+            return
+        yield from _rule_differences(old, new)
+        if "object" in _types(old):
+            yield from _required_differences(_list(old, "required"), _list(new, "required"))
+            yield from self._properties(old, new, strict=strict)
+        if "array" in _types(old):
+            items = self.compare(old.get("items", True), new.get("items", True), strict=strict)
+            yield from _below("/*", items)
+        yield from self._alternatives(old, new, strict=strict)
+        for keyword in {**new, **old}:
+            if keyword in _NARROWING and keyword not in new:
+                became = "anyOf now" if keyword == "oneOf" and "anyOf" in new else "gone"
+                yield Difference("", f"{keyword} is {became}", breaking=False)
+            elif keyword not in _KNOWN and not _is_word(keyword):
+                values = ({keyword: schema.get(keyword)} for schema in (old, new))
+                yield from self._unless_equal(f"{keyword} {_CHANGED}", *values)
+
+    def _properties(self, old: Schema, new: Schema, *, strict: bool) -> Iterator[Difference]:
+        before, after = old.get("properties", {}), new.get("properties", {})
+        rest, others = (schema.get("additionalProperties", True) for schema in (old, new))
+        unsent = bool(not strict and before and _OPEN.isdisjoint(old))
+        for name in {**after, **before}:
+            place = pointer_token(name)
+            if name in before and name in after:
+                yield from _below(place, self.compare(before[name], after[name], strict=strict))
+            elif name in before and others is False:
+                yield Difference(place, "is gone", breaking=before[name] is not False)
+            elif name in before:
+                yield Difference(place, "is no longer described", breaking=False)
+                yield from _below(place, self.compare(before[name], others, strict=strict))
+            elif unsent or rest is False:
+                yield Difference(place, "is new", breaking=False)
+            else:
+                yield from _below(place, self.compare(rest, after[name], strict=strict))
+        for found in _below("/*", self.compare(rest, others, strict=True)):
+            yield found._replace(breaking=found.breaking and not unsent)
+
+    def _alternatives(self, old: Schema, new: Schema, *, strict: bool) -> Iterator[Difference]:
+        """Compare `anyOf`: each old alternative must fit a new one."""
+        before, after = _list(old, "anyOf"), _list(new, "anyOf")
+        if not after:
+            return
+        olds = before or _list(old, "oneOf") or [old]
+        inner = strict or not {"properties", "$ref", "allOf"}.isdisjoint(old)
+        for index, branch in enumerate(olds):
+            # The alternative at the same place is the likeliest, and explains a difference best.
+            choices = after[index : index + 1] + after
+            compared = (self.compare(branch, choice, strict=inner) for choice in choices)
+            fitting = next((found for found in compared if not _is_breaking(found)), None)
+            if fitting is not None:
+                yield from fitting
+            elif len(olds) == len(after):
+                yield from self.compare(branch, after[index], strict=inner)
+            else:
+                yield Difference("", "an alternative is gone or allows less", breaking=True)
+        if before and len(after) > len(before):
+            what = f"anyOf has {len(after) - len(before)} more alternatives"
+            yield Difference("", what, breaking=False)
+
+
+def _is_breaking(found: Iterable[Difference]) -> bool:
+    return any(part.breaking for part in found)
+
+
+def _below(place: str, found: Iterable[Difference]) -> Iterator[Difference]:
+    return (part._replace(place=place + part.place) for part in found)
+
+
+def _is_word(keyword: object) -> bool:
+    """Tell whether a keyword only describes."""
+    return keyword in _WORDS or str(keyword).startswith("x-")
+
+
+def _followed(node: Any, root: Schema) -> tuple[Schema, Schema | None]:
+    """Follow references that stand alone.
+
+    Returns:
+        The describing keywords on the way, of which the nearest count, and the schema; None when it
+        is not a schema, or a reference leads nowhere.
+    """
+    words: Schema = {}
+    for _ in range(_MOST_REFERENCES):
+        if isinstance(node, bool):
+            node = {} if node else {"not": {}}
+        if not isinstance(node, dict):
+            break
+        words = {key: node[key] for key in node if _is_word(key)} | words
+        if [key for key in node if not _is_word(key)] != ["$ref"]:
+            return words, node
+        node = _target(node["$ref"], root)
+    return words, None
+
+
+def _target(reference: Any, root: Schema) -> Any:
+    """Return what a reference leads to; None when that is not in the root schema."""
+    is_local = isinstance(reference, str) and f"{reference}/".startswith("#/")
+    return resolve(root, reference) if is_local else None
+
+
+def _reached(node: Any, root: Schema) -> dict[str, Any]:
+    """Return every schema that the references in a value lead to, by reference."""
+    found: dict[str, Any] = {}
+    waiting = [node]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, dict):
+            reference = part.get("$ref")
+            if isinstance(reference, str) and reference not in found:
+                found[reference] = _target(reference, root)
+                waiting.append(found[reference])
+            waiting += part.values()
+        elif isinstance(part, list):
+            waiting += part
+    return found
+
+
+def _is_shaped(schema: Schema) -> bool:
+    return all(isinstance(schema[key], kind) for key, kind in _SHAPES.items() if key in schema)
+
+
+def _list(schema: Schema, keyword: str) -> list[Any]:
+    value = schema.get(keyword)
+    return value if isinstance(value, list) else []
+
+
+def _required_differences(old: list[Any], new: list[Any]) -> Iterator[Difference]:
+    for names, others, state in ((new, old, "required"), (old, new, "optional")):
+        for name in names:
+            if name not in others:
+                yield Difference(pointer_token(name), f"is {state} now", state == "required")
+
+
+def _keyword_differences(old: Schema, new: Schema) -> Iterator[Difference]:
+    for keyword in {**new, **old}:
+        before, after = old.get(keyword, MISSING), new.get(keyword, MISSING)
+        if not _same(before, after):
+            narrower = keyword in _RULES and not _allows(keyword, old, after)
+            yield Difference("", keyword, narrower, before, after)
+
+
+def _rule_differences(old: Schema, new: Schema) -> Iterator[Difference]:
+    """Compare types, enums and bounds."""
+    rules = ({key: schema[key] for key in schema if key in _RULES} for schema in (old, new))
+    for found in _keyword_differences(*rules):
+        lists = isinstance(found.before, list) and isinstance(found.after, list)
+        if found.what != "enum" or not lists:
+            yield found
+            continue
+        gone, added = _without(found.before, found.after), _without(found.after, found.before)
+        if gone or found.breaking:
+            yield Difference("", "no longer allowed:", found.breaking, before=gone)
+        if added:
+            yield Difference("", "also allowed now:", breaking=False, after=added)
+
+
+def _without(values: list[Any], others: list[Any]) -> list[Any]:
+    known = set(map(_text, others))
+    return [value for value in values if (text := _text(value)) is None or text not in known]
+
+
+def _text(value: Any) -> str | None:
+    try:
+        return json.dumps(value, sort_keys=True)
+    except (RecursionError, TypeError, ValueError):
+        return None
+
+
+def _allows(keyword: str, old: Schema, value: Any) -> bool:
+    """Tell whether a keyword's new value permits all that the old schema did."""
+    types, rule = _RULES[keyword]
+    try:
+        return value is MISSING or types.isdisjoint(_types(old)) or rule(old, value)
+    except TypeError:  # a value of a type that the keyword does not have
+        return False
+
+
+def _types(schema: Schema) -> frozenset[str]:
+    """Return the declared types, of which a number may be an integer; all where none are known."""
+    declared = schema.get("type")
+    names: list[Any] = declared if isinstance(declared, list) else [declared]
+    is_known = all(isinstance(name, str) and name in _ANY for name in names)
+    return _with_integer(names) if is_known else _ANY
+
+
+def _with_integer(names: Iterable[str]) -> frozenset[str]:
+    found = frozenset(names)
+    return found | {"integer"} if "number" in found else found
+
+
+def _values(schema: Schema) -> list[Any] | None:
+    """Return the only values that a schema permits; None when it does not list them."""
+    values = [schema["const"]] if "const" in schema else schema.get("enum")
+    return values if isinstance(values, list) else None
+
+
+def _permits(values: Any, old: Schema) -> bool:
+    known = _values(old)
+    return isinstance(values, list) and known is not None and not _without(known, values)
+
+
+def _number(schema: Schema, keyword: str, missing: float) -> float:
+    value = schema.get(keyword)
+    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else missing
+
+
+def _above(old: Schema, value: float) -> bool:
+    return _number(old, "minimum", -inf) > value or _number(old, "exclusiveMinimum", -inf) >= value
+
+
+def _under(old: Schema, value: float) -> bool:
+    return _number(old, "maximum", inf) < value or _number(old, "exclusiveMaximum", inf) <= value
+
+
+_ANY = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
+_NUMBER, _STRING = frozenset({"number", "integer"}), frozenset({"string"})
+_ARRAY, _OBJECT = frozenset({"array"}), frozenset({"object"})
+_RULES: dict[str, tuple[frozenset[str], Rule]] = {
+    "type": (_ANY, lambda old, v: _types(old) <= _with_integer(v if isinstance(v, list) else [v])),
+    "enum": (_ANY, lambda old, value: _permits(value, old)),
+    "const": (_ANY, lambda old, value: _permits([value], old)),
+    "minimum": (_NUMBER, lambda old, v: _above(old, v) or _number(old, "minimum", -inf) >= v),
+    "maximum": (_NUMBER, lambda old, v: _under(old, v) or _number(old, "maximum", inf) <= v),
+    "exclusiveMinimum": (_NUMBER, _above),
+    "exclusiveMaximum": (_NUMBER, _under),
+    "minLength": (_STRING, lambda old, value: _number(old, "minLength", 0) >= value),
+    "maxLength": (_STRING, lambda old, value: _number(old, "maxLength", inf) <= value),
+    "minItems": (_ARRAY, lambda old, value: _number(old, "minItems", 0) >= value),
+    "maxItems": (_ARRAY, lambda old, value: _number(old, "maxItems", inf) <= value),
+    "uniqueItems": (_ARRAY, lambda _old, value: value is False),
+    "minProperties": (_OBJECT, lambda old, value: _number(old, "minProperties", 0) >= value),
+    "maxProperties": (_OBJECT, lambda old, value: _number(old, "maxProperties", inf) <= value),
+    "multipleOf": (_NUMBER, lambda _old, _value: False),
+    "pattern": (_STRING, lambda _old, _value: False),
+    "contentEncoding": (_STRING, lambda _old, _value: False),
+    "format": (_ANY, lambda old, value: (old.get("format"), value) == ("int32", "int64")),
+}
+"""For each keyword the types it is about, and when a new value permits all that was valid."""
+_WORDS = frozenset(
+    {
+        *("$comment", "$schema", "contentMediaType", "contentSchema", "default", "deprecated"),
+        *("description", "example", "examples", "readOnly", "title", "writeOnly"),
+    }
+)
+_SHAPES: dict[str, type | tuple[type, ...]] = {
+    "properties": dict,
+    **dict.fromkeys(("anyOf", "required"), list),
+    **dict.fromkeys(("additionalProperties", "items"), (dict, bool)),
+}
+_KNOWN = frozenset({*_SHAPES, *_RULES, "$defs", "definitions"})
+_WHOLE = frozenset(
+    {"patternProperties", "prefixItems", "unevaluatedItems", "unevaluatedProperties"}
+)
+"""Keywords that change what their neighbours mean: schemas with them must be equal."""
+_NARROWING = frozenset(
+    {
+        *("$ref", "allOf", "anyOf", "contains", "dependentRequired", "dependentSchemas", "if"),
+        *("not", "oneOf", "propertyNames"),
+    }
+)
+"""Keywords that only refuse: a schema without them permits more."""
+_OPEN = frozenset({*_NARROWING, "additionalProperties"})
