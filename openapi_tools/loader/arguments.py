@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from openapi_tools.errors import DocumentError
 from openapi_tools.loader import versions
 from openapi_tools.loader.budget import compact, most_in
-from openapi_tools.loader.keywords import MAX_LITERAL, NOTHING, is_longer, uses_in
+from openapi_tools.loader.keywords import MAX_LITERAL, NOTHING, is_longer, is_true, uses_in
 from openapi_tools.loader.naming import are_portable
 from openapi_tools.loader.operations import path_variables
 from openapi_tools.loader.parameters import Listed
@@ -98,7 +98,7 @@ class Offer:
         self.place = (location, name)
         self.offered = offered
         self.plain = are_portable([name])
-        self.required = location == "path" or node.get("required") is True
+        self.required = location == "path" or is_true(node.get("required"))
         self.schema: dict[str, Any] = _UNTOLD
         self.cost = _NO_COST
 
@@ -346,7 +346,7 @@ class Offers:
         described = node.get("description")
         if isinstance(described, str) and described:
             out["description"] = plain_text(described, self._limit)
-        if node.get("deprecated") is True:
+        if is_true(node.get("deprecated")):
             out["deprecated"] = True
         if "example" in node and "examples" not in out and not is_longer(node, MAX_LITERAL):
             out["examples"] = [node["example"]]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from openapi_tools.loader import files
 from openapi_tools.loader.forms import Forms, PartHeader
+from openapi_tools.loader.keywords import is_true
 from openapi_tools.loader.operations import MAX_CHOICES
 from openapi_tools.loader.texts import plain_text
 from openapi_tools.model import RequestBody
@@ -120,7 +121,7 @@ class Bodies:
         others = tuple(kind for kind in content if kind != chosen) if len(content) > 1 else ()
         described = node.get("description")
         words = described if isinstance(described, str) and described else ""
-        found = Content(chosen, others, node.get("required") is True, schema)
+        found = Content(chosen, others, is_true(node.get("required")), schema)
         self._complete(found, declared, owner, words)
         return found
 
@@ -248,7 +249,7 @@ def named(node: dict[str, Any]) -> tuple[Any, ...] | None:
     content, words = node.get("content"), node.get("description", "")
     if not content or type(words) is not str or len(content) > _MOST_NAMED:
         return None
-    said = [words, node.get("required") is True]
+    said = [words, is_true(node.get("required"))]
     for kind, declared in content.items():
         schema = declared.get("schema") if type(declared) is dict else None
         if type(schema) is not dict or "$ref" not in schema or len(schema) > 1:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.loader import files
+from openapi_tools.loader.keywords import as_boolean, is_true
 from openapi_tools.loader.texts import plain_text
 from openapi_tools.model import Encoding, Parameter
 from openapi_tools.runtime import media
@@ -218,12 +219,12 @@ class Forms:
         styled = not _STYLED.isdisjoint(node)
         if styled and (not multipart or dialect.modern or dialect.swagger):
             style = node.get("style") if isinstance(node.get("style"), str) else "form"
-            explode = node.get("explode")
+            explode = as_boolean(node.get("explode"))
             return Encoding(
                 name,
                 style=style or "form",
-                explode=explode if isinstance(explode, bool) else style in ("form", "deepObject"),
-                allow_reserved=node.get("allowReserved") is True,
+                explode=style in ("form", "deepObject") if explode is None else explode,
+                allow_reserved=is_true(node.get("allowReserved")),
                 inner=inner,
             )
         kinds = node.get("contentType")
@@ -239,15 +240,12 @@ class Forms:
             if header.lower() == "content-type" or not isinstance(target.node, dict):
                 continue
             schema = self._document.schemas.convert(target.node.get("schema"), target.resource)
-            explode = target.node.get("explode")
-            parameter = Parameter(
-                header, "header", explode=explode if isinstance(explode, bool) else None
-            )
+            parameter = Parameter(header, "header", explode=as_boolean(target.node.get("explode")))
             described = target.node.get("description")
             if isinstance(described, str) and described:
                 limit = self._settings.description_chars
                 schema = {**schema, "description": plain_text(described, limit)}
-            yield PartHeader(name, parameter, schema, target.node.get("required") is True)
+            yield PartHeader(name, parameter, schema, is_true(target.node.get("required")))
 
 
 def _is_default(encoding: Encoding) -> bool:

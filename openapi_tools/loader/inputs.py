@@ -19,6 +19,7 @@ from openapi_tools.loader.arguments import (
 )
 from openapi_tools.loader.bodies import Bodies, Content, named
 from openapi_tools.loader.budget import MAX_SCHEMA, shrink, size_of
+from openapi_tools.loader.keywords import as_boolean, is_true
 from openapi_tools.loader.naming import are_portable, argument_names
 from openapi_tools.loader.operations import plain_path
 from openapi_tools.loader.servers import servers
@@ -227,7 +228,7 @@ class Inputs:
         """Return how a parameter is written."""
         node, location = self._offers.plain(listed), listed.location
         kind = media_type(node)
-        explode = node.get("explode")
+        explode = as_boolean(node.get("explode"))
         style = str(node.get("style", ""))
         style = style if not kind and style in _STYLES.get(location, ()) else ""
         shown = style or DEFAULT_STYLES.get(location, "form")
@@ -236,8 +237,8 @@ class Inputs:
             location,
             argument=argument,
             style=style,
-            explode=explode if isinstance(explode, bool) and not kind else None,
-            allow_reserved=node.get("allowReserved") is True,
+            explode=None if kind else explode,
+            allow_reserved=is_true(node.get("allowReserved")),
             media_type=kind,
             inner=versions.inner_delimiters(listed.node) if self._document.dialect.swagger else (),
             printed=self._document.dialect.printed and shown in _PRINTED,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.loader.index import Facts
 from openapi_tools.loader.operations import has_operators
+from openapi_tools.loader.unreadable import unreadable
 from openapi_tools.runtime.tool import OperationTool
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def facts_of(document: Document, toolset: Toolset, usable: Usable, remarks: Iter
         groups=[list(tags) for tags in groups],
         deprecated=[number for number, item in enumerate(declared) if item.deprecated],
         skipped=usable.skipped,
-        warnings=usable.warnings,
+        warnings=[*usable.warnings, *unreadable(document, declared)],
         remarks=list(remarks),
         counts=document.counts(),
     )

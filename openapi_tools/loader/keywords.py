@@ -27,7 +27,18 @@ _UNSEEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 
 NOTHING: Final[frozenset[str]] = frozenset()
 _STR = frozenset({str})
-_DEFINITION_NAME = re.compile(r"[^A-Za-z0-9_.-]+")
+
+
+def as_boolean(value: Any) -> bool | None:
+    """Return a boolean, also one that is written as text; None for anything else."""
+    if isinstance(value, str):
+        return {"true": True, "false": False}.get(value.lower())
+    return value if isinstance(value, bool) else None
+
+
+def is_true(value: Any) -> bool:
+    """Tell whether a value is true, or the text for it."""
+    return value is True or as_boolean(value) is True
 
 
 def _number(value: Any) -> bool:
@@ -54,6 +65,10 @@ def _short_text(value: Any) -> bool:
 
 def _boolean(value: Any) -> bool:
     return isinstance(value, bool)
+
+
+def _bound(value: Any) -> bool:
+    return _number(value) or as_boolean(value) is not None
 
 
 def _names(value: Any) -> bool:
@@ -98,8 +113,7 @@ def is_name(text: str) -> bool:
 def is_longer(value: Any, limit: int) -> bool:
     """Tell whether a value has more than some characters as JSON, roughly and in bounded time.
 
-    What nobody can read is longer than any limit: a number that JSON cannot write (`1e400` reads as
-    infinite), a text with control characters.
+    Numbers that JSON does not have and texts with control characters count as longer.
     """
     if isinstance(value, str):
         return len(value) + 3 > limit or is_unseen(value)
@@ -127,10 +141,6 @@ def is_longer(value: Any, limit: int) -> bool:
     return size > limit
 
 
-def _anything(_: Any) -> bool:
-    return True
-
-
 SCHEMA: Final = "schema"
 MAP: Final = "map"
 LIST: Final = "list"
@@ -154,8 +164,8 @@ KINDS: Final[Mapping[str, str | Callable[[Any], bool]]] = {
     "pattern": _short_text,
     "minimum": _number,
     "maximum": _number,
-    "exclusiveMinimum": _anything,
-    "exclusiveMaximum": _anything,
+    "exclusiveMinimum": _bound,
+    "exclusiveMaximum": _bound,
     "multipleOf": _number,
     "minLength": _count,
     "maxLength": _count,
@@ -188,6 +198,16 @@ KINDS: Final[Mapping[str, str | Callable[[Any], bool]]] = {
 }
 """What a keyword holds: schemas (`SCHEMA`, `MAP`, `LIST`), or a test of its value."""
 
+
+def meant(key: str, value: Any) -> Any:
+    """Return what a value means that fails the test of its keyword; None for nothing."""
+    kind = KINDS[key]
+    if kind is _boolean:
+        return as_boolean(value)
+    is_whole = kind is _count and isinstance(value, float) and value.is_integer()
+    return int(value) if is_whole and _count(int(value)) else None
+
+
 TESTS: Final = {key: kind for key, kind in KINDS.items() if not isinstance(kind, str)}
 _CHILDREN: Final = {key: kind for key, kind in KINDS.items() if isinstance(kind, str)}
 HOLDING: Final = frozenset(_CHILDREN)
@@ -201,6 +221,7 @@ TRANSLATED: Final = frozenset(
 )
 """Without one of these a schema says the same in every version, but for unknown types."""
 _WORDS: Final = ("title", "description", "default")
+NULLABLE: Final = frozenset({"nullable", "x-nullable"})
 _BINDING: Final = frozenset({"allOf", "anyOf", "oneOf", "not", "$ref", "const", "if"})
 
 HARMLESS_SIBLINGS: Final = frozenset({"description", "title", "nullable", "x-nullable", "default"})
@@ -321,7 +342,7 @@ def _required(out: dict[str, Any]) -> None:
 def _exclusive(out: dict[str, Any], bound: str, exclusive: str) -> None:
     """Make a bound exclusive where a boolean says so, as it does up to OpenAPI 3.0."""
     if not _number(out[exclusive]):
-        strict = out.pop(exclusive) is True
+        strict = is_true(out.pop(exclusive))
         if strict and bound in out:
             out[exclusive] = out.pop(bound)
 
@@ -338,7 +359,7 @@ def _known_type(out: dict[str, Any]) -> None:
 
 def is_nullable(node: Mapping[str, Any]) -> bool:
     """Tell whether a Schema Object of 3.0 (or 2.0, as an extension) also takes null."""
-    return node.get("nullable") is True or node.get("x-nullable") is True
+    return any(is_true(node.get(key)) for key in NULLABLE)
 
 
 def nullable(out: dict[str, Any]) -> dict[str, Any]:
@@ -377,8 +398,3 @@ def explain_discriminator(out: dict[str, Any], discriminator: Any) -> None:
     out["description"] = f"{out.get('description', '')} {note}".strip()
     if "anyOf" not in out:
         out.setdefault("additionalProperties", True)
-
-
-def definition_name(text: str) -> str:
-    """Return a text as a name in `$defs` that needs no escaping in a URI or a JSON Pointer."""
-    return _DEFINITION_NAME.sub("_", text).strip("_")

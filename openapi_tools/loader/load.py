@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import CallError, DocumentError, OpenAPIToolsError, bare
@@ -22,6 +23,7 @@ from openapi_tools.loader.servers import root_servers
 from openapi_tools.loader.slices import whole
 from openapi_tools.loader.source import fetcher_of, read_source
 from openapi_tools.loader.tools import LoadedTool, Shared
+from openapi_tools.loader.unreadable import unreadable
 from openapi_tools.model import Skipped
 from openapi_tools.runtime.server import origin_of
 from openapi_tools.runtime.session import Provenance, open_session
@@ -258,19 +260,24 @@ def tools_of(
     )
     if document.settings.check_answers:
         session.check_answer = _answer_checker(document)
+    others = (
+        *_empty(document, operations),
+        *(_unsent(session) if credentials or session.client_brings else ()),
+    )
     about = About(
         skipped=tuple(found.skipped),
-        warnings=(
-            *remarks,
-            *found.warnings,
-            *_empty(document, operations),
-            *(_unsent(session) if credentials or session.client_brings else ()),
-        ),
+        warnings=cache(lambda: (*remarks, *_warnings(document, found), *others)),
         security_schemes=schemes,
         counts=lambda: _counts(document, found),
         document=lambda: whole(document.root),
     )
     return Toolset(_tools(document, found, session, schemes), session, about)
+
+
+def _warnings(document: Document, found: Usable | Facts) -> list[str]:
+    if not isinstance(found, Usable):
+        return found.warnings
+    return [*found.warnings, *unreadable(document, [declared for _, declared in found.good])]
 
 
 def _provenance(document: Document) -> Provenance:

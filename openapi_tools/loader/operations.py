@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from openapi_tools.errors import DocumentError, InvalidDocument, UnresolvableReference
 from openapi_tools.json_pointer import pointer_token
 from openapi_tools.loader import versions
+from openapi_tools.loader.keywords import is_true
 from openapi_tools.loader.parameters import Listed, Parameters
 from openapi_tools.loader.references import References, Resource
 from openapi_tools.loader.schemas import Schemas
@@ -81,7 +82,7 @@ class Declared:
     @property
     def deprecated(self) -> bool:
         """Whether the document advises against it."""
-        return self.node.get("deprecated") is True
+        return is_true(self.node.get("deprecated"))
 
 
 class Document:
@@ -265,7 +266,8 @@ class Document:
         return tuple(sorted(clean, key=lambda kind: "json" not in kind.lower()))
 
     def _answer_types(self, declared: Declared) -> Iterator[str]:
-        only = len(declared.node.get("responses") or ()) == 1
+        listed = declared.node.get("responses")
+        only = isinstance(listed, dict) and len(listed) == 1
         for status, answer in self._answers(declared):
             content = answer.get("content")
             good = status.startswith("2") or (status == "default" and only)

@@ -14,7 +14,6 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.errors import DocumentError, InvalidDocument
-from openapi_tools.loader.budget import compact
 from openapi_tools.loader.scanning import HOLDING
 
 if TYPE_CHECKING:
@@ -155,12 +154,7 @@ class Parameters:
         first = dict(zip(placed, inline, strict=True))
         for item in first.values():  # of those with the same place and name any will do
             self._check(item, self._entry)
-        texts = {key: compact(item) for key, item in first.items() if _has_truth(item)}
-        more = [
-            item
-            for item, key in zip(inline, placed, strict=True)
-            if item != first[key] or (key in texts and compact(item) != texts[key])
-        ]
+        more = [item for item, key in zip(inline, placed, strict=True) if item != first[key]]
         deep = [item for item in (*first.values(), *more) if not HOLDING.isdisjoint(item)]
         named = {ref: node["name"] for ref, node in targets.items() if node["in"] == "path"}
         found = zip(inline, placed, strict=True)
@@ -236,13 +230,6 @@ def _place(declared: Declared, holder: dict[str, Any]) -> str:
     """Return the JSON Pointer of a list of parameters."""
     above = declared.pointer if holder is declared.node else declared.path_pointer
     return f"{above}/parameters"
-
-
-def _has_truth(parameter: dict[str, Any]) -> bool:
-    """Tell whether a boolean may stand where a schema could: it equals a number, which cannot."""
-    deep = [value for key, value in parameter.items() if key in HOLDING]
-    text = compact(deep) if deep else b""
-    return b"true" in text or b"false" in text
 
 
 def _is_sendable(name: str) -> bool:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from openapi_tools.loader.keywords import is_true
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -61,7 +63,7 @@ class ReadOnly:
         """Tell whether a member, or the component it refers to, is `readOnly`."""
         if not isinstance(value, dict):
             return False
-        if "readOnly" in value and value["readOnly"] is True:
+        if "readOnly" in value and is_true(value["readOnly"]):
             return True
         if "$ref" not in value:
             return False
@@ -69,7 +71,7 @@ class ReadOnly:
         hidden = self._known.get(ref) if type(ref) is str else None
         if hidden is None:
             found = self._references.follow(value, resource).node
-            hidden = isinstance(found, dict) and found.get("readOnly") is True
+            hidden = isinstance(found, dict) and is_true(found.get("readOnly"))
             if type(ref) is str:
                 self._known[ref] = hidden
         return hidden

@@ -10,6 +10,7 @@ Object".
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import InvalidDocument
@@ -41,6 +42,8 @@ _LEAF = frozenset({"type", "description"})
 _USUAL = frozenset({"required", "enum"})
 """What alone of the keywords that versions differ in stands in most schemas."""
 _UNIONS = ("oneOf", "anyOf")
+_UNNAMED = re.compile(r"[^A-Za-z0-9_.-]+")
+"""What needs escaping in a URI or a JSON Pointer."""
 _TESTS, _HOLDING, _TRANSLATED = keywords.TESTS, keywords.HOLDING, keywords.TRANSLATED
 _TYPES = keywords.TYPES
 
@@ -75,23 +78,16 @@ class Schemas:
         """Return a schema as JSON Schema 2020-12.
 
         Args:
-            node: A Schema Object, a boolean, or nothing (`None`: anything goes).
+            node: A Schema Object or a boolean; for anything else any value is taken.
             resource: The document it stands in.
             depth: How many schemas it stands in.
 
         Raises:
-            InvalidDocument: It is no schema, or nested deeper than `MAX_DEPTH`.
+            InvalidDocument: It is nested deeper than `MAX_DEPTH`.
             UnresolvableReference: A `$ref` leads nowhere.
         """
-        if type(node) is not dict:
-            if node is None or node is True:
-                return {}
-            if node is False:
-                return {"not": {}}
-            if not isinstance(node, dict):
-                reason = f"a schema must be an object, this is {node!r:.80}."
-                raise InvalidDocument(reason, source=resource.name)
-            node = {key: node[key] for key in node}
+        if not isinstance(node, dict):
+            return {"not": {}} if keywords.as_boolean(node) is False else {}
         if "$ref" in node:
             return self._reference(node, resource, depth)
         return self._schema(node, resource, depth)
@@ -189,7 +185,7 @@ class Schemas:
     def _definition_name(self, target: Target) -> str:
         """Return a component's own name; a hash is added for anything that stands elsewhere."""
         *parents, last = target.pointer.split("/")
-        name = keywords.definition_name(last) or "Schema"
+        name = _UNNAMED.sub("_", last).strip("_") or "Schema"
         component = parents in (["", "components", "schemas"], ["", "definitions"])
         if component and name == last and target.resource is self._references.entry:
             return name
@@ -225,6 +221,8 @@ class Schemas:
             if (test := _TESTS.get(key)) is not None:
                 if test(value):
                     out[key] = value
+                elif (other := keywords.meant(key, value)) is not None:
+                    out[key] = other
             elif key in _HOLDING:
                 self._hold(out, key, value, resource, depth + 1)
         if "description" in out:
@@ -251,8 +249,11 @@ class Schemas:
                 name = "prefixItems" if key == "items" else key
                 out[name] = [self.convert(part, resource, depth) for part in value]
         elif kind is keywords.SCHEMA:
-            constant = value is True or value is False
-            out[key] = value if constant else self.convert(value, resource, depth)
+            constant = keywords.as_boolean(value)
+            if constant is not None:
+                out[key] = constant
+            elif value is None or isinstance(value, dict):
+                out[key] = self.convert(value, resource, depth)
 
     def _map(
         self, key: str, values: dict[str, Any], resource: Resource, depth: int
@@ -322,7 +323,7 @@ class Schemas:
         Taken literally such a union never ends; what is meant is that the variants extend the
         schema's other keywords.
         """
-        variants = [part for key in _UNIONS for part in target.node.get(key) or ()]
+        variants = [part for key in _UNIONS for part in _listed(target.node, key)]
         seen: list[int] = []
         waiting = [(part, target.resource) for part in variants]
         while waiting and len(seen) < MAX_DEPTH:
@@ -331,8 +332,14 @@ class Schemas:
                 return bool(seen)
             if isinstance(found.node, dict) and id(found.node) not in seen:
                 seen.append(id(found.node))
-                waiting += [(part, found.resource) for part in found.node.get("allOf") or ()]
+                waiting += [(part, found.resource) for part in _listed(found.node, "allOf")]
         return False
+
+
+def _listed(node: dict[str, Any], key: str) -> list[Any]:
+    """Return the schemas in a member of a node as the document has it."""
+    value = node.get(key)
+    return value if isinstance(value, list) else []
 
 
 def _too_deep(resource: Resource) -> InvalidDocument:

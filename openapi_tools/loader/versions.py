@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from openapi_tools.errors import InvalidDocument
+from openapi_tools.loader.keywords import is_true
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
 SUPPORTED = "Swagger 2.0 and OpenAPI 3.0, 3.1 and 3.2"
@@ -136,7 +137,7 @@ def request_body(parameters: list[dict[str, Any]], consumes: list[str]) -> dict[
             media = {"schema": declared.get("schema")}
             return {
                 "description": declared.get("description", ""),
-                "required": declared.get("required") is True,
+                "required": is_true(declared.get("required")),
                 "content": dict.fromkeys(consumes or ["application/json"], media),
             }
     fields = [declared for declared in parameters if declared.get("in") == "formData"]
@@ -156,7 +157,7 @@ def _form(fields: list[dict[str, Any]], consumes: list[str]) -> dict[str, Any]:
             style = _STYLES.get(collection) or "form"
             inner = inner_delimiters(declared)
             encoding[name] = {"style": style, "explode": False, "x-inner": inner}
-    required = [str(item.get("name")) for item in fields if item.get("required") is True]
+    required = [str(item.get("name")) for item in fields if is_true(item.get("required"))]
     whole = {"type": "object", "properties": properties, "required": required}
     return {
         "required": bool(required),

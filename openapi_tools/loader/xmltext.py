@@ -8,6 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape, quoteattr
 
+from openapi_tools.loader.keywords import is_true
+
 if TYPE_CHECKING:
     from openapi_tools.loader.references import References, Resource
 
@@ -47,7 +49,7 @@ class _Outline:
         schema, resource = _whole(node, resource, self._references)
         name = _named(schema, name)
         if schema.get("type") == "array":
-            wrapped = _xml(schema).get("wrapped") is True
+            wrapped = is_true(_xml(schema).get("wrapped"))
             more = depth > 0 and self._left > 0
             item = self.element(schema.get("items"), resource, name, depth - 1) if more else "…"
             return _tag(name, "", item) if wrapped else item
@@ -65,7 +67,7 @@ class _Outline:
             plain, _ = _whole(member, resource, self._references)
             if self._left <= 0:
                 return attributes, f"{inner}…"
-            if _xml(plain).get("attribute") is True:
+            if is_true(_xml(plain).get("attribute")):
                 attributes += f" {_named(plain, key)}={quoteattr(str(plain.get('type', '')))}"
             else:
                 inner += self.element(member, resource, key, depth - 1)

@@ -70,14 +70,14 @@ class About:
 
     Attributes:
         skipped: Operations that did not become tools.
-        warnings: What else a reader of the document should know.
+        warnings: Gives what else a reader of the document should know.
         security_schemes: By the document's names.
         counts: Gives how many webhooks, callbacks and links there are.
         document: Gives the parsed document.
     """
 
     skipped: tuple[Skipped, ...] = ()
-    warnings: tuple[str, ...] = ()
+    warnings: Callable[[], tuple[str, ...]] = tuple
     security_schemes: Mapping[str, SecurityScheme] = field(default_factory=dict)
     counts: Callable[[], dict[str, int]] = dict
     document: Callable[[], Any] = lambda: None
@@ -131,7 +131,7 @@ class Toolset:
     def warnings(self) -> tuple[str, ...]:
         """What else a reader of the document, or of `definitions`, should know."""
         told = () if self._definitions is None else self._definitions.warnings
-        return self._about.warnings + told
+        return self._about.warnings() + told
 
     @property
     def security_schemes(self) -> Mapping[str, SecurityScheme]:

@@ -594,17 +594,6 @@ def test_a_member_required_by_one_branch_and_read_only_in_another_is_not_require
     }
 
 
-@pytest.mark.parametrize(
-    "declared", [{"items": [1]}, {"allOf": ["x"]}, {"anyOf": [[]]}], ids=json.dumps
-)
-def test_what_cannot_be_a_schema_inside_a_list_skips_the_operation(declared: Any) -> None:
-    parameter = {"name": "q", "in": "query", "schema": declared}
-
-    (skipped,) = tools({"/x": {"get": operation(parameters=[parameter])}}).skipped
-
-    assert "a schema must be an object" in skipped.reason
-
-
 def test_what_stands_beside_a_reference_keeps_the_documents_order() -> None:
     beside = {"title": "T", "default": None, "nullable": True, "description": "D"}
     texts = [

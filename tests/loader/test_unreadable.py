@@ -1,0 +1,287 @@
+"""A keyword that cannot be read is left out with a warning; its operation stays a tool."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from documents import document, operation, with_body
+
+from openapi_tools import load_tools
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from openapi_tools import Toolset
+
+SCHEMA = "/paths/~1x/post/requestBody/content/application~1json/schema"
+_WRONG: list[tuple[str, list[Any]]] = [
+    ("type", [5, {"a": 1}, True]),
+    ("properties", ["x", ["a"], 5]),
+    ("items contains not if propertyNames contentSchema", ["x", 5]),
+    ("additionalProperties unevaluatedProperties", ["maybe", 5, []]),
+    ("allOf anyOf oneOf prefixItems", [{"type": "string"}, "x", 5, True]),
+    ("patternProperties dependentSchemas", ["x", ["a"]]),
+    ("required", [True, "a", [1], {"a": True}]),
+    ("enum", ["a", {"a": 1}, []]),
+    ("examples", ["a", {"a": 1}]),
+    ("description title format pattern contentEncoding contentMediaType", [5, ["a"], True]),
+    ("minimum maximum multipleOf", ["5", True, [5]]),
+    ("exclusiveMinimum exclusiveMaximum", ["5", [5]]),
+    ("minLength maxItems minProperties", ["5", -1, 1.5, True]),
+    ("uniqueItems deprecated writeOnly readOnly", ["yes", 1, []]),
+    ("nullable", ["yes", 1, {}]),
+    ("dependentRequired", [["a"], {"a": "b"}]),
+]
+WRONG = [(key, value) for keys, values in _WRONG for key in keys.split() for value in values]
+
+
+def body(schema: Any, **options: Any) -> Toolset:
+    """Return the tools of a document with an operation that takes a body of some schema."""
+    return load_tools(document(with_body(schema), **options))
+
+
+def with_member(keywords: dict[str, Any], **options: Any) -> Toolset:
+    """Return the tools of a document whose one operation has a body with the member `a`."""
+    return body({"type": "object", "properties": {"a": keywords, "b": {}}}, **options)
+
+
+def schemas_of(toolset: Toolset) -> list[str]:
+    return [json.dumps(tool.input_schema) for tool in toolset]
+
+
+@pytest.mark.parametrize("openapi", ["3.0.3", "3.1.0"])
+@pytest.mark.parametrize(("key", "value"), WRONG)
+def test_a_keyword_that_cannot_be_read_is_left_out_with_a_warning(
+    key: str, value: Any, openapi: str
+) -> None:
+    toolset = with_member({"x-a": 1, key: value}, openapi=openapi)
+
+    assert schemas_of(toolset) == schemas_of(with_member({"x-a": 1}, openapi=openapi))
+    assert toolset.skipped == ()
+    assert toolset.warnings == (
+        f"{SCHEMA}/properties/a/{key}: {value!r} cannot be used as {key!r}; it is left out.",
+    )
+
+
+@pytest.mark.parametrize("key", sorted(dict(WRONG)))
+def test_null_says_as_little_as_a_keyword_that_is_not_there(key: str) -> None:
+    assert with_member({key: None}).warnings == ()
+
+
+@pytest.mark.parametrize("text", ["true", "True", "false", "FALSE"])
+@pytest.mark.parametrize(
+    "keywords",
+    [
+        lambda value: {"additionalProperties": value, "properties": {"c": {}}},
+        lambda value: {"type": "array", "items": value},
+        lambda value: {"type": "array", "items": {}, "uniqueItems": value},
+        lambda value: {"type": "string", "deprecated": value},
+        lambda value: {"type": "string", "writeOnly": value},
+        lambda value: {"type": "string", "readOnly": value},
+        lambda value: {"type": "string", "nullable": value},
+        lambda value: {"type": "integer", "minimum": 3, "exclusiveMinimum": value},
+        lambda value: {"anyOf": [{"type": "string"}, value]},
+        lambda value: value,
+    ],
+)
+def test_a_text_for_a_boolean_is_the_boolean(keywords: Any, text: str) -> None:
+    meant = text.lower() == "true"
+
+    toolset = with_member(keywords(text), openapi="3.0.3")
+
+    assert schemas_of(toolset) == schemas_of(with_member(keywords(meant), openapi="3.0.3"))
+    assert toolset.warnings == ()
+
+
+@pytest.mark.parametrize("value", [True, False])
+@pytest.mark.parametrize(
+    "paths",
+    [
+        lambda it: {"/x": {"get": operation(parameters=[{**QUERY, "required": it}])}},
+        lambda it: {"/x": {"get": operation(parameters=[{**QUERY, "explode": it}])}},
+        lambda it: {"/x": {"get": operation(parameters=[{**QUERY, "allowReserved": it}])}},
+        lambda it: {"/x": {"get": operation(parameters=[{**QUERY, "deprecated": it}])}},
+        lambda it: {"/x": {"get": operation(deprecated=it)}},
+        lambda it: {"/x": {"post": operation(requestBody={**BODY, "required": it})}},
+        lambda it: {"/x": {"post": operation(requestBody=form({"a": {"explode": it}}))}},
+        lambda it: {"/x": {"post": operation(requestBody=form({"a": {"allowReserved": it}}))}},
+        lambda it: {"/x": {"post": operation(requestBody=part({"required": it}))}},
+        lambda it: {"/x": {"post": operation(requestBody=part({"explode": it}))}},
+    ],
+)
+def test_a_text_for_a_boolean_is_the_boolean_outside_of_schemas(paths: Any, value: Any) -> None:
+    written, meant = (load_tools(document(paths(each))) for each in (str(value), value))
+
+    assert [tool.operation for tool in written] == [tool.operation for tool in meant]
+    assert [tool.description for tool in written] == [tool.description for tool in meant]
+    assert schemas_of(written) == schemas_of(meant)
+
+
+QUERY = {"name": "q", "in": "query", "schema": {"type": "array", "items": {"type": "string"}}}
+BODY = {"content": {"application/json": {"schema": {"type": "string"}}}}
+
+
+def form(encoding: dict[str, Any]) -> dict[str, Any]:
+    schema = {"type": "object", "properties": {"a": {"type": "array", "items": {}}}}
+    kind = "application/x-www-form-urlencoded"
+    return {"required": True, "content": {kind: {"schema": schema, "encoding": encoding}}}
+
+
+def part(header: dict[str, Any]) -> dict[str, Any]:
+    schema = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}
+    encoding = {"a": {"headers": {"X-A": {"schema": {"type": "array", "items": {}}, **header}}}}
+    media = {"schema": schema, "encoding": encoding}
+    return {"required": True, "content": {"multipart/form-data": media}}
+
+
+@pytest.mark.parametrize("value", [True, False])
+def test_a_text_for_a_boolean_is_the_boolean_in_swagger(value: bool) -> None:
+    def loaded(required: Any) -> Toolset:
+        places = ("query", "formData")
+        listed = [
+            {"name": place, "in": place, "type": "string", "required": required} for place in places
+        ]
+        paths = {"/x": {"post": operation(parameters=listed)}}
+        return load_tools(document(paths, openapi="2.0"))
+
+    assert schemas_of(loaded(str(value).lower())) == schemas_of(loaded(value))
+
+
+def test_a_count_may_be_written_with_a_point() -> None:
+    assert schemas_of(with_member({"minLength": 5.0})) == schemas_of(with_member({"minLength": 5}))
+    assert with_member({"minLength": 5.0}).warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("schema", "place"),
+    [
+        ("text", ""),
+        ({"properties": {"a": 5}}, "/properties/a"),
+        ({"properties": {"a": {"anyOf": [{"type": "string"}, "x"]}}}, "/properties/a/anyOf/1"),
+        ({"allOf": ["x"]}, "/allOf/0"),
+        ({"type": "array", "items": [1]}, "/items/0"),
+    ],
+)
+def test_any_value_is_taken_where_something_else_than_a_schema_stands(
+    schema: Any, place: str
+) -> None:
+    toolset = body(schema)
+
+    assert len(toolset) == len(toolset.warnings) == 1
+    assert toolset.warnings[0].startswith(f"{SCHEMA}{place}: ")
+    assert toolset.warnings[0].endswith(" is not a schema; any value is taken there.")
+
+
+def test_members_beyond_those_declared_are_taken_where_a_text_says_so() -> None:
+    (tool,) = body({"type": "object", "additionalProperties": "true", "properties": {"a": {}}})
+
+    assert tool.check({"body": {"a": 1, "b": 2}}) == {"body": {"a": 1, "b": 2}}
+
+
+def test_a_reference_inside_of_what_is_left_out_costs_nothing() -> None:
+    toolset = body({"anyOf": {"$ref": "#/nowhere"}, "properties": [{"$ref": "#/nowhere"}]})
+
+    assert len(toolset) == 1
+    assert len(toolset.warnings) == 2
+
+
+def get(parameter: dict[str, Any]) -> dict[str, Any]:
+    return {"get": operation(parameters=[parameter])}
+
+
+WITH_CONTENT = {"name": "q", "in": "query", "content": {"a/b": {"schema": {"minimum": "5"}}}}
+PLACES: list[tuple[str, dict[str, Any]]] = [
+    ("/components/schemas/A", with_body({"$ref": "#/components/schemas/A"})["/x"]),
+    ("/components/parameters/P/schema", get({"$ref": "#/components/parameters/P"})),
+    (
+        "/components/requestBodies/B/content/text~1plain/schema",
+        {"post": operation(requestBody={"$ref": "#/components/requestBodies/B"})},
+    ),
+    (
+        "/paths/~1x/parameters/0/schema",
+        {"parameters": [{**QUERY, "schema": {"minimum": "5"}}], "get": operation()},
+    ),
+    ("/paths/~1x/get/parameters/0/content/a~1b/schema", get(WITH_CONTENT)),
+    (
+        "/paths/~1x/post/requestBody/content/multipart~1form-data/encoding/a/headers/X-A/schema",
+        {"post": operation(requestBody=part({"schema": {"minimum": "5"}}))},
+    ),
+    (
+        f"{SCHEMA}/allOf/1/items",
+        with_body({"allOf": [{}, {"items": {"minimum": "5"}}]})["/x"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("place", "item"), PLACES)
+def test_the_warning_names_the_place_in_the_document(place: str, item: dict[str, Any]) -> None:
+    wrong = {"minimum": "5"}
+    components = {
+        "schemas": {"A": wrong},
+        "parameters": {"P": {**QUERY, "schema": wrong}},
+        "requestBodies": {"B": {"content": {"text/plain": {"schema": wrong}}}},
+    }
+
+    toolset = load_tools(document({"/x": item}, components=components))
+
+    said = "'5' cannot be used as 'minimum'; it is left out."
+    assert toolset.warnings == (f"{place}/minimum: {said}",)
+
+
+def test_a_parameter_of_swagger_is_a_schema_but_for_its_own_members() -> None:
+    parameter = {"name": "q", "in": "query", "required": True, "type": "string", "maxLength": "5"}
+
+    toolset = load_tools(
+        document({"/x": {"get": operation(parameters=[parameter])}}, openapi="2.0")
+    )
+
+    place = "/paths/~1x/get/parameters/0/maxLength"
+    assert toolset.warnings == (f"{place}: '5' cannot be used as 'maxLength'; it is left out.",)
+
+
+def test_a_keyword_in_another_file_is_named_with_the_file(tmp_path: Path) -> None:
+    (tmp_path / "other.json").write_text('{"a": {"minimum": "5"}}')
+    file = tmp_path / "api.json"
+    file.write_text(json.dumps(document(with_body({"$ref": "other.json#/a"}))))
+
+    (warning,) = load_tools(file).warnings
+
+    assert warning.startswith(f"{tmp_path / 'other.json'}#/a/minimum: ")
+
+
+def test_what_many_operations_reach_is_told_once_and_what_none_reaches_is_not() -> None:
+    wrong = {"maxLength": "5"}
+    schemas = {"A": wrong, "B": wrong}
+    item = with_body({"$ref": "#/components/schemas/A"})["/x"]
+
+    toolset = load_tools(document({"/a": item, "/b": item}, components={"schemas": schemas}))
+
+    assert [text.partition(":")[0] for text in toolset.warnings] == [
+        "/components/schemas/A/maxLength"
+    ]
+
+
+def test_of_many_keywords_the_first_are_told_and_the_others_counted() -> None:
+    toolset = body({"properties": {f"p{number}": {"title": number} for number in range(40)}})
+
+    assert len(toolset.warnings) == 11
+    assert toolset.warnings[9].startswith(f"{SCHEMA}/properties/p9/title: 9 ")
+    assert toolset.warnings[10] == (
+        "30 further keywords of schemas cannot be used; they are left out."
+    )
+
+
+def test_a_strict_load_takes_such_operations_too() -> None:
+    root = document(with_body({"additionalProperties": "maybe"}))
+
+    assert len(load_tools(root, strict=True)) == 1
+
+
+def test_a_schema_that_goes_in_a_circle_is_looked_at_once() -> None:
+    tree = {"items": {"$ref": "#/components/schemas/Tree"}, "pattern": 5}
+
+    toolset = body({"$ref": "#/components/schemas/Tree"}, components={"schemas": {"Tree": tree}})
+
+    assert len(toolset.warnings) == 1
