@@ -17,7 +17,7 @@ from openapi_tools.codegen.manifest import (
 )
 from openapi_tools.codegen.names import api_name, is_api_name
 from openapi_tools.codegen.package_data import document_info, package_data
-from openapi_tools.codegen.reading import Unreadable, read_records, read_schemes
+from openapi_tools.codegen.read_back import Unreadable, read_records, read_schemes
 from openapi_tools.codegen.render import render_files
 from openapi_tools.codegen.secret_scan import secret_warnings
 from openapi_tools.codegen.standing import read_standing

@@ -28,7 +28,7 @@ from openapi_tools import (
     generate_package,
     load_tools,
 )
-from openapi_tools.codegen.reading import read_records
+from openapi_tools.codegen.read_back import read_records
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

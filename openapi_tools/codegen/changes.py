@@ -21,14 +21,14 @@ from reprlib import Repr
 from typing import TYPE_CHECKING, Any, Literal
 
 from openapi_tools.codegen.compatibility import MISSING, MOST_DIFFERENCES, Difference, differences
-from openapi_tools.codegen.evaluation import one_line
+from openapi_tools.codegen.read_back import one_line
 from openapi_tools.runtime.methods import is_safe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from openapi_tools.codegen.evaluation import Unreadable
     from openapi_tools.codegen.package_data import Record
+    from openapi_tools.codegen.read_back import Unreadable
     from openapi_tools.model import Operation, Parameter, RequestBody, SecurityScheme, Server
 
     Records = Mapping[str, Record]

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.codegen.evaluation import parse
 from openapi_tools.codegen.literals import Code, assignment, lint_codes
 from openapi_tools.codegen.plan import plan_module, plan_package
-from openapi_tools.codegen.reading import Unreadable, read_records
+from openapi_tools.codegen.read_back import Unreadable, parse, read_records
 from openapi_tools.errors import TemplateError
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from openapi_tools.codegen.changes import Change, as_data, changes, in_words
-from openapi_tools.codegen.evaluation import Unreadable
 from openapi_tools.codegen.package_data import Record
+from openapi_tools.codegen.read_back import Unreadable
 from openapi_tools.model import (
     Operation,
     Parameter,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from strategies import JSON, TEXT
 
 from openapi_tools.codegen.package_data import Record
-from openapi_tools.codegen.reading import Unreadable, read_records
+from openapi_tools.codegen.read_back import Unreadable, read_records
 from openapi_tools.model import Operation, Parameter, RequestBody, Server, ServerVariable
 
 HEAD = '''\
@@ -183,7 +183,6 @@ def test_nothing_of_the_source_runs(tmp_path, monkeypatch) -> None:
         ("json.loads()", "something else than one text"),
         ('json.loads("{}", object_hook=print)', "something else than one text"),
         ('json.loads("{")', "JSON text cannot be read"),
-        ("json.loads('{\"a\": NaN}')", "NaN is no JSON"),
         ('schemas.loads("{}")', "no literal (Call)"),
         ('json.dumps("{}")', "no literal (Call)"),
     ],

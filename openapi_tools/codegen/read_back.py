@@ -1,0 +1,366 @@
+"""Read the tools of a generated package back as data, without running it.
+
+Only what the templates write is understood: literals, upper-case constants of the same file or of a
+module beside it, `json.loads("…")` and the classes of `openapi_tools.model`. Constants do not refer
+to one another. People edit generated files, so anything else is an error that names the line.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import warnings
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, is_dataclass
+from functools import cache
+from posixpath import dirname, join
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
+
+from openapi_tools import model
+from openapi_tools.codegen.package_data import Record
+from openapi_tools.errors import OpenAPIToolsError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from openapi_tools.model import SecurityScheme
+
+    Files = Mapping[str, str | ast.Module]
+
+_MODELS: dict[str, type] = {
+    name: kind
+    for name, kind in vars(model).items()
+    if isinstance(kind, type) and is_dataclass(kind)
+}
+_MODEL_MODULES = frozenset({"openapi_tools", "openapi_tools.model", "openapi_tools.runtime"})
+_BASE = "OperationTool"
+_SCHEMES = "SECURITY_SCHEMES"
+_SCALARS = frozenset({str, int, float, bool, NoneType})
+_LONGEST = 200
+
+
+class Unreadable(OpenAPIToolsError):  # noqa: N818 -- reads as a fact, like the package's others
+    """A file, or a tool in it, cannot be read without running it.
+
+    Attributes:
+        reason: What cannot be read.
+        path: The file.
+        line: Line in the file, from 1; 0 when it is unknown.
+        tool: The tool's name, if that can be read.
+    """
+
+    def __init__(self, reason: str, *, path: str, line: int = 0, tool: str = "") -> None:
+        super().__init__(reason)
+        self.path = path
+        self.line = line
+        self.tool = tool
+
+    def __str__(self) -> str:
+        place = f"{self.path}:{self.line}" if self.line else self.path
+        return f"{place}: {self.reason}"
+
+
+def read_records(files: Files, *, unreadable: list[Unreadable] | None = None) -> dict[str, Record]:
+    """Return the tools of one generated package by name, in the order of the files.
+
+    Args:
+        files: The `.py` files of the package by relative path, as source or parsed. Files without
+            tools are skipped.
+        unreadable: Collects what cannot be read; without it the first such thing is raised.
+
+    Returns:
+        The tools. Constants that several of them use are the same object in each.
+
+    Raises:
+        Unreadable: A file or a tool cannot be read and `unreadable` is None.
+    """
+    package = _Package(files)
+    records: dict[str, Record] = {}
+    for path, source in files.items():
+        if isinstance(source, str) and _BASE not in source:
+            continue
+        for found in package.tools(path):
+            match found:
+                case Record(name=name) if name not in records:
+                    records[name] = found
+                    continue
+                case Record(name=name):
+                    reason = "a second tool has this name; it was edited by hand."
+                    fault = Unreadable(reason, path=path, tool=name)
+                case _:
+                    fault = found
+            if unreadable is None:
+                raise fault
+            unreadable.append(fault)
+    return records
+
+
+def read_schemes(files: Files) -> dict[str, SecurityScheme]:
+    """Return the security schemes of one generated package; none where they cannot be read."""
+    package = _Package(files)
+    for path, source in files.items():
+        with suppress(Unreadable):
+            if isinstance(source, ast.Module) or _SCHEMES in source:
+                module = package.module(path)
+                if isinstance(module.names.get(_SCHEMES), ast.expr):
+                    found: dict[str, SecurityScheme] = module.constant(_SCHEMES, plain=False)
+                    return found
+    return {}
+
+
+def parse(source: str, *, path: str) -> ast.Module:
+    """Return the syntax tree of a file.
+
+    Raises:
+        Unreadable: It is not Python source, or nested deeper than the parser goes.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # such as an invalid escape in an old file
+            return ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        said = error.msg if isinstance(error, SyntaxError) else str(error)
+        line = (error.lineno or 0) if isinstance(error, SyntaxError) else 0
+        reason = f"this is no Python source that can be read ({one_line(said)})."
+        raise Unreadable(reason, path=path, line=line) from None
+
+
+def one_line(text: str) -> str:
+    """Return a text in printable ASCII on one line, cut short."""
+    return " ".join(text.encode("ascii", "backslashreplace").decode().split())[:_LONGEST]
+
+
+class _Package:
+    """The files of one package, parsed when they are first needed."""
+
+    def __init__(self, files: Files) -> None:
+        self._files = files
+        self._modules: dict[str, _Module | Unreadable] = {}
+
+    def module(self, path: str) -> _Module:
+        """Return a parsed file.
+
+        Raises:
+            Unreadable: It cannot be parsed.
+        """
+        if path not in self._modules:
+            source = self._files[path]
+            try:
+                tree = parse(source, path=path) if isinstance(source, str) else source
+                self._modules[path] = _Module(path, tree, self)
+            except Unreadable as error:
+                self._modules[path] = error
+        found = self._modules[path]
+        if isinstance(found, Unreadable):
+            raise Unreadable(found.reason, path=found.path, line=found.line)
+        return found
+
+    def sibling(self, path: str, stem: str) -> _Module | None:
+        """Return a module beside a file; None when there is none."""
+        beside = join(dirname(path), f"{stem}.py")
+        return self.module(beside) if beside in self._files else None
+
+    def tools(self, path: str) -> Iterator[Record | Unreadable]:
+        """Yield every tool of a file, or why it cannot be read."""
+        try:
+            module = self.module(path)
+        except Unreadable as error:
+            yield error
+            return
+        for node in module.tree.body:
+            if isinstance(node, ast.ClassDef) and any(
+                isinstance(base, ast.Name) and base.id == _BASE for base in node.bases
+            ):
+                yield _tool(module, node)
+
+
+def _tool(module: _Module, node: ast.ClassDef) -> Record | Unreadable:
+    values = dict(pair for statement in node.body for pair in _assigned(statement))
+    name = ""
+
+    def attribute(key: str, kind: type) -> Any:
+        if key not in values:
+            raise module.fault(node, f"the class {node.name} has no {key}")
+        value = _Reader(module, plain=key != "operation").value(values[key])
+        if not isinstance(value, kind):
+            reason = f"{key} of the class {node.name} is no {kind.__name__}"
+            raise module.fault(values[key], reason)
+        return value
+
+    try:
+        name = attribute("name", str)
+        description, schema = attribute("description", str), attribute("input_schema", dict)
+        return Record(name, description, schema, attribute("operation", model.Operation))
+    except Unreadable as error:
+        error.tool = name
+        return error
+    except RecursionError:
+        reason = f"the class {node.name} is nested too deep to be read."
+        return Unreadable(reason, path=module.path, line=node.lineno, tool=name)
+
+
+class _Module:
+    """A parsed file.
+
+    `names` holds what each name is bound to at the file's end: an expression, a class of the model,
+    the module `json`, the stem of a module beside this one, or None for anything else.
+    """
+
+    def __init__(self, path: str, tree: ast.Module, package: _Package) -> None:
+        self.path, self.tree, self.package = path, tree, package
+        self.names: dict[str, Any] = {}
+        self._constants: dict[tuple[str, bool], Any] = {}
+        for statement in tree.body:
+            match statement:
+                case ast.Assign() | ast.AnnAssign():
+                    self.names.update(_assigned(statement))
+                case ast.ImportFrom() | ast.Import():
+                    for alias in statement.names:
+                        name = alias.asname or alias.name.partition(".")[0]
+                        self.names[name] = _imported(statement, alias.name)
+                case ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef():
+                    self.names[statement.name] = None
+
+    def constant(self, name: str, *, plain: bool) -> Any:
+        """Return the value of a constant, the same object each time."""
+        key = (name, plain)
+        if key not in self._constants:
+            reader = _Reader(self, plain=plain, follow=False)
+            self._constants[key] = reader.value(self.names[name])
+        return self._constants[key]
+
+    def fault(self, node: ast.expr | ast.stmt | ast.keyword, reason: str) -> Unreadable:
+        """Return the error for an edited line."""
+        text = f"{one_line(reason)}; it was edited by hand."
+        return Unreadable(text, path=self.path, line=node.lineno)
+
+
+def _assigned(statement: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
+    """Yield the names that a statement binds, each with its expression."""
+    match statement:
+        case ast.Assign(targets=targets, value=value):
+            yield from ((target.id, value) for target in targets if isinstance(target, ast.Name))
+        case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+            yield name, value
+
+
+def _imported(statement: ast.Import | ast.ImportFrom, name: str) -> Any:
+    """Return what an import binds, as `_Module.names` holds it."""
+    match statement:
+        case ast.ImportFrom(level=0, module=home):
+            return _MODELS.get(name) if home in _MODEL_MODULES else None
+        case ast.ImportFrom(level=1, module=None):
+            return name
+        case ast.Import():
+            return json if name == "json" else None
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Evaluates expressions of one file; plain ones hold JSON values only."""
+
+    module: _Module
+    plain: bool
+    follow: bool = True
+
+    def value(self, node: ast.expr) -> Any:
+        """Return the value of an expression.
+
+        Raises:
+            Unreadable: It is not understood.
+            RecursionError: It is nested deeper than the interpreter goes.
+        """
+        match node:
+            case ast.Constant(value=value) if type(value) in _SCALARS:
+                return value
+            case ast.Dict(keys=keys, values=values):
+                pairs = zip(keys, values, strict=True)
+                return {self._key(key, node): self.value(value) for key, value in pairs}
+            case ast.List(elts=items):
+                return [self.value(item) for item in items]
+            case ast.Tuple(elts=items) if not self.plain:
+                return tuple([self.value(item) for item in items])
+        return self._other(node)
+
+    def _other(self, node: ast.expr) -> Any:
+        match node:
+            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number)):
+                return -number
+            case ast.Name(id=name) if self.follow:
+                return self._constant(self.module, name, node)
+            case ast.Attribute(value=ast.Name(id=stem), attr=name) if self.follow:
+                return self._constant(self._sibling(stem, node), name, node)
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="loads")):
+                if self.module.names.get(name) is json:
+                    return self._json(node)
+            case ast.Call(func=ast.Name(id=name)) if not self.plain:
+                if isinstance(kind := self.module.names.get(name), type):
+                    return self._model(node, kind)
+        raise self.module.fault(node, f"a value is no literal ({type(node).__name__})")
+
+    def _key(self, key: ast.expr | None, node: ast.expr) -> str:
+        match key:
+            case ast.Constant(value=str() as text):
+                return text
+        raise self.module.fault(node, "a key is no string")
+
+    def _constant(self, module: _Module, name: str, node: ast.expr) -> Any:
+        if not isinstance(module.names.get(name), ast.expr):
+            raise self.module.fault(node, f"{name} is no constant of {module.path}")
+        return module.constant(name, plain=self.plain)
+
+    def _sibling(self, name: str, node: ast.expr) -> _Module:
+        stem = self.module.names.get(name)
+        package, path = self.module.package, self.module.path
+        found = package.sibling(path, stem) if isinstance(stem, str) else None
+        if found is None:
+            raise self.module.fault(node, f"{name} is no module of the package")
+        return found
+
+    def _json(self, node: ast.Call) -> Any:
+        match node:
+            case ast.Call(args=[ast.Constant(value=str() as text)], keywords=[]):
+                try:
+                    return json.loads(text)
+                except ValueError as error:
+                    raise self.module.fault(node, f"JSON text cannot be read ({error})") from None
+        raise self.module.fault(node, "json.loads is given something else than one text")
+
+    def _model(self, node: ast.Call, kind: type) -> Any:
+        named = {}
+        for keyword in node.keywords:
+            if keyword.arg is None:
+                raise self.module.fault(keyword, f"{kind.__name__} is given `**`")
+            named[keyword.arg] = self.value(keyword.value)
+        try:
+            made = kind(*(self.value(item) for item in node.args), **named)
+        except TypeError as error:
+            raise self.module.fault(node, str(error)) from None
+        for name, hint in _hints(kind):
+            if not _fits(getattr(made, name), hint):
+                reason = f"{name} of {kind.__name__} has a value of another type"
+                raise self.module.fault(node, reason)
+        return made
+
+
+@cache
+def _hints(kind: type) -> tuple[tuple[str, Any], ...]:
+    """Return the fields of a class of the model and their types."""
+    return tuple(get_type_hints(kind, localns={"Mapping": Mapping}).items())
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    """Tell whether a value is of a field's type."""
+    inner = get_args(hint)
+    if hint is Any:
+        return True
+    if isinstance(hint, UnionType):
+        return any(_fits(value, choice) for choice in inner)
+    if get_origin(hint) is tuple:
+        return isinstance(value, tuple) and all(_fits(item, inner[0]) for item in value)
+    if get_origin(hint) is Mapping:
+        return isinstance(value, dict) and all(_fits(item, inner[1]) for item in value.values())
+    return isinstance(value, hint)
