@@ -43,6 +43,8 @@ _LINK = re.compile(r'<([^<>]*)>((?:[^<"]|"[^"]*")*)')
 
 _LABELS = ("Next page", "Total", "Content-Range", "Location")
 _EACH = 3
+_ROOM = 1200
+_LONGEST_NAME = 40
 
 
 def is_kept(name: str) -> bool | None:
@@ -120,15 +122,15 @@ def header_note(headers: Mapping[str, str]) -> str:
         headers: By lower-case name.
     """
     told: dict[str, list[str]] = {}
+    left = _ROOM
     for name, value in headers.items():
         label = _label(name)
         fact = _fact(label, next_link(value) if name == "link" else value) if label else ""
-        if fact:
-            source = "" if name == label.lower() else f" ({name})"
-            told.setdefault(label, []).append(fact + source)
-    return "; ".join(
-        f"{label}: {', '.join(told[label][:_EACH])}" for label in _LABELS if label in told
-    )
+        if fact and len(told.setdefault(label, [])) < _EACH:
+            fact = fact if len(fact) <= left else "too long to be shown"
+            left -= len(fact)
+            told[label].append(fact if name == label.lower() else f"{fact} ({name})")
+    return "; ".join(f"{label}: {', '.join(told[label])}" for label in _LABELS if label in told)
 
 
 @lru_cache(maxsize=1024)
@@ -136,6 +138,8 @@ def _label(name: str) -> str:
     """Return under which label a model is told of a header; empty for most."""
     if name in ("content-range", "location"):
         return name.title()
+    if len(name) > _LONGEST_NAME:
+        return ""
     word = name.removeprefix("x-").replace("-", "").replace("_", "")
     if name == "link" or _NEXT.fullmatch(word):
         return "Next page"
@@ -148,9 +152,8 @@ def _fact(label: str, value: str) -> str:
         return value if _NUMBER.fullmatch(value) else ""
     if label == "Content-Range":
         return value if _RANGE.fullmatch(value) else ""
-    if value.lower() in _NONE or " " in value or not value.isprintable():
-        return ""
-    return value if len(value) <= LONGEST else "too long to be shown"
+    is_word = value.isprintable() and " " not in value
+    return value if is_word and value.lower() not in _NONE else ""
 
 
 def next_link(links: str) -> str:
