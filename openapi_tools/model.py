@@ -152,6 +152,8 @@ class RequestBody(_Value):
         encodings: Members of a form or multipart body that are not written the default way.
         file: The whole body is a file object: `{"base64": …}` or `{"text": …}`.
         alternatives: The other media types that the document lists, in its order.
+        choice: The argument that names the media type, where the model chooses it.
+        choices: Other bodies that it may choose.
     """
 
     media_type: str
@@ -161,6 +163,8 @@ class RequestBody(_Value):
     encodings: tuple[Encoding, ...] = ()
     file: bool = False
     alternatives: tuple[str, ...] = ()
+    choice: str = ""
+    choices: tuple[RequestBody, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, repr=False)

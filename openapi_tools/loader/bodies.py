@@ -56,6 +56,7 @@ class Content:
         flat: Its members become arguments.
         file: The whole body is a file object.
         headers: Headers of the parts of a multipart body.
+        choices: Other ways, of which the model chooses one.
         encodings: Gives those of the members that are not written the default way.
     """
 
@@ -66,6 +67,7 @@ class Content:
     flat: bool = False
     file: bool = False
     headers: tuple[PartHeader, ...] = ()
+    choices: tuple[Content, ...] = ()
     encodings: Callable[[], tuple[Encoding, ...]] = tuple
 
     @property
@@ -74,13 +76,14 @@ class Content:
         return self.flat and not self.required and not self.schema.get("properties")
 
     def body(self) -> RequestBody:
-        """Return what is sent, without `argument` and `properties`."""
+        """Return what is sent, without the names of its arguments."""
         return RequestBody(
             media_type=self.media_type,
             required=self.required,
             alternatives=self.alternatives,
             encodings=self.encodings(),
             file=self.file,
+            choices=tuple(other.body() for other in self.choices),
         )
 
 
@@ -95,33 +98,43 @@ class Bodies:
     def __init__(self, document: Document, settings: Settings) -> None:
         self._document = document
         self._settings = settings
+        general = settings.media_types
+        self._wanted: tuple[str, ...] = () if isinstance(general, dict) else general
         self._forms = Forms(document, settings)
 
-    def read(self, node: dict[str, Any], resource: Resource) -> Content:
+    def read(self, node: dict[str, Any], resource: Resource, own: tuple[str, ...] = ()) -> Content:
         """Return how the body of a Request Body Object is sent.
 
         Args:
             node: A Request Body Object, references followed.
             resource: The document that it stands in.
+            own: The media types that the user chose for this operation; the model chooses one of
+                several. One that the document does not list is sent all the same.
 
         Raises:
             DocumentError: A schema is malformed or leads nowhere.
         """
+        if len(own) > 1:
+            return _several([self.read(node, resource, (kind,)) for kind in own])
         content = node.get("content") or _JSON
         if len(content) > MAX_CHOICES:
             content = dict(islice(content.items(), MAX_CHOICES))
-        chosen = preferred(content, self._settings.media_types)
+        wanted = own or self._wanted
+        chosen = preferred(content, wanted)
         declared, owner = self._media_type(content[chosen], resource)
         schema = self._schema(chosen, declared, owner)
         uploads = [kind for kind in content if media.is_multipart(kind)] if len(content) > 1 else []
-        if uploads and not self._settings.media_types and self._holds_files(chosen, schema):
+        if uploads and not wanted and self._holds_files(chosen, schema):
             chosen = uploads[0]  # bytes have no place in JSON
             declared, owner = self._media_type(content[chosen], resource)
             schema = self._schema(chosen, declared, owner)
+        if own and not media.matches(chosen, own[0]):
+            chosen = own[0]
         others = tuple(kind for kind in content if kind != chosen) if len(content) > 1 else ()
         described = node.get("description")
         words = described if isinstance(described, str) and described else ""
         found = Content(chosen, others, is_true(node.get("required")), schema)
+        found.file = not wanted and media.is_text(chosen) and any(map(media.is_bytes, others))
         self._complete(found, declared, owner, words)
         return found
 
@@ -175,6 +188,9 @@ class Bodies:
             schema = inner if found.flat else schema
         elif media.is_text(kind):
             schema = self._text(kind, inner, declared, resource, words)
+            if found.file:
+                told = self._described(schema, words)
+                schema = files.schema(self._settings, told, "The body, as text or as bytes.")
         elif not media.is_sequential(kind):
             found.file = True
             schema = files.schema(self._settings, inner, "The body's bytes.")
@@ -235,6 +251,18 @@ class Bodies:
             and (required or not inner.get("required"))
             and not self._document.schemas.is_recursive(schema)
         )
+
+
+def _several(contents: list[Content]) -> Content:
+    """Return ways to send a body as one, each of which takes the body as one argument."""
+    for content in contents:
+        content.flat, content.headers = False, ()
+    first, *others = contents
+    schemas = [content.schema for content in contents]
+    if any(schema != first.schema for schema in schemas):
+        first.schema = {"anyOf": schemas}
+    first.choices = tuple(others)
+    return first
 
 
 def named(node: dict[str, Any]) -> tuple[Any, ...] | None:

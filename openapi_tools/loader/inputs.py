@@ -67,7 +67,9 @@ class _Body:
         self.content = content
         self.shared = False
         self.members: dict[str, Any] = {"body": schema}
-        self.required = ["body"] if content.required else []
+        if content.choices:
+            self.members["media_type"] = _choice(content)
+        self.required = list(self.members) if content.required else []
         if content.flat:
             self.members = schema.get("properties", {})
             needed = frozenset(schema.get("required", ()))
@@ -75,6 +77,7 @@ class _Body:
         self.plain = not content.headers and are_portable(self.members)
         # Flat members stand in it as they are.
         uses, most = cost_of(schema)
+        most += len(content.choices) * FRAME
         for header in content.headers:
             of_header = cost_of(header.schema)
             uses, most = uses | of_header.uses, most + of_header.most + FRAME
@@ -117,14 +120,20 @@ class Inputs:
         self._offers = Offers(document, schemes)
         self._swagger = document.dialect.swagger
         self._shared: dict[tuple[Any, ...], _Body | None] = {}
+        kinds = settings.media_types
+        self._media_types = kinds if isinstance(kinds, dict) else {}
 
-    def input_schema(self, declared: Declared) -> dict[str, Any]:
+    def input_schema(self, declared: Declared, name: str) -> dict[str, Any]:
         """Return the schema of an operation's input: a closed object at the root.
+
+        Args:
+            declared: The operation.
+            name: The tool's.
 
         Raises:
             DocumentError: Something in it is malformed or leads nowhere.
         """
-        group, body = self._read(declared)
+        group, body = self._read(declared, name)
         if body is not None and not body.shared:
             return self._schema(group, body)
         known = group.schemas.get(body)
@@ -166,14 +175,18 @@ class Inputs:
         schema["$defs"] = closure.definitions
         return schema if fits else shrink(schema)
 
-    def operation(self, declared: Declared) -> Operation:
+    def operation(self, declared: Declared, name: str) -> Operation:
         """Return how an operation is called.
+
+        Args:
+            declared: The operation.
+            name: The tool's.
 
         Raises:
             DocumentError: Something in it is malformed or leads nowhere.
         """
         document = self._document
-        group, body = self._read(declared)
+        group, body = self._read(declared, name)
         listed = [offer.listed for offer in group.fitting]
         every = _arguments(group, body)
         names = argument_names([argument[:2] for argument in every])
@@ -182,8 +195,8 @@ class Inputs:
             path=plain_path(declared.path, [found.name for found in listed]),
             operation_id=declared.operation_id,
             parameters=tuple(
-                self._parameter(found, name)
-                for found, name in zip(listed, names[: len(listed)], strict=True)
+                self._parameter(found, argument)
+                for found, argument in zip(listed, names[: len(listed)], strict=True)
             ),
             body=_body(body, every[len(listed) :], names[len(listed) :]) if body else None,
             servers=servers(document, declared),
@@ -195,33 +208,36 @@ class Inputs:
             response_headers=document.response_headers(declared),
         )
 
-    def _read(self, declared: Declared) -> tuple[Group, _Body | None]:
+    def _read(self, declared: Declared, name: str) -> tuple[Group, _Body | None]:
         """Return an operation's parameters and its body."""
         group = self._offers.of(declared)
         has_body = group.of_body if self._swagger else "requestBody" in declared.node
-        body = self._body(declared, group.of_body) if has_body else None
+        own = self._media_types.get(name, ())
+        body = self._body(declared, group.of_body, own) if has_body else None
         if not group.told:
             self._offers.look_at(group)
         return group, body
 
-    def _body(self, declared: Declared, listed: list[Listed]) -> _Body | None:
+    def _body(self, declared: Declared, listed: list[Listed], own: tuple[str, ...]) -> _Body | None:
         """Return an operation's body; one that only names a component, once for all."""
         found = self._document.request_body(declared, listed)
         if found is None:
             return None
         node, resource = found
-        key = named(node) if resource is self._document.entry else None
+        key = named(node) if resource is self._document.entry and not own else None
         if key is None:
-            return self._of_node(node, resource)
+            return self._of_node(node, resource, own)
         if key not in self._shared:
             body = self._shared[key] = self._of_node(node, resource)
             if body is not None:
                 body.shared = True
         return self._shared[key]
 
-    def _of_node(self, node: dict[str, Any], resource: Resource) -> _Body | None:
+    def _of_node(
+        self, node: dict[str, Any], resource: Resource, own: tuple[str, ...] = ()
+    ) -> _Body | None:
         """Return a body, None where it takes nothing."""
-        content = self._bodies.read(node, resource)
+        content = self._bodies.read(node, resource, own)
         return None if content.is_empty else _Body(content)
 
     def _parameter(self, listed: Listed, argument: str) -> Parameter:
@@ -243,6 +259,12 @@ class Inputs:
             inner=versions.inner_delimiters(listed.node) if self._document.dialect.swagger else (),
             printed=self._document.dialect.printed and shown in _PRINTED,
         )
+
+
+def _choice(content: Content) -> dict[str, Any]:
+    """Return what the model is told of the media types that it may choose from."""
+    kinds = [content.media_type, *(other.media_type for other in content.choices)]
+    return {"type": "string", "enum": kinds, "description": "The media type of the body."}
 
 
 def _extensions(node: dict[str, Any]) -> tuple[str, ...]:
@@ -290,6 +312,9 @@ def _body(found: _Body, arguments: list[Argument], names: list[str]) -> RequestB
         else encoding
         for encoding in body.encodings
     )
+    if content.choices:
+        choices = tuple(replace(other, argument=names[0]) for other in body.choices)
+        body = replace(body, choice=names[1], choices=choices)
     if not content.flat:
         return replace(body, argument=names[0], encodings=encodings)
     properties = tuple(

@@ -261,6 +261,7 @@ def tools_of(
     if document.settings.check_answers:
         session.check_answer = _answer_checker(document)
     others = (
+        *_unknown(document.settings, found),
         *_empty(document, operations),
         *(_unsent(session) if credentials or session.client_brings else ()),
     )
@@ -346,6 +347,17 @@ def _empty(document: Document, operations: int) -> list[str]:
     if operations:
         return []
     return [f"{document.entry.name or 'the document'}: no paths with operations, hence no tools."]
+
+
+def _unknown(settings: Settings, found: Usable | Facts) -> list[str]:
+    """Warn of media types for tools that do not exist."""
+    if not isinstance(settings.media_types, dict):
+        return []
+    from openapi_tools.runtime.answering import no_such_tool
+
+    names = [name for name, _ in found.good] if isinstance(found, Usable) else list(found.names)
+    missing = [name for name in settings.media_types if name not in names]
+    return [f"media_types: {no_such_tool(name, names)}" for name in missing]
 
 
 def _unsent(session: Session) -> list[str]:

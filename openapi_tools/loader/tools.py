@@ -88,7 +88,8 @@ class LoadedTool(OperationTool):
         if self._input_schema is None:
             with self._shared.turn:  # another thread may have had it before
                 if self._input_schema is None:
-                    self._input_schema = self._shared.inputs.input_schema(self._declared)
+                    inputs = self._shared.inputs
+                    self._input_schema = inputs.input_schema(self._declared, self._name)
         return self._input_schema
 
     @property
@@ -97,7 +98,8 @@ class LoadedTool(OperationTool):
         if self._operation is None:
             with self._shared.turn:
                 if self._operation is None:
-                    self._operation = self._shared.inputs.operation(self._declared)
+                    inputs = self._shared.inputs
+                    self._operation = inputs.operation(self._declared, self._name)
         return self._operation
 
 

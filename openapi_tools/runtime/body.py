@@ -53,6 +53,9 @@ def build_content(
         InputError: A value cannot be sent; the pointer names the argument and the member in it.
         CallError: This package cannot write such a value in the body's media type.
     """
+    if body.choice:
+        kind = arguments.get(body.choice)
+        body = next((other for other in body.choices if other.media_type == kind), body)
     if not _is_given(body, arguments):
         return None
     if not media.is_media_type(body.media_type):
@@ -155,7 +158,10 @@ def _text(body: RequestBody, value: Any, _: Sources) -> Content:
 
 
 def _file(body: RequestBody, value: Any, sources: Sources) -> Content:
-    """Send a file as the media type it names if the document lists that, else as the first one."""
+    """Send a file as the media type it names if the document lists that, else as the first one.
+
+    Where that is text, bytes that are given as such go as the first one of bytes.
+    """
     file = read_file(value, sources.settings)
     listed = (body.media_type, *body.alternatives)
     if any(media.matches(file.content_type, kind) for kind in listed):
@@ -165,6 +171,10 @@ def _file(body: RequestBody, value: Any, sources: Sources) -> Content:
             reason = f"{file.content_type} does not fit {body.media_type}."
             raise InputError(reason, pointer="/content_type")
         return Content(OCTETS, file.content)
+    if media.is_text(body.media_type):
+        if "text" in value:
+            return _text(body, value["text"], sources)
+        return Content(next(filter(media.is_bytes, listed), OCTETS), file.content)
     return Content(body.media_type, file.content)
 
 

@@ -110,6 +110,12 @@ def is_sequential(media_type: str) -> bool:
     return is_json_lines(media_type) or is_json_sequence(media_type)
 
 
+def is_bytes(media_type: str) -> bool:
+    """Whether it is none of the kinds that values and text are written as."""
+    kinds = (is_json, is_form, is_multipart, is_sequential, is_text, is_wildcard)
+    return not any(holds(media_type) for holds in kinds)
+
+
 def is_xml(media_type: str) -> bool:
     """Whether it holds XML: `application/xml`, `text/xml` and every `+xml`."""
     kind = essence(media_type)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from openapi_tools.errors import SettingsError
+from openapi_tools.runtime.media import is_media_type, is_wildcard
 from openapi_tools.runtime.usual import Usual
 
 if TYPE_CHECKING:
@@ -49,7 +50,9 @@ class Settings(BaseModel):
         body: `"flat"` offers the members of a plain object body as arguments of their own,
             `"nested"` always gives one argument `body`.
         media_types: Request media types in order of preference, before the built-in order; a media
-            type that an operation does not list is passed over.
+            type that an operation does not list is passed over. Or a dict by the names of tools:
+            `{"image_create": "application/x-tar"}` sends that type, whether it is listed or not,
+            and of several, `{"save": ["application/json", "text/csv"]}`, the model chooses one.
         description_chars: Longest description of a tool or an argument.
         max_document_bytes: A larger document is refused.
         ref_root: Folder inside which `$ref` may read files; the document's own folder by default,
@@ -105,7 +108,7 @@ class Settings(BaseModel):
     file_roots: tuple[Path, ...] = Usual.file_roots
     prefix: str = Field(default=Usual.prefix, pattern=r"^([A-Za-z_][A-Za-z0-9_-]{0,39})?$")
     body: Literal["flat", "nested"] = Usual.body
-    media_types: tuple[str, ...] = Usual.media_types
+    media_types: tuple[str, ...] | dict[str, tuple[str, ...]] = Usual.media_types
     description_chars: int = Field(default=Usual.description_chars, ge=16)
     max_document_bytes: int = Field(default=Usual.max_document_bytes, ge=1)
     ref_root: Path | None = Usual.ref_root
@@ -151,6 +154,27 @@ class Settings(BaseModel):
         shown = "" if "@" in url else f" {url[:_SHOWN]!r}"  # what stands before an @ may be secret
         meant = f"; did you mean 'http://{url[:_SHOWN]}'?" if _HOST.fullmatch(url) else "."
         raise ValueError(f"the address{shown} begins with neither http:// nor https://{meant}")
+
+    @field_validator("media_types", mode="before")
+    @classmethod
+    def _take_one_media_type(cls, kinds: Any) -> Any:
+        if isinstance(kinds, str):
+            return (kinds,)
+        one = isinstance(kinds, dict)
+        return {n: (k,) if isinstance(k, str) else k for n, k in kinds.items()} if one else kinds
+
+    @field_validator("media_types")
+    @classmethod
+    def _check_media_types(
+        cls, kinds: tuple[str, ...] | dict[str, tuple[str, ...]]
+    ) -> tuple[str, ...] | dict[str, tuple[str, ...]]:
+        """Refuse what no tool's body can be sent as."""
+        for name, listed in kinds.items() if isinstance(kinds, dict) else ():
+            wrong = [kind for kind in listed if not is_media_type(kind) or is_wildcard(kind)]
+            if wrong or not listed:
+                shown = f"{wrong[0]!r:.{_SHOWN}}" if wrong else "none"
+                raise ValueError(f"{name!r:.{_SHOWN}} needs a media type, not {shown}.")
+        return kinds
 
     @field_validator("credential_origins", mode="before")
     @classmethod

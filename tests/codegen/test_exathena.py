@@ -167,6 +167,14 @@ OBSTACLES = [
     (Operation("POST", "/", body=RequestBody("multipart/mixed", "body")), "multipart"),
     (Operation("POST", "/", body=RequestBody("*/*", "body")), "may be anything"),
     (Operation("POST", "/", body=RequestBody("text/plain; charset=utf-16", "body")), "utf-16"),
+    (
+        Operation(
+            "POST",
+            "/",
+            body=RequestBody("a/b", "body", choice="kind", choices=(RequestBody("c/d", "body"),)),
+        ),
+        "the model chooses",
+    ),
     *(
         (
             Operation(

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from documents import operation, tools, with_body
 
-from openapi_tools import Settings
+from openapi_tools import Settings, SettingsError
 from openapi_tools.model import Encoding, Parameter, Property
 
 
@@ -341,6 +341,110 @@ def test_the_user_chooses_another_media_type() -> None:
     )
 
     assert tool.operation.body.media_type == "text/csv"
+
+
+def offering(*kinds: str, schema: Any = None, operation_id: str = "save") -> dict[str, Any]:
+    """Return paths with an operation whose body may have several media types."""
+    content = {kind: {"schema": schema or {"type": "string"}} for kind in kinds}
+    body = {"content": content, "required": True, "description": "What is saved."}
+    return {"/x": {"post": operation(operationId=operation_id, requestBody=body)}}
+
+
+@pytest.mark.parametrize(
+    ("kinds", "words"),
+    [
+        (("text/plain", "application/octet-stream"), "What is saved"),
+        (("application/x-tar", "text/csv"), "What is saved"),
+        (("application/xml", "application/zip"), "Its elements: <a>"),
+    ],
+)
+def test_a_body_that_is_text_or_bytes_is_a_file(kinds: tuple[str, ...], words: str) -> None:
+    schema = {"type": "object", "properties": {"a": {}}} if "xml" in kinds[0] else None
+    (tool,) = tools(offering(*kinds, schema=schema))
+    text = next(kind for kind in kinds if "octet" not in kind and not kind.endswith(("tar", "zip")))
+
+    assert tool.operation.body.media_type == text
+    assert tool.operation.body.file
+    told = tool.input_schema["properties"]["body"]
+    assert {"text", "base64"} <= told["properties"].keys()
+    assert words.partition("<")[0] in told["description"]
+
+
+def test_text_alone_or_of_the_users_choice_is_a_string() -> None:
+    wanted = Settings(media_types=("text/plain",))
+    (alone,) = tools(offering("text/plain", "text/csv"))
+    (chosen,) = tools(offering("text/plain", "application/octet-stream"), settings=wanted)
+
+    for tool in (alone, chosen):
+        assert tool.input_schema["properties"]["body"]["type"] == "string"
+        assert not tool.operation.body.file
+
+
+@pytest.mark.parametrize(
+    ("wanted", "sent", "is_file"),
+    [
+        ("application/octet-stream", "application/octet-stream", True),
+        ("text/plain", "text/plain", False),
+        ("application/x-tar", "application/x-tar", True),
+        ("application/vnd.x+json", "application/vnd.x+json", False),
+    ],
+    ids=["listed bytes", "listed text", "bytes that are not listed", "JSON that is not listed"],
+)
+def test_the_media_type_of_one_operation_is_chosen(wanted: str, sent: str, is_file: bool) -> None:
+    paths = offering("text/plain", "application/octet-stream")
+    paths["/y"] = offering("text/csv", "application/json", operation_id="other")["/x"]
+    settings = Settings(media_types={"save": wanted})
+    toolset = tools(paths, settings=settings)
+
+    assert toolset["save"].operation.body.media_type == sent
+    assert toolset["save"].operation.body.file is is_file
+    assert set(toolset["save"].operation.body.alternatives) >= {"text/plain"} - {sent}
+    assert toolset["other"].operation.body.media_type == "application/json"
+    assert toolset.warnings == ()
+
+
+def test_a_body_of_a_component_is_chosen_for_one_of_its_operations() -> None:
+    refer = {"schema": {"$ref": "#/components/schemas/Text"}}
+    body = {"content": {"text/plain": refer, "application/octet-stream": refer}}
+    paths = {
+        f"/{name}": {"post": operation(operationId=name, requestBody=body)} for name in ("a", "b")
+    }
+    components = {"schemas": {"Text": {"type": "string"}}}
+    settings = Settings(media_types={"b": "text/plain"})
+
+    one, other = tools(paths, settings=settings, components=components)
+
+    assert one.input_schema["properties"]["body"]["type"] == "object"
+    assert other.input_schema["properties"]["body"].get("type", "string") == "string"
+
+
+def test_the_model_chooses_among_media_types_that_the_user_names() -> None:
+    schema = {"type": "object", "properties": {"media_type": {"type": "string"}}}
+    kinds = ["application/json", "application/octet-stream"]
+    (tool,) = tools(offering(*kinds, schema=schema), settings=Settings(media_types={"save": kinds}))
+
+    told = tool.input_schema["properties"]
+
+    assert told["media_type"]["enum"] == kinds
+    assert tool.input_schema["required"] == ["body", "media_type"]
+    assert len(told["body"]["anyOf"]) == 2
+    assert told["body"]["anyOf"][0]["properties"].keys() == {"media_type"}
+    assert {"text", "base64"} <= told["body"]["anyOf"][1]["properties"].keys()
+
+
+def test_media_types_for_tools_that_do_not_exist_are_told() -> None:
+    settings = Settings(media_types={"sav": "text/plain", "nothing_like_it": "text/plain"})
+
+    first, second = tools(offering("text/plain"), settings=settings).warnings
+
+    assert first == "media_types: there is no tool 'sav'; close names: save."
+    assert second == "media_types: there is no tool 'nothing_like_it' among 1 tools."
+
+
+@pytest.mark.parametrize("kinds", ["text", "*/*", "text/*", "", [], ["text/plain", "x"]])
+def test_a_tool_is_given_no_media_type_that_cannot_be_sent(kinds: Any) -> None:
+    with pytest.raises(SettingsError, match=r"^media_types: 'save' needs a media type, not "):
+        Settings(media_types={"save": kinds})
 
 
 FILES = [

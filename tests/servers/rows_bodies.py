@@ -38,6 +38,13 @@ def _form(arguments: dict, data: bytes, *, version: str = "3.1.2", **encoding: o
     )
 
 
+def _text_or_bytes(value: object, data: bytes, sent: str) -> tuple:
+    """Return what is sent where a document offers text and bytes, text first or last."""
+    kinds = {"application/zip": {}, "text/plain": {"schema": {"type": "string"}}, "image/png": {}}
+    found = {"body": {"required": True, "content": kinds}}
+    return found, {"body": value}, {"body": data, "content-type": sent}
+
+
 NULLABLE = object_of(a={}, b={})
 STRING = {"type": "string"}
 
@@ -332,6 +339,26 @@ OTHERS = [
         "the document's type wins",
         "3.2.0 §4.14",
         *_whole({"base64": "AA", "content_type": "image/gif"}, b"\0", "application/zip"),
+    ),
+    Row(
+        "text where bytes are taken too",
+        "RFC 9110 §8.3",
+        *_text_or_bytes({"text": "é"}, "é".encode(), "text/plain; charset=utf-8"),
+    ),
+    Row(
+        "bytes where text is taken too",
+        "RFC 9110 §8.3",
+        *_text_or_bytes({"base64": RAW_BASE64}, RAW, "application/zip"),
+    ),
+    Row(
+        "bytes of a listed type where text is taken too",
+        "3.2.0 §4.14",
+        *_text_or_bytes({"base64": "AA", "content_type": "image/png"}, b"\0", "image/png"),
+    ),
+    Row(
+        "text of a type that is not listed where bytes are taken too",
+        "3.2.0 §4.14",
+        *_text_or_bytes({"text": "a", "content_type": "a/b"}, b"a", "text/plain; charset=utf-8"),
     ),
 ]
 

@@ -160,6 +160,8 @@ def _body(body: RequestBody) -> Fields:
         data["required"] = True
     if kind == "file" and body.alternatives:
         data["alternatives"] = list(body.alternatives)
+    if kind == "file" and media.is_text(body.media_type):
+        data["bytes"] = next(filter(media.is_bytes, body.alternatives), "application/octet-stream")
     if kind == "form" and body.encodings:
         data["encodings"] = {e.name: _encoding(e) for e in body.encodings}
     return data
@@ -167,7 +169,9 @@ def _body(body: RequestBody) -> Fields:
 
 def _kind(body: RequestBody) -> str:
     """Return how a body is written."""
-    if body.file:
+    if body.choices:
+        raise Unwritable("the model chooses the media type of its body.")
+    if body.file and not media.is_text(body.media_type):
         return "file"
     if media.is_multipart(body.media_type):
         raise Unwritable("its body is multipart, which the Elixir helper does not write.")
@@ -177,12 +181,13 @@ def _kind(body: RequestBody) -> str:
     kind = next((kind for holds, kind in _BODIES if holds(body.media_type)), "text")
     if kind == "text" and charset != "utf-8":
         raise Unwritable(f"its body is text in the charset {charset!r:.40}.")
-    return kind
+    return "file" if body.file else kind
 
 
 def _content_type(body: RequestBody, kind: str) -> str:
     """Return the whole header; text says its charset."""
-    is_plain = kind == "text" and media.essence(body.media_type).startswith("text/")
+    is_text = kind in ("text", "file") and media.is_text(body.media_type)
+    is_plain = is_text and media.essence(body.media_type).startswith("text/")
     if is_plain and not media.parameter(body.media_type, "charset"):
         return f"{body.media_type}; charset=utf-8"
     return body.media_type

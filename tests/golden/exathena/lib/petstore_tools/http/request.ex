@@ -230,7 +230,7 @@ defmodule PetstoreTools.HTTP.Request do
            do: Base.url_decode64(bare, padding: false),
            else: Base.decode64(bare, padding: false)
          ) do
-      {:ok, bytes} -> {file_type(body, value["content_type"], place), bytes}
+      {:ok, bytes} -> {file_type(of_bytes(body), value["content_type"], place), bytes}
       :error -> refuse(place <> "/base64", "this is not base64; give text as `text` instead.")
     end
   end
@@ -242,6 +242,16 @@ defmodule PetstoreTools.HTTP.Request do
   defp file(_body, _value, place) do
     refuse(place, "a file is needed: {\"base64\": ...} or {\"text\": ...}.")
   end
+
+  # Bytes for a body that is text otherwise go as the first media type of bytes.
+  defp of_bytes(%{bytes: media_type} = body) do
+    Map.merge(body, %{
+      media_type: media_type,
+      alternatives: [body.media_type | body[:alternatives] || []]
+    })
+  end
+
+  defp of_bytes(body), do: body
 
   defp file_type(body, given, place) do
     word = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"
