@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from openapi_tools.cli.credentials import read_credentials
-from openapi_tools.cli.output import as_json, clean, remark, say
+from openapi_tools.cli.credentials import OPTIONS, identifying
+from openapi_tools.cli.output import as_json, clean, for_shell, remark, say
 from openapi_tools.cli.source import load, reading, source_of, tool_of
 from openapi_tools.cli.values import read_arguments, read_json_argument
 from openapi_tools.errors import CallError, OpenAPIToolsError
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
     from openapi_tools.runtime.toolset import Toolset
 
 _NOWHERE = "http://mock.invalid"
-_SETTING = "Settings(base_url=…)"
-_GIVEN = re.compile(r"credentials=\{'([^']*)': …\}")
 
 
 @click.command("call")
@@ -34,27 +31,18 @@ _GIVEN = re.compile(r"credentials=\{'([^']*)': …\}")
 @click.argument("arguments", nargs=-1, metavar="[NAME=VALUE]...")
 @click.option("--json", "json_input", help="Arguments as a JSON object, @FILE, or - for stdin.")
 @click.option("--base-url", help="Call this server instead of the document's.")
-@click.option(
-    "--credential",
-    "credentials",
-    multiple=True,
-    metavar="SCHEME=$NAME",
-    help="Take a scheme's credential from an environment variable; repeatable. Write it in "
-    "single quotes, so that the shell leaves $NAME alone. SCHEME=@FILE takes the token that "
-    "`openapi-tools login` left in a file.",
-)
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds at most.")
 @click.option("--dry-run", is_flag=True, help="Print the request and send nothing.")
 @click.option("--mock", is_flag=True, help="Answer from the document itself, without a network.")
+@identifying
 @reading
-def call(  # noqa: PLR0913 -- one for each option
+def call(
     spec: str,
     tool: str,
     arguments: tuple[str, ...],
     *,
     json_input: str | None,
     base_url: str | None,
-    credentials: tuple[str, ...],
     timeout: float | None,
     dry_run: bool,
     mock: bool,
@@ -66,10 +54,9 @@ def call(  # noqa: PLR0913 -- one for each option
     if spec == "-" and json_input == "-":
         message = "SPEC and --json cannot both be read from standard input."
         raise click.UsageError(message)
-    secrets = read_credentials(credentials)
     import asyncio
 
-    run = _Run(base_url or (_NOWHERE if mock else None), secrets)
+    run = _Run(base_url or (_NOWHERE if mock else None))
     toolset = run.load(spec, timeout=timeout, mock=mock)
     found = tool_of(toolset, tool)
     given = read_json_argument(json_input) if json_input is not None else {}
@@ -80,32 +67,29 @@ def call(  # noqa: PLR0913 -- one for each option
 
 
 class _Run:
-    """One call with its base URL and its secrets.
+    """One call.
 
     Attributes:
         base_url: Replaces the document's servers.
-        secrets: Credentials by scheme name.
         problems: What openapi-core said about the request; filled with `--mock` only.
     """
 
-    def __init__(self, base_url: str | None, secrets: dict[str, Any]) -> None:
+    def __init__(self, base_url: str | None) -> None:
         self.base_url = base_url
-        self.secrets = secrets
         self.problems: list[str] = []
 
     def load(self, spec: str, *, timeout: float | None, mock: bool) -> Toolset:
         """Return the tools, with a client that answers from the document where that is wanted."""
-        from openapi_tools.runtime.settings import Settings
-
-        members: dict[str, Any] = {} if timeout is None else {"timeout": timeout}
-        # One call does not earn back what it takes to import aiohttp.
-        members["transport"] = "httpx"
-        settings = Settings(base_url=self.base_url, anonymous=mock, **members)
         loaded: list[Toolset] = []
         client = self._mock_client(loaded) if mock else None
-        options = {"credentials": self.secrets, "settings": settings, "client": client}
-        loaded.append(load(source_of(spec), **options))
-        return loaded[0]
+        # One call does not earn back what it takes to import aiohttp.
+        members: dict[str, Any] = {"base_url": self.base_url, "transport": "httpx"}
+        anonymous = mock or None
+        toolset = load(
+            source_of(spec), client=client, timeout=timeout, anonymous=anonymous, **members
+        )
+        loaded.append(toolset)
+        return toolset
 
     def _mock_client(self, loaded: list[Toolset]) -> httpx.AsyncClient:
         """Return a client for a document that is not loaded yet."""
@@ -127,7 +111,9 @@ class _Run:
             kind = "note" if problem.startswith("not judged") else "openapi-core"
             remark(redacted(f"{kind}: {problem}"))
         if result.is_error:
-            click.echo(clean(redacted(f"{_kind(result)}: {_for_shell(result)}")), err=True)
+            click.echo(clean(redacted(f"{_kind(result)}: {for_shell(result)}")), err=True)
+            if (result.error or {}).get("type") == "auth" and not tool.operation.security:
+                remark(f"The document does not say which credentials are needed; {OPTIONS}.")
             return 1
         if result.output is not None:
             say(redacted(_text(result)))
@@ -142,16 +128,10 @@ class _Run:
                 request = tool.preview(given)
             except OpenAPIToolsError as error:
                 kind = error.kind if isinstance(error, CallError) else "invalid_input"
-                click.echo(clean(redacted(f"{kind}: {_for_shell(error)}")), err=True)
+                click.echo(clean(redacted(f"{kind}: {for_shell(error)}")), err=True)
                 return 1
             say(clean(redacted(str(preview_of(request, tool.name, given)))))
         return 0
-
-
-def _for_shell(message: object) -> str:
-    """Return a message with options in place of what a program would give."""
-    text = _GIVEN.sub(r"--credential '\1=$NAME'", str(message))
-    return text.replace(_SETTING, "--base-url")
 
 
 def _kind(result: ToolResult) -> str:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from openapi_tools.cli.credentials import given_credentials, given_settings, identifying
 from openapi_tools.cli.listing import skipped_data
-from openapi_tools.cli.output import as_json, busy, clean, remark, say
+from openapi_tools.cli.output import as_json, busy, clean, for_shell, remark, say
 from openapi_tools.cli.projects import Job, read_jobs
 from openapi_tools.cli.selection import selecting, selection
 from openapi_tools.cli.source import source_of
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from openapi_tools.generate import Report
+    from openapi_tools.runtime.settings import Settings
 
 _LISTED = 20
 _FOLDER = click.Path(path_type=Path)
@@ -43,6 +45,7 @@ _FOLDER = click.Path(path_type=Path)
 @click.option("--json", "wants_json", is_flag=True, help="Write JSON.")
 @click.option("--force", is_flag=True, help="Overwrite generated files that were edited.")
 @click.option("--templates", type=_FOLDER, help="Folder with templates of your own.")
+@identifying
 def generate(
     spec: str | None,
     *,
@@ -76,8 +79,8 @@ def _jobs(spec: str | None, *, output: str | None, **options: Any) -> list[Job]:
     """Return what is to be generated: SPEC, or what pyproject.toml lists."""
     given = {name: value for name, value in options.items() if value}
     if spec is None:
-        if output or given:
-            raise click.UsageError("--output, --name, --layout and the like need SPEC.")
+        if output or given or given_settings() or given_credentials():
+            raise click.UsageError("--output, --name, --bearer and the like need SPEC.")
         return read_jobs()
     if not output:
         raise click.UsageError("SPEC needs --output, the folder of the package.")
@@ -94,7 +97,8 @@ def _run(job: Job, *, check: bool, force: bool) -> Report:
             return generate_package(
                 source_of(job.spec),
                 job.output,
-                settings=job.settings,
+                settings=_settings(job),
+                credentials=given_credentials(),
                 name=job.name,
                 select=selection(job.tags, job.methods, job.match),
                 target=job.target,  # type: ignore[arg-type]  # the options allow no other
@@ -108,6 +112,14 @@ def _run(job: Job, *, check: bool, force: bool) -> Report:
         raise SettingsError(f"{place}{error}") from None
 
 
+def _settings(job: Job) -> Settings | None:
+    """Return the settings of a package, with what the options say of credentials."""
+    from openapi_tools.runtime.settings import Settings
+
+    given = given_settings()
+    return Settings(**given) if given else job.settings
+
+
 def _tell(report: Report, *, check: bool, wants_diff: bool) -> None:
     """Write what was done or would be, a line each."""
     say(clean(_summary(report, check=check), lines=False))
@@ -119,7 +131,7 @@ def _tell(report: Report, *, check: bool, wants_diff: bool) -> None:
     for entry in report.skipped:
         remark(f"skipped {entry.method} {entry.path} at {entry.pointer}: {entry.reason}")
     for warning in report.warnings:
-        remark(f"warning: {warning}")
+        remark(f"warning: {for_shell(warning)}")
 
 
 def _summary(report: Report, *, check: bool) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from openapi_tools._version import __version__
-from openapi_tools.cli.output import clean
+from openapi_tools.cli.output import clean, for_shell
 from openapi_tools.errors import OpenAPIToolsError
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def _invoked(group: click.Group, args: list[str]) -> int:
     except (click.Abort, KeyboardInterrupt):
         return _INTERRUPTED
     except OpenAPIToolsError as error:
-        _say_error(str(error))
+        _say_error(for_shell(error))
         return 2
     return code if isinstance(code, int) else 0
 

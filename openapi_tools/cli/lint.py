@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from openapi_tools.cli.credentials import given_credentials, identifying
 from openapi_tools.cli.listing import skipped_data
 from openapi_tools.cli.output import as_json, busy, clean, say
 from openapi_tools.cli.source import load, reading, source_of
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Mapping
 
     from openapi_tools.openapi_core.document_check import Finding
     from openapi_tools.runtime.toolset import Toolset
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Show at most this many findings.",
 )
+@identifying
 @reading
 def lint(spec: str, *, wants_json: bool, limit: int) -> int:
     """Check SPEC with openapi-core's validation; say what was skipped. Exit 1 for any error."""
@@ -35,7 +38,7 @@ def lint(spec: str, *, wants_json: bool, limit: int) -> int:
     source = source_of(spec)
     toolset = load(source)
     with busy("Checking the document"):
-        found = [*duplicate_keys(source), *findings(toolset.document)]
+        found = [*duplicate_keys(source, given_credentials()), *findings(toolset.document)]
     errors = sum(finding.severity == "error" for finding in found)
     if wants_json:
         say(as_json(_as_data(found, toolset)))
@@ -44,22 +47,28 @@ def lint(spec: str, *, wants_json: bool, limit: int) -> int:
     return 1 if errors or toolset.skipped else 0
 
 
-def duplicate_keys(source: str | os.PathLike[str] | bytes) -> list[Finding]:
+def duplicate_keys(
+    source: str | os.PathLike[str] | bytes, credentials: Mapping[str, Any] | None = None
+) -> list[Finding]:
     """Return the repeated keys of a document of any size; loading checks up to 1 MB.
+
+    Args:
+        source: As for `load_tools`.
+        credentials: As for `load_tools`.
 
     Raises:
         SourceError: The document cannot be read.
     """
     from openapi_tools.errors import DocumentError
-    from openapi_tools.loader.parse import parse
-    from openapi_tools.loader.source import read_source
+    from openapi_tools.loader.load import read_document
+    from openapi_tools.loader.source import fetcher_of
     from openapi_tools.openapi_core.document_check import Finding
     from openapi_tools.openapi_core.error_lines import shorten
     from openapi_tools.runtime.usual import USUAL
 
-    found = read_source(source, USUAL)
+    fetcher = fetcher_of(source, USUAL, credentials)
     try:
-        parse(found.data or b"", name=found.name, duplicates=True)
+        read_document(source, USUAL, duplicates=True, fetcher=fetcher)
     except DocumentError as error:
         return [Finding(error.pointer, shorten(error.reason))]
     return []

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from openapi_tools.cli.output import as_json, clean, remark, say
+from openapi_tools.cli.credentials import identifying
+from openapi_tools.cli.output import as_json, clean, for_shell, remark, say
 from openapi_tools.cli.selection import selecting, selection
 from openapi_tools.cli.source import load, reading, source_of
 
@@ -28,6 +29,7 @@ _HEADS = ("Name", "Method", "Path", "Description")
 @selecting
 @click.option("--json", "wants_json", is_flag=True, help="Write JSON.")
 @click.option("-v", "--verbose", is_flag=True, help="Say which operations were skipped, and why.")
+@identifying
 @reading
 def list_tools(
     spec: str,
@@ -149,6 +151,6 @@ def _tell_skipped(toolset: Toolset, *, verbose: bool) -> None:
         for entry in toolset.skipped:
             remark(f"skipped {entry.method} {entry.path} at {entry.pointer}: {entry.reason}")
         for warning in toolset.warnings:
-            remark(f"warning: {warning}")
+            remark(f"warning: {for_shell(warning)}")
     elif count:
         remark(f"{count} operation{'s' * (count > 1)} skipped; -v says why.")

@@ -85,7 +85,7 @@ def login(spec: str, scheme: str | None, *, token_file: Path, **options: Any) ->
     from openapi_tools.runtime.settings import Settings
 
     settings = Settings(base_url=options["base_url"])
-    toolset = load(source_of(spec), settings=settings)
+    toolset = load(source_of(spec), base_url=options["base_url"])
     name, found = _scheme(toolset.security_schemes, scheme)
     store = TokenStore(token_file)
     store.entries()  # what stands in the way of it is better said before the browser opens

@@ -20,6 +20,32 @@ _UNSAFE = re.compile(
 )
 
 
+_WORDS = (
+    (
+        re.compile(
+            r"a credential with a scheme of its own, credentials=\{.*?\}\}, or a client [^.]*"
+        ),
+        "--bearer '$VAR', --basic '$USER:$PASSWORD' or --header 'NAME: $VAR'",
+    ),
+    (re.compile(r"credentials=\{'([^']*)': …\}"), r"--credential '\1=$NAME'"),
+    (re.compile(r"Settings\(base_url=…\)"), "--base-url"),
+    (
+        re.compile(r"Settings\(credential_origins=\(([^)]*)\)\)"),
+        lambda match: " ".join(
+            f"--credential-origin {origin}" for origin in re.findall(r"'([^']*)'", match[1])
+        ),
+    ),
+)
+
+
+def for_shell(message: object) -> str:
+    """Return a message with options in place of what a program would give."""
+    text = str(message)
+    for pattern, option in _WORDS:
+        text = pattern.sub(option, text)
+    return text
+
+
 def clean(text: str, *, lines: bool = True) -> str:
     r"""Return text of a document or server with what could steer a terminal shown as `\u001b`.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from openapi_tools.cli.credentials import read_credentials
+from openapi_tools.cli.credentials import identifying
 from openapi_tools.cli.output import remark
 from openapi_tools.cli.selection import selecting, selection
 from openapi_tools.cli.source import load, reading, source_of
@@ -69,18 +69,11 @@ _HTTP_ONLY = {
     help="Sessions that may be open at once, with http; 300 by default.",
 )
 @click.option("--base-url", help="Call this server instead of the document's.")
-@click.option(
-    "--credential",
-    "credentials",
-    multiple=True,
-    metavar="SCHEME=$NAME",
-    help="Take a scheme's credential from an environment variable; repeatable. Write it in "
-    "single quotes, so that the shell leaves $NAME alone.",
-)
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds at most.")
 @click.option(
     "--ask", is_flag=True, help="Have the client's user approve every call that is no read."
 )
+@identifying
 @reading
 def serve(  # noqa: PLR0913 -- one for each option
     spec: str,
@@ -94,7 +87,6 @@ def serve(  # noqa: PLR0913 -- one for each option
     names: tuple[str, ...],
     sessions: int | None,
     base_url: str | None,
-    credentials: tuple[str, ...],
     timeout: float | None,
     ask: bool,
 ) -> None:
@@ -102,11 +94,13 @@ def serve(  # noqa: PLR0913 -- one for each option
 
     With stdio, SPEC cannot come from standard input: the client speaks there.
     """
+    from openapi_tools.contracts import import_extra
+
     if transport == "stdio":
         _check_options(click.get_current_context())
         _check_stdin(spec)
-    secrets = read_credentials(credentials)
-    toolset = _loaded(spec, secrets, base_url=base_url, timeout=timeout)
+    import_extra("mcp", "mcp")
+    toolset = load(source_of(spec), base_url=base_url, timeout=timeout)
     toolset = toolset.select(selection(tags, methods, patterns))
     if not len(toolset):
         raise click.UsageError("there is no tool to serve; `openapi-tools list` shows which exist.")
@@ -151,22 +145,6 @@ def _check_stdin(spec: str) -> None:
     if spec == "-":
         message = "SPEC and the client cannot both be read from standard input; use http."
         raise click.UsageError(message)
-
-
-def _loaded(spec: str, credentials: dict[str, Any], **members: Any) -> Toolset:
-    """Return the tools, unless the package that serves them is missing.
-
-    Args:
-        spec: The document.
-        credentials: By scheme name.
-        members: Of the settings, None for those that are not given.
-    """
-    from openapi_tools.contracts import import_extra
-    from openapi_tools.runtime.settings import Settings
-
-    import_extra("mcp", "mcp")
-    given = {name: value for name, value in members.items() if value is not None}
-    return load(source_of(spec), credentials=credentials, settings=Settings(**given))
 
 
 def _server(toolset: Toolset, *, ask: bool) -> Server[Any]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from openapi_tools.cli.credentials import identifying
 from openapi_tools.cli.output import as_json, clean, say
 from openapi_tools.cli.source import load, reading, source_of, tool_of
 from openapi_tools.cli.travels import in_words, travels
@@ -25,6 +26,7 @@ _LISTED = 20
 @click.argument("spec")
 @click.argument("tool")
 @click.option("--json", "wants_json", is_flag=True, help="Write JSON.")
+@identifying
 @reading
 def show(spec: str, tool: str, *, wants_json: bool) -> None:
     """Show TOOL of SPEC: description, arguments and how they travel, servers, security, schema."""

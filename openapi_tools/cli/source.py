@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from openapi_tools.cli.credentials import given_credentials, given_settings
 from openapi_tools.cli.output import busy
 from openapi_tools.errors import SourceError
 
 if TYPE_CHECKING:
+    import httpx
+
     from openapi_tools.runtime.tool import OperationTool
     from openapi_tools.runtime.toolset import Toolset
 
@@ -68,21 +71,32 @@ def read_stdin() -> bytes:
         raise SourceError(f"standard input cannot be read ({reason}).") from None
 
 
-def load(source: str | Path | bytes, **options: Any) -> Toolset:
-    """Load the tools, saying so on a terminal.
+def load(
+    source: str | Path | bytes, *, client: httpx.AsyncClient | None = None, **members: Any
+) -> Toolset:
+    """Load the tools with the credentials of this command, saying so on a terminal.
+
+    Args:
+        source: As `source_of` gives it.
+        client: As for `load_tools`.
+        members: Of the settings; those that are None count as not given.
 
     Raises:
         OpenAPIToolsError: As `load_tools` does.
+        click.UsageError: As `given_credentials` does.
     """
     from openapi_tools.loader.load import load_tools
 
+    given = given_settings() | {n: value for n, value in members.items() if value is not None}
     if click.get_current_context().meta[_NO_CACHE]:
+        given["cache"] = False
+    credentials, settings = given_credentials(), None
+    if given:  # else pydantic need not be imported
         from openapi_tools.runtime.settings import Settings
 
-        settings = options.get("settings") or Settings()
-        options["settings"] = settings.model_copy(update={"cache": False})
+        settings = Settings(**given)
     with busy("Reading the document"):
-        return load_tools(source, **options)
+        return load_tools(source, credentials=credentials, settings=settings, client=client)
 
 
 def tool_of(toolset: Toolset, name: str) -> OperationTool:

@@ -192,7 +192,9 @@ def _added(scheme: Scheme, value: Any) -> Additions:
     if declared.type == "mutualTLS":
         return Additions(certificate=_certificate(scheme, value))
     if declared.type == "apiKey":
-        return _key(scheme, _secret(scheme, value))
+        secret = _secret(scheme, value)
+        scheme.redactor.know(secret.partition(" ")[2])  # behind a word, as in `Token …`
+        return _key(scheme, secret)
     if declared.scheme == "basic":
         user, password = _user_and_password(scheme, value)
         return _authorization(scheme, "Basic", base64.b64encode(f"{user}:{password}".encode()))

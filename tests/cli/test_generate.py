@@ -433,13 +433,15 @@ def test_what_somebody_wrote_into_a_file_steers_no_terminal_either(generate, her
         (["SPEC", "--output", "out", "SPEC"], "unexpected extra argument"),
         (["SPEC", "--output"], "requires an argument"),
         (["SPEC", "--outptu", "x"], "No such option"),
-        (["--output", "out"], "--output, --name, --layout and the like need SPEC."),
+        (["--output", "out"], "--output, --name, --bearer and the like need SPEC."),
         (["--name", "x"], "need SPEC."),
         (["--tag", "x"], "need SPEC."),
         (["--method", "x", "--check"], "need SPEC."),
         (["--match", "x"], "need SPEC."),
         (["--layout", "module"], "need SPEC."),
         (["--templates", "x"], "need SPEC."),
+        (["--bearer", "$PATH"], "need SPEC."),
+        (["--anonymous"], "need SPEC."),
     ],
 )
 def test_wrong_usage_is_said_in_one_line(run, museum, here, options, message):

@@ -1,0 +1,175 @@
+"""Options for credentials: they fetch documents and call APIs, and show no secret."""
+
+from __future__ import annotations
+
+import base64
+import json
+
+import pytest
+from servers.site import Said, Site
+
+SECRET = "s3cret-Value-7"
+ENV = {"TOKEN": SECRET, "ME": "ann", "PASSWORD": SECRET, "EMPTY": ""}
+PAIR = base64.b64encode(f"ann:{SECRET}".encode()).decode()
+OPTIONS = {
+    "bearer": (["--bearer", "$TOKEN"], "Authorization", f"Bearer {SECRET}"),
+    "bearer in braces": (["--bearer", "${TOKEN}"], "Authorization", f"Bearer {SECRET}"),
+    "basic": (["--basic", "$ME:$PASSWORD"], "Authorization", f"Basic {PAIR}"),
+    "basic of a user": (["--basic", "ann:$PASSWORD"], "Authorization", f"Basic {PAIR}"),
+    "header": (["--header", "X-Key: $TOKEN"], "X-Key", SECRET),
+    "header with a word": (["--header", "X-Key: Token ${TOKEN}"], "X-Key", f"Token {SECRET}"),
+}
+COMMANDS = {
+    "list": lambda url, _: ("list", url),
+    "show": lambda url, _: ("show", url, "get_it"),
+    "lint": lambda url, _: ("lint", url),
+    "call": lambda url, _: ("call", url, "get_it"),
+    "serve": lambda url, _: ("serve", url),
+    "generate": lambda url, folder: ("generate", url, "--output", folder / "out"),
+}
+
+
+def document(server="/v1"):
+    get = {"operationId": "get_it", "responses": {"200": {"description": "ok"}}}
+    info = {"title": "t", "version": "1"}
+    paths = {"/it": {"get": get}}
+    return {"openapi": "3.1.0", "info": info, "servers": [{"url": server}], "paths": paths}
+
+
+@pytest.fixture
+def site():
+    """A server that wants a credential for its document and its API, and declares none."""
+
+    def answer(asked):
+        seen = [asked.headers.get(name) for name in ("Authorization", "X-Key")]
+        if not any(seen):
+            return Said("log in", 401)
+        if asked.path == "/openapi.json":
+            return Said(document())
+        return Said({"seen": seen})
+
+    with Site(answer) as running:
+        yield running
+
+
+@pytest.mark.parametrize(("options", "name", "value"), OPTIONS.values(), ids=OPTIONS)
+def test_an_option_fetches_the_document_and_calls_the_api(run, site, options, name, value):
+    result = run("call", f"{site.url}/openapi.json", "get_it", *options, env=ENV)
+
+    assert result.exit_code == 0, result.stderr
+    assert [asked.path for asked in site.asked][-1] == "/v1/it"
+    assert site.asked[-1].headers[name] == value
+    assert "***" in result.stdout
+    assert SECRET not in result.stdout + result.stderr
+
+
+@pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
+def test_every_command_fetches_a_document_behind_a_login(run, site, tmp_path, command):
+    arguments = command(f"{site.url}/openapi.json", tmp_path)
+
+    without = run(*arguments, stdin="")
+    result = run(*arguments, "--bearer", "$TOKEN", env=ENV, stdin="")
+
+    assert without.exit_code == 2
+    assert "give --bearer '$VAR', --basic '$USER:$PASSWORD' or --header" in without.stderr
+    assert result.exit_code == 0, result.stderr
+    written = [path.read_text() for path in tmp_path.rglob("*") if path.is_file()]
+    assert SECRET not in "".join([result.stdout, result.stderr, *written])
+
+
+@pytest.mark.parametrize(
+    ("options", "form"),
+    [
+        (["--bearer", SECRET], "'$VAR'"),
+        (["--bearer", f"Bearer {SECRET}"], "'$VAR'"),
+        (["--bearer", ""], "'$VAR'"),
+        (["--basic", f"ann:{SECRET}"], "'$USER:$PASSWORD'"),
+        (["--basic", SECRET], "'$USER:$PASSWORD'"),
+        (["--basic", "$ME"], "'$USER:$PASSWORD'"),
+        (["--header", f"X-Key: {SECRET}"], "'NAME: $VAR'"),
+        (["--header", f"X-Key={SECRET}"], "'NAME: $VAR'"),
+        (["--header", f"{SECRET} : $TOKEN"], "'NAME: $VAR'"),
+        (["--header", ": $TOKEN"], "'NAME: $VAR'"),
+        (["--credential", f"key={SECRET}"], "'SCHEME=$NAME'"),
+    ],
+)
+def test_a_literal_secret_is_refused_with_the_form_that_the_option_takes(
+    run, museum, options, form
+):
+    result = run("call", museum, "get_museum_hours", "--dry-run", *options, env=ENV)
+
+    assert result.exit_code == 2
+    assert f"{options[0]} " in result.stderr
+    assert form in result.stderr
+    assert SECRET not in result.stdout + result.stderr
+
+
+@pytest.mark.parametrize(
+    "options",
+    [["--bearer", "$NOWHERE"], ["--header", "X: a $NOWHERE"], ["--basic", "a:$NOWHERE"]],
+)
+def test_a_variable_that_is_not_set_is_named(run, museum, options):
+    result = run("list", museum, *options)
+
+    assert result.exit_code == 2
+    assert "the environment variable NOWHERE is not set." in result.stderr
+
+
+def test_a_header_that_no_credential_can_be_is_refused_in_words(run, museum):
+    options = ("--header", "Host: $TOKEN", "--dry-run")
+
+    result = run("call", museum, "get_museum_hours", *options, env=ENV)
+
+    assert result.exit_code == 1
+    assert "no credential can be sent as the header 'Host'" in result.stderr
+
+
+def test_anonymous_calls_without_what_is_required(run, site, write):
+    schemes = {"key": {"type": "apiKey", "in": "header", "name": "X-Key"}}
+    get = {"operationId": "get_it", "security": [{"key": []}], "responses": {}}
+    spec = write({"/it": {"get": get}}, components={"securitySchemes": schemes})
+
+    refused = run("call", spec, "get_it", "--base-url", site.url)
+    sent = run("call", spec, "get_it", "--base-url", site.url, "--anonymous")
+
+    assert refused.stderr.startswith("credentials: ")
+    assert sent.stderr.startswith("auth 401: ")
+    assert len(site.asked) == 1
+
+
+def test_an_api_that_refuses_and_declares_nothing_says_which_options_there_are(run, site, write):
+    spec = write({"/it": {"get": {"operationId": "get_it", "responses": {}}}})
+
+    result = run("call", spec, "get_it", "--base-url", site.url)
+
+    assert result.exit_code == 1
+    assert "give --bearer '$VAR', --basic '$USER:$PASSWORD' or --header" in result.stderr
+
+
+def test_the_error_for_another_origin_names_the_option_that_sends_credentials_there(run, site):
+    with Site(lambda _: Said(document(site.url))) as docs:
+        arguments = ("call", f"{docs.url}/openapi.json", "get_it", "--bearer", "$TOKEN")
+        refused = run(*arguments, env=ENV)
+        option = f"--credential-origin {site.url}"
+        result = run(*arguments, *option.split(), env=ENV)
+
+    assert refused.stderr.startswith("credentials: ")
+    assert docs.url in refused.stderr
+    assert option in refused.stderr
+    assert result.exit_code == 0, result.stderr
+    assert json.loads(result.stdout)["seen"] == ["Bearer ***", None]
+    assert all(asked.headers.get("Authorization") is None for asked in docs.asked)
+
+
+def test_what_was_read_without_credentials_is_told(run, site):
+    def answer(asked):
+        if asked.headers.get("Authorization"):
+            return Said("no", 401)
+        return Said(document())
+
+    with Site(answer) as running:
+        url = f"{running.url}/openapi.json"
+        result = run("list", url, "-v", "--bearer", "$TOKEN", env=ENV)
+
+    assert result.exit_code == 0
+    assert "was read without credentials" in result.stderr
