@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from openapi_tools.json_pointer import pointer
 from openapi_tools.openapi_core.adapters import is_judged
 from openapi_tools.openapi_core.local_references import follow
+from openapi_tools.runtime.redaction import redacted
 
 if TYPE_CHECKING:
     from openapi_tools.openapi_core.routes import Route
@@ -114,7 +115,7 @@ def lines(errors: Iterable[Exception]) -> Iterator[str]:
 
 def shorten(text: str, limit: int = _LONGEST) -> str:
     """Return text on one line, without its middle where it is too long."""
-    line = " ".join(text.split())
+    line = " ".join(redacted(text).split())
     if len(line) <= limit:
         return line
     half = (limit - 3) // 2

@@ -9,6 +9,7 @@ from openapi_tools.errors import InputError
 from openapi_tools.runtime.arguments import CALL_ID
 from openapi_tools.runtime.calling import call_id_in
 from openapi_tools.runtime.calls import read_call, read_id
+from openapi_tools.runtime.redaction import excerpt
 from openapi_tools.runtime.result import ToolResult
 
 if TYPE_CHECKING:
@@ -56,4 +57,4 @@ def no_such_tool(name: object, names: list[str]) -> str:
     """
     close = difflib.get_close_matches(str(name), names, n=3)
     hint = f"; close names: {', '.join(close)}" if close else f" among {len(names)} tools"
-    return f"there is no tool {name!r:.100}{hint}."
+    return f"there is no tool {excerpt(repr(name), 100)}{hint}."

@@ -25,6 +25,7 @@ from openapi_tools.runtime.checking.explain import Explainer
 from openapi_tools.runtime.checking.phrases import kind_of, sentence, show
 from openapi_tools.runtime.checking.schema import prepare
 from openapi_tools.runtime.checking.verdict import holds
+from openapi_tools.runtime.redaction import excerpt
 
 if TYPE_CHECKING:
     from openapi_tools.runtime.settings import Settings
@@ -318,7 +319,7 @@ def _legible(name: object) -> str:
     """Return a name as it can stand in a message."""
     if not isinstance(name, str):
         return f"({type(name).__name__})"
-    return name[:100].encode(errors="backslashreplace").decode()
+    return excerpt(name, 100).encode(errors="backslashreplace").decode()
 
 
 def _number(value: Decimal) -> float:

@@ -25,7 +25,7 @@ from openapi_tools.runtime.calls import ToolCall, read_call, read_id
 from openapi_tools.runtime.delivery import Delivery
 from openapi_tools.runtime.guards import usable
 from openapi_tools.runtime.observing import UNOBSERVED
-from openapi_tools.runtime.redaction import hide
+from openapi_tools.runtime.redaction import excerpt, hide
 from openapi_tools.runtime.result import ToolResult, without_secrets
 from openapi_tools.runtime.session import open_session
 
@@ -125,7 +125,8 @@ class Caller:
         call = read_call(given)
         if call.name == self._tool.name:
             return await self.result({**call.arguments, CALL_ID: call.id}, context)
-        raise InputError(f"the call is for {call.name!r:.100}; this tool is {self._tool.name}.")
+        named = excerpt(repr(call.name), 100)
+        raise InputError(f"the call is for {named}; this tool is {self._tool.name}.")
 
     async def _guarded(
         self, given: object, call_id: str, context: Any, profile: str | None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
 from openapi_tools.errors import InputError
+from openapi_tools.runtime.redaction import excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -182,7 +183,7 @@ def check_cookie_value(value: str) -> None:
 
 def shown(text: str) -> str:
     """Return the text quoted for a message, shortened when it is long."""
-    return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "…")
+    return repr(excerpt(text, _SHOWN))
 
 
 def _unchanged(text: str) -> str:

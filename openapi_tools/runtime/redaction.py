@@ -24,7 +24,15 @@ from openapi_tools.errors import (
     NotPicklableError,
     OpenAPIToolsError,
 )
-from openapi_tools.runtime.masking import MASK, SHORTEST, forms_of, found, masked, octets_of
+from openapi_tools.runtime.masking import (
+    MASK,
+    SHORTEST,
+    forms_of,
+    found,
+    masked,
+    octets_of,
+    text_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -222,7 +230,7 @@ def _cleared(text: str, forms: frozenset[bytes]) -> str:
 
 
 def _masked_text(text: str, forms: list[bytes]) -> str:
-    return masked(octets_of(text), forms).decode(errors="surrogatepass") if forms else text
+    return text_of(masked(octets_of(text), forms)) if forms else text
 
 
 _watched: weakref.WeakSet[Redactor] = weakref.WeakSet()

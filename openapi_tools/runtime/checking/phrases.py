@@ -7,6 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.runtime.checking.distinct import repeated
+from openapi_tools.runtime.redaction import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -80,7 +81,8 @@ def show(value: Any, room: int = _SHOWN) -> str:
         case None | bool():
             return json.dumps(value)
         case str():
-            return repr(value) if len(value) <= room else f"{value[: room - 1]!r}…"
+            text = redacted(value)
+            return repr(text) if len(text) <= room else f"{text[: room - 1]!r}…"
         case list() | dict():
             return _show_parts(value, room)
         case int() if value.bit_length() > _LARGEST_INTEGER_BITS:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Self
 from urllib.parse import parse_qs, urlsplit
 
 from openapi_tools.runtime.masking import MASK
-from openapi_tools.runtime.redaction import Secret
+from openapi_tools.runtime.redaction import Secret, excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -133,7 +133,7 @@ class Callback:
             self._tell("an answer with a wrong state was passed over.")
             return None
         code = single.get("code")
-        error = re.sub(r"[^A-Za-z0-9_.-]", "", single.get("error", ""))[:64]
+        error = excerpt(re.sub(r"[^A-Za-z0-9_.-]", "", single.get("error", "")), 64)
         if not code and not error:
             error = "no_code"
         return CodeAnswer(Secret(code) if code else None, error, single.get("iss"))

@@ -10,6 +10,7 @@ from openapi_tools.errors import CallError
 from openapi_tools.runtime.oauth import channel as channels
 from openapi_tools.runtime.oauth import config as configs
 from openapi_tools.runtime.oauth.protocol import metadata_urls
+from openapi_tools.runtime.redaction import excerpt
 from openapi_tools.runtime.server import origin_of
 
 if TYPE_CHECKING:
@@ -160,7 +161,7 @@ class Endpoints:
             raise self._fault(f"{at} answered {reply.status} instead of describing itself.")
         issuer = _text(reply.members.get("issuer"))
         if url not in _described_at(issuer):
-            shown = f"{issuer[:_SHOWN]!r}" if issuer else "none"
+            shown = repr(excerpt(issuer, _SHOWN)) if issuer else "none"
             raise self._fault(
                 f"{at} describes the issuer {shown}, which does not belong to the address that was "
                 "asked (OpenID Connect Discovery, section 4.3); give OAuth2(token_url=…)."

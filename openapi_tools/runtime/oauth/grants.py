@@ -9,6 +9,7 @@ from openapi_tools.errors import CallError
 from openapi_tools.runtime.oauth import channel as channels
 from openapi_tools.runtime.oauth.protocol import token_form
 from openapi_tools.runtime.oauth.token import Token, read_token
+from openapi_tools.runtime.redaction import excerpt
 from openapi_tools.runtime.server import origin_of
 
 if TYPE_CHECKING:
@@ -123,8 +124,6 @@ class Grants:
         """Return a description as it may be shown: one short line without secrets."""
         if not isinstance(value, str):
             return ""
-        # Secrets are taken out first: one that is cut in two is found no more.
-        line = " ".join(self._redactor.text(value[: _LONGEST * 50]).split())
+        line = " ".join(excerpt(value, _LONGEST * 50).split())
         line = "".join(character for character in line if character.isprintable())
-        line = self._redactor.text(line).rstrip(".")
-        return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
+        return excerpt(line.rstrip("."), _LONGEST)

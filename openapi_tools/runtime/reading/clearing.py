@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from pydantic_core import to_json
+
 from openapi_tools.runtime.media import essence, is_json, parameter
 from openapi_tools.runtime.reading.charsets import as_utf8
-from openapi_tools.runtime.reading.jsontext import PARTLY, encode, read_json
+from openapi_tools.runtime.reading.jsontext import PARTLY, read_json
 
 if TYPE_CHECKING:
     from openapi_tools.runtime.redaction import Redactor
@@ -38,7 +40,7 @@ def _content(content: bytes, media_type: str, redactor: Redactor) -> bytes:
             value, notes = read_json(plain)
             if PARTLY not in notes:
                 # A mask in place of a number, or of two names, leaves it JSON.
-                return encode(redactor.data(value)).encode()
+                return to_json(redactor.data(value), inf_nan_mode="constants")
         except ValueError:
             pass  # text under a wrong name
     return masked if plain is content else _MARK + masked

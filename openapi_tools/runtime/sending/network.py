@@ -13,6 +13,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 from typing import TYPE_CHECKING
 
 from openapi_tools.errors import CallError
+from openapi_tools.runtime.redaction import excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -235,7 +236,7 @@ def _named(base_url: str | None) -> tuple[str, int] | None:
 def _refusal(host: str, kind: str) -> CallError:
     article = "an" if kind[0] in "aeiou" and kind != "unique-local" else "a"
     reason = (
-        f"the host {host[:_SHOWN]!r} has {article} {kind} address, which is guarded; "
+        f"the host {excerpt(host, _SHOWN)!r} has {article} {kind} address, which is guarded; "
         "Settings(allow_private=True) allows it."
     )
     return CallError("denied", reason, retryable=False)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import httpcore
 
 from openapi_tools.errors import CallError, CredentialsError
+from openapi_tools.runtime.redaction import excerpt
 
 if TYPE_CHECKING:
     from openapi_tools.runtime.settings import Settings
@@ -104,7 +105,7 @@ def in_words(error: ssl.SSLError) -> str:
         error: Of OpenSSL, raised in a handshake or by an alert that followed it.
     """
     if isinstance(error, ssl.SSLCertVerificationError):
-        text = " ".join(str(error.verify_message).split())[:_SHOWN].rstrip(".")
+        text = excerpt(" ".join(str(error.verify_message).split()), _SHOWN).rstrip(".")
         return f"the server's certificate is not accepted: {text}"
     reason = str(error.reason or "")
     if any(word in reason for word in _NO_TLS):

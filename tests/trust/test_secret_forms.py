@@ -1,0 +1,293 @@
+"""No part of a known secret is shown, wherever a server repeats it and however it escapes it."""
+
+from __future__ import annotations
+
+import asyncio
+import html
+import json
+import logging
+import random
+import string
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, unquote
+
+import httpx
+import pytest
+from documents import document, operation
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from servers.recorder import Answer, Recorder
+
+from openapi_tools import OAuth2, Settings, load_tools
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from openapi_tools import Toolset
+
+pytestmark = pytest.mark.untraced
+RUN = 8
+"""Characters of a secret that are too many."""
+ROOM = 1000
+REPEATABLE = settings(max_examples=300, deadline=None, database=None, derandomize=True)
+SYMBOLS = string.ascii_letters + string.digits + "-._~+/=%&<>\"'\\;"
+"""What a token may hold, and what URLs, JSON and HTML escape."""
+
+ESCAPES: dict[str, Callable[[str], str]] = {
+    "as it is": str,
+    "for a URL": lambda text: quote(text, safe=""),
+    "for a URL, every character": lambda text: "".join(f"%{ord(c):02x}" for c in text),
+    "for a URL, twice": lambda text: quote(quote(text, safe="")),
+    "as JSON": lambda text: json.dumps(text)[1:-1],
+    "as JSON, every character": lambda text: "".join(f"\\u{ord(c):04x}" for c in text),
+    "as JSON, twice": lambda text: json.dumps(json.dumps(text)),
+    "as HTML": html.escape,
+    "as HTML, every character": lambda text: "".join(f"&#x{ord(c):X};" for c in text),
+    "for a URL in HTML": lambda text: html.escape(quote(text, safe="/")),
+}
+BODIES: dict[str, tuple[str, Callable[[str], bytes]]] = {
+    "JSON": ("application/json", lambda text: json.dumps({"detail": text}).encode()),
+    "a list": ("application/json", lambda text: json.dumps([1, {"a": [text]}, 2]).encode()),
+    "names": ("application/json", lambda text: json.dumps({text: 1, f"{text}2": 2}).encode()),
+    "no JSON": ("application/json", str.encode),
+    "JSON that ends early": ("application/json", lambda text: f'{{"a": "{text}'.encode()),
+    "JSON in UTF-16": ("application/json", lambda text: json.dumps([text]).encode("utf-16")),
+    "problem": ("application/problem+json", lambda text: json.dumps({"title": text}).encode()),
+    "text": ("text/plain", str.encode),
+    "UTF-16": ("text/plain; charset=utf-16", lambda text: text.encode("utf-16-le")),
+    "UTF-16 with a mark": ("text/plain", lambda text: text.encode("utf-16")),
+    "UTF-16 under no name": ("text/plain", lambda text: text.encode("utf-16-be")),
+    "Latin-1": ("text/plain; charset=iso-8859-1", lambda text: f"é {text} é".encode("latin-1")),
+    "a page": ("text/html", lambda text: f"<html><title>{text}</title><p>{text}</html>".encode()),
+    "a page with breaks": (
+        "text/html",
+        lambda text: f"<html><p>{'<wbr>'.join(html.escape(c) for c in text)}".encode(),
+    ),
+    "a page as JSON": ("application/json", lambda text: f"<html><p>{text}".encode()),
+    "events": ("text/event-stream", lambda text: f"data: {text}\n\nid: {text}\n\n".encode()),
+    "lines": ("application/jsonl", lambda text: json.dumps(text).encode() + f"\n{text}".encode()),
+    "parts": (
+        "multipart/mixed; boundary=b",
+        lambda text: (
+            f'--b\r\nContent-Disposition: a; name="{text}"\r\n\r\n{text}\r\n--b--'.encode()
+        ),
+    ),
+    "a form": ("application/x-www-form-urlencoded", lambda text: f"a={text}".encode()),
+    "no name": ("", str.encode),
+    "bytes": ("application/octet-stream", lambda text: b"\0\xff" + text.encode()),
+}
+HEADERS = (
+    *("allow", "content-disposition", "content-encoding", "content-language", "content-type"),
+    *("etag", "last-modified", "link", "location", "retry-after", "x-request-id"),
+)
+EDGES = (0, 60, 80, 100, 200, 500, ROOM, 1200, 2400, 64_000, 200_000)
+"""Places at which something is cut; a secret is laid across them."""
+
+
+def secret_of(length: int, seed: int) -> str:
+    return "".join(random.Random(seed).choices(SYMBOLS, k=length))
+
+
+SECRETS = [secret_of(length, seed) for length in (16, 71, 400) for seed in range(5)]
+PLACES = st.builds(
+    lambda edge, before: max(edge - before, 0), st.sampled_from(EDGES), st.integers(-10, 400)
+)
+STATUSES = st.sampled_from([200, 201, 302, 400, 401, 503])
+
+
+class Ear(logging.Handler):
+    """Every message of every logger."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.DEBUG)
+        self.heard: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.heard.append(self.format(record))
+
+
+class Listener:
+    """Calls a server that answers as it is told to, and hears all that is said of the call."""
+
+    def __init__(self) -> None:
+        self._runner = asyncio.Runner()
+        self._home = self._runner.run(Recorder().__aenter__())
+        self._tools: dict[str, Toolset] = {}
+        self._heard: list[Any] = []
+        self._ear, self._root = Ear(), logging.getLogger()
+        self._before = self._root.level
+        self._root.addHandler(self._ear)
+        self._root.setLevel(logging.DEBUG)
+
+    def close(self) -> None:
+        self._root.removeHandler(self._ear)
+        self._root.setLevel(self._before)
+        for tools in self._tools.values():
+            self._runner.run(tools.aclose())
+        self._runner.run(self._home.__aexit__())
+        self._runner.close()
+
+    def told(self, secret: str, said: Answer, **options: Any) -> list[str]:
+        """Return all that a call with a secret says when the server answers so."""
+        key = f"{secret} {options}"
+        if key not in self._tools:
+            self._tools[key] = self._loaded(secret, options)
+        self._heard.clear()
+        self._ear.heard.clear()
+        self._home.requests.clear()
+        self._home.answer = said
+        result = self._runner.run(self._tools[key]["post_x"].execute({}))
+        assert self._home.requests
+        shown = [str(result), result.output, result.error, result.metadata, result.as_content()]
+        return [str(part) for part in [*shown, *self._heard, *self._ear.heard]]
+
+    def _loaded(self, secret: str, options: dict[str, Any]) -> Toolset:
+        schema = {"content": {"application/json": {"schema": {"type": "array", "maxItems": 0}}}}
+        answers = {"200": {"description": "", **schema}}
+        paths = {"/x": {"post": operation(responses=answers, security=[{"key": []}])}}
+        schemes = {"key": {"type": "apiKey", "in": "query", "name": "key"}}
+        servers = [{"url": self._home.url}]
+        api = document(paths, components={"securitySchemes": schemes}, servers=servers)
+        chosen = Settings(max_output_chars=ROOM, timeout=20, **options)
+        tools = load_tools(api, credentials={"key": secret}, settings=chosen)
+        tools.subscribe(self._heard.append)
+        tools.add_on_error_func(lambda error, _: self._heard.append(vars(error)))
+        return tools
+
+
+@pytest.fixture(scope="module")
+def listener() -> Iterator[Listener]:
+    made = Listener()
+    yield made
+    made.close()
+
+
+def runs_shown(secret: str, texts: list[str]) -> list[str]:
+    """Return the runs of a secret that texts show, also once a reader unescapes them."""
+    joined = "\n".join(texts)
+    read = [joined, unquote(joined), html.unescape(joined), joined.replace("\\", "")]
+    runs = {secret[at : at + RUN] for at in range(len(secret) - RUN + 1)}
+    return [run for run in runs if any(run in text or run.lower() in text for text in read)]
+
+
+def laid(secret: str, place: int, filler: str, rest: int) -> str:
+    """Return a text with a secret at a place."""
+    return f"{(filler * place)[:place]} {secret} {filler * rest}"
+
+
+@pytest.mark.parametrize("body", BODIES)
+@given(
+    secret=st.sampled_from(SECRETS),
+    place=PLACES,
+    escape=st.sampled_from(sorted(ESCAPES)),
+    filler=st.sampled_from(["word ", "x"]),
+    rest=st.sampled_from([0, 3000]),
+    status=STATUSES,
+)
+@settings(parent=REPEATABLE, max_examples=25)
+def test_no_run_of_a_secret_in_a_body_is_shown(
+    listener, body, secret, place, escape, filler, rest, status
+):
+    kind, made = BODIES[body]
+    text = laid(ESCAPES[escape](secret), place, filler, rest)
+    said = Answer(status, [("Content-Type", kind)] if kind else [], made(text))
+
+    assert runs_shown(secret, listener.told(secret, said)) == []
+
+
+@given(
+    secret=st.sampled_from(SECRETS),
+    place=st.integers(0, 1200),
+    escape=st.sampled_from(["as it is", "for a URL", "for a URL, twice", "as HTML"]),
+    name=st.sampled_from(HEADERS),
+    status=STATUSES,
+)
+@REPEATABLE
+def test_no_run_of_a_secret_in_a_header_is_shown(listener, secret, place, escape, name, status):
+    value = f"{'x' * place}{ESCAPES[escape](secret)}"
+    value = f"text/plain; charset={value}" if name == "content-type" else value
+    said = Answer(status, [(name, value)], "é".encode())
+
+    assert runs_shown(secret, listener.told(secret, said)) == []
+
+
+@given(secret=st.sampled_from(SECRETS), place=st.integers(0, 600), rest=st.sampled_from([0, 300]))
+@settings(parent=REPEATABLE, max_examples=30)
+def test_no_run_of_a_secret_is_in_what_is_wrong_with_an_answer(listener, secret, place, rest):
+    said = Answer(body=json.dumps([laid(secret, place, "x", rest)]).encode())
+
+    texts = listener.told(secret, said, check_answers=True)
+
+    assert "answer_problems" in "".join(texts)
+    assert runs_shown(secret, texts) == []
+
+
+@pytest.mark.parametrize("charset", ["utf-8", "utf-16"])
+def test_a_download_holds_no_secret(listener, tmp_path, charset):
+    secret = SECRETS[7]
+    kind = f"application/pdf; charset={charset}"
+    said = Answer(200, [("Content-Type", kind)], f"before {secret} behind".encode(charset))
+
+    listener.told(secret, said, download_dir=tmp_path)
+
+    (file,) = tmp_path.iterdir()
+    assert file.read_text("utf-8-sig") == "before *** behind"
+
+
+def of_a_model(text: str) -> list[dict[str, Any]]:
+    """Arguments that are wrong, with a text in each place that a message may repeat."""
+    wrong: list[dict[str, Any]] = [{"short": text}, {"one": text}, {"number": text}, {text: 1}]
+    return [*wrong, {"list": [text, text]}, {"header": f"{text}\n"}, {"_profile": text}]
+
+
+@given(
+    secret=st.sampled_from(SECRETS),
+    place=st.integers(0, 200),
+    filler=st.sampled_from(["word ", "x"]),
+)
+@settings(parent=REPEATABLE, max_examples=60)
+def test_no_run_of_a_secret_that_a_model_gives_is_shown(secret, place, filler):
+    kinds: dict[str, Any] = {
+        "short": {"type": "string", "maxLength": 5},
+        "one": {"enum": ["a", "b"]},
+        "number": {"type": "integer"},
+        "list": {"type": "array", "maxItems": 1},
+    }
+    places = [{"name": name, "in": "query", "schema": kinds[name]} for name in kinds]
+    places.append({"name": "header", "in": "header", "schema": {"type": "string"}})
+    root = document({"/x": {"get": operation(operationId="x", parameters=places)}})
+    given_ = {"in": "header", "name": "X-Key", "value": secret}
+    tools = load_tools(
+        root, credentials={"own": given_}, settings=Settings(base_url="http://127.0.0.1:1")
+    )
+    for arguments in of_a_model(laid(secret, place, filler, 30)):
+        result = asyncio.run(tools["x"].execute(arguments))
+
+        assert result.error["type"] == "invalid_input"
+        assert runs_shown(secret, [str(result), repr(result.error)]) == []
+
+
+@given(secret=st.sampled_from(SECRETS), place=st.integers(0, 12_000), blank=st.booleans())
+@settings(parent=REPEATABLE, max_examples=60)
+def test_no_run_of_a_secret_in_the_words_of_a_token_endpoint_is_shown(secret, place, blank):
+    def refuse(request: httpx.Request) -> httpx.Response:
+        said = laid(secret, place, " " if blank else "x", 300)
+        return httpx.Response(400, json={"error": secret, "error_description": said})
+
+    flows = {"clientCredentials": {"tokenUrl": "/t", "scopes": {}}}
+    paths = {"/x": {"get": operation(operationId="x", security=[{"oauth": []}])}}
+    root = document(
+        paths, components={"securitySchemes": {"oauth": {"type": "oauth2", "flows": flows}}}
+    )
+    client = httpx.AsyncClient(transport=httpx.MockTransport(refuse))
+    tools = load_tools(
+        root,
+        credentials={"oauth": OAuth2(client_id="me", client_secret=secret)},
+        client=client,
+        settings=Settings(base_url="https://api.test"),
+    )
+
+    result = asyncio.run(tools["x"].execute({}))
+
+    assert "refuses" in str(result)
+    assert runs_shown(secret, [str(result), repr(result.error)]) == []
