@@ -16,11 +16,11 @@ from openapi_tools.codegen.manifest import (
     with_manifest,
 )
 from openapi_tools.codegen.names import api_name, is_api_name
+from openapi_tools.codegen.output_state import read_output
 from openapi_tools.codegen.package_data import document_info, package_data
 from openapi_tools.codegen.read_back import Unreadable, read_records, read_schemes
 from openapi_tools.codegen.render import render_files
 from openapi_tools.codegen.secret_scan import secret_warnings
-from openapi_tools.codegen.standing import read_standing
 from openapi_tools.codegen.templating import Templates
 from openapi_tools.codegen.writer import compare, place
 from openapi_tools.errors import OpenAPIToolsError, OutputError, SettingsError, bare
@@ -224,7 +224,7 @@ def _placed(
 ) -> Report:
     """Put the files in place unless that is only to be checked, and report."""
     manifest = manifest_name(contents.api, layout)
-    before = read_standing(output, manifest=manifest)
+    before = read_output(output, manifest=manifest)
     _refuse_other(before.get(manifest, ""), contents.api, output, force=force)
     _refuse_layout(contents.api, output, layout)
     if check:
@@ -282,7 +282,7 @@ def _refuse_layout(api: str, output: Path, layout: str) -> None:
     """
     for other in sorted({*LAYOUTS, EXATHENA} - {layout}):
         name = manifest_name(api, other)
-        known = read_manifest(read_standing(output, manifest=name).get(name, ""))
+        known = read_manifest(read_output(output, manifest=name).get(name, ""))
         if known is not None and (known.api, known.layout) == (api, other):
             reason = f"the API {api!r} stands here in the layout {other!r}; "
             hint = "remove that, or choose another folder."

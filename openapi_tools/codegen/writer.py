@@ -1,8 +1,8 @@
-"""Put generated files where they belong, whole or not at all.
+"""Put generated files into a folder, all of them or none.
 
-A new folder is prepared beside the old one and takes its place in one step. Where other files live
-in the folder too, the generated ones are replaced one by one, the manifest last: a run that is
-killed in between leaves its staging folder, and the next run knows by it which files are ours.
+A new folder is prepared beside the old one and replaces it in one step. A folder with other files
+is changed file by file, the manifest last: a run that is killed in between leaves its staging
+folder, by which the next run knows the generated files.
 """
 
 from __future__ import annotations
@@ -13,74 +13,71 @@ from contextlib import contextmanager, suppress
 from stat import S_IMODE, S_ISDIR, S_ISLNK
 from typing import TYPE_CHECKING
 
-from openapi_tools.codegen import places
+from openapi_tools.codegen import file_system
+from openapi_tools.codegen.file_system import STAGING, folders, make_folders
 from openapi_tools.codegen.manifest import is_plain_path
-from openapi_tools.codegen.places import STAGING, folders, ready
-from openapi_tools.codegen.survey import Job, Placed, Survey, is_disposable, listed, mode_of, survey
+from openapi_tools.codegen.output_state import Target, is_disposable, listed, look, mode_of
 from openapi_tools.errors import OutputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-__all__ = ["Placed", "compare", "place"]
+    from openapi_tools.codegen.output_state import Placed
 
 _ADVICE = {
-    errno.ENOSPC: "free some space",
-    errno.EDQUOT: "free some space",
-    errno.EACCES: "allow that, or choose another folder",
-    errno.EPERM: "allow that, or choose another folder",
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "free some space"),
+    **dict.fromkeys((errno.EACCES, errno.EPERM), "allow that, or choose another folder"),
+    **dict.fromkeys((errno.ENOTDIR, errno.EEXIST), "a file is in the way: choose another folder"),
     errno.EROFS: "choose another folder",
-    errno.ENOTDIR: "a file stands where a folder is needed: choose another folder",
-    errno.EEXIST: "a file stands where a folder is needed: choose another folder",
     errno.ENAMETOOLONG: "choose a shorter name",
 }
 
 
 def compare(output: Path, files: Mapping[str, str], *, manifest: str) -> Placed:
-    """Tell what `place` would do, by force if need be; nothing is written.
+    """Return what `place` would do with force, and write nothing.
 
     Args:
         output: The folder; it need not exist.
-        files: All generated files, the manifest included: relative path with `/`, and text.
-        manifest: Which of them is the manifest.
+        files: Text of all generated files, the manifest included, by relative path.
+        manifest: Path of the manifest among them.
 
     Raises:
-        OutputError: `place` could not do it, for instance since a foreign file is in the way.
+        OutputError: `place` could not do it.
     """
-    with _told(output):
-        return survey(Job(_root(output), _encoded(files, manifest), manifest)).placed
+    with _system_errors(output):
+        return look(_target(output, files, manifest))
 
 
 def place(output: Path, files: Mapping[str, str], *, manifest: str, force: bool = False) -> Placed:
-    """Make a folder hold exactly these generated files; leave everything else in it alone.
+    """Make a folder hold exactly these generated files; leave all other files alone.
 
     Args:
         output: The folder; it and those above it are made when absent.
-        files: All generated files, the manifest included: relative path with `/`, and text.
-        manifest: Which of them is the manifest.
-        force: Whether to overwrite files that were edited by hand.
+        files: Text of all generated files, the manifest included, by relative path.
+        manifest: Path of the manifest among them.
+        force: Overwrite files that were edited by hand.
 
     Raises:
-        OutputError: It cannot or may not be done; then everything is as it was.
+        OutputError: It cannot or may not be done; nothing was changed.
     """
-    with _told(output):
-        job = Job(_root(output), _encoded(files, manifest), manifest)
-        above, beside = job.root.parent, f".{job.root.name[:40]}{STAGING}"
-        with places.parents(above), places.locked(above) as alone:
-            places.clear(above, beside, alone=alone)
-            found = survey(job)
-            _refuse_edited(job, found.placed, force=force)
-            if found.placed.written or found.placed.removed:
-                _refuse_read_only(job, found.placed)
-                _settle(job, found, beside)
-            # Last: until now they told which files of a killed run are ours.
-            places.clear(job.root, STAGING, alone=alone)
-    return found.placed
+    with _system_errors(output):
+        target = _target(output, files, manifest)
+        above, beside = target.root.parent, f".{target.root.name[:40]}{STAGING}"
+        with file_system.parents(above), file_system.locked(above) as alone:
+            file_system.clear(above, beside, alone=alone)
+            found = look(target)
+            _check_permitted(target, found, force=force)
+            if found.written or found.removed:
+                _settle(target, found, beside)
+            # Last: until now they told which files of a killed run are generated.
+            file_system.clear(target.root, STAGING, alone=alone)
+    return found
 
 
 @contextmanager
-def _told(output: Path) -> Iterator[None]:
+def _system_errors(output: Path) -> Iterator[None]:
+    """Turn errors of the file system into an OutputError with advice."""
     try:
         yield
     except OSError as error:
@@ -89,6 +86,21 @@ def _told(output: Path) -> Iterator[None]:
         advice = _ADVICE.get(error.errno or 0, "put that right")
         reason = f"{error.strerror or error}; {advice} and run again. Nothing was changed."
         raise OutputError(reason, path=str(name)) from error
+
+
+def _target(output: Path, files: Mapping[str, str], manifest: str) -> Target:
+    spelled: dict[str, str] = {}
+    for path in (manifest, *files):
+        if path not in files or not is_plain_path(path):
+            raise OutputError(f"{path!r} is no name for a generated file.")
+        for part in (*folders(path), path):
+            if spelled.setdefault(part.casefold(), part) != part:
+                raise OutputError(f"{path!r}: another generated file differs in case only.")
+    try:
+        contents = {path: text.encode() for path, text in files.items()}
+    except UnicodeEncodeError as error:
+        raise OutputError(f"a generated file holds what is no text: {error}.") from error
+    return Target(_root(output), contents, manifest)
 
 
 def _root(output: Path) -> Path:
@@ -106,95 +118,82 @@ def _root(output: Path) -> Path:
     return root
 
 
-def _encoded(files: Mapping[str, str], manifest: str) -> dict[str, bytes]:
-    spelled: dict[str, str] = {}
-    for path in (manifest, *files):
-        if path not in files or not is_plain_path(path):
-            raise OutputError(f"{path!r} is no name for a generated file.")
-        for part in (*folders(path), path):
-            if spelled.setdefault(part.casefold(), part) != part:
-                raise OutputError(f"{path!r}: another generated file differs in case only.")
-    try:
-        return {path: text.encode() for path, text in files.items()}
-    except UnicodeEncodeError as error:
-        raise OutputError(f"a generated file holds what is no text: {error}.") from error
-
-
-def _refuse_edited(job: Job, placed: Placed, *, force: bool) -> None:
-    edited = [path for path in placed.edited if path in placed.written]
+def _check_permitted(target: Target, found: Placed, *, force: bool) -> None:
+    """Refuse to overwrite edited files without force, and to change read-only ones."""
+    edited = [path for path in found.edited if path in found.written]
     if edited and not force:
         reason = f"{listed(edited)}: edited by hand; run again with --force to overwrite that."
-        raise OutputError(reason, path=str(job.root))
-
-
-def _refuse_read_only(job: Job, placed: Placed) -> None:
-    # Replacing a file needs no right to write it, and root needs none at all: what was locked on
-    # purpose is found by its mode.
-    for path in (*placed.written, *placed.removed):
+        raise OutputError(reason, path=str(target.root))
+    # Replacing a file needs no permission to write it, and root needs none at all: the mode tells
+    # what was locked on purpose.
+    for path in (*found.written, *found.removed):
         for part in ("", *folders(path), path):
-            mode = mode_of(job.root / part)
+            mode = mode_of(target.root / part)
             if mode is not None and not mode & 0o222:
                 reason = "is read-only; allow writing there and run again. Nothing was changed."
-                raise OutputError(reason, path=str(job.root / part))
+                raise OutputError(reason, path=str(target.root / part))
 
 
-def _refuse_changed(job: Job, found: Survey) -> None:
-    if survey(job) != found:
+def _check_unchanged(target: Target, found: Placed) -> None:
+    now = look(target)
+    if (now, now.whole) != (found, found.whole):
         reason = "somebody changed files there in this moment; run again. Nothing was changed."
-        raise OutputError(reason, path=str(job.root))
+        raise OutputError(reason, path=str(target.root))
 
 
-def _settle(job: Job, found: Survey, beside: str) -> None:
+def _settle(target: Target, found: Placed, beside: str) -> None:
     if found.whole:
         try:
-            _replace_folder(job, found, beside)
+            _replace_folder(target, found, beside)
         except OSError:
             # The folder above may be closed, the folder a mount point, the system without a swap.
-            if not job.root.exists():
+            if not target.root.exists():
                 raise
         else:
             return
-    _replace_files(job, found)
+    _replace_files(target, found)
 
 
-def _replace_folder(job: Job, found: Survey, beside: str) -> None:
-    with places.staging(job.root.parent, beside) as stage:
+def _replace_folder(target: Target, found: Placed, beside: str) -> None:
+    root = target.root
+    with file_system.staging(root.parent, beside) as stage:
         new = stage / "new"
         new.mkdir(0o755)
-        for path in found.placed.written:
-            places.write(ready(new, path), job.contents[path])
-        for path in (*found.placed.unchanged, *found.placed.kept):
-            places.keep(job.root / path, ready(new, path))
-        _refuse_changed(job, found)
-        for folder in {"", *(folder for path in job.contents for folder in folders(path))}:
-            if (mode := mode_of(job.root / folder)) is not None:
+        for path in found.written:
+            file_system.write(make_folders(new, path), target.contents[path])
+        for path in (*found.unchanged, *found.kept):
+            file_system.link(root / path, make_folders(new, path))
+        _check_unchanged(target, found)
+        for folder in {"", *(folder for path in target.contents for folder in folders(path))}:
+            if (mode := mode_of(root / folder)) is not None:
                 (new / folder).chmod(S_IMODE(mode))
-        if job.root.exists() and any(job.root.iterdir()):
-            places.exchange(new, job.root)
+        if root.exists() and any(root.iterdir()):
+            file_system.exchange(new, root)
         else:
-            new.rename(job.root)
+            new.rename(root)
 
 
-def _replace_files(job: Job, found: Survey) -> None:
-    with places.staging(job.root, STAGING) as stage:
+def _replace_files(target: Target, found: Placed) -> None:
+    root, manifest = target.root, target.manifest
+    with file_system.staging(root, STAGING) as stage:
         new, old = stage / "new", stage / "old"
         for folder in (new, old):
             folder.mkdir()
-        for path in found.placed.written:
-            places.write(ready(new, path), job.contents[path])
-            if (job.root / path).exists():
-                places.keep(job.root / path, ready(old, path))
-        _refuse_changed(job, found)
-        with _undone(job, found.placed, old):
-            for path in found.placed.written:
-                if path != job.manifest:
-                    (new / path).replace(ready(job.root, path))
-            for path in found.placed.removed:
-                (job.root / path).replace(ready(old, path))
+        for path in found.written:
+            file_system.write(make_folders(new, path), target.contents[path])
+            if (root / path).exists():
+                file_system.link(root / path, make_folders(old, path))
+        _check_unchanged(target, found)
+        with _undone(root, found, old):
+            for path in found.written:
+                if path != manifest:
+                    (new / path).replace(make_folders(root, path))
+            for path in found.removed:
+                (root / path).replace(make_folders(old, path))
             for path in found.folders:
-                _remove_empty(job.root / path)
-            if job.manifest in found.placed.written:
-                (new / job.manifest).replace(ready(job.root, job.manifest))
+                _remove_empty(root / path)
+            if manifest in found.written:
+                (new / manifest).replace(make_folders(root, manifest))
 
 
 def _remove_empty(folder: Path) -> None:
@@ -207,20 +206,20 @@ def _remove_empty(folder: Path) -> None:
 
 
 @contextmanager
-def _undone(job: Job, placed: Placed, old: Path) -> Iterator[None]:
-    """Put everything back when the body does not come to its end."""
-    needed = {folder for path in placed.written for folder in folders(path)}
-    fresh = sorted(folder for folder in needed if not (job.root / folder).exists())
+def _undone(root: Path, found: Placed, old: Path) -> Iterator[None]:
+    """Put every file back when the body raises."""
+    needed = {folder for path in found.written for folder in folders(path)}
+    fresh = sorted(folder for folder in needed if not (root / folder).exists())
     try:
         yield
     except BaseException:
-        for path in (*placed.written, *placed.removed):
+        for path in (*found.written, *found.removed):
             with suppress(OSError):
                 if (old / path).exists():
-                    (old / path).replace(ready(job.root, path))
-                elif path in placed.written:
-                    (job.root / path).unlink(missing_ok=True)
+                    (old / path).replace(make_folders(root, path))
+                elif path in found.written:
+                    (root / path).unlink(missing_ok=True)
         for folder in reversed(fresh):
             with suppress(OSError):
-                (job.root / folder).rmdir()
+                (root / folder).rmdir()
         raise

@@ -508,7 +508,7 @@ def test_an_empty_standard_input_leaves_the_package_alone(generate, here):
     ("output", "message"),
     [
         ("file", "file: is no folder; choose another place."),
-        ("file/deep/out", "a file stands where a folder is needed"),
+        ("file/deep/out", "a file is in the way: choose another folder"),
         ("link", "is a symbolic link, which is not followed; name the folder"),
         ("dangling", "is a symbolic link, which is not followed"),
         ("x" * 300, "choose a shorter name"),

@@ -23,7 +23,8 @@ from output_folders import (
 )
 
 from openapi_tools.codegen.manifest import digest
-from openapi_tools.codegen.writer import Placed, compare, place
+from openapi_tools.codegen.output_state import Placed
+from openapi_tools.codegen.writer import compare, place
 from openapi_tools.errors import OutputError
 
 

@@ -1,4 +1,4 @@
-"""What a file system offers for changing many files at once: staging, a lock, a swap."""
+"""Change many files at once: staging folders, a lock, a swap of two folders."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from openapi_tools.errors import OutputError
 try:
     import fcntl
 except ImportError:  # pragma: no cover -- Windows has none
-    fcntl = None  # type: ignore[assignment]  # looked at before use
+    fcntl = None  # type: ignore[assignment]  # checked before use
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 STAGING = ".openapi-tools-staging-"
-"""How the name of every staging folder begins, after a dot and its target's name if it has one."""
+"""Start of every staging folder's name, after a dot and its target's name if it has one."""
 PATIENCE = 60.0
-"""Seconds to wait for another generator at work."""
+"""Seconds to wait for another generator."""
 _ABANDONED = 3600.0
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
@@ -34,22 +34,19 @@ _RENAME_SWAP = 2
 
 
 def folders(path: str) -> list[str]:
-    """List the folders that a relative path leads through: `a/b/c.py` gives `a`, `a/b`."""
+    """List the folders of a relative path: `a`, `a/b` for `a/b/c.py`."""
     return [str(folder) for folder in reversed(PurePosixPath(path).parents[:-1])]
 
 
-def ready(base: Path, path: str) -> Path:
-    """Make the folders that a file needs.
+def make_folders(base: Path, path: str) -> Path:
+    """Make the folders of a file, and return where it goes.
 
     Args:
-        base: A folder, resolved.
+        base: A resolved folder.
         path: The file, relative to it.
 
-    Returns:
-        Where the file goes.
-
     Raises:
-        OutputError: That is outside `base`.
+        OutputError: The file would be outside `base`.
     """
     target = base / path
     if not target.parent.resolve().is_relative_to(base):
@@ -61,7 +58,7 @@ def ready(base: Path, path: str) -> Path:
 
 
 def write(target: Path, data: bytes) -> None:
-    """Write a new file that survives a power cut: readable for all, as far as the umask allows."""
+    """Write a new file that survives a power cut; the umask decides who can read it."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     with open(os.open(target, flags, 0o644), "wb") as file:  # noqa: PTH123 -- a descriptor
         file.write(data)
@@ -69,8 +66,8 @@ def write(target: Path, data: bytes) -> None:
         os.fsync(file.fileno())
 
 
-def keep(source: Path, target: Path) -> None:
-    """Give a file a second name; where the file system has no hard links, a copy."""
+def link(source: Path, target: Path) -> None:
+    """Give a file a second name; copy it where the file system has no hard links."""
     try:
         target.hardlink_to(source)
     except OSError:
@@ -79,7 +76,7 @@ def keep(source: Path, target: Path) -> None:
 
 @contextmanager
 def staging(folder: Path, prefix: str) -> Iterator[Path]:
-    """Lend a new folder for preparing files, closed to others; it is deleted afterwards."""
+    """Make a private folder for preparing files, and delete it afterwards."""
     stage = Path(tempfile.mkdtemp(prefix=prefix, dir=folder))
     try:
         yield stage
@@ -88,7 +85,7 @@ def staging(folder: Path, prefix: str) -> Iterator[Path]:
 
 
 def leftovers(folder: Path, prefix: str) -> list[Path]:
-    """List the staging folders in a folder: those of killed runs, and of a run at work."""
+    """List the staging folders of killed and running generators."""
     try:
         found = sorted(place for place in folder.iterdir() if place.name.startswith(prefix))
         return [place for place in found if place.is_dir() and not place.is_symlink()]
@@ -97,13 +94,7 @@ def leftovers(folder: Path, prefix: str) -> list[Path]:
 
 
 def clear(folder: Path, prefix: str, *, alone: bool) -> None:
-    """Delete the staging folders of killed runs.
-
-    Args:
-        folder: Where they stand.
-        prefix: How their names begin.
-        alone: Whether no other generator is at work here; else only old ones are deleted.
-    """
+    """Delete staging folders: all if no other generator can be running, else only old ones."""
     for stage in leftovers(folder, prefix):
         with suppress(OSError):
             if alone or time.time() - stage.stat().st_mtime > _ABANDONED:
@@ -112,7 +103,7 @@ def clear(folder: Path, prefix: str, *, alone: bool) -> None:
 
 @contextmanager
 def parents(folder: Path) -> Iterator[None]:
-    """Make a folder and those above it; take them away again when the body raises."""
+    """Make a folder and those above it; remove them again when the body raises."""
     missing = [place for place in (folder, *folder.parents) if not place.exists()]
     try:
         folder.mkdir(0o755, parents=True, exist_ok=True)
@@ -126,13 +117,13 @@ def parents(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[bool]:
-    """Keep other generators out of a folder; the lock ends with the process, however it ends.
+    """Lock other generators out of a folder while this process lives.
 
     Yields:
-        Whether that is sure: some file systems have no locks.
+        Whether the lock holds: some file systems have none.
 
     Raises:
-        OutputError: Another one has been at work there for a minute.
+        OutputError: Another generator held the lock for a minute.
     """
     handle = -1
     with suppress(OSError):
@@ -161,10 +152,10 @@ def _lock(handle: int, folder: Path) -> bool:
 
 
 def exchange(one: Path, other: Path) -> None:
-    """Swap two folders in one step: nobody ever sees half of it.
+    """Swap two folders in one step.
 
     Raises:
-        OSError: This system or file system cannot do that, or not here.
+        OSError: This system or file system cannot do that.
     """
     first, second = os.fsencode(one), os.fsencode(other)
     try:
