@@ -29,6 +29,7 @@ _WORDS = (
     ),
     (re.compile(r"credentials=\{'([^']*)': …\}"), r"--credential '\1=$NAME'"),
     (re.compile(r"Settings\(base_url=…\)"), "--base-url"),
+    (re.compile(r"Settings\(base_url='([^']*)'\)"), r"--base-url \1"),
     (
         re.compile(r"Settings\(credential_origins=\(([^)]*)\)\)"),
         lambda match: " ".join(

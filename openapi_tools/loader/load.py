@@ -264,6 +264,7 @@ def tools_of(
         *_unknown(document.settings, found),
         *_empty(document, operations),
         *(_unsent(session) if credentials or session.client_brings else ()),
+        *(_bare_keys(document, session) if credentials else ()),
     )
     about = About(
         skipped=tuple(found.skipped),
@@ -367,6 +368,16 @@ def _unsent(session: Session) -> list[str]:
     except CallError:
         return []
     return [] if bounds.inside else [bounds.refusal()]
+
+
+def _bare_keys(document: Document, session: Session) -> Iterator[str]:
+    """Warn of keys without the word that they begin with, as the document describes them."""
+    for name, word in security.prefixes(document).items():
+        if session.credentials.lacks_word(name):
+            yield (
+                f"the key for {name!r:.100} is sent as it is, but by the document's description "
+                f"it begins with a word: '{word} …'; give it so if the API refuses the key."
+            )
 
 
 def _answer_checker(document: Document) -> Callable[[httpx.Request, Answer], list[str]]:

@@ -5,6 +5,7 @@ Spec: OpenAPI 3.1.2, sections 4.8.27 and 4.8.30; Swagger 2.0, "Security Definiti
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import DocumentError
@@ -14,11 +15,17 @@ from openapi_tools.loader.texts import without_user
 from openapi_tools.model import SecurityScheme
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from openapi_tools.loader.operations import Document
 
 
+_PLACEHOLDER = r"(?:[<{\[$`'\"…]|\.{3}|x{3}|[Yy]our_|YOUR|[\w-]*\d|[\w-]+\.[\w-]+\.)"
+_PREFIX = re.compile(
+    rf"\b((?i:bearer))\b|\b(Token|Basic|Bot|JWT|Api-?Key|Key|OAuth|SSWS) (?={_PLACEHOLDER})"
+    r"|[`'\"]([A-Za-z][\w-]{1,20}) [`'\"]"
+)
+"""`Bearer` anywhere, another word before what stands for a key, a quoted word with a space."""
 _FLOW_URLS = ("authorizationUrl", "deviceAuthorizationUrl", "tokenUrl", "refreshUrl")
 
 
@@ -49,19 +56,36 @@ def _requirements(listed: list[Any]) -> tuple[dict[str, tuple[str, ...]], ...]:
 
 def schemes(document: Document) -> dict[str, SecurityScheme]:
     """Return the document's security schemes by name; those that cannot be read are left out."""
+    return {name: _security_scheme(node) for name, node in _nodes(document)}
+
+
+def prefixes(document: Document) -> dict[str, str]:
+    """Return the word that a key in `Authorization` begins with, by the scheme's description.
+
+    Returns:
+        By scheme name, for instance `{"ApiKeyAuth": "Token"}`; only those that name one.
+    """
+    found = {}
+    for name, node in _nodes(document):
+        scheme, said = _security_scheme(node), _PREFIX.search(as_text(node.get("description")))
+        if said and scheme.type == "apiKey" and scheme.name.lower() == "authorization":
+            word = next(filter(None, said.groups()))
+            found[name] = "Bearer" if word == "bearer" else word
+    return found
+
+
+def _nodes(document: Document) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the security schemes as they are in OpenAPI 3, by name."""
     holder = document.root if document.dialect.swagger else document.root.get("components")
     key = "securityDefinitions" if document.dialect.swagger else "securitySchemes"
     listed = holder.get(key) if isinstance(holder, dict) else None
-    schemes = {}
     for name, node in listed.items() if isinstance(listed, dict) else ():
         try:
             found = document.references.follow(node, document.entry).node
         except DocumentError:
             continue
         if isinstance(found, dict) and isinstance(found.get("type"), str):
-            plain = versions.security_scheme(found) if document.dialect.swagger else found
-            schemes[name] = _security_scheme(plain)
-    return schemes
+            yield name, versions.security_scheme(found) if document.dialect.swagger else found
 
 
 def _security_scheme(node: dict[str, Any]) -> SecurityScheme:

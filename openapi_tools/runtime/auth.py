@@ -197,6 +197,16 @@ class Credentials:
         both._first = frozenset(given)
         return both
 
+    def lacks_word(self, name: str) -> bool:
+        """Tell whether a credential is known to be sent as one word in a header.
+
+        Args:
+            name: Of its scheme; that of another one lacks nothing.
+        """
+        held = self._held.get(name)
+        headers = held.fixed.headers if held is not None and held.fixed is not None else ()
+        return any(" " not in text for _, text in headers)
+
     async def grant(
         self,
         operation: Operation,

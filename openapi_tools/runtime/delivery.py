@@ -22,6 +22,7 @@ from openapi_tools.runtime.response import read_answer
 from openapi_tools.runtime.result import ToolResult
 from openapi_tools.runtime.sending.exchange import Terms
 from openapi_tools.runtime.sending.faults import timed_out
+from openapi_tools.runtime.server import with_own_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,6 +44,7 @@ _LARGE = 32 * 1024
 _GRACE = 0.25
 """Seconds beyond the time of a call for reading an answer that was cut when it was over."""
 _UNAUTHORIZED = 401
+_NOT_FOUND = 404
 
 
 @dataclass(slots=True, eq=False)
@@ -267,6 +269,8 @@ class Delivery:
             result.metadata["notes"] = [*result.metadata.get("notes", ()), note]
         if result.error is not None and result.error["type"] == "auth":
             result = _explained(result, note or self._lacking(parcel))
+        if answer.status == _NOT_FOUND:
+            result = _explained(result, self._misplaced(parcel))
         check = self._session.check_answer
         if check is not None and parcel.request is not None:
             problems = await self._apart(line, check, parcel.request, answer)
@@ -290,6 +294,14 @@ class Delivery:
         operation, settings = self._tool.operation, self._session.settings
         return read_answer(answer, operation, settings, redactor=redactor)
 
+    def _misplaced(self, parcel: Parcel) -> str:
+        """Say that the settings leave out the path of the document's own server, if they do."""
+        url = with_own_path(self._tool.operation, self._session.settings)
+        if not url:
+            return ""
+        reason = "base_url lacks the path of the document's own server"
+        return parcel.redactor.text(f"{reason}; if that is wrong, give Settings(base_url={url!r})")
+
     def _lacking(self, parcel: Parcel) -> str:
         """Return which credentials a call went without that it could have had."""
         if parcel.grant.additions:
@@ -298,7 +310,7 @@ class Delivery:
 
 
 def _explained(result: ToolResult, why: str) -> ToolResult:
-    """Return a refusal that also says which credential did not go along."""
+    """Return an error result that also says what may be the reason."""
     if not why or result.error is None:
         return result
     facts = dict(result.error)

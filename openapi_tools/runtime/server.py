@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from openapi_tools.errors import CallError
 from openapi_tools.runtime.escapes import PATH_LITERAL, has_dot_segment, keep_triples, shown
@@ -62,6 +63,29 @@ def url_of(servers: Sequence[Server], settings: Settings) -> str:
         reason = f"its server {shown(url)} is relative and the document was not loaded from a URL"
         raise CallError("connection", f"{reason}; {_HINT}.")
     return _checked(url)
+
+
+def with_own_path(operation: Operation, settings: Settings) -> str:
+    """Return the settings' `base_url` with the path of the operation's own server, if it lacks it.
+
+    Args:
+        operation: In whose document a server has a path.
+        settings: For `base_url` and the values of the servers' variables.
+
+    Returns:
+        For instance `"http://localhost:8000/api/v3"`; empty where nothing is missing.
+    """
+    if settings.base_url is None:
+        return ""
+    try:
+        own = [
+            urlsplit(_filled(server, settings.server_variables)).path.rstrip("/")
+            for server in operation.servers
+        ]
+    except (CallError, ValueError):
+        return ""
+    base = settings.base_url.rstrip("/")
+    return base + own[0] if own and not any(map(base.endswith, own)) else ""
 
 
 def _filled(server: Server, given: Mapping[str, str]) -> str:

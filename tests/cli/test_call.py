@@ -165,6 +165,7 @@ def test_a_failing_call_says_why_on_standard_error(run, api, server, monkeypatch
     assert result.exit_code == 1
     assert result.stdout == ""
     assert "404" in result.stderr
+    assert f"--base-url {server}/nowhere/v1" in result.stderr
 
 
 def test_a_missing_credential_names_the_scheme(run, api):

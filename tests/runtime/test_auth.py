@@ -7,6 +7,7 @@ import httpx
 import pytest
 from documents import document, operation
 from pydantic import SecretStr
+from servers.recorder import Answer
 
 from openapi_tools import CredentialsError, Settings, load_tools
 
@@ -340,3 +341,78 @@ async def test_one_alternative_that_is_no_list_is_one_alternative(recorder: Any)
 
     assert result.error is not None
     assert result.error["type"] == "credentials"
+
+
+DESCRIBED = {
+    "Enter the key with the `Bearer ` prefix.": "Bearer",
+    "`Authorization: Bearer <token>`": "Bearer",
+    "Bearer Token authentication": "Bearer",
+    "This format:\n\n    Token xxxxxx.yyyyyyy.zzzzzz": "Token",
+    "Prefix your key with 'Token '.": "Token",
+    "`ApiKey {key}`": "ApiKey",
+    "Discord bot token": "",
+    "Your API key. The token is in your settings.": "",
+    "": "",
+}
+
+
+@pytest.mark.parametrize(("description", "word"), DESCRIBED.items())
+@pytest.mark.parametrize("version", ["3.1", "2.0"])
+def test_a_key_without_the_word_that_its_description_names_is_a_warning(
+    description: str, word: str, version: str
+) -> None:
+    scheme = {"type": "apiKey", "in": "header", "name": "Authorization", "description": description}
+    root = document({"/x": {"get": operation()}}, components={"securitySchemes": {"key": scheme}})
+    if version == "2.0":
+        root = {**root, "swagger": "2.0", "securityDefinitions": {"key": scheme}}
+        del root["openapi"], root["components"]
+
+    def warnings(**credentials: Any) -> list[str]:
+        settings = Settings(base_url="http://127.0.0.1:1")
+        found = load_tools(root, credentials=credentials, settings=settings).warnings
+        return [warning for warning in found if "key" in warning]
+
+    told = warnings(key=SECRET)
+
+    assert [f"'{word} …'" in warning for warning in told] == ([True] if word else [])
+    assert SECRET not in str(told)
+    assert warnings(key=f"{word} {SECRET}" if word else SECRET) == []
+    assert warnings(key=lambda: SECRET) == warnings() == []
+
+
+async def test_what_stands_behind_a_word_in_a_key_is_a_secret_too(recorder: Any) -> None:
+    recorder.answer = Answer(body=b'{"seen": "s3cr3t-value"}')
+    given = {"header": f"Token {SECRET}"}
+    async with sent(recorder.url, [{"header": []}], given) as toolset:
+        result = await toolset["get_x"].execute({})
+
+    assert result.output == {"seen": "***"}
+
+
+@pytest.mark.parametrize(
+    ("server", "base", "meant"),
+    [
+        ("https://api.example/v3", "", "/v3"),
+        ("/api/v3", "", "/api/v3"),
+        ("https://{host}/v3/", "/proxy", "/proxy/v3"),
+        ("https://api.example/v3", "/v3", ""),
+        ("https://api.example/v3", "/proxy/v3/", ""),
+        ("https://api.example", "", ""),
+        ("https://{unknown}/v3", "", ""),
+    ],
+)
+async def test_a_404_says_that_base_url_lacks_the_path_of_the_documents_server(
+    server: str, base: str, meant: str, recorder: Any
+) -> None:
+    recorder.answer = Answer(status=404)
+    servers = [{"url": server, "variables": {"host": {"default": "api.example"}}}]
+    root = document({"/x": {"get": operation()}}, servers=servers)
+    settings = Settings(base_url=recorder.url + base)
+    async with load_tools(root, settings=settings) as toolset:
+        result = await toolset["get_x"].execute({})
+
+    assert result.error is not None
+    assert (result.error["type"], result.error["status"]) == ("http", 404)
+    line = f"Settings(base_url='{recorder.url}{meant}')"
+    assert (line in str(result)) is bool(meant)
+    assert ("base_url" in str(result)) is bool(meant)
