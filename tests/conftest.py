@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 hypothesis.settings.register_profile("patient", deadline=None)
 hypothesis.settings.load_profile("patient")
 
-TRANSPORTS = ("httpx", "aiohttp")
+TRANSPORTS = ("httpx", "fast")
 
 ROOT = Path(__file__).parent.parent
 SHARED = ROOT.parent / "shared"

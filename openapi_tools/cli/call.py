@@ -82,12 +82,8 @@ class _Run:
         """Return the tools, with a client that answers from the document where that is wanted."""
         loaded: list[Toolset] = []
         client = self._mock_client(loaded) if mock else None
-        # One call does not earn back what it takes to import aiohttp.
-        members: dict[str, Any] = {"base_url": self.base_url, "transport": "httpx"}
-        anonymous = mock or None
-        toolset = load(
-            source_of(spec), client=client, timeout=timeout, anonymous=anonymous, **members
-        )
+        settings = {"base_url": self.base_url, "timeout": timeout, "anonymous": mock or None}
+        toolset = load(source_of(spec), client=client, **settings)
         loaded.append(toolset)
         return toolset
 

@@ -309,7 +309,7 @@ def _limits(settings: Settings, deadline: float) -> Settings:
         max_response_bytes=settings.max_document_bytes,
         concurrency=1,
         retries=0,
-        transport="httpx",  # one request does not earn back what it takes to import aiohttp
+        transport="auto",
     )
     return cast("Settings", limits)
 

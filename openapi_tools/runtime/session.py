@@ -160,7 +160,7 @@ def open_session(
     Raises:
         CredentialsError: A scheme that the document does not have, or a wrong kind of value.
         SettingsError: `client` is not an `httpx.AsyncClient` or `httpx2.AsyncClient`.
-        MissingExtraError: The settings ask for aiohttp, which is not installed.
+        MissingExtraError: The settings ask for `transport="fast"`, and httptools is not installed.
     """
     from openapi_tools.runtime.auth import Credentials
     from openapi_tools.runtime.observing import Observers
@@ -192,7 +192,7 @@ def _sender(
 
     That is a client of the user's that cannot be used, and a package that is not installed.
     """
-    if client is None and settings.transport != "aiohttp":
+    if client is None and settings.transport != "fast":
         return None
     from openapi_tools.runtime.send import Sender
 

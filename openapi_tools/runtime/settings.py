@@ -81,8 +81,8 @@ class Settings(BaseModel):
             same document need not parse it; docs/cache.md has more.
         stale: Where the server of a document's URL cannot be reached, take the copy in the cache;
             `toolset.warnings` then says how old that is.
-        transport: What reads answers where no client is given: `"httpx"`, `"aiohttp"` (the extra
-            `fast`), or `"auto"`, which takes aiohttp when it is installed.
+        transport: What reads answers where no client is given: `"httpx"`, `"fast"` (the extra
+            `fast`), or `"auto"`, which is `"fast"` where that extra is installed.
 
     Raises:
         SettingsError: An unknown name or a wrong value; one line for each.
@@ -126,7 +126,7 @@ class Settings(BaseModel):
     trace_context: bool = Usual.trace_context
     cache: bool = Usual.cache
     stale: bool = Usual.stale
-    transport: Literal["auto", "httpx", "aiohttp"] = Usual.transport
+    transport: Literal["auto", "httpx", "fast"] = Usual.transport
 
     if not TYPE_CHECKING:  # the signature stays the one made of the members
 

@@ -229,7 +229,7 @@ async def test_an_error_says_whether_a_retry_may_act_twice(
 
 
 async def test_an_answer_before_the_body_was_read_is_an_answer_or_a_broken_connection():
-    result = await outcome(refuse_before_the_body, "POST", b"x" * 20_000_000)
+    result = await outcome(refuse_before_the_body, "POST", b"x" * 20_000_000, timeout=20)
 
     assert kind(result) in ("413", "connection")
 

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 _PATIENCE = 5.0
 _LEFT_BEHIND: list[object] = []
 """Of the process that this one was forked from."""
-_FAST = "openapi_tools.runtime.sending.fast.pool"
 _TO_CONNECTION = ("_httpcore_stream", "_stream", "_connection")
 
 
@@ -63,7 +62,7 @@ class Homes:
         policy: Where the clients made here may go; that of the settings alone by default.
 
     Raises:
-        MissingExtraError: The settings ask for aiohttp, which is not installed.
+        MissingExtraError: The settings ask for `"fast"`, and httptools is not installed.
     """
 
     def __init__(
@@ -72,7 +71,7 @@ class Homes:
         client: httpx.AsyncClient | None,
         policy: NetworkPolicy | None = None,
     ) -> None:
-        if client is None and settings.transport == "aiohttp":
+        if client is None and settings.transport == "fast":
             from openapi_tools.runtime.sending.transport import direct_pool
 
             direct_pool(settings)  # a missing package is told now, not by the first call
@@ -105,16 +104,7 @@ class Homes:
             reason = "tools are called under asyncio; no event loop of it is running."
             raise CallError("connection", reason) from None
         self._leave_parent()
-        if loop not in self._homes and self._client is None and _FAST not in sys.modules:
-            await self._import_fast(loop)
         return self._homes.get(loop) or await self._move_in(loop)
-
-    async def _import_fast(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Import aiohttp where it is used: a tenth of a second that no event loop should wait."""
-        from openapi_tools.runtime.sending.transport import direct_pool, is_known_to_lack
-
-        if self._settings.transport != "httpx" and not is_known_to_lack(self._settings):
-            await loop.run_in_executor(None, direct_pool, self._settings)
 
     def _leave_parent(self) -> None:
         """Begin anew in a process that was forked from the one that made this.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import sys
 from typing import TYPE_CHECKING
 from urllib.request import getproxies, proxy_bypass
 
@@ -16,6 +15,11 @@ from openapi_tools.runtime.sending.pools import Pool
 from openapi_tools.runtime.sending.streams import Backend
 from openapi_tools.runtime.sending.tls import client_context, trusted
 
+try:
+    from openapi_tools.runtime.sending.fast.pool import FastPool
+except ImportError:  # the extra `fast` is not installed
+    FastPool = None  # type: ignore[assignment,misc]
+
 if TYPE_CHECKING:
     import ssl
 
@@ -26,17 +30,12 @@ __all__ = [
     "client_context",
     "core_proxy",
     "direct_pool",
-    "is_known_to_lack",
     "make_transport",
     "proxy_of",
 ]
 
 CERTIFICATE = "openapi_tools.certificate"
 """Extension of a request: the `ssl.SSLContext` that presents a client certificate."""
-
-_FAST = "openapi_tools.runtime.sending.fast.pool"
-_LACKED: list[str] = []
-"""Set once aiohttp was looked for in vain: to look again costs each event loop milliseconds."""
 
 _MOST_OTHERS = 16
 _IDLE_CONNECTIONS = 64
@@ -99,28 +98,14 @@ def direct_pool(settings: Settings) -> type[Pool]:
         settings: `transport` decides.
 
     Raises:
-        MissingExtraError: aiohttp is asked for and not installed, or without its parser in C.
+        MissingExtraError: The settings ask for `"fast"`, and httptools is not installed.
     """
-    if settings.transport == "httpx" or is_known_to_lack(settings):
+    if settings.transport == "httpx" or (FastPool is None and settings.transport == "auto"):
         return Pool
-    try:
-        from openapi_tools.runtime.sending.fast.pool import FastPool
-    except ImportError as error:
-        if settings.transport == "auto":
-            _LACKED[:] = [_FAST]
-            return Pool
-        reason = f"{error.name} is not installed: pip install 'openapi-tools[fast]'"
-        raise MissingExtraError(reason, extra="fast") from error
+    if FastPool is None:
+        reason = "httptools is not installed: pip install 'openapi-tools[fast]'"
+        raise MissingExtraError(reason, extra="fast")
     return FastPool
-
-
-def is_known_to_lack(settings: Settings) -> bool:
-    """Tell whether aiohttp, which need not be there, was not there the last time.
-
-    Args:
-        settings: `transport` is `"auto"` where it need not.
-    """
-    return settings.transport == "auto" and bool(_LACKED) and _FAST not in sys.modules
 
 
 class _Over(httpx.AsyncHTTPTransport):

@@ -1,6 +1,5 @@
-"""Connections on which aiohttp's parser, which is written in C, reads the answers.
+"""Connections whose answers httptools reads, with a parser written in C.
 
 Names, addresses, TLS, deadlines and sockets are those of the module `streams`, whichever parser
-reads: aiohttp's own connections would look names up after any check of ours, repeat requests by
-themselves and write addresses and methods anew.
+reads.
 """

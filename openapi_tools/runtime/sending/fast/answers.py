@@ -1,4 +1,7 @@
-"""Answers: plain ones read by aiohttp's parser, all others by h11 as they are without it.
+"""Answers: httptools reads the heads of those that are not in chunks, h11 all others.
+
+h11 reads chunks, codings, interim answers and heads that httptools refuses. So both transports take
+and refuse the same answers.
 
 Spec: RFC 9112, sections 4 to 7.
 """
@@ -11,19 +14,17 @@ from typing import TYPE_CHECKING
 import h11
 import httpcore
 
-from openapi_tools.runtime.sending.fast.parser import LARGEST_HEAD, Chunks, parse_head
+from openapi_tools.runtime.sending.fast.parser import parse_head
 
 if TYPE_CHECKING:
-    from aiohttp.http_parser import RawResponseMessage
+    from openapi_tools.runtime.sending.fast.parser import Head
 
-_LONGEST = 10**18
+_LARGEST_HEAD = 100 * 1024
 _SWITCHED = 101
 _FINAL = 200
 _SPACE = 0x20
 _BODILESS = (204, 304)
 _HEAD_END = re.compile(rb"\n\r?\n")
-_ODD = re.compile(rb"\A[\r\n]|\n[^: \t\r\n]*+[ \t]|[\x00\x0b\x0c]|\r(?!\n)")
-"""What aiohttp's parser lets pass, or reads in a way of its own."""
 
 
 def read_answer(unread: bytes, new: int, method: bytes) -> tuple[Plain | Careful, bytes] | None:
@@ -42,13 +43,12 @@ def read_answer(unread: bytes, new: int, method: bytes) -> tuple[Plain | Careful
     """
     end = _HEAD_END.search(unread, max(0, len(unread) - new - 2))
     if end is None:
-        if len(unread) <= LARGEST_HEAD and unread[0] > _SPACE:
+        if len(unread) <= _LARGEST_HEAD and unread[0] > _SPACE:
             return None
-    elif not _ODD.search(unread, 0, end.end()):
-        head = unread[: end.end()]
-        message = parse_head(head)
-        if message is not None and _is_plain(message):
-            plain = Plain(message, head, method)
+    else:
+        head = parse_head(unread[: end.end()])
+        if head is not None and not head.has_coding:
+            plain = Plain(head, method)
             rest = unread[end.end() :]
             return plain, plain.feed(rest) if rest else b""
     careful = Careful(method)
@@ -56,16 +56,15 @@ def read_answer(unread: bytes, new: int, method: bytes) -> tuple[Plain | Careful
 
 
 class Plain:
-    """An answer whose head leaves no question open; its body arrives in pieces.
+    """An answer of a given length, or to the end of the connection; its body arrives in pieces.
 
     Args:
-        message: What stands in its head.
-        head: To the empty line.
+        head: Its head.
         method: Of the request.
 
     Attributes:
         status: Of three digits, a final one.
-        reason: What stands behind the status.
+        reason: The reason phrase.
         version: `b"HTTP/1.1"`.
         headers: Names and values as they were sent.
         is_complete: All of it has arrived.
@@ -73,7 +72,6 @@ class Plain:
     """
 
     __slots__ = (
-        "_chunks",
         "_left",
         "_length",
         "headers",
@@ -84,18 +82,15 @@ class Plain:
         "version",
     )
 
-    def __init__(self, message: RawResponseMessage, head: bytes, method: bytes) -> None:
+    def __init__(self, head: Head, method: bytes) -> None:
         self.version = b"HTTP/1.1"
-        self.status = message.code
-        self.reason = message.reason.encode("utf-8", "surrogateescape")
-        # Before 3.13 or so aiohttp leaves the spaces behind a value.
-        self.headers = [(name, value.rstrip(b" \t")) for name, value in message.raw_headers]
+        self.status = head.status
+        self.reason = head.reason
+        self.headers = head.headers
         bodiless = method == b"HEAD" or self.status in _BODILESS
-        length = "0" if bodiless else message.headers.get("Content-Length")
-        self._length = self._left = None if length is None else int(length)
-        self._chunks = Chunks(head) if length is None and message.chunked else None
+        self._length = self._left = 0 if bodiless else head.length
         self.is_complete = self._left == 0
-        self.is_last = message.should_close
+        self.is_last = not head.keeps_alive
 
     def feed(self, data: bytes) -> bytes:
         """Take what follows the head, and return what of the body is in it.
@@ -106,11 +101,6 @@ class Plain:
         Raises:
             RemoteProtocolError: Of httpcore: it breaks HTTP, or ends too early.
         """
-        if self._chunks is not None:
-            body = self._chunks.feed(data)
-            self.is_complete = self._chunks.is_complete
-            self.is_last = self.is_last or self._chunks.has_surplus
-            return body
         if self._left is None:
             self.is_complete = not data
             return data
@@ -141,7 +131,7 @@ class Careful:
     __slots__ = ("_h11", "headers", "is_complete", "reason", "status", "version")
 
     def __init__(self, method: bytes) -> None:
-        self._h11 = h11.Connection(h11.CLIENT, max_incomplete_event_size=LARGEST_HEAD)
+        self._h11 = h11.Connection(h11.CLIENT, max_incomplete_event_size=_LARGEST_HEAD)
         # What was sent decides nothing but whether there may be a body.
         self._h11.send(h11.Request(method=method, target="/", headers=[("Host", "any")]))
         self._h11.send(h11.EndOfMessage())
@@ -182,14 +172,3 @@ class Careful:
             return b""
         self.is_complete = event is not h11.NEED_DATA
         return None
-
-
-def _is_plain(message: RawResponseMessage) -> bool:
-    """Whether the answer is a final one and its header says in one clear way where it ends."""
-    if message.code < _FINAL or message.version != (1, 1):
-        return False
-    length = message.headers.get("Content-Length")
-    coding = message.headers.getall("Transfer-Encoding", None)
-    if coding is not None:
-        return length is None and coding == ["chunked"]
-    return length is None or int(length) < _LONGEST

@@ -1,4 +1,4 @@
-"""The pool of connections whose answers aiohttp's parser reads."""
+"""The pool of connections whose answers httptools reads."""
 
 from __future__ import annotations
 
