@@ -7,7 +7,6 @@ Spec: OpenAPI 3.2.0, section 4.12 (Parameter Object); Swagger 2.0, "Parameter Ob
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from openapi_tools.errors import DocumentError
@@ -16,9 +15,9 @@ from openapi_tools.loader.budget import compact, most_in
 from openapi_tools.loader.keywords import MAX_LITERAL, NOTHING, is_longer, is_true, uses_in
 from openapi_tools.loader.naming import are_portable
 from openapi_tools.loader.operations import path_variables
-from openapi_tools.loader.parameters import Listed
+from openapi_tools.loader.parameters import Listed, is_left_out
 from openapi_tools.loader.texts import plain_text
-from openapi_tools.runtime.escapes import OWN_HEADERS, is_token
+from openapi_tools.runtime.escapes import OWN_HEADERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -32,7 +31,6 @@ _UNDECLARED = {"schema": {"type": "string"}}
 OF_BODY: Final = frozenset({"body", "formData"})
 """Where a parameter of Swagger 2.0 stands that is the body or a part of it."""
 
-_NO_COOKIE = re.compile(r"[;=,\s]")
 _LONGEST_ALIKE = 2_000
 """Characters of a parameter that is compared with others that may say the same."""
 
@@ -294,11 +292,11 @@ class Offers:
         location, name = listed.location, listed.name
         if location == "header":
             name = name.lower()
-            if name in OWN_HEADERS or not is_token(name):
+            if name in OWN_HEADERS:
                 return False
-        elif location == "cookie" and _NO_COOKIE.search(name):
+        if location in OF_BODY or is_left_out(listed.node):
             return False
-        return location not in OF_BODY and (location, name) not in self._credentials
+        return (location, name) not in self._credentials
 
     def _undeclared_offer(self, name: str, declared: Declared) -> Offer:
         """Return a variable of a path as a parameter."""

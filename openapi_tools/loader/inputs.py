@@ -20,9 +20,10 @@ from openapi_tools.loader.arguments import (
 from openapi_tools.loader.bodies import Bodies, Content, named
 from openapi_tools.loader.budget import MAX_SCHEMA, shrink, size_of
 from openapi_tools.loader.keywords import as_boolean, is_true
-from openapi_tools.loader.naming import are_portable, argument_names
+from openapi_tools.loader.naming import are_portable, argument_names, is_other
 from openapi_tools.loader.operations import plain_path
 from openapi_tools.loader.servers import servers
+from openapi_tools.loader.texts import cut
 from openapi_tools.model import DEFAULT_STYLES, Operation, Parameter, Property, RequestBody
 
 if TYPE_CHECKING:
@@ -156,7 +157,9 @@ class Inputs:
             count = len(group.properties) + len(body.members)
             plain = plain and body.plain and len(properties) == count
         if not plain:
-            properties, required = _renamed(_arguments(group, body))
+            arguments = _arguments(group, body)
+            properties, required = _renamed(arguments, self.description_chars)
+            most += 12 * sum(len(argument.wire) for argument in arguments)
         schema: dict[str, Any] = {"type": "object", "properties": properties}
         if required:
             schema["required"] = required
@@ -289,12 +292,27 @@ def _arguments(group: Group, body: _Body | None) -> list[Argument]:
     return arguments + body.arguments() if body is not None else arguments
 
 
-def _renamed(arguments: list[Argument]) -> tuple[dict[str, Any], list[str]]:
-    """Return the schemas of arguments by names that every provider takes, and those required."""
+def _renamed(arguments: list[Argument], limit: int) -> tuple[dict[str, Any], list[str]]:
+    """Return the schemas of arguments by names that every provider takes, and those required.
+
+    Args:
+        arguments: In the order of the operation.
+        limit: Most characters of a description.
+    """
     names = argument_names([argument[:2] for argument in arguments])
     pairs = list(zip(names, arguments, strict=True))
     required = [name for name, argument in pairs if argument.required]
-    return {name: argument.schema for name, argument in pairs}, required
+    return {name: _called(argument, name, limit) for name, argument in pairs}, required
+
+
+def _called(argument: Argument, name: str, limit: int) -> dict[str, Any]:
+    """Return an argument's schema; it tells the API's own name where the argument's does not."""
+    schema, wire = argument.schema, argument.wire
+    if not is_other(name, wire):
+        return schema
+    shown = f"`{wire}`" if wire.isprintable() else ascii(wire)
+    words = f"Sent as {shown}. {schema.get('description', '')}".rstrip()
+    return {**schema, "description": cut(words, limit)}
 
 
 def _body(found: _Body, arguments: list[Argument], names: list[str]) -> RequestBody:

@@ -190,6 +190,13 @@ def argument_names(wires: Iterable[tuple[str, str]]) -> list[str]:
     return _distinct(names, pairs)
 
 
+def is_other(name: str, wire: str) -> bool:
+    """Tell whether an argument's name does not tell the name on the wire: cut, or letters gone."""
+    return name != wire and not (
+        wire.isascii() and len(wire) <= MAX_LENGTH and _OTHER.sub("", wire)
+    )
+
+
 def _is_portable(name: str) -> bool:
     """Tell whether every provider and coordinator takes a name as it is."""
     identifies = name.isascii() and name.isidentifier()

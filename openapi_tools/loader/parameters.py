@@ -14,10 +14,12 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.errors import DocumentError, InvalidDocument
+from openapi_tools.loader.keywords import is_true
 from openapi_tools.loader.scanning import HOLDING
+from openapi_tools.runtime.escapes import is_cookie_name, is_token
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from openapi_tools.loader import versions
     from openapi_tools.loader.operations import Declared
@@ -26,6 +28,12 @@ if TYPE_CHECKING:
 _UNSENDABLE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 _LISTS, _OBJECTS = frozenset({list}), frozenset({dict})
 _LOCATED = itemgetter("in", "name")
+_NAMED: dict[Any, Callable[[str], bool]] = {
+    "query": bool,
+    "header": is_token,
+    "cookie": is_cookie_name,
+}
+"""Whether a name can stand in a place where names are sent."""
 
 
 class Listed(NamedTuple):
@@ -208,11 +216,14 @@ class Parameters:
         location, name = parameter.get("in"), parameter.get("name")
         if location == "querystring" and not name:  # the whole query needs no name on the wire
             name = location
-        if not isinstance(name, str) or not name or not _is_sendable(name):
+        if not isinstance(name, str) or not name:
             raise InvalidDocument(f"'name' of a parameter is {name!r:.60}; give it a text.")
         if not isinstance(location, str) or location not in self._locations:
             allowed = ", ".join(self._locations)
             reason = f"'in' is {location!r:.60}; {self._version} has {allowed}."
+            raise InvalidDocument(reason)
+        if not _is_legible(name) and not is_left_out(parameter):
+            reason = f"the name of the {location} parameter {name!r:.60} cannot be sent."
             raise InvalidDocument(reason)
         return Listed(location, name, parameter, resource)
 
@@ -232,7 +243,21 @@ def _place(declared: Declared, holder: dict[str, Any]) -> str:
     return f"{above}/parameters"
 
 
-def _is_sendable(name: str) -> bool:
+def is_left_out(node: Mapping[str, Any]) -> bool:
+    """Tell whether a parameter is left out of requests, as none can have its name.
+
+    Args:
+        node: A Parameter Object; one whose name no place at all can have has to be optional.
+    """
+    location, name = node.get("in"), node.get("name")
+    if location not in _NAMED or not isinstance(name, str):
+        return False
+    if not _is_legible(name):
+        return not is_true(node.get("required"))
+    return not _NAMED[location](name)
+
+
+def _is_legible(name: str) -> bool:
     """Tell whether a name is free of control characters and halves of characters."""
     return name.isprintable() or not _UNSENDABLE.search(name)
 

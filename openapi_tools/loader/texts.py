@@ -46,7 +46,7 @@ def plain_text(text: str, limit: int) -> str:
         text = text.replace("![", "[") if "!" in text else text
         text = "".join(_LINK.split(text))  # what lies between, and the words
     text = text.strip()
-    return text if len(text) <= limit else _cut(text, limit)
+    return cut(text, limit)
 
 
 def _without_tags(text: str) -> str:
@@ -70,8 +70,10 @@ def _without_controls(text: str) -> str:
     return _BIDI.sub("", _CONTROL.sub(" ", text))
 
 
-def _cut(text: str, limit: int) -> str:
-    """Cut at the last word boundary that leaves room for the mark."""
+def cut(text: str, limit: int) -> str:
+    """Return a text cut at the last word boundary that leaves room for the mark, if it is long."""
+    if len(text) <= limit:
+        return text
     head = text[:limit]
     space = max(head.rfind(" "), head.rfind("\n"))
     head = head[:space] if space > limit // 2 else head[:-1]

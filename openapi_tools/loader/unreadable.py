@@ -1,7 +1,8 @@
-"""Warnings about keywords of schemas that cannot be read.
+"""Warnings about keywords of schemas that cannot be read, and names that cannot be sent.
 
 A schema says what an API takes; the API checks that itself. So a keyword with a value that it does
-not have is left out, and its operation stays a tool.
+not have is left out, as is a parameter whose name no request can have, and the operation stays a
+tool.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from openapi_tools.errors import DocumentError
 from openapi_tools.json_pointer import pointer
 from openapi_tools.loader.keywords import HOLDING, KINDS, MAP, NULLABLE, SCHEMA, as_boolean, meant
+from openapi_tools.loader.parameters import is_left_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from openapi_tools.loader.references import Resource
 
 _MOST = 10
-"""Warnings; further keywords are counted."""
+"""Warnings of one kind; further ones are counted."""
 
 _HOLDS = {
     "body": {"content": "media type"},
@@ -68,9 +70,14 @@ def unreadable(document: Document, operations: Iterable[Declared]) -> list[str]:
     look = _Look(document)
     for declared in operations:
         look.at(declared)
-    found, more = look.found[:_MOST], len(look.found) - _MOST
-    last = [f"{more} further keywords of schemas cannot be used; they are left out."]
-    return found + last * (more > 0)
+    names = _first(look.names, "names of parameters cannot be sent")
+    return names + _first(look.found, "keywords of schemas cannot be used")
+
+
+def _first(found: list[str], what: str) -> list[str]:
+    """Return the first warnings, and one for all the others."""
+    more = len(found) - _MOST
+    return found[:_MOST] + [f"{more} further {what}; they are left out."] * (more > 0)
 
 
 class _Look:
@@ -78,6 +85,7 @@ class _Look:
 
     def __init__(self, document: Document) -> None:
         self.found: list[str] = []
+        self.names: list[str] = []
         self._document = document
         self._seen: set[int] = set()
         self._waiting: deque[_Place] = deque()
@@ -100,6 +108,10 @@ class _Look:
         is_schema = kind == "schema" or (
             is_parameter and self._document.dialect.swagger and "schema" not in node
         )
+        if is_parameter and is_left_out(node):
+            said = f"{node['name']!r:.60} cannot be sent as the name of a {node['in']} parameter; "
+            self._note((path, "name"), resource, f"{said}it is left out.", self.names)
+            return
         holds = _HOLDS["schema" if is_schema else kind]
         for key, value in node.items():
             if value is None or (is_schema and key not in _READ):
@@ -134,14 +146,18 @@ class _Look:
             said = f"{place.node!r:.60} is not a schema; any value is taken there."
             self._note(place.path, place.resource, said)
 
-    def _note(self, path: _Path | str, resource: Resource, said: str) -> None:
+    def _note(
+        self, path: _Path | str, resource: Resource, said: str, found: list[str] | None = None
+    ) -> None:
         keys: list[str | int] = []
         while not isinstance(path, str):
             path, key = path
             keys.append(key)
         own = resource is self._document.entry
         place = f"{path}{pointer(reversed(keys))}"
-        self.found.append(f"{place if own else f'{resource.name}#{place}'}: {said}")
+        (self.found if found is None else found).append(
+            f"{place if own else f'{resource.name}#{place}'}: {said}"
+        )
 
 
 def _starts(document: Document, declared: Declared) -> Iterator[_Place]:

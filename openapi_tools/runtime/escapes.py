@@ -160,12 +160,14 @@ def check_header(text: str) -> None:
         )
 
 
-def check_cookie_name(name: str) -> None:
-    """Refuse a name that would end, add to or break the `Cookie` header; raises InputError.
+def is_cookie_name(text: str) -> bool:
+    """Whether the text can be the name of a cookie (RFC 6265, section 4.1.1)."""
+    return _COOKIE_NAME.fullmatch(text) is not None
 
-    Spec: RFC 6265, section 4.1.1.
-    """
-    if not _COOKIE_NAME.fullmatch(name):
+
+def check_cookie_name(name: str) -> None:
+    """Refuse a name that would end, add to or break the `Cookie` header; raises InputError."""
+    if not is_cookie_name(name):
         raise InputError(f"{shown(name)} cannot be the name of a cookie.")
 
 

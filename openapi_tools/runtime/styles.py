@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import CallError, InputError
 from openapi_tools.runtime import escapes
-from openapi_tools.runtime.media import is_json
+from openapi_tools.runtime.media import essence, is_json
 from openapi_tools.runtime.text import json_text, plain_text
 
 if TYPE_CHECKING:
@@ -96,13 +96,15 @@ def part_pairs(parameter: Parameter, value: Any) -> list[tuple[str, str]]:
 def cookie_text(parameter: Parameter, value: Any) -> str:
     """Return what a cookie parameter adds to the `Cookie` header; empty for an undefined value.
 
+    With `content` of `text/plain` the application itself writes what a cookie can hold.
+
     Spec: OpenAPI 3.2.0, section 4.12.3 and Appendix D; RFC 6265, section 4.1.1.
 
     Raises:
         InputError: A name or value cannot stand in a cookie.
     """
     escapes.check_cookie_name(parameter.name)
-    if parameter.style == "cookie":
+    if parameter.style == "cookie" or essence(parameter.media_type) == "text/plain":
         pairs = _pairs(parameter, value, escapes.RAW)
         for name, text in pairs:
             escapes.check_cookie_name(name)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 from documents import operation, tools, with_body
@@ -774,14 +775,100 @@ def test_members_of_alternatives_have_encodings_and_files_too() -> None:
     assert "base64" in told["properties"]
 
 
-def test_headers_and_cookies_whose_names_cannot_be_sent_are_not_offered() -> None:
-    tool = parameters(
-        {"name": "X Bad", "in": "header", "schema": {}},
-        {"name": "bad;n", "in": "cookie", "schema": {}},
-        {"name": "ids[]", "in": "cookie", "schema": {}},
+UNSENDABLE = [
+    ("header", "X Bad"),
+    ("header", "X-B\r\nX-Admin: 1"),
+    ("header", "X-\u00fc"),
+    ("cookie", "bad;n"),
+    ("cookie", "c\n"),
+    ("cookie", "\u00fc"),
+    ("query", "a\nb"),
+    ("query", "\ud800"),
+]
+
+
+@pytest.mark.parametrize(("place", "name"), UNSENDABLE)
+@pytest.mark.parametrize("referred", [False, True])
+def test_parameters_whose_names_cannot_be_sent_are_left_out_with_a_warning(
+    place: str, name: str, referred: bool
+) -> None:
+    named = {"name": name, "in": place, "schema": {"type": "string"}}
+    listed = [{"$ref": "#/components/parameters/Odd"} if referred else named, query("a")]
+    paths = {"/x": {"get": operation(parameters=listed)}, "/y": {"get": operation()}}
+    toolset = tools(paths, components={"parameters": {"Odd": named}})
+
+    assert [tool.name for tool in toolset] == ["get_x", "get_y"]
+    assert [parameter.name for parameter in toolset["get_x"].operation.parameters] == ["a"]
+    assert list(toolset["get_x"].input_schema["properties"]) == ["a"]
+    where = "/components/parameters/Odd" if referred else "/paths/~1x/get/parameters/0"
+    (warning,) = toolset.warnings
+    said = f"{name!r} cannot be sent as the name of a {place} parameter; it is left out."
+    assert warning == f"{where}/name: {said}"
+
+
+@pytest.mark.parametrize(("place", "name"), [("header", "a\nb"), ("query", "\x7f"), ("path", "\0")])
+def test_a_required_parameter_whose_name_no_text_has_costs_its_operation(
+    place: str, name: str
+) -> None:
+    named = {"name": name, "in": place, "required": True, "schema": {}}
+    toolset = tools(
+        {"/x": {"get": operation(parameters=[named])}, "/y": {"get": operation()}},
     )
 
-    assert [parameter.name for parameter in tool.operation.parameters] == ["ids[]"]
+    assert [tool.name for tool in toolset] == ["get_y"]
+    assert toolset.skipped[0].reason == (
+        f"the name of the {place} parameter {name!r} cannot be sent."
+    )
+
+
+def test_names_that_cannot_be_sent_are_told_first_and_counted_where_they_are_many() -> None:
+    listed = [query(f"a\n{number}", schema={"title": 5}) for number in range(13)]
+
+    warnings = tools({"/x": {"get": operation(parameters=listed)}}).warnings
+
+    assert len(warnings) == 11
+    assert warnings[-1] == "3 further names of parameters cannot be sent; they are left out."
+
+
+@pytest.mark.parametrize("flat", [True, False])
+@pytest.mark.parametrize(
+    "wire",
+    ["\u4ef7\u683c", "$$", "x" * 70, "gr\u00f6\u00dfe"],
+    ids=["no letters", "signs", "too long", "letters lost"],
+)
+def test_an_argument_with_another_name_tells_the_apis_own(wire: str, flat: bool) -> None:
+    schema = {"type": "string", "description": "How many."}
+    kept = {"name": "filter[a]", "in": "query", "schema": schema}
+    paths = with_body(
+        {"type": "object", "properties": {wire: schema}, "additionalProperties": False}
+    )
+    paths["/x"]["post"]["parameters"] = [kept]
+    if not flat:
+        paths["/x"]["post"] = operation(parameters=[kept, {**kept, "name": wire}])
+    (tool,) = tools(paths, settings=Settings(base_url="http://api.example.com"))
+
+    told = tool.input_schema["properties"]
+
+    (name,) = told.keys() - {"filter_a"}
+    assert told[name]["description"] == f"Sent as `{wire}`. How many."
+    assert told["filter_a"]["description"] == "How many."
+    sent = str(tool.preview({name: "5"}).url) + tool.preview({name: "5"}).content.decode()
+    assert wire in unquote(sent)
+
+
+def test_what_an_arguments_own_name_adds_keeps_the_limit_of_descriptions() -> None:
+    listed = [
+        {"name": "\u00fc" * 3_000, "in": "query", "schema": {}},
+        {"name": "\u00fc\u202e", "in": "query", "schema": {}, "description": "long " * 99},
+    ]
+    settings = Settings(description_chars=60)
+
+    first, second = parameters(*listed, settings=settings).input_schema["properties"].values()
+
+    assert len(first["description"]) <= 60
+    assert first["description"].startswith("Sent as `\u00fc\u00fc")
+    assert second["description"].startswith(r"Sent as '\xfc\u202e'. long long")
+    assert len(second["description"]) <= 60
 
 
 def test_an_xml_body_is_text_whose_elements_are_told() -> None:

@@ -156,7 +156,7 @@ def test_one_bad_operation_never_sinks_the_rest() -> None:
         {"parameters": [3]},
         {"parameters": [{"in": "query"}]},
         {"parameters": [{"name": "", "in": "query"}]},
-        {"parameters": [{"name": "a\r\nb", "in": "header"}]},
+        {"parameters": [{"name": "a\r\nb", "in": "header", "required": True}]},
         {"parameters": [{"name": "a", "in": "body"}]},
         {"requestBody": 3},
         {"requestBody": {"content": []}},

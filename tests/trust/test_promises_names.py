@@ -224,7 +224,9 @@ async def test_any_parameter_name_becomes_a_portable_argument_and_reaches_the_wi
             {"name": "a", "in": None},
             None,
         ),
-        *("a", 7, [], {"name": "a\r\nX: 1", "in": "header"}, {"name": "a\0", "in": "query"}),
+        *("a", 7, []),
+        {"name": "a\r\nX: 1", "in": "header", "required": True},
+        {"name": "a\0", "in": "query", "required": True},
     ],
     ids=lambda value: ascii(value)[:40],
 )

@@ -9,7 +9,13 @@ from openapi_tools.codegen.exathena.literals import Fields, Unwritable
 from openapi_tools.codegen.literals import Code
 from openapi_tools.model import Operation
 from openapi_tools.runtime import media
-from openapi_tools.runtime.escapes import OWN_HEADERS, PATH_LITERAL, is_token, keep_triples
+from openapi_tools.runtime.escapes import (
+    OWN_HEADERS,
+    PATH_LITERAL,
+    is_cookie_name,
+    is_token,
+    keep_triples,
+)
 from openapi_tools.runtime.request import build_request
 from openapi_tools.runtime.settings import Settings
 
@@ -35,7 +41,6 @@ _STYLES = {
 }
 _VARIABLE = re.compile(r"\{([^{}]*)\}")
 _PATH_PART = re.compile(r"(?:\{[^{}]*\}|[^?#])*")
-_COOKIE_NAME = re.compile(r"[!#-+\--:<>-\[\]-~]+")
 _BODIES = (
     (media.is_json, "json"),
     (media.is_form, "form"),
@@ -126,7 +131,7 @@ def _obstacle(parameter: Parameter) -> str:
         (bool(parameter.media_type) and not content, "has content of its own."),
         (printed, "has '|' between its values, which Elixir's client refuses."),
         (place == "header" and not is_token(name), "has a name that no header has."),
-        (place == "cookie" and not _COOKIE_NAME.fullmatch(name), "has a name that no cookie has."),
+        (place == "cookie" and not is_cookie_name(name), "has a name that no cookie has."),
         (parameter.style not in _STYLES, f"has the style {parameter.style!r:.40}."),
     )
     return next((reason for stands, reason in obstacles if stands), "")
@@ -231,6 +236,6 @@ def _is_place(scheme: SecurityScheme) -> bool:
             framing = OWN_HEADERS - {"authorization", "proxy-authorization"}
             return is_token(scheme.name) and scheme.name.lower() not in framing
         case "cookie":
-            return _COOKIE_NAME.fullmatch(scheme.name) is not None
+            return is_cookie_name(scheme.name)
         case place:
             return place == "query" and bool(scheme.name)
