@@ -1,7 +1,7 @@
-"""The literal writer: the one place through which text of a document enters a Python file.
+"""Write values as Python literals: the only way for text of a document into a Python file.
 
-What it writes is ASCII, reads back as an equal value, and stands in the file just as `ruff format`
-would put it: on one line where it fits, else one member per line.
+Literals are ASCII, read back as equal values, and are laid out as `ruff format` does: on one line
+where they fit, else one member per line.
 """
 
 from __future__ import annotations
@@ -15,29 +15,30 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools import model
-from openapi_tools.codegen.layout import MEMBERS, STEP, WIDTH, escaped, pieces, quoted
 from openapi_tools.errors import OpenAPIToolsError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     Written = tuple[str | None, str | None]
-    """A value on one line, None when that is too long; and as its place asks, None when it cannot.
-    """
+    """A value on one line, None if too long; and as its place requires, None if impossible."""
 
-NARROWEST = 20
-"""Fewest columns in which members or text are still written."""
-DEEPEST = WIDTH * 3
-"""Indentation of what cannot be written: half a line of brackets opened one per line."""
+WIDTH = 100
+"""Columns of a line, as in this repository's pyproject.toml."""
 JSON_LEVELS = 400
-"""Most levels of JSON text: reading more needs a recursion limit that no program promises."""
+"""Most levels of JSON text: deeper text cannot be read with every recursion limit."""
 
+_STEP = 4
+_NARROWEST = 20  # columns for members or text
+_DEEPEST = WIDTH * 3  # indentation
+_LONGEST_INTEGER = 10**WIDTH
 _CALLS = {kind for kind in vars(model).values() if isinstance(kind, type) and is_dataclass(kind)}
 _COLON = ": "
-_LONGEST_INTEGER = 10**WIDTH
-_CALL = "json.loads("
+_LOADS = "json.loads("
+_ESCAPE = re.compile(r"\\(?:x..|u.{4}|U.{8}|.)")
+_LINES = re.compile(r"[^\n]*\n|[^\n]+")
+_MEMBERS = re.compile(r".*?[]}],|.+")  # of compact JSON, each up to a closing bracket
 _FLAGGED = re.compile(r"""(?:"0\.0\.0\.0"|["'](?:/tmp|/var/tmp|/dev/shm))""")
-"""What only a text has that a rule flags, and few others: spares the parsing of most modules."""
 
 
 class Code(str):
@@ -61,40 +62,52 @@ class TooDeep(OpenAPIToolsError):  # noqa: N818 -- says what is wrong, as the ot
         )
 
 
-def literal(value: Any, *, indent: int = 0, lead: int | None = None, trail: int = 0) -> Code:
+def literal(value: Any, *, indent: int = 0, lead: int | None = None) -> Code:
     """Return a value as Python code.
 
     Args:
-        value: None, a boolean, number, text, list, tuple, a mapping with text keys, a value of
-            `openapi_tools.model`, or Code; inside one another as well.
-        indent: Columns before the line that it starts on; its own further lines have 4 more.
+        value: None, a boolean, number, text, list, tuple, mapping with text keys, value of
+            `openapi_tools.model`, or Code; also nested.
+        indent: Columns before the line that it starts on.
         lead: Columns of that line before the value; `indent` when None.
-        trail: Columns after it on its last line, for instance 1 for a comma.
 
     Raises:
         TooDeep: It has no plain layout within the width of a line.
         TypeError: It holds anything else.
     """
-    before = indent if lead is None else lead
-    _, text = _written(value, indent, WIDTH - before - trail)
+    _, text = _written(value, indent, WIDTH - (indent if lead is None else lead))
     if text is None:
         raise TooDeep
     return Code(text)
 
 
-def assignment(name: Code, value: Any, *, indent: int = 0, annotation: Code = _NONE) -> Code:
-    """Return the statement `name: annotation = value`, each line indented, without a line break.
+def assignment(
+    name: Code, value: Any, *, indent: int = 0, annotation: Code = _NONE, plain: Any = None
+) -> Code:
+    """Return the statement `name: annotation = value`, indented, without a final line break.
+
+    Args:
+        name: The name that is assigned to.
+        value: As for `literal`.
+        indent: Columns before the statement.
+        annotation: Of the name; none when empty.
+        plain: JSON data that is written as JSON text if the value is too deep for a literal.
 
     Raises:
-        TooDeep: The value has no plain layout within the width of a line.
-        TypeError: The value is none that `literal` writes.
+        TooDeep: The value is too deep, and `plain` is None.
+        TypeError: `literal` cannot write the value.
     """
     head = " " * indent + name + (f": {annotation}" if annotation else "") + " = "
-    return Code(head + literal(value, indent=indent, lead=len(head)))
+    try:
+        return Code(head + literal(value, indent=indent, lead=len(head)))
+    except TooDeep:
+        if plain is None:
+            raise
+        return Code(head + json_text(plain, indent=indent, lead=len(head)))
 
 
 def json_text(value: Any, *, indent: int, lead: int) -> Code:
-    """Return a value as `json.loads("…")`, for what is too deep for `literal`.
+    """Return JSON data as `json.loads("…")`, for what is too deep for `literal`.
 
     Args:
         value: Plain JSON data.
@@ -102,45 +115,41 @@ def json_text(value: Any, *, indent: int, lead: int) -> Code:
         lead: Columns of that line before the value.
 
     Raises:
-        OpenAPIToolsError: It is deeper than JSON text can be read everywhere, contains itself, or
-            holds what JSON text turns into something else: tuples, keys that are no text, two
-            halves of a character.
+        OpenAPIToolsError: It is too deep, contains itself, or does not read back as the same.
     """
     text = _compact(value)
-    flat = quoted(escaped(text))
-    if lead + len(_CALL) + len(flat) < WIDTH:
-        return Code(f"{_CALL}{flat})")
-    room = WIDTH - indent - STEP
-    lines = [flat] if len(flat) <= room else pieces(text, room, paragraphs=MEMBERS, after=", ")
-    return Code(_CALL + _below(lines, indent) + ")")
+    flat = _quoted(_escaped(text))
+    if lead + len(_LOADS) + len(flat) < WIDTH:
+        return Code(f"{_LOADS}{flat})")
+    room = WIDTH - indent - _STEP
+    lines = [flat] if len(flat) <= room else _pieces(text, room, paragraphs=_MEMBERS, after=", ")
+    return Code(_LOADS + _below(lines, indent) + ")")
+
+
+def is_json_text(statement: str) -> bool:
+    """Tell whether an assignment's value is JSON text."""
+    return statement.partition(" = ")[2].startswith(_LOADS)
 
 
 def lint_codes(source: str) -> tuple[str, ...]:
-    """Return the ruff rules that flag the data of a module: words of an API, not of ours.
-
-    Args:
-        source: The text of a generated module.
-
-    Returns:
-        What a `# ruff: noqa:` line of the module has to name; codes that flag nothing are left out.
-    """
-    if not _FLAGGED.search(source):
+    """Return the ruff rules that flag texts in a generated module."""
+    if not _FLAGGED.search(source):  # saves parsing most modules
         return ()
     texts = [
         node.value
         for node in ast.walk(ast.parse(source))
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     ]
-    # S104 stands for an address to listen on, S108 for a folder for temporary files.
+    # S104 flags an address to listen on, S108 a folder for temporary files.
     flagged = {
-        "S104": "0.0.0.0" in texts,  # noqa: S104 -- the very text that is looked for
+        "S104": "0.0.0.0" in texts,  # noqa: S104 -- the text that is looked for
         "S108": any(text.startswith(("/tmp", "/var/tmp", "/dev/shm")) for text in texts),  # noqa: S108 -- as above
     }
     return tuple(code for code, fires in flagged.items() if fires)
 
 
 def _compact(value: Any) -> str:
-    """Return JSON text without spaces."""
+    """Return JSON text without spaces that reads back as the value."""
     try:
         text = json.dumps(value, separators=(",", ":"), allow_nan=False)
         is_same = json.loads(text) == value
@@ -162,13 +171,7 @@ def _compact(value: Any) -> str:
 
 
 def _written(value: Any, indent: int, room: int) -> Written:
-    """Return a value on one line, and as its place asks.
-
-    Args:
-        value: Any value.
-        indent: Columns before the line that it starts on.
-        room: Columns that it may take on that line.
-    """
+    """Write a value that starts on a line with `indent`, in `room` columns of it."""
     kind = value.__class__
     if kind is str:
         return _text(value, indent, room)
@@ -182,18 +185,18 @@ def _written(value: Any, indent: int, room: int) -> Written:
 def _text(value: str, indent: int, room: int) -> Written:
     flat, lines = None, None
     if len(value) < WIDTH:
-        flat, lines = _word(quoted(escaped(value)), indent, room)
-    inner = indent + STEP
-    if lines is None and room > 0 and inner <= WIDTH - NARROWEST:
-        lines = f"({_below(pieces(value, WIDTH - inner), indent)})"
+        flat, lines = _word(_quoted(_escaped(value)), indent, room)
+    inner = indent + _STEP
+    if lines is None and room > 0 and inner <= WIDTH - _NARROWEST:
+        lines = f"({_below(_pieces(value, WIDTH - inner), indent)})"
     return flat, lines
 
 
 def _word(word: str, indent: int, room: int) -> Written:
-    """Write what has no members; in parentheses where the line of its own gives it the room."""
+    """Write what has no members; in parentheses if only a line of its own has the room."""
     if len(word) <= room:
         return word, word
-    fits = room > 0 and indent + STEP + len(word) <= WIDTH
+    fits = room > 0 and indent + _STEP + len(word) <= WIDTH
     return word, f"({_below([word], indent)})" if fits else None
 
 
@@ -214,7 +217,7 @@ def _number(value: float, indent: int, room: int) -> Written:
 
 
 def _mapping(value: Mapping[str, Any], indent: int, room: int) -> Written:
-    inner = indent + STEP
+    inner = indent + _STEP
     parts = []
     for key, item in value.items():
         prefix = _key(key)
@@ -242,27 +245,27 @@ def _call(value: Any, indent: int, room: int) -> Written:
 def _key(key: Any) -> str:
     if key.__class__ is not str:
         raise TypeError(f"{key!r} is no text; keys are.")
-    return quoted(escaped(key)) + _COLON
+    return _quoted(_escaped(key)) + _COLON
 
 
 def _long_key(key: str, indent: int) -> str:
-    """Return a key that leaves its value no room on the same line, as far as that is possible."""
-    prefix, room = _key(key), WIDTH - indent - STEP
-    if room < NARROWEST:
+    """Return a key that leaves its value no room on its line, in parentheses if possible."""
+    prefix, room = _key(key), WIDTH - indent - _STEP
+    if room < _NARROWEST:
         return prefix
     word = prefix.removesuffix(_COLON)
-    lines = [word] if len(word) <= room else pieces(key, room)
+    lines = [word] if len(word) <= room else _pieces(key, room)
     return f"({_below(lines, indent)}){_COLON}"
 
 
 def _bracketed(
     opening: str, parts: list[tuple[str, str, Any]], closing: str, *, indent: int, room: int
 ) -> Written:
-    """Write what has members: for each what precedes it on one line, on its own line, and it."""
+    """Write members: for each its prefix on one line, its prefix on its own line, and its value."""
     if not parts:
         return _word(opening + closing, indent, room)
-    inner = indent + STEP
-    if inner > DEEPEST:
+    inner = indent + _STEP
+    if inner > _DEEPEST:
         raise TooDeep
     flats: list[str] = []
     lines: list[str] = []
@@ -276,7 +279,7 @@ def _bracketed(
     line = _one_line(opening, flats, closing) if len(flats) == len(parts) else None
     if line is not None and len(line) <= room:
         return line, line
-    if len(lines) < len(parts) or room < len(opening) or inner > WIDTH - NARROWEST:
+    if len(lines) < len(parts) or room < len(opening) or inner > WIDTH - _NARROWEST:
         return line, None
     return line, opening + _below(lines, indent) + closing
 
@@ -288,16 +291,73 @@ def _one_line(opening: str, flats: list[str], closing: str) -> str | None:
 
 
 def _below(lines: Iterable[str], indent: int) -> str:
-    """Return lines one level further in, up to the place of the closing bracket."""
-    start = "\n" + " " * (indent + STEP)
+    """Return lines one level deeper, up to the place of the closing bracket."""
+    start = "\n" + " " * (indent + _STEP)
     return start + start.join(lines) + "\n" + " " * indent
 
 
+def _escaped(text: str) -> str:
+    """Return text in ASCII with Python's escapes, but for quotes."""
+    if text.isascii() and text.isprintable() and "\\" not in text:
+        return text
+    return text.encode("unicode_escape").decode("ascii")
+
+
+def _quoted(raw: str) -> str:
+    """Return escaped text in the quotes that need fewer escapes, double ones if equal."""
+    doubles = raw.count('"')
+    if not doubles:
+        return f'"{raw}"'
+    if doubles > raw.count("'"):
+        return "'" + raw.replace("'", "\\'") + "'"
+    return '"' + raw.replace('"', '\\"') + '"'
+
+
+def _pieces(
+    text: str, room: int, *, paragraphs: re.Pattern[str] = _LINES, after: str = " "
+) -> list[str]:
+    """Return text as adjacent string literals of at most `room` columns.
+
+    A paragraph starts a piece, so that its words never move those of the next one. A piece ends
+    with one of the characters `after`, unless a word is longer than a line.
+    """
+    found = []
+    for paragraph in paragraphs.findall(text):
+        raw = _escaped(paragraph)
+        start = 0
+        while start < len(raw):
+            end = _end(raw, start, _widest(raw, start, room), after=after)
+            found.append(_quoted(raw[start:end]))
+            start = end
+    return found
+
+
+def _widest(raw: str, start: int, room: int) -> int:
+    """Return the last possible end of a piece, with its quotes and their escapes."""
+    end = min(start + room - 2, len(raw))
+    while True:
+        piece = raw[start:end]
+        over = len(piece) + 2 + min(piece.count('"'), piece.count("'")) - room
+        if over <= 0:
+            return end
+        end -= over
+
+
+def _end(raw: str, start: int, latest: int, *, after: str) -> int:
+    """Return the best end of a piece: after a word, else between two characters."""
+    if latest == len(raw):
+        return latest
+    if word := max(raw.rfind(character, start, latest) for character in after) + 1:
+        return word
+    for escape in _ESCAPE.finditer(raw, start, latest + 10):  # "\U0001f600" has 10
+        if escape.end() > latest:
+            return min(escape.start(), latest)
+    return latest
+
+
 _WRITERS: dict[type, Callable[[Any, int, int], Written]] = {
-    type(None): _constant,
-    bool: _constant,
-    int: _number,
-    float: _number,
+    **dict.fromkeys((type(None), bool), _constant),
+    **dict.fromkeys((int, float), _number),
     dict: _mapping,
     list: _list,
     tuple: _tuple,

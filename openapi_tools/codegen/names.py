@@ -1,8 +1,7 @@
-"""Names in generated files: from an allow-list, whatever the document says.
+"""Make the names in generated files from an allow-list, whatever the document says.
 
-Every name is made of ASCII letters, digits and `_`, and has a part that the document does not
-choose wherever it could otherwise mean something else: module files begin with `tools` or
-`schemas`, so that none is a keyword, a device, a dunder or a module of Python's own.
+Names have ASCII letters, digits and `_` only. Module files begin with `tools` or `schemas`, so that
+none is a keyword, a device, a dunder or a module of Python's own.
 """
 
 from __future__ import annotations
@@ -41,16 +40,16 @@ _TAKEN_CLASSES = {
     *("GeneratorExit", "KeyboardInterrupt", "StopAsyncIteration", "StopIteration", "SystemExit"),
     *("Awaitable", "Callable", "Mapping"),
 }
-_TAKEN_ENDS = ("Error", "Exception", "ExceptionGroup", "Warning")  # what Python's own end in
+_TAKEN_ENDS = ("Error", "Exception", "ExceptionGroup", "Warning")  # of Python's own classes
 
 
 def slug(text: str) -> str:
-    """Return a text as words of `[a-z0-9]` joined by `_`; empty when it has none."""
+    """Return the words of `[a-z0-9]` in a text, joined by `_`."""
     return _OTHER.sub("_", _HUMP.sub("_", text).lower()).strip("_")
 
 
 def api_name(title: str) -> str:
-    """Return the name of an API by its document's title: `"The Museum API 1.0"` is `museum`."""
+    """Return an API's name from its document's title: `museum` for `"The Museum API 1.0"`."""
     plain = unicodedata.normalize("NFKD", title[:200]).encode("ascii", "ignore").decode()
     words = _OTHER.sub("_", plain.lower()).strip("_").split("_")
     telling = [word for word in words if word not in _NOISE and not word.isdigit()]
@@ -63,32 +62,23 @@ def api_name(title: str) -> str:
 
 
 def is_api_name(name: str) -> bool:
-    """Tell whether a name that a user gave can be the name of an API."""
+    """Tell whether a user's name can be the name of an API."""
     return bool(_API.fullmatch(name)) and len(name) <= _LONGEST_API and name != "openapi"  # ours
 
 
 def digest(text: str) -> str:
-    """Return a few characters that tell texts apart."""
+    """Return a short hash of a text."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH]
 
 
 class Names:
-    """Names of one kind that are all different; the first to want one keeps it.
-
-    Args:
-        taken: Names that are not given away.
-    """
+    """Gives each name once, except those that are taken."""
 
     def __init__(self, taken: Collection[str] = ()) -> None:
         self._taken = set(taken)
 
     def claim(self, wanted: str, *, whose: str) -> Code:
-        """Return the wanted name, or one with a hash when it is taken or too long.
-
-        Args:
-            wanted: Made of allowed characters.
-            whose: What it stands for; decides the hash.
-        """
+        """Return the wanted name, or one with a hash of `whose` when it is taken or too long."""
         name, attempt = wanted, whose
         while name in self._taken or len(name) > _LONGEST + _HASH:
             name = f"{wanted[: _LONGEST - 1]}_{digest(attempt)}"
@@ -98,11 +88,7 @@ class Names:
 
 
 class ClassNames(Names):
-    """CapWords names for the classes of a package's tools.
-
-    Args:
-        taken: Names that are not given away, for instance of constants in the same file.
-    """
+    """Gives the classes of tools their names in CapWords."""
 
     def claim_for(self, tool: str) -> Code:
         """Return the name of a tool's class: `IssuesList` for `issues_list`."""
@@ -115,11 +101,11 @@ class ClassNames(Names):
 
 
 def constant_names() -> Names:
-    """Return what gives the names of shared schemas."""
+    """Return the names for shared schemas."""
     return Names(_TAKEN_CONSTANTS)
 
 
 def constant_name(text: str) -> str:
-    """Return a text as a constant's name: `PULL_REQUEST` for `PullRequest`."""
+    """Return a constant's name: `PULL_REQUEST` for `PullRequest`."""
     name = slug(text).upper()
     return name if name[:1].isalpha() else f"SCHEMA_{name}".rstrip("_")

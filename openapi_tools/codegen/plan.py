@@ -1,13 +1,13 @@
-"""What stands where in a package: tools in modules by tag, shared schemas once, all as code."""
+"""Plan a package: tools in modules by tag, shared schemas written once, all as code."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.codegen.literals import Code, TooDeep, assignment, json_text
+from openapi_tools.codegen.literals import Code, assignment, is_json_text
 from openapi_tools.codegen.names import (
     ClassNames,
     Names,
@@ -33,16 +33,15 @@ _CLASS_LINES = 6  # of a class besides its statements
 
 @dataclass(frozen=True, slots=True)
 class ToolPlan:
-    """A tool as it stands in a module.
+    """A tool in a module.
 
     Attributes:
-        record: What it says.
-        name: Its name, which is from the allow-list of tool names.
-        class_name: Of its class.
+        record: The tool's data.
+        name: Its name, from the allow-list of tool names.
+        class_name: Name of its class.
         statements: The assignments in its class.
-        model: The names of the model that they use.
-        schemas: The modules of shared schemas that they use.
-        as_json: Whether the schema stands as JSON text.
+        model: Names of the model's classes that they use.
+        schemas: Modules of shared schemas that they use.
     """
 
     record: Record
@@ -51,7 +50,6 @@ class ToolPlan:
     statements: tuple[Code, ...]
     model: frozenset[str]
     schemas: frozenset[str]
-    as_json: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +67,7 @@ class ModulePlan:
 
 @dataclass(frozen=True, slots=True)
 class SchemaModule:
-    """A module that holds schemas which tools refer to.
+    """A module that holds shared schemas.
 
     Attributes:
         stem: Its name without `.py`.
@@ -82,85 +80,97 @@ class SchemaModule:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A package, all but its files.
+    """A package without the text of its files.
 
     Attributes:
-        contents: What it is made from.
+        data: The data that it is made from.
         modules: Those that hold tools.
         schemas: Those that hold shared schemas.
     """
 
-    contents: PackageData
+    data: PackageData
     modules: tuple[ModulePlan, ...]
     schemas: tuple[SchemaModule, ...]
 
     @property
     def index(self) -> dict[str, str]:
-        """Where each tool is: `"module"`, or `"module:Class"` where the name does not tell."""
+        """The place of each tool: `"module"`, or `"module:Class"` for an unusual class name."""
         places = {
-            tool.record.name: _place(module, tool)
+            tool.record.name: str(module.stem)
+            if tool.class_name == class_name(tool.record.name)
+            else f"{module.stem}:{tool.class_name}"
             for module in self.modules
             for tool in module.tools
         }
-        return {record.name: places[record.name] for record in self.contents.records}
+        return {record.name: places[record.name] for record in self.data.records}
 
 
-def _place(module: ModulePlan, tool: ToolPlan) -> str:
-    told = tool.class_name == class_name(tool.record.name)
-    return str(module.stem) if told else f"{module.stem}:{tool.class_name}"
-
-
-@dataclass(frozen=True, slots=True)
-class _Shared:
-    """Definitions that stand apart from the tools that refer to them.
-
-    Attributes:
-        texts: The JSON text of each definition, by its identity: tools share what they refer to.
-        values: The definitions by name and JSON text.
-        codes: How a tool refers to them, by the same keys.
-    """
-
-    texts: dict[int, str]
-    values: dict[tuple[str, str], Any]
-    codes: dict[tuple[str, str], Code]
-
-    def code(self, name: str, value: Any) -> Code | None:
-        """Return how a tool refers to one of its definitions; None where it holds it itself."""
-        return self.codes.get((name, self.texts[id(value)]))
-
-    def constants(self) -> dict[Code, Code]:
-        """Return the assignments of all, sorted by the name that is assigned to."""
-        names = sorted(self.codes.items(), key=lambda pair: pair[1])
-        return {name: _constant(name, self.values[key]) for key, name in names}
-
-
-def plan_package(contents: PackageData) -> Plan:
-    """Return the plan of a package with one module per tag.
-
-    Args:
-        contents: What it is made from.
-    """
-    schemas, shared = _schema_modules(contents.records)
-    tools = _tools(contents.records, shared)
+def plan_package(data: PackageData) -> Plan:
+    """Plan a package with one module per tag."""
+    shared = _Shared(data.records)
+    schemas = shared.modules()
     stems = Names()
-    items = [Item(tool, _key(tool.record), _lines(tool)) for tool in tools]
+    items = [Item(tool, _key(tool.record), _lines(tool)) for tool in _tools(data.records, shared)]
     modules = tuple(
         ModulePlan(_stem(stems, "tools", steps), tuple(found))
         for steps, found in split(items, always=1)
     )
-    return Plan(contents, modules, schemas)
+    return Plan(data, modules, schemas)
 
 
-def plan_module(contents: PackageData) -> Plan:
-    """Return the plan of a single module that holds everything.
+def plan_module(data: PackageData) -> Plan:
+    """Plan a single module that holds everything."""
+    shared = _Shared(data.records)
+    statements = tuple(shared.statements().values())
+    module = ModulePlan(Code(""), tuple(_tools(data.records, shared)))
+    return Plan(data, (module,), (SchemaModule(Code(""), statements),) if statements else ())
 
-    Args:
-        contents: What it is made from.
+
+class _Shared:
+    """Definitions that are written once, and how tools refer to them.
+
+    A definition is known by its name and JSON text. All but short ones are shared, even those of
+    one tool: what other tools do must not move a definition.
     """
-    shared = _shared(contents.records)
-    statements = tuple(shared.constants().values())
-    module = ModulePlan(Code(""), tuple(_tools(contents.records, shared)))
-    return Plan(contents, (module,), (SchemaModule(Code(""), statements),) if statements else ())
+
+    def __init__(self, records: Iterable[Record]) -> None:
+        self._texts: dict[int, str] = {}  # by identity: tools share their definitions
+        self._values: dict[tuple[str, str], Any] = {}
+        self.codes: dict[tuple[str, str], Code] = {}
+        names = constant_names()
+        for record in records:
+            for name, value in record.input_schema.get("$defs", {}).items():
+                if (text := self._texts.get(id(value))) is None:
+                    text = self._texts[id(value)] = json.dumps(value, separators=(",", ":"))
+                if len(text) >= _SHARED_CHARS and (name, text) not in self.codes:
+                    self.codes[name, text] = names.claim(constant_name(name), whose=text)
+                    self._values[name, text] = value
+
+    def references(self, schema: Mapping[str, Any]) -> dict[str, Code]:
+        """Return the shared definitions of a tool's schema by name, as code."""
+        keys = {name: (name, self._texts[id(v)]) for name, v in schema.get("$defs", {}).items()}
+        return {name: self.codes[key] for name, key in keys.items() if key in self.codes}
+
+    def statements(self) -> dict[Code, Code]:
+        """Return the assignments of all, sorted by the name that is assigned to."""
+        found = sorted(self.codes.items(), key=lambda pair: pair[1])
+        values = {name: self._values[key] for key, name in found}
+        return {
+            name: assignment(name, value, annotation=_CONSTANT, plain=value)
+            for name, value in values.items()
+        }
+
+    def modules(self) -> tuple[SchemaModule, ...]:
+        """Return the modules of all; from then on tools refer to them there."""
+        statements = self.statements()
+        items = [Item(n, tuple(n.lower()), text.count("\n") + 3) for n, text in statements.items()]
+        stems, homes, found = Names(), dict[Code, Code](), list[SchemaModule]()
+        for steps, names in split(items) if items else ():
+            stem = _stem(stems, "schemas", ("".join(steps),))
+            homes |= dict.fromkeys(names, stem)
+            found.append(SchemaModule(stem, tuple(statements[name] for name in names)))
+        self.codes = {key: Code(f"{homes[name]}.{name}") for key, name in self.codes.items()}
+        return tuple(found)
 
 
 def _key(record: Record) -> tuple[str, ...]:
@@ -183,41 +193,37 @@ def _lines(tool: ToolPlan) -> int:
     return _CLASS_LINES + sum(statement.count("\n") + 1 for statement in tool.statements)
 
 
-def _tools(records: Iterable[Record], shared: _Shared) -> list[ToolPlan]:
+def _tools(records: Iterable[Record], shared: _Shared) -> Iterator[ToolPlan]:
     classes = ClassNames(shared.codes.values())
-    return [_tool(record, classes.claim_for(record.name), shared) for record in records]
+    for record in records:
+        yield _tool(record, classes.claim_for(record.name), shared)
 
 
 def _tool(record: Record, class_name: Code, shared: _Shared) -> ToolPlan:
-    """Return a tool's plan; its schema is a literal, or JSON text where it nests too deep."""
-    name, schema = Code("input_schema"), record.input_schema
-    references = _references(schema, shared)
-    try:
-        written = {**schema, "$defs": {**schema["$defs"], **references}} if references else schema
-        statement = assignment(name, written, indent=4, annotation=_SCHEMA)
-        as_json = False
-    except TooDeep:
-        statement = _as_json(name, schema, indent=4, annotation=_SCHEMA)
-        as_json, references = True, {}
+    """Return a tool's plan; a schema that is too deep for a literal refers to no others."""
+    schema, references = record.input_schema, shared.references(record.input_schema)
+    written = {**schema, "$defs": {**schema["$defs"], **references}} if references else schema
+    named = Code("input_schema")
+    statement = assignment(named, written, indent=4, annotation=_SCHEMA, plain=schema)
+    codes = () if is_json_text(statement) else references.values()
     statements = (
         assignment(Code("name"), record.name, indent=4),
         assignment(Code("description"), record.description, indent=4),
         statement,
         assignment(Code("operation"), record.operation, indent=4),
     )
-    modules = frozenset(code.partition(".")[0] for code in references.values() if "." in code)
-    model = frozenset(_model_names(record.operation))
-    return ToolPlan(record, Code(record.name), class_name, statements, model, modules, as_json)
-
-
-def _references(schema: Mapping[str, Any], shared: _Shared) -> dict[str, Code]:
-    """Return the definitions of a schema that stand elsewhere, by name, as code."""
-    found = ((name, shared.code(name, node)) for name, node in schema.get("$defs", {}).items())
-    return {name: code for name, code in found if code is not None}
+    return ToolPlan(
+        record,
+        Code(record.name),
+        class_name,
+        statements,
+        model=frozenset(_model_names(record.operation)),
+        schemas=frozenset(code.partition(".")[0] for code in codes if "." in code),
+    )
 
 
 def _model_names(value: Any) -> Iterator[str]:
-    """Yield the names of the model's classes that writing a value takes."""
+    """Yield the names of the model's classes in a value."""
     if isinstance(value, Mapping):
         value = tuple(value.values())
     if isinstance(value, tuple):
@@ -227,56 +233,3 @@ def _model_names(value: Any) -> Iterator[str]:
         yield type(value).__name__
         for item in fields(value):
             yield from _model_names(getattr(value, item.name))
-
-
-def _as_json(name: Code, value: Any, *, indent: int, annotation: Code) -> Code:
-    start = f"{' ' * indent}{name}: {annotation} = "
-    return Code(start + json_text(value, indent=indent, lead=len(start)))
-
-
-def _schema_modules(records: Iterable[Record]) -> tuple[tuple[SchemaModule, ...], _Shared]:
-    """Return the modules of shared schemas, and how a tool refers to each schema."""
-    shared = _shared(records)
-    values = shared.constants()
-    items = [
-        Item(name, tuple(name.lower()), statement.count("\n") + 3)
-        for name, statement in values.items()
-    ]
-    stems = Names()
-    homes: dict[Code, Code] = {}
-    modules = []
-    for steps, names in split(items) if items else ():
-        stem = _stem(stems, "schemas", ("".join(steps),))
-        homes |= dict.fromkeys(names, stem)
-        modules.append(SchemaModule(stem, tuple(values[name] for name in names)))
-    places = {key: Code(f"{homes[name]}.{name}") for key, name in shared.codes.items()}
-    return tuple(modules), replace(shared, codes=places)
-
-
-def _shared(records: Iterable[Record]) -> _Shared:
-    """Return the definitions that stand apart, each with a name of its own.
-
-    Not only those that several tools have: what other tools do must not move a definition.
-    """
-    names = constant_names()
-    shared = _Shared({}, {}, {})
-    for record in records:
-        for name, value in record.input_schema.get("$defs", {}).items():
-            text = shared.texts.get(id(value))
-            if text is None:
-                text = shared.texts[id(value)] = _text(value)
-            if len(text) >= _SHARED_CHARS and (name, text) not in shared.codes:
-                shared.codes[name, text] = names.claim(constant_name(name), whose=text)
-                shared.values[name, text] = value
-    return shared
-
-
-def _constant(name: Code, value: Any) -> Code:
-    try:
-        return assignment(name, value, annotation=_CONSTANT)
-    except TooDeep:
-        return _as_json(name, value, indent=0, annotation=_CONSTANT)
-
-
-def _text(value: Any) -> str:
-    return json.dumps(value, separators=(",", ":"))

@@ -1,4 +1,4 @@
-"""What stands together in a module, so that none gets too long and little moves later."""
+"""Divide tools or schemas among modules, so that none gets too long and little moves later."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ T = TypeVar("T")
 MOST_LINES = 1_400
 FEW_LINES = 200
 MANY_PARTS = 100
-_DEEPEST = 80
+_MOST_STEPS = 80
 _MOST_LETTERS = 24
 
 
 @dataclass(frozen=True, slots=True)
 class Item(Generic[T]):
-    """Something that takes lines in a module.
+    """A thing that takes lines in a module.
 
     Attributes:
-        thing: What it is.
+        thing: The thing itself.
         key: Where it belongs, from coarse to fine: tag, path segments, method.
-        lines: How long it is.
+        lines: Its length.
     """
 
     thing: T
@@ -35,17 +35,17 @@ class Item(Generic[T]):
 def split(
     items: Sequence[Item[T]], *, always: int = 0
 ) -> Iterator[tuple[tuple[str, ...], list[T]]]:
-    """Part things by their keys, as coarsely as the length of a module allows.
+    """Divide things by their keys, as coarsely as the length of a module allows.
 
-    A part depends on its own members alone: what is added elsewhere does not move them. Parts of
-    few lines stay together.
+    A part depends on its own members alone: an addition elsewhere does not move them. Short parts
+    stay together.
 
     Args:
         items: In order; each part keeps it.
-        always: How many steps of the keys part in any case.
+        always: How many steps of the keys divide in any case.
 
     Yields:
-        The steps that tell a part from its neighbours, and its things.
+        The steps that distinguish a part from its neighbours, and its things.
     """
     yield from _parts(items, (), 0, always)
 
@@ -54,12 +54,10 @@ def _parts(
     items: Sequence[Item[T]], name: tuple[str, ...], depth: int, always: int
 ) -> Iterator[tuple[tuple[str, ...], list[T]]]:
     short = _lines(items) <= MOST_LINES or len(items) == 1
-    if (short and depth >= always) or depth >= _DEEPEST:
+    if (short and depth >= always) or depth >= _MOST_STEPS:
         yield name, [item.thing for item in items]
         return
-    groups: dict[str, list[Item[T]]] = {}
-    for item in items:
-        groups.setdefault(_step(item, depth), []).append(item)
+    groups = _groups(items, depth)
     few = {step for step, group in groups.items() if depth >= always and _lines(group) < FEW_LINES}
     rest = [item for item in items if _step(item, depth) in few]
     if _lines(rest) > MOST_LINES and len(few) > MANY_PARTS:
@@ -70,23 +68,29 @@ def _parts(
         yield name, [item.thing for item in rest]
     for step, group in groups.items():
         if step not in few:
-            told = (*name, step) if len(groups) > 1 or depth < always else name
-            yield from _parts(group, told, depth + 1, always)
+            steps = (*name, step) if len(groups) > 1 or depth < always else name
+            yield from _parts(group, steps, depth + 1, always)
 
 
 def _by_letters(
     items: Sequence[Item[T]], name: tuple[str, ...], depth: int, letters: int = 1
 ) -> Iterator[tuple[tuple[str, ...], list[T]]]:
-    """Keep many short groups together by their first letters, as few as their length allows."""
-    groups: dict[str, list[Item[T]]] = {}
-    for item in items:
-        step = _step(item, depth)
-        groups.setdefault(step[:letters] if letters < _MOST_LETTERS else step, []).append(item)
-    for start, group in groups.items():
+    """Keep many short groups together by as few first letters as their length allows."""
+    for start, group in _groups(items, depth, letters).items():
         if _lines(group) <= MOST_LINES:
             yield (*name, start), [item.thing for item in group]
         else:
             yield from _by_letters(group, name, depth, letters + 1)
+
+
+def _groups(
+    items: Sequence[Item[T]], depth: int, letters: int = _MOST_LETTERS
+) -> dict[str, list[Item[T]]]:
+    found: dict[str, list[Item[T]]] = {}
+    for item in items:
+        step = _step(item, depth)
+        found.setdefault(step[:letters] if letters < _MOST_LETTERS else step, []).append(item)
+    return found
 
 
 def _step(item: Item[T], depth: int) -> str:

@@ -274,10 +274,10 @@ def test_a_schema_that_nests_too_deep_is_json_text_without_references() -> None:
     found = plan(*tools)
 
     a, _, c = found.modules[0].tools
-    assert not a.as_json
+    assert "json.loads(" not in a.statements[2]
     assert a.schemas == {"schemas"}
     assert any("json.loads(" in statement for statement in found.schemas[0].statements)
-    assert c.as_json
+    assert "json.loads(" in c.statements[2]
     assert c.schemas == frozenset()
     assert "word word" in c.statements[2]
     text = c.statements[2].partition(" = json.loads")[2]

@@ -12,7 +12,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from openapi_tools.codegen.package_data import PackageData, Record
-from openapi_tools.codegen.render import HEADER, RUNTIME_VERSION, render_module, render_package
+from openapi_tools.codegen.render import HEADER, RUNTIME_VERSION, render_files
 from openapi_tools.codegen.templating import Templates
 from openapi_tools.model import (
     Encoding,
@@ -47,11 +47,14 @@ def record(name: str, description: str = "Text.", **operation: Any) -> Record:
 
 
 def package(*records: Record, **members: Any) -> dict[str, str]:
-    return render_package(PackageData(members.pop("api", "pets"), records, **members), Templates())
+    data = PackageData(members.pop("api", "pets"), records, **members)
+    return render_files(data, Templates(), layout="package")
 
 
 def module(*records: Record, **members: Any) -> str:
-    (text,) = render_module(PackageData("pets", records, **members), Templates()).values()
+    (text,) = render_files(
+        PackageData("pets", records, **members), Templates(), layout="module"
+    ).values()
     return text
 
 
@@ -90,8 +93,8 @@ def test_a_package_is_these_files_in_this_order() -> None:
     ]
 
 
-@pytest.mark.parametrize("render", [render_package, render_module])
-def test_python_is_ascii_under_its_header_and_parses(render: Any) -> None:
+@pytest.mark.parametrize("layout", ["package", "module"])
+def test_python_is_ascii_under_its_header_and_parses(layout: str) -> None:
     schemes = {EVIL: SecurityScheme("apiKey", name=EVIL, location="header")}
     contents = PackageData(
         "pets",
@@ -102,7 +105,7 @@ def test_python_is_ascii_under_its_header_and_parses(render: Any) -> None:
         skipped=(Skipped(EVIL, EVIL, EVIL, EVIL),),
     )
 
-    files = render(contents, Templates())
+    files = render_files(contents, Templates(), layout=layout)
 
     for path, text in files.items():
         if path.endswith(".py"):
@@ -300,15 +303,15 @@ def large(api: str) -> PackageData:
 
 
 @pytest.mark.parametrize("api", ["none", "con", "x" * 40, "a_1"])
-@pytest.mark.parametrize("render", [render_package, render_module])
-def test_a_package_of_any_name_parses(render: Any, api: str) -> None:
-    for path, text in render(large(api), Templates()).items():
+@pytest.mark.parametrize("layout", ["package", "module"])
+def test_a_package_of_any_name_parses(layout: str, api: str) -> None:
+    for path, text in render_files(large(api), Templates(), layout=layout).items():
         if path.endswith(".py"):
             assert max(map(len, text.split("\n"))) <= 100
             ast.parse(text)
 
 
 def test_the_same_data_gives_the_same_text() -> None:
-    first, second = (render_package(large("pets"), Templates()) for _ in range(2))
+    first, second = (package(*large("pets").records) for _ in range(2))
 
     assert [*first.items()] == [*second.items()]
