@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import InvalidDocument
+from openapi_tools.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -109,7 +110,7 @@ def document_info(document: Any) -> tuple[str, str]:
     known = info if isinstance(info, dict) else {}
     title, version = known.get("title"), known.get("version")
     return (
-        title if isinstance(title, str) else "",
+        visible(title) if isinstance(title, str) else "",
         str(version) if isinstance(version, str | int | float) else "",
     )
 

@@ -18,6 +18,7 @@ from openapi_tools.loader.operations import path_variables
 from openapi_tools.loader.parameters import Listed, is_left_out
 from openapi_tools.loader.texts import plain_text
 from openapi_tools.runtime.escapes import OWN_HEADERS
+from openapi_tools.visible import visible_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -347,7 +348,7 @@ class Offers:
         if is_true(node.get("deprecated")):
             out["deprecated"] = True
         if "example" in node and "examples" not in out and not is_longer(node, MAX_LITERAL):
-            out["examples"] = [node["example"]]
+            out["examples"] = [visible_in(node["example"])]
         return out
 
 

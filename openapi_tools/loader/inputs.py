@@ -25,6 +25,7 @@ from openapi_tools.loader.operations import plain_path
 from openapi_tools.loader.servers import servers
 from openapi_tools.loader.texts import cut
 from openapi_tools.model import DEFAULT_STYLES, Operation, Parameter, Property, RequestBody
+from openapi_tools.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -310,7 +311,7 @@ def _called(argument: Argument, name: str, limit: int) -> dict[str, Any]:
     schema, wire = argument.schema, argument.wire
     if not is_other(name, wire):
         return schema
-    shown = f"`{wire}`" if wire.isprintable() else ascii(wire)
+    shown = f"`{wire}`" if wire.isprintable() and visible(wire) == wire else ascii(wire)
     words = f"Sent as {shown}. {schema.get('description', '')}".rstrip()
     return {**schema, "description": cut(words, limit)}
 

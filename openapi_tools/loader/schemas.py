@@ -22,6 +22,7 @@ from openapi_tools.loader.naming import short_hash
 from openapi_tools.loader.readonly import ReadOnly
 from openapi_tools.loader.source import relative_place
 from openapi_tools.loader.texts import plain_text
+from openapi_tools.visible import visible_in
 
 if TYPE_CHECKING:
     from openapi_tools.loader.definitions import Closure, Definition
@@ -39,6 +40,10 @@ _NESTING = frozenset({"properties", "items", "anyOf", "oneOf"})
 """Without one of these a member is converted sooner than it is compared."""
 
 _LEAF = frozenset({"type", "description"})
+_SHOWN = frozenset(
+    {"title", "format", "example", "examples", "contentEncoding", "contentMediaType"}
+)
+"""Words that a model reads and the API does not get."""
 _USUAL = frozenset({"required", "enum"})
 """What alone of the keywords that versions differ in stands in most schemas."""
 _UNIONS = ("oneOf", "anyOf")
@@ -225,8 +230,7 @@ class Schemas:
                     out[key] = other
             elif key in _HOLDING:
                 self._hold(out, key, value, resource, depth + 1)
-        if "description" in out:
-            out["description"] = plain_text(out["description"], self._description_chars)
+        self._clean_words(out)
         different = _TRANSLATED.intersection(node)
         if not known or not _USUAL.issuperset(different):
             return self._translated(out, node, resource)
@@ -235,6 +239,13 @@ class Schemas:
             if "required" in out:
                 self._read_only.not_required(out, node, resource)
         return out
+
+    def _clean_words(self, out: dict[str, Any]) -> None:
+        """Take out of words, in place, what a model is not to read."""
+        if "description" in out:
+            out["description"] = plain_text(out["description"], self._description_chars)
+        for key in _SHOWN.intersection(out):
+            out[key] = visible_in(out[key])
 
     def _hold(
         self, out: dict[str, Any], key: str, value: Any, resource: Resource, depth: int
@@ -297,7 +308,7 @@ class Schemas:
         if "required" in out:
             self._read_only.not_required(out, node, resource)
         if "discriminator" in node:
-            keywords.explain_discriminator(out, node["discriminator"])
+            keywords.explain_discriminator(out, visible_in(node["discriminator"]))
         if "allOf" in out:
             out = merge_all(out, self._inlined)
             self._read_only.not_required_of_any(out, node, resource)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import html
 import re
 
+from openapi_tools.visible import visible
+
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029]")
-_BIDI = re.compile(r"[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 _BREAK = re.compile(r"<(?:br|/p|/li|/div|/h\d|/tr)\s*/?>", re.IGNORECASE)
 _ELEMENTS = (
     "p|code|a|abbr|address|b|big|blockquote|br|caption|center|cite|col|colgroup|dd|del|details|dfn|div|"
@@ -36,7 +37,7 @@ def plain_text(text: str, limit: int) -> str:
     """
     text = text[: limit * 8].strip()  # far more than stays, and bounded
     # One character is found faster than several: it says where a closer look is worth its time.
-    if "\n" in text or not text.isprintable():
+    if "\n" in text or not (text.isascii() and text.isprintable()):
         text = _clean_lines(text)
     if "<" in text:
         text = _without_tags(_BREAK.sub("\n", text))
@@ -67,7 +68,7 @@ def _clean_lines(text: str) -> str:
 
 def _without_controls(text: str) -> str:
     """Take out what hides or reorders text, and control characters but tabs and line ends."""
-    return _BIDI.sub("", _CONTROL.sub(" ", text))
+    return visible(_CONTROL.sub(" ", text))
 
 
 def cut(text: str, limit: int) -> str:

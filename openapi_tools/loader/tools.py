@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from openapi_tools.loader.operations import as_text, has_operators
 from openapi_tools.loader.texts import plain_text
 from openapi_tools.runtime.tool import OperationTool
+from openapi_tools.visible import visible
 
 if TYPE_CHECKING:
     from openapi_tools.loader.inputs import Inputs
@@ -117,4 +118,4 @@ def describe(declared: Declared, limit: int) -> str:
         text = f"{summary}\n{text}" if text else summary
     mark = "Deprecated. " if declared.deprecated else ""
     text = plain_text(text, limit - len(mark)) if text else ""
-    return mark + (text or f"{declared.method} {declared.path}"[:limit])
+    return mark + (text or visible(f"{declared.method} {declared.path}")[:limit])

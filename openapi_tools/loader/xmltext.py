@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape, quoteattr
 
 from openapi_tools.loader.keywords import is_true
+from openapi_tools.visible import visible
 
 if TYPE_CHECKING:
     from openapi_tools.loader.references import References, Resource
@@ -32,7 +33,7 @@ def outline(node: Any, resource: Resource, references: References) -> str:
     """
     ref = node.get("$ref") if isinstance(node, dict) else None
     name = ref.rsplit("/", 1)[-1] if isinstance(ref, str) else ""
-    text = _Outline(references).element(node, resource, name, _DEEPEST)
+    text = visible(_Outline(references).element(node, resource, name, _DEEPEST))
     return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
 
 

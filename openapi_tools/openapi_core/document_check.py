@@ -9,8 +9,12 @@ from typing import Any
 from openapi_tools.json_pointer import keys_of, pointer
 from openapi_tools.openapi_core.error_lines import shorten
 from openapi_tools.openapi_core.local_references import closed_path
+from openapi_tools.visible import visible
 
 _TRAVERSED = 64
+_TRAVELLING = frozenset({"enum", "const", "default"})
+_NAMED = {("properties",), ("responses",), ("definitions",), ("schemas",), ("$defs",)}
+"""Where such a key is a name of the document's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +49,8 @@ def findings(root: Mapping[str, Any]) -> list[Finding]:
     if version is None:
         said = root.get("openapi", root.get("swagger"))
         return [Finding("", f"version {said!r} is none of 2.0, 3.0, 3.1 and 3.2")]
-    checks = (_against_schema(root, version), _against_rules(root, version), _odd_ids(root))
+    validated = (_against_schema(root, version), _against_rules(root, version))
+    checks = (*validated, _odd_ids(root), _unseen(root))
     return _once([finding for check in checks for finding in check])
 
 
@@ -82,6 +87,36 @@ def _odd_ids(root: Mapping[str, Any]) -> Iterator[Finding]:
                 )
                 place = pointer(("paths", path, method, "operationId"))
                 yield Finding(place, shorten(message), "note")
+
+
+def _unseen(root: Mapping[str, Any]) -> Iterator[Finding]:
+    """Yield the names and values that hold characters that are not shown, and travel as they are.
+
+    Such characters are left out of descriptions and other words.
+    """
+    waiting: list[tuple[tuple[Any, ...], Any]] = [((), root)]
+    while waiting:
+        place, node = waiting.pop()
+        members = node.items() if isinstance(node, Mapping) else enumerate(node)
+        for key, value in members:
+            inner = (*place, key)
+            texts = {key} if isinstance(key, str) else set()
+            if key in _TRAVELLING and place[-1:] not in _NAMED:
+                texts |= set(_texts(value))
+            elif isinstance(value, Mapping | list):
+                waiting.append((inner, value))
+            for text in sorted(text for text in texts if visible(text) != text):
+                message = f"{text!a:.200} has characters that are not shown; it is sent as it is"
+                yield Finding(pointer(inner), shorten(message), "note")
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        yield from (text for part in (*value, *value.values()) for text in _texts(part))
+    elif isinstance(value, list):
+        yield from (text for item in value for text in _texts(item))
 
 
 def _against_schema(root: Mapping[str, Any], version: str) -> Iterator[Finding]:

@@ -17,6 +17,7 @@ from openapi_tools.runtime.additions import Additions
 from openapi_tools.runtime.environment import from_environment
 from openapi_tools.runtime.masking import MASK
 from openapi_tools.runtime.redaction import Redactor, Secret
+from openapi_tools.visible import visible
 
 if TYPE_CHECKING:
     import ssl
@@ -154,7 +155,7 @@ def needed(name: str, declared: SecurityScheme | None) -> str:
     """
     match declared:
         case None:
-            return f"{name!r:.100} (which the document does not define)"
+            return visible(f"{name!r:.100} (which the document does not define)")
         case _ if declared.type == "apiKey":
             what = f"API key, {declared.location} {declared.name!r:.60}"
         case _ if declared.scheme in ("basic", "digest"):
@@ -167,7 +168,7 @@ def needed(name: str, declared: SecurityScheme | None) -> str:
             what = "a client certificate"
         case _:
             what = f"{declared.type:.60}"
-    return f"{name!r:.100} ({what})"
+    return visible(f"{name!r:.100} ({what})")
 
 
 def _masked(scheme: Scheme) -> Additions:

@@ -16,6 +16,7 @@ from openapi_tools.runtime.calls import ToolCall
 from openapi_tools.runtime.content import ImageContent
 from openapi_tools.runtime.context import Context
 from openapi_tools.runtime.guards import question_of
+from openapi_tools.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Iterable
@@ -291,7 +292,7 @@ def _said(document: Any, key: str) -> str:
     """Return what a document says of itself; nothing where it is not at hand or not a text."""
     info = document.get("info") if isinstance(document, Mapping) else None
     text = info.get(key) if isinstance(info, Mapping) else None
-    return " ".join(_clean(text).split())[:_LONGEST_NAME] if isinstance(text, str) else ""
+    return " ".join(visible(_clean(text)).split())[:_LONGEST_NAME] if isinstance(text, str) else ""
 
 
 def _sendable(schema: dict[str, Any]) -> dict[str, Any]:
