@@ -775,6 +775,36 @@ def test_no_definition_is_larger_than_the_limit():
         define(tool, "gemini")
 
 
+@pytest.mark.parametrize("profile", ["openai_strict", "gemini"])
+async def test_every_alternative_of_a_documents_one_of_is_defined_and_sent(profile):
+    kinds = ("boolean", "integer", "number", "string")
+    value = {"oneOf": [{"type": kind} for kind in kinds]}
+    items = {"oneOf": [{"type": "array", "items": {"type": kind}} for kind in kinds[1:3]]}
+    members = {"value": value, "items": items}
+    schema = {"type": "object", "properties": members, "required": ["value"]}
+    sent = []
+
+    def answer(request):
+        sent.append(json.loads(request.content))
+        return httpx.Response(200, json={})
+
+    toolset = load_tools(
+        document(with_body(schema)),
+        client=httpx.AsyncClient(transport=httpx.MockTransport(answer)),
+        settings=Settings(base_url="http://a.test"),
+    )
+
+    (one,) = toolset.definitions(profile)
+
+    told = schema_of(profile, one)["properties"]
+    assert [part["type"] for part in told["value"]["anyOf"]] == list(kinds)
+    assert "integer" in json.dumps(told["items"])
+    assert "number" in json.dumps(told["items"])
+    for given in ({"value": 1, "items": []}, {"value": 1.5, "items": [1]}, {"value": "a"}):
+        assert (await toolset.call("post_x", given)).success
+        assert sent[-1] == given
+
+
 LIMITS_OF_STRICT = {
     "members": ({f"p{number}": TEXT for number in range(5001)}, "5001 members"),
     "values": ({"a": {"enum": list(range(1001))}}, "1002 values"),
