@@ -34,6 +34,7 @@ _NAMED: dict[Any, Callable[[str], bool]] = {
     "cookie": is_cookie_name,
 }
 """Whether a name can stand in a place where names are sent."""
+_DEEP = HOLDING | {"$ref"}
 
 
 class Listed(NamedTuple):
@@ -142,7 +143,7 @@ class Parameters:
             return None
         try:
             return self._surveyed(items)
-        except (DocumentError, KeyError, TypeError, RecursionError):
+        except (DocumentError, KeyError, TypeError):
             return None
 
     def _surveyed(self, items: list[dict[str, Any]]) -> Survey:
@@ -152,23 +153,19 @@ class Parameters:
             DocumentError: One is malformed or leads nowhere.
             KeyError: One is nowhere or has no name.
             TypeError: Where it is, or its reference, is no text.
-            RecursionError: They are too deep to be compared.
         """
-        inline = [item for item in items if "$ref" not in item]
-        others = [item for item in items if "$ref" in item] if len(inline) < len(items) else []
+        deep = [item for item in items if not _DEEP.isdisjoint(item)]
+        others = [item for item in deep if "$ref" in item]
+        inline = [item for item in items if "$ref" not in item] if others else items
         refs = [item["$ref"] for item in others]
         targets = self._targets(dict.fromkeys(refs))
-        placed = list(map(_LOCATED, inline))
-        first = dict(zip(placed, inline, strict=True))
-        for item in first.values():  # of those with the same place and name any will do
-            self._check(item, self._entry)
-        more = [item for item, key in zip(inline, placed, strict=True) if item != first[key]]
-        deep = [item for item in (*first.values(), *more) if not HOLDING.isdisjoint(item)]
+        for item in dict(zip(map(_LOCATED, inline), inline, strict=True)).values():
+            self._check(item, self._entry)  # any one of those with the same place and name
         named = {ref: node["name"] for ref, node in targets.items() if node["in"] == "path"}
-        found = zip(inline, placed, strict=True)
-        of_path = {id(item): name for item, (place, name) in found if place == "path"}
+        of_path = {id(item): item["name"] for item in inline if item["in"] == "path"}
         pairs = zip(others, refs, strict=True)
         of_path |= {id(item): named[ref] for item, ref in pairs if ref in named}
+        deep = [item for item in deep if "$ref" not in item] if others else deep
         return Survey({id(node): node for node in (*targets.values(), *deep)}, of_path)
 
     def _targets(self, refs: Iterable[str]) -> dict[str, dict[str, Any]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import gc
 from collections.abc import Mapping
-from itertools import chain
+from itertools import chain, compress
 from typing import Any, NamedTuple
 
 from openapi_tools.errors import InvalidDocument
@@ -24,6 +24,9 @@ from openapi_tools.loader.limits import (
     TOO_MANY,
 )
 
+_CONTAINERS = frozenset({dict, list})
+_NUMBERS = frozenset({int, float})
+_KINDS = _CONTAINERS | _NUMBERS | {str, bool, type(None)}
 _CHUNK = 256
 """Containers whose members are looked at together: what they hold stays in a processor's cache."""
 
@@ -35,7 +38,7 @@ def is_plain(root: Any) -> bool:
         root: Any value; what stands in it twice is counted twice.
     """
     budget = MAX_NODES
-    level = [root] if root.__class__ is dict or root.__class__ is list else None
+    level = [root] if type(root) in _CONTAINERS else None
     for _ in range(MAX_DEPTH):
         if not level:
             break
@@ -51,11 +54,12 @@ def _below(level: list[Any]) -> list[Any] | None:
         members = _members(level[start : start + _CHUNK])
         if members is None:
             return None
-        others = [value for value in members if value.__class__ is not str]
-        containers = [each for each in others if each.__class__ is dict or each.__class__ is list]
-        if len(containers) < len(others) and not all(map(_is_scalar, others)):
+        kinds = list(map(type, members))
+        found = set(kinds)
+        if not found <= _KINDS or not (found.isdisjoint(_NUMBERS) or _are_bounded(members)):
             return None
-        below += containers
+        if not found.isdisjoint(_CONTAINERS):
+            below += compress(members, map(_CONTAINERS.__contains__, kinds))
     return below
 
 
@@ -71,12 +75,10 @@ def _members(containers: list[Any]) -> list[Any] | None:
     return [*chain.from_iterable(map(dict.values, dicts)), *chain.from_iterable(lists)]
 
 
-def _is_scalar(value: Any) -> bool:
-    """Tell whether a value that is no text is plain; of a dict or list that is not asked here."""
-    kind = value.__class__
-    if kind is int or kind is float:
-        return bool(-MAX_NUMBER < value < MAX_NUMBER)
-    return kind is dict or kind is list or kind is bool or value is None
+def _are_bounded(members: list[Any]) -> bool:
+    """Tell whether all numbers among some plain values are ones that JSON has."""
+    numbers = [value for value in members if type(value) in _NUMBERS]
+    return all(-MAX_NUMBER < number < MAX_NUMBER for number in numbers)
 
 
 def plain(value: Mapping[str, Any], *, name: str) -> Any:

@@ -105,8 +105,10 @@ def _below(level: list[Any], refs: dict[str, None], faults: list[str]) -> list[A
                 continue
             value = node[key]
             kind = value.__class__
-            if key == "$ref":
-                _note(value, refs, faults)
+            if key == "$ref" and kind is str and value:
+                refs[value] = None
+            elif key == "$ref":
+                faults.append(f"'$ref' is {value!r:.60}; it must be a text that names a place.")
             elif key in _OBJECTS:
                 below += _objects(key, value, faults)
             elif kind is dict and key in _MAPS:
@@ -116,14 +118,6 @@ def _below(level: list[Any], refs: dict[str, None], faults: list[str]) -> list[A
             elif kind is list and (key in _LISTS or key == "items"):
                 below += value
     return below
-
-
-def _note(ref: Any, refs: dict[str, None], faults: list[str]) -> None:
-    """Note a reference, or that it is none."""
-    if isinstance(ref, str) and ref:
-        refs[ref] = None
-    else:
-        faults.append(f"'$ref' is {ref!r:.60}; it must be a text that names a place.")
 
 
 def _objects(key: str, value: Any, faults: list[str]) -> list[Any]:
