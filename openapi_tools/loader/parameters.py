@@ -152,7 +152,7 @@ class Parameters:
         Raises:
             DocumentError: One is malformed or leads nowhere.
             KeyError: One is nowhere or has no name.
-            TypeError: Where it is, or its reference, is no text.
+            TypeError: Where it is, or its reference, is no text, or its name cannot be sent.
         """
         deep = [item for item in items if not _DEEP.isdisjoint(item)]
         others = [item for item in deep if "$ref" in item]
@@ -161,6 +161,8 @@ class Parameters:
         targets = self._targets(dict.fromkeys(refs))
         for item in dict(zip(map(_LOCATED, inline), inline, strict=True)).values():
             self._check(item, self._entry)  # any one of those with the same place and name
+            if not _is_legible(item["name"]):  # whether it is left out each one says by itself
+                raise TypeError
         named = {ref: node["name"] for ref, node in targets.items() if node["in"] == "path"}
         of_path = {id(item): item["name"] for item in inline if item["in"] == "path"}
         pairs = zip(others, refs, strict=True)

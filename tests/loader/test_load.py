@@ -541,6 +541,17 @@ def test_one_odd_parameter_among_many_good_ones_is_found(odd: Any) -> None:
     assert len(toolset) == 39
 
 
+def test_each_parameter_says_by_itself_whether_it_is_required() -> None:
+    odd = {"name": "a\nb", "in": "query"}
+    listed = [{**odd, "required": required} for required in (True, False)]
+    paths = {f"/{n}": {"get": operation(parameters=[q])} for n, q in enumerate(listed)}
+
+    toolset = tools(paths)
+
+    assert [skipped.path for skipped in toolset.skipped] == ["/0"]
+    assert [tool.path for tool in toolset] == ["/1"]
+
+
 @pytest.mark.parametrize("number", [1, 1.0, 0])
 def test_a_number_in_the_place_of_a_schema_is_not_the_boolean_that_equals_it(number: Any) -> None:
     schemas = [number, bool(number)]
