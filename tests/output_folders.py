@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from openapi_tools.codegen.manifest import Manifest, digest
+from openapi_tools.codegen import manifest
+from openapi_tools.codegen.package_data import PackageData
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,15 +22,9 @@ POSIX = pytest.mark.skipif(os.name != "posix", reason="this needs signals, modes
 
 
 def with_manifest(files: dict[str, str], name: str = MANIFEST) -> dict[str, str]:
-    manifest = Manifest(
-        api="museum",
-        layout="package",
-        version="0.1.0",
-        document={"title": "Museum", "version": "1", "sha256": digest(b"")},
-        tools=(),
-        files={path: digest(text.encode()) for path, text in files.items()},
-    )
-    return {**files, name: manifest.to_json()}
+    layout = "package" if name == MANIFEST else "module"
+    data = PackageData("museum", (), title="Museum", version="1")
+    return manifest.with_manifest(files, data, layout=layout)
 
 
 OLD = with_manifest(

@@ -18,12 +18,10 @@ if TYPE_CHECKING:
 
     from openapi_tools.codegen.package_data import PackageData
 
-GENERATOR = "openapi-tools"
 LAYOUTS = ("package", "module")
 EXATHENA = "exathena"
 """The layout in the manifest of an ExAthena project."""
 
-_DOCUMENT = ("title", "version", "sha256")
 # No part starts with a dot: that excludes `..`, and folders of other programs such as `.git`.
 _PATH = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(?:/[A-Za-z0-9_][A-Za-z0-9_.-]*)*")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -31,37 +29,19 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """A generated package's manifest.
+    """A manifest that was read.
 
     Attributes:
         api: The API's name, for instance `"museum"`.
         layout: `"package"`, `"module"` or `EXATHENA`.
-        version: The generator's version, for instance `"0.1.0"`.
-        document: `title`, `version` and `sha256` of the document.
         tools: The tools' names, in the document's order.
-        files: SHA-256 of every generated file but the manifest by its relative path, for instance
-            `{"museum_tools/py.typed": "e3b0c4..."}`.
+        files: SHA-256 of every generated file but the manifest by its relative path.
     """
 
     api: str
     layout: str
-    version: str
-    document: Mapping[str, str]
     tools: tuple[str, ...]
     files: Mapping[str, str]
-
-    def to_json(self) -> str:
-        """Write the manifest as JSON text in ASCII: equal manifests give equal text."""
-        members = {
-            "generator": GENERATOR,
-            "version": self.version,
-            "api": self.api,
-            "layout": self.layout,
-            "document": {key: self.document[key] for key in _DOCUMENT},
-            "tools": self.tools,
-            "files": dict(sorted(self.files.items())),
-        }
-        return json.dumps(members, indent=2) + "\n"
 
 
 def manifest_name(api: str, layout: str) -> str:
@@ -70,23 +50,27 @@ def manifest_name(api: str, layout: str) -> str:
 
 
 def with_manifest(files: Mapping[str, str], data: PackageData, *, layout: str) -> dict[str, str]:
-    """Return the files of a package with their manifest, which comes last.
+    """Return the files of a package and their manifest, which is ASCII and comes last.
 
     Args:
         files: The text of every other file by its relative path.
-        data: What they are made from.
+        data: The data that they are made from.
         layout: One of `LAYOUTS`, or `EXATHENA`.
     """
-    document = {"title": data.title, "version": data.version, "sha256": data.document_hash}
-    manifest = Manifest(
-        api=data.api,
-        layout=layout,
-        version=__version__,
-        document=document,
-        tools=tuple(record.name for record in data.records),
-        files={path: digest(text.encode()) for path, text in files.items()},
-    )
-    return {**files, manifest_name(data.api, layout): manifest.to_json()}
+    members = {
+        "generator": "openapi-tools",
+        "version": __version__,
+        "api": data.api,
+        "layout": layout,
+        "document": {
+            "title": data.title,
+            "version": data.version,
+            "sha256": data.document_hash,
+        },
+        "tools": [record.name for record in data.records],
+        "files": {path: digest(text.encode()) for path, text in sorted(files.items())},
+    }
+    return {**files, manifest_name(data.api, layout): json.dumps(members, indent=2) + "\n"}
 
 
 def read_manifest(text: str) -> Manifest | None:
@@ -101,15 +85,14 @@ def read_manifest(text: str) -> Manifest | None:
     match members:
         case {
             "generator": "openapi-tools",
-            "version": str(version),
+            "version": str(),
             "api": str(api),
             "layout": ("package" | "module" | "exathena") as layout,
-            "document": {"title": str(), "version": str(), "sha256": str()} as document,
+            "document": {"title": str(), "version": str(), "sha256": str()},
             "tools": [*tools],
             "files": dict(files),
         } if all(isinstance(tool, str) for tool in tools) and all(map(_is_file, files.items())):
-            kept = {key: document[key] for key in _DOCUMENT}
-            return Manifest(api, layout, version, kept, tuple(tools), files)
+            return Manifest(api, layout, tuple(tools), files)
     return None
 
 
