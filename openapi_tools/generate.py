@@ -1,9 +1,9 @@
-"""`generate_package`: from a document to a package of tools on disk, the steps in order."""
+"""Generate a package of tools from a document: `generate_package`, the steps in order."""
 
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,7 +16,7 @@ from openapi_tools.codegen.manifest import (
     with_manifest,
 )
 from openapi_tools.codegen.names import api_name, is_api_name
-from openapi_tools.codegen.output_state import read_output
+from openapi_tools.codegen.output_state import manifest_in, read_output
 from openapi_tools.codegen.package_data import document_info, package_data
 from openapi_tools.codegen.read_back import Unreadable, read_records, read_schemes
 from openapi_tools.codegen.render import render_files
@@ -40,19 +40,11 @@ if TYPE_CHECKING:
     from openapi_tools.runtime.toolset import Select, Toolset
 
 _READING = {
-    "allow_private",
-    "ca_file",
-    "cache",
-    "credential_origins",
-    "max_document_bytes",
-    "ref_root",
-    "ref_urls",
-    "stale",
-    "timeout",
-    "trust_env",
+    *("allow_private", "ca_file", "cache", "credential_origins", "max_document_bytes", "ref_root"),
+    *("ref_urls", "stale", "timeout", "trust_env"),
 }
 TARGETS = ("python", EXATHENA)
-"""What a document's tools are written as."""
+"""The languages of generated packages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +55,14 @@ class Report:
         api: Name of the API: its package is `<api>_tools`.
         output: The folder.
         tools: Names of the tools, in the document's order.
-        changes: How the tools differ from those that stood there; empty for a new package.
-        written: Files that are new or have other content now.
-        unchanged: Files that were right already.
-        removed: Files that an older package had.
-        kept: Such files that stay, because somebody edited them.
-        edited: Generated files that somebody had edited.
+        changes: How the tools differ from those of the existing package; empty for a new one.
+        written: Files that are new or have new content.
+        unchanged: Files that were up to date.
+        removed: Files of the existing package that are no longer generated.
+        kept: Such files that stay because they were edited.
+        edited: Generated files that were edited by hand.
         skipped: Operations that did not become tools.
-        warnings: What else a reader should know.
+        warnings: Remarks on the document, the settings and possible secrets.
     """
 
     api: str
@@ -89,11 +81,11 @@ class Report:
 
     @property
     def drifted(self) -> bool:
-        """Whether the files that stood there were other than they should be."""
+        """Whether the existing files were out of date."""
         return bool(self.written or self.removed or self.kept)
 
     def diff(self) -> Iterator[str]:
-        """Yield the lines of a unified diff from the files that stood there to the right ones."""
+        """Yield the lines of a unified diff from the existing files to the generated ones."""
         for path in sorted({*self.written, *self.removed}):
             old, new = self._before.get(path, ""), self._after.get(path, "")
             yield from difflib.unified_diff(
@@ -117,28 +109,28 @@ def generate_package(  # noqa: PLR0913 -- one for each option
 ) -> Report:
     """Write the tools of an OpenAPI document as a Python package, or as Elixir for ExAthena.
 
-    The same document and options give the same bytes. Files that are right already are not touched.
+    The same document and options give the same bytes. Files that are up to date are not touched.
 
     Args:
         source: As for `load_tools`.
         output: Folder of the distribution, or of the single module.
         settings: How the document is read and the tools are shaped.
-        credentials: As for `load_tools`; they fetch the document, and stand in no file.
-        name: Of the API, words of `a-z0-9` joined by `_`; from the document's title when empty.
+        credentials: As for `load_tools`; they fetch the document, and are never written.
+        name: Name of the API, words of `a-z0-9` joined by `_`; from the document's title if empty.
         select: Which operations become tools; all by default.
         target: `"python"`, or `"exathena"` for a Mix project with a module for each tool.
-        layout: Of Python: `"package"` for a distribution, `"module"` for one file.
-        templates: A folder with templates in place of those built in.
-        check: Write nothing, only report.
+        layout: For Python: `"package"` for a distribution, `"module"` for one file.
+        templates: A folder with templates that replace built-in ones.
+        check: Report only, and write nothing.
         force: Overwrite generated files that were edited by hand.
 
     Raises:
         SourceError: The document cannot be read.
         CredentialsError: As for `load_tools`.
-        DocumentError: It is no OpenAPI document of a supported version, or repeats a key.
-        SettingsError: A name, target or layout that does not exist or fit, or no tool is left.
+        DocumentError: It is not an OpenAPI document of a supported version, or repeats a key.
+        SettingsError: A name, target or layout does not exist or fit, or no tool is left.
         TemplateError: A template is wrong.
-        OutputError: The files cannot or may not be put there; what stood there is unchanged.
+        OutputError: The files cannot or may not be written; the existing ones are unchanged.
     """
     form, settings = _form(target, layout, templates), settings or Settings()
     try:
@@ -146,14 +138,15 @@ def generate_package(  # noqa: PLR0913 -- one for each option
     except OpenAPIToolsError as error:
         source, credentials = "", None  # what a traceback of this frame would show
         raise bare(error)  # noqa: B904 -- the same one
-    contents = package_data(toolset, api=_api(name, toolset), settings=settings, servers=servers)
-    contents, files = _files(contents, templates, form)
-    how: Any = {"layout": form, "settings": settings, "check": check, "force": force}
-    return _placed(Path(output), files, contents, toolset, **how)
+    data = package_data(toolset, api=_api(name, toolset), settings=settings, servers=servers)
+    data, files = _files(data, templates, form)
+    warnings = (*toolset.warnings, *_idle(settings, form), *secret_warnings(data.records))
+    report = _placed(Path(output), files, data, form=form, check=check, force=force)
+    return replace(report, warnings=warnings)
 
 
 def _form(target: str, layout: str, templates: object) -> str:
-    """Return the layout of what is written, if target, layout and templates go together."""
+    """Return the layout of the manifest, if target, layout and templates go together."""
     for name, value, known in (("target", target, TARGETS), ("layout", layout, LAYOUTS)):
         if value not in known:
             raise SettingsError(f"{name}: {value!r} is none; there are {', '.join(known)}.")
@@ -168,17 +161,17 @@ def _form(target: str, layout: str, templates: object) -> str:
 
 @paused_gc()
 def _files(
-    contents: PackageData, templates: str | os.PathLike[str] | None, layout: str
+    data: PackageData, templates: str | os.PathLike[str] | None, form: str
 ) -> tuple[PackageData, dict[str, str]]:
-    """Return what of a document the target can have, and its files."""
-    if layout == EXATHENA:
+    """Return the data that the target can hold, and its files."""
+    if form == EXATHENA:
         from openapi_tools.codegen.exathena import build_project
 
-        contents, files = build_project(contents)
+        data, files = build_project(data)
     else:
         chosen = Templates(Path(templates) if templates is not None else None)
-        files = render_files(contents, chosen, layout=layout)
-    return contents, with_manifest(files, contents, layout=layout)
+        files = render_files(data, chosen, layout=form)
+    return data, with_manifest(files, data, layout=form)
 
 
 @paused_gc()
@@ -188,13 +181,13 @@ def _loaded(
     select: Select | None,
     credentials: Mapping[str, Any] | None,
 ) -> tuple[Toolset, tuple[Server, ...]]:
-    """Return the tools of a document that repeats no key, and the document's own servers."""
+    """Return the selected tools of a document without repeated keys, and its servers."""
     fetcher = fetcher_of(source, settings, credentials)
     document, remarks = read_document(source, settings, duplicates=True, fetcher=fetcher)
     toolset = tools_of(document, credentials=credentials, remarks=remarks)
     chosen = toolset.select(select) if select is not None else toolset
     if len(toolset) and not len(chosen):
-        # A slip in a tag must not empty the package that stands there.
+        # A slip in a tag must not empty an existing package.
         raise SettingsError(f"none of the document's {len(toolset)} tools is selected.")
     return chosen, root_servers(document)
 
@@ -214,89 +207,74 @@ def _api(name: str, toolset: Toolset) -> str:
 def _placed(
     output: Path,
     files: Mapping[str, str],
-    contents: PackageData,
-    toolset: Toolset,
+    data: PackageData,
     *,
-    layout: str,
-    settings: Settings,
+    form: str,
     check: bool,
     force: bool,
 ) -> Report:
-    """Put the files in place unless that is only to be checked, and report."""
-    manifest = manifest_name(contents.api, layout)
+    """Write the files, or only compare them, and report."""
+    manifest = manifest_name(data.api, form)
     before = read_output(output, manifest=manifest)
-    _refuse_other(before.get(manifest, ""), contents.api, output, force=force)
-    _refuse_layout(contents.api, output, layout)
+    _check_output(output, data.api, form, force=force)
     if check:
         done = compare(output, files, manifest=manifest)
     else:
         done = place(output, files, manifest=manifest, force=force)
     return Report(
-        api=contents.api,
+        api=data.api,
         output=output,
-        tools=tuple(record.name for record in contents.records),
-        changes=tuple(_drift(before, before.get(manifest, ""), contents)),
+        tools=tuple(record.name for record in data.records),
+        changes=tuple(_changes(before, before.get(manifest, ""), data)),
         written=done.written,
         unchanged=done.unchanged,
         removed=done.removed,
         kept=done.kept,
         edited=done.edited,
-        skipped=contents.skipped,
-        warnings=(*toolset.warnings, *_idle(settings, layout), *secret_warnings(contents.records)),
+        skipped=data.skipped,
         _before=before,
         _after=files,
     )
 
 
-def _drift(before: Mapping[str, str], manifest: str, contents: PackageData) -> Iterator[Change]:
-    """Yield how the tools differ from those that stand there; nothing where none do."""
+def _changes(before: Mapping[str, str], manifest: str, data: PackageData) -> Iterator[Change]:
+    """Yield how the tools differ from those of an existing package."""
     if not before:
         return
     if (listed := read_manifest(manifest)) is not None and listed.layout == EXATHENA:
-        yield from name_changes(listed.tools, contents.records)
+        yield from name_changes(listed.tools, data.records)
         return
     faults: list[Unreadable] = []
     sources = {path: text for path, text in before.items() if path.endswith(".py")}
     old = read_records(sources, unreadable=faults)
-    new = {record.name: record for record in contents.records}
+    new = {record.name: record for record in data.records}
     lost = set(listed.tools) - old.keys() if listed and faults else set()
     for change in changes(old, new, unreadable=faults):
         if change.kind != "added" or change.tool not in lost:
             yield change
-    kept = (record for record in contents.records if record.name in old)
-    yield from scheme_changes(read_schemes(sources), contents.schemes, kept)
+    kept = (record for record in data.records if record.name in old)
+    yield from scheme_changes(read_schemes(sources), data.schemes, kept)
 
 
-def _idle(settings: Settings, layout: str) -> Iterator[str]:
-    """Yield a warning for each setting that does nothing for a package."""
-    place = "configure it where the tools run" if layout == EXATHENA else "give it to its load()"
+def _idle(settings: Settings, form: str) -> Iterator[str]:
+    """Yield a warning for each setting without effect on a package."""
+    place = "configure it where the tools run" if form == EXATHENA else "give it to its load()"
     for name in sorted(settings.model_fields_set - settings.SHAPING - _READING):
         yield f"settings: {name} has no effect on a package; {place}."
 
 
-def _refuse_layout(api: str, output: Path, layout: str) -> None:
-    """Raise where the same API stands in another layout: one would hide the other.
-
-    Raises:
-        OutputError: It does.
-    """
-    for other in sorted({*LAYOUTS, EXATHENA} - {layout}):
+def _check_output(output: Path, api: str, form: str, *, force: bool) -> None:
+    """Refuse to replace the package of another API, or to hide the same API's other layout."""
+    for other in (form, *sorted({*LAYOUTS, EXATHENA} - {form})):
         name = manifest_name(api, other)
-        known = read_manifest(read_output(output, manifest=name).get(name, ""))
-        if known is not None and (known.api, known.layout) == (api, other):
+        known = manifest_in(output, name)
+        if known is None:
+            continue
+        if other == form and known.api != api and not force:
+            reason = f"the package of the API {known.api!r:.60} is here, not of {api!r}; "
+            hint = "name it so, choose another folder, or overwrite it by force."
+            raise OutputError(reason + hint, path=str(output))
+        if other != form and (known.api, known.layout) == (api, other):
             reason = f"the API {api!r} stands here in the layout {other!r}; "
             hint = "remove that, or choose another folder."
             raise OutputError(reason + hint, path=str(output))
-
-
-def _refuse_other(manifest: str, api: str, output: Path, *, force: bool) -> None:
-    """Raise where the package of another API stands.
-
-    Raises:
-        OutputError: It would be replaced.
-    """
-    other = read_manifest(manifest)
-    if other is not None and other.api != api and not force:
-        reason = f"the package of the API {other.api!r:.60} is here, not of {api!r}; "
-        hint = "name it so, choose another folder, or overwrite it by force."
-        raise OutputError(reason + hint, path=str(output))

@@ -104,6 +104,11 @@ def read_output(output: Path, *, manifest: str) -> dict[str, str]:
     return found | _texts(output, known.files if known else ())
 
 
+def manifest_in(output: Path, name: str) -> Manifest | None:
+    """Return the manifest of a folder; None where there is no valid one."""
+    return read_manifest(_texts(output, [name]).get(name, ""))
+
+
 def read_inside(root: Path, path: str) -> bytes | None:
     """Read a generated file without following links; None when it is absent.
 
