@@ -23,7 +23,13 @@ from openapi_tools.codegen.render import render_files
 from openapi_tools.codegen.secret_scan import secret_warnings
 from openapi_tools.codegen.templating import Templates
 from openapi_tools.codegen.writer import compare, place
-from openapi_tools.errors import OpenAPIToolsError, OutputError, SettingsError, bare
+from openapi_tools.errors import (
+    DocumentError,
+    OpenAPIToolsError,
+    OutputError,
+    SettingsError,
+    bare,
+)
 from openapi_tools.loader.load import read_document, tools_of
 from openapi_tools.loader.parse_json import paused_gc
 from openapi_tools.loader.servers import root_servers
@@ -32,7 +38,7 @@ from openapi_tools.runtime.settings import Settings
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from openapi_tools.codegen.changes import Change
     from openapi_tools.codegen.package_data import PackageData
@@ -43,6 +49,7 @@ _READING = {
     *("allow_private", "ca_file", "cache", "credential_origins", "max_document_bytes", "ref_root"),
     *("ref_urls", "stale", "timeout", "trust_env"),
 }
+_NAMED = 20
 TARGETS = ("python", EXATHENA)
 """The languages of generated packages."""
 
@@ -127,7 +134,7 @@ def generate_package(  # noqa: PLR0913 -- one for each option
     Raises:
         SourceError: The document cannot be read.
         CredentialsError: As for `load_tools`.
-        DocumentError: It is not an OpenAPI document of a supported version, or repeats a key.
+        DocumentError: It is not of a supported version, repeats a key, or has no usable operation.
         SettingsError: A name, target or layout does not exist or fit, or no tool is left.
         TemplateError: A template is wrong.
         OutputError: The files cannot or may not be written; the existing ones are unchanged.
@@ -174,6 +181,22 @@ def _files(
     return data, with_manifest(files, data, layout=form)
 
 
+def _refuse_none(skipped: Sequence[Skipped], standing: Sequence[str]) -> None:
+    """Raise where no tool is left of operations, or of the package that stands there.
+
+    Raises:
+        DocumentError: With the reasons why operations were skipped.
+    """
+    if skipped:
+        reasons = [f"{s.method} {s.path} at {s.pointer}: {s.reason}" for s in skipped[:_NAMED]]
+        more = f" … {len(skipped) - _NAMED} more." if len(skipped) > _NAMED else ""
+        reason = f"none of its {len(skipped)} operations can be a tool. {' '.join(reasons)}{more}"
+        raise DocumentError(reason)
+    if standing:
+        reason = f"it has no operations; the package of {len(standing)} tools stays as it is. "
+        raise DocumentError(f"{reason}Remove that if it is not wanted any more.")
+
+
 @paused_gc()
 def _loaded(
     source: Any,
@@ -216,6 +239,9 @@ def _placed(
     """Write the files, or only compare them, and report."""
     manifest = manifest_name(data.api, form)
     before = read_output(output, manifest=manifest)
+    if not data.records:
+        known = read_manifest(before.get(manifest, ""))
+        _refuse_none(data.skipped, known.tools if known is not None else ())
     _check_output(output, data.api, form, force=force)
     if check:
         done = compare(output, files, manifest=manifest)

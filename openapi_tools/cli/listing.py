@@ -39,7 +39,7 @@ def list_tools(
     patterns: tuple[str, ...],
     wants_json: bool,
     verbose: bool,
-) -> None:
+) -> int:
     """List the tools of SPEC: a table on a terminal, tab-separated lines elsewhere."""
     toolset = load(source_of(spec))
     tools = list(toolset.select(selection(tags, methods, patterns)))
@@ -51,7 +51,9 @@ def list_tools(
         say("\n".join("\t".join(_row(tool)) for tool in tools))  # each `say` flushes
     if not tools and len(toolset):
         remark(_why_none(toolset, tags=tags, methods=methods))
-    _tell_skipped(toolset, verbose=verbose)
+    is_useless = not len(toolset) and bool(toolset.skipped)
+    _tell_skipped(toolset, verbose=verbose or is_useless)
+    return 2 if is_useless else 0
 
 
 def _why_none(toolset: Toolset, *, tags: tuple[str, ...], methods: tuple[str, ...]) -> str:

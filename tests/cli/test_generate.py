@@ -728,3 +728,41 @@ def test_the_working_folder_itself_can_be_generated_into(generate, here):
 def test_the_command_is_listed(run):
     assert "generate" in commands.commands
     assert "Write the tools as a Python package." in run("--help").stdout
+
+
+def all_skipped(paths):
+    """Spoil every operation of some paths."""
+    broken = {"in": "query", "schema": {"type": "string"}}
+    return {p: {m: {**o, "parameters": [broken]} for m, o in i.items()} for p, i in paths.items()}
+
+
+@pytest.mark.parametrize("target", ["python", "exathena"])
+@pytest.mark.parametrize("options", [[], ["--check"], ["--diff"], ["--json"], ["--force"]])
+@pytest.mark.parametrize("change", ["every operation skipped", "no operations"])
+def test_a_package_is_never_emptied(run, write, tmp_path, target, options, change):
+    paths = {f"/{name}": {"get": {"operationId": name, "responses": {}}} for name in ("one", "two")}
+    command = ("generate", write(paths), "--output", tmp_path / "out", "--target", target)
+    assert run(*command).exit_code == 0
+    before = {p: p.read_bytes() for p in (tmp_path / "out").rglob("*") if p.is_file()}
+    write(all_skipped(paths) if change == "every operation skipped" else {})
+
+    result = run(*command, *options)
+
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    if change == "every operation skipped":
+        assert "none of its 2 operations can be a tool" in result.stderr
+        assert "GET /one at /paths/~1one/get/parameters/0: " in result.stderr
+        assert "GET /two at " in result.stderr
+    else:
+        assert "the package of 2 tools stays as it is" in result.stderr
+    assert {p: p.read_bytes() for p in (tmp_path / "out").rglob("*") if p.is_file()} == before
+
+
+def test_no_package_is_written_where_every_operation_is_skipped(run, write, tmp_path):
+    paths = {"/one": {"get": {"operationId": "one", "responses": {}}}}
+
+    result = run("generate", write(all_skipped(paths)), "--output", tmp_path / "out")
+
+    assert result.exit_code == 2
+    assert not (tmp_path / "out").exists()

@@ -145,3 +145,16 @@ def test_a_terminal_gets_a_table(run, museum, monkeypatch):
     result = run("list", museum)
 
     assert result.stdout.split("\n")[0].split() == ["Name", "Method", "Path", "Description"]
+
+
+@pytest.mark.parametrize("options", [[], ["--json"], ["-v"]])
+def test_a_document_whose_every_operation_is_skipped_is_a_failure_with_the_reasons(
+    run, write, options
+):
+    broken = {"in": "query", "schema": {"type": "string"}}
+    spec = write({"/a": {"get": {"operationId": "a", "parameters": [broken], "responses": {}}}})
+
+    result = run("list", spec, *options)
+
+    assert result.exit_code == 2
+    assert "skipped GET /a at /paths/~1a/get/parameters/0: " in result.stderr
