@@ -17,7 +17,7 @@ from openapi_tools.loader.naming import are_portable
 from openapi_tools.loader.operations import path_variables
 from openapi_tools.loader.parameters import Listed, is_left_out
 from openapi_tools.loader.texts import plain_text
-from openapi_tools.runtime.escapes import OWN_HEADERS
+from openapi_tools.runtime.escapes import OWN_HEADERS, header_key
 from openapi_tools.visible import visible_in
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ class Offers:
         self._lists: dict[tuple[int, ...], Group] = {}
         self._undeclared: dict[str, Offer] = {}
         self._credentials = {
-            (scheme.location, scheme.name.lower() if scheme.location == "header" else scheme.name)
+            (scheme.location, _key(scheme.location, scheme.name))
             for scheme in schemes.values()
             if scheme.type == "apiKey"
         }
@@ -290,14 +290,12 @@ class Offers:
 
     def _is_offered(self, listed: Listed) -> bool:
         """Tell whether a parameter is for the model to set."""
-        location, name = listed.location, listed.name
-        if location == "header":
-            name = name.lower()
-            if name in OWN_HEADERS:
-                return False
+        location, key = listed.location, _key(listed.location, listed.name)
         if location in OF_BODY or is_left_out(listed.node):
             return False
-        return (location, name) not in self._credentials
+        if location == "header" and key in OWN_HEADERS:
+            return False
+        return (location, key) not in self._credentials
 
     def _undeclared_offer(self, name: str, declared: Declared) -> Offer:
         """Return a variable of a path as a parameter."""
@@ -350,6 +348,10 @@ class Offers:
         if "example" in node and "examples" not in out and not is_longer(node, MAX_LITERAL):
             out["examples"] = [visible_in(node["example"])]
         return out
+
+
+def _key(location: str, name: str) -> str:
+    return header_key(name) if location == "header" else name
 
 
 def media_type(node: dict[str, Any]) -> str:

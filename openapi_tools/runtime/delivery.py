@@ -14,7 +14,6 @@ from openapi_tools.runtime.arguments import is_large
 from openapi_tools.runtime.auth import NOTHING, Way
 from openapi_tools.runtime.context import member_of
 from openapi_tools.runtime.guards import ask
-from openapi_tools.runtime.methods import is_idempotent
 from openapi_tools.runtime.preview import Preview, preview_of
 from openapi_tools.runtime.redaction import hide
 from openapi_tools.runtime.request import RequestPlan
@@ -158,7 +157,7 @@ class Delivery:
             bounds = self._bounds = session.bounds(operation)
             self._about = f"{operation.method} {operation.path}"
         parcel = Parcel(arguments, credentials, bounds, redactor)
-        if session.settings.idempotency_header and not is_idempotent(operation.method):
+        if session.settings.idempotency_header and not self._tool.idempotent:
             parcel.key = str(uuid.uuid4())
         return parcel
 

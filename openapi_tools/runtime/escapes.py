@@ -41,9 +41,12 @@ OWN_HEADERS = frozenset(
         "trailer",
         "transfer-encoding",
         "upgrade",
+        "x-original-url",
+        "x-rewrite-url",
     }
 )
-"""Headers that no argument sets, in lower case: they frame or route a request, or hold secrets.
+"""Headers that no argument sets, as `header_key` has them: they frame or route a request, or hold
+secrets.
 
 Spec: OpenAPI 3.1.2, section 4.8.12.2, `name`, for Accept, Authorization and Content-Type; RFC 9110,
 section 7.6.1, for those of the connection.
@@ -139,6 +142,14 @@ def check_length(url: str) -> None:
     """
     if len(url) > LONGEST_URL:
         raise InputError(f"the URL would be longer than {LONGEST_URL} characters.")
+
+
+def header_key(name: str) -> str:
+    """Return a header's name as it is compared: servers take `_` and `-` for the same character.
+
+    Spec: RFC 3875, section 4.1.18: both become `_`.
+    """
+    return name.lower().replace("_", "-")
 
 
 def is_token(text: str) -> bool:

@@ -1,9 +1,22 @@
-"""What HTTP says about methods."""
+"""What HTTP says about methods, and where a request asks for another one than its own."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+from urllib.parse import unquote_plus
+
+from openapi_tools.runtime.escapes import header_key
+from openapi_tools.runtime.media import is_form, is_multipart
+
+if TYPE_CHECKING:
+    import httpx
+
+    from openapi_tools.model import Operation, RequestBody
+
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "QUERY"})
 _IDEMPOTENT = _SAFE | {"PUT", "DELETE"}
+_HEADERS = frozenset({"x-http-method", "x-http-method-override", "x-method-override"})
+_MEMBER = "_method"
 
 
 def is_safe(method: str) -> bool:
@@ -19,3 +32,52 @@ def is_idempotent(method: str) -> bool:
 def is_destructive(method: str) -> bool:
     """Whether a method changes or deletes what is there; POST adds, as clients of MCP see it."""
     return method not in _SAFE and method != "POST"
+
+
+def can_override(operation: Operation) -> bool:
+    """Whether a call can ask for another method: in a header, its query or a form.
+
+    Frameworks read `X-HTTP-Method-Override` and its like, and `_method`, for clients without PUT or
+    DELETE.
+    """
+    for parameter in operation.parameters:
+        if parameter.location == "header" and header_key(parameter.name) in _HEADERS:
+            return True
+        if parameter.location == "query" and parameter.name.lower() == _MEMBER:
+            return True
+    return has_override(operation.path.partition("?")[2]) or _of_form(operation.body)
+
+
+def is_read(operation: Operation) -> bool:
+    """Whether the calls of an operation only read."""
+    return is_safe(operation.method) and not can_override(operation)
+
+
+def _of_form(body: RequestBody | None) -> bool:
+    if body is None:
+        return False
+    form = is_form(body.media_type) or is_multipart(body.media_type)
+    named = form and any(member.name.lower() == _MEMBER for member in body.properties)
+    return named or any(map(_of_form, body.choices))
+
+
+def has_override(query: str) -> bool:
+    """Whether a query has a `_method`."""
+    if "method" not in query.lower():
+        return False
+    return any(unquote_plus(p.partition("=")[0]).lower() == _MEMBER for p in query.split("&"))
+
+
+def reads(request: httpx.Request) -> bool:
+    """Whether a request only reads."""
+    return is_safe(request.method) and not _overrides(request)
+
+
+def repeats(request: httpx.Request) -> bool:
+    """Whether two equal requests do no more than one."""
+    return is_idempotent(request.method) and not _overrides(request)
+
+
+def _overrides(request: httpx.Request) -> bool:
+    query = request.url.query.decode("ascii", "replace")
+    return has_override(query) or not _HEADERS.isdisjoint(map(header_key, request.headers))

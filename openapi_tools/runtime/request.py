@@ -27,11 +27,13 @@ from openapi_tools.runtime.escapes import (
     check_header,
     check_length,
     has_dot_segment,
+    header_key,
     is_token,
     percent_encode,
     shown,
 )
 from openapi_tools.runtime.media import is_form, is_media_type
+from openapi_tools.runtime.methods import can_override, has_override
 from openapi_tools.runtime.parts import sources_of
 from openapi_tools.runtime.paths import read_template
 from openapi_tools.runtime.server import server_url
@@ -152,7 +154,7 @@ class RequestPlan:
         if not (places.headers or places.cookies or additions):
             return [*self._own]
         lines = [*self._own]
-        set_by_arguments = {name.lower() for name, _ in places.headers}
+        set_by_arguments = {header_key(name) for name, _ in places.headers}
         if "user-agent" in set_by_arguments:
             lines.remove(_USER_AGENT)
         texts = [*places.headers, *_added_headers(set_by_arguments, additions)]
@@ -235,7 +237,7 @@ def _place(parameter: Parameter, value: Any, places: _Places, settings: Settings
         case "query":
             places.query += [f"{name}={text}" for name, text in query_pairs(parameter, value)]
         case "header":
-            if parameter.name.lower() not in OWN_HEADERS:
+            if header_key(parameter.name) not in OWN_HEADERS:
                 places.headers += _header(parameter, value)
         case "cookie":
             places.cookies += filter(None, [cookie_text(parameter, value)])
@@ -308,6 +310,8 @@ def _query(template: Template, operation: Operation, places: _Places, additions:
         _check_unset(sent, additions.query)
         pairs += _added_query(additions)
     query = "&".join(filter(None, pairs))
+    if has_override(query) and not can_override(operation):
+        raise InputError("a query that says '_method' may change what is done; leave it out.")
     return f"?{query}" if query else ""
 
 
@@ -322,12 +326,12 @@ def _accept(media_types: tuple[str, ...]) -> str:
 
 def _added_headers(present: set[str], additions: Additions) -> tuple[tuple[str, str], ...]:
     for name, text in additions.headers:
-        if not is_token(name) or name.lower() in OWN_HEADERS - _CREDENTIAL_HEADERS:
+        if not is_token(name) or header_key(name) in OWN_HEADERS - _CREDENTIAL_HEADERS:
             raise CallError(
                 "credentials", f"no credential can be sent as the header {shown(name)}."
             )
         _check_credential(name, check_header, text)
-    _check_unset(present, tuple((name.lower(), "") for name, _ in additions.headers))
+    _check_unset(present, tuple((header_key(name), "") for name, _ in additions.headers))
     return additions.headers
 
 

@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import bare
-from openapi_tools.runtime.methods import is_destructive, is_idempotent, is_safe
+from openapi_tools.runtime.methods import can_override, is_destructive, is_idempotent, is_read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -101,13 +101,13 @@ class OperationTool:
 
     @property
     def read_only(self) -> bool:
-        """Whether a call changes nothing (RFC 9110, section 9.2.1)."""
-        return is_safe(self.method)
+        """Whether a call changes nothing (RFC 9110, section 9.2.1), nor can ask for more."""
+        return is_read(self.operation)
 
     @property
     def idempotent(self) -> bool:
         """Whether two equal calls do no more than one (RFC 9110, section 9.2.2)."""
-        return is_idempotent(self.method)
+        return is_idempotent(self.method) and not can_override(self.operation)
 
     @property
     def destructive(self) -> bool:
@@ -133,7 +133,7 @@ class OperationTool:
         """
         return {
             "readOnlyHint": self.read_only,
-            "destructiveHint": is_destructive(self.method),
+            "destructiveHint": is_destructive(self.method) or can_override(self.operation),
             "idempotentHint": self.idempotent,
             "openWorldHint": True,
         }

@@ -12,6 +12,7 @@ from openapi_tools.runtime import media
 from openapi_tools.runtime.escapes import (
     OWN_HEADERS,
     PATH_LITERAL,
+    header_key,
     is_cookie_name,
     is_token,
     keep_triples,
@@ -110,7 +111,7 @@ def _accept(operation: Operation) -> str:
 
 
 def _is_sent(parameter: Parameter) -> bool:
-    return parameter.location != "header" or parameter.name.lower() not in OWN_HEADERS
+    return parameter.location != "header" or header_key(parameter.name) not in OWN_HEADERS
 
 
 def _parameter(parameter: Parameter) -> Fields:
@@ -234,7 +235,7 @@ def _is_place(scheme: SecurityScheme) -> bool:
     match scheme.location:
         case "header":
             framing = OWN_HEADERS - {"authorization", "proxy-authorization"}
-            return is_token(scheme.name) and scheme.name.lower() not in framing
+            return is_token(scheme.name) and header_key(scheme.name) not in framing
         case "cookie":
             return is_cookie_name(scheme.name)
         case place:

@@ -13,7 +13,7 @@ from openapi_tools.codegen.literals import Code
 from openapi_tools.errors import SettingsError
 from openapi_tools.json_pointer import pointer_token
 from openapi_tools.model import Skipped
-from openapi_tools.runtime.methods import is_safe
+from openapi_tools.runtime.methods import is_read
 
 if TYPE_CHECKING:
     from openapi_tools.codegen.package_data import PackageData, Record
@@ -100,7 +100,7 @@ def _module(record: Record, contents: PackageData, names: ToolNames) -> ModulePl
         description=description,
         schema=schema,
         operation=operation,
-        reads=Code("true" if is_safe(record.operation.method) else "false"),
+        reads=Code("true" if is_read(record.operation) else "false"),
     )
 
 

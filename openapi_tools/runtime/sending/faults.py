@@ -10,7 +10,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from openapi_tools.errors import CallError
-from openapi_tools.runtime.methods import is_idempotent, is_safe
+from openapi_tools.runtime.methods import reads, repeats
 from openapi_tools.runtime.redaction import excerpt
 from openapi_tools.runtime.sending.tls import is_tls_failure
 
@@ -63,7 +63,7 @@ def timed_out(request: httpx.Request, seconds: float, *, waiting: bool = False) 
     if waiting:
         reason += "; it was not sent, too many other calls are under way."
         return CallError("timeout", reason, retryable=True)
-    return CallError("timeout", reason + _outcome(request), retryable=is_idempotent(request.method))
+    return CallError("timeout", reason + _outcome(request), retryable=repeats(request))
 
 
 def closed_client(request: httpx.Request) -> CallError:
@@ -182,10 +182,10 @@ def _unconnected(error: Exception, request: httpx.Request) -> CallError:
 
 def _disconnected(request: httpx.Request) -> CallError:
     reason = f"{named(request)}: the connection broke before the answer was complete"
-    retryable = is_idempotent(request.method)
+    retryable = repeats(request)
     return CallError("connection", reason + _outcome(request), retryable=retryable)
 
 
 def _outcome(request: httpx.Request) -> str:
     """End a sentence; warn when a second call may act a second time."""
-    return "." if is_safe(request.method) else "; it may have run."
+    return "." if reads(request) else "; it may have run."

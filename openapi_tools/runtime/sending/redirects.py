@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from openapi_tools.runtime.methods import reads
 from openapi_tools.runtime.redaction import excerpt
 from openapi_tools.runtime.sending.faults import not_followed
 
@@ -60,7 +61,7 @@ def _refusal(request: httpx.Request, target: httpx.URL, followed: int) -> str:
     if _origin(request.url) != _origin(target) or target.userinfo:
         return "it leads to another origin"
     has_body = "content-length" in request.headers or "transfer-encoding" in request.headers
-    if request.method not in _FOLLOWED or has_body:
+    if request.method not in _FOLLOWED or has_body or not reads(request):
         return "only GET and HEAD without a body are"
     if followed == _MOST:
         return f"there were {_MOST} before it"

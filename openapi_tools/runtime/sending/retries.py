@@ -9,7 +9,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.runtime.methods import is_idempotent
+from openapi_tools.runtime.methods import repeats
 from openapi_tools.runtime.observing import current
 from openapi_tools.runtime.sending.waits import retry_after
 
@@ -103,7 +103,7 @@ class Rule:
         """
         if outcome.unsent:
             return attempt <= max(_UNSENT, self.retries)
-        repeatable = self.keyed or is_idempotent(self.request.method)
+        repeatable = self.keyed or repeats(self.request)
         if outcome.stale and repeatable and attempt == 1:
             return True
         if not repeatable or attempt > self.retries:
