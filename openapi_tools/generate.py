@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from openapi_tools.codegen.changes import changes, name_changes, scheme_changes
+from openapi_tools.codegen.changes import changes, scheme_changes
 from openapi_tools.codegen.manifest import (
     EXATHENA,
     LAYOUTS,
@@ -267,13 +267,13 @@ def _changes(before: Mapping[str, str], manifest: str, data: PackageData) -> Ite
     """Yield how the tools differ from those of an existing package."""
     if not before:
         return
+    new = {record.name: record for record in data.records}
     if (listed := read_manifest(manifest)) is not None and listed.layout == EXATHENA:
-        yield from name_changes(listed.tools, data.records)
+        yield from changes(dict.fromkeys(listed.tools), new)
         return
     faults: list[Unreadable] = []
     sources = {path: text for path, text in before.items() if path.endswith(".py")}
     old = read_records(sources, unreadable=faults)
-    new = {record.name: record for record in data.records}
     lost = set(listed.tools) - old.keys() if listed and faults else set()
     for change in changes(old, new, unreadable=faults):
         if change.kind != "added" or change.tool not in lost:

@@ -1,21 +1,14 @@
 """What changed between two sets of tools, tool by tool and in words, and what may break a caller.
 
-A caller is a model and its prompt, a program with recorded inputs, or whoever set up credentials.
-These changes break one:
-
-- a tool is gone or has another name;
-- its schema may refuse an input that was valid (see `compatibility`);
-- the server is another, since data and credentials go to another address;
-- credentials that were enough may not be, or a security scheme takes another kind of credential;
-- a method changes things where the old one only read.
-
-Descriptions break nobody, nor do paths, media types and styles, which the runtime takes care of.
+A caller breaks when a tool is gone or renamed, its schema may refuse a valid input, calls go to
+another server, credentials that were enough may not be, or a method that only read changes things.
+Descriptions, paths, media types and styles break no caller.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from os.path import commonprefix
 from reprlib import Repr
 from typing import TYPE_CHECKING, Any, Literal
@@ -32,6 +25,7 @@ if TYPE_CHECKING:
     from openapi_tools.model import Operation, Parameter, RequestBody, SecurityScheme, Server
 
     Records = Mapping[str, Record]
+    Known = Mapping[str, Record | None]
     Requirements = tuple[Mapping[str, tuple[str, ...]], ...]
 
 Kind = Literal["added", "removed", "renamed", "schema", "description", "operation", "unreadable"]
@@ -67,20 +61,20 @@ class Change:
     before: str = ""
 
 
-def changes(old: Records, new: Records, *, unreadable: Iterable[Unreadable] = ()) -> list[Change]:
+def changes(old: Known, new: Records, *, unreadable: Iterable[Unreadable] = ()) -> list[Change]:
     """Return what changed, in the order of the new tools; removed tools come last.
 
     A tool that changed in several ways gives several changes. A removed and an added tool are one
     renamed tool when method and path are the same, or else operation id and schema.
 
     Args:
-        old: The tools before, by name.
+        old: The tools before, by name; None for a tool of which no more is known.
         new: The tools now.
         unreadable: Old tools that could not be read; they count as breaking.
     """
     faults = {fault.tool or fault.path: fault for fault in unreadable}
     names = _renames(
-        {name: record for name, record in old.items() if name not in new},
+        {name: record for name, record in old.items() if record and name not in new},
         {name: record for name, record in new.items() if name not in {**old, **faults}},
     )
     found: list[Change] = []
@@ -89,13 +83,13 @@ def changes(old: Records, new: Records, *, unreadable: Iterable[Unreadable] = ()
         if name in faults:
             continue
         if before not in old:
-            found.append(Change("added", name, breaking=False, details=(_call(record),)))
-            continue
+            found.append(Change("added", name, breaking=False, details=_call(record)))
         if before != name:
             found.append(Change("renamed", name, breaking=True, before=before))
-        found += _compared(name, old[before], record)
+        if (known := old.get(before)) is not None:
+            found += _compared(name, known, record)
     found += [
-        Change("removed", name, breaking=True, details=(_call(record),))
+        Change("removed", name, breaking=True, details=_call(record))
         for name, record in old.items()
         if name not in new and name not in names.values()
     ]
@@ -103,17 +97,6 @@ def changes(old: Records, new: Records, *, unreadable: Iterable[Unreadable] = ()
         Change("unreadable", name, breaking=True, details=(one_line(str(fault)),))
         for name, fault in faults.items()
     ]
-
-
-def name_changes(old: Iterable[str], new: Iterable[Record]) -> Iterator[Change]:
-    """Yield the added and removed tools where only the names of the old ones are known."""
-    before, after = dict.fromkeys(old), {record.name: record for record in new}
-    for name, record in after.items():
-        if name not in before:
-            yield Change("added", name, breaking=False, details=(_call(record),))
-    for name in before:
-        if name not in after:
-            yield Change("removed", name, breaking=True)
 
 
 def scheme_changes(
@@ -139,13 +122,8 @@ def scheme_changes(
 
 def as_data(change: Change) -> dict[str, Any]:
     """Return a change as JSON-native data; `before` is there when the tool was renamed."""
-    data = {
-        "kind": change.kind,
-        "tool": change.tool,
-        "breaking": change.breaking,
-        "details": list(change.details),
-    }
-    return data | ({"before": change.before} if change.before else {})
+    data = asdict(change) | {"details": list(change.details)}
+    return {key: value for key, value in data.items() if key != "before" or value}
 
 
 def in_words(change: Change) -> str:
@@ -199,8 +177,9 @@ def _on_one_line(text: str) -> str:
     return text if text.isprintable() and len(text) <= _LONGEST_NAME else shown(text)
 
 
-def _call(record: Record) -> str:
-    return _on_one_line(f"{record.operation.method} {record.operation.path}")
+def _call(record: Record | None) -> tuple[str, ...]:
+    call = record and f"{record.operation.method} {record.operation.path}"
+    return (_on_one_line(call),) if call else ()
 
 
 def _renames(gone: Records, fresh: Records) -> dict[str, str]:
@@ -257,11 +236,8 @@ def _schema_differences(old: dict[str, Any], new: dict[str, Any]) -> list[Differ
     before, after = _json(old), _json(new)
     if before is not None and before == after:
         return []
-    found = differences(old, new)
-    if not found and before is not None:
-        what = "only names of definitions or an order changed"
-        found = [Difference("", what, breaking=False)]
-    return found
+    what = "only names of definitions or an order changed"
+    return differences(old, new) or [Difference("", what, breaking=False)]
 
 
 def _operation_differences(old: Operation, new: Operation) -> Iterator[Difference]:
@@ -290,13 +266,14 @@ def _servers(old: tuple[Server, ...], new: tuple[Server, ...]) -> Iterator[Diffe
     """Compare servers; a call goes to the first one."""
     urls = [shown(server.url) for server in (*old[:1], *new[:1])]
     if old[:1] == new[:1]:
-        yield Difference("", "the alternatives to the server changed", breaking=False)
+        what = "the alternatives to the server changed"
     elif not old or not new:
-        yield Difference("", f"server {urls[0]} is {'gone' if old else 'new'}", breaking=True)
+        what = f"server {urls[0]} is {'gone' if old else 'new'}"
     elif urls[0] != urls[1]:
-        yield Difference("", f"server {urls[0]} -> {urls[1]}", breaking=True)
+        what = f"server {urls[0]} -> {urls[1]}"
     else:
-        yield Difference("", f"server {urls[0]}: its variables changed", breaking=True)
+        what = f"server {urls[0]}: its variables changed"
+    yield Difference("", what, breaking=old[:1] != new[:1])
 
 
 def _security(old: Requirements, new: Requirements) -> Iterator[Difference]:
@@ -327,17 +304,16 @@ def _parameters(old: tuple[Parameter, ...], new: tuple[Parameter, ...]) -> Itera
         if name in before and name in after:
             yield from _field_differences(f"{what}: ", before[name], after[name])
         else:
+            what += f" ({_on_one_line(parameter.location)})"
             state = "new" if name in after else "gone"
-            what += f" ({_on_one_line(parameter.location)}) is {state}"
-            yield Difference("", what, breaking=False)
+            yield Difference("", f"{what} is {state}", breaking=False)
     if list(before) != list(after) and before.keys() == after.keys():
         yield Difference("", "the order of the parameters changed", breaking=False)
 
 
 def _body(old: RequestBody | None, new: RequestBody | None) -> Iterator[Difference]:
     if old is None or new is None:
-        what = f"{'no' if new is None else 'a'} body is sent now"
-        yield Difference("", what, breaking=False)
+        yield Difference("", f"{'no' if new is None else 'a'} body is sent now", breaking=False)
     else:
         yield from _field_differences("body: ", old, new)
 

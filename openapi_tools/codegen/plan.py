@@ -54,28 +54,17 @@ class ToolPlan:
 
 @dataclass(frozen=True, slots=True)
 class ModulePlan:
-    """A module that holds tools.
+    """A module that holds tools or shared schemas.
 
     Attributes:
         stem: Its name without `.py`.
         tools: In the document's order.
+        statements: The assignments of shared schemas, by name.
     """
 
     stem: Code
-    tools: tuple[ToolPlan, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class SchemaModule:
-    """A module that holds shared schemas.
-
-    Attributes:
-        stem: Its name without `.py`.
-        statements: One assignment each, by name.
-    """
-
-    stem: Code
-    statements: tuple[Code, ...]
+    tools: tuple[ToolPlan, ...] = ()
+    statements: tuple[Code, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +79,7 @@ class Plan:
 
     data: PackageData
     modules: tuple[ModulePlan, ...]
-    schemas: tuple[SchemaModule, ...]
+    schemas: tuple[ModulePlan, ...]
 
     @property
     def index(self) -> dict[str, str]:
@@ -108,7 +97,7 @@ class Plan:
 def plan_package(data: PackageData) -> Plan:
     """Plan a package with one module per tag."""
     shared = _Shared(data.records)
-    schemas = shared.modules()
+    schemas = tuple(shared.modules())
     stems = Names()
     items = [Item(tool, _key(tool.record), _lines(tool)) for tool in _tools(data.records, shared)]
     modules = tuple(
@@ -121,9 +110,9 @@ def plan_package(data: PackageData) -> Plan:
 def plan_module(data: PackageData) -> Plan:
     """Plan a single module that holds everything."""
     shared = _Shared(data.records)
-    statements = tuple(shared.statements().values())
+    schemas = ModulePlan(Code(""), statements=tuple(shared.statements().values()))
     module = ModulePlan(Code(""), tuple(_tools(data.records, shared)))
-    return Plan(data, (module,), (SchemaModule(Code(""), statements),) if statements else ())
+    return Plan(data, (module,), (schemas,) if schemas.statements else ())
 
 
 class _Shared:
@@ -153,24 +142,23 @@ class _Shared:
 
     def statements(self) -> dict[Code, Code]:
         """Return the assignments of all, sorted by the name that is assigned to."""
-        found = sorted(self.codes.items(), key=lambda pair: pair[1])
-        values = {name: self._values[key] for key, name in found}
+        keys = sorted(self.codes, key=lambda key: self.codes[key])
+        values = {self.codes[key]: self._values[key] for key in keys}
         return {
             name: assignment(name, value, annotation=_CONSTANT, plain=value)
             for name, value in values.items()
         }
 
-    def modules(self) -> tuple[SchemaModule, ...]:
-        """Return the modules of all; from then on tools refer to them there."""
+    def modules(self) -> Iterator[ModulePlan]:
+        """Yield the modules of all; after that tools refer to them there."""
         statements = self.statements()
         items = [Item(n, tuple(n.lower()), text.count("\n") + 3) for n, text in statements.items()]
-        stems, homes, found = Names(), dict[Code, Code](), list[SchemaModule]()
+        stems, homes = Names(), dict[Code, Code]()
         for steps, names in split(items) if items else ():
             stem = _stem(stems, "schemas", ("".join(steps),))
             homes |= dict.fromkeys(names, stem)
-            found.append(SchemaModule(stem, tuple(statements[name] for name in names)))
+            yield ModulePlan(stem, statements=tuple(statements[name] for name in names))
         self.codes = {key: Code(f"{homes[name]}.{name}") for key, name in self.codes.items()}
-        return tuple(found)
 
 
 def _key(record: Record) -> tuple[str, ...]:
