@@ -200,33 +200,27 @@ def _removable(root: Path, stale: Mapping[str, set[str]]) -> tuple[list[str], li
 
 
 def _is_replaceable(root: Path, paths: Collection[str]) -> bool:
+    """Tell whether a folder is absent, or holds generated files only and may be deleted."""
     if not root.exists():
         return True
     owned = not hasattr(os, "geteuid") or root.stat().st_uid == os.geteuid()
     if not owned or any(place.samefile(root) for place in _working_folders()):
         return False
-    ours = {folder for path in paths for folder in folders(path)}
-    return all(
-        os.access(root / folder, os.W_OK)
-        and all(_is_ours(place, root, paths, ours) for place in (root / folder).iterdir())
-        for folder in ("", *ours)
-        if (root / folder).is_dir()
+    files = {root / path for path in paths}
+    inner = {root / folder for path in paths for folder in folders(path)}
+    ours = {root, *filter(Path.is_dir, inner)}
+    return all(os.access(folder, os.W_OK) for folder in ours) and all(
+        (place in ours or is_disposable(place) if place.is_dir() else place in files)
+        and (place.is_dir() or place.is_file())
+        and not place.is_symlink()
+        for folder in ours
+        for place in folder.iterdir()
     )
 
 
-def _is_ours(place: Path, root: Path, files: Collection[str], inner: Collection[str]) -> bool:
-    path = place.relative_to(root).as_posix()
-    if place.is_symlink():
-        return False
-    if place.is_dir():
-        return path in inner or is_disposable(place)
-    return path in files and place.is_file()
-
-
 def _working_folders() -> tuple[Path, ...]:
-    """Return the working folder and all above it: a shell in one would be in a deleted folder."""
-    try:
+    """Return the working folder and all above it, which a shell may use."""
+    with suppress(OSError):
         here = Path.cwd()
-    except OSError:
-        return ()
-    return (here, *here.parents)
+        return (here, *here.parents)
+    return ()

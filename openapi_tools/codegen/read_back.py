@@ -12,7 +12,7 @@ import json
 import warnings
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, is_dataclass
+from dataclasses import is_dataclass
 from functools import cache
 from posixpath import dirname, join
 from types import NoneType, UnionType
@@ -101,7 +101,7 @@ def read_schemes(files: Files) -> dict[str, SecurityScheme]:
     """Return the security schemes of one generated package; none where they cannot be read."""
     package = _Package(files)
     for path, source in files.items():
-        with suppress(Unreadable):
+        with suppress(Unreadable, RecursionError):
             if isinstance(source, ast.Module) or _SCHEMES in source:
                 module = package.module(path)
                 if isinstance(module.names.get(_SCHEMES), ast.expr):
@@ -157,10 +157,10 @@ class _Package:
             raise Unreadable(found.reason, path=found.path, line=found.line)
         return found
 
-    def sibling(self, path: str, stem: str) -> _Module | None:
+    def sibling(self, path: str, stem: object) -> _Module | None:
         """Return a module beside a file; None when there is none."""
         beside = join(dirname(path), f"{stem}.py")
-        return self.module(beside) if beside in self._files else None
+        return self.module(beside) if isinstance(stem, str) and beside in self._files else None
 
     def tools(self, path: str) -> Iterator[Record | Unreadable]:
         """Yield every tool of a file, or why it cannot be read."""
@@ -183,7 +183,7 @@ def _tool(module: _Module, node: ast.ClassDef) -> Record | Unreadable:
     def attribute(key: str, kind: type) -> Any:
         if key not in values:
             raise module.fault(node, f"the class {node.name} has no {key}")
-        value = _Reader(module, plain=key != "operation").value(values[key])
+        value = module.value(values[key], plain=key != "operation")
         if not isinstance(value, kind):
             reason = f"{key} of the class {node.name} is no {kind.__name__}"
             raise module.fault(values[key], reason)
@@ -199,42 +199,6 @@ def _tool(module: _Module, node: ast.ClassDef) -> Record | Unreadable:
     except RecursionError:
         reason = f"the class {node.name} is nested too deep to be read."
         return Unreadable(reason, path=module.path, line=node.lineno, tool=name)
-
-
-class _Module:
-    """A parsed file.
-
-    `names` holds what each name is bound to at the file's end: an expression, a class of the model,
-    the module `json`, the stem of a module beside this one, or None for anything else.
-    """
-
-    def __init__(self, path: str, tree: ast.Module, package: _Package) -> None:
-        self.path, self.tree, self.package = path, tree, package
-        self.names: dict[str, Any] = {}
-        self._constants: dict[tuple[str, bool], Any] = {}
-        for statement in tree.body:
-            match statement:
-                case ast.Assign() | ast.AnnAssign():
-                    self.names.update(_assigned(statement))
-                case ast.ImportFrom() | ast.Import():
-                    for alias in statement.names:
-                        name = alias.asname or alias.name.partition(".")[0]
-                        self.names[name] = _imported(statement, alias.name)
-                case ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef():
-                    self.names[statement.name] = None
-
-    def constant(self, name: str, *, plain: bool) -> Any:
-        """Return the value of a constant, the same object each time."""
-        key = (name, plain)
-        if key not in self._constants:
-            reader = _Reader(self, plain=plain, follow=False)
-            self._constants[key] = reader.value(self.names[name])
-        return self._constants[key]
-
-    def fault(self, node: ast.expr | ast.stmt | ast.keyword, reason: str) -> Unreadable:
-        """Return the error for an edited line."""
-        text = f"{one_line(reason)}; it was edited by hand."
-        return Unreadable(text, path=self.path, line=node.lineno)
 
 
 def _assigned(statement: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
@@ -258,15 +222,46 @@ def _imported(statement: ast.Import | ast.ImportFrom, name: str) -> Any:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class _Reader:
-    """Evaluates expressions of one file; plain ones hold JSON values only."""
+class _Module:
+    """A parsed file, whose expressions are evaluated; plain ones hold JSON values only.
 
-    module: _Module
-    plain: bool
-    follow: bool = True
+    `names` holds what each name is bound to at the file's end: an expression, a class of the model,
+    the module `json`, the stem of a module beside this one, or None for anything else.
+    """
 
-    def value(self, node: ast.expr) -> Any:
+    def __init__(self, path: str, tree: ast.Module, package: _Package) -> None:
+        self.path, self.tree, self._package = path, tree, package
+        self.names: dict[str, Any] = {}
+        self._constants: dict[tuple[str, bool], Any] = {}
+        self._inside = False
+        for statement in tree.body:
+            match statement:
+                case ast.Assign() | ast.AnnAssign():
+                    self.names.update(_assigned(statement))
+                case ast.ImportFrom() | ast.Import():
+                    for alias in statement.names:
+                        name = alias.asname or alias.name.partition(".")[0]
+                        self.names[name] = _imported(statement, alias.name)
+                case ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef():
+                    self.names[statement.name] = None
+
+    def fault(self, node: ast.expr | ast.stmt | ast.keyword, reason: str) -> Unreadable:
+        """Return the error for an edited line."""
+        text = f"{one_line(reason)}; it was edited by hand."
+        return Unreadable(text, path=self.path, line=node.lineno)
+
+    def constant(self, name: str, *, plain: bool) -> Any:
+        """Return the value of a constant, the same object each time."""
+        key = (name, plain)
+        if key not in self._constants:
+            self._inside = True  # constants that refer to others could be exponentially large
+            try:
+                self._constants[key] = self.value(self.names[name], plain=plain)
+            finally:
+                self._inside = False
+        return self._constants[key]
+
+    def value(self, node: ast.expr, *, plain: bool) -> Any:
         """Return the value of an expression.
 
         Raises:
@@ -278,47 +273,42 @@ class _Reader:
                 return value
             case ast.Dict(keys=keys, values=values):
                 pairs = zip(keys, values, strict=True)
-                return {self._key(key, node): self.value(value) for key, value in pairs}
+                return {self._key(key, node): self.value(v, plain=plain) for key, v in pairs}
             case ast.List(elts=items):
-                return [self.value(item) for item in items]
-            case ast.Tuple(elts=items) if not self.plain:
-                return tuple([self.value(item) for item in items])
-        return self._other(node)
-
-    def _other(self, node: ast.expr) -> Any:
-        match node:
-            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number)):
-                return -number
-            case ast.Name(id=name) if self.follow:
-                return self._constant(self.module, name, node)
-            case ast.Attribute(value=ast.Name(id=stem), attr=name) if self.follow:
-                return self._constant(self._sibling(stem, node), name, node)
-            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="loads")):
-                if self.module.names.get(name) is json:
-                    return self._json(node)
-            case ast.Call(func=ast.Name(id=name)) if not self.plain:
-                if isinstance(kind := self.module.names.get(name), type):
-                    return self._model(node, kind)
-        raise self.module.fault(node, f"a value is no literal ({type(node).__name__})")
+                return [self.value(item, plain=plain) for item in items]
+            case ast.Tuple(elts=items) if not plain:
+                return tuple([self.value(item, plain=plain) for item in items])
+        return self._other(node, plain=plain)
 
     def _key(self, key: ast.expr | None, node: ast.expr) -> str:
         match key:
             case ast.Constant(value=str() as text):
                 return text
-        raise self.module.fault(node, "a key is no string")
+        raise self.fault(node, "a key is no string")
 
-    def _constant(self, module: _Module, name: str, node: ast.expr) -> Any:
-        if not isinstance(module.names.get(name), ast.expr):
-            raise self.module.fault(node, f"{name} is no constant of {module.path}")
-        return module.constant(name, plain=self.plain)
+    def _other(self, node: ast.expr, *, plain: bool) -> Any:
+        match node:
+            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number)):
+                return -number
+            case ast.Name(id=name) if not self._inside:
+                return self._constant(self, name, node, plain=plain)
+            case ast.Attribute(value=ast.Name(id=stem), attr=name) if not self._inside:
+                home = self._package.sibling(self.path, self.names.get(stem))
+                if home is None:
+                    raise self.fault(node, f"{stem} is no module of the package")
+                return self._constant(home, name, node, plain=plain)
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="loads")):
+                if self.names.get(name) is json:
+                    return self._json(node)
+            case ast.Call(func=ast.Name(id=name)) if not plain:
+                if isinstance(kind := self.names.get(name), type):
+                    return self._model(node, kind)
+        raise self.fault(node, f"a value is no literal ({type(node).__name__})")
 
-    def _sibling(self, name: str, node: ast.expr) -> _Module:
-        stem = self.module.names.get(name)
-        package, path = self.module.package, self.module.path
-        found = package.sibling(path, stem) if isinstance(stem, str) else None
-        if found is None:
-            raise self.module.fault(node, f"{name} is no module of the package")
-        return found
+    def _constant(self, home: _Module, name: str, node: ast.expr, *, plain: bool) -> Any:
+        if not isinstance(home.names.get(name), ast.expr):
+            raise self.fault(node, f"{name} is no constant of {home.path}")
+        return home.constant(name, plain=plain)
 
     def _json(self, node: ast.Call) -> Any:
         match node:
@@ -326,23 +316,20 @@ class _Reader:
                 try:
                     return json.loads(text)
                 except ValueError as error:
-                    raise self.module.fault(node, f"JSON text cannot be read ({error})") from None
-        raise self.module.fault(node, "json.loads is given something else than one text")
+                    raise self.fault(node, f"JSON text cannot be read ({error})") from None
+        raise self.fault(node, "json.loads is given something else than one text")
 
     def _model(self, node: ast.Call, kind: type) -> Any:
-        named = {}
-        for keyword in node.keywords:
-            if keyword.arg is None:
-                raise self.module.fault(keyword, f"{kind.__name__} is given `**`")
-            named[keyword.arg] = self.value(keyword.value)
+        positional = [self.value(item, plain=False) for item in node.args]
+        named = {str(part.arg): self.value(part.value, plain=False) for part in node.keywords}
         try:
-            made = kind(*(self.value(item) for item in node.args), **named)
+            made = kind(*positional, **named)
         except TypeError as error:
-            raise self.module.fault(node, str(error)) from None
+            raise self.fault(node, str(error)) from None
         for name, hint in _hints(kind):
             if not _fits(getattr(made, name), hint):
                 reason = f"{name} of {kind.__name__} has a value of another type"
-                raise self.module.fault(node, reason)
+                raise self.fault(node, reason)
         return made
 
 

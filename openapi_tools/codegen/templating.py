@@ -14,6 +14,7 @@ import re
 import secrets
 import tokenize
 import tomllib
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,15 +36,8 @@ _BLANK = re.compile(r"[\s\x00-\x1f\x7f-\x9f]+")
 _NO_ASCII = re.compile(r"[^ -~]")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _FAULTS = (
-    ArithmeticError,
-    AssertionError,
-    AttributeError,
-    LookupError,
-    OSError,
-    RuntimeError,
-    TypeError,
-    ValueError,
-    jinja2.TemplateError,
+    *(ArithmeticError, AssertionError, AttributeError, LookupError, OSError, RuntimeError),
+    *(TypeError, ValueError, jinja2.TemplateError),
 )
 
 
@@ -60,12 +54,22 @@ class Templates:
     def __init__(self, folder: Path | None = None) -> None:
         if folder is not None:
             _check_folder(folder)
-        self._loader = _Loader([FOLDER] if folder is None else [folder, FOLDER])
         self._literals: list[str] = []
         # A name that no document can guess stands for each literal until the file is checked.
         self._name = f"literal_{secrets.token_hex(16)}"
         self._mark = re.compile(f"{self._name}_([0-9]+)_")
-        self._environments = {kind: self._environment(kind) for kind in _WRITERS}
+        self._environments = {
+            kind: SandboxedEnvironment(
+                loader=_Loader([FOLDER] if folder is None else [folder, FOLDER]),
+                autoescape=False,
+                finalize=partial(self._printed, kind),
+                trim_blocks=True,
+                lstrip_blocks=True,
+                keep_trailing_newline=True,
+                undefined=jinja2.StrictUndefined,
+            )
+            for kind in _WRITERS
+        }
 
     def render(self, name: str, values: Mapping[str, Any]) -> str:
         """Return a file's text.
@@ -99,19 +103,8 @@ class Templates:
             reason = "a value is printed inside a string, a name or a comment; print it by itself."
             raise TemplateError(reason, template=file)
 
-    def _environment(self, kind: str) -> SandboxedEnvironment:
-        return SandboxedEnvironment(
-            loader=self._loader,
-            autoescape=False,
-            finalize=lambda value: self._printed(kind, value),
-            trim_blocks=True,
-            lstrip_blocks=True,
-            keep_trailing_newline=True,
-            undefined=jinja2.StrictUndefined,
-        )
-
     def _printed(self, kind: str, value: Any) -> str:
-        """Return Code as it is, and the literal of any other value or the mark of that literal."""
+        """Return Code unchanged; for any other value its literal, or the mark of that."""
         if isinstance(value, Code):
             return value
         if isinstance(value, jinja2.Undefined):
@@ -201,22 +194,24 @@ def _check_folder(folder: Path) -> None:
     known = {path.name for path in FOLDER.glob("*.jinja")}
     try:
         found = {path.name for path in folder.iterdir() if path.is_file()}
+        if known & found:
+            return
+        reason = f"the folder holds no template; their names are {', '.join(sorted(known))}."
     except (OSError, ValueError) as error:
         said = error.strerror if isinstance(error, OSError) else error
         reason = f"the folder of templates cannot be read ({said})."
-        raise TemplateError(reason, template=str(folder)) from None
-    if not known & found:
-        reason = f"the folder holds no template; their names are {', '.join(sorted(known))}."
-        raise TemplateError(reason, template=str(folder))
+    raise TemplateError(reason, template=str(folder))
 
 
 def _reason(error: Exception) -> str:
     """Return the fault of a template in one line."""
-    text = " ".join(str(error).split()) or type(error).__name__
-    if isinstance(error, jinja2.TemplateSyntaxError):
-        text = str(error.message)
-    elif isinstance(error, jinja2.TemplateNotFound):
-        text = f"there is no template {str(error.name)!r}"
+    match error:
+        case jinja2.TemplateSyntaxError(message=str(text)):
+            pass
+        case jinja2.TemplateNotFound(name=name):
+            text = f"there is no template {str(name)!r}"
+        case _:
+            text = " ".join(str(error).split()) or type(error).__name__
     return text if text.endswith(".") else f"{text}."
 
 
