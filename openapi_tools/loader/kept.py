@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from openapi_tools.loader.operations import Declared, Document
     from openapi_tools.model import Operation, Skipped
+    from openapi_tools.runtime.forks import ForkLock
     from openapi_tools.runtime.session import Session
     from openapi_tools.runtime.toolset import Toolset
 
@@ -72,7 +73,7 @@ class Maker(NamedTuple):
     facts: Facts
     session: Session
     make: Callable[[int], OperationTool]
-    turn: Any
+    turn: ForkLock
 
 
 class KeptTool(OperationTool):

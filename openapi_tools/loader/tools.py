@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.loader.operations import as_text, has_operators
 from openapi_tools.loader.texts import plain_text
+from openapi_tools.runtime.forks import ForkLock
 from openapi_tools.runtime.tool import OperationTool
 from openapi_tools.visible import visible
 
@@ -30,7 +30,7 @@ class Shared:
 
     inputs: Inputs
     session: Session
-    turn: Any = field(default_factory=threading.RLock)
+    turn: ForkLock = field(default_factory=ForkLock)
 
 
 class LoadedTool(OperationTool):

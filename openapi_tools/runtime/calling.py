@@ -23,6 +23,7 @@ from openapi_tools.runtime.arguments import (
 )
 from openapi_tools.runtime.calls import ToolCall, read_call, read_id
 from openapi_tools.runtime.delivery import Delivery
+from openapi_tools.runtime.forks import importing
 from openapi_tools.runtime.guards import usable
 from openapi_tools.runtime.observing import UNOBSERVED
 from openapi_tools.runtime.redaction import excerpt, hide
@@ -244,7 +245,8 @@ class Caller:
             SettingsError: There is no such profile.
         """
         if profile not in self._restorers:
-            from openapi_tools.runtime.profiles import restorer
+            with importing:
+                from openapi_tools.runtime.profiles import restorer
 
             self._restorers[profile] = restorer(self._tool.input_schema, profile)
         known = self._restorers[profile]

@@ -10,9 +10,7 @@ from __future__ import annotations
 import base64
 import binascii
 import logging
-import os
 import re
-import threading
 import traceback
 import weakref
 from typing import TYPE_CHECKING, Any
@@ -24,6 +22,7 @@ from openapi_tools.errors import (
     NotPicklableError,
     OpenAPIToolsError,
 )
+from openapi_tools.runtime.forks import ForkLock
 from openapi_tools.runtime.masking import (
     MASK,
     SHORTEST,
@@ -234,7 +233,7 @@ def _masked_text(text: str, forms: list[bytes]) -> str:
 
 
 _watched: weakref.WeakSet[Redactor] = weakref.WeakSet()
-_guard = threading.Lock()
+_guard = ForkLock()
 
 
 def _watch(redactor: Redactor) -> None:
@@ -299,13 +298,3 @@ def hide(error: BaseException, redactor: Redactor) -> None:
         error.pointer = redactor.text(error.pointer)
     if isinstance(error, CallError):
         error.facts = redactor.data(error.facts)
-
-
-def _renew() -> None:
-    """Begin anew in a forked process: another thread may have held the lock at that moment."""
-    global _guard  # noqa: PLW0603 -- a lock cannot be freed by those who do not hold it
-    _guard = threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_renew)

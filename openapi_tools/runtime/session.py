@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import CallError, NotPicklableError
+from openapi_tools.runtime.forks import ForkLock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -65,7 +65,7 @@ class Session:
     mounts: int = 0
     _origins: frozenset[str] | None = None
     _sender: Sender | None = None
-    _turn: threading.Lock = field(default_factory=threading.Lock)
+    _turn: ForkLock = field(default_factory=ForkLock)
 
     @property
     def sender(self) -> Sender:

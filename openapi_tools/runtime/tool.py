@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import sys
+import threading
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import bare
+from openapi_tools.runtime.forks import importing
 from openapi_tools.runtime.methods import can_override, is_destructive, is_idempotent, is_read
 
 if TYPE_CHECKING:
@@ -20,16 +21,18 @@ if TYPE_CHECKING:
     from openapi_tools.runtime.result import ToolResult
     from openapi_tools.runtime.session import Session
 
-_CALLING = "openapi_tools.runtime.calling"
 _NEEDED = (
-    _CALLING,
+    "openapi_tools.runtime.calling",
     "openapi_tools.runtime.send",
+    "openapi_tools.runtime.sending.direct",
     "openapi_tools.runtime.sending.transport",
     "anyio._backends._asyncio",  # which httpcore asks for when it first waits
-    "jsonschema_rs",
+    "encodings.idna",  # which sockets ask for with the first name of a host
+    "importlib.readers",  # which certifi asks for
     "sniffio",
     "tenacity",
 )
+_is_imported = threading.Event()
 _HOOKS = ("on_invoke", "run", "on_output", "on_error")
 
 
@@ -328,14 +331,15 @@ class OperationTool:
 
     async def _ready(self) -> Caller:
         """Return what calls this tool; the first call of a program leaves imports to a thread."""
-        if self._caller is None and _CALLING not in sys.modules:
+        if self._caller is None and not _is_imported.is_set():
             await _imported()
         return self._called()
 
     def _called(self) -> Caller:
         """Return what calls this tool; made at the first call, so that looks cost little."""
         if self._caller is None:
-            from openapi_tools.runtime.calling import Caller
+            with importing:
+                from openapi_tools.runtime.calling import Caller
 
             kind = type(self)
             own = any(getattr(kind, name) is not getattr(OperationTool, name) for name in _HOOKS)
@@ -346,11 +350,19 @@ class OperationTool:
 async def _imported() -> None:
     """Import what calls need: a few hundred milliseconds, which no event loop should wait for."""
     import asyncio
-    from importlib import import_module
 
     try:
         loop = asyncio.get_running_loop()
     except RuntimeError:  # another library's loop: the call says so
         return
-    for name in _NEEDED:
-        await loop.run_in_executor(None, import_module, name)
+    await loop.run_in_executor(None, _import)
+
+
+def _import() -> None:
+    from importlib import import_module
+
+    with importing:
+        for name in _NEEDED:
+            import_module(name)
+        import_module("jsonschema_rs").is_valid({}, None)  # which makes it look for Python's types
+        _is_imported.set()

@@ -328,12 +328,17 @@ async def test_a_bearer_scheme_takes_tokens_of_a_named_endpoint(server, channel)
     assert server.find(await made.token(channel))
 
 
-async def test_a_lock_that_a_fork_took_along_is_not_waited_for(server, channel, monkeypatch):
-    made = tokens(server, **CREDENTIALS)
-    with made._flights._lock:
-        monkeypatch.setattr(os, "getpid", lambda: -1)
+async def test_a_token_that_the_process_before_a_fork_asks_for_is_not_waited_for(
+    server, channel, monkeypatch
+):
+    made, before = tokens(server, **CREDENTIALS), asyncio.Event()
+    asking = asyncio.create_task(made._flights.run(before.wait))
+    await asyncio.sleep(0)
+    monkeypatch.setattr(os, "getpid", lambda: -1)
 
-        assert server.find(await asyncio.wait_for(made.token(channel), 5))
+    assert server.find(await asyncio.wait_for(made.token(channel), 5))
+    before.set()
+    assert await asking
 
 
 async def test_a_token_that_the_api_refused_is_not_given_again(server, channel):

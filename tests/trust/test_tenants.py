@@ -290,12 +290,21 @@ async def test_half_of_a_secret_is_not_left_at_a_cut() -> None:
 
 
 FORKED = """
-import logging, os, sys, threading, time
+import os, sys, threading
 from openapi_tools.runtime import redaction
 
+held, go = threading.Event(), threading.Event()
+sys.addaudithook(lambda event, _: go.set() if event == "os.fork" else None)
 known = redaction.Redactor()
 known.know("s3cret-value")
-redaction._guard.acquire()
+
+def log():
+    with redaction._guard:
+        held.set()
+        go.wait()
+
+threading.Thread(target=log).start()
+held.wait()
 child = os.fork()
 if not child:
     assert redaction.redacted("s3cret-value") == "***"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
-import threading
 import time
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, TypeVar
+
+from openapi_tools.runtime.forks import ForkLock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -51,10 +52,7 @@ class SingleFlight(Generic[T]):
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
-        self._begin_anew()
-
-    def _begin_anew(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = ForkLock()
         self._flight: _Flight[T] | None = None
         self._process = os.getpid()
 
@@ -77,9 +75,9 @@ class SingleFlight(Generic[T]):
             return result  # type: ignore[return-value] # None is a result where T has it
 
     def _joined(self, work: Callable[[], Coroutine[Any, Any, T]]) -> _Flight[T]:
-        if self._process != os.getpid():
-            self._begin_anew()  # a fork took the lock along, but not the loop that works
         with self._lock:
+            if self._process != os.getpid():  # the loop that works is in another process
+                self._flight, self._process = None, os.getpid()
             if self._flight is None or self._flight.is_lost():
                 self._flight = self._started(work)
             return self._flight

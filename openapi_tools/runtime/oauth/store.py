@@ -12,12 +12,12 @@ import json
 import os
 import secrets
 import stat
-import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from openapi_tools.errors import CredentialsError
+from openapi_tools.runtime.forks import ForkLock
 from openapi_tools.runtime.oauth.channel import is_protected
 from openapi_tools.runtime.oauth.token import Token, is_sendable
 from openapi_tools.runtime.redaction import Secret
@@ -30,7 +30,7 @@ _PRIVATE = 0o600
 _OTHERS = 0o077
 _LARGEST = 1024 * 1024
 _NAMES = ("origin", "scheme", "client_id", "token_endpoint")
-_writing = threading.Lock()
+_writing = ForkLock()
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,10 @@ import threading
 from typing import Any
 
 _MOST = 64
-_free = threading.BoundedSemaphore(_MOST)
+
+
+class _Lookup(threading.Thread):
+    """Counted among the threads of this process: a child of it has none of them."""
 
 
 async def look_up(host: str, port: int) -> list[Any]:
@@ -26,7 +29,7 @@ async def look_up(host: str, port: int) -> list[Any]:
         OSError: There is no such name, or too many lookups hang.
         UnicodeError: It cannot be a name.
     """
-    if not _free.acquire(blocking=False):
+    if sum(isinstance(thread, _Lookup) for thread in threading.enumerate()) >= _MOST:
         raise OSError(f"{_MOST} other lookups are waiting")
     loop = asyncio.get_running_loop()
     future: asyncio.Future[list[Any]] = loop.create_future()
@@ -45,12 +48,10 @@ async def look_up(host: str, port: int) -> list[Any]:
             found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         except (OSError, UnicodeError) as error:
             fault = error
-        finally:
-            _free.release()
         try:
             loop.call_soon_threadsafe(settle, found, fault)
         except RuntimeError:
             return  # the loop has ended, and nobody waits
 
-    threading.Thread(target=run, name=f"look up {host:.60}", daemon=True).start()
+    _Lookup(target=run, name=f"look up {host:.60}", daemon=True).start()
     return await future

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import httpcore
 
 from openapi_tools.errors import CallError, CredentialsError
+from openapi_tools.runtime.forks import ForkLock
 from openapi_tools.runtime.redaction import excerpt
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ _NO_TLS = ("WRONG_VERSION_NUMBER", "PACKET_LENGTH_TOO_LONG", "RECORD_LAYER_FAILU
 _WANTS_CERTIFICATE = "CERTIFICATE_REQUIRED"
 _OF_CERTIFICATES = ("UNKNOWN_CA", "CERTIFICATE", "ACCESS_DENIED")
 _SHOWN = 120
+_making = ForkLock()
+"""OpenSSL has locks of its own that a forked process would find held."""
 
 
 class TlsError(httpcore.ConnectError):
@@ -140,12 +143,13 @@ def _shared(usual: tuple[str, str], further: tuple[str, int]) -> ssl.SSLContext:
 
 
 def _context(usual: tuple[str, str], further: tuple[str, int]) -> ssl.SSLContext:
-    # Not `create_default_context`: it writes the keys to the file that SSLKEYLOGFILE names.
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
-    context.load_verify_locations(usual[0] or None, usual[1] or None)
-    if further[0]:
-        context.load_verify_locations(further[0])
+    with _making:
+        # Not `create_default_context`: it writes the keys to the file that SSLKEYLOGFILE names.
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        context.load_verify_locations(usual[0] or None, usual[1] or None)
+        if further[0]:
+            context.load_verify_locations(further[0])
     return context
 
 

@@ -9,10 +9,10 @@ that do not fit as they are, and undoes what cannot have been meant otherwise.
 
 from __future__ import annotations
 
-import threading
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from openapi_tools.runtime.forks import ForkLock
 from openapi_tools.runtime.shaping.apart import Apart
 from openapi_tools.runtime.shaping.containers import Members, members_of
 from openapi_tools.runtime.shaping.fitting import Fitting
@@ -56,7 +56,7 @@ class Restorer:
         self._forms = Forms(schema, Apart(Forms(schema), self._fits).narrowed)
         self._done: dict[tuple[int, int], tuple[Any, Any]] = {}
         self._looks = 0
-        self._turn = threading.Lock()
+        self._turn = ForkLock()
         self._schema = schema
         self._traits: _Traits | None = None
         self._options: dict[int, tuple[Any, list[Form]]] = {}

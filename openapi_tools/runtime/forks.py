@@ -1,0 +1,79 @@
+"""What a fork of the process waits for, so that a child finds every lock free.
+
+A child has the thread that forked and no other, and all locks as they were: one that another thread
+held is never released there. The same holds for a module that another thread was importing, which
+CPython leaves locked; so the imports of a first call are made under a lock too.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures.thread  # noqa: F401 -- asks for forks itself, not in the middle of one
+import os
+import threading
+import time
+from weakref import WeakValueDictionary
+
+_PATIENCE = 5.0
+"""Seconds for all locks: the thread of one may itself wait for the thread that forks."""
+_known: WeakValueDictionary[int, ForkLock] = WeakValueDictionary()
+_held: dict[int, set[ForkLock]] = {}
+"""By the thread that forks."""
+
+
+class ForkLock:
+    """A reentrant lock for which forks wait, so that what it guards is whole in the child."""
+
+    __slots__ = ("__weakref__", "_lock")
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        _known[id(self)] = self
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+    def hold(self, seconds: float) -> bool:
+        """Take the lock for a fork, and tell whether it was free in time."""
+        return self._lock.acquire(timeout=seconds)
+
+    def renew(self) -> None:
+        """Replace a lock whose thread is not in this process."""
+        self._lock = threading.RLock()
+
+
+importing = ForkLock()
+"""For imports of a first call."""
+
+
+def _locks() -> list[ForkLock]:
+    return [lock for known in _known.valuerefs() if (lock := known()) is not None]
+
+
+def _before() -> None:
+    end = time.monotonic() + _PATIENCE
+    tried: dict[ForkLock, bool] = {}
+    while new := [lock for lock in _locks() if lock not in tried]:  # made by an import, say
+        for lock in new:
+            tried[lock] = lock.hold(max(end - time.monotonic(), 0))
+    _held[threading.get_ident()] = {lock for lock, is_held in tried.items() if is_held}
+
+
+def _in_parent() -> None:
+    for lock in _held.pop(threading.get_ident(), ()):
+        lock.__exit__()
+
+
+def _in_child() -> None:
+    held = _held.get(threading.get_ident(), set())
+    for lock in _locks():
+        if lock not in held:
+            lock.renew()
+    _in_parent()
+    _held.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before, after_in_parent=_in_parent, after_in_child=_in_child)
