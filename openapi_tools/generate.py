@@ -34,7 +34,8 @@ from openapi_tools.loader.load import read_document, tools_of
 from openapi_tools.loader.parse_json import paused_gc
 from openapi_tools.loader.servers import root_servers
 from openapi_tools.loader.source import fetcher_of
-from openapi_tools.runtime.settings import Settings
+from openapi_tools.runtime.given import settings_of
+from openapi_tools.runtime.toolset import Select
 
 if TYPE_CHECKING:
     import os
@@ -43,7 +44,8 @@ if TYPE_CHECKING:
     from openapi_tools.codegen.changes import Change
     from openapi_tools.codegen.package_data import PackageData
     from openapi_tools.model import Server, Skipped
-    from openapi_tools.runtime.toolset import Select, Toolset
+    from openapi_tools.runtime.settings import Settings
+    from openapi_tools.runtime.toolset import Toolset
 
 _READING = {
     *("allow_private", "ca_file", "cache", "credential_origins", "max_document_bytes", "ref_root"),
@@ -139,9 +141,9 @@ def generate_package(  # noqa: PLR0913 -- one for each option
         TemplateError: A template is wrong.
         OutputError: The files cannot or may not be written; the existing ones are unchanged.
     """
-    form, settings = _form(target, layout, templates), settings or Settings()
+    form = _form(target, layout, templates)
     try:
-        toolset, servers = _loaded(source, settings, select, credentials)
+        toolset, servers, settings = _loaded(source, settings, select, credentials)
     except OpenAPIToolsError as error:
         source, credentials = "", None  # what a traceback of this frame would show
         raise bare(error)  # noqa: B904 -- the same one
@@ -200,11 +202,13 @@ def _refuse_none(skipped: Sequence[Skipped], standing: Sequence[str]) -> None:
 @paused_gc()
 def _loaded(
     source: Any,
-    settings: Settings,
+    settings: Settings | None,
     select: Select | None,
     credentials: Mapping[str, Any] | None,
-) -> tuple[Toolset, tuple[Server, ...]]:
-    """Return the selected tools of a document without repeated keys, and its servers."""
+) -> tuple[Toolset, tuple[Server, ...], Settings]:
+    """Return the selected tools of a document without repeated keys, its servers, and settings."""
+    settings = settings_of({} if settings is None else settings)
+    select = Select.of(select)
     fetcher = fetcher_of(source, settings, credentials)
     document, remarks = read_document(source, settings, duplicates=True, fetcher=fetcher)
     toolset = tools_of(document, credentials=credentials, remarks=remarks)
@@ -212,7 +216,7 @@ def _loaded(
     if len(toolset) and not len(chosen):
         # A slip in a tag must not empty an existing package.
         raise SettingsError(f"none of the document's {len(toolset)} tools is selected.")
-    return chosen, root_servers(document)
+    return chosen, root_servers(document), settings
 
 
 def _api(name: str, toolset: Toolset) -> str:

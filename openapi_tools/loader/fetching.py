@@ -22,6 +22,7 @@ from openapi_tools.loader.servers import root_servers
 from openapi_tools.loader.source import Source, too_large
 from openapi_tools.model import Operation
 from openapi_tools.runtime.auth import Bounds, Credentials, Way, brings_scheme
+from openapi_tools.runtime.given import credentials_of
 from openapi_tools.runtime.oauth import Channel
 from openapi_tools.runtime.reading.markup import looks_like_html
 from openapi_tools.runtime.request import with_additions
@@ -98,7 +99,7 @@ class Fetcher:
         self._address = str(_request(url, {}).url)
         self._settings = settings
         self._client = client
-        self._given = dict(credentials or {})
+        self._given = dict(credentials_of(credentials))
         self._brings = brings_identity(client)
         self._origins = named_origins(settings)
         own = {name: value for name, value in self._given.items() if brings_scheme(value)}

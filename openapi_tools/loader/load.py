@@ -25,10 +25,10 @@ from openapi_tools.loader.source import fetcher_of, read_source
 from openapi_tools.loader.tools import LoadedTool, Shared
 from openapi_tools.loader.unreadable import unreadable
 from openapi_tools.model import Skipped
+from openapi_tools.runtime.given import credentials_of, settings_of
 from openapi_tools.runtime.server import origin_of
 from openapi_tools.runtime.session import Provenance, open_session
-from openapi_tools.runtime.toolset import About, Toolset
-from openapi_tools.runtime.usual import USUAL
+from openapi_tools.runtime.toolset import About, Select, Toolset
 
 if TYPE_CHECKING:
     import asyncio
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from openapi_tools.runtime.session import Session
     from openapi_tools.runtime.settings import Settings
     from openapi_tools.runtime.tool import OperationTool
-    from openapi_tools.runtime.toolset import Select
 
 
 def load_tools(
@@ -80,18 +79,18 @@ def load_tools(
         SourceError: The document cannot be read.
         DocumentError: It is not an OpenAPI document of a supported version; the pointer says where.
         CredentialsError: A scheme that the document does not have, or a wrong kind of value.
-        SettingsError: `client` is not an `httpx.AsyncClient` or `httpx2.AsyncClient`.
+        SettingsError: A selection, settings or a client of another type.
     """
     try:
-        toolset = _loaded(source, settings, credentials, client, strict=strict)
+        return _loaded(source, select, settings, credentials, client, strict=strict)
     except OpenAPIToolsError as error:
         source, credentials = "", None  # what a traceback of this frame would show
         raise bare(error)  # noqa: B904 -- the same one
-    return toolset.select(select) if select is not None else toolset
 
 
 def _loaded(
     source: str | os.PathLike[str] | bytes | Mapping[str, Any],
+    select: Select | None,
     settings: Settings | None,
     credentials: Mapping[str, Any] | None,
     client: httpx.AsyncClient | httpx2.AsyncClient | None,
@@ -99,14 +98,16 @@ def _loaded(
     strict: bool,
     loop: asyncio.AbstractEventLoop | None = None,
 ) -> Toolset:
-    settings = settings or USUAL
-    more: dict[str, Any] = {"credentials": credentials, "client": client}
+    select, settings = Select.of(select), settings_of(settings)
+    more: dict[str, Any] = {"credentials": credentials_of(credentials), "client": client}
     fetcher = fetcher_of(source, settings, **more)
     with paused_gc(), _sending_in(loop, fetcher):
         if not strict and not isinstance(source, Mapping) and is_on(settings):
-            return _through_cache(source, settings, fetcher, **more)
-        document, remarks = read_document(source, settings, duplicates=strict, fetcher=fetcher)
-        return tools_of(document, strict=strict, remarks=remarks, **more)
+            toolset = _through_cache(source, settings, fetcher, **more)
+        else:
+            document, remarks = read_document(source, settings, duplicates=strict, fetcher=fetcher)
+            toolset = tools_of(document, strict=strict, remarks=remarks, **more)
+    return toolset if select is None else toolset.select(select)
 
 
 @contextlib.contextmanager
@@ -164,14 +165,13 @@ async def aload_tools(
     loop = asyncio.get_running_loop()
 
     def load() -> Toolset:
-        return _loaded(source, settings, credentials, client, strict=strict, loop=loop)
+        return _loaded(source, select, settings, credentials, client, strict=strict, loop=loop)
 
     try:
-        toolset = await asyncio.to_thread(load)
+        return await asyncio.to_thread(load)
     except OpenAPIToolsError as error:
         source, credentials = "", None  # what a traceback of this frame would show
         raise bare(error)  # noqa: B904 -- the same one
-    return toolset.select(select) if select is not None else toolset
 
 
 def read_document(

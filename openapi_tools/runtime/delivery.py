@@ -268,7 +268,9 @@ class Delivery:
             result.metadata["notes"] = [*result.metadata.get("notes", ()), note]
         if result.error is not None and result.error["type"] == "auth":
             result = _explained(result, note or self._lacking(parcel))
-        if answer.status == _NOT_FOUND:
+        if answer.status != _NOT_FOUND:
+            self._session.is_placed = True
+        elif not self._session.is_placed:
             result = _explained(result, self._misplaced(parcel))
         check = self._session.check_answer
         if check is not None and parcel.request is not None:

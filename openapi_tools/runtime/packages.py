@@ -15,9 +15,11 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import CredentialsError, SettingsError, bare
+from openapi_tools.runtime.given import settings_of
 from openapi_tools.runtime.plans import check_selected, options_of
 from openapi_tools.runtime.session import Provenance, open_session
 from openapi_tools.runtime.toolset import About, Select, Toolset
+from openapi_tools.runtime.usual import USUAL
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -54,11 +56,10 @@ def load_package(
     """
     if settings is not None and members:
         raise SettingsError("give settings as one value or one by one, not both.")
-    if select is not None and not isinstance(select, Select):
-        raise SettingsError(f"select: must be a Select, not {type(select).__name__}.")
-    settings = _settings(members) if members else settings
+    select = Select.of(select)
+    settings = settings_of(members or settings)
     index = _index(package)
-    if settings:
+    if settings is not USUAL:
         _refuse_decided(settings, index.SETTINGS)
     schemes = index.SECURITY_SCHEMES
     # Packages written before credentials had a home name no servers.
@@ -164,12 +165,6 @@ def _class(package: str, tool: str, place: str) -> type[OperationTool]:
     module = import_module(f"{package}.{stem}" if stem else package)
     found: type[OperationTool] = getattr(module, _class_in(tool, place))
     return found
-
-
-def _settings(members: dict[str, Any]) -> Settings:
-    from openapi_tools.runtime.settings import Settings
-
-    return Settings(**members)
 
 
 def _refuse_decided(settings: Settings, decided: Mapping[str, Any]) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import SettingsError
 from openapi_tools.runtime.environment import VARIABLE, from_environment
+from openapi_tools.runtime.given import members_of
 from openapi_tools.runtime.toolset import Select
 
 if TYPE_CHECKING:
@@ -35,16 +36,14 @@ def options_of(config: Mapping[str, Any] | None) -> dict[str, Any]:
         SettingsError: An unknown key, a value of the wrong kind, or a variable for `base_url` that
             is not set.
     """
-    parts = _checked(config, _KEYS, "configuration")
-    members = _checked(parts.get("settings"), None, "settings")
+    parts = members_of(config, _KEYS, "configuration")
+    members = members_of(parts.get("settings"), None, "settings")
     if parts.get(_BASE_URL) is not None:
         members[_BASE_URL] = parts[_BASE_URL]
     if _BASE_URL in members:
         members[_BASE_URL] = from_environment(members[_BASE_URL], _BASE_URL, secret=False)
-    select = _checked(parts.get("select"), _SELECT_KEYS, "select")
-    for key, value in select.items():
-        _check_select(key, value)
-    credentials = _checked(parts.get("credentials"), None, "credentials")
+    select = members_of(parts.get("select"), _SELECT_KEYS, "select")
+    credentials = members_of(parts.get("credentials"), None, "credentials")
     return {
         "select": Select(**select) if select else None,
         "credentials": credentials,
@@ -70,29 +69,6 @@ def _settings(members: dict[str, Any], parts: Mapping[str, Any]) -> Settings:
             raise
     Settings(**{name: value for name, value in members.items() if name != _BASE_URL})
     raise SettingsError(f"{_BASE_URL}: {variables} gives no http:// or https:// address.")
-
-
-def _checked(value: Any, keys: tuple[str, ...] | None, name: str) -> dict[str, Any]:
-    """Return a mapping of known keys as a dict of its own."""
-    if value is None:
-        return {}
-    if not hasattr(value, "items") or not all(isinstance(key, str) for key in value):
-        raise SettingsError(f"{name}: must be a mapping by name, not {type(value).__name__}.")
-    for key in value:
-        if keys is not None and key not in keys:
-            raise SettingsError(f"{name}: there is no {key!r:.60}; there are {', '.join(keys)}.")
-    return dict(value)
-
-
-def _check_select(key: str, value: Any) -> None:
-    """Refuse what does not select."""
-    if key == "deprecated":
-        fits, kind = value is None or isinstance(value, bool), "true or false"
-    else:
-        many = isinstance(value, list | tuple) and all(isinstance(part, str) for part in value)
-        fits, kind = many or isinstance(value, str), "a text or a list of texts"
-    if not fits:
-        raise SettingsError(f"select: {key!r} must be {kind}, not {value!r:.60}.")
 
 
 def check_selected(toolset: Toolset, select: Select | None) -> Toolset:

@@ -52,6 +52,7 @@ class Session:
         provenance: Where the document is at home, and where it came from.
         client_brings: A client of the user's says by itself who is calling.
         check_answer: Compares an answer with the document; gives what does not fit.
+        is_placed: Its server has answered with another status than 404, so the address is right.
         mounts: How many coordinators hold tools of it; the last one to let go closes it.
     """
 
@@ -62,6 +63,7 @@ class Session:
     provenance: Provenance = field(default_factory=Provenance)
     client_brings: bool = False
     check_answer: Callable[[httpx.Request, Answer], list[str]] | None = None
+    is_placed: bool = False
     mounts: int = 0
     _origins: frozenset[str] | None = None
     _sender: Sender | None = None
@@ -159,18 +161,18 @@ def open_session(
 
     Raises:
         CredentialsError: A scheme that the document does not have, or a wrong kind of value.
-        SettingsError: `client` is not an `httpx.AsyncClient` or `httpx2.AsyncClient`.
+        SettingsError: Settings or a client of another type.
         MissingExtraError: The settings ask for `transport="fast"`, and httptools is not installed.
     """
     from openapi_tools.runtime.auth import Credentials
+    from openapi_tools.runtime.given import credentials_of, settings_of
     from openapi_tools.runtime.observing import Observers
     from openapi_tools.runtime.redaction import Redactor
     from openapi_tools.runtime.server import server_url
-    from openapi_tools.runtime.usual import USUAL
 
-    settings, provenance, redactor = settings or USUAL, provenance or Provenance(), Redactor()
+    settings, provenance, redactor = settings_of(settings), provenance or Provenance(), Redactor()
     known = Credentials(
-        credentials or {}, schemes or {}, redactor=redactor, ca_file=settings.ca_file
+        credentials_of(credentials), schemes or {}, redactor=redactor, ca_file=settings.ca_file
     )
     return Session(
         settings,

@@ -291,11 +291,17 @@ class OperationTool:
         Args:
             guardrails: Each is called with the `ToolCall` and the context and may be async. None
                 and True let the call go on; a `ToolCall` or a mapping gives other arguments, a
-                `ToolResult` the answer; False and whatever is raised refuse it (`denied`).
+                `ToolResult` the answer; False and whatever is raised refuse it (`denied`). One
+                function alone is meant as a list of it.
+
+        Raises:
+            SettingsError: They are not functions.
         """
+        from openapi_tools.runtime.given import functions_of
         from openapi_tools.runtime.guards import Approval
 
-        added = (g for g in guardrails if not isinstance(g, Approval) or g.takes(self))
+        given = functions_of(guardrails, "guardrails")
+        added = (g for g in given if not isinstance(g, Approval) or g.takes(self))
         self._guarded().inputs.extend(added)
 
     def add_output_guardrails(self, guardrails: Iterable[Callable[..., Any]]) -> None:
@@ -304,8 +310,13 @@ class OperationTool:
         Args:
             guardrails: Each is called with the `ToolResult` and the context and may be async. None
                 lets it go, a `ToolResult` replaces it; whatever is raised withholds it (`denied`).
+
+        Raises:
+            SettingsError: They are not functions.
         """
-        self._guarded().outputs.extend(guardrails)
+        from openapi_tools.runtime.given import functions_of
+
+        self._guarded().outputs.extend(functions_of(guardrails, "guardrails"))
 
     def add_on_error_func(self, on_error_func: Callable[..., Any]) -> None:
         """Add a function for failures.
@@ -313,8 +324,13 @@ class OperationTool:
         Args:
             on_error_func: Is called with the exception and the context and may be async. It gives
                 the `ToolResult` to return, or None; the first that gives one decides.
+
+        Raises:
+            SettingsError: It is not a function.
         """
-        self._guarded().errors.append(on_error_func)
+        from openapi_tools.runtime.given import functions_of
+
+        self._guarded().errors.extend(functions_of(on_error_func, "on_error_func"))
 
     def __reduce__(self) -> Any:
         if self._session is None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Self
 
+from openapi_tools.errors import SettingsError
+from openapi_tools.runtime.given import functions_of, kind_of, members_of
+
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+    from collections.abc import Awaitable, Callable, Iterator
     from types import TracebackType
 
     from openapi_tools.model import SecurityScheme, Skipped
@@ -29,6 +33,9 @@ class Select:
         paths: Its path matches one of these patterns; `*` matches `/` too.
         deprecated: False leaves deprecated operations out, True takes only those.
         where: Any test of the tool.
+
+    Raises:
+        SettingsError: A member of another type.
     """
 
     tags: Iterable[str] = ()
@@ -40,8 +47,26 @@ class Select:
 
     def __post_init__(self) -> None:
         for name in ("tags", "methods", "names", "paths"):
-            given = getattr(self, name)
-            object.__setattr__(self, name, (given,) if isinstance(given, str) else tuple(given))
+            object.__setattr__(self, name, _texts(name, getattr(self, name)))
+        if self.deprecated is not None and not isinstance(self.deprecated, bool):
+            raise _unfit("deprecated", "true or false", self.deprecated)
+        if self.where is not None and not callable(self.where):
+            raise _unfit("where", "a function of the tool", self.where)
+
+    @classmethod
+    def of(cls, given: Any) -> Select | None:
+        """Return a selection; a mapping has its members, a function is its `where`; None for None.
+
+        Raises:
+            SettingsError: It is something else, or has a wrong member.
+        """
+        if given is None or isinstance(given, Select):
+            return given
+        if isinstance(given, Mapping):
+            return cls(**members_of(given, tuple(cls.__dataclass_fields__), "select"))
+        if callable(given) and not isinstance(given, type):
+            return cls(where=given)
+        raise SettingsError(f"select: give Select(tags=…, methods=…, …), not {kind_of(given)}.")
 
     def takes(self, tool: OperationTool) -> bool:
         """Tell whether a tool is selected."""
@@ -57,6 +82,18 @@ class Select:
     def takes_name(self, name: str) -> bool:
         """Tell whether a tool of this name may be selected."""
         return not self.names or _matches(name, self.names)
+
+
+def _texts(name: str, given: Any) -> tuple[str, ...]:
+    """Return the texts of a member; one alone is meant as a list of it."""
+    listed = (given,) if isinstance(given, str) or not isinstance(given, Iterable) else tuple(given)
+    if all(isinstance(text, str) for text in listed):
+        return listed
+    raise _unfit(name, "a text or a list of texts", given)
+
+
+def _unfit(name: str, kind: str, given: object) -> SettingsError:
+    return SettingsError(f"select: {name!r} must be {kind}, not {given!r:.60}.")
 
 
 def _matches(text: str, patterns: Iterable[str]) -> bool:
@@ -152,8 +189,13 @@ class Toolset:
         return self._about.document()
 
     def select(self, select: Select) -> Toolset:
-        """Return the tools that are selected: the same ones, with their client and guardrails."""
-        chosen = [tool for tool in self if select.takes(tool)]
+        """Return the tools that are selected: the same ones, with their client and guardrails.
+
+        Raises:
+            SettingsError: It is not a selection.
+        """
+        wanted = Select.of(select)
+        chosen = [tool for tool in self if wanted is None or wanted.takes(tool)]
         return Toolset(chosen, self._session, self._about)
 
     def definitions(self, profile: str) -> list[dict[str, Any]]:
@@ -207,8 +249,11 @@ class Toolset:
 
         Args:
             guardrails: As for a tool; those of `require_approval` go to the tools they are for.
+
+        Raises:
+            SettingsError: They are not functions.
         """
-        guardrails = list(guardrails)
+        guardrails = functions_of(guardrails, "guardrails")
         for tool in self:
             tool.add_input_guardrails(guardrails)
 
@@ -217,8 +262,11 @@ class Toolset:
 
         Args:
             guardrails: As for a tool.
+
+        Raises:
+            SettingsError: They are not functions.
         """
-        guardrails = list(guardrails)
+        guardrails = functions_of(guardrails, "guardrails")
         for tool in self:
             tool.add_output_guardrails(guardrails)
 

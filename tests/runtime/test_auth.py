@@ -410,7 +410,12 @@ async def test_a_404_says_that_base_url_lacks_the_path_of_the_documents_server(
     settings = Settings(base_url=recorder.url + base)
     async with load_tools(root, settings=settings) as toolset:
         result = await toolset["get_x"].execute({})
+        recorder.answers.append(Answer())
+        await toolset["get_x"].execute({})
+        later = await toolset["get_x"].execute({})
 
+    assert later.error is not None
+    assert "base_url" not in str(later), "the address is right, as it has answered"
     assert result.error is not None
     assert (result.error["type"], result.error["status"]) == ("http", 404)
     line = f"Settings(base_url='{recorder.url}{meant}')"

@@ -79,9 +79,11 @@ class Subscribers:
         """Add a function, and return one that takes it out again.
 
         Raises:
-            SettingsError: It is a coroutine function; a call does not wait for one.
+            SettingsError: It is a coroutine function, for which a call does not wait, or not one.
         """
-        if any(map(inspect.iscoroutinefunction, (function, type(function).__call__))):
+        if not callable(function) or any(
+            map(inspect.iscoroutinefunction, (function, type(function).__call__))
+        ):
             reason = "a subscriber is a plain function; give the `put_nowait` of an asyncio.Queue"
             raise SettingsError(f"{reason} and wait for its events elsewhere.")
         entry = _Subscriber(function)
