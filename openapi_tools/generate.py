@@ -158,7 +158,7 @@ def _form(target: str, layout: str, templates: object) -> str:
     """Return the layout of the manifest, if target, layout and templates go together."""
     for name, value, known in (("target", target, TARGETS), ("layout", layout, LAYOUTS)):
         if value not in known:
-            raise SettingsError(f"{name}: {value!r} is none; there are {', '.join(known)}.")
+            raise SettingsError(f"{name}: {value!r} does not exist; there are {', '.join(known)}.")
     if target == EXATHENA and layout != LAYOUTS[0]:
         raise SettingsError(
             f"layout: {layout!r} is for Python; the target {target!r} has one only."
@@ -305,6 +305,6 @@ def _check_output(output: Path, api: str, form: str, *, force: bool) -> None:
             hint = "name it so, choose another folder, or overwrite it by force."
             raise OutputError(reason + hint, path=str(output))
         if other != form and (known.api, known.layout) == (api, other):
-            reason = f"the API {api!r} stands here in the layout {other!r}; "
+            reason = f"the API {api!r} is here in the layout {other!r}; "
             hint = "remove that, or choose another folder."
             raise OutputError(reason + hint, path=str(output))

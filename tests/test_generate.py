@@ -268,8 +268,12 @@ def test_what_is_left_out_and_odd_is_in_the_report(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"layout": "file"}, SettingsError, "layout: 'file' is none; there are package, module."),
-        ({"layout": None}, SettingsError, "layout: None is none"),
+        (
+            {"layout": "file"},
+            SettingsError,
+            "layout: 'file' does not exist; there are package",
+        ),
+        ({"layout": None}, SettingsError, "layout: None does not exist"),
         ({"name": "a-b"}, SettingsError, "name: 'a-b' cannot be part of a package's name"),
         ({"name": "x" * 999}, SettingsError, "cannot be part of a package's name"),
         ({"select": Select(tags="no")}, SettingsError, "none of the document's 3 tools is sel"),
@@ -470,7 +474,7 @@ def test_a_tool_that_only_read_and_now_changes_things_breaks(tmp_path: Path) -> 
 def test_one_layout_never_hides_another(tmp_path: Path) -> None:
     generate_package(secured(KEY), tmp_path / "out")
 
-    with pytest.raises(OutputError, match="stands here in the layout 'package'"):
+    with pytest.raises(OutputError, match="is here in the layout 'package'"):
         generate_package(secured(KEY), tmp_path / "out", layout="module")
 
 

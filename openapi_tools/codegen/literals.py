@@ -179,7 +179,7 @@ def _written(value: Any, indent: int, room: int) -> Written:
         return writer(value, indent, room)
     if isinstance(value, Mapping):
         return _mapping(value, indent, room)
-    raise TypeError(f"{kind.__name__!r} is no value that generated code can hold.")
+    raise TypeError(f"{kind.__name__!r} cannot be written in generated code.")
 
 
 def _text(value: str, indent: int, room: int) -> Written:
@@ -200,10 +200,6 @@ def _word(word: str, indent: int, room: int) -> Written:
     return word, f"({_below([word], indent)})" if fits else None
 
 
-def _constant(value: bool | None, indent: int, room: int) -> Written:
-    return _word(repr(value), indent, room)
-
-
 def _code(value: Code, indent: int, room: int) -> Written:
     return (None, value) if "\n" in value else _word(value, indent, room)
 
@@ -212,7 +208,7 @@ def _number(value: float, indent: int, room: int) -> Written:
     if not -_LONGEST_INTEGER < value < _LONGEST_INTEGER and isinstance(value, int):
         return None, None
     if not isfinite(value):
-        raise TypeError(f"{value!r} is no number that JSON has.")
+        raise TypeError(f"{value!r} is not a JSON number.")
     return _word(repr(value).replace("e+", "e"), indent, room)
 
 
@@ -224,27 +220,23 @@ def _mapping(value: Mapping[str, Any], indent: int, room: int) -> Written:
         left = WIDTH - 1 - inner - len(prefix)
         fits = left > 0 if item.__class__ not in _CALLS else left > len(item.__class__.__name__)
         parts.append((prefix, prefix if fits else _long_key(key, inner), item))
-    return _bracketed("{", parts, "}", indent=indent, room=room)
+    return _bracketed("{", parts, "}", indent, room)
 
 
-def _list(value: list[Any], indent: int, room: int) -> Written:
-    return _bracketed("[", [("", "", item) for item in value], "]", indent=indent, room=room)
-
-
-def _tuple(value: tuple[Any, ...], indent: int, room: int) -> Written:
-    return _bracketed("(", [("", "", item) for item in value], ")", indent=indent, room=room)
+def _items(values: Iterable[Any]) -> list[tuple[str, str, Any]]:
+    return [("", "", item) for item in values]
 
 
 def _call(value: Any, indent: int, room: int) -> Written:
     """Write a value of the model as the call that makes it."""
     named = [(f"{name}=" if name else "", item) for name, item in value.shown()]
     parts = [(prefix, prefix, item) for prefix, item in named]
-    return _bracketed(f"{type(value).__name__}(", parts, ")", indent=indent, room=room)
+    return _bracketed(f"{type(value).__name__}(", parts, ")", indent, room)
 
 
 def _key(key: Any) -> str:
     if key.__class__ is not str:
-        raise TypeError(f"{key!r} is no text; keys are.")
+        raise TypeError(f"the key {key!r} is not text.")
     return _quoted(_escaped(key)) + _COLON
 
 
@@ -259,7 +251,7 @@ def _long_key(key: str, indent: int) -> str:
 
 
 def _bracketed(
-    opening: str, parts: list[tuple[str, str, Any]], closing: str, *, indent: int, room: int
+    opening: str, parts: list[tuple[str, str, Any]], closing: str, indent: int, room: int
 ) -> Written:
     """Write members: for each its prefix on one line, its prefix on its own line, and its value."""
     if not parts:
@@ -356,11 +348,11 @@ def _end(raw: str, start: int, latest: int, *, after: str) -> int:
 
 
 _WRITERS: dict[type, Callable[[Any, int, int], Written]] = {
-    **dict.fromkeys((type(None), bool), _constant),
+    **dict.fromkeys((type(None), bool), lambda value, *place: _word(repr(value), *place)),
     **dict.fromkeys((int, float), _number),
     dict: _mapping,
-    list: _list,
-    tuple: _tuple,
+    list: lambda value, *place: _bracketed("[", _items(value), "]", *place),
+    tuple: lambda value, *place: _bracketed("(", _items(value), ")", *place),
     Code: _code,
     **dict.fromkeys(_CALLS, _call),
 }

@@ -121,7 +121,7 @@ def read_inside(root: Path, path: str) -> bytes | None:
             return None
         wanted, fits = ("file", S_ISREG(mode)) if place == path else ("folder", S_ISDIR(mode))
         if not fits:
-            reason = f"a generated {wanted} belongs here, and this is none; move it away."
+            reason = f"a generated {wanted} belongs here, and this is not one; move it away."
             raise OutputError(reason, path=str(root / place))
     return (root / path).read_bytes()
 

@@ -123,7 +123,7 @@ def parse(source: str, *, path: str) -> ast.Module:
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         said = error.msg if isinstance(error, SyntaxError) else str(error)
         line = (error.lineno or 0) if isinstance(error, SyntaxError) else 0
-        reason = f"this is no Python source that can be read ({one_line(said)})."
+        reason = f"this is not Python source that can be read ({one_line(said)})."
         raise Unreadable(reason, path=path, line=line) from None
 
 
@@ -185,7 +185,7 @@ def _tool(module: _Module, node: ast.ClassDef) -> Record | Unreadable:
             raise module.fault(node, f"the class {node.name} has no {key}")
         value = module.value(values[key], plain=key != "operation")
         if not isinstance(value, kind):
-            reason = f"{key} of the class {node.name} is no {kind.__name__}"
+            reason = f"{key} of the class {node.name} is not of type {kind.__name__}"
             raise module.fault(values[key], reason)
         return value
 
@@ -284,7 +284,7 @@ class _Module:
         match key:
             case ast.Constant(value=str() as text):
                 return text
-        raise self.fault(node, "a key is no string")
+        raise self.fault(node, "a key is not a string")
 
     def _other(self, node: ast.expr, *, plain: bool) -> Any:
         match node:
@@ -295,7 +295,7 @@ class _Module:
             case ast.Attribute(value=ast.Name(id=stem), attr=name) if not self._inside:
                 home = self._package.sibling(self.path, self.names.get(stem))
                 if home is None:
-                    raise self.fault(node, f"{stem} is no module of the package")
+                    raise self.fault(node, f"{stem} is not a module of the package")
                 return self._constant(home, name, node, plain=plain)
             case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="loads")):
                 if self.names.get(name) is json:
@@ -303,11 +303,11 @@ class _Module:
             case ast.Call(func=ast.Name(id=name)) if not plain:
                 if isinstance(kind := self.names.get(name), type):
                     return self._model(node, kind)
-        raise self.fault(node, f"a value is no literal ({type(node).__name__})")
+        raise self.fault(node, f"a value is not a literal ({type(node).__name__})")
 
     def _constant(self, home: _Module, name: str, node: ast.expr, *, plain: bool) -> Any:
         if not isinstance(home.names.get(name), ast.expr):
-            raise self.fault(node, f"{name} is no constant of {home.path}")
+            raise self.fault(node, f"{name} is not a constant of {home.path}")
         return home.constant(name, plain=plain)
 
     def _json(self, node: ast.Call) -> Any:
@@ -317,7 +317,7 @@ class _Module:
                     return json.loads(text)
                 except ValueError as error:
                     raise self.fault(node, f"JSON text cannot be read ({error})") from None
-        raise self.fault(node, "json.loads is given something else than one text")
+        raise self.fault(node, "json.loads is not given one text")
 
     def _model(self, node: ast.Call, kind: type) -> Any:
         positional = [self.value(item, plain=False) for item in node.args]

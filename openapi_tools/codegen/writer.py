@@ -92,14 +92,14 @@ def _target(output: Path, files: Mapping[str, str], manifest: str) -> Target:
     spelled: dict[str, str] = {}
     for path in (manifest, *files):
         if path not in files or not is_plain_path(path):
-            raise OutputError(f"{path!r} is no name for a generated file.")
+            raise OutputError(f"{path!r} is not a name for a generated file.")
         for part in (*folders(path), path):
             if spelled.setdefault(part.casefold(), part) != part:
                 raise OutputError(f"{path!r}: another generated file differs in case only.")
     try:
         contents = {path: text.encode() for path, text in files.items()}
     except UnicodeEncodeError as error:
-        raise OutputError(f"a generated file holds what is no text: {error}.") from error
+        raise OutputError(f"a generated file holds a surrogate: {error}.") from error
     return Target(_root(output), contents, manifest)
 
 
@@ -114,7 +114,7 @@ def _root(output: Path) -> Path:
         reason = "is a symbolic link, which is not followed; name the folder that it points to."
         raise OutputError(reason, path=str(output))
     if mode is not None and not S_ISDIR(mode):
-        raise OutputError("is no folder; choose another place.", path=str(output))
+        raise OutputError("is not a folder; choose another place.", path=str(output))
     return root
 
 
@@ -137,7 +137,7 @@ def _check_permitted(target: Target, found: Placed, *, force: bool) -> None:
 def _check_unchanged(target: Target, found: Placed) -> None:
     now = look(target)
     if (now, now.whole) != (found, found.whole):
-        reason = "somebody changed files there in this moment; run again. Nothing was changed."
+        reason = "files there changed at this moment; run again. Nothing was changed."
         raise OutputError(reason, path=str(target.root))
 
 

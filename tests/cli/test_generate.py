@@ -507,14 +507,14 @@ def test_an_empty_standard_input_leaves_the_package_alone(generate, here):
 @pytest.mark.parametrize(
     ("output", "message"),
     [
-        ("file", "file: is no folder; choose another place."),
+        ("file", "file: is not a folder; choose another place."),
         ("file/deep/out", "a file is in the way: choose another folder"),
         ("link", "is a symbolic link, which is not followed; name the folder"),
         ("dangling", "is a symbolic link, which is not followed"),
         ("x" * 300, "choose a shorter name"),
         ("foreign", "README.md: not generated; move that away or choose another folder."),
-        ("linked", "museum_tools: a generated folder belongs here, and this is none"),
-        ("folder", "README.md: a generated file belongs here, and this is none"),
+        ("linked", "museum_tools: a generated folder belongs here, and this is not one"),
+        ("folder", "README.md: a generated file belongs here, and this is not one"),
     ],
 )
 @pytest.mark.parametrize("force", [[], ["--force"]])

@@ -130,7 +130,7 @@ def test_one_tool_is_renamed_once() -> None:
 
 
 def test_tools_that_cannot_be_read_are_told_apart_from_new_ones() -> None:
-    fault = Unreadable("a value is no literal (Call).", path="a/tools.py", line=3, tool="b")
+    fault = Unreadable("a value is not a literal (Call).", path="a/tools.py", line=3, tool="b")
     broken = Unreadable("this is no Python source.", path="a/tools_c.py")
 
     found = changes(tools(tool("a")), tools(tool("a"), tool("b")), unreadable=[fault, broken])
@@ -139,7 +139,7 @@ def test_tools_that_cannot_be_read_are_told_apart_from_new_ones() -> None:
         ("unreadable", "b", True),
         ("unreadable", "a/tools_c.py", True),
     ]
-    assert found[0].details == ("a/tools.py:3: a value is no literal (Call).",)
+    assert found[0].details == ("a/tools.py:3: a value is not a literal (Call).",)
 
 
 BODY = RequestBody("application/json", properties=(Property("a"),))

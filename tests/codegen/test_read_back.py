@@ -159,32 +159,32 @@ def test_nothing_of_the_source_runs(tmp_path, monkeypatch) -> None:
 @pytest.mark.parametrize(
     ("value", "reason"),
     [
-        ('__import__("os")', "no literal (Call)"),
-        ('{"a": open("x")}', "no literal (Call)"),
-        ('{"a": f"{1}"}', "no literal (JoinedStr)"),
-        ('{"a": ...}', "no literal (Constant)"),
-        ('{"a": b"x"}', "no literal (Constant)"),
-        ('{"a": -True or 1}', "no literal (BoolOp)"),
-        ('{"a": -"x"}', "no literal (UnaryOp)"),
-        ('{"a": ("x",)}', "no literal (Tuple)"),
-        ('{"a": Operation("GET", "/")}', "no literal (Call)"),
-        ("{x: 1 for x in ()}", "no literal (DictComp)"),
-        ('{"a": [*()]}', "no literal (Starred)"),
-        ("{**{}}", "a key is no string"),
-        ("{1: 2}", "a key is no string"),
-        ("[]", "input_schema of the class X is no dict"),
-        ('{"a": NOTHING}', "NOTHING is no constant of a/tools.py"),
-        ('{"a": Any}', "Any is no constant of a/tools.py"),
-        ('{"a": schemas.NOTHING}', "NOTHING is no constant of a/schemas.py"),
-        ('{"a": schemas.Any}', "Any is no constant of a/schemas.py"),
-        ('{"a": nothing.FILTER}', "nothing is no module of the package"),
-        ('{"a": json.FILTER}', "json is no module of the package"),
-        ('{"a": schemas.FILTER.x}', "no literal (Attribute)"),
-        ("json.loads()", "something else than one text"),
-        ('json.loads("{}", object_hook=print)', "something else than one text"),
+        ('__import__("os")', "not a literal (Call)"),
+        ('{"a": open("x")}', "not a literal (Call)"),
+        ('{"a": f"{1}"}', "not a literal (JoinedStr)"),
+        ('{"a": ...}', "not a literal (Constant)"),
+        ('{"a": b"x"}', "not a literal (Constant)"),
+        ('{"a": -True or 1}', "not a literal (BoolOp)"),
+        ('{"a": -"x"}', "not a literal (UnaryOp)"),
+        ('{"a": ("x",)}', "not a literal (Tuple)"),
+        ('{"a": Operation("GET", "/")}', "not a literal (Call)"),
+        ("{x: 1 for x in ()}", "not a literal (DictComp)"),
+        ('{"a": [*()]}', "not a literal (Starred)"),
+        ("{**{}}", "a key is not a string"),
+        ("{1: 2}", "a key is not a string"),
+        ("[]", "input_schema of the class X is not of type dict"),
+        ('{"a": NOTHING}', "NOTHING is not a constant of a/tools.py"),
+        ('{"a": Any}', "Any is not a constant of a/tools.py"),
+        ('{"a": schemas.NOTHING}', "NOTHING is not a constant of a/schemas.py"),
+        ('{"a": schemas.Any}', "Any is not a constant of a/schemas.py"),
+        ('{"a": nothing.FILTER}', "nothing is not a module of the package"),
+        ('{"a": json.FILTER}', "json is not a module of the package"),
+        ('{"a": schemas.FILTER.x}', "not a literal (Attribute)"),
+        ("json.loads()", "not given one text"),
+        ('json.loads("{}", object_hook=print)', "not given one text"),
         ('json.loads("{")', "JSON text cannot be read"),
-        ('schemas.loads("{}")', "no literal (Call)"),
-        ('json.dumps("{}")', "no literal (Call)"),
+        ('schemas.loads("{}")', "not a literal (Call)"),
+        ('json.dumps("{}")', "not a literal (Call)"),
     ],
 )
 def test_what_only_running_could_tell_is_an_error_that_names_the_line(value, reason) -> None:
@@ -206,17 +206,17 @@ def test_what_only_running_could_tell_is_an_error_that_names_the_line(value, rea
         ('Operation("GET")', "missing 1 required positional argument"),
         ('Operation("GET", "/x", colour="red")', "unexpected keyword argument 'colour'"),
         ('Operation("GET", "/x", **{})', "unexpected keyword argument 'None'"),
-        ('Operation(*("GET", "/x"))', "no literal (Starred)"),
+        ('Operation(*("GET", "/x"))', "not a literal (Starred)"),
         ('Operation("GET", 5)', "path of Operation has a value of another type"),
         ('Operation("GET", "/x", parameters=[])', "parameters of Operation has a value"),
         ('Operation("GET", "/x", parameters=("a",))', "parameters of Operation has a value"),
         ('Operation("GET", "/x", body=Parameter("a", "b"))', "body of Operation has a value"),
         ('Operation("GET", "/x", security=({"a": "b"},))', "security of Operation has a value"),
         ('Operation("GET", "/x", servers=(Server("/", ()),))', "variables of Server has a value"),
-        ('Parameter("a", "query")', "operation of the class X is no Operation"),
-        ('RequestBody("a/b")', "no literal (Call)"),
-        ('print("GET", "/x")', "no literal (Call)"),
-        ('json.Operation("GET", "/x")', "no literal (Call)"),
+        ('Parameter("a", "query")', "operation of the class X is not of type Operation"),
+        ('RequestBody("a/b")', "not a literal (Call)"),
+        ('print("GET", "/x")', "not a literal (Call)"),
+        ('json.Operation("GET", "/x")', "not a literal (Call)"),
     ],
 )
 def test_an_operation_that_is_none_is_an_error(operation, reason) -> None:
@@ -239,7 +239,7 @@ def test_an_operation_that_is_none_is_an_error(operation, reason) -> None:
     ],
 )
 def test_a_name_that_means_something_else_here_is_not_taken_for_ours(more) -> None:
-    with pytest.raises(Unreadable, match=r"no literal|no Operation"):
+    with pytest.raises(Unreadable, match=r"not a literal|not of type Operation"):
         read_records({"a.py": tool(more=more)})
 
 
@@ -256,7 +256,7 @@ def test_a_name_that_means_something_else_here_is_not_taken_for_ours(more) -> No
     ],
 )
 def test_a_module_that_is_another_one_here_is_not_taken_for_ours(value, more) -> None:
-    with pytest.raises(Unreadable, match=r"no literal|no module of the package"):
+    with pytest.raises(Unreadable, match=r"not a literal|not a module of the package"):
         schema_of(value, more=more)
 
 
@@ -264,15 +264,15 @@ def test_another_class_of_the_model_is_no_operation() -> None:
     operation = 'SecurityScheme("oauth2", flows={"implicit": {"scopes": {"a": 1}}})'
     more = "from openapi_tools.model import SecurityScheme\n"
 
-    with pytest.raises(Unreadable, match="operation of the class X is no Operation"):
+    with pytest.raises(Unreadable, match="operation of the class X is not of type Operation"):
         read_records({"a.py": tool(operation=operation, more=more)})
 
 
 def test_a_constant_may_not_refer_to_another_one() -> None:
-    with pytest.raises(Unreadable, match="no literal"):
+    with pytest.raises(Unreadable, match="not a literal"):
         schema_of("{}", operation="Operation(*A)", more="A = [B]\nB = [A]\n")
     for more in ('A = {"a": B}\nB = {"a": A}\n', "A = schemas.FILTER\n", "A = A\n"):
-        with pytest.raises(Unreadable, match="no literal"):
+        with pytest.raises(Unreadable, match="not a literal"):
             schema_of('{"a": A}', more=more)
 
 

@@ -166,7 +166,7 @@ def test_a_variable_a_macro_and_a_block_do_not_turn_text_into_code(render: Rende
 
 @pytest.mark.parametrize("expression", ["a | safe", "a | e", "a | escape", "a | tojson"])
 def test_marking_text_as_safe_is_refused(render: Render, expression: str) -> None:
-    with pytest.raises(TemplateError, match=r"tools\.py\.jinja:1: 'Markup' is no value that"):
+    with pytest.raises(TemplateError, match=r"tools\.py\.jinja:1: 'Markup' cannot be written"):
         render("tools.py", f"{{{{ {expression} }}}}", a=RUNS)
 
 
@@ -202,7 +202,7 @@ def test_the_sandbox_keeps_python_out_of_reach(render: Render, expression: str) 
         ('{% extends "tools.py.jinja" %}', ": maximum recursion depth exceeded"),
         ('{% include "tools.py.jinja" %}', ": maximum recursion depth exceeded"),
         ("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}", ": maximum recursion depth exceeded"),
-        ("{{ lipsum }}", "1: 'function' is no value that generated code can hold."),
+        ("{{ lipsum }}", "1: 'function' cannot be written in generated code."),
         (b"\xff\xfe", "tools.py.jinja: 'utf-8' codec can't decode byte 0xff"),
         (b"\x00\x80", "tools.py.jinja: 'utf-8' codec can't decode byte 0x80"),
     ],
@@ -423,7 +423,7 @@ def test_the_first_line_of_python_stays(tmp_path: Path, first: str) -> None:
 
 
 def test_a_template_that_is_no_python_is_placed_in_its_file(tmp_path: Path) -> None:
-    with pytest.raises(TemplateError, match=r"^pets_tools/[a-z0-9_]+\.py:\d+: this is no Python"):
+    with pytest.raises(TemplateError, match=r"^pets_tools/[a-z0-9_]+\.py:\d+: this is not Python"):
         build(tmp_path, tools_py=TOOLS + "def (\n")
 
 

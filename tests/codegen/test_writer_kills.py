@@ -82,7 +82,7 @@ def test_a_file_that_changes_in_this_moment_is_noticed(out, monkeypatch, shared)
         (out / "museum_tools" / "__init__.py").write_text("MINE = 1\n")
 
     monkeypatch.setattr(file_system, "link", keep)
-    with pytest.raises(OutputError, match="in this moment; run again"):
+    with pytest.raises(OutputError, match="at this moment; run again"):
         place(out, NEW, manifest=MANIFEST)
 
     assert (out / "museum_tools" / "__init__.py").read_text() == "MINE = 1\n"
@@ -97,7 +97,7 @@ def test_a_foreign_file_that_comes_in_this_moment_survives(out, monkeypatch):
         (out / "own.py").write_text("MINE = 1\n")
 
     monkeypatch.setattr(file_system, "link", keep)
-    with pytest.raises(OutputError, match="in this moment; run again"):
+    with pytest.raises(OutputError, match="at this moment; run again"):
         place(out, NEW, manifest=MANIFEST)
 
     assert files_in(out) == {**OLD, "own.py": "MINE = 1\n"}

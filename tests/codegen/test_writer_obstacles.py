@@ -167,7 +167,7 @@ def test_a_file_in_place_of_the_folder_is_refused(tmp_path: Path, where: str):
 )
 @pytest.mark.parametrize("check", [compare, place])
 def test_a_path_that_leads_elsewhere_is_refused(tmp_path: Path, path: str, check):
-    with pytest.raises(OutputError, match="is no name for a generated file") as failure:
+    with pytest.raises(OutputError, match="is not a name for a generated file") as failure:
         check(tmp_path / "out", {**OLD, path: ""}, manifest=MANIFEST)
 
     assert "\n" not in str(failure.value)
@@ -202,12 +202,12 @@ def test_a_stale_name_that_differs_in_case_only_is_left_alone(tmp_path: Path):
 
 
 def test_the_manifest_must_be_among_the_files(tmp_path: Path):
-    with pytest.raises(OutputError, match=r"'manifest\.json' is no name"):
+    with pytest.raises(OutputError, match=r"'manifest\.json' is not a name"):
         place(tmp_path / "out", {"a.py": PY}, manifest=MANIFEST)
 
 
 def test_a_text_that_is_no_text_is_refused(tmp_path: Path):
-    with pytest.raises(OutputError, match="what is no text"):
+    with pytest.raises(OutputError, match="a generated file holds a surrogate"):
         place(tmp_path / "out", {**OLD, "a.py": "\ud800"}, manifest=MANIFEST)
 
     assert list(tmp_path.iterdir()) == []
