@@ -28,6 +28,8 @@ from typing import Any
 
 ROOT = Path(__file__).parents[1]
 SPEC = ROOT / "specs" / "petstore.yaml"
+BASE_PATH = "/api/v3"
+"""Of the document's own server."""
 KINDS = ("loaded", "generated", "module")
 PET = {"id": 3, "name": "Rêx", "photoUrls": [], "tags": None}
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(16)
@@ -55,7 +57,7 @@ async def mounted(kind: str, coordinator: Any, url: str) -> Any:
     from openapi_tools import load_tools
     from openapi_tools.contracts import amplifier
 
-    credentials = {"api_key": SECRET}
+    credentials, url = {"api_key": SECRET}, url + BASE_PATH
     if kind == "loaded":
         from openapi_tools import Settings
 
@@ -354,7 +356,7 @@ async def session(kind: str, api: Any) -> Any:
         name, config = {"generated": ("tool-petstore", {})}.get(kind, ("tool-openapi", WITH_SPEC))
         entry = {
             "module": name,
-            "config": {**config, "base_url": api.url, "settings": {"anonymous": True}},
+            "config": {**config, "base_url": api.url + BASE_PATH, "settings": {"anonymous": True}},
         }
         running = AmplifierSession({**PLAN, "tools": [] if kind == "loaded" else [entry]})
         await running.initialize()

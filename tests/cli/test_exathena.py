@@ -23,7 +23,7 @@ def test_the_command_writes_a_project_and_checks_it(run, museum, tmp_path, monke
     written, checked = run(*command), run(*command, "--check")
 
     assert (written.exit_code, checked.exit_code) == (0, 0)
-    assert written.stdout == "museum: written, 8 tools in out\n  16 files written\n"
+    assert written.stdout == "museum: written, 8 tools in out\n  17 files written\n"
     assert checked.stdout == "museum: up to date, 8 tools in out\n"
     assert (tmp_path / "out/lib/museum_tools/tools/get_museum_hours.ex").is_file()
 

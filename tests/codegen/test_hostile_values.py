@@ -230,6 +230,7 @@ def test_no_path_of_this_machine_is_written(tmp_path):
         f"/{number}": {"get": operation(parameters=[{"$ref": reference}])}
         for number, reference in enumerate(references)
     }
+    paths["/tool"] = {"get": operation()}
     written = []
     for name in ("one", "two/three"):
         folder = tmp_path / name

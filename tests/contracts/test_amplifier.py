@@ -43,7 +43,7 @@ NAMES = [
     *("get_order_by_id", "delete_order", "create_user", "create_users_with_list_input"),
     *("login_user", "logout_user", "get_user_by_name", "update_user", "delete_user"),
 ]
-MESSAGE = "GET /pet/3 answered 404 Not Found: no such pet."
+MESSAGE = "GET /api/v3/pet/3 answered 404 Not Found: no such pet."
 IMAGE = f"[image: image/png, {len(PNG)} bytes]"
 
 
@@ -422,7 +422,7 @@ def test_a_session_runs_a_call_an_error_a_parameterless_call_and_parallel_calls(
     answer, offered, messages, left = observe(kind)["session"][loop]
 
     assert (answer, offered, left) == ("done", NAMES, [])
-    missing = "GET /pet/9 answered 404 Not Found: no such pet."
+    missing = "GET /api/v3/pet/9 answered 404 Not Found: no such pet."
     wrong = "/petId: expected an integer, got 'three' (a string)."
     told = {
         "a": json.dumps(PET, ensure_ascii=loop == "loop-streaming"),
