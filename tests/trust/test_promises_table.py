@@ -20,6 +20,8 @@ CASES = [
 """Where tables stand that several tests share."""
 BEYOND = (
     "instructions in characters that are not shown",
+    "a read that asks the server for another method",
+    "headers that route, frame or authorise, however they are spelled",
     "a secret where a text is cut, or in another charset",
 )
 """Promises that the list of threats does not ask for."""
