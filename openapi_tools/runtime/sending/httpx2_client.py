@@ -14,18 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 
 _ERRORS = (
-    "ConnectTimeout",
-    "TimeoutException",
-    "DecodingError",
-    "LocalProtocolError",
-    "UnsupportedProtocol",
-    "ConnectError",
-    "ProxyError",
-    "RemoteProtocolError",
-    "NetworkError",
-    "HTTPError",
-    "InvalidURL",
-    "StreamError",
+    *("ConnectTimeout", "TimeoutException", "DecodingError", "LocalProtocolError"),
+    *("UnsupportedProtocol", "ConnectError", "ProxyError", "RemoteProtocolError"),
+    *("NetworkError", "HTTPError", "InvalidURL", "StreamError"),
 )
 """The kinds that a call tells apart, the narrowest first; both packages use these names."""
 
