@@ -67,6 +67,17 @@ def test_http_is_spoken_in_few_places_only() -> None:
     assert {name for name in speakers if not name.startswith(HTTP_HOMES)} == set()
 
 
+def test_urls_are_read_in_one_place() -> None:
+    readers = {
+        name_of(path)
+        for path in MODULES
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "httpx.URL"
+    }
+
+    assert readers == {"runtime/urls.py"}
+
+
 def test_every_exception_is_caught_in_one_place_of_a_call_only() -> None:
     catchers = {
         name_of(path)

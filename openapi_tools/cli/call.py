@@ -89,14 +89,13 @@ class _Run:
 
     def _mock_client(self, loaded: list[Toolset]) -> httpx.AsyncClient:
         """Return a client for a document that is not loaded yet."""
-        from urllib.parse import urlsplit
-
         from openapi_tools.testing.mock import mock_client
 
+        path = (self.base_url or "").partition("://")[2].partition("/")[2]
         return mock_client(
             lambda: loaded[0].document,
             problems=self.problems,
-            base_path=urlsplit(self.base_url or "").path,
+            base_path=f"/{path}" if path else "",
         )
 
     async def execute(self, toolset: Toolset, tool: OperationTool, given: dict[str, Any]) -> int:

@@ -32,6 +32,7 @@ from openapi_tools.runtime.sending.faults import named
 from openapi_tools.runtime.sending.network import DocumentPolicy
 from openapi_tools.runtime.server import named_origins, origin_of, url_of
 from openapi_tools.runtime.session import brings_identity
+from openapi_tools.runtime.urls import InvalidUrlError, read_url
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping
@@ -367,8 +368,8 @@ def _told(headers: httpx.Headers) -> dict[str, Any]:
 def _request(url: str, conditions: dict[str, str]) -> httpx.Request:
     """Return the request for a URL; user and password become a header."""
     try:
-        address = httpx.URL(url)
-    except (httpx.InvalidURL, ValueError):
+        address = read_url(url)
+    except InvalidUrlError:
         raise SourceError("the URL is not valid.") from None
     bare = address.copy_with(userinfo=b"", fragment=None)
     if not address.host or (address.port or 0) > _LARGEST_PORT:

@@ -18,7 +18,7 @@ from openapi_tools.json_pointer import pointer_token
 from openapi_tools.loader import versions
 from openapi_tools.loader.keywords import is_true
 from openapi_tools.loader.parameters import Listed, Parameters
-from openapi_tools.loader.references import References, Resource
+from openapi_tools.loader.references import References, Resource, is_url_reference
 from openapi_tools.loader.schemas import Schemas
 from openapi_tools.runtime.escapes import is_token
 from openapi_tools.runtime.reading.headers import is_kept
@@ -101,7 +101,8 @@ class Document:
         self.entry = entry
         self.settings = settings
         self.dialect = versions.read_dialect(entry.root, entry.name)
-        entry.self_uri = as_text(entry.root.get("$self")) if self.dialect.modern else ""
+        address = as_text(entry.root.get("$self")) if self.dialect.modern else ""
+        entry.self_uri = address if is_url_reference(address) else ""
         self.references = References(entry, settings, fetcher)
         self.parameters = Parameters(self.references, self.dialect)
         self._methods = {method: method.upper() for method in self.dialect.methods}

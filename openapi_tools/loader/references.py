@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import unquote, urldefrag, urljoin
+from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 
 from openapi_tools.errors import DocumentError, SourceError, UnresolvableReference
 from openapi_tools.json_pointer import find
@@ -126,6 +126,8 @@ class References:
 
     def _find(self, ref: str, resource: Resource) -> Target:
         plain = ref[0] == "#" and ref.isprintable()
+        if not plain and not is_url_reference(ref):
+            raise self._error(f"'$ref': {ref!r} is not a URL.", resource)
         address, fragment = ("", ref[1:]) if plain else urldefrag(ref)
         owner = self._resource(address, ref, resource) if address else resource
         fragment = unquote(fragment)
@@ -265,3 +267,12 @@ def _anchors(root: Any) -> Iterator[tuple[str, Any]]:
                 if isinstance(node.get(key), str):
                     yield node[key].rstrip("#") + tail, node
             stack.extend(node.values())
+
+
+def is_url_reference(text: str) -> bool:
+    """Tell whether a text can be taken apart and joined as a URL, absolute or relative."""
+    try:
+        urlsplit(text)
+    except ValueError:
+        return False
+    return True

@@ -71,10 +71,10 @@ def _address(document: Document) -> str:
 def _server(document: Document, node: dict[str, Any]) -> Server:
     url = as_text(node.get("url")).strip() or "/"
     base = _address(document)
-    if base and "://" not in url.split("?", 1)[0] and not url.startswith("{"):
+    if url.startswith("//"):  # Swagger 2.0 without `schemes` may have no address to take it from
+        url = f"{base.partition(':')[0] or 'https'}:{url}"
+    elif base and "://" not in url.split("?", 1)[0] and not url.startswith("{"):
         url = urljoin(base, url)
-    elif url.startswith("//"):  # Swagger 2.0 without `schemes`, and no address to take it from
-        url = f"https:{url}"
     declared = node.get("variables")
     user = user_in(url)
     variables = {}

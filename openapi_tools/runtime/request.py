@@ -45,6 +45,7 @@ from openapi_tools.runtime.styles import (
     query_pairs,
 )
 from openapi_tools.runtime.text import placed
+from openapi_tools.runtime.urls import InvalidUrlError, read_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -167,7 +168,7 @@ class RequestPlan:
         """Return the URL of a target below the server's address."""
         address, text = self._address, self._address.base + target
         check_length(text)
-        url = httpx.URL(text)
+        url = read_url(text)
         expected = (address.scheme, address.netloc, address.path + target.encode())
         if (url.scheme, url.netloc, url.raw_path) != expected:
             raise CallError("denied", "the request would leave its server; it is not sent.")
@@ -178,8 +179,8 @@ class RequestPlan:
 def _read_address(base: str) -> _Address:
     """Return a server's address as the HTTP client reads it."""
     try:
-        url = httpx.URL(base)
-    except (httpx.InvalidURL, ValueError) as error:
+        url = read_url(base)
+    except InvalidUrlError as error:
         raise CallError("connection", f"the server address is not valid ({error}).") from None
     return _Address(base, url.scheme, url.netloc, url.raw_path.rstrip(b"/"))
 

@@ -389,3 +389,12 @@ def test_both_document_and_input_cannot_come_from_standard_input(run):
 
     assert result.exit_code == 2
     assert "standard input" in result.stderr
+
+
+@pytest.mark.parametrize("url", ["http://[", "http://xn--/"])
+def test_a_base_url_that_is_none_is_one_line_with_the_mock_too(run, museum, url):
+    done = run("call", museum, "get_museum_hours", "--mock", "--base-url", url)
+
+    assert done.exit_code == 1
+    assert done.stderr.count("\n") == 1
+    assert "the server address" in done.stderr

@@ -230,13 +230,13 @@ def is_protected(url: str) -> bool:
 
     Spec: RFC 6749, section 3.2; RFC 8252, section 7.3 for this machine.
     """
-    import httpx
+    from openapi_tools.runtime.urls import read_url
 
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname or "", parts.port
-        sent = httpx.URL(url)
-    except (ValueError, httpx.InvalidURL):
+        sent = read_url(url)
+    except ValueError:
         return False
     if sent.host != host or not url.isprintable() or " " in url:
         return False  # what is judged here is where it goes

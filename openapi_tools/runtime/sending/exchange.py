@@ -28,6 +28,7 @@ from openapi_tools.runtime.sending.faults import (
 from openapi_tools.runtime.sending.redirects import REDIRECT_STATUSES, redirected
 from openapi_tools.runtime.sending.tls import is_tls_failure
 from openapi_tools.runtime.sending.trips import Trip, begin_trip
+from openapi_tools.runtime.urls import read_url
 
 if TYPE_CHECKING:
     import ssl
@@ -328,7 +329,7 @@ def _check_below(base: str, request: httpx.Request, target: httpx.Request, statu
         CallError: `redirect`.
     """
     path = target.url.raw_path.partition(b"?")[0].decode("ascii", "replace")
-    below = httpx.URL(base).raw_path.decode("ascii").rstrip("/") if base else ""
+    below = read_url(base).raw_path.decode("ascii").rstrip("/") if base else ""
     if (path != below and not path.startswith(f"{below}/")) or has_dot_segment(path):
         where = path_of(target)
         raise not_followed(request, where, f"it leads out of {below or '/'}", status=status)

@@ -223,11 +223,11 @@ def _named(base_url: str | None) -> tuple[str, int] | None:
     """Return host and port of a base URL."""
     if base_url is None:
         return None
-    import httpx
+    from openapi_tools.runtime.urls import InvalidUrlError, read_url
 
     try:
-        url = httpx.URL(base_url)
-    except (httpx.InvalidURL, ValueError):
+        url = read_url(base_url)
+    except InvalidUrlError:
         return None
     port = url.port or (443 if url.scheme == "https" else 80)
     return url.raw_host.decode("ascii").lower(), port

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from openapi_tools.runtime.methods import reads
 from openapi_tools.runtime.redaction import excerpt
 from openapi_tools.runtime.sending.faults import not_followed
+from openapi_tools.runtime.urls import InvalidUrlError, read_url
 
 if TYPE_CHECKING:
     import httpx
@@ -47,8 +48,8 @@ def redirected(
     if len(places) > 1:
         raise not_followed(request, "several places", "only one can be meant", status=status)
     try:
-        target = request.url.join(places.pop()).copy_with(fragment=None)
-    except (httpx.InvalidURL, ValueError):
+        target = read_url(places.pop(), request.url).copy_with(fragment=None)
+    except InvalidUrlError:
         raise not_followed(request, "a place", "it is no address", status=status) from None
     if refusal := _refusal(request, target, followed):
         raise not_followed(request, _shown(target), refusal, status=status)

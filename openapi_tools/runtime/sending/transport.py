@@ -19,6 +19,7 @@ try:
     from openapi_tools.runtime.sending.fast.pool import FastPool
 except ImportError:  # the extra `fast` is not installed
     FastPool = None  # type: ignore[assignment,misc]
+from openapi_tools.runtime.urls import read_url
 
 if TYPE_CHECKING:
     import ssl
@@ -70,8 +71,8 @@ def proxy_of(url: httpx.URL) -> httpx.Proxy | None:
     if not address or proxy_bypass(host):
         return None
     try:
-        proxy = httpx.Proxy(address if "://" in address else f"http://{address}")
-    except (httpx.InvalidURL, ValueError):
+        proxy = httpx.Proxy(read_url(address if "://" in address else f"http://{address}"))
+    except ValueError:
         reason = f"the proxy that the environment names for {url.scheme} is no usable address."
         raise CallError("connection", reason, retryable=False) from None
     if proxy.url.scheme.startswith("socks") and importlib.util.find_spec("socksio") is None:
