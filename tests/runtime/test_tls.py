@@ -75,6 +75,15 @@ async def test_a_certificate_that_is_not_accepted_is_a_connection_error(
     assert server.requests == []
 
 
+async def test_a_common_name_names_no_server(ours: Authority):
+    with TlsServer(ours.server(subject="localhost")) as server:
+        result = await called(server.url.replace("127.0.0.1", "localhost"), ca_file=ours.file)
+
+    assert result.error["type"] == "connection"
+    assert "not valid for 'localhost'" in result.output
+    assert server.requests == []
+
+
 async def test_a_certificate_that_signs_itself_is_not_accepted(tmp_path: Path):
     lonely = trustme.CA()
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

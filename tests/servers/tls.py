@@ -37,16 +37,20 @@ class Authority:
         self.file = folder / f"{name}.pem"
         self._ca.cert_pem.write_to_path(self.file)
 
-    def server(self, *names: str, expired: bool = False, clients: Any = None) -> ssl.SSLContext:
+    def server(
+        self, *names: str, expired: bool = False, clients: Any = None, subject: str | None = None
+    ) -> ssl.SSLContext:
         """Return the context of a server.
 
         Args:
             names: Of the server; `127.0.0.1` by default.
+            subject: The common name, in place of any other name.
             expired: Its certificate is too old.
             clients: The authority whose certificates clients have to show.
         """
         dates = {"not_before": _PAST, "not_after": _PAST.replace(year=2002)} if expired else {}
-        leaf = self._ca.issue_cert(*(names or ("127.0.0.1",)), **dates)
+        known = () if subject else names or ("127.0.0.1",)
+        leaf = self._ca.issue_cert(*known, common_name=subject, **dates)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         leaf.configure_cert(context)
         if clients is not None:

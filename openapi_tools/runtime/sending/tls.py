@@ -147,6 +147,7 @@ def _context(usual: tuple[str, str], further: tuple[str, int]) -> ssl.SSLContext
         # Not `create_default_context`: it writes the keys to the file that SSLKEYLOGFILE names.
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
+        context.hostname_checks_common_name = False  # RFC 9525, section 2
         context.load_verify_locations(usual[0] or None, usual[1] or None)
         if further[0]:
             context.load_verify_locations(further[0])
