@@ -144,8 +144,11 @@ class Fetcher:
             document: As it was fetched first.
 
         Returns:
-            The document; None where the credentials may not go there, or make no difference.
+            The document; None where the credentials may not go there, or make no difference, or
+            where the server did not answer.
         """
+        if not self.digest:
+            return None
         schemes = security.schemes(document)
         given = {name: value for name, value in self._given.items() if name in schemes}
         was_inside = self._bounds(self._address).inside

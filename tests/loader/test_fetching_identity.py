@@ -346,6 +346,19 @@ def test_a_document_that_is_the_same_for_all_is_read_from_the_cache():
     assert [type(tool).__name__ for tool in toolset] == ["KeptTool"]
 
 
+def test_a_stale_copy_is_used_as_it_is():
+    with Site(by_identity) as site:
+        url = f"{site.url}/openapi.json"
+        load_tools(url)
+        site.answer = lambda _: Said("busy", 503)
+        stale = Settings(stale=True)
+        toolset = load_tools(url, credentials={"token": TOKEN}, settings=stale)
+
+    assert names(toolset) == ["one"]
+    assert len(site.asked) == 2
+    assert "the copy of less than a minute ago" in toolset.warnings[0]
+
+
 def test_what_a_document_refers_to_is_fetched_with_credentials_at_its_own_origin_only():
     parameter = {"name": "q", "in": "query", "schema": {"type": "string"}}
     with Site(lambda _: Said({"Q": parameter})) as other:
