@@ -300,7 +300,7 @@ def import_all(packages: list[tuple[str, Path, str]], place: Path) -> dict[str, 
     assert ended.returncode == 0, ended.stderr
     assert ended.stderr == ""
     results, seen, changed = json.loads(ended.stdout)
-    assert seen == []
+    assert seen == [], seen
     assert changed == [True, True, False]
     assert list(place.iterdir()) == []
     return {name: result for (name, _, _), result in zip(packages, results, strict=True)}

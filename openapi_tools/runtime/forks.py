@@ -8,6 +8,7 @@ CPython leaves locked; so the imports of a first call are made under a lock too.
 from __future__ import annotations
 
 import concurrent.futures.thread  # noqa: F401 -- asks for forks itself, not in the middle of one
+import itertools
 import os
 import threading
 import time
@@ -15,6 +16,7 @@ from weakref import WeakValueDictionary
 
 _PATIENCE = 5.0
 """Seconds for all locks: the thread of one may itself wait for the thread that forks."""
+_numbers = itertools.count()
 _known: WeakValueDictionary[int, ForkLock] = WeakValueDictionary()
 _held: dict[int, set[ForkLock]] = {}
 """By the thread that forks."""
@@ -27,7 +29,7 @@ class ForkLock:
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
-        _known[id(self)] = self
+        _known[next(_numbers)] = self
 
     def __enter__(self) -> None:
         self._lock.acquire()
