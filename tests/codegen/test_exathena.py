@@ -284,7 +284,7 @@ def test_one_target_never_replaces_the_other(tmp_path, targets):
     generate_package(TWO, tmp_path, name="pets", target=targets[0])
     before = bytes_in(tmp_path)
 
-    with pytest.raises(OutputError, match="stands here in the layout"):
+    with pytest.raises(OutputError, match="is here in the layout"):
         generate_package(TWO, tmp_path, name="pets", target=targets[1], force=True)
     assert bytes_in(tmp_path) == before
 
@@ -292,7 +292,7 @@ def test_one_target_never_replaces_the_other(tmp_path, targets):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"target": "elm"}, "target: 'elm' is none; there are python, exathena."),
+        ({"target": "elm"}, "target: 'elm' does not exist; there are python, exathena."),
         ({"target": "exathena", "layout": "module"}, "layout: 'module' is for Python"),
         ({"target": "exathena", "templates": "."}, "templates: the target 'exathena' takes none"),
         ({"target": "exathena", "name": "A-b"}, "cannot be part of a package's name"),
