@@ -102,13 +102,7 @@ def changes(old: Known, new: Records, *, unreadable: Iterable[Unreadable] = ()) 
 def scheme_changes(
     old: Mapping[str, SecurityScheme], new: Mapping[str, SecurityScheme], records: Iterable[Record]
 ) -> Iterator[Change]:
-    """Yield a change for each tool that needs a security scheme that changed.
-
-    Args:
-        old: The schemes before, by name.
-        new: The schemes now.
-        records: The tools that existed before, as they are now.
-    """
+    """Yield a change for each of some tools that needs a security scheme that changed."""
     found = {
         name: [*_field_differences(f"scheme {shown(name)}: ", old[name], new[name], _CREDENTIAL)]
         for name in new

@@ -55,12 +55,7 @@ class Difference(NamedTuple):
 
 
 def differences(old: Schema, new: Schema) -> list[Difference]:
-    """Return what differs between two schemas, breaking differences first.
-
-    Args:
-        old: The schema that inputs were valid under.
-        new: The schema that they are checked against now.
-    """
+    """Return what differs between two schemas, breaking differences first."""
     return list(_Walk(old, new).compare(old, new, strict=False))
 
 
@@ -81,12 +76,9 @@ class _Walk:
         self._count = 0
 
     def compare(self, old: Any, new: Any, *, strict: bool) -> tuple[Difference, ...]:
-        """Return the differences of a pair, at places relative to it.
+        """Return the differences of a pair inside the schemas, at places relative to it.
 
-        Args:
-            old: A schema inside the old one.
-            new: A schema inside the new one.
-            strict: Callers may send properties that an object does not describe.
+        If strict, callers may send properties that an object does not describe.
         """
         key = (id(old), id(new), strict)
         for known in (self._breaking, self._harmless):

@@ -39,11 +39,7 @@ def folders(path: str) -> list[str]:
 
 
 def make_folders(base: Path, path: str) -> Path:
-    """Make the folders of a file, and return where it goes.
-
-    Args:
-        base: A resolved folder.
-        path: The file, relative to it.
+    """Make the folders of a file below a resolved one, and return where the file goes.
 
     Raises:
         OutputError: The file would be outside `base`.

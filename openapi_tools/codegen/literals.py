@@ -86,12 +86,7 @@ def assignment(
 ) -> Code:
     """Return the statement `name: annotation = value`, indented, without a final line break.
 
-    Args:
-        name: The name that is assigned to.
-        value: As for `literal`.
-        indent: Columns before the statement.
-        annotation: Of the name; none when empty.
-        plain: JSON data that is written as JSON text if the value is too deep for a literal.
+    If the value is too deep for a literal, `plain` is written as JSON text in its place.
 
     Raises:
         TooDeep: The value is too deep, and `plain` is None.
@@ -108,11 +103,6 @@ def assignment(
 
 def json_text(value: Any, *, indent: int, lead: int) -> Code:
     """Return JSON data as `json.loads("…")`, for what is too deep for `literal`.
-
-    Args:
-        value: Plain JSON data.
-        indent: Columns before the line that it starts on.
-        lead: Columns of that line before the value.
 
     Raises:
         OpenAPIToolsError: It is too deep, contains itself, or does not read back as the same.

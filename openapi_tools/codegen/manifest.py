@@ -50,23 +50,13 @@ def manifest_name(api: str, layout: str) -> str:
 
 
 def with_manifest(files: Mapping[str, str], data: PackageData, *, layout: str) -> dict[str, str]:
-    """Return the files of a package and their manifest, which is ASCII and comes last.
-
-    Args:
-        files: The text of every other file by its relative path.
-        data: The data that they are made from.
-        layout: One of `LAYOUTS`, or `EXATHENA`.
-    """
+    """Return the files of a package by relative path, and last their manifest in ASCII."""
     members = {
         "generator": "openapi-tools",
         "version": __version__,
         "api": data.api,
         "layout": layout,
-        "document": {
-            "title": data.title,
-            "version": data.version,
-            "sha256": data.document_hash,
-        },
+        "document": {"title": data.title, "version": data.version, "sha256": data.document_hash},
         "tools": [record.name for record in data.records],
         "files": {path: digest(text.encode()) for path, text in sorted(files.items())},
     }

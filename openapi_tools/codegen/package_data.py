@@ -70,13 +70,7 @@ class PackageData:
 def package_data(
     toolset: Toolset, *, api: str, settings: Settings, servers: tuple[Server, ...] = ()
 ) -> PackageData:
-    """Collect the package data of a loaded document.
-
-    Args:
-        toolset: The selected tools.
-        api: Name of the API.
-        settings: The settings that the document was loaded with.
-        servers: The document's own servers.
+    """Collect the package data of a loaded document's selected tools.
 
     Raises:
         InvalidDocument: Its components cannot be told apart by their JSON text.

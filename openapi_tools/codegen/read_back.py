@@ -65,13 +65,11 @@ class Unreadable(OpenAPIToolsError):  # noqa: N818 -- reads as a fact, like the 
 def read_records(files: Files, *, unreadable: list[Unreadable] | None = None) -> dict[str, Record]:
     """Return the tools of one generated package by name, in the order of the files.
 
-    Args:
-        files: The `.py` files of the package by relative path, as source or parsed. Files without
-            tools are skipped.
-        unreadable: Collects what cannot be read; without it the first such thing is raised.
+    Constants that several tools use are the same object in each.
 
-    Returns:
-        The tools. Constants that several of them use are the same object in each.
+    Args:
+        files: The `.py` files of the package by relative path, as source or parsed.
+        unreadable: Collects what cannot be read.
 
     Raises:
         Unreadable: A file or a tool cannot be read and `unreadable` is None.
@@ -297,9 +295,15 @@ class _Module:
                 if home is None:
                     raise self.fault(node, f"{stem} is not a module of the package")
                 return self._constant(home, name, node, plain=plain)
-            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="loads")):
-                if self.names.get(name) is json:
-                    return self._json(node)
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name(id=name), attr="loads"),
+                args=[ast.Constant(value=str() as text)],
+                keywords=[],
+            ) if self.names.get(name) is json:
+                try:
+                    return json.loads(text)
+                except ValueError as error:
+                    raise self.fault(node, f"JSON text cannot be read ({error})") from None
             case ast.Call(func=ast.Name(id=name)) if not plain:
                 if isinstance(kind := self.names.get(name), type):
                     return self._model(node, kind)
@@ -309,15 +313,6 @@ class _Module:
         if not isinstance(home.names.get(name), ast.expr):
             raise self.fault(node, f"{name} is not a constant of {home.path}")
         return home.constant(name, plain=plain)
-
-    def _json(self, node: ast.Call) -> Any:
-        match node:
-            case ast.Call(args=[ast.Constant(value=str() as text)], keywords=[]):
-                try:
-                    return json.loads(text)
-                except ValueError as error:
-                    raise self.fault(node, f"JSON text cannot be read ({error})") from None
-        raise self.fault(node, "json.loads is not given one text")
 
     def _model(self, node: ast.Call, kind: type) -> Any:
         positional = [self.value(item, plain=False) for item in node.args]

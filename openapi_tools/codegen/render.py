@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from openapi_tools.codegen.package_data import PackageData, Record
     from openapi_tools.codegen.plan import Plan, ToolPlan
     from openapi_tools.codegen.templating import Templates
-    from openapi_tools.model import SecurityScheme, Server, Skipped
+    from openapi_tools.model import SecurityScheme, Server
 
 RUNTIME_VERSION = "0.1"
 """The first version of this package whose runtime can run generated code."""
@@ -32,11 +32,6 @@ _BARE = Code("# ruff: noqa: TC001 -- only annotations name them where there is n
 
 def render_files(data: PackageData, templates: Templates, *, layout: str) -> dict[str, str]:
     """Return the text of every file of a package but the manifest, by relative path.
-
-    Args:
-        data: The data that is written.
-        templates: The templates of the files.
-        layout: One of `manifest.LAYOUTS`.
 
     Raises:
         TemplateError: A template is wrong, or the files do not hold the tools of the data.
@@ -63,7 +58,10 @@ def common_values(data: PackageData) -> dict[str, Any]:
         "version": data.version[:_SUMMARY],
         "records": records,
         "schemes": [(name, _in_words(scheme)) for name, scheme in data.schemes.items()],
-        "skipped": [_left_out(item) for item in data.skipped],
+        "skipped": [
+            {"place": f"{item.method} {item.path}".strip() or item.pointer, "reason": item.reason}
+            for item in data.skipped
+        ],
         "count": Code(f"{len(records)} operation{'' if len(records) == 1 else 's'}"),
     }
 
@@ -145,10 +143,6 @@ def _row(record: Record) -> dict[str, Any]:
 def _in_words(scheme: SecurityScheme) -> str:
     detail = f"{scheme.location} {scheme.name}" if scheme.type == "apiKey" else scheme.scheme
     return f"{scheme.type} {detail}".strip()
-
-
-def _left_out(item: Skipped) -> dict[str, str]:
-    return {"place": f"{item.method} {item.path}".strip() or item.pointer, "reason": item.reason}
 
 
 def _index(plan: Plan) -> list[Code]:

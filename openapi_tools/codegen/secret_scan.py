@@ -27,9 +27,6 @@ def secret_warnings(records: Iterable[Record]) -> Iterator[str]:
 
     The value itself is not shown. A server whose user and password were left out when the document
     was loaded gives a warning too.
-
-    Args:
-        records: The tools to be written.
     """
     records = tuple(records)
     servers = (server.url for record in records for server in record.operation.servers)

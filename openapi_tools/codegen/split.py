@@ -38,14 +38,10 @@ def split(
     """Divide things by their keys, as coarsely as the length of a module allows.
 
     A part depends on its own members alone: an addition elsewhere does not move them. Short parts
-    stay together.
-
-    Args:
-        items: In order; each part keeps it.
-        always: How many steps of the keys divide in any case.
+    stay together, but for the first steps of the keys, as many as `always`.
 
     Yields:
-        The steps that distinguish a part from its neighbours, and its things.
+        The steps that distinguish a part from its neighbours, and its things in order.
     """
     yield from _parts(items, (), 0, always)
 

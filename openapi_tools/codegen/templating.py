@@ -72,11 +72,7 @@ class Templates:
         }
 
     def render(self, name: str, values: Mapping[str, Any]) -> str:
-        """Return a file's text.
-
-        Args:
-            name: Name of the template, for instance `"tools.py"`.
-            values: What it may use.
+        """Return the text of a file, for instance of `"tools.py"`.
 
         Raises:
             TemplateError: The template is wrong.

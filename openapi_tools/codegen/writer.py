@@ -37,11 +37,6 @@ _ADVICE = {
 def compare(output: Path, files: Mapping[str, str], *, manifest: str) -> Placed:
     """Return what `place` would do with force, and write nothing.
 
-    Args:
-        output: The folder; it need not exist.
-        files: Text of all generated files, the manifest included, by relative path.
-        manifest: Path of the manifest among them.
-
     Raises:
         OutputError: `place` could not do it.
     """
