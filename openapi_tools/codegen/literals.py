@@ -18,10 +18,7 @@ from openapi_tools import model
 from openapi_tools.errors import OpenAPIToolsError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    Written = tuple[str | None, str | None]
-    """A value on one line, None if too long; and as its place requires, None if impossible."""
+    from collections.abc import Iterable, Iterator
 
 WIDTH = 100
 """Columns of a line, as in this repository's pyproject.toml."""
@@ -30,7 +27,6 @@ JSON_LEVELS = 400
 
 _STEP = 4
 _NARROWEST = 20  # columns for members or text
-_DEEPEST = WIDTH * 3  # indentation
 _LONGEST_INTEGER = 10**WIDTH
 _CALLS = {kind for kind in vars(model).values() if isinstance(kind, type) and is_dataclass(kind)}
 _COLON = ": "
@@ -75,7 +71,7 @@ def literal(value: Any, *, indent: int = 0, lead: int | None = None) -> Code:
         TooDeep: It has no plain layout within the width of a line.
         TypeError: It holds anything else.
     """
-    _, text = _written(value, indent, WIDTH - (indent if lead is None else lead))
+    text = _written(value, indent, WIDTH - (indent if lead is None else lead))
     if text is None:
         raise TooDeep
     return Code(text)
@@ -160,68 +156,97 @@ def _compact(value: Any) -> str:
     raise OpenAPIToolsError(f"a value is nested deeper than {JSON_LEVELS} levels; use '$ref'.")
 
 
-def _written(value: Any, indent: int, room: int) -> Written:
-    """Write a value that starts on a line with `indent`, in `room` columns of it."""
+def _written(value: Any, indent: int, room: int) -> str | None:
+    """Write a value that starts on a line with `indent`, in `room` columns of it.
+
+    Returns:
+        One line or several, of which the last may be followed by a comma; None if impossible.
+    """
+    flat = _flat(value, WIDTH)
+    if flat is not None and len(flat) <= room:
+        return flat
+    inner, members = indent + _STEP, _members(value)
+    if members is None or flat in ("{}", "[]", "()"):
+        return _parenthesized(value, flat, indent, room)
+    opening, parts, closing = members
+    if room < len(opening) or inner > WIDTH - _NARROWEST:
+        return None
+    lines = []
+    for prefix, item in parts:
+        left = WIDTH - 1 - inner - len(prefix)
+        callee = len(item.__class__.__name__) if item.__class__ in _CALLS else 0
+        start = prefix
+        if opening == "{" and left <= callee:
+            start, left = _long_key(prefix, inner), WIDTH - 1 - inner - len(_COLON) - 1
+        text = _written(item, inner, left)
+        if text is None:
+            return None
+        lines.append(f"{start}{text},")
+    return opening + _below(lines, indent) + closing
+
+
+def _parenthesized(value: Any, flat: str | None, indent: int, room: int) -> str | None:
+    """Write what has no members on lines of its own."""
+    inner = indent + _STEP
+    if isinstance(value, Code) and "\n" in value:
+        return value
+    if room > 0 and flat is not None and inner + len(flat) <= WIDTH:
+        return f"({_below([flat], indent)})"
+    if room > 0 and value.__class__ is str and inner <= WIDTH - _NARROWEST:
+        return f"({_below(_pieces(value, WIDTH - inner), indent)})"
+    return None
+
+
+def _flat(value: Any, room: int) -> str | None:
+    """Write a value on one line; None if that has several or is longer than `room`."""
+    if (members := _members(value)) is None:
+        word = _word(value)
+        return word if word is not None and len(word) <= room else None
+    opening, parts, closing = members
+    texts, left = [], room - len(opening) - len(closing)
+    if left < 0:
+        return None
+    for prefix, item in parts:
+        text = _flat(item, left - len(prefix))
+        if text is None:
+            return None
+        texts.append(prefix + text)
+        left -= len(prefix) + len(text) + 2
+    comma = "," if opening == "(" and len(texts) == 1 else ""
+    line = f"{opening}{', '.join(texts)}{comma}{closing}"
+    return line if len(line) <= room else None
+
+
+def _members(value: Any) -> tuple[str, Iterator[tuple[str, Any]], str] | None:
+    """Return the brackets of a value, and its members with what precedes each."""
+    kind = value.__class__
+    if kind is list:
+        return "[", (("", item) for item in value), "]"
+    if kind is tuple:
+        return "(", (("", item) for item in value), ")"
+    if kind in _CALLS:
+        named = ((f"{name}=" if name else "", item) for name, item in value.shown())
+        return f"{kind.__name__}(", named, ")"
+    if isinstance(value, Mapping):
+        return "{", ((_key(key), item) for key, item in value.items()), "}"
+    return None
+
+
+def _word(value: Any) -> str | None:
+    """Return a value without members as code; None if it has several lines."""
     kind = value.__class__
     if kind is str:
-        return _text(value, indent, room)
-    if writer := _WRITERS.get(kind):
-        return writer(value, indent, room)
-    if isinstance(value, Mapping):
-        return _mapping(value, indent, room)
+        return _quoted(_escaped(value)) if len(value) < WIDTH else None
+    if value is None or kind is bool:
+        return repr(value)
+    if kind in (int, float):
+        if kind is float and not isfinite(value):
+            raise TypeError(f"{value!r} is not a JSON number.")
+        is_short = kind is float or -_LONGEST_INTEGER < value < _LONGEST_INTEGER
+        return repr(value).replace("e+", "e") if is_short else None
+    if kind is Code:
+        return None if "\n" in value else value
     raise TypeError(f"{kind.__name__!r} cannot be written in generated code.")
-
-
-def _text(value: str, indent: int, room: int) -> Written:
-    flat, lines = None, None
-    if len(value) < WIDTH:
-        flat, lines = _word(_quoted(_escaped(value)), indent, room)
-    inner = indent + _STEP
-    if lines is None and room > 0 and inner <= WIDTH - _NARROWEST:
-        lines = f"({_below(_pieces(value, WIDTH - inner), indent)})"
-    return flat, lines
-
-
-def _word(word: str, indent: int, room: int) -> Written:
-    """Write what has no members; in parentheses if only a line of its own has the room."""
-    if len(word) <= room:
-        return word, word
-    fits = room > 0 and indent + _STEP + len(word) <= WIDTH
-    return word, f"({_below([word], indent)})" if fits else None
-
-
-def _code(value: Code, indent: int, room: int) -> Written:
-    return (None, value) if "\n" in value else _word(value, indent, room)
-
-
-def _number(value: float, indent: int, room: int) -> Written:
-    if not -_LONGEST_INTEGER < value < _LONGEST_INTEGER and isinstance(value, int):
-        return None, None
-    if not isfinite(value):
-        raise TypeError(f"{value!r} is not a JSON number.")
-    return _word(repr(value).replace("e+", "e"), indent, room)
-
-
-def _mapping(value: Mapping[str, Any], indent: int, room: int) -> Written:
-    inner = indent + _STEP
-    parts = []
-    for key, item in value.items():
-        prefix = _key(key)
-        left = WIDTH - 1 - inner - len(prefix)
-        fits = left > 0 if item.__class__ not in _CALLS else left > len(item.__class__.__name__)
-        parts.append((prefix, prefix if fits else _long_key(key, inner), item))
-    return _bracketed("{", parts, "}", indent, room)
-
-
-def _items(values: Iterable[Any]) -> list[tuple[str, str, Any]]:
-    return [("", "", item) for item in values]
-
-
-def _call(value: Any, indent: int, room: int) -> Written:
-    """Write a value of the model as the call that makes it."""
-    named = [(f"{name}=" if name else "", item) for name, item in value.shown()]
-    parts = [(prefix, prefix, item) for prefix, item in named]
-    return _bracketed(f"{type(value).__name__}(", parts, ")", indent, room)
 
 
 def _key(key: Any) -> str:
@@ -230,46 +255,13 @@ def _key(key: Any) -> str:
     return _quoted(_escaped(key)) + _COLON
 
 
-def _long_key(key: str, indent: int) -> str:
+def _long_key(prefix: str, indent: int) -> str:
     """Return a key that leaves its value no room on its line, in parentheses if possible."""
-    prefix, room = _key(key), WIDTH - indent - _STEP
+    word, room = prefix.removesuffix(_COLON), WIDTH - indent - _STEP
     if room < _NARROWEST:
         return prefix
-    word = prefix.removesuffix(_COLON)
-    lines = [word] if len(word) <= room else _pieces(key, room)
+    lines = [word] if len(word) <= room else _pieces(ast.literal_eval(word), room)
     return f"({_below(lines, indent)}){_COLON}"
-
-
-def _bracketed(
-    opening: str, parts: list[tuple[str, str, Any]], closing: str, indent: int, room: int
-) -> Written:
-    """Write members: for each its prefix on one line, its prefix on its own line, and its value."""
-    if not parts:
-        return _word(opening + closing, indent, room)
-    inner = indent + _STEP
-    if inner > _DEEPEST:
-        raise TooDeep
-    flats: list[str] = []
-    lines: list[str] = []
-    for prefix, start, value in parts:
-        before = len(start) if start is prefix else len(_COLON) + 1
-        flat, text = _written(value, inner, WIDTH - 1 - inner - before)
-        if flat is not None:
-            flats.append(prefix + flat)
-        if text is not None:
-            lines.append(f"{start}{text},")
-    line = _one_line(opening, flats, closing) if len(flats) == len(parts) else None
-    if line is not None and len(line) <= room:
-        return line, line
-    if len(lines) < len(parts) or room < len(opening) or inner > WIDTH - _NARROWEST:
-        return line, None
-    return line, opening + _below(lines, indent) + closing
-
-
-def _one_line(opening: str, flats: list[str], closing: str) -> str | None:
-    comma = "," if opening == "(" and len(flats) == 1 else ""
-    line = f"{opening}{', '.join(flats)}{comma}{closing}"
-    return line if len(line) <= WIDTH else None
 
 
 def _below(lines: Iterable[str], indent: int) -> str:
@@ -335,14 +327,3 @@ def _end(raw: str, start: int, latest: int, *, after: str) -> int:
         if escape.end() > latest:
             return min(escape.start(), latest)
     return latest
-
-
-_WRITERS: dict[type, Callable[[Any, int, int], Written]] = {
-    **dict.fromkeys((type(None), bool), lambda value, *place: _word(repr(value), *place)),
-    **dict.fromkeys((int, float), _number),
-    dict: _mapping,
-    list: lambda value, *place: _bracketed("[", _items(value), "]", *place),
-    tuple: lambda value, *place: _bracketed("(", _items(value), ")", *place),
-    Code: _code,
-    **dict.fromkeys(_CALLS, _call),
-}
