@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from openapi_tools.codegen.changes import changes, scheme_changes
+from openapi_tools.codegen.identifiers import api_name, is_api_name
 from openapi_tools.codegen.manifest import (
     EXATHENA,
     LAYOUTS,
@@ -15,7 +16,6 @@ from openapi_tools.codegen.manifest import (
     read_manifest,
     with_manifest,
 )
-from openapi_tools.codegen.names import api_name, is_api_name
 from openapi_tools.codegen.output_state import manifest_in, read_output
 from openapi_tools.codegen.package_data import document_info, package_data
 from openapi_tools.codegen.read_back import Unreadable, read_records, read_schemes

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.codegen.literals import Code, assignment, is_json_text, lint_codes
-from openapi_tools.codegen.plan import plan_module, plan_package
+from openapi_tools.codegen.package_plan import plan_module, plan_package
 from openapi_tools.codegen.read_back import Unreadable, parse, read_records
 from openapi_tools.errors import TemplateError
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from openapi_tools.codegen.package_data import PackageData, Record
-    from openapi_tools.codegen.plan import Plan, ToolPlan
+    from openapi_tools.codegen.package_plan import Plan, ToolPlan
     from openapi_tools.codegen.templating import Templates
     from openapi_tools.model import SecurityScheme, Server
 

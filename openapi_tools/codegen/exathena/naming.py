@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from openapi_tools.codegen.identifiers import Names, slug
 from openapi_tools.codegen.literals import Code
-from openapi_tools.codegen.names import Names, slug
 from openapi_tools.runtime.packages import class_name
 
 # Windows takes these for devices, whatever the ending.

@@ -12,7 +12,7 @@ from hostile_documents import PAYLOADS
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from openapi_tools.codegen.names import (
+from openapi_tools.codegen.identifiers import (
     ClassNames,
     Names,
     api_name,

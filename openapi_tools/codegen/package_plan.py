@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.codegen.literals import Code, assignment, is_json_text
-from openapi_tools.codegen.names import (
+from openapi_tools.codegen.identifiers import (
     ClassNames,
     Names,
     constant_name,
@@ -16,6 +15,7 @@ from openapi_tools.codegen.names import (
     digest,
     slug,
 )
+from openapi_tools.codegen.literals import Code, assignment, is_json_text
 from openapi_tools.codegen.split import Item, split
 from openapi_tools.runtime.packages import class_name
 
