@@ -241,7 +241,7 @@ mark, packages = json.loads(sys.stdin.read())
 seen = []
 quiet = {"import", "compile", "exec", "open", "marshal.loads", "marshal.load", "os.listdir",
          "object.__getattr__", "object.__setattr__", "sys._getframe", "os.scandir", "code.__new__",
-         "gc.freeze", "builtins.id"}
+         "gc.freeze"}
 folders = tuple(folder for _, folder, _ in packages)
 
 
