@@ -51,8 +51,8 @@ async def measured(base_url: str, calls: int) -> dict[str, object]:
     routes = list(filter(is_quick, ROUTES))
     given = Settings(base_url=base_url, concurrency=AT_ONCE, timeout=30)
     async with load_tools(fault_document(), settings=given) as toolset:
-        known = [toolset[f"{method}_{route.slug}".replace("-", "_")]
-                 for route in routes for method in ("get", "post")]  # fmt: skip
+        known = [toolset[f"{method.lower()}_{route.slug}".replace("-", "_")]
+                 for route in routes for method in route.methods]  # fmt: skip
         ends = itertools.cycle(known)
 
         async def fail(times: int) -> int:
