@@ -13,7 +13,14 @@ from os.path import commonprefix
 from reprlib import Repr
 from typing import TYPE_CHECKING, Any, Literal
 
-from openapi_tools.codegen.compatibility import MISSING, MOST_DIFFERENCES, Difference, differences
+from openapi_tools.codegen.compatibility import (
+    ALSO,
+    MISSING,
+    MOST_DIFFERENCES,
+    NO_LONGER,
+    Difference,
+    differences,
+)
 from openapi_tools.codegen.read_back import one_line
 from openapi_tools.runtime.methods import is_safe
 
@@ -150,7 +157,7 @@ def detail(found: Difference) -> str:
 
 
 def _text(what: str, before: Any, after: Any) -> str:
-    if what.endswith(":"):
+    if what in (NO_LONGER, ALSO):
         values = after if before is MISSING else before
         more = f" and {len(values) - _LISTED} more" if len(values) > _LISTED else ""
         return f"{what} {', '.join(map(shown, values[:_LISTED]))}{more}"

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     Schema = dict[str, Any]
     Rule = Callable[[Schema, Any], bool]
 
+NO_LONGER, ALSO = "no longer allowed:", "also allowed now:"
+"""What happened to the values of an enum, which follow."""
 MISSING = object()
 """The value of an absent keyword."""
 MOST_DIFFERENCES = 100
@@ -40,8 +42,7 @@ class Difference(NamedTuple):
 
     Attributes:
         place: JSON Pointer into the input, for instance `/limit`; `*` is any item or property.
-        what: What differs, for instance `maximum`; what happened, for instance `is new`; or, before
-            a colon, what happened to a list of values.
+        what: What differs, for instance `maximum`, or what happened, for instance `is new`.
         breaking: A valid input may be refused for it.
         before: The old value; `MISSING` when there was none, or it is not to be shown.
         after: The new value, likewise.
@@ -279,9 +280,9 @@ def _rule_differences(old: Schema, new: Schema) -> Iterator[Difference]:
             continue
         gone, added = _without(found.before, found.after), _without(found.after, found.before)
         if gone or found.breaking:
-            yield Difference("", "no longer allowed:", found.breaking, before=gone)
+            yield Difference("", NO_LONGER, found.breaking, before=gone)
         if added:
-            yield Difference("", "also allowed now:", breaking=False, after=added)
+            yield Difference("", ALSO, breaking=False, after=added)
 
 
 def _without(values: list[Any], others: list[Any]) -> list[Any]:
