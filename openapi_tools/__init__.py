@@ -13,6 +13,9 @@ TYPE_CHECKING = False  # type checkers take it for true; `typing` would double t
 if TYPE_CHECKING:
     from typing import Any
 
+    from openapi_tools.auth.oauth2 import OAuth2
+    from openapi_tools.auth.schemes import ClientCertificate
+    from openapi_tools.content_blocks import ImageContent, TextContent
     from openapi_tools.errors import (
         CallError,
         CredentialsError,
@@ -31,56 +34,53 @@ if TYPE_CHECKING:
         UnsupportedFeature,
     )
     from openapi_tools.generate import Report, generate_package
-    from openapi_tools.loader.load import aload_tools, load_tools
+    from openapi_tools.loading.load import aload_tools, load_tools
     from openapi_tools.model import Skipped
-    from openapi_tools.runtime.calls import ToolCall
-    from openapi_tools.runtime.content import ImageContent, TextContent
-    from openapi_tools.runtime.context import Context
-    from openapi_tools.runtime.guards import require_approval
-    from openapi_tools.runtime.oauth import OAuth2
-    from openapi_tools.runtime.observing import Event
-    from openapi_tools.runtime.preview import Preview
-    from openapi_tools.runtime.result import ToolResult
-    from openapi_tools.runtime.schemes import ClientCertificate
-    from openapi_tools.runtime.settings import Settings
-    from openapi_tools.runtime.tool import OperationTool
-    from openapi_tools.runtime.toolset import Select, Toolset
+    from openapi_tools.observability.call_events import Event
+    from openapi_tools.requests.preview import Preview
+    from openapi_tools.result import ToolResult
+    from openapi_tools.settings import Settings
+    from openapi_tools.tools.context import Context
+    from openapi_tools.tools.guardrails import require_approval
+    from openapi_tools.tools.tool import OperationTool
+    from openapi_tools.tools.tool_call import ToolCall
+    from openapi_tools.tools.toolset import Select, Toolset
 
 _HOMES = {
     "CallError": "errors",
-    "ClientCertificate": "runtime.schemes",
-    "Context": "runtime.context",
+    "ClientCertificate": "auth.schemes",
+    "Context": "tools.context",
     "CredentialsError": "errors",
     "DeniedError": "errors",
     "DocumentError": "errors",
-    "Event": "runtime.observing",
-    "ImageContent": "runtime.content",
+    "Event": "observability.call_events",
+    "ImageContent": "content_blocks",
     "InputError": "errors",
     "InvalidDocument": "errors",
     "MissingExtraError": "errors",
     "NotPicklableError": "errors",
-    "OAuth2": "runtime.oauth",
+    "OAuth2": "auth.oauth2",
     "OpenAPIToolsError": "errors",
-    "OperationTool": "runtime.tool",
+    "OperationTool": "tools.tool",
     "OutputError": "errors",
-    "Preview": "runtime.preview",
+    "Preview": "requests.preview",
     "Report": "generate",
-    "Select": "runtime.toolset",
-    "Settings": "runtime.settings",
+    "Select": "tools.toolset",
+    "Settings": "settings",
     "SettingsError": "errors",
     "Skipped": "model",
     "SourceError": "errors",
     "TemplateError": "errors",
-    "TextContent": "runtime.content",
-    "ToolCall": "runtime.calls",
-    "ToolResult": "runtime.result",
-    "Toolset": "runtime.toolset",
+    "TextContent": "content_blocks",
+    "ToolCall": "tools.tool_call",
+    "ToolResult": "result",
+    "Toolset": "tools.toolset",
     "UnresolvableReference": "errors",
     "UnsupportedFeature": "errors",
-    "aload_tools": "loader.load",
+    "aload_tools": "loading.load",
     "generate_package": "generate",
-    "load_tools": "loader.load",
-    "require_approval": "runtime.guards",
+    "load_tools": "loading.load",
+    "require_approval": "tools.guardrails",
 }
 
 __all__ = [

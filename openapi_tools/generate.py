@@ -30,12 +30,12 @@ from openapi_tools.errors import (
     SettingsError,
     bare,
 )
-from openapi_tools.loader.load import read_document, tools_of
-from openapi_tools.loader.parse_json import paused_gc
-from openapi_tools.loader.servers import root_servers
-from openapi_tools.loader.source import fetcher_of
-from openapi_tools.runtime.given import settings_of
-from openapi_tools.runtime.toolset import Select
+from openapi_tools.loading.load import read_document, tools_of
+from openapi_tools.loading.parse_json import paused_gc
+from openapi_tools.loading.servers import root_servers
+from openapi_tools.loading.source import fetcher_of
+from openapi_tools.options import settings_of
+from openapi_tools.tools.toolset import Select
 
 if TYPE_CHECKING:
     import os
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from openapi_tools.codegen.changes import Change
     from openapi_tools.codegen.package_data import PackageData
     from openapi_tools.model import Server, Skipped
-    from openapi_tools.runtime.settings import Settings
-    from openapi_tools.runtime.toolset import Toolset
+    from openapi_tools.settings import Settings
+    from openapi_tools.tools.toolset import Toolset
 
 _READING = {
     *("allow_private", "ca_file", "cache", "credential_origins", "max_document_bytes", "ref_root"),

@@ -45,9 +45,9 @@ def pytest_configure(config: pytest.Config) -> None:
     config.add_cleanup(folder.cleanup)
     if name := os.environ.get("OPENAPI_TOOLS_TRANSPORT"):
         from openapi_tools import Settings
-        from openapi_tools.runtime.usual import Usual
+        from openapi_tools.default_settings import DefaultSettings
 
-        Usual.transport = name  # type: ignore[misc]
+        DefaultSettings.transport = name  # type: ignore[misc]
         Settings.model_fields["transport"].default = name
         Settings.model_rebuild(force=True)
 

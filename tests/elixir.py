@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from openapi_tools.codegen.exathena.literals import literal
-from openapi_tools.runtime.packages import class_name
+from openapi_tools.codegen.exathena.elixir_literals import literal
+from openapi_tools.tools.packages import class_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

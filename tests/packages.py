@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parent.parent
 SPECS = sorted((ROOT / "specs").glob("*.[jy]*"))
 NEEDLESS = (
-    *("openapi_tools.loader", "openapi_tools.codegen", "openapi_tools.generate"),
+    *("openapi_tools.loading", "openapi_tools.codegen", "openapi_tools.generate"),
     *("click", "jinja2", "jsonschema", "openapi_core", "rich", "yaml"),
 )
 """What looking at the tools of a generated package must not import."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from openapi_tools.errors import InvalidDocument
-from openapi_tools.loader.parse import parse
+from openapi_tools.loading.parse import parse
 
 
 def root(text, **options):

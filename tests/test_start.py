@@ -17,13 +17,13 @@ PACKAGE = ROOT / "generated" / "gotify"
 CHECKERS = {"jsonschema", "jsonschema_rs", "openapi_core", "openapi_spec_validator", "referencing"}
 WRITERS = {"jinja2", "rich", "pygments"}
 NETWORK = {"anyio", "asyncio", "authlib", "certifi", "httpcore", "httpx", "ssl", "tenacity"}
-READERS = {"urllib.request", "xml", "yaml", "openapi_tools.loader.parse_yaml"}
+READERS = {"urllib.request", "xml", "yaml", "openapi_tools.loading.parse_yaml"}
 NEVER = {"openapi_core", "openapi_spec_validator", "jsonschema", "jinja2", "authlib"}
-LOADER = {"openapi_tools.loader", "openapi_tools.codegen", "openapi_tools.generate"}
+LOADER = {"openapi_tools.loading", "openapi_tools.codegen", "openapi_tools.generate"}
 HEAVY = CHECKERS | WRITERS | NETWORK | READERS | {"pydantic"}
 COMMANDS = {
-    f"openapi_tools.cli.{name}"
-    for name in ("call", "generate", "lint", "listing", "login", "serve", "show")
+    f"openapi_tools.cli.{name}_command"
+    for name in ("call", "generate", "lint", "list", "login", "serve", "show")
 }
 
 LOAD = "from openapi_tools import load_tools; toolset = load_tools({!r});"
@@ -65,15 +65,15 @@ STARTS = {
     "execute": (LOADED + EXECUTE, NEVER | READERS - {"urllib.request"}),
     "version": (cli("--version"), HEAVY | COMMANDS | {"pydantic_core", "openapi_tools.runtime"}),
     "help": (cli("--help"), HEAVY | COMMANDS | {"pydantic_core", "openapi_tools.runtime"}),
-    "list": (cli("list", SPEC), HEAVY | COMMANDS - {"openapi_tools.cli.listing"}),
+    "list": (cli("list", SPEC), HEAVY | COMMANDS - {"openapi_tools.cli.list_command"}),
     "show": (
         cli("show", SPEC, "get_gateway"),
         # jsonschema_rs says which keywords are not checked.
-        HEAVY - {"jsonschema_rs"} | COMMANDS - {"openapi_tools.cli.show"},
+        HEAVY - {"jsonschema_rs"} | COMMANDS - {"openapi_tools.cli.show_command"},
     ),
     "dry run": (
         cli("call", SPEC, "get_gateway", "--dry-run"),
-        NEVER | READERS - {"urllib.request"} | COMMANDS - {"openapi_tools.cli.call"},
+        NEVER | READERS - {"urllib.request"} | COMMANDS - {"openapi_tools.cli.call_command"},
     ),
     "generate": (
         cli("generate", GOTIFY, "--name", "gotify", "--output", PACKAGE, "--check"),

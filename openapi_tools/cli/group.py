@@ -131,13 +131,13 @@ def commands() -> None:
 
 
 for later in (
-    Later("list", "List the tools.", "listing:list_tools"),
-    Later("show", "Show everything about one tool.", "show:show"),
-    Later("call", "Call one tool and print its result.", "call:call"),
-    Later("login", "Log in and keep the token in a file.", "login:login"),
-    Later("serve", "Serve the tools over MCP.", "serve:serve"),
-    Later("lint", "Say what is wrong with a document.", "lint:lint"),
-    Later("generate", "Write the tools as a Python package.", "generate:generate"),
-    Later("cache", "Say which documents are kept, or forget them.", "cache:cache"),
+    Later("list", "List the tools.", "list_command:list_tools"),
+    Later("show", "Show everything about one tool.", "show_command:show"),
+    Later("call", "Call one tool and print its result.", "call_command:call"),
+    Later("login", "Log in and keep the token in a file.", "login_command:login"),
+    Later("serve", "Serve the tools over MCP.", "serve_command:serve"),
+    Later("lint", "Say what is wrong with a document.", "lint_command:lint"),
+    Later("generate", "Write the tools as a Python package.", "generate_command:generate"),
+    Later("cache", "Say which documents are kept, or forget them.", "cache_command:cache"),
 ):
     commands.add_command(later)

@@ -12,7 +12,7 @@ import click
 from openapi_tools.errors import SettingsError
 
 if TYPE_CHECKING:
-    from openapi_tools.runtime.settings import Settings
+    from openapi_tools.settings import Settings
 
 _FILE = "pyproject.toml"
 _TABLE = "tool.openapi-tools.generate"
@@ -108,7 +108,7 @@ def _job(name: str, entry: Any, folder: Path) -> Job:
 
 def _settings(members: dict[str, Any], place: str, folder: Path) -> Settings:
     """Return the settings of a package."""
-    from openapi_tools.runtime.settings import Settings
+    from openapi_tools.settings import Settings
 
     root = members.get("ref_root")
     try:

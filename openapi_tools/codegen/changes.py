@@ -22,7 +22,7 @@ from openapi_tools.codegen.compatibility import (
     differences,
 )
 from openapi_tools.codegen.read_back import one_line
-from openapi_tools.runtime.methods import is_safe
+from openapi_tools.http_rules import is_safe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

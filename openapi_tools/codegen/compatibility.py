@@ -16,7 +16,7 @@ from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.json_pointer import pointer_token
-from openapi_tools.runtime.checking.graph import resolve
+from openapi_tools.validation.schema_graph import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

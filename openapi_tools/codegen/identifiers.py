@@ -12,7 +12,7 @@ import unicodedata
 from typing import TYPE_CHECKING
 
 from openapi_tools.codegen.literals import Code
-from openapi_tools.runtime.packages import class_name
+from openapi_tools.tools.packages import class_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import InvalidDocument
-from openapi_tools.visible import visible
+from openapi_tools.visible_text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from openapi_tools.model import Operation, SecurityScheme, Server, Skipped
-    from openapi_tools.runtime.settings import Settings
-    from openapi_tools.runtime.toolset import Toolset
+    from openapi_tools.settings import Settings
+    from openapi_tools.tools.toolset import Toolset
 
 _SURROGATE_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 

@@ -17,7 +17,7 @@ from openapi_tools.codegen.identifiers import (
 )
 from openapi_tools.codegen.literals import Code, assignment, is_json_text
 from openapi_tools.codegen.split import Item, split
-from openapi_tools.runtime.packages import class_name
+from openapi_tools.tools.packages import class_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

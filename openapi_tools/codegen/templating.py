@@ -147,7 +147,7 @@ def _toml(value: Any) -> str:
 
 
 def _elixir(value: Any) -> str:
-    from openapi_tools.codegen.exathena.literals import literal as elixir_literal
+    from openapi_tools.codegen.exathena.elixir_literals import literal as elixir_literal
 
     return elixir_literal(value)
 

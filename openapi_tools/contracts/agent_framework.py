@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Any
 from pydantic import RootModel
 
 from openapi_tools.contracts import import_extra
-from openapi_tools.runtime.context import context_for
-from openapi_tools.runtime.guards import approved, rule_of
+from openapi_tools.tools.context import context_for
+from openapi_tools.tools.guardrails import approved, rule_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from agent_framework import Content, FunctionInvocationContext, FunctionTool
 
-    from openapi_tools.runtime.result import ToolResult
-    from openapi_tools.runtime.tool import OperationTool
-    from openapi_tools.runtime.toolset import Select
+    from openapi_tools.result import ToolResult
+    from openapi_tools.tools.tool import OperationTool
+    from openapi_tools.tools.toolset import Select
 
 # What a tool's own `invoke` knows of a call, for the function that the framework calls in the end.
 _CALL_ID = "openapi_tools.call_id"

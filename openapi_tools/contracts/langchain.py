@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from openapi_tools.contracts import import_extra
 from openapi_tools.errors import SettingsError
-from openapi_tools.runtime.context import context_for
+from openapi_tools.tools.context import context_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
     from langchain_core.tools import StructuredTool
 
-    from openapi_tools.runtime.content import ImageContent, TextContent
-    from openapi_tools.runtime.result import ToolResult
-    from openapi_tools.runtime.tool import OperationTool
+    from openapi_tools.content_blocks import ImageContent, TextContent
+    from openapi_tools.result import ToolResult
+    from openapi_tools.tools.tool import OperationTool
 
 # What LangChain gives to a tool's function under these names, it takes from the model's arguments.
 _TAKEN = frozenset({"self", "config", "run_manager"})

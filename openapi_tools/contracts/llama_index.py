@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.contracts import import_extra
-from openapi_tools.runtime.context import context_for
+from openapi_tools.tools.context import context_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from llama_index.core.base.llms.types import ImageBlock, TextBlock
     from llama_index.core.tools import FunctionTool, ToolMetadata, ToolOutput
 
-    from openapi_tools.runtime.content import ImageContent, TextContent
-    from openapi_tools.runtime.result import ToolResult
-    from openapi_tools.runtime.tool import OperationTool
+    from openapi_tools.content_blocks import ImageContent, TextContent
+    from openapi_tools.result import ToolResult
+    from openapi_tools.tools.tool import OperationTool
 
 _LONGEST = 1024
 

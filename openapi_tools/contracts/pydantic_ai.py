@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from openapi_tools.contracts import import_extra
 from openapi_tools.errors import InputError, OpenAPIToolsError
-from openapi_tools.runtime.calls import read_call
-from openapi_tools.runtime.context import context_for, member_of
+from openapi_tools.tools.context import context_for, member_of
+from openapi_tools.tools.tool_call import read_call
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from pydantic_ai import BinaryImage, RunContext, Tool, ToolReturn
     from pydantic_core import SchemaValidator
 
-    from openapi_tools.runtime.content import ImageContent, TextContent
-    from openapi_tools.runtime.result import ToolResult
-    from openapi_tools.runtime.tool import OperationTool
-    from openapi_tools.runtime.toolset import Select
+    from openapi_tools.content_blocks import ImageContent, TextContent
+    from openapi_tools.result import ToolResult
+    from openapi_tools.tools.tool import OperationTool
+    from openapi_tools.tools.toolset import Select
 
 
 def to_tools(
@@ -54,7 +54,7 @@ def to_tools(
         SettingsError: `approval` is no rule.
     """
     import_extra("pydantic_ai", "pydantic-ai")
-    from openapi_tools.runtime.guards import rule_of
+    from openapi_tools.tools.guardrails import rule_of
 
     asked = rule_of(False if approval is None else approval)
     known = callable(context) or member_of(context, "approve") is not None
@@ -142,7 +142,7 @@ async def _answer(
 
     context = await context_for(source, run)
     if run.tool_call_approved:
-        from openapi_tools.runtime.guards import approved
+        from openapi_tools.tools.guardrails import approved
 
         context = approved(context, tool, arguments)
     elif defers and member_of(context, "approve") is None:

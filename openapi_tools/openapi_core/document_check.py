@@ -9,7 +9,7 @@ from typing import Any
 from openapi_tools.json_pointer import keys_of, pointer
 from openapi_tools.openapi_core.error_lines import shorten
 from openapi_tools.openapi_core.local_references import closed_path
-from openapi_tools.visible import visible
+from openapi_tools.visible_text import visible
 
 _TRAVERSED = 64
 _TRAVELLING = frozenset({"enum", "const", "default"})

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from openapi_tools.json_pointer import pointer
 from openapi_tools.openapi_core.adapters import is_judged
 from openapi_tools.openapi_core.local_references import follow
-from openapi_tools.runtime.redaction import redacted
+from openapi_tools.redaction import redacted
 
 if TYPE_CHECKING:
     from openapi_tools.openapi_core.routes import Route

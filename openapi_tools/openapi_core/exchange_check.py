@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     import httpx
 
-    from openapi_tools.runtime.send import Answer
+    from openapi_tools.transport.sender import Answer
 
 _STATUS_WITHOUT_BODY = (204, 205, 304)
 

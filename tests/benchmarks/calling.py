@@ -15,8 +15,8 @@ from rows import Row, at_most
 from timing import Sample
 
 from openapi_tools import Settings, load_tools
-from openapi_tools.runtime.arguments import Checker
 from openapi_tools.testing.samples import sample
+from openapi_tools.validation.tool_input import Checker
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping

@@ -22,7 +22,7 @@ IMPORTING = """
 import json, resource, sys, time
 sys.path.insert(0, sys.argv[1])
 from openapi_tools.runtime import *
-import openapi_tools.runtime.calling, openapi_tools.runtime.send, openapi_tools.runtime.auth
+import openapi_tools.tools.pipeline, openapi_tools.transport.sender, openapi_tools.auth.credentials
 Settings()
 
 def resident():

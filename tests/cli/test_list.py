@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from openapi_tools.cli.listing import table
+from openapi_tools.cli.list_command import table
 
 RESPONSES = {"200": {"description": "ok"}}
 
@@ -140,7 +140,7 @@ def test_the_table_fits_the_terminal():
 
 
 def test_a_terminal_gets_a_table(run, museum, monkeypatch):
-    monkeypatch.setattr("openapi_tools.cli.listing._on_terminal", lambda: True)
+    monkeypatch.setattr("openapi_tools.cli.list_command._on_terminal", lambda: True)
 
     result = run("list", museum)
 

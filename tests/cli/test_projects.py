@@ -8,7 +8,7 @@ import pytest
 from output_folders import files_in, tree
 
 from openapi_tools.generate import generate_package
-from openapi_tools.runtime.settings import Settings
+from openapi_tools.settings import Settings
 
 TABLE = "[tool.openapi-tools.generate.museum]\n"
 SPEC = 'spec = "specs/museum.yaml"\n'

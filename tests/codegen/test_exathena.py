@@ -13,11 +13,11 @@ from hostile_documents import hostile
 from packages import bytes_in
 
 from openapi_tools import Select, Settings, generate_package
-from openapi_tools.codegen.exathena.literals import Unwritable
-from openapi_tools.codegen.exathena.naming import ToolNames, root_module
-from openapi_tools.codegen.exathena.operations import operation_data
-from openapi_tools.codegen.exathena.plan import plan_project
-from openapi_tools.codegen.exathena.render import render_project
+from openapi_tools.codegen.exathena.elixir_literals import Unwritable
+from openapi_tools.codegen.exathena.elixir_names import ToolNames, root_module
+from openapi_tools.codegen.exathena.operation_data import operation_data
+from openapi_tools.codegen.exathena.project_files import render_project
+from openapi_tools.codegen.exathena.project_plan import plan_project
 from openapi_tools.codegen.package_data import package_data
 from openapi_tools.errors import OutputError, SettingsError
 from openapi_tools.model import Encoding, Operation, Parameter, RequestBody, SecurityScheme

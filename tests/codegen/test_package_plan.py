@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from openapi_tools.codegen.package_data import PackageData, Record
 from openapi_tools.codegen.package_plan import plan_module, plan_package
 from openapi_tools.model import Operation, Parameter, RequestBody, Server
-from openapi_tools.runtime.packages import class_name
+from openapi_tools.tools.packages import class_name
 
 if TYPE_CHECKING:
     from openapi_tools.codegen.package_plan import Plan

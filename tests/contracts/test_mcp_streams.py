@@ -11,7 +11,7 @@ import pytest
 from documents import document, operation
 
 from openapi_tools import Settings, load_tools, require_approval
-from openapi_tools.contracts.mcp import create_server, server, streams
+from openapi_tools.contracts.mcp import create_server, response_streams, server
 
 pytest.importorskip("mcp", reason="mcp is not installed")
 
@@ -299,7 +299,7 @@ async def passed(*messages, kind="http", method="POST"):
         sent.append(message)
 
     try:
-        await streams.PlainAnswers(app)({"type": kind, "method": method}, None, send)
+        await response_streams.PlainAnswers(app)({"type": kind, "method": method}, None, send)
     except LookupError as error:
         sent.append(error)
     return sent

@@ -10,8 +10,8 @@ import pytest
 
 from openapi_tools import Settings, load_tools
 from openapi_tools.openapi_core.exchange_check import make_checker
-from openapi_tools.runtime.send import Answer
 from openapi_tools.testing import mock_client
+from openapi_tools.transport.sender import Answer
 
 SCHEMA = {"type": "object", "required": ["id"], "properties": {"id": {"type": "integer"}}}
 DOCUMENT = {

@@ -33,10 +33,10 @@ from authlib.oauth2.rfc8628 import (
 )
 
 from openapi_tools import Settings
+from openapi_tools.auth.token_channel import Channel
 from openapi_tools.model import SecurityScheme
-from openapi_tools.runtime.oauth import Channel
-from openapi_tools.runtime.sending.network import policy_of
-from openapi_tools.runtime.sending.transport import make_transport
+from openapi_tools.transport.httpx_transport import make_transport
+from openapi_tools.transport.network_policy import policy_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator

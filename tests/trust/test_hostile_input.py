@@ -18,7 +18,7 @@ import pytest
 from documents import document, operation, with_body
 
 from openapi_tools import Settings, load_tools
-from openapi_tools.runtime.arguments import Checker, is_large
+from openapi_tools.validation.tool_input import Checker, is_large
 
 if TYPE_CHECKING:
     from openapi_tools import OperationTool

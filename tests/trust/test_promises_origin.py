@@ -12,9 +12,9 @@ from packages import imported
 from openapi_tools import Select, Settings, generate_package, load_tools
 from openapi_tools.codegen.changes import changes
 from openapi_tools.codegen.package_data import Record
-from openapi_tools.loader.operations import Document
-from openapi_tools.loader.references import Resource
-from openapi_tools.loader.servers import root_servers
+from openapi_tools.loading.operations import Document
+from openapi_tools.loading.references import Resource
+from openapi_tools.loading.servers import root_servers
 from openapi_tools.model import Operation, Server, ServerVariable
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from servers.faults import Faults, answer
 from servers.recorder import Answer, Recorder
 
 from openapi_tools import Context, OAuth2, Settings, ToolResult, Toolset, load_tools
-from openapi_tools.runtime.server import origin_of
+from openapi_tools.requests.server_urls import origin_of
 
 SCHEMES = {
     "key": {"type": "apiKey", "in": "header", "name": "X-Key"},

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from openapi_tools.codegen.exathena.plan import plan_project
-from openapi_tools.codegen.exathena.render import render_project
+from openapi_tools.codegen.exathena.project_files import render_project
+from openapi_tools.codegen.exathena.project_plan import plan_project
 
 if TYPE_CHECKING:
     from openapi_tools.codegen.package_data import PackageData

@@ -6,9 +6,9 @@ what every mount into an Amplifier coordinator uses: of loaded toolsets and of g
 
 from __future__ import annotations
 
-from openapi_tools.contracts.amplifier.plan import mount
-from openapi_tools.contracts.amplifier.presented import present
-from openapi_tools.contracts.amplifier.results import translated
+from openapi_tools.contracts.amplifier.amplifier_results import translated
+from openapi_tools.contracts.amplifier.mount_plan import mount
+from openapi_tools.contracts.amplifier.presentation import present
 
 __amplifier_module_type__ = "tool"
 __all__ = ["mount", "present", "translated"]

@@ -9,14 +9,14 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from openapi_tools.content_blocks import ImageContent
 from openapi_tools.contracts import import_extra
 from openapi_tools.errors import SettingsError
-from openapi_tools.runtime.answering import no_such_tool
-from openapi_tools.runtime.calls import ToolCall
-from openapi_tools.runtime.content import ImageContent
-from openapi_tools.runtime.context import Context
-from openapi_tools.runtime.guards import question_of
-from openapi_tools.visible import visible
+from openapi_tools.tools.context import Context
+from openapi_tools.tools.dispatch import no_such_tool
+from openapi_tools.tools.guardrails import question_of
+from openapi_tools.tools.tool_call import ToolCall
+from openapi_tools.visible_text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Iterable
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from mcp.server.session import ServerSession
     from starlette.applications import Starlette
 
-    from openapi_tools.runtime.content import TextContent
-    from openapi_tools.runtime.result import ToolResult
-    from openapi_tools.runtime.tool import OperationTool
+    from openapi_tools.content_blocks import TextContent
+    from openapi_tools.result import ToolResult
+    from openapi_tools.tools.tool import OperationTool
 
 _UNNAMED = "openapi-tools"
 _LONGEST_NAME = 100
@@ -81,7 +81,7 @@ def _server_class() -> Any:
     import_extra("mcp", "mcp")
     from mcp.server.lowlevel import Server
 
-    from openapi_tools.contracts.mcp.streams import PlainAnswers
+    from openapi_tools.contracts.mcp.response_streams import PlainAnswers
 
     class ToolsServer(Server[Any]):
         """A server whose large answers reach clients over HTTP."""

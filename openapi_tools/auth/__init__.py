@@ -1,0 +1,1 @@
+"""Credentials, security schemes and OAuth 2."""

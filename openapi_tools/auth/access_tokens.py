@@ -1,0 +1,318 @@
+"""Access tokens for one security scheme: kept, refreshed in time, fetched once for everybody.
+
+Spec: RFC 6749, sections 4.3, 4.4 and 6.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from openapi_tools.auth.endpoints import Endpoints
+from openapi_tools.auth.flow_choice import chosen_flow
+from openapi_tools.auth.grants import Grants, RefusedError
+from openapi_tools.auth.oauth2 import CLIENT_CREDENTIALS, PASSWORD
+from openapi_tools.auth.shared_work import SingleFlight
+from openapi_tools.auth.token import Token
+from openapi_tools.auth.token_channel import PATIENCE
+from openapi_tools.auth.token_store import Stored, TokenStore
+from openapi_tools.errors import CallError, CredentialsError, NotPicklableError
+from openapi_tools.redaction import Redactor, Secret
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine, Iterable
+
+    from openapi_tools.auth.oauth2 import OAuth2
+    from openapi_tools.auth.token_channel import Channel
+    from openapi_tools.model import SecurityScheme
+
+logger = logging.getLogger("openapi_tools")
+
+_ROUNDS = 4
+_REQUESTS = 4
+_FIRST_PAUSE, _LONGEST_PAUSE, _LONGEST_WAIT = 0.25, 5.0, 60.0
+
+
+class Tokens:
+    """The access tokens that one credential gives.
+
+    Args:
+        config: As the user gave it.
+        scheme: The document's security scheme.
+        name: Of that scheme.
+
+    Raises:
+        CredentialsError: No token can ever come of it.
+    """
+
+    def __init__(self, config: OAuth2, scheme: SecurityScheme, name: str) -> None:
+        self._scheme = scheme
+        self._name = name
+        self._flow = chosen_flow(config, scheme, name)
+        self._redactor = Redactor()
+        self._redactor.know(*config.secrets())
+        self._configure(config)
+        self._store = TokenStore(config.token_file) if config.token_file else None
+        self._own = config
+        self._token = _given(config)
+        self._in_file: Token | None = None
+        self._refused_refresh: Secret | None = None
+        self._flights: SingleFlight[Token] = SingleFlight(PATIENCE * _REQUESTS)
+        self._failures = 0
+        self._quiet_until = 0.0
+        self._last: CallError | None = None
+
+    def _configure(self, config: OAuth2) -> None:
+        self._config = config
+        self._endpoints = Endpoints(config, self._scheme, self._name)
+        self._grants = Grants(config, self._redactor)
+
+    def __repr__(self) -> str:
+        return f"Tokens({self._name!r})"
+
+    def __reduce__(self) -> NoReturn:
+        raise NotPicklableError("tokens are not pickled; make them where they are needed.")
+
+    def secrets(self) -> tuple[str, ...]:
+        """Return the secrets that the user gave, for a redactor."""
+        return self._config.secrets()
+
+    async def token(
+        self, channel: Channel, *, scopes: Iterable[str] = (), stale: str | None = None
+    ) -> str:
+        """Return an access token to send.
+
+        Args:
+            channel: Of the toolset, for the running event loop.
+            scopes: Those that the operation requires; passed over when the user named some.
+            stale: A token that the API has just refused; it is not given again.
+
+        Raises:
+            CallError: `credentials` when the user has to mend something, otherwise what went wrong
+                on the way to the authorization server.
+        """
+        wanted = frozenset(self._config.scopes or scopes)
+        refused = None if stale is None else Secret(stale)
+        del stale
+        channel.learn(*self._config.secrets())
+        token = await self._found(channel, wanted, refused)
+        channel.learn(*token.secrets())
+        return token.access.reveal()
+
+    async def _found(
+        self, channel: Channel, wanted: frozenset[str], refused: Secret | None
+    ) -> Token:
+        """Return the token that there is, or the one that somebody fetches now."""
+        for _ in range(_ROUNDS):
+            token = self._token
+            if token is not None and self._fits(token, wanted, refused):
+                return token
+            mine = _Mine(self, channel, wanted, refused)
+            try:
+                token = await self._flights.run(mine)
+            except CallError as error:
+                # What another call asked for may be more than this one needs.
+                if (
+                    isinstance(error, RefusedError)
+                    and error.code == "invalid_scope"
+                    and not mine.begun
+                ):
+                    continue
+                raise CallError(error.kind, error.reason, **error.facts) from None
+            if token.access != refused and self._covers(token, wanted):
+                return token
+            if mine.begun:
+                break
+        raise self._fault("the authorization server gave no other token than the one refused.")
+
+    def _fits(self, token: Token, wanted: frozenset[str], refused: Secret | None) -> bool:
+        """Whether a token can be sent as it is."""
+        is_good = token.access != refused and not token.is_due(time.time())
+        return is_good and self._covers(token, wanted)
+
+    def _covers(self, token: Token, wanted: frozenset[str]) -> bool:
+        """Whether asking again would bring no further scope; a person's token has what it has."""
+        return token.covers(wanted) or self._flow not in (CLIENT_CREDENTIALS, PASSWORD)
+
+    async def renew(
+        self, channel: Channel, wanted: frozenset[str], refused: Secret | None
+    ) -> Token:
+        """Return a new token; only ever one call does this.
+
+        Args:
+            channel: Of the call that came first.
+            wanted: The scopes that it needs.
+            refused: The token that it must not get.
+
+        Raises:
+            CallError: There is none to be had.
+        """
+        token = self._token
+        if token is not None and self._fits(token, wanted, refused):
+            return token  # another one came in between
+        try:
+            new = await self._next(channel, wanted, refused)
+        except CallError:
+            token = self._token
+            if token is None or token.is_over(time.time()) or token.access == refused:
+                raise
+            if not self._covers(token, wanted):
+                raise
+            return token  # good for some seconds more
+        if new is not self._token:
+            self._token = new
+            await self._keep(channel, new)
+        return new
+
+    async def _next(
+        self, channel: Channel, wanted: frozenset[str], refused: Secret | None
+    ) -> Token:
+        token = await self._newest(channel)
+        if token is not None and token is not self._token and self._fits(token, wanted, refused):
+            return token
+        said = ""
+        if token is not None and token.refresh is not None and self._covers(token, wanted):
+            try:
+                return await self._refreshed(channel, token, token.refresh)
+            except RefusedError as error:
+                if error.code != "invalid_grant":
+                    raise
+                self._refused_refresh = token.refresh
+                said = error.reason
+        before = token.scopes if token is not None and token.scopes is not None else frozenset()
+        if self._flow == CLIENT_CREDENTIALS:
+            return await self._asked(channel, "client_credentials", scopes=wanted | before)
+        if self._flow == PASSWORD:
+            return await self._asked(
+                channel,
+                "password",
+                scopes=wanted | before,
+                username=self._config.username,
+                secrets={"password": Secret(self._config.revealed("password"))},
+            )
+        raise self._login_needed(said)
+
+    async def _newest(self, channel: Channel) -> Token | None:
+        """Return the newer of the tokens in memory and in the file, if not refused for good."""
+        token = self._token
+        stored = await self._stored(channel)
+        if stored is not None and (token is None or stored.token.issued_at > token.issued_at):
+            token = stored.token
+            self._redactor.know(*token.secrets(), passing=True)
+            channel.learn(*token.secrets())
+        refused = self._refused_refresh
+        if token is not None and refused is not None and token.refresh == refused:
+            token = replace(token, refresh=None)
+        return token
+
+    async def _stored(self, channel: Channel) -> Stored | None:
+        """Return what the file has for this API; another process may have refreshed it."""
+        if self._store is None:
+            return None
+        place = {"origin": channel.api_origin, "scheme": self._name}
+        try:
+            found = await asyncio.to_thread(
+                self._store.load, **place, client_id=self._own.client_id
+            )
+        except CredentialsError as error:
+            raise self._fault(error.reason) from None
+        if found is not None:
+            self._in_file = found.token
+            endpoint = self._own.token_url or found.token_endpoint
+            if (self._config.client_id, self._config.token_url) != (found.client_id, endpoint):
+                # The person who logged in has seen where that is.
+                self._configure(
+                    replace(self._config, client_id=found.client_id, token_url=endpoint)
+                )
+        return found
+
+    async def _keep(self, channel: Channel, token: Token) -> None:
+        """Write a new token down where that is wanted; the call goes on without."""
+        if self._store is None or token is self._in_file:
+            return
+        try:
+            endpoint = await self._endpoints.token(channel, self._flow)
+            stored = Stored(channel.api_origin, self._name, self._config.client_id, endpoint, token)
+            await asyncio.to_thread(self._store.save, stored)
+        except (CredentialsError, CallError) as error:
+            logger.warning("a new token for %r is not kept: %s", self._name, error.reason)
+
+    async def _refreshed(self, channel: Channel, token: Token, refresh: Secret) -> Token:
+        new = await self._asked(
+            channel, "refresh_token", secrets={"refresh_token": refresh}, keep=refresh
+        )
+        return replace(new, scopes=token.scopes)
+
+    async def _asked(self, channel: Channel, grant: str, **parts: Any) -> Token:
+        """Ask the token endpoint, unless it has just failed several times."""
+        if self._last is not None and time.monotonic() < self._quiet_until:
+            raise CallError(self._last.kind, self._last.reason, **self._last.facts)
+        try:
+            url = await self._endpoints.token(channel, self._flow, refresh=grant == "refresh_token")
+            token = await self._grants.ask(channel, url, grant, **parts)
+        except CallError as error:
+            code = error.code if isinstance(error, RefusedError) else None
+            if code == "invalid_scope" or (code == "invalid_grant" and grant == "refresh_token"):
+                raise
+            # A wrong password does not become right, and a few more tries lock the account.
+            self._pause(
+                error, least=_LONGEST_WAIT if code is not None and grant == "password" else 0.0
+            )
+            raise
+        self._failures, self._last = 0, None
+        return token
+
+    def _pause(self, error: CallError, *, least: float = 0.0) -> None:
+        """Leave the server alone for a while; the first failure costs nothing."""
+        self._failures += 1
+        pause = _FIRST_PAUSE * 2 ** min(self._failures - 2, 16) if self._failures > 1 else 0.0
+        asked = error.wait if isinstance(error, RefusedError) else error.facts.get("retry_after")
+        wait = float(asked) if isinstance(asked, int | float) else 0.0
+        until = max(least, min(pause, _LONGEST_PAUSE), min(wait, _LONGEST_WAIT))
+        self._last, self._quiet_until = error, time.monotonic() + until
+
+    def _login_needed(self, said: str) -> CallError:
+        reason = "there is no token that could be sent, and none to be had without a person"
+        if said:
+            reason = f"its refresh token is good no more: {said.rstrip('.')}"
+        file = self._config.token_file or "FILE"
+        login = f"openapi-tools login SPEC {self._name} --token-file {file}"
+        return self._fault(f"{reason}; log in (again): {login}")
+
+    def _fault(self, reason: str) -> CallError:
+        return CallError("credentials", f"security scheme {self._name!r}: {reason}")
+
+
+class _Mine:
+    """What one call would do if it had to do it itself.
+
+    Attributes:
+        begun: It had to.
+    """
+
+    __slots__ = ("_channel", "_refused", "_tokens", "_wanted", "begun")
+
+    def __init__(
+        self, tokens: Tokens, channel: Channel, wanted: frozenset[str], refused: Secret | None
+    ) -> None:
+        self._tokens = tokens
+        self._channel = channel
+        self._wanted = wanted
+        self._refused = refused
+        self.begun = False
+
+    def __call__(self) -> Coroutine[Any, Any, Token]:
+        self.begun = True
+        return self._tokens.renew(self._channel, self._wanted, self._refused)
+
+
+def _given(config: OAuth2) -> Token | None:
+    """Return the token that the user gave; it is over when there is only a refresh token."""
+    access, refresh = config.revealed("access_token"), config.revealed("refresh_token")
+    if not access and not refresh:
+        return None
+    kept = Secret(refresh) if refresh else None
+    return Token(Secret(access), kept, expires_at=None if access else 0.0)

@@ -1,0 +1,372 @@
+"""Security requirements and credentials -> what is granted to a call.
+
+Spec: OpenAPI 3.2.0, sections 4.27 (Security Scheme Object) and 4.30 (Security Requirement Object).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeGuard
+
+from openapi_tools.auth.schemes import Asked, Held, Scheme, hold, lasting, needed
+from openapi_tools.errors import CallError, CredentialsError, OpenAPIToolsError
+from openapi_tools.masking import MASK
+from openapi_tools.model import SecurityScheme
+from openapi_tools.redaction import Redactor
+from openapi_tools.requests.request_additions import Additions, joined
+from openapi_tools.requests.server_urls import origin_of
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable
+    from pathlib import Path
+
+    from openapi_tools.auth.token_channel import Channel
+    from openapi_tools.model import Operation
+
+logger = logging.getLogger("openapi_tools")
+
+_OWN = frozenset({"type", "in", "name", "scheme", "value"})
+_OWN_EXAMPLE = "{'in': 'header', 'name': 'X-Key', 'value': …}"
+_REMEMBERED = 256
+_NAMED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Where credentials may go.
+
+    Attributes:
+        server: The address that an operation is called at.
+        origins: Those that credentials are for.
+        source: Origin of the URL that the document was fetched from; empty for any other document.
+        lenient: A call may go without what it requires.
+        client_brings: A client of the user's brings credentials along, where they may go.
+    """
+
+    server: str
+    origins: frozenset[str]
+    source: str = ""
+    lenient: bool = False
+    client_brings: bool = False
+
+    @property
+    def inside(self) -> bool:
+        """Whether the server has one of the origins."""
+        origin = origin_of(self.server)
+        return bool(origin) and origin in self.origins
+
+    def refusal(self, what: str = "the operation") -> str:
+        """Return why credentials do not go to the server, and the setting that would send them.
+
+        Args:
+            what: Is served there.
+        """
+        origin = origin_of(self.server)
+        given = f"credentials are for {' or '.join(sorted(self.origins))}"
+        if not self.origins:
+            given = "document names no server of its own that credentials are for"
+            if self.source:
+                given = f"document came from {self.source}, and credentials stay there"
+        named = tuple(sorted({*self.origins, origin}))
+        return (
+            f"{what} is served at {origin}, but the {given}. "
+            f"To send them there, give Settings(credential_origins={named})."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """What a call is granted.
+
+    Attributes:
+        additions: What is added to the request.
+        note: Why credentials do not go along that are there; empty when they do.
+        renewable: A credential is asked for with each call, and may have a newer value should the
+            API refuse this one; any other grant holds for every call of the operation.
+    """
+
+    additions: Additions = field(default_factory=Additions)
+    note: str = ""
+    renewable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """What credentials need that are asked for with each call.
+
+    Attributes:
+        channel: Gives the way to a token endpoint.
+        redactor: Is told of the secrets.
+    """
+
+    channel: Callable[[], Channel]
+    redactor: Redactor
+
+
+NOTHING = Grant()
+"""What a call is granted that needs nothing."""
+
+
+class Credentials:
+    """The credentials that a user gave for one document.
+
+    Args:
+        given: By scheme name, as `schemes.hold` takes them. A mapping with `in`, `name` and `value`
+            (or `scheme` and `value`) declares a scheme that the document lacks; it goes with every
+            call.
+        schemes: The document's security schemes.
+        redactor: Is told of the secrets.
+        ca_file: Certificate authorities to trust besides the usual ones.
+
+    Raises:
+        CredentialsError: A name that the document does not have, or a value of the wrong kind; the
+            value itself is never shown.
+    """
+
+    __slots__ = ("_ca_file", "_first", "_held", "_overlays", "_own", "_schemes", "redactor")
+
+    def __init__(
+        self,
+        given: Mapping[str, Any],
+        schemes: Mapping[str, SecurityScheme],
+        *,
+        redactor: Redactor | None = None,
+        ca_file: Path | None = None,
+    ) -> None:
+        self.redactor = Redactor() if redactor is None else redactor
+        self._held: dict[str, Held] = {}
+        self._first: frozenset[str] = frozenset()
+        self._own: tuple[str, ...] = ()
+        self._overlays: dict[tuple[Any, ...], Held] = {}
+        self._schemes = schemes
+        self._ca_file = ca_file
+        for name, value in given.items():
+            self._held[name] = self._hold(name, value, expand=True)
+
+    def __repr__(self) -> str:
+        return f"Credentials({', '.join(f'{name}={MASK}' for name in self._held)})"
+
+    def _hold(self, name: str, value: Any, *, expand: bool) -> Held:
+        """Return a credential, for a scheme of the document or for one that it brings along."""
+        declared = self._schemes.get(name)
+        if brings_scheme(value):
+            if declared is None and name not in self._own:
+                self._own = (*self._own, name)
+            declared, value = _declared(name, value), value["value"]
+        if declared is None:
+            known = ", ".join(map(repr, self._schemes)) or "none at all"
+            reason = f"the document has no security scheme {name!r}; it has {known}."
+            raise CredentialsError(f"{reason} Another one is given as {_OWN_EXAMPLE}.", scheme=name)
+        scheme = Scheme(name, declared, self.redactor, self._ca_file)
+        return hold(scheme, value) if expand else self._remembered(scheme, value)
+
+    def _remembered(self, scheme: Scheme, value: Any) -> Held:
+        """Return a credential for one call; tokens and certificates of an equal one are kept."""
+        value = lasting(scheme, value)
+        if not isinstance(value, Hashable) or isinstance(value, str | tuple):
+            return hold(scheme, value, expand=False)
+        key = (scheme.name, scheme.declared.type, type(value), value)
+        if key not in self._overlays:
+            while len(self._overlays) >= _REMEMBERED:
+                self._overlays.pop(next(iter(self._overlays)), None)
+            self._overlays[key] = hold(scheme, value, expand=False)
+        return self._overlays[key]
+
+    def overlaid(self, given: object, redactor: Redactor) -> Credentials:
+        """Return these credentials with others in front of them.
+
+        Args:
+            given: By scheme name, for one call; None for none.
+            redactor: Of that call.
+
+        Raises:
+            CredentialsError: As for a new instance; or it is no mapping.
+        """
+        if given is None:
+            return self
+        if not isinstance(given, Mapping):
+            reason = f"credentials are a mapping by scheme name, not {type(given).__name__}."
+            raise CredentialsError(reason)
+        both = Credentials({}, self._schemes, redactor=redactor, ca_file=self._ca_file)
+        both._own = self._own
+        both._overlays = self._overlays
+        added = {name: both._hold(name, value, expand=False) for name, value in given.items()}
+        both._held = self._held | added
+        both._first = frozenset(given)
+        return both
+
+    def lacks_word(self, name: str) -> bool:
+        """Tell whether a credential is known to be sent as one word in a header.
+
+        Args:
+            name: Of its scheme; that of another one lacks nothing.
+        """
+        held = self._held.get(name)
+        headers = held.fixed.headers if held is not None and held.fixed is not None else ()
+        return any(" " not in text for _, text in headers)
+
+    async def grant(
+        self,
+        operation: Operation,
+        bounds: Bounds,
+        way: Way,
+        stale: Grant | None = None,
+    ) -> Grant:
+        """Return what a call is granted.
+
+        The first requirement that the credentials satisfy counts. An empty requirement is what is
+        left when no other is satisfied, wherever it stands: the order of alternatives says nothing,
+        and a credential is given in order to be sent. At an origin that the credentials are not
+        for, they are as if they were not there.
+
+        Args:
+            operation: Its `security` lists alternatives; all schemes of one are needed.
+            bounds: Where the call goes, and where credentials may.
+            way: What credentials need that are asked for.
+            stale: What was granted before and refused with 401.
+
+        Raises:
+            CallError: `credentials`: some are missing, or not for this origin; or as a token
+                endpoint fails.
+        """
+        requirement = self._chosen(operation)
+        names = list(dict.fromkeys([*self._own, *(requirement or ())]))
+        held = [self._held[name] for name in names]
+        if (held or bounds.client_brings) and not bounds.inside:
+            return self._elsewhere(operation, bounds)
+        if not held:
+            if requirement is None and not bounds.lenient and not bounds.client_brings:
+                raise CallError("credentials", f"{self.lacking(operation)} It was not sent.")
+            return NOTHING
+        parts = []
+        for name, credential in zip(names, held, strict=True):
+            if credential.fixed is not None:
+                parts.append(credential.fixed)
+            elif credential.ask is not None:
+                scopes = (requirement or {}).get(name, ())
+                old = None if stale is None else stale.additions
+                asked = Asked(way.channel(), way.redactor, scopes, old)
+                parts.append(await _asked(name, credential.ask, asked))
+        additions = self._joined(names, parts)
+        if additions.certificate is not None and not bounds.server.lower().startswith("https:"):
+            reason = "a client certificate is shown over https only, and the server is http"
+            raise CallError("credentials", f"{reason}. It was not sent.")
+        renewable = any(credential.fixed is None for credential in held)
+        return Grant(additions, renewable=renewable)
+
+    def masked(self, operation: Operation, bounds: Bounds) -> Grant:
+        """Return what a call is granted, with `***` in place of every value.
+
+        Args:
+            operation: As for `grant`.
+            bounds: As for `grant`.
+        """
+        requirement = self._chosen(operation)
+        names = list(dict.fromkeys([*self._own, *(requirement or ())]))
+        held = [self._held[name] for name in names]
+        if (held or bounds.client_brings) and not bounds.inside:
+            return Grant(note=bounds.refusal())
+        if requirement is None and not held:
+            return Grant(note=self.lacking(operation))
+        return Grant(joined(credential.masked for credential in held))
+
+    def _chosen(self, operation: Operation) -> Mapping[str, tuple[str, ...]] | None:
+        """Return the alternative to satisfy; an empty one for none, None when none can be."""
+        if not operation.security:
+            return {}
+        for requirement in self._in_order(operation):
+            if requirement and all(name in self._held for name in requirement):
+                return requirement
+        return {} if any(not requirement for requirement in operation.security) else None
+
+    def _in_order(self, operation: Operation) -> Iterable[Mapping[str, tuple[str, ...]]]:
+        """Return the alternatives, those first for which this call brings a credential."""
+        if not self._first:
+            return operation.security
+        return sorted(operation.security, key=self._first.isdisjoint)
+
+    def lacking(self, operation: Operation) -> str:
+        """Return which credentials are missing, and how they are given; empty when none is.
+
+        Args:
+            operation: Of whose requirements one is enough.
+        """
+        ways = [way for way in (_lacking(r, self._held) for r in operation.security) if way]
+        ways = sorted(ways, key=len)[:_NAMED]
+        if not ways:
+            return ""
+        wanted = " or ".join(
+            " and ".join(needed(name, self._schemes.get(name)) for name in way[:_NAMED])
+            for way in ways
+        )
+        first = ways[0][0]
+        form = "…" if first in self._schemes else _OWN_EXAMPLE
+        return (
+            f"no credential is there for {wanted}. Whoever set up this tool gives it: "
+            f"credentials={{{first[:100]!r}: {form}}}."
+        )
+
+    def _elsewhere(self, operation: Operation, bounds: Bounds) -> Grant:
+        """Return what a call gets that goes where the credentials may not.
+
+        Raises:
+            CallError: `credentials`: the operation, or the user, wants one to go along.
+        """
+        wanted = {} not in operation.security if operation.security else bool(self._own)
+        if bounds.lenient or not wanted:
+            return Grant(note=bounds.refusal())
+        raise CallError("credentials", f"{bounds.refusal()} It was not sent.")
+
+    def _joined(self, names: Iterable[str], parts: list[Additions]) -> Additions:
+        """Return what all schemes of a requirement add.
+
+        Raises:
+            CallError: Two of them want the same place.
+        """
+        listed = ", ".join(f"{name!r:.100}" for name in names)
+        if sum(part.auth is not None or _authorizes(part) for part in parts) > 1:
+            reason = f"{listed} are required together, but all of them are sent as 'Authorization'."
+            raise CallError("credentials", f"{reason} No request can carry both.")
+        return joined(parts)
+
+
+async def _asked(
+    name: str, ask: Callable[[Asked], Awaitable[Additions]], asked: Asked
+) -> Additions:
+    """Return what a credential adds that is asked for each request."""
+    try:
+        return await ask(asked)
+    except OpenAPIToolsError:
+        raise
+    except Exception as error:
+        logger.exception("the credential for %r cannot be had", name)
+        reason = f"a function that gives credentials failed ({type(error).__name__})"
+        raise CallError("credentials", f"{reason}; see the log. It was not sent.") from None
+
+
+def _authorizes(part: Additions) -> bool:
+    return any(name.lower() == "authorization" for name, _ in part.headers)
+
+
+def brings_scheme(value: object) -> TypeGuard[Mapping[str, Any]]:
+    """Tell whether a credential declares its own scheme, which no document has to know."""
+    return isinstance(value, Mapping) and "value" in value and _OWN.issuperset(value)
+
+
+def _lacking(requirement: Iterable[str], held: Mapping[str, Held]) -> list[str]:
+    return [name for name in requirement if name not in held]
+
+
+def _declared(name: str, given: Mapping[str, Any]) -> SecurityScheme:
+    """Return the scheme that a user declares along with its value."""
+    members = {key: given[key] for key in given if key != "value"}
+    if not all(isinstance(member, str) for member in members.values()):
+        reason = f"the scheme of {name!r} is given in texts, as {_OWN_EXAMPLE}."
+        raise CredentialsError(reason, scheme=name)
+    scheme = members.get("scheme", "").lower()
+    kind = members.get("type") or ("http" if scheme else "apiKey")
+    return SecurityScheme(
+        kind, name=members.get("name", ""), location=members.get("in", ""), scheme=scheme
+    )

@@ -1,0 +1,225 @@
+"""Where an authorization server's endpoints are, and whether a secret may go there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urljoin
+
+from openapi_tools.auth import oauth2 as configs
+from openapi_tools.auth import token_channel as channels
+from openapi_tools.auth.oauth_protocol import metadata_urls
+from openapi_tools.errors import CallError
+from openapi_tools.redaction import excerpt
+from openapi_tools.requests.server_urls import origin_of
+
+if TYPE_CHECKING:
+    from openapi_tools.auth.oauth2 import OAuth2
+    from openapi_tools.auth.token_channel import Channel, Reply
+    from openapi_tools.model import SecurityScheme
+
+_WELL_KNOWN = "/.well-known/"
+_SHOWN = 100
+_USERS = (configs.AUTHORIZATION_CODE, configs.DEVICE, configs.PASSWORD)
+USER_FLOWS = (*_USERS, "implicit")
+"""The flows whose tokens stand for a person."""
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """What an authorization server says of itself.
+
+    Spec: RFC 8414, section 2; RFC 8628, section 4; RFC 9207, section 3.
+
+    Attributes:
+        issuer: Its name, an address.
+        token: The token endpoint, `""` when there is none; so the others.
+        authorization: Where a person agrees.
+        device: Where a device begins.
+        names_itself: Its authorization answers hold `iss`.
+    """
+
+    issuer: str
+    token: str
+    authorization: str
+    device: str
+    names_itself: bool
+
+
+class Endpoints:
+    """The endpoints for one scheme.
+
+    Args:
+        config: The user's own URLs come first, and are trusted.
+        scheme: The document's.
+        name: Of the scheme, for messages.
+    """
+
+    def __init__(self, config: OAuth2, scheme: SecurityScheme, name: str) -> None:
+        self._config = config
+        self._scheme = scheme
+        self._name = name
+        self._metadata: Metadata | None = None
+
+    async def token(self, channel: Channel, flow: str | None, *, refresh: bool = False) -> str:
+        """Return the token endpoint, to which a secret may be sent.
+
+        Args:
+            channel: Of the toolset.
+            flow: Whose; None when it is not known, as for a refresh token that the user gave.
+            refresh: It is for a refresh token.
+
+        Raises:
+            CallError: There is none, or the document names one elsewhere.
+        """
+        if self._config.token_url:
+            return self._protected(self._config.token_url, "token endpoint")
+        if self.discovery_url:
+            url = (await self.metadata(channel)).token
+        else:
+            url = _declared(self._scheme, flow, refresh=refresh)
+        if not url:
+            raise self._fault("the document names no token endpoint; give OAuth2(token_url=…).")
+        url = absolute(channel, url)
+        self._protected(url, "token endpoint")
+        if not self._config.openid_connect_url and not channel.may_go(url):
+            raise self._elsewhere(channel, url)
+        return url
+
+    async def authorization(self, channel: Channel) -> str:
+        """Return where a person agrees; no secret goes there.
+
+        Args:
+            channel: Of the toolset.
+
+        Raises:
+            CallError: There is none.
+        """
+        url = self._config.authorization_url
+        if not url and self.discovery_url:
+            url = (await self.metadata(channel)).authorization
+        if not url:
+            flow = self._scheme.flows.get(configs.AUTHORIZATION_CODE, {})
+            url = _text(flow.get("authorizationUrl"))
+        if not url:
+            hint = "give OAuth2(authorization_url=…)"
+            raise self._fault(f"the document names no authorization endpoint; {hint}.")
+        return self._protected(absolute(channel, url), "authorization endpoint")
+
+    async def device(self, channel: Channel) -> str:
+        """Return where a device begins; a client secret may go there.
+
+        Args:
+            channel: Of the toolset.
+
+        Raises:
+            CallError: There is none, or the document names one elsewhere.
+        """
+        if url := self._config.device_authorization_url:
+            return self._protected(url, "device authorization endpoint")
+        if self.discovery_url:
+            url = (await self.metadata(channel)).device
+        else:
+            flow = self._scheme.flows.get(configs.DEVICE, {})
+            url = _text(flow.get("deviceAuthorizationUrl"))
+        if not url:
+            hint = "give OAuth2(device_authorization_url=…)"
+            raise self._fault(f"the document names no device authorization endpoint; {hint}.")
+        url = self._protected(absolute(channel, url), "device authorization endpoint")
+        if not self._config.openid_connect_url and not channel.may_go(url):
+            raise self._elsewhere(channel, url)
+        return url
+
+    @property
+    def discovery_url(self) -> str:
+        """Where the server describes itself, `""` when nobody said."""
+        return self._config.openid_connect_url or self._scheme.openid_connect_url
+
+    async def metadata(self, channel: Channel) -> Metadata:
+        """Return what the server says of itself, asked once.
+
+        Args:
+            channel: Of the toolset.
+
+        Raises:
+            CallError: It cannot be had, or belongs to another issuer.
+        """
+        if self._metadata is None:
+            url = self._protected(absolute(channel, self.discovery_url), "OpenID Connect address")
+            if _WELL_KNOWN not in url:
+                url = metadata_urls(url)[0]
+            self._metadata = self._read(url, await channels.get(channel, url))
+        return self._metadata
+
+    def _read(self, url: str, reply: Reply) -> Metadata:
+        """Return the metadata of an answer.
+
+        Spec: OpenID Connect Discovery 1.0, section 4.3; RFC 8414, section 3.3.
+        """
+        at = origin_of(url)
+        if not 200 <= reply.status < 300:  # noqa: PLR2004 -- what success is
+            raise self._fault(f"{at} answered {reply.status} instead of describing itself.")
+        issuer = _text(reply.members.get("issuer"))
+        if url not in _described_at(issuer):
+            shown = repr(excerpt(issuer, _SHOWN)) if issuer else "none"
+            raise self._fault(
+                f"{at} describes the issuer {shown}, which does not belong to the address that was "
+                "asked (OpenID Connect Discovery, section 4.3); give OAuth2(token_url=…)."
+            )
+        places = ("token_endpoint", "authorization_endpoint", "device_authorization_endpoint")
+        token, authorization, device = (_text(reply.members.get(place)) for place in places)
+        iss = reply.members.get("authorization_response_iss_parameter_supported") is True
+        return Metadata(issuer, token, authorization, device, iss)
+
+    def _protected(self, url: str, what: str) -> str:
+        if channels.is_protected(url):
+            return url
+        raise self._fault(
+            f"its {what} is no https address of this form: https://host/path; secrets go nowhere "
+            "else but to this machine."
+        )
+
+    def _elsewhere(self, channel: Channel, url: str) -> CallError:
+        there = origin_of(url)
+        return self._fault(
+            f"the document names a token endpoint at {there}, but its credentials are for "
+            f"{channel.api_origin}; nothing was sent. To allow it give OAuth2(token_url=…) or "
+            f"Settings(credential_origins=({channel.api_origin!r}, {there!r}))."
+        )
+
+    def _fault(self, reason: str) -> CallError:
+        return CallError("credentials", f"security scheme {self._name!r}: {reason}")
+
+
+def absolute(channel: Channel, url: str) -> str:
+    """Return a document's URL as an absolute one.
+
+    Spec: OpenAPI 3.1.2, section 4.6.1: it relates to the server's address.
+
+    Args:
+        channel: Knows that address.
+        url: As in the document.
+    """
+    try:
+        return urljoin(channel.base_url or f"{channel.api_origin}/", url)
+    except ValueError:
+        return ""
+
+
+def _declared(scheme: SecurityScheme, flow: str | None, *, refresh: bool) -> str:
+    """Return a document's token endpoint."""
+    order = (flow,) if flow is not None else (*USER_FLOWS, configs.CLIENT_CREDENTIALS)
+    flows = [scheme.flows[name] for name in order if name in scheme.flows]
+    if refresh:
+        found = next((url for each in flows if (url := _text(each.get("refreshUrl")))), "")
+        if found:
+            return found
+    return next((url for each in flows if (url := _text(each.get("tokenUrl")))), "")
+
+
+def _described_at(issuer: str) -> tuple[str, ...]:
+    return metadata_urls(issuer) if issuer and channels.is_protected(issuer) else ()
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,352 @@
+"""A security scheme and a credential -> what is added to a request: a small function for each.
+
+Spec: OpenAPI 3.2.0, section 4.27 (Security Scheme Object); RFC 9110, section 11 (HTTP schemes); RFC
+7617 (basic), RFC 7616 (digest), RFC 6750 (bearer).
+"""
+
+from __future__ import annotations
+
+import base64
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeGuard
+
+from openapi_tools.environment_variables import from_environment
+from openapi_tools.errors import CredentialsError
+from openapi_tools.masking import MASK
+from openapi_tools.redaction import Redactor, Secret
+from openapi_tools.requests.request_additions import Additions
+from openapi_tools.visible_text import visible
+
+if TYPE_CHECKING:
+    import ssl
+    from collections.abc import Awaitable, Callable
+    from pathlib import Path
+
+    from openapi_tools.auth.token_channel import Channel
+    from openapi_tools.model import SecurityScheme
+
+_TOKEN_TYPES = ("oauth2", "openIdConnect")
+_LOCATIONS = ("header", "query", "cookie")
+
+
+@dataclass(frozen=True, slots=True)
+class ClientCertificate:
+    """What is shown to servers that ask who is calling (`mutualTLS`).
+
+    Attributes:
+        cert: PEM file with the certificate, and its chain.
+        key: PEM file with the private key; None when it stands in `cert`.
+        password: Of the private key.
+    """
+
+    cert: str | Path
+    key: str | Path | None = None
+    password: Any = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Scheme:
+    """A security scheme and what its credentials need to know.
+
+    Attributes:
+        name: The document's name for it, or the user's.
+        declared: What the document says.
+        redactor: Is told of every secret.
+        ca_file: Certificate authorities to trust besides the usual ones.
+    """
+
+    name: str
+    declared: SecurityScheme
+    redactor: Redactor
+    ca_file: Path | None = None
+
+    @property
+    def kind(self) -> str:
+        """What errors call it: `"http basic"`."""
+        return f"{self.declared.type} {self.declared.scheme}".strip()
+
+    @property
+    def authorizes(self) -> bool:
+        """Whether its credential stands in the header `Authorization`."""
+        return self.declared.type in ("http", *_TOKEN_TYPES)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Asked:
+    """For what a credential is asked.
+
+    Attributes:
+        channel: The way to a token endpoint.
+        redactor: Is told of the secrets.
+        scopes: Those that the operation requires.
+        stale: What was given before, and refused with 401.
+    """
+
+    channel: Channel
+    redactor: Redactor
+    scopes: tuple[str, ...] = ()
+    stale: Additions | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Held:
+    """A credential, ready to be asked for.
+
+    Attributes:
+        masked: What it adds, with `***` for its value.
+        fixed: What it adds; None when it has to be asked for each call.
+        ask: Gives what it adds.
+    """
+
+    masked: Additions
+    fixed: Additions | None = field(default=None, repr=False)
+    ask: Callable[[Asked], Awaitable[Additions]] | None = field(default=None, repr=False)
+
+
+def hold(scheme: Scheme, value: Any, *, expand: bool = True) -> Held:
+    """Return a credential for a scheme.
+
+    Args:
+        scheme: What it is for.
+        value: A text, `pydantic.SecretStr`, a pair of user and password, an `httpx.Auth`, an
+            `OAuth2`, a `ClientCertificate` or `ssl.SSLContext`, a mapping with the members of one
+            of the last two, or a function of no arguments that gives one of these for each call.
+            `${NAME}` in a text is read from the environment.
+        expand: It is; what comes with a call may be a stranger's, and is taken as it stands.
+
+    Raises:
+        CredentialsError: It does not fit the scheme; the value is never shown.
+    """
+    masked = _masked(scheme)
+    if (config := _oauth2(scheme, value)) is not None:  # which reads its variables itself
+        return Held(masked, ask=_tokens(scheme, config))
+    value = from_environment(value, scheme.name) if expand else value
+    if callable(value) and not _is_auth(value):
+        return Held(masked, ask=_function(scheme, value))
+    return Held(masked, _added(scheme, value))
+
+
+def lasting(scheme: Scheme, value: Any) -> Any:
+    """Return a credential as a value that compares by what it says, where it can be kept.
+
+    Args:
+        scheme: What it is for.
+        value: As for `hold`.
+
+    Raises:
+        CredentialsError: It does not fit the scheme.
+    """
+    config = _oauth2(scheme, value, expand=False)
+    if config is not None:
+        return config
+    if scheme.declared.type == "mutualTLS" and not _is_context(value):
+        return _client_certificate(scheme, value)
+    return value
+
+
+def needed(name: str, declared: SecurityScheme | None) -> str:
+    """Say what a scheme needs, for whoever has to give it.
+
+    Args:
+        name: Of the scheme.
+        declared: As the document has it; None when it does not.
+    """
+    match declared:
+        case None:
+            return visible(f"{name!r:.100} (which the document does not define)")
+        case _ if declared.type == "apiKey":
+            what = f"API key, {declared.location} {declared.name!r:.60}"
+        case _ if declared.scheme in ("basic", "digest"):
+            what = f"HTTP {declared.scheme}, user and password"
+        case _ if declared.type == "http":
+            what = f"HTTP {declared.scheme:.60}"
+        case _ if declared.type in _TOKEN_TYPES:
+            what = f"{'OAuth2' if declared.type == 'oauth2' else 'OpenID Connect'}, a token"
+        case _ if declared.type == "mutualTLS":
+            what = "a client certificate"
+        case _:
+            what = f"{declared.type:.60}"
+    return visible(f"{name!r:.100} ({what})")
+
+
+def _masked(scheme: Scheme) -> Additions:
+    """Return what a scheme adds, with `***` for the value."""
+    declared = scheme.declared
+    if declared.type == "apiKey":
+        return _key(scheme, MASK)
+    if scheme.authorizes:
+        word = declared.scheme if declared.type == "http" else "bearer"
+        return Additions(headers=(("Authorization", f"{word.capitalize()} {MASK}"),))
+    if declared.type == "mutualTLS":
+        return Additions()
+    reason = f"security scheme {scheme.name!r} is {scheme.kind!r}, not supported."
+    raise CredentialsError(reason, scheme=scheme.name)
+
+
+def _added(scheme: Scheme, value: Any) -> Additions:
+    """Return what a value adds."""
+    declared = scheme.declared
+    if _is_auth(value):
+        return Additions(auth=value)
+    if declared.type == "mutualTLS":
+        return Additions(certificate=_certificate(scheme, value))
+    if declared.type == "apiKey":
+        secret = _secret(scheme, value)
+        scheme.redactor.know(secret.partition(" ")[2])  # behind a word, as in `Token …`
+        return _key(scheme, secret)
+    if declared.scheme == "basic":
+        user, password = _user_and_password(scheme, value)
+        return _authorization(scheme, "Basic", base64.b64encode(f"{user}:{password}".encode()))
+    if declared.scheme == "digest":
+        from openapi_tools.transport.digest_auth import Digest
+
+        return Additions(auth=Digest(*_user_and_password(scheme, value)))
+    word = "Bearer" if declared.type != "http" else declared.scheme.capitalize()
+    secret = _text(scheme, value)
+    if secret.lower().startswith(f"{word.lower()} "):  # as it is often handed on
+        secret = secret[len(word) :].strip()
+    return _authorization(scheme, word, secret.encode())
+
+
+def _key(scheme: Scheme, secret: str) -> Additions:
+    declared = scheme.declared
+    if declared.location not in _LOCATIONS or not declared.name:
+        where = f"{declared.location!r} named {declared.name!r}"
+        reason = f"security scheme {scheme.name!r} puts its key in {where}, which no request has."
+        raise CredentialsError(reason, scheme=scheme.name)
+    pair = ((declared.name, secret),)
+    match declared.location:
+        case "header":
+            return Additions(headers=pair)
+        case "query":
+            return Additions(query=pair)
+    return Additions(cookies=pair)
+
+
+def _authorization(scheme: Scheme, word: str, secret: bytes) -> Additions:
+    """Return the header of an HTTP scheme; what was encoded for it is a secret, too."""
+    text = secret.decode()
+    scheme.redactor.know(text)
+    return Additions(headers=(("Authorization", f"{word} {text}"),))
+
+
+def _certificate(scheme: Scheme, value: Any) -> ssl.SSLContext:
+    from openapi_tools.transport.httpx_transport import client_context
+
+    if _is_context(value):
+        return value
+    given = _client_certificate(scheme, value)
+    password = None if given.password is None else _secret(scheme, given.password)
+    return client_context(given.cert, given.key, password=password, ca_file=scheme.ca_file)
+
+
+def _is_context(value: Any) -> TypeGuard[ssl.SSLContext]:
+    import ssl
+
+    return isinstance(value, ssl.SSLContext)
+
+
+def _client_certificate(scheme: Scheme, value: Any) -> ClientCertificate:
+    try:
+        if isinstance(value, Mapping):
+            value = ClientCertificate(**value)
+        elif isinstance(value, list | tuple):
+            value = ClientCertificate(*value)
+    except TypeError:
+        reason = f"the credential for {scheme.name!r} has cert, key and password, nothing else."
+        raise CredentialsError(reason, scheme=scheme.name) from None
+    return value if isinstance(value, ClientCertificate) else ClientCertificate(value)
+
+
+def _is_auth(value: Any) -> bool:
+    """Tell whether a value is an `httpx.Auth`, without importing httpx for that."""
+    return hasattr(value, "async_auth_flow") and not isinstance(value, type)
+
+
+def _oauth2(scheme: Scheme, value: Any, *, expand: bool = True) -> Any:
+    """Return what tells how to get tokens, if a value does."""
+    if not scheme.authorizes or isinstance(value, str | list | tuple):
+        return None
+    from openapi_tools.auth.oauth2 import OAuth2
+
+    if isinstance(value, Mapping):
+        return OAuth2.of(value, expand=expand)
+    return value if isinstance(value, OAuth2) else None
+
+
+def _tokens(scheme: Scheme, config: Any) -> Callable[[Asked], Awaitable[Additions]]:
+    """Return what asks for a token of OAuth 2 or OpenID Connect."""
+    from openapi_tools.auth.access_tokens import Tokens
+
+    tokens = Tokens(config, scheme.declared, scheme.name)
+    scheme.redactor.know(*tokens.secrets())
+
+    async def ask(asked: Asked) -> Additions:
+        stale = None
+        if asked.stale is not None:
+            stale = next((v[7:] for _, v in asked.stale.headers if v[:7] == "Bearer "), None)
+        token = await tokens.token(asked.channel, scopes=asked.scopes, stale=stale)
+        asked.redactor.know(token)
+        return Additions(headers=(("Authorization", f"Bearer {token}"),))
+
+    return ask
+
+
+def _function(
+    scheme: Scheme, function: Callable[[], Any]
+) -> Callable[[Asked], Awaitable[Additions]]:
+    """Return what asks a function of the user's."""
+
+    async def ask(asked: Asked) -> Additions:
+        value = function()
+        if inspect.isawaitable(value):
+            value = await value
+        if value is None or (callable(value) and not _is_auth(value)):
+            reason = f"the function for {scheme.name!r} gives no credential."
+            raise CredentialsError(reason, scheme=scheme.name)
+        # A value for this call alone is a secret of this call alone.
+        return _added(replace(scheme, redactor=asked.redactor), value)
+
+    return ask
+
+
+def _user_and_password(scheme: Scheme, value: Any) -> tuple[str, str]:
+    if isinstance(value, tuple | list) and len(value) == 2:  # noqa: PLR2004 -- a pair
+        user, password = (_text(scheme, part, empty=True) for part in value)
+    else:
+        user, colon, password = _text(scheme, value).partition(":")
+        if not colon:
+            kind = f"security scheme {scheme.name!r} is {scheme.declared.scheme}"
+            reason = f"{kind}; give (user, password) or 'user:password'."
+            raise CredentialsError(reason, scheme=scheme.name)
+    scheme.redactor.know(password, f"{user}:{password}")
+    return user, password
+
+
+def _secret(scheme: Scheme, value: Any) -> str:
+    """Return a credential as text that may stand in a header, and remember that it is one."""
+    text = _text(scheme, value)
+    scheme.redactor.know(text)
+    return text
+
+
+def _text(scheme: Scheme, value: Any, *, empty: bool = False) -> str:
+    name = scheme.name
+    if isinstance(value, Secret):
+        value = value.reveal()
+    plain = getattr(value, "get_secret_value", None)
+    text = plain() if callable(plain) else value
+    if not isinstance(text, str):
+        reason = f"the credential for {name!r} must be a text, not {type(value).__name__}."
+        raise CredentialsError(reason, scheme=name)
+    text = text.strip()
+    if not text and not empty:
+        raise CredentialsError(f"the credential for {name!r} is empty.", scheme=name)
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        raise CredentialsError(f"the credential for {name!r} is no text.", scheme=name)
+    if any(character < " " or character == "\x7f" for character in text):
+        reason = f"the credential for {name!r} holds a line break or control character."
+        raise CredentialsError(reason, scheme=name)
+    return text

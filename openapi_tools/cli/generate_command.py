@@ -1,0 +1,200 @@
+"""`openapi-tools generate`: write a document's tools as a package, or say what has drifted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from openapi_tools.cli.credential_options import given_credentials, given_settings, identifying
+from openapi_tools.cli.list_command import skipped_data
+from openapi_tools.cli.output import as_json, busy, clean, for_shell, remark, say
+from openapi_tools.cli.projects import Job, read_jobs
+from openapi_tools.cli.selection_options import selecting, selection
+from openapi_tools.cli.spec_argument import source_of
+from openapi_tools.errors import SettingsError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from openapi_tools.generate import Report
+    from openapi_tools.settings import Settings
+
+_LISTED = 20
+_FOLDER = click.Path(path_type=Path)
+
+
+@click.command("generate")
+@click.argument("spec", required=False)
+@click.option("--output", metavar="PATH", help="Folder of the package; made when absent.")
+@click.option("--name", default="", help="Of the API; the document's title by default.")
+@selecting
+@click.option(
+    "--target",
+    type=click.Choice(["python", "exathena"]),
+    help="A Python package (the default), or Elixir modules for ExAthena.",
+)
+@click.option(
+    "--layout",
+    type=click.Choice(["package", "module"]),
+    help="Of Python: a distribution with a module per tag (the default), or one file.",
+)
+@click.option("--check", is_flag=True, help="Write nothing; exit 1 when anything would change.")
+@click.option("--diff", "wants_diff", is_flag=True, help="As --check, and show the lines.")
+@click.option("--json", "wants_json", is_flag=True, help="Write JSON.")
+@click.option("--force", is_flag=True, help="Overwrite generated files that were edited.")
+@click.option("--templates", type=_FOLDER, help="Folder with templates of your own.")
+@identifying
+def generate(
+    spec: str | None,
+    *,
+    check: bool,
+    wants_diff: bool,
+    wants_json: bool,
+    force: bool,
+    **options: Any,
+) -> int:
+    """Write the tools of SPEC as a Python package into a folder.
+
+    Without SPEC, write every package that [tool.openapi-tools.generate] of pyproject.toml lists.
+    """
+    looks = check or wants_diff
+    if looks and force:
+        raise click.UsageError("--check and --diff write nothing, so --force has nothing to do.")
+    reports: list[Report] = []
+    try:
+        for job in _jobs(spec, **options):
+            reports.append(_run(job, check=looks, force=force))
+            if not wants_json:
+                _tell(reports[-1], check=looks, wants_diff=wants_diff)
+    finally:  # what was done before a fault is told
+        if wants_json and reports:
+            packages = [_as_data(report, wants_diff=wants_diff) for report in reports]
+            say(as_json({"packages": packages}))
+    return 1 if looks and any(report.drifted for report in reports) else 0
+
+
+def _jobs(spec: str | None, *, output: str | None, **options: Any) -> list[Job]:
+    """Return what is to be generated: SPEC, or what pyproject.toml lists."""
+    given = {name: value for name, value in options.items() if value}
+    if spec is None:
+        if output or given or given_settings() or given_credentials():
+            raise click.UsageError("--output, --name, --bearer and the like need SPEC.")
+        return read_jobs()
+    if not output:
+        raise click.UsageError("SPEC needs --output, the folder of the package.")
+    match = given.pop("patterns", ())
+    return [Job(**{"name": "", **given}, spec=spec, output=Path(output), match=match)]
+
+
+def _run(job: Job, *, check: bool, force: bool) -> Report:
+    """Generate one package, or only look."""
+    from openapi_tools.generate import generate_package
+
+    try:
+        with busy(f"Generating {job.output.name}"):
+            return generate_package(
+                source_of(job.spec),
+                job.output,
+                settings=_settings(job),
+                credentials=given_credentials(),
+                name=job.name,
+                select=selection(job.tags, job.methods, job.match),
+                target=job.target,  # type: ignore[arg-type]  # the options allow no other
+                layout=job.layout,  # type: ignore[arg-type]  # the options allow no other
+                templates=job.templates,
+                check=check,
+                force=force,
+            )
+    except SettingsError as error:
+        place = f"{job.place}: " if job.place else ""
+        raise SettingsError(f"{place}{error}") from None
+
+
+def _settings(job: Job) -> Settings | None:
+    """Return the settings of a package, with what the options say of credentials."""
+    from openapi_tools.settings import Settings
+
+    given = given_settings()
+    return Settings(**given) if given else job.settings
+
+
+def _tell(report: Report, *, check: bool, wants_diff: bool) -> None:
+    """Write what was done or would be, a line each."""
+    say(clean(_summary(report, check=check), lines=False))
+    for line in (*_changes(report), *_files(report, check=check)):
+        say(f"  {clean(line)}")
+    if wants_diff:
+        for line in report.diff():
+            say(clean(line))
+    for entry in report.skipped:
+        remark(f"skipped {entry.method} {entry.path} at {entry.pointer}: {entry.reason}")
+    for warning in report.warnings:
+        remark(f"warning: {for_shell(warning)}")
+
+
+def _summary(report: Report, *, check: bool) -> str:
+    """Return one line about a package."""
+    state = "would change" if check else "written"
+    state = state if report.drifted else "up to date"
+    return f"{report.api}: {state}, {_count(report.tools, 'tool')} in {_shown(report.output)}"
+
+
+def _changes(report: Report) -> Iterator[str]:
+    from openapi_tools.codegen.changes import in_words
+
+    for change in report.changes:
+        yield from in_words(change).split("\n")
+
+
+def _files(report: Report, *, check: bool) -> Iterator[str]:
+    """Yield what is said of files: which of them differ, or how many were touched."""
+    overwritten = [path for path in report.edited if path not in report.kept]
+    changed = [path for path in report.written if path not in overwritten]
+    if check:
+        yield from _listed("would be written", changed)
+        yield from _listed("would be removed", report.removed)
+    elif report.drifted:
+        touched = {"written": changed, "removed": report.removed, "unchanged": report.unchanged}
+        yield ", ".join(f"{_count(p, 'file')} {state}" for state, p in touched.items() if p)
+    yield from _listed(f"edited by hand{'' if check else ', overwritten'}", overwritten)
+    yield from _listed("edited by hand, no longer generated, kept", report.kept)
+
+
+def _listed(state: str, paths: Sequence[str]) -> Iterator[str]:
+    """Yield a line for each file, of many the first ones."""
+    for path in paths[:_LISTED]:
+        yield f"{state}: {path}"
+    if len(paths) > _LISTED:
+        yield f"{state}: {len(paths) - _LISTED} more"
+
+
+def _count(things: Sequence[Any], noun: str) -> str:
+    return f"{len(things)} {noun}{'' if len(things) == 1 else 's'}"
+
+
+def _shown(path: Path) -> str:
+    """Return a path as short as it can be said."""
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
+
+
+def _as_data(report: Report, *, wants_diff: bool) -> dict[str, Any]:
+    """Return all of a report."""
+    from openapi_tools.codegen.changes import as_data
+
+    return {
+        "api": report.api,
+        "output": _shown(report.output),
+        "tools": list(report.tools),
+        "drifted": report.drifted,
+        "breaking": any(change.breaking for change in report.changes),
+        "changes": [as_data(change) for change in report.changes],
+        "files": {
+            state: list(getattr(report, state))
+            for state in ("written", "unchanged", "removed", "kept", "edited")
+        },
+        "skipped": skipped_data(report),
+        "warnings": list(report.warnings),
+    } | ({"diff": list(report.diff())} if wants_diff else {})

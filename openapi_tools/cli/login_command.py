@@ -1,0 +1,306 @@
+"""`openapi-tools login`: a person agrees, and a token lands in a file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from openapi_tools.cli.credential_options import read_credentials
+from openapi_tools.cli.output import clean, remark, say
+from openapi_tools.cli.spec_argument import load, reading, source_of
+from openapi_tools.errors import CallError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from openapi_tools.auth.login import DeviceCode, Login, Plan
+    from openapi_tools.auth.oauth2 import OAuth2
+    from openapi_tools.auth.token_store import Stored, TokenStore
+    from openapi_tools.model import SecurityScheme
+    from openapi_tools.settings import Settings
+    from openapi_tools.tools.toolset import Toolset
+
+_T = TypeVar("_T")
+_TYPES = ("oauth2", "openIdConnect")
+_OPTIONS = {
+    "Settings(base_url=…)": "--base-url",
+    "OAuth2(token_url=…)": "--token-url",
+    "OAuth2(authorization_url=…)": "--authorization-url",
+    "OAuth2(device_authorization_url=…)": "--device-authorization-url",
+}
+
+
+@click.command("login")
+@click.argument("spec")
+@click.argument("scheme", required=False)
+@click.option("--client-id", required=True, help="The client's name at the authorization server.")
+@click.option(
+    "--client-secret",
+    metavar="$NAME",
+    help="Take the client's secret from an environment variable; it is not kept. Write it in "
+    "single quotes, so that the shell leaves $NAME alone.",
+)
+@click.option(
+    "--token-file",
+    required=True,
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Keep the token here, readable by you alone.",
+)
+@click.option("--scope", "scopes", multiple=True, help="Ask for this scope; repeatable.")
+@click.option("--device", is_flag=True, help="Agree on another device, with a code.")
+@click.option("--no-browser", is_flag=True, help="Print the URL and open no browser.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    help="Wait for the browser here; by default at a free port.",
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    default=300.0,
+    show_default=True,
+    help="Seconds for the whole login.",
+)
+@click.option("--base-url", help="Log in for this server instead of the document's.")
+@click.option("--token-url", default="", help="Replaces the document's token endpoint.")
+@click.option(
+    "--authorization-url", default="", help="Replaces the document's authorization endpoint."
+)
+@click.option(
+    "--device-authorization-url", default="", help="Replaces the document's, for --device."
+)
+@click.option("--yes", is_flag=True, help="Agree to endpoints at another origin than the API's.")
+@reading
+def login(spec: str, scheme: str | None, *, token_file: Path, **options: Any) -> int:
+    """Log in for SCHEME of SPEC and keep the token in a file.
+
+    SCHEME may be left out where the document has one scheme for OAuth 2 or OpenID Connect. Then
+    `openapi-tools call SPEC … --credential SCHEME=@FILE` uses the token.
+    """
+    from openapi_tools.auth.token_store import TokenStore
+    from openapi_tools.settings import Settings
+
+    settings = Settings(base_url=options["base_url"])
+    toolset = load(source_of(spec), base_url=options["base_url"])
+    name, found = _scheme(toolset.security_schemes, scheme)
+    store = TokenStore(token_file)
+    store.entries()  # what stands in the way of it is better said before the browser opens
+    choices = _Choices(
+        config=_config(toolset, name, found, options),
+        device=options["device"],
+        browser=not options["no_browser"],
+        port=options["port"],
+        timeout=options["timeout"],
+        agreed=options["yes"],
+    )
+    run = _Run(choices, toolset, name=name, scheme=found)
+    try:
+        stored = run.log_in(settings)
+    except CallError as error:
+        text = str(error)
+        for named, option in _OPTIONS.items():
+            text = text.replace(named, option)
+        remark(f"openapi-tools: error: {text}")
+        return 1
+    return _keep(store, stored, token_file)
+
+
+@dataclass(frozen=True, slots=True)
+class _Choices:
+    """What the person chose."""
+
+    config: OAuth2
+    device: bool
+    browser: bool
+    port: int
+    timeout: float
+    agreed: bool
+
+
+def _keep(store: TokenStore, stored: Stored, path: Path) -> int:
+    store.save(stored)
+    remark(f"logged in; the token is in {path}.")
+    if stored.token.refresh is None:
+        remark("the server gave no refresh token: log in again when this one has expired.")
+    say(clean(f"--credential '{stored.scheme}=@{path}'", lines=False))
+    return 0
+
+
+def _scheme(
+    schemes: Mapping[str, SecurityScheme], wanted: str | None
+) -> tuple[str, SecurityScheme]:
+    """Return the scheme that is meant.
+
+    Raises:
+        click.UsageError: There is none, or several are and nobody said which.
+    """
+    fitting = {name: scheme for name, scheme in schemes.items() if scheme.type in _TYPES}
+    if wanted is None and len(fitting) == 1:
+        return next(iter(fitting.items()))
+    if wanted in fitting:
+        return str(wanted), fitting[wanted]
+    known = ", ".join(map(repr, fitting))
+    if not known:
+        raise click.UsageError("the document has no scheme for OAuth 2 or OpenID Connect.")
+    if wanted is None:
+        raise click.UsageError(f"say which scheme is meant: {known}.")
+    raise click.UsageError(f"no scheme to log in for is named {wanted!r:.100}; there are {known}.")
+
+
+def _config(toolset: Toolset, name: str, scheme: SecurityScheme, options: dict[str, Any]) -> OAuth2:
+    """Return the client that the options describe."""
+    from openapi_tools.auth.oauth2 import OAuth2
+
+    secret = None
+    if reference := options["client_secret"]:
+        if not reference.startswith("$"):
+            message = "--client-secret wants '$NAME', NAME being an environment variable."
+            raise click.UsageError(message)
+        secret = read_credentials((f"client-secret={reference}",))["client-secret"]
+    return OAuth2(
+        client_id=options["client_id"],
+        client_secret=secret,
+        scopes=options["scopes"] or _usual_scopes(toolset, name, scheme, device=options["device"]),
+        token_url=options["token_url"],
+        authorization_url=options["authorization_url"],
+        device_authorization_url=options["device_authorization_url"],
+    )
+
+
+def _usual_scopes(
+    toolset: Toolset, name: str, scheme: SecurityScheme, *, device: bool
+) -> list[str]:
+    """Return the scopes that the operations require; without any, those that the flow has."""
+    required = {
+        scope
+        for tool in toolset
+        for requirement in tool.operation.security
+        for scope in requirement.get(name, ())
+    }
+    flow = "deviceAuthorization" if device else "authorizationCode"
+    listed = scheme.flows.get(flow, {}).get("scopes")
+    return sorted(required or (listed if isinstance(listed, dict) else ()))
+
+
+class _Run:
+    """One login, from the plan to the token."""
+
+    def __init__(
+        self, choices: _Choices, toolset: Toolset, *, name: str, scheme: SecurityScheme
+    ) -> None:
+        self._choices = choices
+        self._toolset = toolset
+        self._name = name
+        self._scheme = scheme
+
+    def log_in(self, settings: Settings) -> Stored:
+        """Return the token.
+
+        Raises:
+            CallError: Nobody agreed, or a server failed.
+            click.ClickException: The person did not agree to the plan, or the port is taken.
+        """
+        import asyncio
+
+        device = self._choices.device
+        plan = asyncio.run(self._done(settings, lambda attempt: attempt.plan(device=device)))
+        self._agree(plan)
+        try:
+            return asyncio.run(self._done(settings, lambda attempt: self._agreed(attempt, plan)))
+        except OSError as error:
+            reason = (error.strerror or type(error).__name__).partition(" (")[0]
+            message = f"port {self._choices.port} cannot be listened on ({reason}); give another."
+            raise click.ClickException(message) from None
+
+    async def _done(self, settings: Settings, act: Callable[[Login], Awaitable[_T]]) -> _T:
+        """Return what comes of a part of the login, in time."""
+        import asyncio
+
+        from openapi_tools.auth.login import Login
+        from openapi_tools.auth.token_channel import Channel
+        from openapi_tools.redaction import Redactor
+        from openapi_tools.requests.server_urls import origin_of
+
+        server, learn = self._server(settings), Redactor().know
+        origins = self._toolset._session.origins  # noqa: SLF001 -- the same package
+        seconds = self._choices.timeout
+        async with _transport(settings, self._toolset) as transport:
+            channel = Channel(
+                transport,
+                lambda url: origin_of(url) in origins,
+                learn,
+                origin_of(server),
+                base_url=server,
+            )
+            attempt = Login(self._choices.config, self._scheme, name=self._name, channel=channel)
+            try:
+                async with asyncio.timeout(seconds):
+                    return await act(attempt)
+            except TimeoutError:
+                raise CallError("timeout", f"nobody agreed within {seconds:g} s.") from None
+
+    def _server(self, settings: Settings) -> str:
+        """Return the address that the scheme's operations are called at."""
+        from openapi_tools.requests.server_urls import server_url
+
+        operations = [tool.operation for tool in self._toolset]
+        if not operations:
+            raise click.UsageError("the document has no operation to log in for.")
+        needing = (o for o in operations if any(self._name in names for names in o.security))
+        return server_url(next(needing, operations[0]), settings)
+
+    def _agree(self, plan: Plan) -> None:
+        """Show where the login leads, and ask where that is elsewhere.
+
+        Raises:
+            click.ClickException: The person does not agree.
+        """
+        config = plan.config
+        place = (
+            config.device_authorization_url if self._choices.device else config.authorization_url
+        )
+        remark(f"authorization: {place}")
+        remark(f"token: {config.token_url}")
+        if not plan.elsewhere or self._choices.agreed:
+            return
+        remark("these endpoints of the document are not at the API's own origin.")
+        if not _is_person_there():
+            raise click.UsageError("to agree to that add --yes, or name the endpoints yourself.")
+        if not click.confirm("Log in there?", err=True):
+            raise click.ClickException("nothing was sent.")
+
+    async def _agreed(self, attempt: Login, plan: Plan) -> Stored:
+        if self._choices.device:
+            return await attempt.by_device(plan, show=self._show_code)
+        return await attempt.by_browser(
+            plan, port=self._choices.port, show=self._show_url, tell=remark
+        )
+
+    def _show_url(self, url: str) -> None:
+        remark(f"open this in a browser: {url}")
+        if self._choices.browser:
+            import webbrowser
+
+            webbrowser.open(url)
+
+    def _show_code(self, code: DeviceCode) -> None:
+        remark(f"open {code.url} and enter the code {code.user_code}")
+
+
+def _is_person_there() -> bool:
+    import sys
+
+    return sys.stdin is not None and sys.stdin.isatty()
+
+
+def _transport(settings: Settings, toolset: Toolset) -> Any:
+    """Return a transport that goes where calls of this document may go."""
+    from openapi_tools.transport.httpx_transport import make_transport
+    from openapi_tools.transport.network_policy import policy_of
+
+    public = toolset._session.provenance.public  # noqa: SLF001 -- the same package
+    return make_transport(settings, policy_of(settings, public_document=public))

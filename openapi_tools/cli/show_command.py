@@ -1,0 +1,162 @@
+"""`openapi-tools show`: all about one tool."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from openapi_tools.cli.argument_places import in_words, travels
+from openapi_tools.cli.argument_values import resolved
+from openapi_tools.cli.credential_options import identifying
+from openapi_tools.cli.output import as_json, clean, say
+from openapi_tools.cli.spec_argument import load, reading, source_of, tool_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from openapi_tools.tools.tool import OperationTool
+    from openapi_tools.tools.toolset import Toolset
+
+_DEEPEST = 3
+_LISTED = 20
+
+
+@click.command("show")
+@click.argument("spec")
+@click.argument("tool")
+@click.option("--json", "wants_json", is_flag=True, help="Write JSON.")
+@identifying
+@reading
+def show(spec: str, tool: str, *, wants_json: bool) -> None:
+    """Show TOOL of SPEC: description, arguments and how they travel, servers, security, schema."""
+    toolset = load(source_of(spec))
+    found = tool_of(toolset, tool)
+    if wants_json:
+        say(as_json(_as_data(found, toolset)))
+    else:
+        say(clean("\n".join(_lines(found, toolset))))
+
+
+def _as_data(tool: OperationTool, toolset: Toolset) -> dict[str, Any]:
+    """Return everything about a tool as JSON data."""
+    operation = tool.operation
+    return {
+        "name": tool.name,
+        "description": tool.description,
+        "method": tool.method,
+        "path": tool.path,
+        "operation_id": operation.operation_id,
+        "tags": list(tool.tags),
+        "deprecated": tool.deprecated,
+        "read_only": tool.read_only,
+        "idempotent": tool.idempotent,
+        "destructive": tool.destructive,
+        "input_schema": tool.input_schema,
+        "not_checked": list(_unchecked(tool)),
+        "arguments": travels(operation),
+        "servers": [server.url for server in operation.servers],
+        "security": [
+            {name: list(scopes) for name, scopes in alternative.items()}
+            for alternative in operation.security
+        ],
+        "security_schemes": {
+            name: _scheme(toolset, name)
+            for alternative in operation.security
+            for name in alternative
+        },
+    }
+
+
+def _lines(tool: OperationTool, toolset: Toolset) -> Iterator[str]:
+    """Yield the lines that a reader sees."""
+    yield tool.name
+    yield f"{tool.method} {tool.path}"
+    yield ""
+    yield tool.description
+    yield ""
+    yield "Arguments" if tool.input_schema.get("properties") else "Arguments: none"
+    yield from _arguments(tool)
+    yield ""
+    yield f"Servers: {', '.join(server.url for server in tool.operation.servers) or 'none'}"
+    yield f"Security: {_security(tool, toolset)}"
+    yield from (f"Not checked here: {note}" for note in _unchecked(tool))
+    yield ""
+    yield "Input schema"
+    yield as_json(tool.input_schema)
+
+
+def _arguments(tool: OperationTool) -> Iterator[str]:
+    """Yield one line per argument: name, type, whether it is required, and its way."""
+    schema = tool.input_schema
+    properties: Mapping[str, Any] = schema.get("properties", {})
+    ways = {travel["argument"]: in_words(travel) for travel in travels(tool.operation)}
+    width = max(map(len, properties), default=0)
+    for name, entry in properties.items():
+        need = ", required" if name in schema.get("required", ()) else ""
+        kind = _type(entry, schema)
+        yield f"  {name:{width}}  {kind}{need} -> {ways.get(name, 'nowhere')}"
+
+
+def _unchecked(tool: OperationTool) -> tuple[str, ...]:
+    """Return what of the input schema is left to the API to check."""
+    from openapi_tools.validation.tool_input import Checker
+
+    return tuple(note.removesuffix("; not checked") for note in Checker(tool.input_schema).notes)
+
+
+def _type(schema: Any, root: dict[str, Any]) -> str:
+    """Return what kind of value a schema asks for, in a few words."""
+    return " or ".join(_types(schema, root, 0)) or "any"
+
+
+def _types(schema: Any, root: dict[str, Any], depth: int) -> list[str]:
+    """Return the kinds of value that a schema takes; none where it does not say."""
+    schema = resolved(schema, root)
+    named = schema.get("type")
+    if named:
+        kinds = named if isinstance(named, list) else [named]
+        return [_array(schema, root, depth) if kind == "array" else str(kind) for kind in kinds]
+    if "enum" in schema or "const" in schema:
+        return ["enum"]
+    if depth >= _DEEPEST:
+        return []
+    for keyword in ("anyOf", "oneOf"):
+        branches = _branches(schema, keyword)
+        found = [_types(branch, root, depth + 1) for branch in branches[:_LISTED]]
+        if found and all(found):
+            more = ["…"] if len(branches) > _LISTED else []
+            return [*dict.fromkeys(kind for kinds in found for kind in kinds), *more]
+    parts = (_types(part, root, depth + 1) for part in _branches(schema, "allOf")[:_LISTED])
+    return next(filter(None, parts), [])
+
+
+def _branches(schema: dict[str, Any], keyword: str) -> list[Any]:
+    found = schema.get(keyword)
+    return found if isinstance(found, list) else []
+
+
+def _array(schema: dict[str, Any], root: dict[str, Any], depth: int) -> str:
+    """Return `array of …`, or `array` alone where its items may be anything."""
+    items = _types(schema.get("items", {}), root, depth + 1) if depth < _DEEPEST else []
+    if len(items) > 1:
+        return f"array of ({' or '.join(items)})"
+    return f"array of {items[0]}" if items else "array"
+
+
+def _security(tool: OperationTool, toolset: Toolset) -> str:
+    """Return the security requirements as words: alternatives, and what each needs together."""
+    alternatives = [
+        " and ".join(f"{name} ({_scheme(toolset, name)})" for name in alternative) or "none"
+        for alternative in tool.operation.security
+    ]
+    return ", or ".join(alternatives) or "none"
+
+
+def _scheme(toolset: Toolset, name: str) -> str:
+    """Return what kind of credential a scheme takes."""
+    scheme = toolset.security_schemes.get(name)
+    if scheme is None:
+        return "not defined in the document"
+    detail = f"{scheme.location} {scheme.name}" if scheme.type == "apiKey" else scheme.scheme
+    return f"{scheme.type} {detail}".strip()

@@ -1,0 +1,152 @@
+"""Results as Amplifier has them: its own `ToolResult`, clean under every orchestrator."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from functools import cache
+from typing import TYPE_CHECKING, Any, Self
+
+from pydantic import PrivateAttr, model_serializer
+
+from openapi_tools.content_blocks import ImageContent, contents_of
+from openapi_tools.contracts import import_extra
+from openapi_tools.result import ToolResult
+
+if TYPE_CHECKING:
+    from openapi_tools.content_blocks import TextContent
+
+
+def translated(result: ToolResult) -> Any:
+    """Return a result as the `ToolResult` of `amplifier_core`.
+
+    Args:
+        result: Of a tool. An image becomes an `ImageBlock` of `content`; `output` names it then, as
+            loops that know nothing of `content` would show its base64 text to the model.
+    """
+    try:
+        return _translated(result)
+    except (TypeError, ValueError, RecursionError) as error:
+        # A guardrail may give an output that is no JSON.
+        reason = f"the result cannot be shown ({type(error).__name__})."
+        failed = ToolResult.failed("protocol", reason, metadata=result.metadata)
+        return _translated(failed.for_call(result.tool_call_id))
+
+
+def _translated(result: ToolResult) -> Any:
+    contents, shown = result.as_content(), result.output
+    blocks = None
+    if any(isinstance(part, ImageContent) for part in contents):
+        shown = "\n".join(map(str, contents_of(result.output, "")))
+        blocks = list(map(_block, contents))
+    # The message has the API's own words already; as `body` they would be shown twice.
+    error = result.error and {key: result.error[key] for key in result.error if key != "body"}
+    made = result_class()(success=result.success, output=shown, error=error, content=blocks)
+    str(made)  # raises for what is no JSON
+    return made.made_of(result)
+
+
+def _block(part: Any) -> dict[str, Any]:
+    """Return a content block as `amplifier_core` validates it."""
+    if not isinstance(part, ImageContent):
+        return {"type": "text", "text": part.text}
+    source = {"type": "base64", "media_type": part.media_type, "data": part.data}
+    return {"type": "image", "source": source}
+
+
+class _Views:
+    """What our results say beyond the fields of `amplifier_core`."""
+
+    _origin: ToolResult | None
+    success: bool
+    output: Any
+    error: dict[str, Any] | None
+
+    def made_of(self, origin: ToolResult | None) -> Self:
+        """Note what this result was made of, and return it."""
+        self._origin = origin
+        return self
+
+    @property
+    def is_error(self) -> bool:
+        """Whether the call failed."""
+        return not self.success
+
+    @property
+    def tool_call_id(self) -> str:
+        """The id of the call, where input or coordinator told it."""
+        return "" if self._origin is None else self._origin.tool_call_id
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """Facts about the answer."""
+        return {} if self._origin is None else self._origin.metadata
+
+    @property
+    def header_note(self) -> str:
+        """One line on what only headers tell."""
+        return "" if self._origin is None else self._origin.header_note
+
+    def as_content(self) -> list[TextContent | ImageContent]:
+        """Return the result as contents for a model: texts, and images as images."""
+        return (self._origin or ToolResult.ok(self.output)).as_content()
+
+    def get_serialized_output(self) -> str:
+        """Return the output as a string for a model.
+
+        The package's own method takes out the control characters that providers refuse, and knows
+        what to say where nothing is left; it would spell every letter beyond ASCII in JSON as an
+        escape.
+        """
+        plain = _plain_class()
+        ours = ToolResult.ok(self.output, self.metadata, header_note=self.header_note)
+        text = "" if self.output is None and not self.success else str(ours)
+        shown = plain(output=text).get_serialized_output()
+        return str(shown or plain(success=self.success, error=self.error).get_serialized_output())
+
+    def __str__(self) -> str:
+        return self.get_serialized_output()
+
+
+def _plain_class() -> Any:
+    return import_extra("amplifier_core", "amplifier").ToolResult
+
+
+@cache
+def result_class() -> type[Any]:
+    """Return our subclass of `amplifier_core.ToolResult`.
+
+    loop-basic shows the model `str(result)`, and `to_dict()` instead where there is one; so there
+    is none. loop-streaming shows it `model_dump()`, as JSON if that is an object or an array.
+    """
+
+    class AmplifierResult(_Views, _plain_class()):  # type: ignore[misc]  # it ships no types
+        """A result that is clean under every orchestrator."""
+
+        _origin: ToolResult | None = PrivateAttr(default=None)
+
+        def model_copy(self, *, update: dict[str, Any] | None = None, deep: bool = False) -> Any:
+            """Return a copy; the images are in it, which a dump leaves out."""
+            fields = {name: getattr(self, name) for name in type(self).model_fields}
+            data = {**(deepcopy(fields) if deep else fields), **(update or {})}
+            return type(self).model_validate(data).made_of(self._origin)
+
+        def model_dump(self, **options: Any) -> Any:
+            """Return what a model is to be shown; with any option the fields, as pydantic does."""
+            if options:
+                return super().model_dump(**options)
+            whole = isinstance(self.output, dict | list) and not self.header_note
+            return self.output if whole else str(self)
+
+        @model_serializer(mode="wrap")
+        def serialize_model(self, handler: Any, info: Any) -> Any:
+            """Leave out what says nothing, what is said twice, and what no text can show."""
+            dump = handler(self)
+            if not self.content or info.mode == "python":
+                dump.pop("content", None)
+            if self.error is None:
+                dump.pop("error", None)
+            elif self.output == self.error.get("message"):
+                dump.pop("output", None)
+            return dump
+
+    return AmplifierResult

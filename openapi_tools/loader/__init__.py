@@ -1,1 +1,0 @@
-"""Build time: from a document to operations."""

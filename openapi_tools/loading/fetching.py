@@ -1,0 +1,384 @@
+"""Fetch a document over HTTP with the sender of calls, in an event loop of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import re
+import threading
+import time
+from contextvars import Context
+from functools import partial
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import httpx
+
+from openapi_tools._version import __version__
+from openapi_tools.auth.credentials import Bounds, Credentials, Way, brings_scheme
+from openapi_tools.auth.token_channel import Channel
+from openapi_tools.errors import CallError, SourceError
+from openapi_tools.loading import security
+from openapi_tools.loading.servers import root_servers
+from openapi_tools.loading.source import Source, too_large
+from openapi_tools.model import Operation
+from openapi_tools.options import credentials_of
+from openapi_tools.requests.builder import with_additions
+from openapi_tools.requests.server_urls import named_origins, origin_of, url_of
+from openapi_tools.responses.html_text import looks_like_html
+from openapi_tools.tools.session import brings_identity
+from openapi_tools.transport.content_encoding import CODINGS
+from openapi_tools.transport.network_policy import DocumentPolicy
+from openapi_tools.transport.sender import Answer, Line, Sender, Terms
+from openapi_tools.transport.transport_errors import named
+from openapi_tools.urls import InvalidUrlError, read_url
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine, Mapping
+
+    import httpx2
+
+    from openapi_tools.errors import ErrorType
+    from openapi_tools.loading.operations import Document
+    from openapi_tools.settings import Settings
+
+_T = TypeVar("_T")
+_HEADERS = {
+    "Accept": "application/json, application/yaml;q=0.9, */*;q=0.5",
+    "Accept-Encoding": CODINGS,
+    "User-Agent": f"openapi-tools/{__version__}",
+    "Connection": "close",
+}
+_SETTINGS = ("allow_private", "base_url", "ca_file", "trust_env")
+_OK = 200
+_NOT_MODIFIED = 304
+_LOGIN_STATUSES = frozenset({401, 403})
+_SERVER_ERRORS = 500
+_ETAG = re.compile(r'(W/)?"[!#-~]{0,500}"')
+_DATE = re.compile(r"[ -~]{1,60}")
+_CALL = re.compile(r"GET \S+?:? ")
+_LARGEST_PORT = 65535
+
+
+class Fetcher:
+    """Fetches the documents of one load, with the user's credentials where they may go.
+
+    Credentials go to the origins that the settings name for them. Where these name none, they go to
+    the origin of the entry document's URL, once its server asks for them or the document says that
+    its API is there.
+
+    Args:
+        url: Of the entry document: absolute, http or https.
+        settings: For `timeout`, `max_document_bytes`, `allow_private`, `ca_file`, `trust_env` and
+            the origins of credentials.
+        credentials: As for `load_tools`.
+        client: As for `load_tools`.
+
+    Attributes:
+        loop: An event loop in another thread to send in, where the client's connections belong;
+            None for a loop of its own.
+        warnings: What went wrong without ending the load.
+        digest: SHA-256 of the entry document as it is at hand, where it may be fetched again.
+
+    Raises:
+        SourceError: The URL cannot be used.
+        CredentialsError: A credential does not fit the scheme that comes with it.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        settings: Settings,
+        credentials: Mapping[str, Any] | None = None,
+        client: httpx.AsyncClient | httpx2.AsyncClient | None = None,
+    ) -> None:
+        self.loop: asyncio.AbstractEventLoop | None = None
+        self.warnings: list[str] = []
+        self.digest = ""
+        self._url = url
+        self._address = str(_request(url, {}).url)
+        self._settings = settings
+        self._client = client
+        self._given = dict(credentials_of(credentials))
+        self._brings = brings_identity(client)
+        self._origins = named_origins(settings)
+        own = {name: value for name, value in self._given.items() if brings_scheme(value)}
+        self._credentials = Credentials(own, {}, ca_file=settings.ca_file)
+        self._operation = Operation("GET", "/")
+        self._can_identify = bool(own) or self._brings
+
+    @property
+    def is_personal(self) -> bool:
+        """Whether the document may be for this user alone, so that it is not cached."""
+        inside = self._bounds(self._address).inside
+        return self._client is not None or (self._can_identify and inside)
+
+    def entry(self, *, etag: str = "", modified: str = "") -> Source:
+        """Fetch the entry document; with credentials where its server asks for them.
+
+        Args:
+            etag: Of the version that is at hand, which need not be sent again.
+            modified: When that version last changed.
+
+        Returns:
+            The document; its `data` is None where the server says that it did not change.
+
+        Raises:
+            SourceError: It could not be had; the reason never holds user, password or query.
+        """
+        deadline = self._deadline()
+        found = self._attempt(self._url, deadline, etag=etag, modified=modified)
+        if _wants_login(found) and self._can_identify and not self._origins:
+            self._origins = frozenset({origin_of(self._address)})
+            found = self._attempt(self._url, deadline)
+        source = self._checked(found, self._url)
+        if self._given or self._brings:
+            self.digest = source.digest
+        return source
+
+    def again(self, document: Document) -> Source | None:
+        """Fetch the entry document as the user whom the credentials stand for.
+
+        Args:
+            document: As it was fetched first.
+
+        Returns:
+            The document; None where the credentials may not go there, or make no difference, or
+            where the server did not answer.
+        """
+        if not self.digest:
+            return None
+        schemes = security.schemes(document)
+        given = {name: value for name, value in self._given.items() if name in schemes}
+        was_inside = self._bounds(self._address).inside
+        if not given and (was_inside or not self._can_identify):
+            return None
+        if not self._origins:
+            here = origin_of(self._address)
+            self._origins = _own_origin(document, self._settings) & {here}
+        if not self._bounds(self._address).inside:
+            return None
+        own = {name: value for name, value in self._given.items() if brings_scheme(value)}
+        self._credentials = Credentials(own | given, schemes, ca_file=self._settings.ca_file)
+        alternatives = security.requirements(document, document.root)
+        self._operation = Operation(
+            "GET", "/", security=(*alternatives, *({name: ()} for name in given))
+        )
+        self._can_identify = True
+        found = self._attempt(self._url, self._deadline())
+        if isinstance(found, CallError):
+            self.warn(self._reason(found))
+            return None
+        return None if found.digest == self.digest else found
+
+    def warn(self, reason: str) -> None:
+        """Note why the entry document is the one that anybody gets.
+
+        Args:
+            reason: A sentence.
+        """
+        name = _name(_request(self._url, {}))
+        self.warnings.append(f"{name} was read without credentials, as with them: {reason}")
+
+    def fetch(self, url: str, *, found_in_public: bool = False) -> Source:
+        """Fetch another document that the entry document refers to.
+
+        Args:
+            url: An absolute http or https URL.
+            found_in_public: The URL stood in a document that came from a public address; this one
+                may not come from another kind, unless `allow_private` says so.
+
+        Raises:
+            SourceError: As `entry`.
+        """
+        found = self._attempt(url, self._deadline(), found_in_public=found_in_public)
+        return self._checked(found, url)
+
+    def _deadline(self) -> float:
+        return time.monotonic() + self._settings.timeout
+
+    def _bounds(self, address: str) -> Bounds:
+        return Bounds(address, self._origins, lenient=True, client_brings=self._brings)
+
+    def _attempt(
+        self,
+        url: str,
+        deadline: float,
+        *,
+        found_in_public: bool = False,
+        etag: str = "",
+        modified: str = "",
+    ) -> Source | CallError:
+        """Return a document, or the error that it comes to."""
+        request = _request(url, _conditions(etag, modified))
+        policy = DocumentPolicy(self._settings, public=found_in_public)
+        try:
+            answer = self._run(self._answer(request, _limits(self._settings, deadline), policy))
+            _check_status(answer, conditional=bool(etag or modified))
+        except CallError as error:
+            return error
+        return Source(
+            None if answer.status == _NOT_MODIFIED else answer.content,
+            # Without a credential in its query, and without one that a redirect repeats.
+            uri=self._credentials.redactor.text(
+                str(answer.request.url if answer.redirects else request.url)
+            ),
+            name=_name(request),
+            public=policy.public,
+            **_told(answer.headers),
+        )
+
+    def _run(self, work: Coroutine[Any, Any, Answer]) -> Answer:
+        if self.loop is not None:
+            return asyncio.run_coroutine_threadsafe(work, self.loop).result()
+        return _apart(work)
+
+    async def _answer(
+        self, request: httpx.Request, limits: Settings, policy: DocumentPolicy
+    ) -> Answer:
+        if limits.timeout <= 0:
+            raise CallError("timeout", "", retryable=True)
+        sender = Sender(limits, self._client, policy=policy)
+        try:
+            line = await sender.perform(partial(self._send, request), named(request))
+            return line.answer
+        finally:
+            await sender.aclose()
+
+    async def _send(self, request: httpx.Request, line: Line) -> None:
+        bounds, redactor = self._bounds(str(request.url)), self._credentials.redactor
+        way = Way(lambda: Channel.over(line.transport, bounds, redactor.know), redactor)
+        additions = (await self._credentials.grant(self._operation, bounds, way)).additions
+        terms = Terms(
+            auth=additions.auth,
+            certificate=additions.certificate,
+            trusted=bounds.inside,
+            learn=redactor.know,
+        )
+        await line.send(with_additions(request, additions), terms)
+
+    def _checked(self, found: Source | CallError, url: str) -> Source:
+        if not isinstance(found, CallError):
+            return found
+        name = _name(_request(url, {}))
+        if found.kind == "too_large":
+            raise too_large(self._settings.max_document_bytes, name)
+        hint = f" {self._hint()}" if _wants_login(found) else ""
+        passing = found.facts.get("retryable") is True
+        raise SourceError(f"{self._reason(found)}{hint}", source=name, passing=passing)
+
+    def _reason(self, error: CallError) -> str:
+        if error.kind == "timeout":
+            return "no complete answer in time (timeout)."
+        return self._credentials.redactor.text(_CALL.sub("", error.reason, count=1))
+
+    def _hint(self) -> str:
+        """Say how credentials get to the server of a document that asks for some."""
+        bounds = self._bounds(self._address)
+        if bounds.inside and self._can_identify:
+            return "The credentials that were given went along."
+        if self._can_identify:
+            return bounds.refusal("the document")
+        return (
+            "If that is a login, give a credential with a scheme of its own, "
+            "credentials={'login': {'scheme': 'bearer', 'value': …}}, or a client that logs in."
+        )
+
+
+def _wants_login(found: Source | CallError) -> bool:
+    """Tell whether a server seems to ask for a login: by a status, a redirect or a page."""
+    if isinstance(found, CallError):
+        return found.kind == "redirect" or found.facts.get("status") in _LOGIN_STATUSES
+    return looks_like_html(found.data or b"")
+
+
+def _own_origin(document: Document, settings: Settings) -> frozenset[str]:
+    """Return the origin of the document's own server."""
+    try:
+        return frozenset({origin_of(url_of(root_servers(document), settings))})
+    except CallError:
+        return frozenset()
+
+
+def _name(request: httpx.Request) -> str:
+    return str(request.url.copy_with(query=None))
+
+
+def _limits(settings: Settings, deadline: float) -> Settings:
+    """Return the settings of one request for a document."""
+    kept = {name: getattr(settings, name) for name in _SETTINGS}
+    limits = SimpleNamespace(
+        **kept,
+        timeout=deadline - time.monotonic(),
+        max_response_bytes=settings.max_document_bytes,
+        concurrency=1,
+        retries=0,
+        transport="auto",
+    )
+    return cast("Settings", limits)
+
+
+def _apart(work: Coroutine[Any, Any, _T]) -> _T:
+    """Run a coroutine in a thread and an event loop of its own: this thread's loop may be running.
+
+    The loop does not wait for threads of its executor, in which a resolver may hang.
+    """
+    loop = asyncio.new_event_loop()
+    task = loop.create_task(work, context=Context())
+
+    def run() -> None:
+        with contextlib.closing(loop):
+            loop.run_until_complete(asyncio.wait({task}))
+            loop.run_until_complete(loop.shutdown_asyncgens())
+
+    thread = threading.Thread(target=run, name="fetch a document", daemon=True)
+    thread.start()
+    thread.join()
+    return task.result()
+
+
+def _check_status(answer: Answer, *, conditional: bool) -> None:
+    """Refuse an answer that is not a document, or not a whole one."""
+    if answer.cut:
+        kind: ErrorType = "timeout" if answer.cut == "timeout" else "too_large"
+        raise CallError(kind, "", retryable=True)
+    status = answer.status
+    if status == _OK or (status == _NOT_MODIFIED and conditional):
+        return
+    reason = f"the server answered with status {status}."
+    raise CallError("http", reason, status=status, retryable=status >= _SERVER_ERRORS)
+
+
+def _conditions(etag: str, modified: str) -> dict[str, str]:
+    """Return the headers that ask for another version than the one at hand (RFC 9110, 13.1)."""
+    if etag:
+        return {"If-None-Match": etag}
+    return {"If-Modified-Since": modified} if modified else {}
+
+
+def _told(headers: httpx.Headers) -> dict[str, Any]:
+    """Return what a server says of the version that it sent, and whether it may be kept."""
+    etag, modified = (headers.get(name, "") for name in ("etag", "last-modified"))
+    directives = headers.get("cache-control", "").lower().replace(" ", "").split(",")
+    return {
+        "etag": etag if _ETAG.fullmatch(etag) else "",
+        "modified": modified if _DATE.fullmatch(modified) else "",
+        "keep": "no-store" not in directives,
+    }
+
+
+def _request(url: str, conditions: dict[str, str]) -> httpx.Request:
+    """Return the request for a URL; user and password become a header."""
+    try:
+        address = read_url(url)
+    except InvalidUrlError:
+        raise SourceError("the URL is not valid.") from None
+    bare = address.copy_with(userinfo=b"", fragment=None)
+    if not address.host or (address.port or 0) > _LARGEST_PORT:
+        raise SourceError("the URL has no host, or no possible port.")
+    headers = _HEADERS | conditions
+    if address.userinfo:
+        pair = f"{address.username}:{address.password}".encode()
+        headers["Authorization"] = f"Basic {base64.b64encode(pair).decode()}"
+    return httpx.Request("GET", bare, headers=headers)

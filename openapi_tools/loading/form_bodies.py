@@ -1,0 +1,259 @@
+"""Form and multipart bodies: how each of their members is written.
+
+Spec: OpenAPI 3.0.4 sections 4.7.14.4 and 4.7.15, 3.1.2 sections 4.8.14 and 4.8.15, 3.2.0 sections
+4.14 and 4.15.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from openapi_tools import media_types
+from openapi_tools.loading import file_schemas
+from openapi_tools.loading.markdown import plain_text
+from openapi_tools.loading.schema_keywords import as_boolean, is_true
+from openapi_tools.model import Encoding, Parameter
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from openapi_tools.loading.operations import Document
+    from openapi_tools.loading.references import Resource
+    from openapi_tools.settings import Settings
+
+
+_ALTERNATIVES = ("anyOf", "allOf")
+_UNION = frozenset(_ALTERNATIVES)
+_HOLDERS = {*_ALTERNATIVES, "properties"}
+_STYLED = frozenset({"style", "explode", "allowReserved"})
+_NESTED = 4
+"""Alternatives inside one another whose members are looked for; they may go in a circle."""
+_SHAPED = _HOLDERS | {"type", "$ref"}
+
+
+class PartHeader(NamedTuple):
+    """A header that the document declares for one part.
+
+    Attributes:
+        part: The member's name.
+        parameter: The header.
+        schema: Of its value.
+        required: The part has to have it.
+    """
+
+    part: str
+    parameter: Parameter
+    schema: dict[str, Any]
+    required: bool = False
+
+
+class Form(NamedTuple):
+    """A form or multipart body.
+
+    Attributes:
+        schema: Of the whole body (or of one member), with file arguments where it has files.
+        encodings: Of the members that are not written the default way.
+        headers: Of the parts.
+    """
+
+    schema: Any
+    encodings: tuple[Encoding, ...]
+    headers: tuple[PartHeader, ...]
+
+
+class Forms:
+    """Reads the forms of one document.
+
+    Args:
+        document: The document.
+        settings: `file_roots` is used.
+    """
+
+    def __init__(self, document: Document, settings: Settings) -> None:
+        self._document = document
+        self._settings = settings
+
+    def read(
+        self, kind: str, schema: dict[str, Any], declared: dict[str, Any], resource: Resource
+    ) -> Form:
+        """Return how a form or multipart body is written.
+
+        Args:
+            kind: Its media type.
+            schema: Its converted schema.
+            declared: The Media Type Object.
+            resource: The document that it stands in.
+        """
+        multipart = media_types.is_multipart(kind)
+        whole = self._document.schemas.content(schema)
+        if multipart and _is_positional(whole, declared):
+            return self._positions(whole, declared, resource)
+        listed = declared.get("encoding")
+        nodes = dict(listed) if isinstance(listed, dict) else {}
+        form = self._members(schema, nodes, resource, multipart=multipart, depth=_NESTED)
+        done = {encoding.name for encoding in form.encodings}
+        unlisted = [
+            self._encoding(name, node, multipart)
+            for name, node in nodes.items()
+            if isinstance(node, dict) and name not in done
+        ]
+        more = tuple(encoding for encoding in unlisted if not _is_default(encoding))
+        if not form.schema.keys() & _SHAPED:
+            form = form._replace(schema={**form.schema, "type": "object"})
+        return form._replace(encodings=form.encodings + more)
+
+    def shown(self, schema: dict[str, Any]) -> dict[str, Any] | None:
+        """Return the schema of a form that is no multipart body, None when `read` has to say it.
+
+        Args:
+            schema: Its converted schema.
+        """
+        whole = self._document.schemas.content(schema)
+        if not _UNION.isdisjoint(whole) or _SHAPED.isdisjoint(whole):
+            return None
+        return whole if "properties" in whole else schema
+
+    def encodings(
+        self, kind: str, schema: dict[str, Any], declared: dict[str, Any], resource: Resource
+    ) -> tuple[Encoding, ...]:
+        """Return the encodings of what `read` returns."""
+        return self.read(kind, schema, declared, resource).encodings
+
+    def _members(
+        self,
+        schema: dict[str, Any],
+        nodes: dict[str, Any],
+        resource: Resource,
+        *,
+        multipart: bool,
+        depth: int,
+    ) -> Form:
+        """Return how the members of an object are written, those of its alternatives among them."""
+        whole = self._document.schemas.content(schema)
+        if not whole.keys() & _HOLDERS:
+            return Form(schema, (), ())
+        read = {
+            name: self._member(name, member, nodes.get(name), resource, multipart=multipart)
+            for name, member in whole.get("properties", {}).items()
+        }
+        out = dict(whole)
+        if read:
+            out["properties"] = {name: form.schema for name, form in read.items()}
+        forms = list(read.values())
+        for key in _ALTERNATIVES if depth else ():
+            if key in whole:
+                parts = [
+                    self._members(part, nodes, resource, multipart=multipart, depth=depth - 1)
+                    for part in whole[key]
+                ]
+                pairs = zip(parts, whole[key], strict=True)
+                out[key] = [part.schema if part[1:] != ((), ()) else old for part, old in pairs]
+                forms += parts
+        encodings = {encoding.name: encoding for form in forms for encoding in form.encodings}
+        headers = {header[:2]: header for form in forms for header in form.headers}
+        return Form(out, tuple(encodings.values()), tuple(headers.values()))
+
+    def _member(
+        self, name: str, schema: Any, node: Any, resource: Resource, *, multipart: bool
+    ) -> Form:
+        """Return how one member is written: at most one encoding."""
+        if not node and not multipart:
+            return Form(schema, (), ())
+        encoding = self._encoding(name, node if isinstance(node, dict) else {}, multipart)
+        headers: tuple[PartHeader, ...] = ()
+        if multipart:
+            headers = tuple(self._headers(name, node, resource))
+            found = file_schemas.part_schema(
+                self._settings,
+                schema,
+                content=self._document.schemas.content,
+                untyped=self._document.dialect.modern,
+            )
+            if found is not None:
+                schema = found.schema
+                kind = encoding.content_type or found.content_type
+                encoding = replace(encoding, file=True, content_type=kind)
+        default = _is_default(encoding) and not headers
+        return Form(schema, () if default else (encoding,), headers)
+
+    def _positions(
+        self, whole: dict[str, Any], declared: dict[str, Any], resource: Resource
+    ) -> Form:
+        """Return a multipart body whose parts have no names, but an order.
+
+        Spec: OpenAPI 3.2.0, section 4.14.5, `prefixEncoding` and `itemEncoding`.
+        """
+        first = declared.get("prefixEncoding")
+        nodes = list(first) if isinstance(first, list) else []
+        listed = whole.get("prefixItems", [])
+        count = max(len(nodes), len(listed))
+        nodes += [None] * (count - len(nodes))
+        rest = whole.get("items", True)  # whatever comes without a schema is no file
+        schemas = [*listed, *[rest] * (count - len(listed))]
+        read = [
+            self._member(str(index), schema, node, resource, multipart=True)
+            for index, (schema, node) in enumerate(zip(schemas, nodes, strict=True))
+        ]
+        more = self._member("*", rest, declared.get("itemEncoding"), resource, multipart=True)
+        out = {**whole, "type": "array"}
+        if isinstance(rest, dict):
+            out["items"] = more.schema
+        if read:
+            out["prefixItems"] = [{} if form.schema is True else form.schema for form in read]
+        parts = read if rest is False else [*read, more]
+        return Form(
+            out,
+            tuple(encoding for form in parts for encoding in form.encodings),
+            tuple(header for form in parts for header in form.headers),
+        )
+
+    def _encoding(self, name: str, node: dict[str, Any], multipart: bool) -> Encoding:
+        """Return how a member is written.
+
+        In multipart bodies 3.0 ignores `style`, `explode` and `allowReserved`; from 3.1 on, and in
+        forms, any of them alone makes the member be written by style, and `contentType` is ignored.
+        """
+        dialect = self._document.dialect
+        inner = tuple(node.get("x-inner", ())) if dialect.swagger else ()
+        styled = not _STYLED.isdisjoint(node)
+        if styled and (not multipart or dialect.modern or dialect.swagger):
+            style = node.get("style") if isinstance(node.get("style"), str) else "form"
+            explode = as_boolean(node.get("explode"))
+            return Encoding(
+                name,
+                style=style or "form",
+                explode=style in ("form", "deepObject") if explode is None else explode,
+                allow_reserved=is_true(node.get("allowReserved")),
+                inner=inner,
+            )
+        kinds = node.get("contentType")
+        first = kinds.split(",")[0].strip() if isinstance(kinds, str) else ""
+        usable = media_types.is_media_type(first) and not media_types.is_wildcard(first)
+        return Encoding(name, content_type=first if usable else "")
+
+    def _headers(self, name: str, node: Any, resource: Resource) -> Iterator[PartHeader]:
+        """Yield the headers that the document declares for one part."""
+        listed = node.get("headers") if isinstance(node, dict) else None
+        for header, declared in listed.items() if isinstance(listed, dict) else ():
+            target = self._document.references.follow(declared, resource)
+            if header.lower() == "content-type" or not isinstance(target.node, dict):
+                continue
+            schema = self._document.schemas.convert(target.node.get("schema"), target.resource)
+            parameter = Parameter(header, "header", explode=as_boolean(target.node.get("explode")))
+            described = target.node.get("description")
+            if isinstance(described, str) and described:
+                limit = self._settings.description_chars
+                schema = {**schema, "description": plain_text(described, limit)}
+            yield PartHeader(name, parameter, schema, is_true(target.node.get("required")))
+
+
+def _is_default(encoding: Encoding) -> bool:
+    """Tell whether a member is written as it would be without a word about it."""
+    return not (encoding.style or encoding.content_type or encoding.file)
+
+
+def _is_positional(whole: dict[str, Any], declared: dict[str, Any]) -> bool:
+    """Tell whether the parts of a multipart body are told apart by position."""
+    listed = any(key in declared for key in ("prefixEncoding", "itemEncoding"))
+    return listed or whole.get("type") == "array" or "prefixItems" in whole

@@ -1,0 +1,200 @@
+"""Plain JSON data: dicts with text keys, lists, text, finite numbers, booleans, None.
+
+What a user gives as a dict may come from anywhere: other YAML readers, code that resolved every
+reference, an ordered or frozen mapping. It is judged in bounded time and never changed.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import gc
+from collections.abc import Mapping
+from itertools import chain, compress
+from typing import Any, NamedTuple
+
+from openapi_tools.errors import InvalidDocument
+from openapi_tools.json_pointer import pointer
+from openapi_tools.loading.document_limits import (
+    MAX_DEPTH,
+    MAX_NODES,
+    MAX_NUMBER,
+    NOT_FINITE,
+    TOO_DEEP,
+    TOO_LONG,
+    TOO_MANY,
+)
+
+_CONTAINERS = frozenset({dict, list})
+_NUMBERS = frozenset({int, float})
+_KINDS = _CONTAINERS | _NUMBERS | {str, bool, type(None)}
+_CHUNK = 256
+"""Containers whose members are looked at together: what they hold stays in a processor's cache."""
+
+
+def is_plain(root: Any) -> bool:
+    """Tell whether a value is a dict or list of plain data, neither too deep nor too large.
+
+    Args:
+        root: Any value; what stands in it twice is counted twice.
+    """
+    budget = MAX_NODES
+    level = [root] if type(root) in _CONTAINERS else None
+    for _ in range(MAX_DEPTH):
+        if not level:
+            break
+        budget -= sum(map(len, level))
+        level = _below(level) if budget >= 0 else None
+    return level is not None and not level
+
+
+def _below(level: list[Any]) -> list[Any] | None:
+    """Return the dicts and lists in some, None when something else in them is not plain."""
+    below: list[Any] = []
+    for start in range(0, len(level), _CHUNK):
+        members = _members(level[start : start + _CHUNK])
+        if members is None:
+            return None
+        kinds = list(map(type, members))
+        found = set(kinds)
+        if not found <= _KINDS or not (found.isdisjoint(_NUMBERS) or _are_bounded(members)):
+            return None
+        if not found.isdisjoint(_CONTAINERS):
+            below += compress(members, map(_CONTAINERS.__contains__, kinds))
+    return below
+
+
+def _members(containers: list[Any]) -> list[Any] | None:
+    """Return all values in a few dicts and lists, None when a key is no text."""
+    members = gc.get_referents(*containers)
+    if len(members) == sum(map(len, containers)):
+        return members  # CPython leaves out the keys of a dict that has none but text
+    dicts = [each for each in containers if each.__class__ is dict]
+    if any(key.__class__ is not str for key in chain.from_iterable(dicts)):
+        return None
+    lists = [each for each in containers if each.__class__ is list]
+    return [*chain.from_iterable(map(dict.values, dicts)), *chain.from_iterable(lists)]
+
+
+def _are_bounded(members: list[Any]) -> bool:
+    """Tell whether all numbers among some plain values are ones that JSON has."""
+    numbers = [value for value in members if type(value) in _NUMBERS]
+    return all(-MAX_NUMBER < number < MAX_NUMBER for number in numbers)
+
+
+def plain(value: Mapping[str, Any], *, name: str) -> Any:
+    """Return a user's mapping as plain JSON data.
+
+    Args:
+        value: The mapping; it is not changed, and returned itself where it is plain already.
+        name: What error messages call it.
+
+    Returns:
+        Plain data. Dates become ISO 8601 text, tuples lists; keys that are numbers, booleans or
+        None become the text that JSON has for them.
+
+    Raises:
+        InvalidDocument: It contains itself, is too deep or too large, or holds a value or key that
+            JSON does not have.
+    """
+    if is_plain(value):
+        return value
+    try:
+        return _Copier().copy(value, []).value
+    except RecursionError:
+        raise InvalidDocument(f"{TOO_DEEP}.", source=name) from None
+    except InvalidDocument as error:
+        error.source = name
+        raise
+
+
+class _Copy(NamedTuple):
+    """A plain value, how many values it holds written out, and how deep it is."""
+
+    value: Any
+    nodes: int = 1
+    height: int = 0
+
+
+class _Copier:
+    """Copies what is not plain; what is shared is looked at once."""
+
+    def __init__(self) -> None:
+        self._done: dict[int, _Copy] = {}
+        self._open: set[int] = set()
+
+    def copy(self, value: Any, path: list[str | int]) -> _Copy:
+        """Return the plain form of a value at a path."""
+        if not isinstance(value, (Mapping, list, tuple)):
+            return _Copy(_scalar(value, path))
+        if (done := self._done.get(id(value))) is None:
+            done = self._container(value, path)
+        if len(path) + done.height > MAX_DEPTH:
+            raise InvalidDocument(f"{TOO_DEEP}.", pointer=pointer(path))
+        if done.nodes > MAX_NODES:
+            raise InvalidDocument(f"{TOO_MANY}.", pointer=pointer(path))
+        return done
+
+    def _container(self, value: Any, path: list[str | int]) -> _Copy:
+        """Copy a mapping or sequence that was not met before, members first."""
+        if id(value) in self._open:
+            raise InvalidDocument(
+                "an object that contains itself; use '$ref'.", pointer=pointer(path)
+            )
+        if len(path) >= MAX_DEPTH:
+            raise InvalidDocument(f"{TOO_DEEP}.", pointer=pointer(path))
+        self._open.add(id(value))
+        parts: list[_Copy] = []
+        if isinstance(value, Mapping):
+            made: Any = self._mapping(value, path, parts)
+        else:
+            parts += [self.copy(item, [*path, index]) for index, item in enumerate(value)]
+            made = [part.value for part in parts]
+        self._open.discard(id(value))
+        nodes = 1 + sum(part.nodes for part in parts)
+        done = _Copy(made, nodes, 1 + max((part.height for part in parts), default=0))
+        self._done[id(value)] = done
+        return done
+
+    def _mapping(
+        self, value: Mapping[Any, Any], path: list[str | int], parts: list[_Copy]
+    ) -> dict[str, Any]:
+        """Copy the members of a mapping, and note them in `parts`."""
+        made: dict[str, Any] = {}
+        for key, item in value.items():
+            text = _key(key, path)
+            if text in made:
+                raise InvalidDocument(
+                    f"two keys are both {text!r} as text; remove one.", pointer=pointer(path)
+                )
+            parts.append(self.copy(item, [*path, text]))
+            made[text] = parts[-1].value
+        return made
+
+
+def _scalar(value: Any, path: list[str | int]) -> Any:
+    """Return the plain form of a value without members."""
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, (int, float)):
+        if not -MAX_NUMBER < value < MAX_NUMBER:
+            reason = TOO_LONG if isinstance(value, int) else NOT_FINITE
+            raise InvalidDocument(f"{reason}.", pointer=pointer(path))
+        return int(value) if isinstance(value, int) else float(value)
+    if isinstance(value, (dt.date, dt.time)):
+        return value.isoformat()
+    kind = type(value).__name__
+    raise InvalidDocument(
+        f"a value of type {kind!r}, which JSON does not have.", pointer=pointer(path)
+    )
+
+
+def _key(key: Any, path: list[str | int]) -> str:
+    """Return a key as text."""
+    if isinstance(key, bool) or key is None:
+        return {True: "true", False: "false", None: "null"}[key]
+    if isinstance(key, (str, int, float, dt.date)):
+        return str(_scalar(key, path))
+    kind = type(key).__name__
+    raise InvalidDocument(f"a key of type {kind!r}; keys are text.", pointer=pointer(path))

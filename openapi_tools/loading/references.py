@@ -1,0 +1,278 @@
+"""`$ref` on demand: pointers anywhere in the document, other files, cycles, and what may be read.
+
+Nothing is resolved before it is asked for, and nothing is copied. A node is only meaningful
+together with the `Resource` it stands in, because its own references are relative to that.
+
+Spec: RFC 6901 (JSON Pointer), RFC 3986 section 5 (relative references), OpenAPI 3.2.0 section 4.6.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import unquote, urldefrag, urljoin, urlsplit
+
+from openapi_tools.errors import DocumentError, SourceError, UnresolvableReference
+from openapi_tools.json_pointer import find
+from openapi_tools.loading.lazy_document import whole
+from openapi_tools.loading.markdown import without_user
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from openapi_tools.loading.fetching import Fetcher
+    from openapi_tools.loading.source import Source
+    from openapi_tools.settings import Settings
+
+MAX_CHAIN = 64
+"""References that may follow one another before content has to come."""
+
+
+@dataclass(slots=True, eq=False)
+class Resource:
+    """One parsed document: the entry document or another file that it refers to.
+
+    Attributes:
+        root: The parsed data.
+        uri: URL or absolute path; empty for a document given as a value.
+        name: What messages call it.
+        self_uri: The document's own `$self` (3.2), which other references may use for it.
+        public: It was fetched from a public address.
+    """
+
+    root: Any
+    uri: str = ""
+    name: str = ""
+    self_uri: str = ""
+    anchors: dict[str, Any] | None = None
+    public: bool = False
+
+
+class Target(NamedTuple):
+    """Where a reference leads.
+
+    Attributes:
+        node: The data there.
+        resource: The document it stands in.
+        pointer: Its JSON Pointer in that document; an anchor as `#name`.
+    """
+
+    node: Any
+    resource: Resource
+    pointer: str
+
+
+class References:
+    """Resolves the references of one document and of the files it refers to.
+
+    Args:
+        entry: The document itself.
+        settings: `ref_root` and `ref_urls` say what else may be read.
+        fetcher: Of the document; by default what it refers to is fetched without credentials.
+
+    Attributes:
+        alone: Nothing else was read so far, nor wanted.
+    """
+
+    def __init__(self, entry: Resource, settings: Settings, fetcher: Fetcher | None = None) -> None:
+        self.entry = entry
+        self._fetcher = fetcher
+        self.alone = True
+        self._settings = settings
+        self._resources: dict[str, Resource] = {entry.uri: entry} if entry.uri else {}
+        # Here and not in the resource: in a circle of objects a large document outlives its tools.
+        self._targets: dict[tuple[int, str], Target] = {}
+        if entry.self_uri:
+            self._resources[urldefrag(entry.self_uri).url] = entry
+
+    def resolve(self, ref: object, resource: Resource) -> Target:
+        """Return where one reference leads; the target may be a reference again.
+
+        Args:
+            ref: The value of `$ref`.
+            resource: The document it stands in.
+
+        Raises:
+            UnresolvableReference: It leads nowhere or where it may not.
+        """
+        if not isinstance(ref, str) or not ref:
+            reason = f"'$ref' is {ref!r:.60}; it must be a text that names a place."
+            raise self._error(reason, resource)
+        key = (id(resource), ref)
+        target = self._targets.get(key)
+        if target is None:
+            target = self._targets[key] = self._find(ref, resource)
+        return target
+
+    def follow(self, node: Any, resource: Resource, pointer: str = "") -> Target:
+        """Return the content at the end of a chain of references.
+
+        Raises:
+            UnresolvableReference: A link is broken, or the chain never ends.
+        """
+        if type(node) is not dict or "$ref" not in node:
+            return Target(node, resource, pointer)
+        target = self.resolve(node["$ref"], resource)
+        for _ in range(MAX_CHAIN):
+            if not isinstance(target.node, dict) or "$ref" not in target.node:
+                return target
+            target = self.resolve(target.node["$ref"], target.resource)
+        reason = (
+            f"'$ref': {node['$ref']!r} leads through more than {MAX_CHAIN} references without "
+            "content, in a circle; let one of them hold a definition."
+        )
+        raise self._error(reason, resource)
+
+    def _find(self, ref: str, resource: Resource) -> Target:
+        plain = ref[0] == "#" and ref.isprintable()
+        if not plain and not is_url_reference(ref):
+            raise self._error(f"'$ref': {ref!r} is not a URL.", resource)
+        address, fragment = ("", ref[1:]) if plain else urldefrag(ref)
+        owner = self._resource(address, ref, resource) if address else resource
+        fragment = unquote(fragment)
+        if fragment and not fragment.startswith("/"):
+            return Target(self._anchor(fragment, ref, owner), owner, f"#{fragment}")
+        return Target(self._at(fragment, ref, owner), owner, fragment)
+
+    def _at(self, pointer: str, ref: str, owner: Resource) -> Any:
+        """Return the node at a JSON Pointer."""
+        try:
+            return whole(find(owner.root, pointer))
+        except LookupError as error:
+            reason = f"'$ref': {ref!r} leads nowhere; there is no {error.args[0]!r}."
+            raise self._error(reason, owner) from None
+
+    def _anchor(self, name: str, ref: str, owner: Resource) -> Any:
+        """Return the schema with a plain-name anchor (JSON Schema 2020-12, section 8.2.2)."""
+        if owner.anchors is None:
+            owner.anchors = dict(_anchors(whole(owner.root)))
+        if name not in owner.anchors:
+            raise self._error(f"'$ref': {ref!r} leads nowhere; there is no such anchor.", owner)
+        return owner.anchors[name]
+
+    def _resource(self, address: str, ref: str, base: Resource) -> Resource:
+        """Return the document at an address relative to another document."""
+        for uri in (urljoin(base.self_uri or base.uri, address), urljoin(base.uri, address)):
+            if uri in self._resources:
+                return self._resources[uri]
+        if self.entry.anchors is None:
+            self.entry.anchors = dict(_anchors(whole(self.entry.root)))
+        if (known := self.entry.anchors.get(f"{address}#")) is not None:
+            return self._keep(address, Resource(known, self.entry.uri, self.entry.name))
+        resource = self._read(address, ref, base)
+        return self._keep(resource.uri, resource)
+
+    @property
+    def has_public(self) -> bool:
+        """Whether some of what was read so far came from a public address."""
+        return self.entry.public or any(found.public for found in self._resources.values())
+
+    def _keep(self, uri: str, resource: Resource) -> Resource:
+        self._resources[uri] = resource
+        return resource
+
+    def _read(self, address: str, ref: str, base: Resource) -> Resource:
+        """Read another file or URL, if that is allowed."""
+        from openapi_tools.loading import source
+        from openapi_tools.loading.parse import parse
+
+        self.alone = False
+        try:
+            url = urljoin(base.uri, address) if _is_url(base.uri) else address
+            if _is_url(url) or url.startswith("//"):
+                found = self._fetched(self._allowed_url(url, ref), public=base.public)
+            else:
+                path = self._allowed_path(address, ref, base)
+                found = source.read_file(path, self._settings)
+            if found.uri in self._resources:
+                return self._resources[found.uri]
+            root = parse(found.data or b"", name=found.name).root
+        except SourceError as error:
+            # The reason alone: a path of this machine is nobody else's business.
+            raise self._error(f"'$ref': {ref!r} cannot be read: {error.reason}", base) from error
+        except UnresolvableReference:
+            raise
+        except DocumentError as error:
+            place = f"#{error.pointer}: " if error.pointer else ""
+            reason = f"'$ref': {ref!r} is no usable file: {place}{error.reason}"
+            raise self._error(reason, base) from error
+        return Resource(root, found.uri, found.name, public=found.public)
+
+    def _fetched(self, url: str, *, public: bool) -> Source:
+        if self._fetcher is None:
+            from openapi_tools.loading.fetching import Fetcher
+
+            self._fetcher = Fetcher(url, self._settings)
+        return self._fetcher.fetch(url, found_in_public=public)
+
+    def _allowed_url(self, url: str, ref: str) -> str:
+        """Refuse URLs outside the document's own folder that the user did not allow."""
+        own = urljoin(self.entry.uri, ".") if _is_url(self.entry.uri) else ""
+        plain = ".." not in unquote(unquote(url)) and "\\" not in unquote(url)
+        prefixes = [prefix for prefix in (own, *self._settings.ref_urls) if prefix]
+        if plain and any(_below(url, prefix) for prefix in prefixes):
+            return url
+        raise self._error(
+            f"'$ref': {ref!r} leads to another place on the network, which is not read; "
+            "allow it with Settings(ref_urls=[…]) or bundle the document.",
+            self.entry,
+        )
+
+    def _allowed_path(self, address: str, ref: str, base: Resource) -> Path:
+        """Refuse files outside the document's own folder or `ref_root`."""
+        known_file = bool(base.uri) and not _is_url(base.uri)
+        root = self._settings.ref_root or (
+            Path(self.entry.uri).parent if known_file and self.entry.uri else None
+        )
+        name = unquote(address)
+        if root is None or ":" in name or "\0" in name or name.startswith("\\\\"):
+            raise self._error(
+                f"'$ref': {ref!r} leads to another file, which is not read; "
+                "name a folder with Settings(ref_root=…) or bundle the document.",
+                base,
+            )
+        folder = Path(base.uri).parent if known_file else root
+        path = (folder / name).resolve()
+        if not path.is_relative_to(root.resolve()):
+            raise self._error(
+                f"'$ref': {ref!r} leads out of the document's folder, or of 'ref_root'; "
+                "name a wider one with Settings(ref_root=…).",
+                base,
+            )
+        return path
+
+    def _error(self, reason: str, resource: Resource) -> UnresolvableReference:
+        return UnresolvableReference(without_user(reason), source=resource.name)
+
+
+def _is_url(uri: str) -> bool:
+    return uri.lower().startswith(("http://", "https://"))
+
+
+def _below(url: str, prefix: str) -> bool:
+    """Tell whether a URL is the prefix itself or lies below it, at a path boundary."""
+    return url == prefix or url.startswith(prefix if prefix.endswith("/") else f"{prefix}/")
+
+
+def _anchors(root: Any) -> Iterator[tuple[str, Any]]:
+    """Yield every `$anchor`, `$dynamicAnchor` and (with a `#` behind) `$id` of a document."""
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, list):
+            stack.extend(node)
+        elif isinstance(node, dict):
+            for key, tail in (("$anchor", ""), ("$dynamicAnchor", ""), ("$id", "#")):
+                if isinstance(node.get(key), str):
+                    yield node[key].rstrip("#") + tail, node
+            stack.extend(node.values())
+
+
+def is_url_reference(text: str) -> bool:
+    """Tell whether a text can be taken apart and joined as a URL, absolute or relative."""
+    try:
+        urlsplit(text)
+    except ValueError:
+        return False
+    return True

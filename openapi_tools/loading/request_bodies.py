@@ -1,0 +1,344 @@
+"""Request Body Object -> what is sent, and the arguments that feed it.
+
+Spec: OpenAPI 3.0.4 sections 4.7.13 to 4.7.15, 3.1.2 sections 4.8.13 to 4.8.15, 3.2.0 sections 4.13
+to 4.15.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from openapi_tools import media_types
+from openapi_tools.loading import file_schemas
+from openapi_tools.loading.form_bodies import Forms, PartHeader
+from openapi_tools.loading.markdown import plain_text
+from openapi_tools.loading.operations import MAX_CHOICES
+from openapi_tools.loading.schema_keywords import is_true
+from openapi_tools.model import RequestBody
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from openapi_tools.loading.operations import Document
+    from openapi_tools.loading.references import References, Resource
+    from openapi_tools.model import Encoding
+    from openapi_tools.settings import Settings
+
+_PLAIN = frozenset(
+    {"type", "properties", "required", "title", "description", "examples", "default", "deprecated"}
+    | {"readOnly", "writeOnly", "format", "additionalProperties"}
+)
+"""Keywords of a schema whose members can become arguments of their own without changing it."""
+
+_NAMED = frozenset({"schema", "example", "examples"})
+_MOST_NAMED = 4
+"""Media types of a body that is compared with others that may say the same."""
+
+_JSON: dict[str, Any] = {"application/json": {}}
+_PREFERENCE = (
+    ("application/json", "text/json"),
+    ("application/merge-patch+json",),
+)
+
+
+@dataclass(slots=True, eq=False)  # not frozen: that doubles the cost of making one
+class Content:
+    """How a body is sent, before its arguments have names.
+
+    Attributes:
+        media_type: Of what is sent.
+        alternatives: The other media types that the document lists.
+        required: A body is sent even when no argument feeds it.
+        schema: The whole body's schema.
+        flat: Its members become arguments.
+        file: The whole body is a file object.
+        headers: Headers of the parts of a multipart body.
+        choices: Other ways, of which the model chooses one.
+        encodings: Gives those of the members that are not written the default way.
+    """
+
+    media_type: str
+    alternatives: tuple[str, ...]
+    required: bool
+    schema: dict[str, Any]
+    flat: bool = False
+    file: bool = False
+    headers: tuple[PartHeader, ...] = ()
+    choices: tuple[Content, ...] = ()
+    encodings: Callable[[], tuple[Encoding, ...]] = tuple
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing can be said in it and it need not be sent."""
+        return self.flat and not self.required and not self.schema.get("properties")
+
+    def body(self) -> RequestBody:
+        """Return what is sent, without the names of its arguments."""
+        return RequestBody(
+            media_type=self.media_type,
+            required=self.required,
+            alternatives=self.alternatives,
+            encodings=self.encodings(),
+            file=self.file,
+            choices=tuple(other.body() for other in self.choices),
+        )
+
+
+class Bodies:
+    """Reads the request bodies of one document.
+
+    Args:
+        document: The document.
+        settings: `body`, `media_types` and `file_roots` are used.
+    """
+
+    def __init__(self, document: Document, settings: Settings) -> None:
+        self._document = document
+        self._settings = settings
+        general = settings.media_types
+        self._wanted: tuple[str, ...] = () if isinstance(general, dict) else general
+        self._forms = Forms(document, settings)
+
+    def read(self, node: dict[str, Any], resource: Resource, own: tuple[str, ...] = ()) -> Content:
+        """Return how the body of a Request Body Object is sent.
+
+        Args:
+            node: A Request Body Object, references followed.
+            resource: The document that it stands in.
+            own: The media types that the user chose for this operation; the model chooses one of
+                several. One that the document does not list is sent all the same.
+
+        Raises:
+            DocumentError: A schema is malformed or leads nowhere.
+        """
+        if len(own) > 1:
+            return _several([self.read(node, resource, (kind,)) for kind in own])
+        content = node.get("content") or _JSON
+        if len(content) > MAX_CHOICES:
+            content = dict(islice(content.items(), MAX_CHOICES))
+        wanted = own or self._wanted
+        chosen = preferred(content, wanted)
+        declared, owner = self._media_type(content[chosen], resource)
+        schema = self._schema(chosen, declared, owner)
+        uploads = (
+            [kind for kind in content if media_types.is_multipart(kind)] if len(content) > 1 else []
+        )
+        if uploads and not wanted and self._holds_files(chosen, schema):
+            chosen = uploads[0]  # bytes have no place in JSON
+            declared, owner = self._media_type(content[chosen], resource)
+            schema = self._schema(chosen, declared, owner)
+        if own and not media_types.matches(chosen, own[0]):
+            chosen = own[0]
+        others = tuple(kind for kind in content if kind != chosen) if len(content) > 1 else ()
+        described = node.get("description")
+        words = described if isinstance(described, str) and described else ""
+        found = Content(chosen, others, is_true(node.get("required")), schema)
+        found.file = (
+            not wanted and media_types.is_text(chosen) and any(map(media_types.is_bytes, others))
+        )
+        self._complete(found, declared, owner, words)
+        return found
+
+    def _media_type(self, node: Any, resource: Resource) -> tuple[dict[str, Any], Resource]:
+        """Return a Media Type Object, references followed (3.2)."""
+        if type(node) is dict and "$ref" not in node:
+            return node, resource
+        target = self._document.references.follow(node, resource)
+        return target.node if isinstance(target.node, dict) else {}, target.resource
+
+    def _holds_files(self, kind: str, schema: dict[str, Any]) -> bool:
+        """Tell whether a JSON body has members that are bytes, which multipart could send."""
+        if not media_types.is_json(kind):
+            return False
+        content = self._document.schemas.content
+        members = content(schema).get("properties", {}).values()
+        inner = [content(member) for member in members]
+        inner += [
+            content(member["items"]) for member in inner if isinstance(member.get("items"), dict)
+        ]
+        return any(file_schemas.is_file(member, untyped=False) for member in inner)
+
+    def _schema(self, kind: str, declared: dict[str, Any], resource: Resource) -> dict[str, Any]:
+        """Return the whole body's schema; JSON Lines and the like are arrays of items."""
+        convert = self._document.schemas.convert
+        if "itemSchema" in declared and "schema" not in declared:
+            return {"type": "array", "items": convert(declared["itemSchema"], resource)}
+        schema = convert(declared.get("schema"), resource)
+        if (
+            _family(kind) == ""
+            and media_types.is_sequential(kind)
+            and "type" not in self._document.schemas.content(schema)
+        ):
+            return {**schema, "type": "array"}
+        return schema
+
+    def _complete(
+        self, found: Content, declared: dict[str, Any], resource: Resource, words: str
+    ) -> None:
+        """Say how a body of a media type is sent, and what the model is told of it."""
+        kind, schema = found.media_type, found.schema
+        family = _family(kind)
+        if family == "form":
+            self._form(found, declared, resource)
+            return
+        inner = self._document.schemas.content(schema)
+        if family == "wildcard" and not file_schemas.is_file(inner, untyped=True):
+            kind = found.media_type = "application/json"
+        if family == "json" or media_types.is_json(kind):
+            found.flat = self._is_flat(schema, inner, required=found.required)
+            schema = inner if found.flat else schema
+        elif media_types.is_text(kind):
+            schema = self._text(kind, inner, declared, resource, words)
+            if found.file:
+                told = self._described(schema, words)
+                schema = file_schemas.schema(self._settings, told, "The body, as text or as bytes.")
+        elif not media_types.is_sequential(kind):
+            found.file = True
+            schema = file_schemas.schema(self._settings, inner, "The body's bytes.")
+        found.schema = self._described(schema, words)
+
+    def _form(self, found: Content, declared: dict[str, Any], resource: Resource) -> None:
+        """Say how a form is sent."""
+        kind, schema = found.media_type, found.schema
+        shown = None if media_types.is_multipart(kind) else self._forms.shown(schema)
+        if shown is None:
+            form = self._forms.read(kind, schema, declared, resource)
+            shown, found.headers = form.schema, form.headers
+            found.encodings = partial(tuple, form.encodings)
+        else:
+            found.encodings = partial(self._forms.encodings, kind, schema, declared, resource)
+        inner = self._document.schemas.content(shown)
+        found.flat = self._is_flat(shown, inner, required=found.required)
+        found.schema = shown
+
+    def _text(
+        self,
+        kind: str,
+        inner: dict[str, Any],
+        declared: dict[str, Any],
+        resource: Resource,
+        words: str,
+    ) -> dict[str, Any]:
+        """Return the schema of a body that is text."""
+        text = _as_text(inner, kind)
+        if media_types.is_xml(kind) and text is not inner:
+            shape = _shape(declared.get("schema"), resource, self._document.references)
+            told = plain_text(words, self._settings.description_chars)
+            known = f"Its elements: {shape}" if shape.startswith("<") else ""
+            parts = (told, text["description"], known)
+            text = {**text, "description": " ".join(filter(None, parts))}
+        return text
+
+    def _described(self, schema: dict[str, Any], words: str) -> dict[str, Any]:
+        """Return a schema with the request body's own description, unless it has one."""
+        if not words or "description" in schema:
+            return schema
+        return {**schema, "description": plain_text(words, self._settings.description_chars)}
+
+    def _is_flat(self, schema: dict[str, Any], inner: dict[str, Any], *, required: bool) -> bool:
+        """Tell whether the members of a body are offered as arguments of their own.
+
+        Args:
+            schema: The whole body's.
+            inner: The same, a reference followed.
+            required: The body has to be sent.
+        """
+        return (
+            self._settings.body == "flat"
+            and _PLAIN.issuperset(inner)
+            and inner.get("type", "object") == "object"
+            and inner.get("additionalProperties", False) is False
+            and (bool(inner.get("properties")) or "additionalProperties" in inner)
+            and (required or not inner.get("required"))
+            and not self._document.schemas.is_recursive(schema)
+        )
+
+
+def _several(contents: list[Content]) -> Content:
+    """Return ways to send a body as one, each of which takes the body as one argument."""
+    for content in contents:
+        content.flat, content.headers = False, ()
+    first, *others = contents
+    schemas = [content.schema for content in contents]
+    if any(schema != first.schema for schema in schemas):
+        first.schema = {"anyOf": schemas}
+    first.choices = tuple(others)
+    return first
+
+
+def named(node: dict[str, Any]) -> tuple[Any, ...] | None:
+    """Return what a Request Body Object says if its schemas are nothing but references.
+
+    Args:
+        node: As for `Bodies.read`.
+
+    Returns:
+        None when it says more; two that say the same give the same.
+    """
+    content, words = node.get("content"), node.get("description", "")
+    if not content or type(words) is not str or len(content) > _MOST_NAMED:
+        return None
+    said = [words, is_true(node.get("required"))]
+    for kind, declared in content.items():
+        schema = declared.get("schema") if type(declared) is dict else None
+        if type(schema) is not dict or "$ref" not in schema or len(schema) > 1:
+            return None
+        if type(schema["$ref"]) is not str or not _NAMED.issuperset(declared):
+            return None
+        said += [kind, schema["$ref"]]
+    return tuple(said)
+
+
+def preferred(kinds: Collection[str], wanted: tuple[str, ...]) -> str:
+    """Return the media type to send: the user's first, then JSON, forms, text, anything else."""
+    if len(kinds) == 1 and not wanted:
+        return next(iter(kinds))
+    for pattern in wanted:
+        for kind in kinds:
+            if media_types.matches(kind, pattern) or media_types.matches(pattern, kind):
+                return pattern if media_types.is_wildcard(kind) else kind
+    return min(kinds, key=_rank)  # the document's order decides among equals
+
+
+@lru_cache(maxsize=1024)
+def _rank(kind: str) -> int:
+    essence = media_types.essence(kind)
+    ranks = [essence in names for names in _PREFERENCE]
+    ranks += [
+        media_types.is_json(kind) and "json-patch" not in essence,
+        media_types.is_form(kind),
+        media_types.is_multipart(kind),
+        media_types.is_json(kind),
+        media_types.is_sequential(kind),
+        essence == "text/plain",
+        media_types.is_text(kind),
+    ]
+    return ranks.index(True) if True in ranks else len(ranks)
+
+
+@lru_cache(maxsize=1024)
+def _family(kind: str) -> str:
+    """Return what decides first how a body is sent: `form`, `wildcard`, `json` or nothing."""
+    if media_types.is_form(kind) or media_types.is_multipart(kind):
+        return "form"
+    if media_types.is_wildcard(kind):
+        return "wildcard"
+    return "json" if media_types.is_json(kind) else ""
+
+
+def _shape(node: Any, resource: Resource, references: References) -> str:
+    """Return an XML body's elements in words; few documents have one."""
+    from openapi_tools.loading.xml_outline import outline
+
+    return outline(node, resource, references)
+
+
+def _as_text(schema: dict[str, Any], kind: str) -> dict[str, Any]:
+    """Return the schema of a body that is text; a structure becomes the text that holds it."""
+    if schema.get("type") in ("string", "number", "integer", "boolean"):
+        return schema
+    words = f"The body as text ({media_types.essence(kind)})."
+    return {"type": "string", "description": words}

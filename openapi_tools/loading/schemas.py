@@ -1,0 +1,372 @@
+"""Schema Object of any version -> JSON Schema 2020-12.
+
+A converted schema is self-contained but for `$ref`s into `#/$defs`; `Schemas.closure` gives
+those that are reached. What no validator could read (a malformed keyword, an unknown type) is left
+out.
+
+Spec: JSON Schema 2020-12; OpenAPI 3.0.4 section 4.7.24, 3.1.1 section 4.8.24; Swagger 2.0 "Schema
+Object".
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from openapi_tools.errors import InvalidDocument
+from openapi_tools.loading import schema_keywords
+from openapi_tools.loading.all_of import WORDS, merge, merge_all
+from openapi_tools.loading.markdown import plain_text
+from openapi_tools.loading.naming import short_hash
+from openapi_tools.loading.read_only import ReadOnly
+from openapi_tools.loading.schema_components import Closures, defined, reach
+from openapi_tools.loading.schema_limits import compact
+from openapi_tools.loading.source import relative_place
+from openapi_tools.visible_text import visible_in
+
+if TYPE_CHECKING:
+    from openapi_tools.loading.references import References, Resource, Target
+    from openapi_tools.loading.schema_components import Closure, Definition
+
+MAX_DEPTH = 200
+"""Schemas inside one another; deeper ones cannot be walked or shown."""
+MAX_INLINED = 32
+"""Components merged into one another through `allOf`; further ones stay references."""
+MAX_INLINED_SCHEMAS = 500
+"""A component of more schemas is not merged, so that components that double do not explode."""
+_SHARED_IN_ALL = 1_000_000
+"""Characters of all members that are kept to be compared with."""
+_NESTING = frozenset({"properties", "items", "anyOf", "oneOf"})
+"""Without one of these a member is converted sooner than it is compared."""
+
+_LEAF = frozenset({"type", "description"})
+_SHOWN = frozenset(
+    {"title", "format", "example", "examples", "contentEncoding", "contentMediaType"}
+)
+"""Words that a model reads and the API does not get."""
+_USUAL = frozenset({"required", "enum"})
+"""What alone of the keywords that versions differ in stands in most schemas."""
+_UNIONS = ("oneOf", "anyOf")
+_UNNAMED = re.compile(r"[^A-Za-z0-9_.-]+")
+"""What needs escaping in a URI or a JSON Pointer."""
+_TESTS, _HOLDING, _TRANSLATED = (
+    schema_keywords.TESTS,
+    schema_keywords.HOLDING,
+    schema_keywords.TRANSLATED,
+)
+_TYPES = schema_keywords.TYPES
+
+
+class Schemas:
+    """Converts the schemas of one document.
+
+    Args:
+        references: Resolves `$ref`.
+        ref_siblings: Keywords beside `$ref` count (3.1 and later).
+        description_chars: Longest description.
+    """
+
+    def __init__(
+        self, references: References, *, ref_siblings: bool, description_chars: int
+    ) -> None:
+        self._references = references
+        self._ref_siblings = ref_siblings
+        self._description_chars = description_chars
+        self._targets: dict[str, Target] = {}
+        self._names: dict[tuple[int, str], str] = {}
+        self._definitions: dict[str, Definition] = {}
+        self._open: set[str] = set()
+        self._closures = Closures()
+        self._recursive: dict[str, bool] = {}
+        self._alike: dict[bytes, dict[str, Any]] = {}
+        self._alike_room = _SHARED_IN_ALL
+        self._links: dict[str, str] = {}
+        self._read_only = ReadOnly(references)
+
+    def convert(self, node: Any, resource: Resource, depth: int = 0) -> dict[str, Any]:
+        """Return a schema as JSON Schema 2020-12.
+
+        Args:
+            node: A Schema Object or a boolean; for anything else any value is taken.
+            resource: The document it stands in.
+            depth: How many schemas it stands in.
+
+        Raises:
+            InvalidDocument: It is nested deeper than `MAX_DEPTH`.
+            UnresolvableReference: A `$ref` leads nowhere.
+        """
+        if not isinstance(node, dict):
+            return {"not": {}} if schema_keywords.as_boolean(node) is False else {}
+        if "$ref" in node:
+            return self._reference(node, resource, depth)
+        return self._schema(node, resource, depth)
+
+    def closure(self, uses: frozenset[str]) -> Closure:
+        """Return the definitions that some names reach, in the order of their names.
+
+        Args:
+            uses: What `keywords.uses_of(…).every` gave for a converted schema.
+        """
+        return self._closures.of(uses, self.definition)
+
+    def size_of(self, closure: Closure) -> int:
+        """Return how many characters definitions take as JSON, with their names."""
+        return self._closures.size_of(closure, self.definition)
+
+    def definition(self, name: str) -> Definition:
+        """Return one definition, converted when it is first asked for."""
+        definition = self._definitions.get(name)
+        if definition is None:
+            target = self._targets[name]
+            self._open.add(name)
+            try:
+                schema = self.convert(target.node, target.resource)
+            finally:
+                self._open.discard(name)
+            definition = self._definitions[name] = defined(name, schema)
+        return definition
+
+    def content(self, schema: dict[str, Any]) -> dict[str, Any]:
+        """Return what a `$ref` leads to, with what stands beside it where that is exact."""
+        for _ in range(MAX_INLINED):
+            if "$ref" not in schema:
+                break
+            beside = {key: value for key, value in schema.items() if key != "$ref"}
+            target = self.definition(name_of(schema)).schema
+            merged = merge(beside, target) if beside.keys() - WORDS else {**target, **beside}
+            if merged is None:
+                break
+            schema = merged
+        return schema
+
+    def is_recursive(self, schema: dict[str, Any]) -> bool:
+        """Tell whether a `$ref` leads to a definition that reaches itself."""
+        if "$ref" not in schema:
+            return False
+        name = name_of(schema)
+        if name not in self._recursive:
+            uses = self.definition(name).uses
+            self._recursive[name] = bool(uses) and name in reach(uses, self.definition)
+        return self._recursive[name]
+
+    def _reference(self, node: dict[str, Any], resource: Resource, depth: int) -> dict[str, Any]:
+        """Return a `$ref` with what stands beside it."""
+        if depth > MAX_DEPTH:
+            raise _too_deep(resource)
+        converted: dict[str, Any] = {"$ref": self._link(node, resource)}
+        if len(node) == 1:
+            return converted
+        words = node.get("description")
+        if len(node) == 2 and type(words) is str:  # noqa: PLR2004 -- the two
+            converted["description"] = plain_text(words, self._description_chars)
+            return converted
+        siblings = {key: value for key, value in node.items() if key != "$ref"}
+        if not self._ref_siblings:  # 3.0 ignores them; words and `nullable` are still meant
+            kept = schema_keywords.HARMLESS_SIBLINGS
+            siblings = {key: value for key, value in siblings.items() if key in kept}
+        if not siblings:
+            return converted
+        beside = self._schema({**siblings, "nullable": False}, resource, depth)
+        if schema_keywords.is_nullable(siblings):
+            return {**beside, "anyOf": [converted, {"type": "null"}]}
+        return {**converted, **beside}
+
+    def _link(self, node: dict[str, Any], resource: Resource) -> str:
+        """Return the `$ref` to the definition that a reference leads to."""
+        ref = node["$ref"] if resource is self._references.entry else None
+        if type(ref) is not str:
+            return f"#/$defs/{self._define(node, resource)}"
+        link = self._links.get(ref)
+        if link is None:
+            link = self._links[ref] = f"#/$defs/{self._define(node, resource)}"
+        return link
+
+    def _define(self, node: dict[str, Any], resource: Resource) -> str:
+        """Return the name of the definition that a reference leads to."""
+        target = self._references.follow(node, resource)
+        key = (id(target.resource), target.pointer)
+        name = self._names.get(key)
+        if name is None:
+            name = self._names[key] = self._definition_name(target)
+            self._targets[name] = target
+        return name
+
+    def _definition_name(self, target: Target) -> str:
+        """Return a component's own name; a hash is added for anything that stands elsewhere."""
+        *parents, last = target.pointer.split("/")
+        name = _UNNAMED.sub("_", last).strip("_") or "Schema"
+        component = parents in (["", "components", "schemas"], ["", "definitions"])
+        if component and name == last and target.resource is self._references.entry:
+            return name
+        place = relative_place(target.resource.uri, self._references.entry.uri)
+        return f"{name[:48]}_{short_hash(f'{place}#{target.pointer}')}"
+
+    def _schema(self, node: dict[str, Any], resource: Resource, depth: int) -> dict[str, Any]:
+        """Convert the keywords of one schema; most have a type and a description alone."""
+        if depth > MAX_DEPTH:
+            raise _too_deep(resource)
+        kind, words = node.get("type", "string"), node.get("description", "")
+        known = type(kind) is str and kind in _TYPES
+        if not known or type(words) is not str or not _LEAF.issuperset(node):
+            return self._keywords(node, resource, depth, known=known)
+        out = node.copy()
+        if words:
+            out["description"] = plain_text(words, self._description_chars)
+        return out
+
+    def _keywords(
+        self, node: dict[str, Any], resource: Resource, depth: int, *, known: bool
+    ) -> dict[str, Any]:
+        """Convert one keyword after the other.
+
+        Args:
+            node: Has more than a type and a description.
+            resource: The document it stands in.
+            depth: How many schemas it stands in.
+            known: Its type is one that JSON Schema has.
+        """
+        out: dict[str, Any] = {}
+        for key, value in node.items():
+            if (test := _TESTS.get(key)) is not None:
+                if test(value):
+                    out[key] = value
+                elif (other := schema_keywords.meant(key, value)) is not None:
+                    out[key] = other
+            elif key in _HOLDING:
+                self._hold(out, key, value, resource, depth + 1)
+        self._clean_words(out)
+        different = _TRANSLATED.intersection(node)
+        if not known or not _USUAL.issuperset(different):
+            return self._translated(out, node, resource)
+        if different:
+            schema_keywords.shorten(out)
+            if "required" in out:
+                self._read_only.not_required(out, node, resource)
+        return out
+
+    def _clean_words(self, out: dict[str, Any]) -> None:
+        """Take out of words, in place, what a model is not to read."""
+        if "description" in out:
+            out["description"] = plain_text(out["description"], self._description_chars)
+        for key in _SHOWN.intersection(out):
+            out[key] = visible_in(out[key])
+
+    def _hold(
+        self, out: dict[str, Any], key: str, value: Any, resource: Resource, depth: int
+    ) -> None:
+        """Convert a keyword that holds schemas."""
+        kind = schema_keywords.KINDS[key]
+        if kind is schema_keywords.MAP:
+            if isinstance(value, dict):
+                out[key] = self._map(key, value, resource, depth)
+        elif isinstance(value, list) and (kind is schema_keywords.LIST or key == "items"):
+            if value:  # as `items` it is the tuple of older drafts
+                name = "prefixItems" if key == "items" else key
+                out[name] = [self.convert(part, resource, depth) for part in value]
+        elif kind is schema_keywords.SCHEMA:
+            constant = schema_keywords.as_boolean(value)
+            if constant is not None:
+                out[key] = constant
+            elif value is None or isinstance(value, dict):
+                out[key] = self.convert(value, resource, depth)
+
+    def _map(
+        self, key: str, values: dict[str, Any], resource: Resource, depth: int
+    ) -> dict[str, Any]:
+        """Convert a map of schemas; members that only the server may write are not offered."""
+        names = "".join(values)
+        named = (
+            len(names) <= schema_keywords.MAX_LABEL and names.isprintable()
+        )  # all of them at once
+        hides = key == "properties"
+        shares = depth == 1 and resource is self._references.entry
+        out = {}
+        for name, value in values.items():
+            if not named and not schema_keywords.is_name(name):
+                continue
+            if hides and self._read_only.is_hidden(value, resource):
+                continue
+            if type(value) is not dict or "$ref" in value:
+                out[name] = self.convert(value, resource, depth)
+            elif shares and not _NESTING.isdisjoint(value):
+                out[name] = self._member(value, resource, depth)
+            else:
+                out[name] = self._schema(value, resource, depth)
+        return out
+
+    def _member(self, node: dict[str, Any], resource: Resource, depth: int) -> dict[str, Any]:
+        """Convert a member of an object; those that say the same to the letter are one."""
+        text = compact(node)
+        found = self._alike.get(text)
+        if found is None:
+            found = self.convert(node, resource, depth)
+            # What is merged depends on the definitions that are being converted.
+            if len(text) <= self._alike_room and b'"allOf"' not in text:
+                self._alike_room -= len(text)
+                self._alike[text] = found
+        return found
+
+    def _translated(
+        self, out: dict[str, Any], node: dict[str, Any], resource: Resource
+    ) -> dict[str, Any]:
+        """Translate what other versions say in other words, and merge `allOf`."""
+        schema_keywords.modernise(out)
+        if "required" in out:
+            self._read_only.not_required(out, node, resource)
+        if "discriminator" in node:
+            schema_keywords.explain_discriminator(out, visible_in(node["discriminator"]))
+        if "allOf" in out:
+            out = merge_all(out, self._inlined)
+            self._read_only.not_required_of_any(out, node, resource)
+        return schema_keywords.nullable(out) if schema_keywords.is_nullable(node) else out
+
+    def _inlined(self, branch: dict[str, Any]) -> dict[str, Any]:
+        """Return a branch of `allOf` with its `$ref` replaced by what it leads to, if it can be."""
+        if branch.keys() != {"$ref"}:
+            return branch
+        name = name_of(branch)
+        if name in self._open or len(self._open) > MAX_INLINED:
+            return branch
+        schema, _, _, most = self.definition(name)
+        if (
+            most > MAX_INLINED_SCHEMAS
+            and schema_keywords.uses_of(schema).schemas > MAX_INLINED_SCHEMAS
+        ):
+            return branch
+        if schema.keys() & set(_UNIONS) and self._is_base(self._targets[name]):
+            return {key: value for key, value in schema.items() if key not in _UNIONS}
+        return schema
+
+    def _is_base(self, target: Target) -> bool:
+        """Tell whether one of a schema's own variants names it in `allOf`.
+
+        Taken literally such a union never ends; what is meant is that the variants extend the
+        schema's other keywords.
+        """
+        variants = [part for key in _UNIONS for part in _listed(target.node, key)]
+        seen: list[int] = []
+        waiting = [(part, target.resource) for part in variants]
+        while waiting and len(seen) < MAX_DEPTH:
+            found = self._references.follow(*waiting.pop())
+            if found.node is target.node:
+                return bool(seen)
+            if isinstance(found.node, dict) and id(found.node) not in seen:
+                seen.append(id(found.node))
+                waiting += [(part, found.resource) for part in _listed(found.node, "allOf")]
+        return False
+
+
+def _listed(node: dict[str, Any], key: str) -> list[Any]:
+    """Return the schemas in a member of a node as the document has it."""
+    value = node.get(key)
+    return value if isinstance(value, list) else []
+
+
+def _too_deep(resource: Resource) -> InvalidDocument:
+    reason = f"schemas are nested deeper than {MAX_DEPTH} levels."
+    return InvalidDocument(reason, source=resource.name)
+
+
+def name_of(reference: dict[str, Any]) -> str:
+    """Return the name of the definition that a converted `$ref` leads to."""
+    return str(reference["$ref"]).removeprefix("#/$defs/")

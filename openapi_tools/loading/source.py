@@ -1,0 +1,241 @@
+"""Get at a document: a URL, a path, text, bytes, or a mapping that is one already."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import posixpath
+import re
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+from urllib.parse import urlsplit
+
+from openapi_tools.errors import SourceError
+
+if TYPE_CHECKING:
+    import httpx
+    import httpx2
+
+    from openapi_tools.loading.fetching import Fetcher
+    from openapi_tools.settings import Settings
+
+_URL = re.compile(r"https?://", re.IGNORECASE)
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):(?=\S)")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a document came from, and what it is before anything is read into it.
+
+    Attributes:
+        data: The bytes; None when `value` is given, or the document did not change.
+        value: A mapping that the user gave, as it is.
+        uri: Base of relative references: the URL after redirects, without user and password, or the
+            file's absolute path; empty for text, bytes and mappings.
+        name: What messages call it: the path as given, the URL without user, password and query;
+            empty for text, bytes and mappings.
+        public: It came from an address of the public internet, or of an unknown place.
+        etag: The server's name for this version of it; empty for none.
+        modified: When it last changed, in the server's words; empty as above.
+        keep: The server does not forbid to keep it (`no-store`).
+    """
+
+    data: bytes | None
+    value: Mapping[str, Any] | None = None
+    uri: str = ""
+    name: str = ""
+    public: bool = False
+    etag: str = ""
+    modified: str = ""
+    keep: bool = True
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the bytes, in hexadecimal digits."""
+        return hashlib.sha256(self.data or b"").hexdigest()
+
+
+def fetcher_of(
+    source: object,
+    settings: Settings,
+    credentials: Mapping[str, Any] | None = None,
+    client: httpx.AsyncClient | httpx2.AsyncClient | None = None,
+) -> Fetcher | None:
+    """Return what fetches the documents of one load; None where the source is not a URL.
+
+    Args:
+        source: As for `load_tools`.
+        settings: As for `load_tools`.
+        credentials: As for `load_tools`.
+        client: As for `load_tools`.
+
+    Raises:
+        SourceError: The URL cannot be used.
+        CredentialsError: A credential does not fit the scheme that comes with it.
+    """
+    where = address_of(source)
+    if not isinstance(where, str):
+        return None
+    from openapi_tools.loading.fetching import Fetcher
+
+    if getattr(client, "fetches_documents", True) is False:
+        client = None  # of `openapi_tools.testing`
+    return Fetcher(where, settings, credentials, client)
+
+
+def read_source(
+    source: str | os.PathLike[str] | bytes | bytearray | Mapping[str, Any],
+    settings: Settings,
+    fetcher: Fetcher | None = None,
+) -> Source:
+    """Read what the user calls a document.
+
+    A text is a URL when it begins with `http://` or `https://`; a document when it has several
+    lines, begins with `{`, `[` or `<`, or is blank; else a path.
+
+    Args:
+        source: URL, path, text, bytes or mapping.
+        settings: For `max_document_bytes`.
+        fetcher: Fetches it where it is a URL; by default without credentials.
+
+    Raises:
+        SourceError: It cannot be read, or is too large.
+    """
+    if isinstance(source, Mapping):
+        return Source(None, source)
+    if isinstance(source, bytes | bytearray):
+        return Source(_bounded(bytes(source), settings))
+    where = address_of(source)
+    if isinstance(where, Path):
+        return read_file(where, settings)
+    if fetcher := fetcher or fetcher_of(source, settings):
+        return fetcher.entry()
+    if not isinstance(source, str):
+        kind = type(source).__name__
+        raise SourceError(f"a document is a URL, a path, a dict, text or bytes, not {kind!r}.")
+    return Source(_bounded(_encoded(source), settings))
+
+
+def address_of(source: object) -> str | Path | None:
+    """Return the URL or the path that a source is; None when it is a document itself.
+
+    Raises:
+        SourceError: It is a URL of another kind than http and https.
+    """
+    if isinstance(source, os.PathLike):
+        return Path(os.fsdecode(source))
+    if not isinstance(source, str):
+        return None
+    if _URL.match(source):
+        return source
+    if _is_text(source):
+        return None
+    if scheme := _SCHEME.match(source):
+        raise SourceError(
+            f"{scheme[1].lower()!r} addresses are not read; give the path instead, or http(s)."
+        )
+    return Path(source)
+
+
+def read_file(path: Path, settings: Settings) -> Source:
+    """Read a file, after a look at what it is and how large.
+
+    Args:
+        path: An ordinary file; devices and pipes may never end.
+        settings: For `max_document_bytes`.
+
+    Raises:
+        SourceError: No such file, no ordinary file, not readable, too large.
+    """
+    name = str(path)
+    try:
+        _check_kind(path.stat().st_mode, name)
+        with open(path, "rb", opener=_open_at_once) as file:
+            data = _read_file(file, name, settings)
+    except (OSError, ValueError) as error:
+        raise SourceError(f"{_reason(error)}.", source=name) from None
+    # References are relative to the path as given, not to where a link leads: no `resolve()`.
+    return Source(data, uri=os.path.abspath(path), name=name)  # noqa: PTH100 -- as said
+
+
+def _is_text(text: str) -> bool:
+    """Tell whether a text is a document rather than the name of one."""
+    return "\n" in text or not text.strip() or text.lstrip()[0] in "{[<"
+
+
+def _encoded(text: str) -> bytes:
+    """Return text as UTF-8."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise SourceError(f"the text has half a surrogate pair at offset {error.start}.") from None
+
+
+def _bounded(data: bytes, settings: Settings, name: str = "") -> bytes:
+    """Return data that is not too large."""
+    if len(data) > settings.max_document_bytes:
+        raise too_large(settings.max_document_bytes, name)
+    return data
+
+
+def too_large(limit: int, name: str) -> SourceError:
+    """Return the error for a document over the limit, in bytes."""
+    reason = f"larger than {limit:,} bytes; raise Settings(max_document_bytes=…) if that is right."
+    return SourceError(reason, source=name)
+
+
+def _check_kind(mode: int, name: str) -> None:
+    """Refuse what is no ordinary file."""
+    if stat.S_ISDIR(mode):
+        raise SourceError("is a folder; give the document's file.", source=name)
+    if not stat.S_ISREG(mode):
+        raise SourceError("is no ordinary file but a device, pipe or socket.", source=name)
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """Open without waiting, should a pipe have taken the place of the file."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def _read_file(file: BinaryIO, name: str, settings: Settings) -> bytes:
+    """Read an open file; one byte more than allowed tells that it has grown."""
+    status = os.fstat(file.fileno())
+    _check_kind(status.st_mode, name)
+    if status.st_size > settings.max_document_bytes:
+        raise too_large(settings.max_document_bytes, name)
+    return _bounded(file.read(settings.max_document_bytes + 1), settings, name)
+
+
+def _reason(error: OSError | ValueError) -> str:
+    """Say why a file could not be read."""
+    match error:
+        case FileNotFoundError():
+            return "there is no such file"
+        case PermissionError():
+            return "may not be read"
+        case OSError():
+            return f"cannot be read ({error.strerror or type(error).__name__})"
+        case _:
+            return "is no path"
+
+
+def relative_place(uri: str, entry: str) -> str:
+    """Return where a resource is, seen from the entry document: the same wherever both are moved.
+
+    Args:
+        uri: Of the resource.
+        entry: Of the entry document.
+
+    Returns:
+        Empty for the entry document; a relative path at the same origin; else the URL without its
+        query, user and password.
+    """
+    if uri == entry:
+        return ""
+    there, here = urlsplit(uri), urlsplit(entry)
+    if (there.scheme, there.hostname, there.port) != (here.scheme, here.hostname, here.port):
+        return f"{there.scheme}://{there.hostname}:{there.port or ''}{there.path}"
+    return posixpath.relpath(there.path or "/", posixpath.dirname(here.path) or "/")

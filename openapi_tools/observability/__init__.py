@@ -1,0 +1,1 @@
+"""Events, logs, spans and metrics of calls."""

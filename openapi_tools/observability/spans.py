@@ -1,0 +1,239 @@
+"""Spans and metrics for OpenTelemetry, where the process has a provider for them.
+
+Imported only where OpenTelemetry is. A call is a span `execute_tool`, each request of it a client
+span below that; the histogram measures requests, not calls.
+
+Spec: OpenTelemetry semantic conventions 1.44.0: HTTP spans and metrics, which are stable; span
+`execute_tool` of generative AI and `url.template`, which are in development.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from opentelemetry import context, metrics, trace
+from opentelemetry.trace import SpanKind, StatusCode
+
+from openapi_tools._version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import httpx
+    from opentelemetry.context import Context
+    from opentelemetry.metrics import Histogram, MeterProvider
+    from opentelemetry.trace import Span, TracerProvider
+
+    from openapi_tools.observability.call_events import Event
+
+_SCOPE = "openapi_tools"
+_SCHEMA = "https://opentelemetry.io/schemas/1.44.0"
+_DURATION = "http.client.request.duration"
+_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10)
+_METHODS = "CONNECT,DELETE,GET,HEAD,OPTIONS,PATCH,POST,PUT,QUERY,TRACE"
+_METHODS_VARIABLE = "OTEL_INSTRUMENTATION_HTTP_KNOWN_METHODS"
+_OTHER = "_OTHER"
+_REDACTED = "REDACTED"
+_PORTS = {"http": 80, "https": 443}
+_MUTE = ("opentelemetry.trace", "opentelemetry.metrics")
+_FAILED = 400
+_NANOSECONDS = 1_000_000_000
+_LONGEST_ID = 256
+# An instrumented HTTP client looks for this in the context; it would tell every request twice.
+_SUPPRESSED = getattr(context, "_SUPPRESS_HTTP_INSTRUMENTATION_KEY", "")
+
+
+class Telemetry:
+    """Where the spans and measurements of a toolset go.
+
+    Attributes:
+        providers: That gave the tracer and the meter.
+        tracer: None where nobody traces.
+        durations: None where nobody measures.
+
+    Args:
+        tracers: The process's or a toolset's own provider.
+        meters: The process's or a toolset's own provider.
+        redact: Replaces what is secret in a text.
+    """
+
+    __slots__ = ("durations", "methods", "providers", "redact", "tracer")
+
+    def __init__(
+        self, tracers: TracerProvider, meters: MeterProvider, redact: Callable[[str], str]
+    ) -> None:
+        self.providers = (tracers, meters)
+        self.redact = redact
+        self.methods = frozenset(os.environ.get(_METHODS_VARIABLE, _METHODS).split(","))
+        self.tracer = self.durations = None
+        if not _is_mute(tracers):
+            self.tracer = trace.get_tracer(_SCOPE, __version__, tracers, _SCHEMA)
+        if not _is_mute(meters):
+            self.durations = _durations(meters)
+
+    def method(self, name: str) -> str:
+        """Return a method as it may be counted: any that is not known is one and the same."""
+        return name if name in self.methods else _OTHER
+
+
+def find_telemetry(
+    known: Telemetry | None,
+    redact: Callable[[str], str],
+    *,
+    tracers: TracerProvider | None = None,
+    meters: MeterProvider | None = None,
+) -> Telemetry | None:
+    """Return where spans and measurements go now; None where nobody takes any.
+
+    A program may set its providers at any time, so this is asked for each call.
+
+    Args:
+        known: What was found last.
+        redact: Replaces what is secret in a text.
+        tracers: Instead of the process's own.
+        meters: Instead of the process's own.
+    """
+    tracers = tracers or trace.get_tracer_provider()
+    meters = meters or metrics.get_meter_provider()
+    if known is not None and known.providers == (tracers, meters):
+        return known
+    if _is_mute(tracers) and _is_mute(meters):
+        return None
+    return Telemetry(tracers, meters, redact)
+
+
+def _durations(meters: MeterProvider) -> Histogram:
+    meter = metrics.get_meter(_SCOPE, __version__, meters, _SCHEMA)
+    make = partial(meter.create_histogram, _DURATION, "s", "Duration of HTTP client requests.")
+    try:
+        return make(explicit_bucket_boundaries_advisory=_BUCKETS)
+    except TypeError:  # versions of the API before 1.30 take no advice
+        return make()
+
+
+def _is_mute(provider: object) -> bool:
+    """Whether a provider is one of the API's own, which do nothing."""
+    return type(provider).__module__.startswith(_MUTE)
+
+
+class CallSpans:
+    """The span of one call and those of its requests.
+
+    Args:
+        telemetry: Where they go.
+        started: The call's first event.
+    """
+
+    __slots__ = ("_before", "_request", "_requests", "_span", "_telemetry", "_template")
+
+    def __init__(self, telemetry: Telemetry, started: Event) -> None:
+        self._telemetry = telemetry
+        self._template = urlsplit(started.url).path
+        self._requests = 0
+        self._request: _Request | None = None
+        self._before = context.get_current()
+        self._span: Span | None = None
+        if telemetry.tracer is not None:
+            name, attributes = f"execute_tool {started.tool}", _call_attributes(started)
+            self._span = telemetry.tracer.start_span(name, attributes=attributes)
+            context.attach(trace.set_span_in_context(self._span))
+
+    def request_started(self, request: httpx.Request) -> None:
+        """Begin the span of a request that is about to be sent."""
+        telemetry = self._telemetry
+        measured: dict[str, Any] = {
+            "http.request.method": telemetry.method(request.method),
+            "server.address": request.url.raw_host.decode("ascii", "replace"),
+            "server.port": request.url.port or _PORTS.get(request.url.scheme, 0),
+        }
+        opened = _Request(measured, time.perf_counter(), time.time_ns(), context.get_current())
+        inside = opened.before
+        if telemetry.tracer is not None:
+            method = measured["http.request.method"]
+            opened.span = telemetry.tracer.start_span(
+                f"{'HTTP' if method == _OTHER else method} {self._template}".strip(),
+                kind=SpanKind.CLIENT,
+                attributes=measured | self._request_attributes(request),
+                start_time=opened.began,
+            )
+            inside = trace.set_span_in_context(opened.span)
+        # Whoever restores an older context than its own needs no token, and no task of its own.
+        context.attach(context.set_value(_SUPPRESSED, True, inside) if _SUPPRESSED else inside)
+        self._request = opened
+        self._requests += 1
+
+    def _request_attributes(self, request: httpx.Request) -> dict[str, Any]:
+        attributes: dict[str, Any] = {"url.full": self._telemetry.redact(_shown(request.url))}
+        if self._template:
+            attributes["url.template"] = self._template
+        if request.method not in self._telemetry.methods:
+            attributes["http.request.method_original"] = request.method
+        if self._requests:
+            attributes["http.request.resend_count"] = self._requests
+        return attributes
+
+    def request_ended(self, status: int | None, error_type: str, protocol: str = "") -> None:
+        """End the span of the request that is under way, if there is one."""
+        opened, self._request = self._request, None
+        if opened is None:
+            return
+        outcome: dict[str, Any] = {}
+        if status is not None:
+            outcome["http.response.status_code"] = status
+        refused = status is not None and status >= _FAILED
+        if refused or error_type:
+            outcome["error.type"] = str(status) if refused else error_type
+        if protocol:
+            outcome["network.protocol.version"] = protocol
+        elapsed = time.perf_counter() - opened.started
+        if self._telemetry.durations is not None:
+            self._telemetry.durations.record(elapsed, opened.measured | outcome)
+        if opened.span is not None:
+            _end(opened.span, outcome, opened.began + int(elapsed * _NANOSECONDS))
+        context.attach(opened.before)
+
+    def ended(self, error_type: str) -> None:
+        """End the span of the call."""
+        if self._span is not None:
+            _end(self._span, {"error.type": error_type} if error_type else {})
+            context.attach(self._before)
+
+
+@dataclass(slots=True, eq=False)
+class _Request:
+    """A request under way: what is measured of it, when it began, what was current before."""
+
+    measured: dict[str, Any]
+    started: float
+    began: int
+    before: Context
+    span: Span | None = None
+
+
+def _call_attributes(started: Event) -> dict[str, Any]:
+    attributes = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": started.tool}
+    if started.call_id:
+        attributes["gen_ai.tool.call.id"] = started.call_id[:_LONGEST_ID]
+    return attributes
+
+
+def _end(span: Span, outcome: dict[str, Any], at: int | None = None) -> None:
+    span.set_attributes(outcome)
+    if "error.type" in outcome:
+        span.set_status(StatusCode.ERROR)
+    span.end(at)
+
+
+def _shown(url: httpx.URL) -> str:
+    """Return an address without a user, a fragment or any value of the query."""
+    path, mark, query = url.raw_path.decode("ascii", "replace").partition("?")
+    pairs = (pair.partition("=") for pair in query.split("&"))
+    # What has no name may be a value.
+    hidden = (f"{name}={_REDACTED}" if equals else _REDACTED for name, equals, _ in pairs)
+    authority = url.netloc.decode("ascii", "replace")
+    return f"{url.scheme}://{authority}{path}{mark}{'&'.join(hidden) if query else ''}"

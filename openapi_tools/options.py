@@ -1,0 +1,89 @@
+"""Options as callers give them: taken as they are meant, or refused in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from openapi_tools.default_settings import DEFAULT_SETTINGS
+from openapi_tools.errors import CredentialsError, SettingsError
+
+if TYPE_CHECKING:
+    from openapi_tools.settings import Settings
+
+
+def settings_of(given: Any) -> Settings:
+    """Return settings; a mapping has their members, and None gives the defaults.
+
+    Raises:
+        SettingsError: It is something else, or has a wrong member.
+    """
+    if given is None or given is DEFAULT_SETTINGS:
+        defaults: Settings = DEFAULT_SETTINGS
+        return defaults
+    from openapi_tools.settings import Settings
+
+    if isinstance(given, Settings):
+        return given
+    if isinstance(given, Mapping):
+        return Settings(**members_of(given, None, "settings"))
+    raise SettingsError(f"settings: give Settings(base_url=…, …), not {kind_of(given)}.")
+
+
+def credentials_of(given: Any) -> Mapping[str, Any]:
+    """Return credentials by scheme name; none for None.
+
+    Raises:
+        CredentialsError: It is not a mapping.
+    """
+    if given is None:
+        return {}
+    if isinstance(given, Mapping):
+        return given
+    form = "{'scheme name': …}"
+    raise CredentialsError(
+        f"credentials: give a mapping by scheme name, {form}, not {kind_of(given)}."
+    )
+
+
+def members_of(given: Any, known: tuple[str, ...] | None, name: str) -> dict[str, Any]:
+    """Return a mapping of known names as a dict of its own; an empty one for None.
+
+    Args:
+        given: By name.
+        known: The names; None for any.
+        name: What messages call the mapping.
+
+    Raises:
+        SettingsError: It is not a mapping of texts, or has another name.
+    """
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
+        raise SettingsError(f"{name}: must be a mapping by name, not {kind_of(given)}.")
+    for key in given:
+        if known is not None and key not in known:
+            raise SettingsError(f"{name}: there is no {key!r:.60}; there are {', '.join(known)}.")
+    return dict(given)
+
+
+def functions_of(given: Any, name: str) -> list[Any]:
+    """Return functions as a list; one alone is meant as a list of it.
+
+    Args:
+        given: A function, or several.
+        name: What messages call them.
+
+    Raises:
+        SettingsError: It is something else.
+    """
+    listed = [given] if callable(given) else list(given) if isinstance(given, Iterable) else None
+    for function in [given] if listed is None else listed:
+        if not callable(function):
+            raise SettingsError(f"{name}: give a list of functions, not {kind_of(function)}.")
+    return listed or []
+
+
+def kind_of(given: object) -> str:
+    """Return what messages call a value of a wrong type, which may be a secret."""
+    return f"the class {given.__name__}" if isinstance(given, type) else type(given).__name__

@@ -1,0 +1,282 @@
+"""Arguments by a provider's schema -> what the input schema takes.
+
+The way back needs no notes of the way there: it walks value and input schema together and undoes
+what stands in the form of a profile. Of alternatives it takes the first that fits what was undone.
+
+`Restorer(schema, profile)` undoes what that profile does. One without a profile is for arguments
+that do not fit as they are, and undoes what cannot have been meant otherwise.
+"""
+
+from __future__ import annotations
+
+from itertools import chain, repeat
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from openapi_tools.forks import ForkLock
+from openapi_tools.providers.containers import Members, members_of
+from openapi_tools.providers.fitting import Fitting
+from openapi_tools.providers.one_of import Apart
+from openapi_tools.providers.provider_names import (
+    ENTRIES,
+    KEY,
+    VALUE,
+    are_pairs,
+    extras_name,
+    is_portable,
+    labels,
+    portable_forms,
+)
+from openapi_tools.providers.shaping_errors import CannotExpress
+from openapi_tools.providers.simple_forms import Forms, holds, is_anything, kind, unequal
+
+if TYPE_CHECKING:
+    from openapi_tools.providers.containers import Others
+    from openapi_tools.providers.simple_forms import Form
+
+_MOST = 10_000
+_LOOKS = 50_000
+_FAULTS = (CannotExpress, ValueError, TypeError, KeyError, AttributeError, RecursionError)
+"""What a malformed schema can lead to; then nothing is undone."""
+
+
+class Restorer:
+    """Undoes what a profile did to the schema of one tool.
+
+    Args:
+        schema: The tool's input schema.
+        profile: `"openai_strict"`, `"gemini"`, `"anthropic"`; empty where it is not known.
+    """
+
+    def __init__(self, schema: dict[str, Any], profile: str = "") -> None:
+        self._root = {key: value for key, value in schema.items() if key != "$defs"}
+        self._null_is_absent = profile == "openai_strict"
+        self._whole = profile in ("openai_strict", "gemini")
+        self._fitting = Fitting(schema.get("$defs", {}))
+        self._fits = self._fitting.fits
+        self._forms = Forms(schema, Apart(Forms(schema), self._fits).narrowed)
+        self._done: dict[tuple[int, int], tuple[Any, Any]] = {}
+        self._looks = 0
+        self._turn = ForkLock()
+        self._schema = schema
+        self._traits: _Traits | None = None
+        self._options: dict[int, tuple[Any, list[Form]]] = {}
+        self._members: dict[int, tuple[Form, Members]] = {}
+
+    def restored(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Return the arguments as the input schema takes them.
+
+        Args:
+            arguments: By the profile's schema; not changed.
+        """
+        if not self._whole and not self._may_differ(arguments):
+            return arguments
+        with self._turn:  # large arguments come from threads
+            self._looks = 0
+            try:
+                restored = self._undone(self._root, arguments)
+            except _FAULTS:
+                return arguments
+            finally:
+                self._done.clear()
+        return restored if isinstance(restored, dict) else arguments
+
+    def _may_differ(self, arguments: Any) -> bool:
+        """Tell whether anything in a value could be undone, so that most need no second look."""
+        if self._traits is None:
+            self._traits = _traits_of(self._schema)
+        if self._traits.names:
+            return True
+        waiting = [arguments]
+        while waiting:
+            value = waiting.pop()
+            if value is None or (isinstance(value, str) and self._traits.labels):
+                return True
+            if isinstance(value, list):
+                if self._traits.sets or are_pairs(value):  # an empty one may be a map
+                    return True
+                waiting += value
+            elif isinstance(value, dict):
+                waiting += value.values()
+        return False
+
+    def _undone(self, node: Any, value: Any) -> Any:
+        """Return a value as a schema takes it; each pair of them is looked at once."""
+        if not isinstance(value, dict | list):
+            return self._undone_anew(node, value)
+        key = (id(node), id(value))
+        done = self._done.get(key)
+        if done is None:
+            if len(self._done) >= _MOST:
+                raise CannotExpress("the value is too large for its schema")
+            # The value is kept, so that its id stays its own.
+            done = self._done[key] = (value, self._undone_anew(node, value))
+        return done[1]
+
+    def _undone_anew(self, node: Any, value: Any) -> Any:
+        forms = self._forms_of(node)
+        if len(forms) == 1:
+            return self._by_form(forms[0], value)
+        self._looks += len(forms)
+        if self._looks > _LOOKS:
+            raise CannotExpress("there are too many alternatives for so large a value")
+        if not self._whole and any(self._fits(form, value) for form in forms):
+            return value
+        for form in forms:
+            undone = self._by_form(form, value)
+            if self._fits(form, undone):
+                return undone
+        return value
+
+    def _forms_of(self, node: Any) -> list[Form]:
+        """Return the alternatives of a schema: a map before an array, null after all others."""
+        known = self._options.get(id(node))
+        if known is None:
+            ranks = {"object": 0, "null": 2}
+            forms = self._forms.options(node)
+            forms = sorted(forms, key=lambda form: ranks.get(kind(form) or "", 1))
+            known = self._options[id(node)] = (node, forms)
+        return known[1]
+
+    def _by_form(self, form: Form, value: Any) -> Any:
+        if "enum" in form:
+            named = isinstance(value, str) and not holds(form["enum"], value)
+            return labels(form["enum"]).get(value, value) if named else value
+        if is_anything(form):
+            return _without_entries(value) if self._whole else value
+        match kind(form):
+            case "object":
+                return self._object(form, value)
+            case "array" if isinstance(value, list):
+                return self._array(form, value)
+            case "null":
+                return None if value == "null" else value
+        return value
+
+    def _array(self, form: Form, value: list[Any]) -> list[Any]:
+        first = form.get("prefixItems", ())
+        rest = form.get("items", form.get("unevaluatedItems", True))
+        schemas = chain(first, repeat(rest))
+        undone = [self._undone(node, item) for node, item in zip(schemas, value, strict=False)]
+        return unequal(undone) if form.get("uniqueItems") is True else undone
+
+    def _object(self, form: Form, value: Any) -> Any:
+        members = self._members_of(form)
+        others = members.others
+        if self._whole and ENTRIES not in members.declared:
+            value = _of_entries(value)
+        if others is not None and not members.declared and are_pairs(value):
+            value = {self._undone(others.key, pair[KEY]): pair[VALUE] for pair in value}
+        if not isinstance(value, dict):
+            return value
+        undone: dict[str, Any] = {}
+        for name, member in self._named(members, value).items():
+            if name in members.declared:
+                if not self._is_absent(members, name, member):
+                    undone[name] = self._undone(members.declared[name], member)
+            else:
+                undone[name] = member if others is None else self._undone(others.value, member)
+        return undone
+
+    def _is_absent(self, members: Members, name: str, member: Any) -> bool:
+        """Tell whether null says that a member is absent."""
+        if member is not None or name in members.required:
+            return False
+        return self._null_is_absent or not self._takes_null(members.declared[name])
+
+    def _takes_null(self, node: Any) -> bool:
+        return self._fitting.accepts(node, None) if isinstance(node, dict) else bool(node)
+
+    def _members_of(self, form: Form) -> Members:
+        known = self._members.get(id(form))
+        if known is None:
+            try:
+                members = members_of(form, self._fits)
+            except CannotExpress:
+                declared = form.get("properties", {})
+                members = Members(declared, frozenset(form.get("required", ())), None, 0, None)
+            known = self._members[id(form)] = (form, members)
+        return known[1]
+
+    def _named(self, members: Members, value: dict[str, Any]) -> dict[str, Any]:
+        """Return an object whose members have the names that the API gives them."""
+        names = _spelled(members.declared, value)
+        named = {names.get(name, name): member for name, member in value.items()}
+        extras = extras_name(members.declared)
+        if members.others is None or not members.declared or extras not in named:
+            return named
+        if named[extras] is None and not self._is_meant(members.others, extras):
+            del named[extras]
+        elif are_pairs(named[extras]):
+            pairs = named.pop(extras)
+            others = {pair[KEY]: pair[VALUE] for pair in pairs}
+            return {
+                **{name: member for name, member in others.items() if name not in members.declared},
+                **named,
+            }
+        return named
+
+    def _is_meant(self, others: Others, name: str) -> bool:
+        """Tell whether null may be the value of a member of that name."""
+        takes_name = self._fitting.accepts(others.key, name)
+        return not self._whole and takes_name and self._takes_null(others.value)
+
+
+class _Traits(NamedTuple):
+    """What in a schema profiles write otherwise.
+
+    Attributes:
+        names: There are members whose names some provider refuses.
+        labels: There are values that a string may stand for.
+        sets: There are arrays whose items differ.
+    """
+
+    names: bool
+    labels: bool
+    sets: bool
+
+
+def _traits_of(schema: dict[str, Any]) -> _Traits:
+    """Return what in a schema profiles write otherwise; literals are looked at as well."""
+    names = labels = sets = False
+    waiting: list[Any] = [schema]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, list):
+            waiting += node
+        elif isinstance(node, dict):
+            declared, texts = node.get("properties"), node.get("enum")
+            if isinstance(declared, dict):
+                names = names or not all(map(is_portable, declared))
+            if isinstance(texts, list):
+                labels = labels or not all(isinstance(text, str) and text for text in texts)
+            labels = labels or "const" in node or "null" in (node.get("type") or ())
+            sets = sets or node.get("uniqueItems") is True
+            waiting += node.values()
+    return _Traits(names, labels, sets)
+
+
+def _spelled(declared: dict[str, Any], value: dict[str, Any]) -> dict[str, str]:
+    """Return the API's names of members that stand in a value under a portable one."""
+    found: dict[str, str] = {}
+    for name in declared:
+        if name not in value and not is_portable(name):
+            forms = (form for form in portable_forms(name) if form in value)
+            found |= {form: name for form in forms if form not in declared}
+    return found
+
+
+def _without_entries(value: Any) -> Any:
+    """Return any value, in which objects may be written as their entries."""
+    if isinstance(value, list):
+        return [_without_entries(item) for item in value]
+    named = _of_entries(value)
+    if named is value:
+        return value
+    return {name: _without_entries(member) for name, member in named.items()}
+
+
+def _of_entries(value: Any) -> Any:
+    """Return an object that is written as its entries; anything else as it is."""
+    if isinstance(value, dict) and value.keys() == {ENTRIES} and are_pairs(value[ENTRIES]):
+        return {pair[KEY]: pair[VALUE] for pair in value[ENTRIES]}
+    return value

@@ -1,0 +1,399 @@
+"""An input schema as a provider wants it: what all providers with a subset of JSON Schema share.
+
+Whatever fits the shaped schema is, restored by the module `back`, accepted by the schema itself. A
+shaped object has declared members only: a provider makes no others.
+
+Spec: JSON Schema 2020-12, Core and Validation.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from openapi_tools.json_pointer import pointer_token
+from openapi_tools.providers.containers import (
+    array_of,
+    is_free,
+    items_of,
+    members_of,
+    with_one_more,
+)
+from openapi_tools.providers.fitting import Fitting
+from openapi_tools.providers.one_of import Apart
+from openapi_tools.providers.provider_names import ANYTHING, KEY, VALUE, extras_name, renamed
+from openapi_tools.providers.shaping_cache import Entry, Memory, Shaped
+from openapi_tools.providers.shaping_errors import CannotExpress, refuse
+from openapi_tools.providers.simple_forms import UNIONS, WORDS, Forms, kind, unequal
+from openapi_tools.providers.wording import HARD, called, loosened
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from openapi_tools.providers.containers import Members, Others
+    from openapi_tools.providers.dialect import Dialect
+    from openapi_tools.providers.simple_forms import Form
+
+_DEFINITIONS = "#/$defs/"
+_MOST_SCHEMAS = 20_000
+_MOST_ROUNDS = 50
+_DEEPEST = 64
+_LEGEND = 1_000
+_BY_VALUE = WORDS | {"type", "enum"}
+_FREE = {"$ref": _DEFINITIONS + ANYTHING}
+
+
+class Shaper:
+    """Makes one input schema fit a provider.
+
+    Args:
+        schema: The input schema.
+        dialect: What the provider's schemas can say.
+        memory: What was shaped for the same provider.
+        levels: Schemas inside one another, further ones accept anything; what cannot be said is
+            said in words. Without it every schema is exact, or refused.
+
+    Attributes:
+        notes: What was left out or said in words, and why.
+    """
+
+    def __init__(
+        self, schema: Form, dialect: Dialect, memory: Memory, levels: int | None = None
+    ) -> None:
+        self._schema = schema
+        self._dialect = dialect
+        self._memory = memory
+        self._definitions: Form = schema.get("$defs", {})
+        self._fitting = Fitting(self._definitions)
+        self._fits = self._fitting.fits
+        self._apart = Apart(Forms(schema), self._fits)
+        self._forms = Forms(schema, self._narrowed)
+        self._failed: dict[str, CannotExpress] = {}
+        self._references: set[str] = set()
+        self._open: set[int] = set()
+        self._lost = False
+        self._left = _MOST_SCHEMAS
+        self._levels = levels
+        self.notes: list[str] = []
+
+    def shaped(self) -> Form:
+        """Return the schema as the provider wants it.
+
+        Raises:
+            CannotExpress: It cannot be said so that the provider understands.
+        """
+        for _ in range(_MOST_ROUNDS):
+            failed = len(self._failed)
+            self.notes.clear()
+            self._references = set()
+            root = self._root()
+            definitions = self._reached()
+            if len(self._failed) == failed:
+                return {**root, "$defs": definitions} if definitions else root
+        raise CannotExpress("too much of it leads to what cannot be said")
+
+    def _root(self) -> Form:
+        hidden = {"$defs"} if self._levels is None else {"$defs", *HARD}
+        own = {key: value for key, value in self._schema.items() if key not in hidden}
+        forms = self._forms.options(own)
+        if len(forms) != 1 or kind(forms[0]) != "object":
+            raise CannotExpress("the input is no plain object")
+        return self._object(forms[0], "", whole=True)
+
+    def _reached(self) -> dict[str, Form]:
+        """Return the definitions that are referred to; those that fail are known from now on."""
+        found: dict[str, Form] = {}
+        waiting = sorted(self._references)
+        while waiting:
+            name = waiting.pop()
+            if name == ANYTHING:
+                found |= self._dialect.anything()
+            elif name not in found and name not in self._failed:
+                self._references = set()
+                try:
+                    place = f"/$defs{pointer_token(name)}"
+                    found[name] = self._whole(self._remembered(self._definitions[name], place))
+                except CannotExpress as error:
+                    if error.final:
+                        raise
+                    self._failed[name] = error
+                waiting += sorted(self._references)
+        return {name: found[name] for name in sorted(found)}
+
+    def _remembered(self, node: Any, place: str) -> Shaped:
+        """Return a schema's shape, made once for all tools that share it."""
+        entry = self._memory.entries.get(id(node))
+        if entry is not None and self._is_current(entry):
+            self._references |= entry.references
+            return entry.shaped
+        outer, self._references = self._references, set()
+        looked = set(self._forms.looked)
+        self._forms.looked.clear()
+        notes = len(self.notes)
+        try:
+            shaped = self._shape(node, place)
+            if len(self.notes) == notes:
+                seen = tuple((name, self._forms.target(name)) for name in self._forms.looked)
+                entry = Entry(node, shaped, frozenset(self._references), seen)
+                self._memory.entries[id(node)] = entry
+        finally:
+            self._references |= outer
+            self._forms.looked |= looked
+        return shaped
+
+    def _is_current(self, entry: Entry) -> bool:
+        """Tell whether what was decided for another tool holds for this one."""
+        return entry.references.isdisjoint(self._failed) and all(
+            self._forms.target(name) is node for name, node in entry.looked
+        )
+
+    def _whole(self, shaped: Shaped, *, optional: bool = False) -> Form:
+        """Return a schema that accepts null where it should; always the same one."""
+        if optional and self._dialect.null_for_absent:
+            if shaped.optional is None:
+                shaped.optional = self._with_null(shaped, null=True)
+            return shaped.optional
+        if shaped.whole is None:
+            shaped.whole = self._with_null(shaped, null=shaped.null)
+        return shaped.whole
+
+    def _with_null(self, shaped: Shaped, *, null: bool) -> Form:
+        if shaped.schema is None:
+            return self._dialect.null()
+        return self._dialect.with_null(shaped.schema) if null else shaped.schema
+
+    def _value(self, node: Any, place: str) -> Form:
+        return self._whole(self._shape(node, place))
+
+    def _shape(self, node: Any, place: str) -> Shaped:
+        """Return a schema as the provider wants it."""
+        if self._levels is not None and len(self._open) >= self._levels:
+            node = {key: node[key] for key in ("description",) if key in node} if node else {}
+        self._left -= 1
+        if self._left < 0:
+            raise CannotExpress("the schema is too large", place=place, final=True)
+        if id(node) in self._open:
+            raise CannotExpress("it leads back to itself, with other keywords", place=place)
+        if len(self._open) >= _DEEPEST:  # merged anew on each turn, a circle is no node seen before
+            reason = "it is nested too deep, or leads back to itself"
+            raise CannotExpress(reason, place=place, final=True)
+        self._open.add(id(node))
+        try:
+            return self._shape_of(node, place)
+        except CannotExpress as error:
+            placed = error if error.place else error.at(place)
+            if self._levels is None or error.final or error.empty:
+                raise placed from None
+            return self._in_words(node, placed)
+        finally:
+            self._open.discard(id(node))
+
+    def _in_words(self, node: Form, error: CannotExpress) -> Shaped:
+        """Return a schema that accepts more, and tells in its description what is asked for."""
+        self.notes.append(f"{error}; it is said in words")
+        for looser in loosened(node):
+            with suppress(CannotExpress):
+                return self._shape_of(looser, error.place)
+        raise error
+
+    def _shape_of(self, node: Any, place: str) -> Shaped:
+        if is_free(node):
+            self._references.add(ANYTHING)
+            return Shaped(self._annotated(_FREE, node if isinstance(node, dict) else {}))
+        if node is False:
+            raise CannotExpress("it accepts nothing", empty=True)
+        if self._is_reference(node):
+            return Shaped(self._annotated(self._reference(node), node))
+        self._lost = False
+        forms = self._alternatives(node)
+        if self._lost and forms:
+            self.notes.append(f"#{place}: an alternative that accepts the same as another one")
+        if not forms:
+            empty = not self._forms.plain.options(node)
+            reason = "it accepts nothing" if empty else "its alternatives accept the same"
+            raise CannotExpress(reason, empty=empty)
+        shaped = self._union(forms, place)
+        if shaped.schema is None or len(forms) == 1:
+            return shaped
+        return Shaped(self._annotated(shaped.schema, node), shaped.null)
+
+    def _is_reference(self, node: Form) -> bool:
+        reference = node.get("$ref", "")
+        known = reference.removeprefix(_DEFINITIONS) in self._definitions
+        return known and all(key == "$ref" or key in WORDS for key in node)
+
+    def _reference(self, node: Form) -> Form:
+        name = node["$ref"].removeprefix(_DEFINITIONS)
+        if name in self._failed:
+            raise CannotExpress(f"what it refers to: {self._failed[name]}")
+        self._references.add(name)
+        return {"$ref": node["$ref"]}
+
+    def _alternatives(self, node: Form) -> list[Form]:
+        """Return the alternatives of a schema; some may be a `$ref` alone."""
+        unions = [keyword for keyword in UNIONS if keyword in node]
+        if len(unions) != 1 or "unevaluatedProperties" in node:
+            return self._forms.options(node)
+        branches = node[unions[0]]
+        parts = self._forms.branches(self._forms.base(node), branches, unions[0])
+        found: list[Form] = []
+        for branch, forms in zip(branches, parts, strict=True):
+            whole = isinstance(branch, dict) and self._is_reference(branch)
+            found += [branch] if whole and forms == self._forms.options(branch) else forms
+        return found
+
+    def _narrowed(self, form: Form, others: list[Form]) -> Form | None:
+        """Return a form without what others accept; remember when it is lost as a whole."""
+        narrowed = self._apart.narrowed(form, others)
+        self._lost |= narrowed is None and "enum" not in form
+        return narrowed
+
+    def _union(self, forms: list[Form], place: str) -> Shaped:
+        """Return a schema that accepts what one of several does, as far as that can be said."""
+        finite = [form for form in forms if "enum" in form]
+        others = [form for form in forms if "enum" not in form and form.get("type") != "null"]
+        makers: list[Callable[[], Form]] = [partial(self._part, form, place) for form in others]
+        if finite:
+            strings = any("$ref" in form or kind(form) in ("string", None) for form in others)
+            makers.insert(0, partial(self._enumeration, finite, beside_strings=strings))
+        parts = unequal(self._made(makers, place))
+        schema = None if not parts else parts[0] if len(parts) == 1 else {"anyOf": parts}
+        null = any(form.get("type") == "null" and self._fits(form, None) for form in forms)
+        if schema is None and not null:
+            raise CannotExpress("it accepts nothing", empty=True)
+        return Shaped(schema, null)
+
+    def _made(self, makers: Sequence[Callable[[], Form]], place: str) -> list[Form]:
+        """Return the alternatives that can be said; one at least where there are any."""
+        parts: list[Form] = []
+        failures: list[CannotExpress] = []
+        for make in makers:
+            try:
+                parts.append(make())
+            except CannotExpress as error:
+                if error.final:
+                    raise
+                failures.append(error)
+        if failures and not parts:
+            raise next((error for error in failures if not error.empty), failures[0])
+        self.notes += [
+            f"#{error.place or place}: {error.reason}" for error in failures if not error.empty
+        ]
+        return parts
+
+    def _part(self, form: Form, place: str) -> Form:
+        if "$ref" in form:
+            return self._annotated(self._reference(form), form)
+        return self._annotated(self._form(form, place), form)
+
+    def _form(self, form: Form, place: str) -> Form:
+        """Return a schema for a form of one type."""
+        match kind(form):
+            case "object":
+                return self._object(form, place)
+            case "array":
+                return self._array(form, place)
+            case "boolean":
+                refuse(form, "not", "if")
+                return {"type": "boolean"}
+            case "string":
+                refuse(form, "not", "if")
+                return self._dialect.string(form)
+            case "integer" | "number":
+                refuse(form, "not", "if")
+                return self._dialect.number(form)
+        refuse(form, "not", "if")
+        self._references.add(ANYTHING)
+        return _FREE
+
+    def _enumeration(self, forms: list[Form], *, beside_strings: bool) -> Form:
+        """Return a schema for the values of several enumerations, with what they mean."""
+        values: list[Any] = []
+        legend: list[str] = []
+        for form in forms:
+            beside = {key: limit for key, limit in form.items() if key not in _BY_VALUE}
+            fitting = [v for v in form["enum"] if not beside or self._fits(beside, v)]
+            values += fitting
+            meaning = form.get("description") or form.get("title")
+            if len(forms) > 1 and len(fitting) == 1 and meaning not in (None, fitting[0]):
+                legend.append(f"{fitting[0]}: {meaning}")
+        if not values:
+            raise CannotExpress("it accepts nothing", empty=True)
+        schema = self._dialect.enum(unequal(values), beside_strings=beside_strings)
+        if legend:
+            return {**schema, "description": "; ".join(legend)[:_LEGEND]}
+        return self._annotated(schema, forms[0]) if len(forms) == 1 else schema
+
+    def _object(self, form: Form, place: str, *, whole: bool = False) -> Form:
+        members = members_of(form, self._fits)
+        if members.others is not None and not members.declared:
+            return self._map(members, place)
+        if self._dialect.null_for_absent and members.least > len(members.required) and not whole:
+            return self._one_more(form, members, place)
+        names = renamed(members.declared, self._dialect.takes_name)
+        shaped: dict[str, Form] = {}
+        for name, node in members.declared.items():
+            at = f"{place}/properties{pointer_token(name)}"
+            optional = name not in members.required
+            try:
+                found = self._remembered(node, at) if whole else self._shape(node, at)
+            except CannotExpress as error:
+                if optional and not error.final:
+                    self.notes += [] if error.empty else [str(error)]
+                    continue
+                if error.final or self._levels is None:
+                    raise
+                found = self._in_words(node, error)
+            schema = self._whole(found, optional=optional)
+            shaped[names.get(name, name)] = called(schema, name) if name in names else schema
+        required = [names.get(name, name) for name in members.declared if name in members.required]
+        return self._bounded(members, shaped, required, place)
+
+    def _one_more(self, form: Form, members: Members, place: str) -> Form:
+        """Return one object for each member of which at least one is needed."""
+        forms = with_one_more(form, members, self._fitting.accepts)
+        return {"anyOf": self._made([partial(self._object, one, place) for one in forms], place)}
+
+    def _bounded(
+        self, members: Members, shaped: dict[str, Form], required: list[str], place: str
+    ) -> Form:
+        """Return an object's schema with what it says of the number of its members."""
+        counts: Form = {}
+        if members.least > len(required):
+            counts["minProperties"] = members.least
+        room = None if members.most is None else members.most - len(shaped)
+        if members.others is not None and not counts and (room is None or room > 0):
+            pairs = self._pairs(members.others, place, 0, room)
+            optional = Shaped({**pairs, "description": "Members with other names."})
+            shaped[extras_name(members.declared)] = self._whole(optional, optional=True)
+        if room is not None and room < 0:
+            counts["maxProperties"] = members.most
+        return self._dialect.object(shaped, required, counts)
+
+    def _map(self, members: Members, place: str) -> Form:
+        if members.least > 1:
+            raise CannotExpress("the number of its members cannot be said")
+        assert members.others is not None  # noqa: S101 -- asked for by the only caller
+        return self._pairs(members.others, place, members.least, members.most)
+
+    def _pairs(self, others: Others, place: str, least: int, most: int | None) -> Form:
+        """Return an array of entries, for members whose names are not known."""
+        at = f"{place}/additionalProperties"
+        pair = {KEY: self._value(others.key, at), VALUE: self._value(others.value, at)}
+        return array_of(self._dialect.object(pair, [KEY, VALUE], {}), least, most)
+
+    def _array(self, form: Form, place: str) -> Form:
+        refuse(form, "not", "if")
+        items = items_of(form)
+        return array_of(self._value(items.schema, f"{place}/items"), items.least, items.most)
+
+    def _annotated(self, schema: Form, form: Form) -> Form:
+        """Return a schema with a form's words."""
+        words = self._dialect.words(schema, form)
+        if not words:
+            return schema
+        known, said = schema.get("description", ""), words.get("description", "")
+        if "enum" in schema and said and known not in said:
+            words["description"] = f"{said} {known}"
+        return {"anyOf": [schema], **words} if "$ref" in schema else {**schema, **words}

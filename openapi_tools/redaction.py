@@ -1,0 +1,292 @@
+"""Known secrets, and their removal from everything that leaves: the only place that does it.
+
+Results, error texts, previews, log records and printed lines pass through here before they are cut:
+half a secret is not recognised. A server may repeat a secret as it is, in base64, or escaped for
+URLs, JSON or HTML; `masking.py` finds it.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import logging
+import re
+import traceback
+import weakref
+from typing import TYPE_CHECKING, Any
+
+from openapi_tools.errors import (
+    CallError,
+    DocumentError,
+    InputError,
+    NotPicklableError,
+    OpenAPIToolsError,
+)
+from openapi_tools.forks import ForkLock
+from openapi_tools.masking import MASK, SHORTEST, forms_of, found, masked, octets_of, text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator
+
+    import httpx
+
+_PASSING = 32
+_LARGEST = 10**100
+_TELLING = re.compile(
+    r"auth(?!or(?!i[sz]))|cookie|credential|csrf|jwt|key|pass|secret|session|signature|token|xsrf",
+    re.IGNORECASE,
+)
+_SHORTEST_ADDED = 8
+"""A shorter value of a header that was added says a version or a kind."""
+_LOGGERS = (
+    "openapi_tools",
+    "openapi_tools.calls",
+    "httpx",
+    "httpcore.connection",
+    "httpcore.http11",
+    "httpcore.http2",
+    "httpcore.proxy",
+    "httpcore.socks",
+)
+"""Whose records may hold a URL, a header or an exception's text; filters are not inherited."""
+
+
+def names_credential(name: str) -> bool:
+    """Tell whether a header is for credentials, by its name."""
+    return _TELLING.search(name) is not None
+
+
+class Secret:
+    """A text that no `repr`, no `vars` and no pickle shows.
+
+    Args:
+        value: The text.
+    """
+
+    __slots__ = ("_reveal",)
+
+    def __init__(self, value: str) -> None:
+        self._reveal: Callable[[], str] = lambda: value
+
+    def reveal(self) -> str:
+        """Return the text."""
+        return self._reveal()
+
+    def __repr__(self) -> str:
+        return MASK
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Secret) and self.reveal() == other.reveal()
+
+    def __hash__(self) -> int:
+        return hash(self.reveal())
+
+    def __reduce__(self) -> Any:
+        raise NotPicklableError("a secret is not pickled; give it anew where it is needed.")
+
+
+class Redactor:
+    """Replaces the secrets that it knows by `***`.
+
+    Args:
+        parent: Knows some, too: those of a toolset, for one of its calls.
+    """
+
+    __slots__ = ("__weakref__", "_kept", "_parent", "_passing")
+
+    def __init__(self, parent: Redactor | None = None) -> None:
+        self._parent = parent
+        self._kept: frozenset[bytes] = frozenset()
+        self._passing: tuple[frozenset[bytes], ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self._kept or self._passing or self._parent)
+
+    def for_call(self) -> Redactor:
+        """Return one that also learns the secrets of a single call."""
+        return Redactor(self)
+
+    def know(self, *secrets: str, passing: bool = False) -> None:
+        """Learn secrets.
+
+        Args:
+            secrets: Texts; those of fewer than four characters are passed over.
+            passing: They are good for some time only, as tokens are; the last 32 are kept.
+        """
+        new = [forms_of(s) for s in dict.fromkeys(secrets) if len(s) >= SHORTEST]
+        if not new:
+            return
+        # Each assignment is whole: threads that look meanwhile see one state or the other.
+        if passing:
+            others = (forms for forms in self._passing if forms not in new)
+            self._passing = (*others, *new)[-_PASSING:]
+        else:
+            self._kept = self._kept.union(*new)
+        _watch(self)
+
+    def forms(self) -> frozenset[bytes]:
+        """Return every form in which a secret can be repeated."""
+        above = frozenset() if self._parent is None else self._parent.forms()
+        return above.union(self._kept, *self._passing)
+
+    def text(self, text: str) -> str:
+        """Return a text without the secrets."""
+        return _cleared(text, self.forms())
+
+    def content(self, content: bytes) -> bytes:
+        """Return UTF-8 text, or other bytes, without the secrets; itself when it holds none."""
+        return masked(content, found(content, self.forms()))
+
+    def data(self, value: Any) -> Any:
+        """Return JSON-native data without the secrets; what holds none stays the same object."""
+        if not self:
+            return value
+        # All texts are searched together: most data holds no secret.
+        forms = found(octets_of("\n".join(_texts(value))), self.forms())
+        return _masked_data(value, forms) if forms else value
+
+
+def learn_headers(
+    before: Collection[tuple[str, str]], request: httpx.Request, learn: Callable[..., None]
+) -> None:
+    """Learn the secrets in headers that an `httpx.Auth` or a user's client added, by their names.
+
+    Args:
+        before: The headers that were there.
+        request: With those that were added.
+        learn: Is told of the secrets.
+    """
+    for name, value in request.headers.multi_items():
+        if (name, value) not in before and names_credential(name):
+            word, _, rest = value.partition(" ")
+            secrets = [value, rest, *(c.partition("=")[2] for c in value.split("; "))]
+            if word.lower() == "basic":
+                secrets += _in_basic(rest)
+            learn(*(secret for secret in secrets if len(secret) >= _SHORTEST_ADDED))
+
+
+def _in_basic(encoded: str) -> list[str]:
+    """Return user and password of basic authentication, and the password."""
+    try:
+        pair = base64.b64decode(encoded).decode()
+    except (binascii.Error, UnicodeDecodeError):
+        return []
+    return [pair, pair.partition(":")[2]]
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield every text in JSON-native data, and every number as one."""
+    waiting = [value]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, str):
+            yield part
+        elif isinstance(part, dict):
+            waiting += part
+            waiting += part.values()
+        elif isinstance(part, list | tuple):
+            waiting += part
+        elif isinstance(part, int | float) and not isinstance(part, bool):
+            yield _digits(part)
+
+
+def _digits(number: float) -> str:
+    """Return a number as a secret of digits would be written: without sign and fraction."""
+    if isinstance(number, float) and not number.is_integer():  # nor are infinities
+        return str(number)
+    # Python refuses to write integers of thousands of digits, and no secret is one.
+    return str(abs(int(number))) if abs(number) < _LARGEST else ""
+
+
+def _masked_data(value: Any, forms: list[bytes]) -> Any:
+    if isinstance(value, str):
+        return _masked_text(value, forms)
+    if isinstance(value, dict):
+        members: dict[Any, Any] = {}
+        for key, member in value.items():
+            name = _masked_data(key, forms)
+            while name != key and (name in members or name in value):
+                name += "*"  # two names that are masked stay two
+            members[name] = _masked_data(member, forms)
+        return members
+    if isinstance(value, list | tuple):
+        return [_masked_data(item, forms) for item in value]
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return MASK if _digits(value).encode() in forms else value
+    return value
+
+
+def _cleared(text: str, forms: frozenset[bytes]) -> str:
+    return _masked_text(text, found(octets_of(text), forms))
+
+
+def _masked_text(text: str, forms: list[bytes]) -> str:
+    return text_of(masked(octets_of(text), forms)) if forms else text
+
+
+_watched: weakref.WeakSet[Redactor] = weakref.WeakSet()
+_guard = ForkLock()
+
+
+def _watch(redactor: Redactor) -> None:
+    """Take the secrets of a redactor out of log records, for as long as it lives."""
+    with _guard:
+        _watched.add(redactor)
+    for name in _LOGGERS:
+        logging.getLogger(name).addFilter(_hide)  # which adds it once
+
+
+def redacted(text: str) -> str:
+    """Return a text without any secret that anything here knows."""
+    with _guard:
+        redactors = list(_watched)
+    return _cleared(text, frozenset().union(*(redactor.forms() for redactor in redactors)))
+
+
+def excerpt(text: str, most: int) -> str:
+    """Return the beginning of a text from outside, without secrets; `…` marks a cut.
+
+    The one way to cut what a server, a library or a model said: half a secret is not recognised.
+
+    Args:
+        text: The whole text.
+        most: Characters to keep.
+    """
+    text = redacted(text)
+    return text if len(text) <= most else f"{text[:most]}…"
+
+
+def _hide(record: logging.LogRecord) -> bool:
+    """Take secrets out of a log record; a traceback becomes text, as its frames hold values."""
+    try:
+        message = record.getMessage()
+        hidden = redacted(message)
+        if hidden != message:
+            record.msg, record.args = hidden, None
+        if record.exc_info:
+            lines = traceback.format_exception(*record.exc_info)
+            record.exc_text = redacted("".join(lines)).rstrip("\n")
+            record.exc_info = None
+    except Exception:  # noqa: BLE001 -- what is logged is code of others, and may fail to be shown
+        record.msg, record.args, record.exc_info = (
+            f"{MASK} (a record that cannot be shown)",
+            None,
+            None,
+        )
+    return True
+
+
+def hide(error: BaseException, redactor: Redactor) -> None:
+    """Take secrets out of an exception's words.
+
+    Args:
+        error: Of this package, or another one's.
+        redactor: Knows the secrets.
+    """
+    error.args = tuple(redactor.data(part) for part in error.args)
+    if isinstance(error, OpenAPIToolsError):
+        error.reason = redactor.text(error.reason)
+    if isinstance(error, DocumentError | InputError):
+        error.pointer = redactor.text(error.pointer)
+    if isinstance(error, CallError):
+        error.facts = redactor.data(error.facts)

@@ -1,0 +1,1 @@
+"""Build requests: URLs, parameter styles, bodies."""

@@ -1,0 +1,174 @@
+"""Where an operation is served: the first half of every URL, checked once.
+
+Spec: OpenAPI 3.2.0, sections 4.5 and 4.6; RFC 3986, section 3.2.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from openapi_tools.errors import CallError
+from openapi_tools.http_rules import has_dot_segment
+from openapi_tools.requests.encoding import PATH_LITERAL, keep_triples, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from openapi_tools.model import Operation, Server, ServerVariable
+    from openapi_tools.settings import Settings
+
+_VARIABLE = re.compile(r"\{([^{}]*)\}")
+_URL = re.compile(
+    r"(?P<scheme>https?)://(?P<host>\[[0-9A-Fa-f:.]+\]|[^\x00-\x20\x7f/?#@:\[\]\\%<>^`{|}\"]+)"
+    r"(?::(?P<port>[0-9]{0,5}))?(?P<path>/[^\x00-\x1f\x7f?#\\]*)?",
+    re.IGNORECASE,
+)
+_IN_AUTHORITY = re.compile(r"[^\x00-\x20\x7f/?#@\\%]*")
+_IN_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*")
+_SCHEME = re.compile(rf"{_IN_SCHEME.pattern}:")
+_QUERY = re.compile("[?#]")
+_HIGHEST_PORT = 65535
+_HINT = "give the API's address with Settings(base_url=…)"
+
+
+def server_url(operation: Operation, settings: Settings) -> str:
+    """Return the address below which the operation's path lies, without a slash at its end.
+
+    The settings' `base_url`, or the operation's first server with its variables filled in.
+
+    Raises:
+        CallError: There is none, or it is no plain http(s) address.
+    """
+    if settings.base_url is not None:
+        return _checked(settings.base_url)
+    return url_of(operation.servers, settings)
+
+
+def url_of(servers: Sequence[Server], settings: Settings) -> str:
+    """Return the address of the first of some servers, without a slash at its end.
+
+    Args:
+        servers: As a document lists them.
+        settings: For the values of the servers' variables.
+
+    Raises:
+        CallError: There is none, or it is no plain http(s) address.
+    """
+    if not servers:
+        raise CallError("connection", f"the document names no server; {_HINT}.")
+    url = _filled(servers[0], settings.server_variables)
+    if not _SCHEME.match(url):
+        reason = f"its server {shown(url)} is relative and the document was not loaded from a URL"
+        raise CallError("connection", f"{reason}; {_HINT}.")
+    return _checked(url)
+
+
+def with_own_path(operation: Operation, settings: Settings) -> str:
+    """Return the settings' `base_url` with the path of the operation's own server, if it lacks it.
+
+    Args:
+        operation: In whose document a server has a path.
+        settings: For `base_url` and the values of the servers' variables.
+
+    Returns:
+        For instance `"http://localhost:8000/api/v3"`; empty where nothing is missing.
+    """
+    if settings.base_url is None:
+        return ""
+    try:
+        own = [
+            urlsplit(_filled(server, settings.server_variables)).path.rstrip("/")
+            for server in operation.servers
+        ]
+    except (CallError, ValueError):
+        return ""
+    base = settings.base_url.rstrip("/")
+    return base + own[0] if own and not any(map(base.endswith, own)) else ""
+
+
+def _filled(server: Server, given: Mapping[str, str]) -> str:
+    """Fill in the variables; none may put another host where the template has one."""
+    scheme, mark, rest = server.url.partition("://")
+    if not mark:
+        return _substituted(server.url, server.variables, given)
+    end = re.search(r"[/?#]", rest)
+    authority = rest[: end.start()] if end else rest
+    filled = [
+        _substituted(scheme, server.variables, given, _IN_SCHEME),
+        _substituted(authority, server.variables, given, _IN_AUTHORITY),
+        _substituted(rest[len(authority) :], server.variables, given),
+    ]
+    return f"{filled[0]}://{filled[1]}{filled[2]}"
+
+
+def _substituted(
+    template: str,
+    variables: Mapping[str, ServerVariable],
+    given: Mapping[str, str],
+    allowed: re.Pattern[str] | None = None,
+) -> str:
+    def value_of(match: re.Match[str]) -> str:
+        value = _value(match[1], variables, given)
+        if allowed and not allowed.fullmatch(value):
+            reason = f"server variable {match[1]!r} would move the server elsewhere; {_HINT}."
+            raise CallError("connection", reason)
+        return value
+
+    return _VARIABLE.sub(value_of, template)
+
+
+def _value(name: str, variables: Mapping[str, ServerVariable], given: Mapping[str, str]) -> str:
+    variable = variables.get(name)
+    if name not in given:
+        if variable is None:
+            reason = f"server variable {name!r} has no value; give Settings(server_variables=…)."
+            raise CallError("connection", reason)
+        return variable.default
+    if variable is not None and variable.enum and given[name] not in variable.enum:
+        allowed = ", ".join(map(repr, variable.enum))
+        reason = f"server variable {name!r} is {given[name]!r}, which is none of {allowed}."
+        raise CallError("connection", reason)
+    return given[name]
+
+
+@lru_cache(maxsize=1024)
+def _checked(url: str) -> str:
+    match = _URL.fullmatch(url)
+    path = keep_triples(match["path"] or "", PATH_LITERAL) if match else ""
+    if match is None or int(match["port"] or 0) > _HIGHEST_PORT or has_dot_segment(path):
+        # What stands before an @ may be a password.
+        named = "" if "@" in url else f" {shown(url)}"
+        reason = f"the server address{named} is no plain http or https address"
+        raise CallError("connection", f"{reason} of host, port and path; {_HINT}.")
+    authority = url[: match.start("path")] if match["path"] else url
+    return authority + path.rstrip("/")
+
+
+def named_origins(settings: Settings) -> frozenset[str]:
+    """Return the origins that the settings name for credentials; empty where they name none."""
+    named = settings.credential_origins or ([settings.base_url] if settings.base_url else [])
+    return frozenset(map(origin_of, named))
+
+
+@lru_cache(maxsize=1024)
+def origin_of(url: str) -> str:
+    """Return the origin of an address: scheme, host and port, unless it is the scheme's own.
+
+    Spec: RFC 6454, section 4.
+
+    Args:
+        url: Absolute, http or https.
+
+    Returns:
+        For instance `"https://api.example.com"`; an empty text for what is no such address.
+    """
+    # The whole address has to be understood: what is cut off may be the rest of a host or port.
+    match = _URL.fullmatch(_QUERY.split(url, maxsplit=1)[0])
+    if match is None or int(match["port"] or 0) > _HIGHEST_PORT:
+        return ""
+    scheme, host, port = match["scheme"].lower(), match["host"].lower(), match["port"]
+    own = {"http": "80", "https": "443"}[scheme]
+    return f"{scheme}://{host}" + (f":{int(port)}" if port and port.lstrip("0") != own else "")

@@ -1,0 +1,283 @@
+"""Parameter styles: how a value is written in a path, a query, a header, a cookie or a form.
+
+The styles know names, delimiters and their order; escapes.py knows how each is written at a place.
+
+Spec: OpenAPI 3.2.0, sections 4.12.3 to 4.12.6 and Appendix C; RFC 6570, section 3.2.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from openapi_tools.errors import CallError, InputError
+from openapi_tools.http_rules import has_dot_segment
+from openapi_tools.media_types import essence, is_json
+from openapi_tools.requests import encoding
+from openapi_tools.requests.value_text import json_text, plain_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from openapi_tools.model import Parameter
+    from openapi_tools.requests.encoding import Writer
+
+DELIMITERS = {"spaceDelimited": " ", "pipeDelimited": "|", "tabDelimited": "\t"}
+"""Between the values of these styles when they are not exploded; of all others it is the comma."""
+
+
+def path_text(parameter: Parameter, value: Any) -> str:
+    """Return the value of a path parameter, encoded, with the prefix of its style.
+
+    Spec: OpenAPI 3.2.0, sections 4.8.2 and 4.12.6; RFC 6570, sections 3.2.2, 3.2.5 and 3.2.7.
+
+    Raises:
+        InputError: The value is null, or a server could read it as a step to another path.
+    """
+    if value is None:
+        raise InputError("a value is needed; null has no form in a path.")
+    if isinstance(value, str):
+        if _is_word(value) and parameter.style == "simple" and not parameter.media_type:
+            return value
+        _check_step(value)
+    writer = _path_writer(parameter)
+    if parameter.media_type:
+        return writer.value(content_text(parameter.media_type, value))
+    if _is_undefined(value):
+        return ""
+    match parameter.style:
+        case "matrix":
+            return _matrix(parameter, value, writer)
+        case "label":
+            return _label(parameter, value, writer)
+        case _:
+            return _simple(parameter, value, writer)
+
+
+def _path_writer(parameter: Parameter) -> Writer:
+    if not parameter.allow_reserved:
+        return encoding.PATH
+    return encoding.MATRIX_RESERVED if parameter.style == "matrix" else encoding.PATH_RESERVED
+
+
+def query_pairs(parameter: Parameter, value: Any) -> list[tuple[str, str]]:
+    """Return the encoded name and value pairs that a query parameter adds.
+
+    There are none for what RFC 6570 calls undefined: null, and an array or object without members
+    that are not null.
+
+    Spec: OpenAPI 3.2.0, section 4.12; RFC 6570, sections 2.3 and 3.2.8.
+
+    Raises:
+        InputError: The value holds something that no query can carry.
+    """
+    if parameter.printed:
+        reserved, plain = encoding.QUERY_RESERVED_PRINTED, encoding.QUERY_PRINTED
+    else:
+        reserved, plain = encoding.QUERY_RESERVED, encoding.QUERY
+    return _pairs(parameter, value, reserved if parameter.allow_reserved else plain)
+
+
+def form_pairs(parameter: Parameter, value: Any) -> list[tuple[str, str]]:
+    """Return the pairs that a member of a form body adds, as `query_pairs` but with `+` for spaces.
+
+    Spec: OpenAPI 3.2.0, section 4.15.1.2, Fixed Fields for RFC6570-style Serialization.
+    """
+    writer = encoding.FORM_RESERVED if parameter.allow_reserved else encoding.FORM
+    return _pairs(parameter, value, writer)
+
+
+def part_pairs(parameter: Parameter, value: Any) -> list[tuple[str, str]]:
+    """Return the pairs that a member of a multipart body adds; nothing in them is encoded.
+
+    Spec: OpenAPI 3.2.0, section 4.15.1.2, last paragraphs.
+    """
+    return _pairs(parameter, value, encoding.RAW)
+
+
+def cookie_text(parameter: Parameter, value: Any) -> str:
+    """Return what a cookie parameter adds to the `Cookie` header; empty for an undefined value.
+
+    With `content` of `text/plain` the application itself writes what a cookie can hold.
+
+    Spec: OpenAPI 3.2.0, section 4.12.3 and Appendix D; RFC 6265, section 4.1.1.
+
+    Raises:
+        InputError: A name or value cannot stand in a cookie.
+    """
+    encoding.check_cookie_name(parameter.name)
+    if parameter.style == "cookie" or essence(parameter.media_type) == "text/plain":
+        pairs = _pairs(parameter, value, encoding.RAW)
+        for name, text in pairs:
+            encoding.check_cookie_name(name)
+            encoding.check_cookie_value(text)
+        return "; ".join(f"{name}={text}" for name, text in pairs)
+    writer = encoding.COOKIE_RESERVED if parameter.allow_reserved else encoding.QUERY
+    pairs = _pairs(parameter, value, writer)
+    names = {encoding.percent_encode(parameter.name): parameter.name}
+    return "&".join(f"{names.get(name, name)}={text}" for name, text in pairs)
+
+
+def header_text(parameter: Parameter, value: Any) -> str | None:
+    """Return the value of a header; None when it is undefined and no header is sent.
+
+    Nothing is percent-encoded or quoted.
+
+    Spec: OpenAPI 3.2.0, section 4.12.2.2 and Appendix D; RFC 9110, section 5.5.
+
+    Raises:
+        InputError: The value cannot stand in a header.
+    """
+    if parameter.media_type and value is not None:
+        text = content_text(parameter.media_type, value, ascii_only=True)
+    elif _is_undefined(value):
+        return None
+    else:
+        text = _simple(parameter, value, encoding.RAW)
+    encoding.check_header(text)
+    return text
+
+
+def content_text(media_type: str, value: Any, *, ascii_only: bool = False) -> str:
+    r"""Return a value as its media type writes it, before anything is encoded.
+
+    Spec: OpenAPI 3.2.0, section 4.12.2.3, Fixed Fields for use with `content`.
+
+    Args:
+        media_type: Of the parameter or part.
+        value: JSON-native.
+        ascii_only: JSON writes other characters as `\u` escapes.
+
+    Raises:
+        CallError: An array or object in a media type that this package cannot write.
+        InputError: The value holds something that no text can carry.
+    """
+    if is_json(media_type):
+        return json_text(value, ascii_only=ascii_only)
+    if value is None:
+        raise InputError(f"null has no form in {media_type}.")
+    if isinstance(value, (list, dict)):
+        kind = "an array" if isinstance(value, list) else "an object"
+        raise CallError(
+            "invalid_input",
+            f"{kind} cannot be written as {media_type}, which this package sends as text only.",
+        )
+    return plain_text(value)
+
+
+def _is_word(value: str) -> bool:
+    """Whether a text is nothing but letters and digits of ASCII, which stay as they are."""
+    return value.isalnum() and value.isascii()
+
+
+def _check_step(value: str) -> None:
+    encoding.check_length(value)
+    if has_dot_segment(value):
+        reason = f"{encoding.shown(value)} could be read as a step to another path; it is not sent."
+        raise InputError(reason)
+
+
+def _pairs(parameter: Parameter, value: Any, writer: Writer) -> list[tuple[str, str]]:
+    """Write the styles that consist of pairs: form, cookie, matrix, the delimited, deepObject."""
+    if value is None:
+        return []
+    name = writer.name(parameter.name)
+    if parameter.media_type:
+        return [(name, writer.value(content_text(parameter.media_type, value)))]
+    if parameter.style == "deepObject":
+        return list(_deep_pairs(name, value, writer))
+    if not isinstance(value, (list, dict)):
+        return [(name, writer.value(plain_text(value)))]
+    return [] if _is_undefined(value) else _compound_pairs(parameter, name, value, writer)
+
+
+def _compound_pairs(
+    parameter: Parameter, name: str, value: list[Any] | dict[str, Any], writer: Writer
+) -> list[tuple[str, str]]:
+    if not parameter.explode:
+        return [(name, _joined(parameter, value, writer))]
+    if isinstance(value, list):
+        return [(name, item) for item in _items(parameter, value, writer)]
+    return _members(parameter, value, writer)
+
+
+def _deep_pairs(name: str, value: Any, writer: Writer) -> Iterator[tuple[str, str]]:
+    """Write nested values as PHP, Rails and Express read them: `a[b][c]=1`, `a[b][]=1`.
+
+    Objects in arrays are numbered, `a[0][b]=1`, since only that keeps their members together.
+    """
+    opening, closing = writer.brackets
+    if isinstance(value, dict):
+        for key, member in value.items():
+            step = f"{name}{opening}{writer.name(key)}{closing}"
+            yield from _deep_pairs(step, member, writer)
+    elif isinstance(value, list):
+        items = [item for item in value if item is not None]
+        numbered = any(isinstance(item, (list, dict)) for item in items)
+        for index, item in enumerate(items):
+            step = f"{name}{opening}{index if numbered else ''}{closing}"
+            yield from _deep_pairs(step, item, writer)
+    elif value is not None:
+        yield name, writer.value(plain_text(value))
+
+
+def _matrix(parameter: Parameter, value: Any, writer: Writer) -> str:
+    pairs = _pairs(parameter, value, writer)
+    return "".join(f";{name}={text}" if text else f";{name}" for name, text in pairs)
+
+
+def _label(parameter: Parameter, value: Any, writer: Writer) -> str:
+    if not isinstance(value, (list, dict)):
+        return "." + writer.value(plain_text(value))
+    if not parameter.explode:
+        delimiter = "." if parameter.printed else ","
+        return "." + delimiter.join(_flat(parameter, value, writer))
+    if isinstance(value, list):
+        return "." + ".".join(_items(parameter, value, writer))
+    return "." + ".".join(f"{name}={text}" for name, text in _members(parameter, value, writer))
+
+
+def _simple(parameter: Parameter, value: Any, writer: Writer) -> str:
+    if not isinstance(value, (list, dict)):
+        return writer.value(plain_text(value))
+    if isinstance(value, dict) and parameter.explode:
+        return ",".join(f"{name}={text}" for name, text in _members(parameter, value, writer))
+    return _joined(parameter, value, writer)
+
+
+def _joined(parameter: Parameter, value: Any, writer: Writer) -> str:
+    delimiter = writer.delimiters[DELIMITERS.get(parameter.style, ",")]
+    return delimiter.join(_flat(parameter, value, writer))
+
+
+def _flat(parameter: Parameter, value: Any, writer: Writer) -> list[str]:
+    """Return an array's items, or an object's names and values in turn."""
+    if isinstance(value, list):
+        return _items(parameter, value, writer)
+    return [text for pair in _members(parameter, value, writer) for text in pair]
+
+
+def _items(parameter: Parameter, value: list[Any], writer: Writer) -> list[str]:
+    return [_item(item, parameter.inner, writer) for item in value if item is not None]
+
+
+def _members(parameter: Parameter, value: dict[str, Any], writer: Writer) -> list[tuple[str, str]]:
+    return [
+        (writer.name(key), _item(member, parameter.inner, writer))
+        for key, member in value.items()
+        if member is not None
+    ]
+
+
+def _item(item: Any, inner: tuple[str, ...], writer: Writer) -> str:
+    """Write one item; arrays inside it are joined by 2.0's delimiter for their level."""
+    if inner and isinstance(item, list):
+        texts = [_item(member, inner[1:], writer) for member in item if member is not None]
+        return writer.delimiters.get(inner[0], ",").join(texts)
+    return writer.value(plain_text(item))
+
+
+def _is_undefined(value: Any) -> bool:
+    """Whether RFC 6570, section 2.3 calls the value undefined; such values are left out."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    return value is None or (isinstance(value, list) and all(item is None for item in value))

@@ -1,0 +1,1 @@
+"""Read answers by media type, cut to what a model can take."""

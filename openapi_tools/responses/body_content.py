@@ -1,0 +1,298 @@
+"""What the body of an answer holds, by its media type."""
+
+from __future__ import annotations
+
+import base64
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from openapi_tools.content_blocks import IMAGES
+from openapi_tools.default_settings import DefaultSettings
+from openapi_tools.errors import CallError
+from openapi_tools.media_types import (
+    essence,
+    is_form,
+    is_json,
+    is_json_lines,
+    is_json_sequence,
+    is_multipart,
+    is_text,
+    parameter,
+)
+from openapi_tools.responses.charsets import clean_text, decode_text, is_readable
+from openapi_tools.responses.downloads import write_download
+from openapi_tools.responses.event_streams import UNREADABLE, read_events, read_lines, read_sequence
+from openapi_tools.responses.html_text import LOOKED_AT, has_markup, looks_like_html, page_text
+from openapi_tools.responses.server_json import PARTLY, VALUES, read_begun, read_json
+from openapi_tools.responses.truncation import cut_text, shorten
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_HTML = frozenset({"application/xhtml+xml", "text/html"})
+_BYTES = ("application/pdf", "audio/", "font/", "image/", "video/")
+_OCTETS = "application/octet-stream"
+_EVENTS = "text/event-stream"
+_STREAM = re.compile(rb"(?:\xef\xbb\xbf)?\s{0,100}(?::|(?:data|event|id|retry)[:\r\n])")
+_LEAST_ITEM = 3
+_PARTS = 100
+_LEAST_PART = 100
+_HEADER = 1024
+_LARGE = 1_000_000
+_SHOWN = 500
+_LEFT_OUT = "too large to be shown; Settings(download_dir=…) writes it to a file"
+_UNLIKE = "it was read by its content"
+_SEVERAL = "the answer is several JSON values, one on each line, given as a list"
+
+
+@dataclass(slots=True)
+class Content:
+    """What a body holds.
+
+    Attributes:
+        value: JSON-native.
+        notes: What a reader should know about it.
+        omitted: Characters that are left out of the value.
+        whole: Characters of the whole, when the value is but its beginning.
+    """
+
+    value: Any
+    notes: list[str] = field(default_factory=list)
+    omitted: int = 0
+    whole: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A body as it was received.
+
+    Attributes:
+        data: Without content codings.
+        media_type: The `Content-Type`; empty when there is none.
+        disposition: The `Content-Disposition`.
+        cut: It may end anywhere.
+    """
+
+    data: bytes
+    media_type: str = ""
+    disposition: str = ""
+    cut: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How bodies are to be given.
+
+    Attributes:
+        room: Characters that can be shown, and that binary data may take as base64.
+        folder: Where binary data is written instead.
+        base64: Bytes of binary data that may be given as base64; images may have more.
+        html: HTML is what was asked for, and is given as it is.
+        binary: Binary data is given at all, not only described.
+        values: Values that are read of one JSON text.
+    """
+
+    room: int
+    folder: Path | None = None
+    base64: int = DefaultSettings.max_base64_bytes
+    html: bool = False
+    binary: bool = True
+    values: int = VALUES
+
+
+def read_content(body: Body, shape: Shape) -> Content:
+    """Return what a body holds: native values, text, a list, or bytes as base64 or a file.
+
+    The declared media type decides. Without one, and where a stream holds no event or a multipart
+    body no part, JSON is read as JSON and text as text.
+
+    Raises:
+        CallError: `decode`, when it says that it is JSON and is not.
+    """
+    kind = essence(body.media_type)
+    if not body.data:
+        return Content(None)
+    most = shape.room // _LEAST_ITEM + 1
+    if is_json(kind):
+        return _json(body, most, shape.values)
+    if is_json_lines(kind) or is_json_sequence(kind):
+        read_each = read_lines if is_json_lines(kind) else read_sequence
+        return Content(*read_each(_whole_lines(body) if body.cut else body.data, most))
+    if kind != _EVENTS and not is_multipart(kind):
+        return _text_or_bytes(body, kind, shape)
+    found = Content(*read_events(body.data, most)) if kind == _EVENTS else _multipart(body, shape)
+    goes_on = PARTLY in found.notes and _STREAM.match(body.data)
+    if found.value or goes_on or not body.data.strip():
+        return found
+    part = "event" if kind == _EVENTS else "part"
+    found = _text_or_bytes(body, kind, shape)
+    found.notes.append(f"the answer says it is {kind:.60} and holds no {part}; {_UNLIKE}")
+    return found
+
+
+def _text_or_bytes(body: Body, kind: str, shape: Shape) -> Content:
+    undeclared = not kind or kind == _EVENTS or is_multipart(kind)
+    if undeclared or kind in _HTML:
+        value = _json_unasked(body.data, shape.values)
+        if value is not None:
+            return value
+    if (kind in _HTML and not shape.html) or (undeclared and looks_like_html(body.data)):
+        page = decode_text(body.data, parameter(body.media_type, "charset"), most=LOOKED_AT)
+        whole = page.length if page.length > LOOKED_AT else 0
+        if has_markup(page.text):
+            return Content(page_text(page.text), page.notes, whole=whole)
+    if is_text(kind) or is_form(kind) or _is_text(body.data, kind, shape):
+        return _text(body, shape)
+    return _bytes(body, kind or _OCTETS, shape)
+
+
+def _is_text(data: bytes, kind: str, shape: Shape) -> bool:
+    """Tell whether data of no known kind is text; a file, where it could not be shown whole."""
+    if kind.startswith(_BYTES):
+        return False
+    is_file = kind == _OCTETS and shape.folder is not None and len(data) > shape.room
+    return not is_file and is_readable(data)
+
+
+def _text(body: Body, shape: Shape) -> Content:
+    """Return text, or of a long one the beginning: twice what can be shown, as cleaning takes some.
+
+    The rest is only counted; with one emoji in it, it would take four times its bytes of memory.
+    """
+    most = 2 * shape.room
+    found = decode_text(body.data, parameter(body.media_type, "charset"), most=most)
+    text = clean_text(found.text)
+    if found.length <= most:
+        return Content(text, found.notes)
+    return Content(cut_text(text, shape.room, found.length), found.notes, whole=found.length)
+
+
+def _json(body: Body, most: int, values: int) -> Content:
+    """Return a value; several, one on each line, are a list, as streams under this name are."""
+    try:
+        charset = parameter(body.media_type, "charset")
+        return Content(*read_json(body.data, charset, values=values))
+    except ValueError as error:
+        if body.cut:
+            return _unfinished(body, most)
+        if not body.data.strip():
+            return Content(None)
+        lines, notes = read_lines(body.data, most)
+        if len(lines) > 1 and UNREADABLE not in notes:
+            return Content(lines, [*notes, _SEVERAL])
+        text = decode_text(body.data[: 100 * _SHOWN]).text
+        html = looks_like_html(body.data)
+        shown = page_text(text) if html else clean_text(text)
+        shown = shown if len(shown) <= _SHOWN else cut_text(shown, _SHOWN)
+        what = "is an HTML page" if html else f"is none ({_reason(error)})"
+        raise CallError("decode", f"the answer says it is JSON and {what}: {shown}") from None
+
+
+def _unfinished(body: Body, most: int) -> Content:
+    """Return what came of JSON that was cut: the values of its whole lines, or one closed early.
+
+    Raises:
+        CallError: `decode`: no whole value came.
+    """
+    lines, notes = read_lines(_whole_lines(body), most)
+    if lines and UNREADABLE not in notes:
+        return Content(lines, notes)
+    try:
+        return Content(*read_begun(body.data, parameter(body.media_type, "charset")))
+    except ValueError:
+        raise CallError("decode", "no whole value came") from None
+
+
+def _whole_lines(body: Body) -> bytes:
+    return body.data[: body.data.rfind(b"\n") + 1]
+
+
+def _reason(error: ValueError) -> str:
+    """Return why JSON could not be read, in the parser's words, which hold none of the text."""
+    return str(error)[:100]
+
+
+def _json_unasked(data: bytes, values: int) -> Content | None:
+    """Return the content if it is a JSON object or array under another name."""
+    if data[:_SHOWN].lstrip(b"\xef\xbb\xbf \t\r\n")[:1] not in (b"{", b"["):
+        return None
+    try:
+        return Content(*read_json(data, values=values))
+    except ValueError:
+        return None
+
+
+def _bytes(body: Body, kind: str, shape: Shape) -> Content:
+    facts: dict[str, Any] = {"media_type": kind, "bytes": len(body.data)}
+    notes: list[str] = []
+    if not shape.binary:
+        return Content(facts)
+    if shape.folder is not None:
+        try:
+            path = write_download(
+                shape.folder, body.data, disposition=body.disposition, media_type=kind
+            )
+            return Content({"file": str(path), **facts})
+        except OSError as error:
+            notes.append(f"the download could not be written ({error.strerror or 'no room'})")
+    length = (len(body.data) + 2) // 3 * 4
+    if length > shape.room or (len(body.data) > shape.base64 and kind not in IMAGES):
+        return Content({**facts, "left_out": _LEFT_OUT}, notes, omitted=length)
+    return Content({"base64": base64.b64encode(body.data).decode(), **facts}, notes)
+
+
+def _multipart(body: Body, shape: Shape) -> Content:
+    """Return the parts of a body, each with its headers' facts and its own content.
+
+    Spec: RFC 2046, section 5.1.1.
+    """
+    boundary = parameter(body.media_type, "boundary")
+    if not boundary:
+        return Content([])
+    delimiter = b"\r\n--" + boundary.encode("latin-1", "replace")
+    pieces = (b"\r\n" + body.data).split(delimiter, _PARTS + 1)[1:]
+    found = Content([])
+    large = len(body.data) > _LARGE
+    room = max(shape.room // max(len(pieces), 1), _LEAST_PART)
+    inner = Shape(room=room, base64=shape.base64, values=_LARGE // len(pieces) if large else VALUES)
+    for piece in pieces[:_PARTS]:
+        if piece.startswith(b"--"):
+            break
+        part = _part(piece.lstrip(b" \t").removeprefix(b"\r\n"), inner)
+        # Hundreds of values that just fit would not fit together.
+        found.value.append(shorten(part.value, inner.room) if large else part.value)
+        found.notes += (note for note in part.notes if note not in found.notes)
+        found.omitted += part.omitted
+        if part.whole and PARTLY not in found.notes:
+            found.notes.append(PARTLY)
+    if len(pieces) > _PARTS:
+        found.notes.append(f"only the first {_PARTS} parts are shown")
+    return found
+
+
+def _part(piece: bytes, shape: Shape) -> Content:
+    head, blank, data = (b"\r\n" + piece).partition(b"\r\n\r\n")
+    headers = dict(_header(line) for line in head.split(b"\r\n", 50)[:50] if b":" in line)
+    media_type = headers.get("content-type", "text/plain")
+    disposition = headers.get("content-disposition", "")
+    facts: dict[str, Any] = {"media_type": essence(media_type)}
+    for name in ("name", "filename"):
+        if text := clean_text(parameter(disposition, name))[:_SHOWN]:
+            facts[name] = text
+    if is_multipart(media_type):
+        media_type = "application/octet-stream"
+    if is_json(media_type) and len(data) > shape.values:
+        media_type = "text/plain"  # a hundred parts may hold a hundred times the values of one
+    try:
+        content = read_content(Body(data if blank else b"", media_type, disposition), shape)
+    except CallError:
+        content = read_content(Body(data, "text/plain"), shape)
+    return Content(
+        {**facts, "content": content.value}, content.notes, content.omitted, content.whole
+    )
+
+
+def _header(line: bytes) -> tuple[str, str]:
+    name, _, value = line[:_HEADER].decode("utf-8", "replace").partition(":")
+    return name.strip().lower(), value.strip()

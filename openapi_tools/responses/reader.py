@@ -1,0 +1,253 @@
+"""An answer as a result that a model can read."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pydantic_core import to_json
+
+from openapi_tools.errors import CallError
+from openapi_tools.media_types import essence
+from openapi_tools.responses.body_content import Body, Content, Shape, read_content
+from openapi_tools.responses.charsets import decode_text
+from openapi_tools.responses.clearing import cleared
+from openapi_tools.responses.problems import words_of
+from openapi_tools.responses.response_headers import LONGEST, header_note, kept_headers
+from openapi_tools.responses.server_json import PARTLY, VALUES, clean, encode, read_json
+from openapi_tools.responses.truncation import shorten
+from openapi_tools.result import ToolResult
+from openapi_tools.transport.retry_after import retry_after
+from openapi_tools.transport.transport_errors import timed_out
+
+if TYPE_CHECKING:
+    from openapi_tools.errors import ErrorType
+    from openapi_tools.model import Operation
+    from openapi_tools.redaction import Redactor
+    from openapi_tools.settings import Settings
+    from openapi_tools.transport.sender import Answer
+
+_CONDITIONS = ("if-none-match", "if-modified-since")
+"""Headers that a 304 answers (RFC 9110, section 15.4.5)."""
+
+_TYPES: dict[int, ErrorType] = {401: "auth", 403: "auth", 429: "rate_limited"}
+_RETRYABLE = frozenset({408, 425, 429, 502, 503, 504})
+_ERROR_ROOM = 2400
+_ERROR_READ = 1_000_000
+_ERROR_HEAD = 64_000
+_MARKER = 20
+_VALUE = 50
+"""Bytes that a value of JSON has on average, or more."""
+_PROSE = 1200
+
+_MEASURED = 4
+"""How much longer JSON text can get when it is written anew, roughly."""
+
+
+def read_answer(
+    answer: Answer,
+    operation: Operation,
+    settings: Settings,
+    *,
+    redactor: Redactor | None = None,
+) -> ToolResult:
+    """Return what an answer means.
+
+    Any 2xx is a success, whatever the document says; so is 304 to a request with a condition. A
+    success without content has the output None.
+
+    Spec: RFC 9110, sections 13.1 and 15.
+
+    Args:
+        answer: As received.
+        operation: What was called: HTML is given as it is where the document announces HTML, and
+            the headers that it declares are kept.
+        settings: `max_output_chars`, `max_base64_bytes` and `download_dir`.
+        redactor: Takes secrets out of the answer, before any of it is read or cut.
+
+    Returns:
+        The result. Its metadata holds `status`, `media_type`, `headers` (those that help with the
+        next call), `elapsed` (s), `attempts`, and where they apply `location`, `truncated` and
+        `notes`.
+
+    Raises:
+        CallError: `timeout`: the time was over before a whole value came.
+    """
+    if redactor:
+        answer = cleared(answer, redactor)
+    headers = kept_headers(answer.headers, operation.response_headers)
+    media_type = headers.pop("content-type", "")[:LONGEST]
+    metadata = _metadata(answer, headers, media_type)
+    if not _succeeded(answer):
+        return _failed(answer, metadata)
+    try:
+        content = _content(answer, media_type, operation, settings)
+    except CallError as error:
+        if answer.cut:
+            raise _timed_out(answer, settings) from None
+        reason = f"{answer.method} {answer.path} answered {answer.status}, but {error.reason}"
+        facts = {"status": answer.status}
+        return ToolResult.failed("decode", reason, metadata=metadata, facts=facts)
+    output = _output(content, answer, metadata, settings)
+    return ToolResult.ok(output, metadata, header_note=header_note(headers))
+
+
+def _timed_out(answer: Answer, settings: Settings) -> CallError:
+    error = timed_out(answer.request, settings.timeout)
+    error.attempts = answer.attempts
+    return error
+
+
+def _succeeded(answer: Answer) -> bool:
+    """Tell whether an answer is a success; 304 is one if the request had a condition."""
+    if answer.status == HTTPStatus.NOT_MODIFIED:
+        return any(name in answer.request.headers for name in _CONDITIONS)
+    return 200 <= answer.status < 300  # noqa: PLR2004
+
+
+def _metadata(answer: Answer, headers: dict[str, str], media_type: str) -> dict[str, Any]:
+    """Return the facts about an answer."""
+    metadata: dict[str, Any] = {
+        "status": answer.status,
+        "media_type": essence(media_type),
+        "headers": {name: value[:LONGEST] for name, value in headers.items()},
+        "elapsed": answer.elapsed,
+        "attempts": answer.attempts,
+    }
+    if "location" in headers:
+        metadata["location"] = metadata["headers"]["location"]
+    if answer.redirects:
+        metadata["redirects"] = answer.redirects
+    return metadata
+
+
+def _content(answer: Answer, media_type: str, operation: Operation, settings: Settings) -> Content:
+    if answer.method == "HEAD" or not answer.content:
+        return Content(None)
+    if media_type == "application/json":
+        try:
+            return Content(*read_json(answer.content, values=_values(settings)))
+        except ValueError:
+            pass  # read below, where the error finds its words
+    disposition = answer.headers.get("content-disposition", "")[:LONGEST]
+    body = Body(answer.content, media_type, disposition, cut=bool(answer.cut))
+    shape = Shape(
+        room=settings.max_output_chars,
+        folder=settings.download_dir,
+        base64=settings.max_base64_bytes,
+        html=any("html" in media_type for media_type in operation.accept),
+        values=_values(settings),
+    )
+    return read_content(body, shape)
+
+
+def _values(settings: Settings) -> int:
+    """Return how many values of JSON are read: more for whoever allows larger answers."""
+    return max(VALUES, settings.max_response_bytes // _VALUE)
+
+
+def _output(content: Content, answer: Answer, metadata: dict[str, Any], settings: Settings) -> Any:
+    """Return the value within the cap; note in the metadata what is not in it."""
+    if not (content.notes or answer.cut or content.omitted or content.whole) and _is_short(
+        content.value, len(answer.content), settings.max_output_chars
+    ):
+        return content.value
+    notes = list(content.notes)
+    goes_on = PARTLY if PARTLY in notes else ""
+    if answer.cut:
+        why = "the time was over" if answer.cut == "timeout" else "it grew too large"
+        notes.append(f"the stream was cut, because {why}")
+        goes_on = f"the stream went on; {why}"
+    room = settings.max_output_chars - (len(goes_on) + _MARKER if goes_on else 0)
+    fitted = _fitted(content.value, len(answer.content), room)
+    if content.omitted or content.whole or fitted.cut or goes_on:
+        total = content.omitted or content.whole or decode_text(answer.content, most=0).length
+        metadata["truncated"] = {"chars": total, "kept": 0 if content.omitted else fitted.length}
+    if notes:
+        metadata["notes"] = notes
+    return _marked(fitted.value, goes_on) if goes_on else fitted.value
+
+
+def _is_short(value: Any, size: int, room: int) -> bool:
+    """Tell at little cost whether a value fits for sure; it was received as `size` bytes."""
+    if size * _MEASURED > room:
+        return False
+    if isinstance(value, str):
+        return _MEASURED * len(value) <= room
+    try:
+        text = to_json(value, inf_nan_mode="constants")
+    except ValueError:  # half a surrogate pair, say
+        return False
+    # Written for a model it has a space behind each comma and colon; and 1e16 becomes 1e+16.
+    return _MEASURED * len(text) <= room and b"Infinity" not in text and b"NaN" not in text
+
+
+def _marked(value: Any, goes_on: str) -> Any:
+    """Return what was cut with a word about it at its end, where a model sees it."""
+    if isinstance(value, list):
+        return [*value, f"… {goes_on}"]
+    return {**value, "…": goes_on} if isinstance(value, dict) else value
+
+
+class _Fitted(NamedTuple):
+    """A value whose JSON text fits, the length of that, and whether something was cut off."""
+
+    value: Any
+    length: int
+    cut: bool = False
+
+
+def _fitted(value: Any, size: int, room: int) -> _Fitted:
+    """Return a value that fits into `room` characters as JSON; it was received as `size` bytes."""
+    try:
+        length = len(encode(value)) if size <= room * _MEASURED else room + 1
+        if length <= room:
+            return _Fitted(value, length)
+        fitted = shorten(value, room)
+        return _Fitted(fitted, len(encode(fitted)), fitted is not value)
+    except ValueError:
+        # An infinity: JSON's 1e400 is one in Python.
+        return _fitted(clean(value), size, room)
+
+
+def _failed(answer: Answer, metadata: dict[str, Any]) -> ToolResult:
+    status = answer.status
+    redirected = 300 <= status < 400 and status != HTTPStatus.NOT_MODIFIED  # noqa: PLR2004
+    kind = _TYPES.get(status, "redirect" if redirected else "http")
+    body = _error_body(answer)
+    facts = {
+        "status": status,
+        "retryable": status in _RETRYABLE,
+        "retry_after": retry_after(answer.headers),
+        "body": body,
+    }
+    return ToolResult.failed(kind, _message(answer, body), metadata=metadata, facts=facts)
+
+
+def _error_body(answer: Answer) -> Any:
+    """Return what the body of an error holds, in at most 2,400 characters."""
+    if answer.method == "HEAD":
+        return None
+    # Of an error that is longer than any API's, a beginning is enough.
+    data = answer.content if len(answer.content) <= _ERROR_READ else answer.content[:_ERROR_HEAD]
+    body = Body(data, answer.headers.get("content-type", "")[:LONGEST])
+    shape = Shape(room=_ERROR_ROOM, binary=False)
+    try:
+        value = read_content(body, shape).value
+    except CallError:
+        value = read_content(Body(body.data), shape).value
+    if value is None or value == "":
+        return None
+    return _fitted(value, len(body.data), _ERROR_ROOM).value
+
+
+def _message(answer: Answer, body: Any) -> str:
+    try:
+        phrase = f" {HTTPStatus(answer.status).phrase}"
+    except ValueError:
+        phrase = ""
+    start = f"{answer.method} {answer.path} answered {answer.status}{phrase}"
+    words = words_of(body, _PROSE)
+    if answer.status == HTTPStatus.NOT_MODIFIED:
+        return f"{start}, though the request has no condition such as If-None-Match."
+    return f"{start}: {words}" if words else f"{start}."

@@ -1,0 +1,81 @@
+"""Call time: all that a tool needs once its document has been read.
+
+The names below are what generated packages import; each is imported when it is first used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from openapi_tools.model import (
+        Encoding,
+        Operation,
+        Parameter,
+        Property,
+        RequestBody,
+        SecurityScheme,
+        Server,
+        ServerVariable,
+        Skipped,
+    )
+    from openapi_tools.settings import Settings
+    from openapi_tools.tools.packages import list_package, load_package, mount_package, tool_class
+    from openapi_tools.tools.tool import OperationTool
+    from openapi_tools.tools.toolset import Select, Toolset
+
+_HOMES = {
+    "Encoding": "model",
+    "Operation": "model",
+    "OperationTool": "tools.tool",
+    "Parameter": "model",
+    "Property": "model",
+    "RequestBody": "model",
+    "SecurityScheme": "model",
+    "Select": "tools.toolset",
+    "Server": "model",
+    "ServerVariable": "model",
+    "Settings": "settings",
+    "Skipped": "model",
+    "Toolset": "tools.toolset",
+    "list_package": "tools.packages",
+    "load_package": "tools.packages",
+    "mount_package": "tools.packages",
+    "tool_class": "tools.packages",
+}
+
+__all__ = [
+    "Encoding",
+    "Operation",
+    "OperationTool",
+    "Parameter",
+    "Property",
+    "RequestBody",
+    "SecurityScheme",
+    "Select",
+    "Server",
+    "ServerVariable",
+    "Settings",
+    "Skipped",
+    "Toolset",
+    "list_package",
+    "load_package",
+    "mount_package",
+    "tool_class",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a name when it is first used (PEP 562)."""
+    from importlib import import_module
+
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"openapi_tools.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return __all__

@@ -1,1 +1,0 @@
-"""What sending a request takes: clients, content codings, redirects, what can go wrong."""

@@ -1,0 +1,233 @@
+"""What a user may set for the tools of one document."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable  # noqa: TC003 -- pydantic reads the annotations
+from pathlib import Path  # noqa: TC003 -- pydantic reads the annotations
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from openapi_tools.default_settings import DefaultSettings
+from openapi_tools.errors import SettingsError
+from openapi_tools.media_types import is_media_type, is_wildcard
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_HTTP = re.compile(r"https?://", re.IGNORECASE)
+_USER = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*@")
+_HOST = re.compile(r"[^\s:/?#@]+(:[0-9]+)?(/[^\s@]*)?")
+_SHOWN = 60
+_FIELD_NAME = r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"
+_TAKEN = frozenset(
+    {"authorization", "connection", "content-length", "content-type", "cookie", "host"}
+)
+_ORIGIN = re.compile(r"https?://[^\s/?#@]+/?", re.IGNORECASE)
+_APPROVED = re.compile(r"destructive|all|x-.+")
+
+
+class Settings(BaseModel):
+    """How a document is read and how its tools call the API.
+
+    Attributes:
+        base_url: Replaces every server of the document, path included: `"http://localhost:8000/v1"`.
+        server_variables: Values for the placeholders of the document's server URLs, by name.
+        timeout: Seconds for a whole call: waiting for a turn, connecting and reading the answer are
+            included. The same bound holds for fetching the document.
+        concurrency: Calls of one toolset that may be under way at once; more wait for their turn.
+        max_response_bytes: An answer larger than this, decoded, is an error.
+        max_output_chars: An output longer than this, as text, is cut and says so.
+        max_input_chars: Tool input longer than this, as JSON, is refused.
+        max_base64_bytes: A binary answer up to this size comes as base64, a larger one as its media
+            type and size; images that models can see may be larger.
+        download_dir: Folder where binary answers are written, whatever their size.
+        check_answers: Compare answers with the document (openapi-core); what does not fit is
+            listed in `result.metadata["answer_problems"]`, the call does not fail.
+        file_roots: Folders from which file arguments may name a `path`; none by default.
+        prefix: Put before every tool name, for instance `"github_"`.
+        body: `"flat"` offers the members of a plain object body as arguments of their own,
+            `"nested"` always gives one argument `body`.
+        media_types: Request media types in order of preference, before the built-in order; a media
+            type that an operation does not list is passed over. Or a dict by the names of tools:
+            `{"image_create": "application/x-tar"}` sends that type, whether it is listed or not,
+            and of several, `{"save": ["application/json", "text/csv"]}`, the model chooses one.
+        description_chars: Longest description of a tool or an argument.
+        max_document_bytes: A larger document is refused.
+        ref_root: Folder inside which `$ref` may read files; the document's own folder by default,
+            none for a document given as a value.
+        ref_urls: URL prefixes that `$ref` may fetch from; none by default.
+        allow_private: Whether calls may reach loopback, private and link-local addresses. By
+            default they may, unless the document came from a public one; an address given as
+            `base_url` is always meant. False guards everything, the document's fetching included.
+        trust_env: Take proxies and certificate authorities from the environment.
+        ca_file: PEM file with certificate authorities to trust besides the usual ones.
+        credential_origins: Where credentials may go, for instance `"https://api.example.com"`; by
+            default to the origin of `base_url`, else to that of the document's own first server,
+            which for a document from a URL has to be the origin of that URL.
+        anonymous: Call operations without the credentials that they require and that are missing.
+        retries: How often a call is tried again: idempotent methods after a broken connection and
+            the statuses 429, 502, 503 and 504. What was never sent is tried again anyway.
+        idempotency_header: The header in which the API takes a key for POST and PATCH, for
+            instance `"Idempotency-Key"`; each such call then gets a key, and may be tried again.
+        approve: Asked with a `Preview` before the calls that `approve_for` names; True lets the
+            call go, it may be async.
+        approve_for: `"destructive"` (every write), `"all"`, the name of an extension that is true
+            in the operation (`"x-needs-approval"`), or a test of the tool.
+        dry_run: Send nothing; the output is what would have been sent, without secrets.
+        trace_context: Send the W3C trace context along, to where credentials go.
+        cache: Keep what a load has found in the user's cache folder, so that the next load of the
+            same document need not parse it; docs/cache.md has more.
+        stale: Where the server of a document's URL cannot be reached, take the copy in the cache;
+            `toolset.warnings` then says how old that is.
+        transport: What reads answers where no client is given: `"httpx"`, `"fast"` (the extra
+            `fast`), or `"auto"`, which is `"fast"` where that extra is installed.
+
+    Raises:
+        SettingsError: An unknown name or a wrong value; one line for each.
+    """
+
+    SHAPING: ClassVar[frozenset[str]] = frozenset(
+        {"prefix", "body", "media_types", "description_chars"}
+    )
+    """The settings that decide what a tool looks like; a generated package has them built in."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+    base_url: str | None = DefaultSettings.base_url
+    server_variables: dict[str, str] = Field(default_factory=dict)
+    timeout: float = Field(default=DefaultSettings.timeout, gt=0)
+    concurrency: int = Field(default=DefaultSettings.concurrency, ge=1)
+    max_response_bytes: int = Field(default=DefaultSettings.max_response_bytes, ge=1)
+    max_output_chars: int = Field(default=DefaultSettings.max_output_chars, ge=100)
+    max_input_chars: int = Field(default=DefaultSettings.max_input_chars, ge=1)
+    max_base64_bytes: int = Field(default=DefaultSettings.max_base64_bytes, ge=0)
+    download_dir: Path | None = DefaultSettings.download_dir
+    check_answers: bool = DefaultSettings.check_answers
+    file_roots: tuple[Path, ...] = DefaultSettings.file_roots
+    prefix: str = Field(
+        default=DefaultSettings.prefix, pattern=r"^([A-Za-z_][A-Za-z0-9_-]{0,39})?$"
+    )
+    body: Literal["flat", "nested"] = DefaultSettings.body
+    media_types: tuple[str, ...] | dict[str, tuple[str, ...]] = DefaultSettings.media_types
+    description_chars: int = Field(default=DefaultSettings.description_chars, ge=16)
+    max_document_bytes: int = Field(default=DefaultSettings.max_document_bytes, ge=1)
+    ref_root: Path | None = DefaultSettings.ref_root
+    ref_urls: tuple[str, ...] = DefaultSettings.ref_urls
+    allow_private: bool | None = DefaultSettings.allow_private
+    trust_env: bool = DefaultSettings.trust_env
+    ca_file: Path | None = DefaultSettings.ca_file
+    credential_origins: tuple[str, ...] = DefaultSettings.credential_origins
+    anonymous: bool = DefaultSettings.anonymous
+    retries: int = Field(default=DefaultSettings.retries, ge=0, le=10)
+    idempotency_header: str | None = Field(
+        default=DefaultSettings.idempotency_header, pattern=_FIELD_NAME
+    )
+    approve: Callable[..., Any] | None = DefaultSettings.approve
+    approve_for: str | Callable[..., Any] = DefaultSettings.approve_for
+    dry_run: bool = DefaultSettings.dry_run
+    trace_context: bool = DefaultSettings.trace_context
+    cache: bool = DefaultSettings.cache
+    stale: bool = DefaultSettings.stale
+    transport: Literal["auto", "httpx", "fast"] = DefaultSettings.transport
+
+    if not TYPE_CHECKING:  # the signature stays the one made of the members
+
+        def __init__(self, **members: Any) -> None:
+            try:
+                super().__init__(**members)
+            except ValidationError as error:
+                reason = "\n".join(map(_line, error.errors()))
+            else:
+                return
+            members = {}  # what a traceback of this frame would show: an address with a password
+            raise SettingsError(reason) from None
+
+    @field_validator("base_url")
+    @classmethod
+    def _check_base_url(cls, url: str | None) -> str | None:
+        """Refuse an address that no request can go to, while the mistake is easy to see."""
+        if url is None:
+            return url
+        if _USER.match(url):
+            reason = "an address holds no user or password; give credentials instead"
+            raise ValueError(f"{reason} (what stands before the @ is not shown here).")
+        if _HTTP.match(url):
+            return url
+        shown = "" if "@" in url else f" {url[:_SHOWN]!r}"  # what stands before an @ may be secret
+        meant = f"; did you mean 'http://{url[:_SHOWN]}'?" if _HOST.fullmatch(url) else "."
+        raise ValueError(f"the address{shown} begins with neither http:// nor https://{meant}")
+
+    @field_validator("media_types", mode="before")
+    @classmethod
+    def _take_one_media_type(cls, kinds: Any) -> Any:
+        if isinstance(kinds, str):
+            return (kinds,)
+        one = isinstance(kinds, dict)
+        return {n: (k,) if isinstance(k, str) else k for n, k in kinds.items()} if one else kinds
+
+    @field_validator("media_types")
+    @classmethod
+    def _check_media_types(
+        cls, kinds: tuple[str, ...] | dict[str, tuple[str, ...]]
+    ) -> tuple[str, ...] | dict[str, tuple[str, ...]]:
+        """Refuse what no tool's body can be sent as."""
+        for name, listed in kinds.items() if isinstance(kinds, dict) else ():
+            wrong = [kind for kind in listed if not is_media_type(kind) or is_wildcard(kind)]
+            if wrong or not listed:
+                shown = f"{wrong[0]!r:.{_SHOWN}}" if wrong else "none"
+                raise ValueError(f"{name!r:.{_SHOWN}} needs a media type, not {shown}.")
+        return kinds
+
+    @field_validator("credential_origins", mode="before")
+    @classmethod
+    def _take_one_origin(cls, origins: Any) -> Any:
+        return (origins,) if isinstance(origins, str) else origins
+
+    @field_validator("credential_origins")
+    @classmethod
+    def _check_origins(cls, origins: tuple[str, ...]) -> tuple[str, ...]:
+        """Refuse what is no origin: a path would promise a narrower place than it is."""
+        for origin in origins:
+            if not _ORIGIN.fullmatch(origin):
+                shown = "" if "@" in origin else f" {origin[:_SHOWN]!r}"
+                raise ValueError(f"an origin is https://host or https://host:port, not{shown}.")
+        return tuple(origin.rstrip("/") for origin in origins)
+
+    @field_validator("idempotency_header")
+    @classmethod
+    def _check_header(cls, name: str | None) -> str | None:
+        if name is not None and name.lower() in _TAKEN:
+            raise ValueError(f"{name!r} is a header with a meaning of its own.")
+        return name
+
+    @field_validator("approve_for")
+    @classmethod
+    def _check_approve_for(cls, rule: str | Callable[..., Any]) -> str | Callable[..., Any]:
+        if isinstance(rule, str) and not _APPROVED.fullmatch(rule):
+            known = "'destructive', 'all', the name of an x- extension, or a function of the tool"
+            raise ValueError(f"calls to be approved are {known}, not {rule[:_SHOWN]!r}.")
+        return rule
+
+
+def _line(fault: Mapping[str, Any]) -> str:
+    """Return one fault as a line; it shows the value of a known member only, and not much of it."""
+    name = ".".join(str(step)[:_SHOWN] for step in fault["loc"])
+    text = str(fault["msg"])
+    if fault["type"] == "extra_forbidden":
+        return f"{name}: there is no such setting{_close(name)}"
+    if fault["type"] == "value_error":
+        return f"{name}: {text.removeprefix('Value error, ')}"
+    value = fault["input"]
+    # An address may hold a password, whatever type it was given in.
+    given = type(value).__name__ if name == "base_url" else f"{value!r:.{_SHOWN}}"
+    return f"{name}: {text[:1].lower()}{text[1:]}, not {given}."
+
+
+def _close(name: str) -> str:
+    """End a sentence, with the setting that was meant when one is close."""
+    import difflib
+
+    found = difflib.get_close_matches(name, Settings.model_fields, n=1)
+    return f"; did you mean {found[0]}?" if found else "."

@@ -1,0 +1,1 @@
+"""Tools and toolsets: what a coordinator mounts and a model calls."""

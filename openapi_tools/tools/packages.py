@@ -1,0 +1,182 @@
+"""What a generated package does: its own files hold data only, so a fix here reaches all of them.
+
+A package's `index` module (the module itself where there is only one) holds `INDEX`, which says for
+each tool in which module its class is (`"tools_pets"`, with `":Class"` where the tool's name does
+not tell that of its class), `SECURITY_SCHEMES`, `SKIPPED`, `COUNTS` and `SETTINGS`.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import AsyncExitStack
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from openapi_tools.default_settings import DEFAULT_SETTINGS
+from openapi_tools.errors import CredentialsError, SettingsError, bare
+from openapi_tools.options import settings_of
+from openapi_tools.tools.mount_configuration import check_selected, options_of
+from openapi_tools.tools.session import Provenance, open_session
+from openapi_tools.tools.toolset import About, Select, Toolset
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    import httpx
+    import httpx2
+
+    from openapi_tools.settings import Settings
+    from openapi_tools.tools.tool import OperationTool
+
+
+def load_package(
+    package: str,
+    *,
+    select: Select | None = None,
+    credentials: Mapping[str, Any] | None = None,
+    settings: Settings | None = None,
+    client: httpx.AsyncClient | httpx2.AsyncClient | None = None,
+    **members: Any,
+) -> Toolset:
+    """Return the tools of a generated package.
+
+    Args:
+        package: Its import name.
+        select: Which of its tools; all by default. Only modules that may hold one are imported.
+        credentials: As for `load_tools`.
+        settings: How the API is called.
+        client: As for `load_tools`.
+        members: Members of `Settings`, for short: `base_url="http://localhost:8000"`.
+
+    Raises:
+        CredentialsError: A scheme that the document does not have, or a wrong kind of value.
+        SettingsError: A wrong setting, or one that was decided when the package was generated.
+    """
+    if settings is not None and members:
+        raise SettingsError("give settings as one value or one by one, not both.")
+    select = Select.of(select)
+    settings = settings_of(members or settings)
+    index = _index(package)
+    if settings is not DEFAULT_SETTINGS:
+        _refuse_decided(settings, index.SETTINGS)
+    schemes = index.SECURITY_SCHEMES
+    # Packages written before credentials had a home name no servers.
+    provenance = Provenance(getattr(index, "SERVERS", ()))
+    try:
+        session = open_session(
+            settings, credentials=credentials, schemes=schemes, client=client, provenance=provenance
+        )
+    except CredentialsError as error:
+        credentials = None  # what a traceback of this frame would show
+        raise bare(error)  # noqa: B904 -- the same one
+    about = About(skipped=index.SKIPPED, security_schemes=schemes, counts=lambda: {**index.COUNTS})
+    classes = (
+        _class(package, name, place)
+        for name, place in index.INDEX.items()
+        if select is None or select.takes_name(name)
+    )
+    toolset = Toolset((found(session) for found in classes), session, about)
+    return toolset.select(select) if select is not None else toolset
+
+
+async def mount_package(
+    package: str, coordinator: Any, config: Mapping[str, Any] | None = None
+) -> Callable[[], Awaitable[None]]:
+    """Mount the tools of a generated package into a coordinator.
+
+    Args:
+        package: Its import name.
+        coordinator: Whatever has `await mount("tools", tool, name=…)`.
+        config: `credentials`, `base_url`, `select` and `settings`, each as plain data; without it
+            every tool is mounted, with the default settings.
+
+    Returns:
+        An async function that unmounts the tools and closes the connections.
+
+    Raises:
+        CredentialsError: As `load_package` does.
+        SettingsError: As `load_package` does; or a tool of that name is mounted already.
+    """
+    options = options_of(config)
+    toolset = check_selected(load_package(package, **options), options["select"])
+    async with AsyncExitStack() as stack:
+        await stack.enter_async_context(toolset)
+        cleanup = await toolset.mount(coordinator)
+        stack.pop_all()
+    return cleanup
+
+
+def tool_class(package: str, name: str) -> type[OperationTool]:
+    """Return the class of a tool, importing its module.
+
+    Args:
+        package: Import name of the generated package.
+        name: Name of the class, or of the tool unless a module of the package has it.
+
+    Raises:
+        AttributeError: There is none.
+    """
+    tool = None if name.startswith("__") else _tools(_index(package)).get(name)
+    # `from . import schemas` asks here first, also where a tool has that name.
+    if tool is None or (name == tool and _is_module(package, name)):
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+    return _class(package, tool, _index(package).INDEX[tool])
+
+
+@cache
+def _tools(module: Any) -> dict[str, str]:
+    """Return the names of a package's tools by those of their classes, and by their own."""
+    index: dict[str, str] = module.INDEX
+    return {name: name for name in index} | {_class_in(n, place): n for n, place in index.items()}
+
+
+def _is_module(package: str, name: str) -> bool:
+    """Tell whether a package has a module of that name."""
+    inside = hasattr(import_module(package), "__path__")
+    return inside and find_spec(f"{package}.{name}") is not None
+
+
+def list_package(package: str) -> list[str]:
+    """Return the public names of a generated package: its functions and its tools' classes."""
+    index: dict[str, str] = _index(package).INDEX
+    return ["load", "mount", *(_class_in(tool, place) for tool, place in index.items())]
+
+
+def class_name(tool: str) -> str:
+    """Return what the class of a tool is called unless that is taken: `IssuesList`."""
+    return "".join(part[:1].upper() + part[1:] for part in re.split("[_-]", tool))
+
+
+def _index(package: str) -> Any:
+    """Return the module that knows a package's tools."""
+    module = import_module(package)
+    return import_module(f"{package}.index") if hasattr(module, "__path__") else module
+
+
+def _class_in(tool: str, place: str) -> str:
+    return place.partition(":")[2] or class_name(tool)
+
+
+def _class(package: str, tool: str, place: str) -> type[OperationTool]:
+    """Return the class of a tool, importing its module."""
+    stem = place.partition(":")[0]
+    module = import_module(f"{package}.{stem}" if stem else package)
+    found: type[OperationTool] = getattr(module, _class_in(tool, place))
+    return found
+
+
+def _refuse_decided(settings: Settings, decided: Mapping[str, Any]) -> None:
+    """Raise for a setting that shapes tools and differs from what the package was made with.
+
+    Raises:
+        SettingsError: Its name.
+    """
+    if settings.check_answers:
+        raise SettingsError("check_answers needs the document; load it with load_tools.")
+    for name in settings.model_fields_set & settings.SHAPING:
+        value = getattr(settings, name)
+        if value != decided.get(name, type(settings).model_fields[name].get_default()):
+            reason = "was decided when the package was generated; generate it anew to change it."
+            raise SettingsError(f"{name} {reason}")

@@ -1,0 +1,285 @@
+"""A call, from the model's input to the result: accept, validate, guard, build, send, read."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Any
+
+from openapi_tools.errors import (
+    CallError,
+    CredentialsError,
+    DeniedError,
+    InputError,
+    OpenAPIToolsError,
+    bare,
+)
+from openapi_tools.forks import importing
+from openapi_tools.observability.observers import UNOBSERVED
+from openapi_tools.redaction import excerpt, hide
+from openapi_tools.result import ToolResult, without_secrets
+from openapi_tools.tools.execution import Delivery
+from openapi_tools.tools.guardrails import usable
+from openapi_tools.tools.session import open_session
+from openapi_tools.tools.tool_call import ToolCall, read_call, read_id
+from openapi_tools.validation.tool_input import CALL_ID, Checker, accept, call_id_of, is_large
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    import httpx
+
+    from openapi_tools.model import Operation
+    from openapi_tools.providers.restore import Restorer
+    from openapi_tools.tools.session import Session
+    from openapi_tools.tools.tool import OperationTool
+
+logger = logging.getLogger("openapi_tools")
+
+
+class Caller:
+    """Calls one tool: accept, check, guard, build, send, read, guard.
+
+    Args:
+        tool: What is called.
+        session: What it shares with other tools; one of its own by default.
+        own_hooks: The tool has its own idea of a step of a call.
+    """
+
+    __slots__ = ("_checker", "_delivery", "_hooked", "_restorers", "_session", "_tool")
+
+    def __init__(
+        self, tool: OperationTool, session: Session | None = None, *, own_hooks: bool = False
+    ) -> None:
+        self._tool = tool
+        self._session = session or open_session()
+        self._checker: Checker | None = None
+        self._hooked = own_hooks
+        self._delivery = Delivery(tool, self._session)
+        self._restorers: dict[str, Restorer | None] = {}
+
+    async def result(
+        self, given: object, context: Any = None, profile: str | None = None
+    ) -> ToolResult:
+        """Return the answer, or an error result; nothing is raised but cancellation."""
+        call_id = call_id_in(given)
+        result = await self._outcome(self._observed(given, call_id, context, profile))
+        return result.for_call(call_id)
+
+    async def _observed(
+        self, given: object, call_id: str, context: Any, profile: str | None
+    ) -> ToolResult:
+        """Return the answer, telling whoever looks."""
+        tool = self._tool
+        plain = not self._hooked and tool.guards is None
+        # A tool of somebody's own may call no operation at all.
+        operation = _operation_of(tool) if self._hooked else tool.operation
+        if operation is None:
+            return await self._guarded(given, call_id, context, profile)
+        observation = self._session.observers.begin(tool.name, operation, call_id=call_id)
+        if plain and observation is UNOBSERVED:
+            return await self._sent(given, context, profile, call_id)
+        with observation:
+            if plain:
+                result = await self._outcome(self._sent(given, context, profile, call_id))
+            else:
+                result = await self._guarded(given, call_id, context, profile)
+            observation.ended(result)
+        return result
+
+    async def answer(self, given: object, context: Any = None) -> ToolResult:
+        """Return the answer to a call object, as `result` does."""
+        return (await self._outcome(self._called(given, context))).for_call(read_id(given))
+
+    async def _outcome(
+        self, step: Awaitable[ToolResult], explain: Callable[..., Any] | None = None
+    ) -> ToolResult:
+        """Return what a step gives; what fails is explained, or said as an error result."""
+        try:
+            return self._checked(await step)
+        except Exception as error:
+            if not isinstance(error, OpenAPIToolsError):
+                # Logged here: the way it took explains it, and goes no further.
+                logger.exception("%s failed unexpectedly", self._tool.name)
+            hide(error, self._session.redactor)
+            failure = bare(error)
+        return self._failure(failure) if explain is None else await explain(failure)
+
+    def _checked(self, result: Any) -> ToolResult:
+        """Return a result; what a step of the user's own gives may be none, or none to be shown.
+
+        Raises:
+            TypeError: It is none.
+            DeniedError: It cannot be shown.
+        """
+        if not isinstance(result, ToolResult):
+            raise TypeError(f"a ToolResult is needed, not {type(result).__name__}")
+        return usable(result, self._tool.name) if self._hooked else result
+
+    async def _called(self, given: object, context: Any) -> ToolResult:
+        call = read_call(given)
+        if call.name == self._tool.name:
+            return await self.result({**call.arguments, CALL_ID: call.id}, context)
+        named = excerpt(repr(call.name), 100)
+        raise InputError(f"the call is for {named}; this tool is {self._tool.name}.")
+
+    async def _guarded(
+        self, given: object, call_id: str, context: Any, profile: str | None
+    ) -> ToolResult:
+        """Return the answer, past the guardrails; functions for failures see whatever fails."""
+        tool = self._tool
+
+        async def explain(error: Exception) -> ToolResult:
+            return await self._outcome(tool.on_error(error, context))
+
+        answered = self._answered(given, call_id, context, profile)
+        result = await self._outcome(answered, explain)
+        result = await self._outcome(tool.on_output(result, context), explain)
+        # A guardrail may give one result to many calls.
+        return without_secrets(result, self._session.redactor).model_copy()
+
+    async def _answered(
+        self, given: object, call_id: str, context: Any, profile: str | None
+    ) -> ToolResult:
+        tool = self._tool
+        arguments = await self._fitted(given, profile)
+        call = ToolCall(id=call_id, name=tool.name, arguments=arguments)
+        admitted = await tool.on_invoke(call, context)
+        if isinstance(admitted, ToolResult):
+            return admitted
+        if admitted is not None and not isinstance(admitted, ToolCall):
+            raise DeniedError(f"{tool.name} was refused: its on_invoke gives no call.")
+        result = self._checked(await tool.run(call if admitted is None else admitted, context))
+        if result.is_error:
+            raise AnswerError(result)
+        return result
+
+    async def admit(self, call: ToolCall, context: Any) -> ToolCall | ToolResult:
+        """Do what `OperationTool.on_invoke` says."""
+        guards = self._tool.guards
+        return call if guards is None else await guards.admit(call, context, self._refitted)
+
+    def _refitted(self, call: ToolCall) -> ToolCall:
+        """Return a call with arguments that fit."""
+        return call.model_copy(update={"arguments": self.check(call.arguments)})
+
+    async def run(self, call: ToolCall, context: Any) -> ToolResult:
+        """Do what `OperationTool.run` says."""
+        return await self._sent(call.arguments, context, call_id=call.id)
+
+    async def release(self, result: ToolResult, context: Any) -> ToolResult:
+        """Do what `OperationTool.on_output` says."""
+        guards = self._tool.guards
+        return result if guards is None else await guards.release(result, context)
+
+    async def explain(self, error: Exception, context: Any) -> ToolResult:
+        """Do what `OperationTool.on_error` says."""
+        guards = self._tool.guards
+        explained = None if guards is None else await guards.explain(error, context)
+        return explained or self._failure(error)
+
+    async def _sent(
+        self, given: object, context: Any, profile: str | None = None, call_id: str = ""
+    ) -> ToolResult:
+        """Return what the API answers to an input."""
+        arguments = await self._fitted(given, profile)
+        return await self._delivery.result(arguments, context, call_id)
+
+    async def _fitted(self, given: object, profile: str | None = None) -> dict[str, Any]:
+        """Return arguments that fit; a large input is looked at in a thread."""
+        if is_large(given):
+            return await asyncio.to_thread(self.check, given, profile)
+        return self.check(given, profile)
+
+    def _failure(self, error: Exception) -> ToolResult:
+        """Return what an exception means as an error result."""
+        match error:
+            case AnswerError():
+                return error.result
+            case CallError():
+                metadata = {"attempts": error.attempts} if error.attempts else None
+                return ToolResult.failed(
+                    error.kind, error.reason, metadata=metadata, facts=error.facts
+                )
+            case InputError():
+                return ToolResult.failed("invalid_input", str(error))
+            case CredentialsError():
+                return ToolResult.failed("credentials", str(error))
+            case OpenAPIToolsError():
+                message = f"{self._tool.name} cannot be called: {error}"
+                return ToolResult.failed("invalid_input", message)
+        message = f"{self._tool.name} failed unexpectedly ({type(error).__name__}); see the log."
+        return ToolResult.failed("protocol", message)
+
+    def check(self, given: object, profile: str | None = None) -> dict[str, Any]:
+        """Do what `OperationTool.check` says."""
+        arguments = accept(given, self._session.settings)
+        if profile is not None:
+            arguments = self._restored(arguments, profile)
+        if self._checker is None:
+            self._checker = Checker(self._tool.input_schema)
+        if self._checker.fits(arguments):
+            return arguments
+        # Null for what is absent, say: what a profile asks of models that were told of one.
+        repaired = self._restored(arguments, "")
+        if self._checker.fits(repaired):
+            return repaired
+        self._checker.check(arguments)
+        return arguments
+
+    def _restored(self, arguments: dict[str, Any], profile: str) -> dict[str, Any]:
+        """Return arguments as the input schema takes them.
+
+        Args:
+            arguments: By the schema of a profile, as far as the model kept to it.
+            profile: Its name; empty where none is known, and only what cannot have been meant
+                otherwise is undone.
+
+        Raises:
+            SettingsError: There is no such profile.
+        """
+        if profile not in self._restorers:
+            with importing:
+                from openapi_tools.providers.definitions import restorer
+
+            self._restorers[profile] = restorer(self._tool.input_schema, profile)
+        known = self._restorers[profile]
+        return arguments if known is None else known.restored(arguments)
+
+    def preview(self, arguments: dict[str, Any]) -> httpx.Request:
+        """Do what `OperationTool.preview` says."""
+        return self._delivery.preview(self.check(arguments))
+
+
+class AnswerError(CallError):
+    """What the API answered is an error.
+
+    Attributes:
+        result: The answer.
+    """
+
+    def __init__(self, result: ToolResult) -> None:
+        facts = dict(result.error or {})
+        kind, reason = facts.pop("type", "protocol"), facts.pop("message", str(result))
+        super().__init__(kind, reason, **facts)
+        self.result = result
+
+
+def call_id_in(given: object) -> str:
+    """Return the id of the call that an input carries; empty when it has none or does not say.
+
+    Args:
+        given: What the coordinator handed over; code of its own may run, and fail.
+    """
+    try:
+        return call_id_of(given)
+    except Exception:
+        logger.exception("the input's call id cannot be read")
+        return ""
+
+
+def _operation_of(tool: OperationTool) -> Operation | None:
+    try:
+        return tool.operation
+    except (AttributeError, NotImplementedError):
+        return None

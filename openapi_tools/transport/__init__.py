@@ -1,0 +1,1 @@
+"""Send requests and receive answers: connections, network policy, deadlines, retries."""

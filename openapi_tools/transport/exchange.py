@@ -1,0 +1,342 @@
+"""One request and its answer, received in bounded steps."""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import httpx
+
+from openapi_tools.errors import CallError
+from openapi_tools.http_rules import has_dot_segment
+from openapi_tools.media_types import essence, is_json, is_sequential
+from openapi_tools.observability.observers import current, trace_headers
+from openapi_tools.redaction import learn_headers
+from openapi_tools.transport.client_pool import poisoned
+from openapi_tools.transport.connection_trace import Trip, begin_trip
+from openapi_tools.transport.content_encoding import Decoder, too_large
+from openapi_tools.transport.redirects import REDIRECT_STATUSES, redirected
+from openapi_tools.transport.tls import is_tls_failure
+from openapi_tools.transport.transport_errors import (
+    TRANSPORT_FAULTS,
+    broken_protocol,
+    failure,
+    in_answer,
+    not_followed,
+    path_of,
+    timed_out,
+)
+from openapi_tools.urls import read_url
+
+if TYPE_CHECKING:
+    import ssl
+    from collections.abc import Callable, Iterable
+
+    from openapi_tools.settings import Settings
+
+_BODILESS_STATUSES = frozenset({204, 304})
+_NO_TIMEOUTS = {"connect": None, "read": None, "write": None, "pool": None}
+_NOTHING = httpx.ByteStream(b"")
+_EVENT_END = re.compile(rb"\n\n|\r\r|\r\n\r\n")
+_DIGITS = 20
+"""Of a `Content-Length`; the transport refuses longer ones."""
+
+
+@dataclass(slots=True)  # not frozen: that doubles the cost of making one
+class Answer:
+    """What a server answered.
+
+    Attributes:
+        request: What was answered.
+        status: For instance 200.
+        headers: As sent.
+        content: The body without its content codings.
+        elapsed: Seconds from handing over the request to the last byte.
+        redirects: How many were followed.
+        cut: Why a stream, or JSON without a length, ends here: `"timeout"`, `"too_large"`; empty
+            when it is whole.
+        attempts: How often the request was sent.
+    """
+
+    request: httpx.Request
+    status: int
+    headers: httpx.Headers
+    content: bytes
+    elapsed: float = 0.0
+    redirects: int = 0
+    cut: str = ""
+    attempts: int = 1
+
+    @property
+    def method(self) -> str:
+        """What was asked, for instance `"GET"`."""
+        return self.request.method
+
+    @property
+    def path(self) -> str:
+        """Of the request, without the query: `"/pets/7"`."""
+        return path_of(self.request)
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """On what terms a request is sent.
+
+    Attributes:
+        base: Address below which redirects have to stay; empty for anywhere in the origin.
+        auth: Sees the request and the answer, and may send it again.
+        certificate: TLS context that presents a client certificate.
+        trusted: What a client of the user's adds of its own (authentication, headers) goes along.
+        keyed: The request carries an idempotency key.
+        traced: The trace context of this program goes along.
+        learn: Is told of secrets that others put into the request.
+    """
+
+    base: str = ""
+    auth: httpx.Auth | None = None
+    certificate: ssl.SSLContext | None = None
+    trusted: bool = True
+    keyed: bool = False
+    traced: bool = False
+    learn: Callable[..., None] | None = None
+
+
+class Exchange:
+    """One request on its way, and what was received so far.
+
+    Args:
+        request: What is sent.
+        settings: `max_response_bytes` is its limit.
+        terms: How it is sent.
+
+    Attributes:
+        request: What was sent last, redirects followed.
+        begun: It has had its turn.
+        unsent: It failed before anything of it left.
+    """
+
+    __slots__ = (
+        "_broken",
+        "_cut",
+        "_received",
+        "_redirects",
+        "_response",
+        "_settings",
+        "_started",
+        "_terms",
+        "_trip",
+        "begun",
+        "request",
+        "unsent",
+    )
+
+    def __init__(self, request: httpx.Request, settings: Settings, terms: Terms) -> None:
+        self.request = request
+        self._settings = settings
+        self._terms = terms
+        self._started = time.perf_counter()
+        self._response: httpx.Response | None = None
+        self._received: bytes | bytearray = b""
+        self._redirects = 0
+        self._cut = ""
+        self._trip: Trip | None = None
+        self.begun = self.unsent = self._broken = False
+
+    @property
+    def stale(self) -> bool:
+        """Whether a kept connection turned out to be closed before an answer began."""
+        trip = self._trip
+        return trip is not None and self._broken and not trip.connected and self._response is None
+
+    async def run(self, client: httpx.AsyncClient) -> None:
+        """Send the request, follow redirects, and receive the answer.
+
+        Spec: RFC 9110, section 15.4 for redirects; only those of GET and HEAD are followed.
+
+        Args:
+            client: What sends it.
+
+        Raises:
+            CallError: The transport failed, or the answer is none that can be given on.
+        """
+        self.begun = True
+        self._trip = begin_trip()
+        try:
+            while (response := await self._exchange(client)).status_code in REDIRECT_STATUSES:
+                following = redirected(self.request, response, self._redirects)
+                if following is None:
+                    break
+                _check_below(self._terms.base, self.request, following, response.status_code)
+                self.request = following
+                self._redirects += 1
+        except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, *TRANSPORT_FAULTS) as error:
+            self.unsent = _was_unsent(error) and not self._redirects
+            self._broken = isinstance(error, (httpx.NetworkError, httpx.RemoteProtocolError))
+            found = failure(error, self.request, self._settings.timeout)
+            current().attempt_ended(error_type=found.kind)
+            raise found from None
+
+    def ended_by(self, cause: str) -> CallError | None:
+        """Keep what there is at the end of the time: a stream's events, or the start of JSON.
+
+        Args:
+            cause: Of the end, as in `Answer.cut`.
+
+        Returns:
+            The error, when there is nothing.
+        """
+        if self._has_event() or self._is_endless_json():
+            self._cut = cause
+            return None
+        return timed_out(self.request, self._settings.timeout, waiting=not self.begun)
+
+    async def _exchange(self, client: httpx.AsyncClient) -> httpx.Response:
+        self.request.extensions["timeout"] = _NO_TIMEOUTS
+        options: dict[str, Any] = {"stream": True, "follow_redirects": False}
+        auth = self._terms.auth or (getattr(client, "auth", None) if self._terms.trusted else None)
+        if auth is not None:
+            from openapi_tools.transport.httpx_auth import Bounded
+
+            options["auth"] = Bounded(auth)
+        elif not self._terms.trusted:
+            options["auth"] = None
+        if self._terms.certificate is not None:
+            from openapi_tools.transport.httpx_transport import CERTIFICATE
+
+            self.request.extensions[CERTIFICATE] = self._terms.certificate
+        observation = current()
+        observation.attempt_started(self.request)
+        if self._terms.traced:
+            self.request.headers.update(trace_headers())
+        learn = self._terms.learn
+        before = [] if learn is None else self.request.headers.multi_items()
+        response = await client.send(self.request, **options)
+        self._response = response
+        if learn is not None:
+            learn_headers(before, response.request, learn)
+        try:
+            if response.status_code < 200:  # noqa: PLR2004 -- an interim answer is none
+                raise broken_protocol(self.request, "switched to another protocol")
+            if not _leads_elsewhere(response):
+                await self._receive(response)
+        finally:
+            if not response.is_closed:
+                await response.aclose()
+        observation.attempt_ended(response)
+        if (connection := poisoned(response)) is not None:
+            await connection.aclose()
+        # The stream knows the response: freed one by one by the garbage collector, calls would fill
+        # the processor's caches.
+        response.stream = _NOTHING
+        return response
+
+    async def _receive(self, response: httpx.Response) -> None:
+        try:
+            if response.is_stream_consumed:
+                # A mock transport gave content, and httpx has decoded it.
+                self._take([response.content])
+            else:
+                await self._take_all(response)
+        except CallError as error:
+            if error.kind != "too_large" or not self._has_event():
+                raise in_answer(error, self.request, response.status_code) from None
+            self._cut = error.kind
+
+    async def _take_all(self, response: httpx.Response) -> None:
+        limit = self._settings.max_response_bytes
+        decoder = None
+        if not self._is_bodiless(response):
+            _check_declared(response, limit)
+            decoder = Decoder(response.headers.get("content-encoding", ""), limit)
+        async for data in response.aiter_raw():
+            if decoder is not None:
+                self._take(decoder.feed(data))
+        if decoder is not None:
+            decoder.finish()
+
+    def _take(self, pieces: Iterable[bytes]) -> None:
+        for piece in pieces:
+            room = self._settings.max_response_bytes - len(self._received)
+            self._add(piece[:room] if len(piece) > room else piece)
+            if len(piece) > room:
+                raise too_large()
+
+    def _add(self, piece: bytes) -> None:
+        """Keep a piece; one that is alone, as most are, is not copied."""
+        if not self._received:
+            self._received = piece
+            return
+        if isinstance(self._received, bytes):
+            self._received = bytearray(self._received)
+        self._received += piece
+
+    def _is_bodiless(self, response: httpx.Response) -> bool:
+        return self.request.method == "HEAD" or response.status_code in _BODILESS_STATUSES
+
+    def _has_event(self) -> bool:
+        """Whether a whole event of a stream, or a line of JSON lines, has arrived."""
+        if self._response is None or not self._received:
+            return False
+        kind = self._response.headers.get("content-type", "")
+        if essence(kind) == "text/event-stream":
+            return _EVENT_END.search(self._received) is not None
+        return is_sequential(kind) and b"\n" in self._received
+
+    def _is_endless_json(self) -> bool:
+        """Whether some of a JSON answer has arrived that does not say where it ends."""
+        if self._response is None or not self._received:
+            return False
+        headers = self._response.headers
+        return is_json(headers.get("content-type", "")) and "content-length" not in headers
+
+    def answer(self, attempts: int) -> Answer:
+        """Return what was received.
+
+        Args:
+            attempts: How many there were.
+        """
+        response = self._response
+        assert response is not None  # noqa: S101 -- there is one wherever this is called
+        return Answer(
+            request=self.request,
+            status=response.status_code,
+            headers=response.headers,
+            content=bytes(self._received),
+            elapsed=time.perf_counter() - self._started,
+            redirects=self._redirects,
+            cut=self._cut,
+            attempts=attempts,
+        )
+
+
+def _leads_elsewhere(response: httpx.Response) -> bool:
+    return response.status_code in REDIRECT_STATUSES and "location" in response.headers
+
+
+def _check_declared(response: httpx.Response, limit: int) -> None:
+    """Refuse an answer at its header when that says that it is too large."""
+    declared = response.headers.get("content-length", "")
+    if declared.isdecimal() and len(declared) <= _DIGITS and int(declared) > limit:
+        raise too_large(int(declared))
+
+
+def _check_below(base: str, request: httpx.Request, target: httpx.Request, status: int) -> None:
+    """Refuse a redirect to a place above the server's address.
+
+    Raises:
+        CallError: `redirect`.
+    """
+    path = target.url.raw_path.partition(b"?")[0].decode("ascii", "replace")
+    below = read_url(base).raw_path.decode("ascii").rstrip("/") if base else ""
+    if (path != below and not path.startswith(f"{below}/")) or has_dot_segment(path):
+        where = path_of(target)
+        raise not_followed(request, where, f"it leads out of {below or '/'}", status=status)
+
+
+def _was_unsent(error: Exception) -> bool:
+    """Tell whether nothing of a request left, though it may the next time."""
+    unconnected = (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError)
+    # A certificate is no better a moment later.
+    return isinstance(error, unconnected) and not is_tls_failure(error)

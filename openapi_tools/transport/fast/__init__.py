@@ -1,0 +1,1 @@
+"""Connections whose answers httptools reads, with a parser written in C."""

@@ -1,0 +1,270 @@
+"""Where connections may go: one policy for calls, token requests, documents and their `$ref`.
+
+A document from the internet must not turn the machine that reads it into a way to the hosts behind
+its firewall. Names prove nothing, so addresses are judged, all of them, and the connection is made
+to one that was judged.
+"""
+
+from __future__ import annotations
+
+import socket
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from typing import TYPE_CHECKING
+
+from openapi_tools.errors import CallError
+from openapi_tools.redaction import excerpt
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from openapi_tools.settings import Settings
+
+_METADATA = "cloud metadata"
+_SHOWN = 100
+
+# Own tables, as those of `ipaddress` differ between versions of Python and lack what clouds use.
+_SPECIAL4 = tuple(
+    (IPv4Network(network), kind)
+    for network, kind in (
+        ("169.254.169.254/32", _METADATA),
+        ("168.63.129.16/32", _METADATA),  # Azure's, a public address by its number
+        ("100.100.100.200/32", _METADATA),
+        ("192.0.0.192/32", _METADATA),
+        ("127.0.0.0/8", "loopback"),
+        ("10.0.0.0/8", "private"),
+        ("172.16.0.0/12", "private"),
+        ("192.168.0.0/16", "private"),
+        ("169.254.0.0/16", "link-local"),
+        ("100.64.0.0/10", "carrier-grade NAT"),
+        ("0.0.0.0/32", "unspecified"),
+        ("224.0.0.0/4", "multicast"),
+        ("0.0.0.0/8", "reserved"),
+        ("192.0.0.0/24", "reserved"),
+        ("192.0.2.0/24", "reserved"),
+        ("192.88.99.0/24", "reserved"),
+        ("198.18.0.0/15", "reserved"),
+        ("198.51.100.0/24", "reserved"),
+        ("203.0.113.0/24", "reserved"),
+        ("240.0.0.0/4", "reserved"),
+    )
+)
+_SPECIAL6 = tuple(
+    (IPv6Network(network), kind)
+    for network, kind in (
+        ("::/128", "unspecified"),
+        ("::1/128", "loopback"),
+        ("fd00:ec2::254/128", _METADATA),
+        ("fd20:ce::254/128", _METADATA),
+        ("fc00::/7", "unique-local"),
+        ("fe80::/10", "link-local"),
+        ("fec0::/10", "private"),
+        ("64:ff9b:1::/48", "private"),  # NAT64 inside one network; where the IPv4 stands varies
+        ("ff00::/8", "multicast"),
+        ("2001:db8::/32", "reserved"),
+        ("3fff::/20", "reserved"),
+    )
+)
+_CARRIERS = tuple(
+    (IPv6Network(network), offset)
+    for network, offset in (
+        ("::ffff:0:0/96", 12),  # mapped
+        ("::ffff:0:0:0/96", 12),  # translated
+        ("::/96", 12),  # compatible
+        ("64:ff9b::/96", 12),  # NAT64
+        ("2002::/16", 2),  # 6to4
+        ("2001::/32", 4),  # Teredo: its server; the client stands inverted at the end
+    )
+)
+_TEREDO = IPv6Network("2001::/32")
+_PROTOCOLS = IPv6Network("2001::/23")
+_GLOBAL = IPv6Network("2000::/3")
+_ISATAP = (b"\x00\x00\x5e\xfe", b"\x02\x00\x5e\xfe")
+
+
+@dataclass(frozen=True)
+class NetworkPolicy:
+    """Where connections may go.
+
+    Attributes:
+        private: Whether loopback, private, link-local and similar addresses may be reached.
+        named: Host and port that the user gave as the API's own; they are never refused.
+    """
+
+    private: bool
+    named: tuple[str, int] | None = None
+
+    def guards(self, host: str, port: int) -> bool:
+        """Whether the addresses of a host have to be public."""
+        return not self.private and (host.lower(), port) != self.named
+
+    def check(self, host: str, port: int, addresses: Iterable[str]) -> None:
+        """Refuse a host when one of its addresses is none of the public internet.
+
+        One bad address among good ones is enough: whoever answers for the name would only have to
+        wait until it is that one's turn.
+
+        Args:
+            host: As it was asked for.
+            port: As it was asked for.
+            addresses: All that the host has, as the resolver gave them.
+
+        Raises:
+            CallError: `denied`, naming the host and the kind of address.
+        """
+        if self.guards(host, port):
+            for address in addresses:
+                if kind := kind_of(address):
+                    raise _refusal(host, kind)
+
+    def check_name(self, host: str, port: int) -> None:
+        """Refuse a host by its name alone, for connections that a proxy makes.
+
+        Raises:
+            CallError: `denied`; the name is an address that is not public, or means this machine.
+        """
+        if not self.guards(host, port):
+            return
+        if address := _address_of(host):
+            self.check(host, port, [address])
+
+
+class DocumentPolicy(NetworkPolicy):
+    """Where one document may be fetched from; its redirects stay in public once it was there.
+
+    Args:
+        settings: For `allow_private` and `base_url`.
+        public: It stood in a document that came from a public address.
+
+    Attributes:
+        public: It came from a public address, or from a name that a proxy or a client resolved.
+    """
+
+    def __init__(self, settings: Settings, *, public: bool) -> None:
+        super().__init__(private=True)
+        self._settings = settings
+        self.public = public
+
+    def check(self, host: str, port: int, addresses: Iterable[str]) -> None:
+        """Do what `NetworkPolicy.check` says, and note where the connection leads."""
+        addresses = list(addresses)
+        policy_of(self._settings, public_document=self.public).check(host, port, addresses)
+        self.public = self.public or any(not kind_of(address) for address in addresses)
+
+    def check_name(self, host: str, port: int) -> None:
+        """Do what `NetworkPolicy.check_name` says, and note that nobody here knows the address."""
+        policy_of(self._settings, public_document=self.public).check_name(host, port)
+        address = _address_of(host)
+        self.public = self.public or address is None or not kind_of(address)
+
+
+def policy_of(settings: Settings, *, public_document: bool = False) -> NetworkPolicy:
+    """Return where the tools of a document may go.
+
+    Args:
+        settings: `allow_private` decides; without it the next argument does, and `base_url` is
+            always meant.
+        public_document: The document was fetched from a public address.
+    """
+    if settings.allow_private is not None:
+        return NetworkPolicy(settings.allow_private)
+    return NetworkPolicy(private=not public_document, named=_named(settings.base_url))
+
+
+def kind_of(address: str) -> str:
+    """Return what kind of address this is.
+
+    IPv4 addresses inside IPv6 ones are judged for what they are.
+
+    Spec: RFC 6890 and IANA's registries of special-purpose addresses; RFC 4291 section 2.5.5,
+    RFC 6052, RFC 3056, RFC 4380 and RFC 5214 for addresses within addresses.
+
+    Args:
+        address: Of IPv4 or IPv6, as a resolver gives it; a scope (`%eth0`) is ignored.
+
+    Returns:
+        `"loopback"`, `"private"` and so on; empty for an address of the public internet.
+    """
+    try:
+        found = ip_address(address.partition("%")[0])
+    except ValueError:
+        return "unknown"
+    return _kind4(found) if isinstance(found, IPv4Address) else _kind6(found)
+
+
+def literal(host: str) -> str | None:
+    """Return the address that a host is, written in the usual way; None for a name."""
+    for family in (socket.AF_INET, socket.AF_INET6):
+        try:
+            socket.inet_pton(family, host)
+        except (OSError, ValueError):
+            continue
+        return host
+    return None
+
+
+def _address_of(host: str) -> str | None:
+    """Return the address that a host's name alone tells; None for a name that is looked up."""
+    name = host.lower().rstrip(".")
+    if name == "localhost" or name.endswith(".localhost"):
+        return "127.0.0.1"
+    return literal(name) or _odd_literal(name)
+
+
+def _odd_literal(host: str) -> str | None:
+    """Return the address behind `127.1`, `0x7f.1` or `2130706433`, as the C library reads them."""
+    try:
+        return socket.inet_ntoa(socket.inet_aton(host))
+    except (OSError, ValueError):
+        return None
+
+
+def _named(base_url: str | None) -> tuple[str, int] | None:
+    """Return host and port of a base URL."""
+    if base_url is None:
+        return None
+    from openapi_tools.urls import InvalidUrlError, read_url
+
+    try:
+        url = read_url(base_url)
+    except InvalidUrlError:
+        return None
+    port = url.port or (443 if url.scheme == "https" else 80)
+    return url.raw_host.decode("ascii").lower(), port
+
+
+def _refusal(host: str, kind: str) -> CallError:
+    article = "an" if kind[0] in "aeiou" and kind != "unique-local" else "a"
+    reason = (
+        f"the host {excerpt(host, _SHOWN)!r} has {article} {kind} address, which is guarded; "
+        "Settings(allow_private=True) allows it."
+    )
+    return CallError("denied", reason, retryable=False)
+
+
+def _kind4(address: IPv4Address) -> str:
+    return next((kind for network, kind in _SPECIAL4 if address in network), "")
+
+
+def _kind6(address: IPv6Address) -> str:
+    for network, kind in _SPECIAL6:
+        if address in network:
+            return kind
+    for inner in _carried(address):
+        if kind := _kind4(inner):
+            return kind
+    if any(address in network for network, _ in _CARRIERS):
+        return ""
+    return "" if address in _GLOBAL and address not in _PROTOCOLS else "reserved"
+
+
+def _carried(address: IPv6Address) -> Iterator[IPv4Address]:
+    """Yield the IPv4 addresses that an IPv6 address holds."""
+    packed = address.packed
+    for network, offset in _CARRIERS:
+        if address in network:
+            yield IPv4Address(packed[offset : offset + 4])
+    if address in _TEREDO:
+        yield IPv4Address(bytes(byte ^ 0xFF for byte in packed[12:]))
+    if packed[8:12] in _ISATAP:
+        yield IPv4Address(packed[12:])

@@ -1,0 +1,217 @@
+"""A tool's input schema, made ready for checking input against it.
+
+Published documents hold keywords that no validator takes: regular expressions of another dialect,
+types that do not exist, limits of the wrong type. Those are left out, each with a note, so that the
+rest is still checked. Nothing is ever looked up outside the schema.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from openapi_tools.json_pointer import pointer_token
+from openapi_tools.validation.check_costs import is_heavy
+from openapi_tools.validation.engine import LARGEST_PATTERN, UNUSABLE, compile_schema, pattern_size
+from openapi_tools.validation.relax import weaken
+from openapi_tools.validation.schema_graph import (
+    ASSERTIONS,
+    ONE_SCHEMA,
+    SCHEMA_LISTS,
+    SCHEMA_MAPS,
+    resolve,
+)
+from openapi_tools.validation.validator import Validator
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from types import UnionType
+
+    Schema = dict[str, Any] | bool
+
+__all__ = ["Prepared", "compile_schema", "prepare"]
+
+_COMPILED = ASSERTIONS | {"maxContains", "minContains"}
+_SHAPES: tuple[tuple[frozenset[str], type | UnionType], ...] = (
+    (SCHEMA_LISTS, list),
+    (SCHEMA_MAPS, dict),
+    (ONE_SCHEMA, dict | bool),
+)
+_BRANCHING = frozenset(
+    {"allOf", "anyOf", "dependentSchemas", "if", "not", "oneOf", "patternProperties"}
+)
+
+_DEEPEST = 200
+"""Nesting of JSON values inside a schema; jsonschema-rs gives up at 250."""
+
+_LARGEST = 20_000
+"""Schemas inside a schema, those counted again that stand in several places."""
+
+_POINTER = 200
+
+_PATTERNS = 4_000_000
+"""Bytes of all compiled patterns of a schema; compiling that many takes some 40 ms."""
+
+_COUNTED = re.compile(r"\{\d")
+"""What a pattern has that is refused for its size, and took time until then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A schema that can be checked against.
+
+    Attributes:
+        schema: Only what is checked; every `$ref` leads to a place in it.
+        validator: Gives the verdict, where the schema is cheap or not branching; None when even
+            the rest could not be compiled.
+        branching: Several schemas may look at the same value.
+        notes: What was left out, and where.
+    """
+
+    schema: dict[str, Any]
+    validator: Validator | None
+    branching: bool
+    notes: tuple[str, ...]
+
+
+def prepare(schema: dict[str, Any]) -> Prepared:
+    """Return what of a schema can be checked.
+
+    Spec: JSON Schema 2020-12, Core and Validation; `format` is an annotation here.
+    """
+    for usable in (None, _is_usable):
+        copy = _Copy(schema, usable)
+        try:
+            validator = compile_schema(copy.schema)
+        except UNUSABLE as error:
+            reason = str(error).partition("\n")[0]
+        else:
+            careful = Validator(copy.schema, validator, heavy=copy.heavy)
+            return Prepared(copy.schema, careful, copy.branching, tuple(copy.notes))
+    note = f"the schema cannot be checked as a whole ({reason:.100})"
+    return Prepared(copy.schema, None, copy.branching, (*copy.notes, note))
+
+
+def _is_usable(keyword: str, value: object) -> bool:
+    try:
+        compile_schema({keyword: value})
+    except UNUSABLE:
+        return False
+    return True
+
+
+@dataclass(slots=True)
+class _Copy:
+    """What is left of a schema without annotations and without what cannot be checked.
+
+    Attributes:
+        original: The schema as given.
+        usable: Tells whether a keyword can be compiled with a value; None takes every one.
+        schema: The copy.
+        branching: As in Prepared.
+        heavy: It has keywords that may cost more than a look.
+        notes: What was left out.
+    """
+
+    original: dict[str, Any]
+    usable: Callable[[str, object], bool] | None
+    schema: dict[str, Any] = field(init=False)
+    branching: bool = False
+    heavy: bool = False
+    notes: list[str] = field(default_factory=list)
+    _references: list[tuple[dict[str, Any], str]] = field(default_factory=list)
+    _left_out: list[tuple[dict[str, Any], str]] = field(default_factory=list)
+    _here: tuple[dict[str, Any], str] = field(default_factory=lambda: ({}, ""))
+    _count: int = 0
+    _pattern_room: int = _PATTERNS
+
+    def __post_init__(self) -> None:
+        copied = self._schema(self.original, "", 0)
+        self.schema = copied if isinstance(copied, dict) else {}
+        for node, pointer in self._references:
+            if not isinstance(resolve(self.schema, node["$ref"]), dict | bool):
+                self._here = (node, "$ref")
+                self._leave_out(pointer, "leads to nothing in the schema")
+                del node["$ref"]
+        if self._left_out:
+            weaken(self.schema, self._left_out)
+
+    def _leave_out(self, pointer: str, reason: str) -> None:
+        self.notes.append(f"{pointer[:_POINTER]}: {reason}; not checked")
+        self._left_out.append(self._here)
+
+    def _schema(self, node: object, pointer: str, depth: int) -> Schema:
+        if isinstance(node, bool):
+            return node
+        if not isinstance(node, dict):
+            self._leave_out(pointer, "is no schema")
+            return True
+        self._count += 1
+        if depth > _DEEPEST or self._count > _LARGEST:
+            if self._count <= _LARGEST + 1:
+                self._leave_out(pointer, "is nested too deep, or the schema is too large")
+            else:
+                self._left_out.append(self._here)
+            return True
+        return self._object(node, pointer, depth)
+
+    def _object(self, node: dict[str, Any], pointer: str, depth: int) -> dict[str, Any]:
+        outer, copied = self._here, dict[str, Any]()
+        self.branching |= not _BRANCHING.isdisjoint(node)
+        for keyword, value in node.items():
+            self._here = (copied, keyword)
+            for part in self._keyword(keyword, value, f"{pointer}/{keyword}", depth + 1):
+                copied[keyword] = part
+                self.heavy = self.heavy or is_heavy(keyword, part)
+        self._here = outer
+        if "$ref" in copied:
+            self._references.append((copied, f"{pointer}/$ref"))
+        return copied
+
+    def _keyword(self, keyword: str, value: Any, pointer: str, depth: int) -> Iterator[Any]:
+        """Give what becomes of a keyword's value; nothing when the keyword is left out."""
+        if fault := self._fault(keyword, value):
+            self._leave_out(pointer, fault)
+        elif keyword in ONE_SCHEMA:
+            yield self._schema(value, pointer, depth)
+        elif keyword in SCHEMA_LISTS:
+            yield [self._schema(v, f"{pointer}/{i}", depth + 1) for i, v in enumerate(value)]
+        elif keyword in SCHEMA_MAPS:
+            yield dict(self._members(keyword, value, pointer, depth + 1))
+        elif keyword in _COMPILED or keyword == "$ref":
+            yield value
+
+    def _fault(self, keyword: str, value: Any) -> str:
+        """Return why a keyword is left out; empty when it is not."""
+        shape = next((shape for words, shape in _SHAPES if keyword in words), None)
+        if shape is not None and not (isinstance(value, shape) and value != []):
+            return "holds no schema where there should be some"
+        if keyword == "$ref" and not (isinstance(value, str) and f"{value}/".startswith("#/")):
+            return "leads out of the schema"
+        if keyword == "$dynamicRef":
+            return "is not followed"
+        if keyword == "pattern" and isinstance(value, str):
+            return self._pattern_fault(value)
+        if keyword in _COMPILED and self.usable is not None and not self.usable(keyword, value):
+            return "has a value that cannot be checked"
+        return ""
+
+    def _pattern_fault(self, pattern: str) -> str:
+        if self._pattern_room <= 0:
+            return "is one pattern too many"
+        size = pattern_size(pattern)
+        self._pattern_room -= size or (LARGEST_PATTERN if _COUNTED.search(pattern) else 0)
+        return "" if size else "has a value that cannot be checked"
+
+    def _members(
+        self, keyword: str, value: dict[Any, Any], pointer: str, depth: int
+    ) -> Iterator[tuple[str, Schema]]:
+        for name, member in value.items():
+            place = pointer + pointer_token(name)
+            if not isinstance(name, str):
+                self._leave_out(place, "has a name that is no string")
+            elif keyword == "patternProperties" and self._pattern_fault(name):
+                self._leave_out(place, "has a name that cannot be checked")
+            else:
+                yield name, self._schema(member, place, depth)

@@ -1,0 +1,237 @@
+"""What is wrong with a value, in words for a model."""
+
+from __future__ import annotations
+
+import json
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from openapi_tools.redaction import redacted
+from openapi_tools.validation.unique_items import repeated
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    Place = tuple[str | int, ...]
+    Schema = dict[str, Any] | bool
+
+_KINDS = {
+    "array": "an array",
+    "boolean": "a boolean",
+    "integer": "an integer",
+    "null": "null",
+    "number": "a number",
+    "object": "an object",
+    "string": "a string",
+}
+_TYPES = (
+    (type(None), "null"),
+    (bool, "boolean"),
+    (int, "integer"),
+    (float, "number"),
+    (str, "string"),
+    (list, "array"),
+)
+_SHOWN = 80
+_LEAST = 4
+_LARGEST_INTEGER_BITS = 1024
+_LISTED = 20
+_NAME = 100
+_COMPARED = 500
+
+
+class Flaw(NamedTuple):
+    """One thing that is wrong.
+
+    Attributes:
+        place: The way into the input: names and indexes.
+        keyword: Of JSON Schema; `additionalProperties` also for what is unevaluated, `false` where
+            nothing is allowed.
+        limit: What the keyword asks for.
+        value: What was given.
+        remark: Added to the sentence, for instance which alternative was looked at.
+    """
+
+    place: tuple[str | int, ...]
+    keyword: str
+    limit: Any
+    value: Any
+    remark: str = ""
+
+
+BRIEF = Flaw((), "", None, None)
+"""Stands for any flaw where only the verdict counts."""
+
+
+def sentence(flaw: Flaw) -> str:
+    """Return what is wrong and what is allowed, without the place and with a full stop."""
+    phrase = _PHRASES.get(flaw.keyword)
+    text = phrase(flaw) if phrase else f"{show(flaw.value)} does not fit"
+    return f"{text}{flaw.remark}."
+
+
+def show(value: Any, room: int = _SHOWN) -> str:
+    """Return a value in few characters, strings in single quotes, the rest as JSON writes it.
+
+    Args:
+        value: JSON-native.
+        room: Characters, more or less.
+    """
+    match value:
+        case None | bool():
+            return json.dumps(value)
+        case str():
+            text = redacted(value)
+            return repr(text) if len(text) <= room else f"{text[: room - 1]!r}…"
+        case list() | dict():
+            return _show_parts(value, room)
+        case int() if value.bit_length() > _LARGEST_INTEGER_BITS:
+            return "a number too large for JSON"
+        case _:
+            text = repr(value)
+            return text if len(text) <= room else f"{text[: room - 1]}…"
+
+
+def _show_parts(value: list[Any] | dict[str, Any], room: int) -> str:
+    """Return an array or object with as many of its parts as there is room for."""
+    opening, closing = "[]" if isinstance(value, list) else "{}"
+    half = room // 2
+    if half < _LEAST:
+        return f"{opening}…{closing}"
+    if isinstance(value, list):
+        parts = (show(item, half) for item in value)
+    else:
+        parts = (f"{show(name, half)}: {show(member, half)}" for name, member in value.items())
+    return f"{opening}{_row(parts, len(value), room)}{closing}"
+
+
+def _row(shown: Iterable[str], count: int, room: int) -> str:
+    """Return as many texts as fit, with the number of those that did not."""
+    row: list[str] = []
+    for text in islice(shown, _LISTED):
+        if row and room < len(text):
+            break
+        row.append(text)
+        room -= len(text) + 2
+    if len(row) < count:
+        row.append(f"… {count - len(row)} more")
+    return ", ".join(row)
+
+
+def kind_of(value: Any) -> str:
+    """Return the JSON type of a value with its article: `"an integer"`."""
+    return _KINDS[next((name for kind, name in _TYPES if isinstance(value, kind)), "object")]
+
+
+def _kinds(types: Any) -> str:
+    names = [types] if isinstance(types, str) else list(dict.fromkeys(types))
+    return " or ".join(_KINDS.get(name, name) for name in names)
+
+
+def _wrong_type(flaw: Flaw) -> str:
+    given = show(flaw.value)
+    text = f"expected {_kinds(flaw.limit)}, got {given}"
+    if given != kind_of(flaw.value):
+        text += f" ({kind_of(flaw.value)})"
+    if isinstance(flaw.value, str) and _would_fit(flaw.value, flaw.limit):
+        text += "; give it without quotes"
+    return text
+
+
+def _would_fit(text: str, types: Any) -> bool:
+    """Whether a string holds what was meant: a number, boolean, array or object."""
+    try:
+        meant = json.loads(text) if len(text) <= _SHOWN else None
+    except (ValueError, RecursionError):
+        return False
+    wanted = types if isinstance(types, list) else [types]
+    kind = kind_of(meant)
+    return meant is not None and any(
+        _KINDS.get(name) == kind or (name == "number" and kind == "an integer") for name in wanted
+    )
+
+
+def _unknown(flaw: Flaw) -> str:
+    """Say that a name is unknown, and which ones are close or, if they are few, known."""
+    import difflib
+
+    known = [name for name in flaw.limit if len(name) <= _NAME]
+    if not known:
+        return "is not known here; leave it out"
+    name = str(flaw.place[-1])[:_NAME]
+    close = difflib.get_close_matches(name, known[:_COMPARED], n=3)
+    text = "is not known here"
+    if close:
+        text += f"; did you mean {' or '.join(map(repr, close))}?"
+    if len(known) > _LISTED:
+        return text if close else f"{text}, nor is any name like it; leave it out"
+    return (
+        f"{text} Known: {', '.join(map(repr, known))}"
+        if close
+        else (f"{text}; known are {', '.join(map(repr, known))}")
+    )
+
+
+def _repeated(flaw: Flaw) -> str:
+    places = repeated(flaw.value, lambda _: None)
+    if places is None:
+        return "all items have to differ"
+    return f"items {places[0]} and {places[1]} are equal, all have to differ"
+
+
+def _counted(noun: str, bound: str) -> Callable[[Flaw], str]:
+    """Return the phrase for a limit on a length, in units of `noun`."""
+
+    def phrase(flaw: Flaw) -> str:
+        return f"has {len(flaw.value)} {noun}, {bound} {flaw.limit} allowed"
+
+    return phrase
+
+
+def _bounded(bound: str) -> Callable[[Flaw], str]:
+    """Return the phrase for a limit on a number."""
+
+    def phrase(flaw: Flaw) -> str:
+        return f"{show(flaw.value)} is out of range, {bound} {show(flaw.limit)} is allowed"
+
+    return phrase
+
+
+def _not_of_pattern(flaw: Flaw) -> str:
+    return f"{show(flaw.value)} does not match the pattern {show(flaw.limit, 200)}"
+
+
+def _several_fit(flaw: Flaw) -> str:
+    return (
+        f"fits {' and '.join(flaw.limit)}, of which exactly one may fit; "
+        "leave out what belongs to the others"
+    )
+
+
+_PHRASES: dict[str, Callable[[Flaw], str]] = {
+    "additionalProperties": _unknown,
+    "const": lambda flaw: f"{show(flaw.value)} is not {show(flaw.limit)}",
+    "contains": lambda flaw: f"has {flaw.value} of the items it must contain, {flaw.limit} allowed",
+    "dependentRequired": lambda flaw: f"required when {flaw.limit!r} is given",
+    "enum": lambda flaw: f"{show(flaw.value)} is not one of {show(flaw.limit, 500)}",
+    "exclusiveMaximum": _bounded("less than"),
+    "exclusiveMinimum": _bounded("more than"),
+    "false": lambda _: "is not allowed here; leave it out",
+    "maxItems": _counted("items", "at most"),
+    "maxLength": _counted("characters", "at most"),
+    "maxProperties": _counted("members", "at most"),
+    "maximum": _bounded("at most"),
+    "minItems": _counted("items", "at least"),
+    "minLength": _counted("characters", "at least"),
+    "minProperties": _counted("members", "at least"),
+    "minimum": _bounded("at least"),
+    "multipleOf": lambda flaw: f"{show(flaw.value)} is no multiple of {show(flaw.limit)}",
+    "not": lambda flaw: (
+        f"{show(flaw.value)} is what the schema rules out ({show(flaw.limit, 200)})"
+    ),
+    "oneOf": _several_fit,
+    "pattern": _not_of_pattern,
+    "required": lambda _: "required but not given",
+    "type": _wrong_type,
+    "uniqueItems": _repeated,
+}

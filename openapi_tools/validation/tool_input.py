@@ -1,0 +1,345 @@
+"""The model's input: taken as JSON, then checked against the input schema.
+
+What is taken is what JSON can say. Python values that frameworks put into a tool's input become
+JSON by these rules:
+
+- Pydantic models, dataclasses and mappings become objects; tuples, sets and deques become arrays.
+- Dates, times, durations, UUIDs, paths, URLs and IP addresses become strings, as pydantic writes
+  them (ISO 8601, RFC 9562).
+- A Decimal becomes a number; one that a float cannot hold exactly is refused.
+- A member of an Enum becomes its value.
+- Bytes are refused: `{"base64": …}` says which bytes are meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from decimal import Decimal
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from openapi_tools.errors import InputError
+from openapi_tools.json_pointer import pointer_token
+from openapi_tools.redaction import excerpt
+from openapi_tools.validation.check_limits import is_cheap
+from openapi_tools.validation.explain import Explainer
+from openapi_tools.validation.input_schema import prepare
+from openapi_tools.validation.messages import kind_of, sentence, show
+from openapi_tools.validation.validator import holds
+
+if TYPE_CHECKING:
+    from openapi_tools.settings import Settings
+
+CALL_ID = "_tool_call_id"
+_DEEPEST = 100
+_MOST_VALUES = 250_000
+_LARGE_VALUES = 2_000
+_LARGE_TEXT = 20_000
+_LARGEST_INTEGER_BITS = 1024
+_EXPLAINED = 5
+_ID_BITS = 256
+_PLAIN: dict[type, Callable[[Any], Any]] = {
+    str: str.__str__,
+    int: int.__int__,
+    float: float.__float__,
+}
+"""How a value of a class of its own becomes one of Python's own, whatever its class says."""
+
+
+def accept(given: object, settings: Settings) -> dict[str, Any]:
+    """Return the arguments of a call as JSON-native data, without `_tool_call_id`.
+
+    Args:
+        given: What the coordinator handed over; it is not changed, and nothing of it is shared.
+        settings: `max_input_chars` bounds the size.
+
+    Raises:
+        InputError: It is no object, or holds what JSON or a request cannot: NaN, half a surrogate
+            pair, bytes, nesting deeper than 100, names that are no strings, too much of it: over
+            `max_input_chars` or 250,000 values.
+    """
+    # By their types: `isinstance` asks the value too, which is code of its own.
+    if type(given) is not dict and not issubclass(type(given), Mapping):
+        raise InputError(f"the input has to be an object with the arguments, not {_named(given)}.")
+    return _Intake(settings.max_input_chars).members(given, 1, without=CALL_ID)
+
+
+def is_large(given: object) -> bool:
+    """Tell whether taking and checking an input may take more than some milliseconds.
+
+    Args:
+        given: What the coordinator handed over. Nothing of it runs: what is not made of Python's
+            own types counts as large.
+    """
+    values, characters = 0, 0
+    waiting = [given]
+    while waiting:
+        part = waiting.pop()
+        if type(part) is str:
+            characters += len(part)
+        elif type(part) is list or type(part) is dict:
+            values += len(part)
+            if values > _LARGE_VALUES:
+                return True
+            waiting += part
+            if type(part) is dict:
+                waiting += part.values()
+        elif part is not None and type(part) not in (int, float, bool):
+            return True
+    return characters > _LARGE_TEXT
+
+
+def call_id_of(given: object) -> str:
+    """Return the id of the call that an input carries; empty when it has none.
+
+    Args:
+        given: What the coordinator handed over. A mapping that is no dict may raise anything.
+    """
+    call_id: Any = None
+    mapping: Any = given
+    if issubclass(type(given), dict):
+        call_id = dict.get(mapping, CALL_ID)  # a subclass may have a `get` of its own
+    elif issubclass(type(given), Mapping):
+        call_id = mapping.get(CALL_ID)
+    if isinstance(call_id, str):
+        return call_id
+    plain = type(call_id) is int and call_id.bit_length() < _ID_BITS
+    return str(call_id) if plain else ""
+
+
+class Checker:
+    """Checks arguments against an input schema.
+
+    Spec: JSON Schema 2020-12; `format` is an annotation. Regular expressions are ECMA-262's as far
+    as an engine without backtracking reads them.
+
+    Args:
+        schema: The input schema. It may be as faulty as documents are: a keyword that cannot be
+            checked is left out.
+
+    Attributes:
+        notes: What was left out, and where.
+    """
+
+    def __init__(self, schema: dict[str, Any]) -> None:
+        prepared = prepare(schema)
+        self.notes = prepared.notes
+        cheap = not prepared.branching or is_cheap(prepared.schema)
+        self._explainer = Explainer(prepared.schema, cheap=cheap)
+        self._validator = prepared.validator if cheap else None
+
+    def check(self, arguments: dict[str, Any]) -> None:
+        """Do nothing when the arguments fit.
+
+        Args:
+            arguments: As `accept` returns them.
+
+        Raises:
+            InputError: They do not; it says where, what was given and what is allowed, one line
+                for each of the first five faults. Its pointer is the first of those places.
+        """
+        if not self.fits(arguments):
+            raise _explained(self._explainer, arguments)
+
+    def fits(self, arguments: dict[str, Any]) -> bool:
+        """Tell whether the arguments fit, as far as that can be told in time.
+
+        Args:
+            arguments: As `accept` returns them.
+        """
+        if self._validator is not None:
+            return self._validator.is_valid(arguments)
+        return holds(self._explainer, arguments)
+
+
+def _explained(explainer: Explainer, arguments: dict[str, Any]) -> InputError:
+    flaws = explainer.flaws(arguments, _EXPLAINED + 1)
+    if not flaws:
+        return InputError("the arguments do not fit the schema; there are too many to say where.")
+    shown = [("".join(map(pointer_token, flaw.place)), sentence(flaw)) for flaw in flaws]
+    pointer, first = shown[0]
+    others = [f"{place}: {text}" if place else text for place, text in shown[1:_EXPLAINED]]
+    if len(shown) > _EXPLAINED:
+        others.append("There is more.")
+    return InputError("\n".join([first, *others]), pointer=pointer)
+
+
+def _named(value: object) -> str:
+    """Return what a value is, and a plain one as it is, without trusting it to be JSON."""
+    if value is None or issubclass(type(value), list | tuple):
+        return "null" if value is None else "an array"
+    if type(value) in (bool, int, float, str):
+        return f"{kind_of(value)} ({show(value)})"
+    return f"a value of the type {type(value).__name__}"
+
+
+class _Intake:
+    """Copies a value, and stops at what no request can carry.
+
+    Args:
+        room: Characters that the input may still take as JSON; an estimate, cheap to keep.
+    """
+
+    __slots__ = ("_room", "_values")
+
+    def __init__(self, room: int) -> None:
+        self._room = room
+        self._values = _MOST_VALUES
+
+    def members(self, value: Any, depth: int, *, without: str | None = None) -> dict[str, Any]:
+        copied: dict[str, Any] = {}
+        room = 2
+        for name, member in self._pairs(value):
+            if type(name) is str and name == without:
+                continue
+            if type(name) is str and name.isascii():
+                room += len(name) + 4
+                if type(member) is str and member.isascii():
+                    room += len(member)
+                    copied[name] = member
+                    continue
+            self._add(copied, name, member, depth)
+        self._take(room)
+        return copied
+
+    def _add(self, copied: dict[str, Any], name: Any, member: Any, depth: int) -> None:
+        try:
+            copied[self._name(name)] = self._value(member, depth)
+        except InputError as error:
+            pointer = pointer_token(_legible(name)) + error.pointer
+            raise InputError(error.reason, pointer=pointer) from None
+
+    def _items(self, value: Any, depth: int) -> list[Any]:
+        copied: list[Any] = []
+        room = 2
+        self._count(len(value))
+        for item in value:
+            if type(item) is str and item.isascii():
+                room += len(item) + 4
+                copied.append(item)
+                continue
+            try:
+                copied.append(self._value(item, depth))
+            except InputError as error:
+                raise InputError(error.reason, pointer=f"/{len(copied)}{error.pointer}") from None
+        self._take(room)
+        return copied
+
+    def _value(self, value: Any, depth: int) -> Any:
+        kind = type(value)
+        if kind is bool or value is None:
+            self._room -= 4
+        elif kind is int or kind is float:
+            self._check_number(value)
+        elif kind is str:
+            self._take(len(value) + 4)
+            _check_text(value)
+        elif depth >= _DEEPEST:
+            raise InputError(f"the input is nested deeper than {_DEEPEST} levels.")
+        elif kind is dict:
+            return self.members(value, depth + 1)
+        elif kind is list:
+            return self._items(value, depth + 1)
+        else:
+            return self._other(value, depth + 1)
+        return value
+
+    def _name(self, name: Any) -> str:
+        if type(name) is str and name.isascii():
+            return name
+        if not isinstance(name, str):
+            raise InputError(
+                f"a name has to be a string; this one is of type {type(name).__name__}."
+            )
+        plain: str = self._value(str.__str__(name), 1)
+        return plain
+
+    def _pairs(self, value: Any) -> Iterable[tuple[Any, Any]]:
+        """Return the members of a mapping; of a dict without running code of a class of its own."""
+        if issubclass(type(value), dict):
+            self._count(dict.__len__(value))
+            return dict.items(value)
+        return self._counted(value.items())
+
+    def _counted(self, pairs: Iterable[tuple[Any, Any]]) -> Iterable[tuple[Any, Any]]:
+        for pair in pairs:
+            self._count(1)
+            yield pair
+
+    def _count(self, values: int) -> None:
+        """Count values before they are looked at."""
+        self._values -= values
+        if self._values < 0:
+            raise InputError(
+                f"the input is too large: it has over {_MOST_VALUES:,} values; give less at once."
+            )
+
+    def _take(self, count: int) -> None:
+        self._room -= count
+        if self._room < 0:
+            raise InputError("the input is too large; give less at once (max_input_chars).")
+
+    def _check_number(self, value: float) -> None:
+        self._take(8)
+        if isinstance(value, int):
+            if value.bit_length() > _LARGEST_INTEGER_BITS:
+                raise InputError("the number is too large; JSON numbers end at about 1.8e308.")
+        elif value - value != 0:
+            raise InputError(f"{value!r} is no JSON number; give a finite one.")
+
+    def _other(self, value: Any, depth: int) -> Any:
+        """Return a value of another type than JSON's, by the module's rules."""
+        kind = type(value)
+        if issubclass(kind, Enum):
+            return self._value(value.value, depth)
+        for plain in (str, int, float):
+            if issubclass(kind, plain):
+                return self._value(_PLAIN[plain](value), depth)
+        if issubclass(kind, Mapping):
+            return self.members(value, depth)
+        if issubclass(kind, list):
+            return self._items(list.copy(value), depth)
+        if issubclass(kind, bytes | bytearray | memoryview):
+            raise InputError('bytes are no JSON; give a file as {"base64": "…"} or {"text": "…"}.')
+        if issubclass(kind, Decimal):
+            return self._value(_number(value), depth)
+        return self._value(_by_pydantic(value), depth)
+
+
+def _check_text(text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise InputError(
+            "the text holds half of a surrogate pair; give whole Unicode characters."
+        ) from None
+
+
+def _legible(name: object) -> str:
+    """Return a name as it can stand in a message."""
+    if not isinstance(name, str):
+        return f"({type(name).__name__})"
+    return excerpt(name, 100).encode(errors="backslashreplace").decode()
+
+
+def _number(value: Decimal) -> float:
+    if not value.is_finite():
+        raise InputError(f"{value} is no JSON number; give a finite one.")
+    if value.adjusted() > 308:  # noqa: PLR2004 -- the largest exponent of a double
+        raise InputError("the number is too large; JSON numbers end at about 1.8e308.")
+    if value == value.to_integral_value():
+        return int(value)
+    number = float(value)
+    if Decimal(repr(number)) != value:
+        raise InputError(f"{value!s:.50} has more digits than a JSON number keeps; give a string.")
+    return number
+
+
+def _by_pydantic(value: object) -> Any:
+    from pydantic_core import to_jsonable_python
+
+    try:
+        return to_jsonable_python(value, inf_nan_mode="constants")
+    except (ValueError, TypeError, RecursionError):
+        name = type(value).__name__
+        raise InputError(f"a value of the type {name} is no JSON; give plain data.") from None

@@ -1,0 +1,120 @@
+"""What a user gives: read strictly, shown never."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from openapi_tools.auth.oauth2 import OAuth2
+from openapi_tools.errors import CredentialsError
+
+
+@pytest.mark.parametrize("secret", ["s3cret-text", SecretStr("s3cret-text"), " s3cret-text\n"])
+def test_a_secret_is_a_text_or_a_wrapped_one(secret):
+    config = OAuth2(client_id="app", client_secret=secret)
+
+    assert config.secrets() == ("s3cret-text",)
+    assert "s3cret" not in f"{config!r} {config} {config.client_secret!r}"
+
+
+def test_a_secret_may_be_named_by_an_environment_variable(monkeypatch):
+    monkeypatch.setenv("THE_SECRET", "from-outside")
+
+    config = OAuth2.of({"client_id": "app", "client_secret": "${THE_SECRET}"})
+
+    assert config.secrets() == ("from-outside",)
+
+
+def test_every_secret_member_is_masked():
+    config = OAuth2(
+        client_id="app",
+        client_secret="secret-1",
+        refresh_token="secret-2",
+        access_token="secret-3",
+        username="ada",
+        password="secret-4",
+        extra={"audience": "secret-5"},
+        token_url="https://auth.example.com/token?key=secret-6",
+    )
+
+    assert "secret-" not in repr(config)
+    assert "app" in repr(config)
+    assert "'https://auth.example.com/token'" in repr(config)
+    assert config.secrets() == ("secret-1", "secret-2", "secret-3", "secret-4", "secret-5")
+    with pytest.raises(TypeError):
+        vars(config)
+
+
+@pytest.mark.parametrize(
+    ("members", "said"),
+    [
+        ({"client_idd": "hidden-1"}, "did you mean 'client_id'?"),
+        ({"hidden-1": 1}, "1 of the given members do not exist"),
+        ({"client_id": 7}, "client_id must be a text, not int"),
+        ({"client_secret": ["hidden-1"]}, "client_secret must be a text, not list"),
+        ({"client_secret": ""}, "client_secret is empty"),
+        ({"client_secret": "hidden-1\r\nX: y"}, "control character"),
+        ({"client_secret": "${NOT_SET_ANYWHERE}"}, "NOT_SET_ANYWHERE"),
+        ({"scopes": 7}, "scopes are texts"),
+        ({"scopes": ["hidden-1 two"]}, "every scope is a text without spaces"),
+        ({"scopes": [7]}, "every scope"),
+        ({"scopes": {"read": ""}}, "scopes are texts"),
+        ({"token_url": 7}, "token_url must be a text"),
+        ({"token_url": "https://hidden-1@host/token"}, "token_url is no http(s) URL"),
+        ({"token_url": "https://host/token#hidden-1"}, "token_url is no http(s) URL"),
+        ({"authorization_url": "javascript:hidden-1"}, "authorization_url is no http(s) URL"),
+        ({"flow": "hidden-1"}, "flow is one of clientCredentials, password"),
+        ({"flow": ["hidden-1"]}, "flow is one of"),
+        ({"client_auth": "hidden-1"}, "client_auth is one of client_secret_basic"),
+        ({"client_auth": "client_secret_post"}, "needs a client_secret"),
+        ({"username": "ada"}, "belong together"),
+        ({"password": "hidden-1"}, "belong together"),
+        ({"extra": {"client_secret": "hidden-1"}}, "extra cannot hold client_secret"),
+        ({"extra": ["hidden-1"]}, "extra is a mapping"),
+        ({"extra": {"audience": 7}}, "must be a text, not int"),
+        ({"token_file": 7}, "token_file is a path"),
+    ],
+    ids=str,
+)
+def test_what_is_wrong_is_said_without_its_value(members, said):
+    with pytest.raises(CredentialsError) as caught:
+        OAuth2.of(members)
+
+    assert said in str(caught.value)
+    assert "hidden-1" not in str(caught.value)
+
+
+def test_members_come_as_a_mapping():
+    with pytest.raises(CredentialsError, match="the members are a mapping, not list"):
+        OAuth2.of(["client_id"])
+
+
+@pytest.mark.parametrize("scopes", ["read  write", ["read", "write", "read"], ("read", "write")])
+def test_scopes_are_a_text_or_a_list(scopes):
+    assert OAuth2(scopes=scopes).scopes == ("read", "write")
+
+
+@pytest.mark.parametrize(
+    ("given", "flow"), [("client_credentials", "clientCredentials"), ("password", "password")]
+)
+def test_a_flow_is_named_as_in_the_document_or_in_the_standard(given, flow):
+    assert OAuth2(flow=given).flow == flow
+
+
+def test_who_has_no_secret_is_a_public_client():
+    assert OAuth2(client_id="app").client_auth == "none"
+    assert OAuth2(client_id="app", client_secret="x").client_auth == "client_secret_basic"
+
+
+def test_a_file_of_tokens_may_be_in_the_home_folder():
+    assert OAuth2(token_file="~/tokens").token_file == Path.home() / "tokens"
+
+
+def test_equal_members_are_equal():
+    one, other = (OAuth2(client_id="app", client_secret="x") for _ in range(2))
+
+    assert one == other
+    assert hash(one) == hash(other)
+    assert one != OAuth2(client_id="app", client_secret="y")

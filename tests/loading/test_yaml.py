@@ -1,0 +1,477 @@
+"""YAML becomes plain data as YAML 1.2 says, and no bomb goes off."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+from parsing import refusal, root
+
+from openapi_tools.loading.document_limits import DUPLICATES_BYTES
+from openapi_tools.loading.parse import parse
+from openapi_tools.loading.yaml_events import resolve
+
+# Bombs
+
+
+def alias_bomb(levels=12, width=9, use=""):
+    lines = ["x-0: &a0 [lol, lol]"]
+    for level in range(1, levels):
+        aliases = ", ".join([f"*a{level - 1}"] * width)
+        lines.append(f"x-{level}: &a{level} [{aliases}]")
+    return "\n".join([*lines, use, ""])
+
+
+def merge_bomb(levels=12, width=9):
+    lines = ["a0: &a0 {k: v}"]
+    for level in range(1, levels):
+        aliases = ", ".join([f"*a{level - 1}"] * width)
+        lines.append(f"a{level}: &a{level} {{<<: [{aliases}]}}")
+    return "\n".join([*lines, ""])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        alias_bomb(),
+        alias_bomb(levels=64, width=2),
+        alias_bomb(use="components: {schemas: {A: {enum: *a11}}}"),
+        merge_bomb(),
+        merge_bomb(levels=64, width=2),
+    ],
+    ids=["ignored extension", "binary", "used schema", "merge", "binary merge"],
+)
+@pytest.mark.parametrize("duplicates", [None, False], ids=["checked", "unchecked"])
+def test_an_alias_bomb_is_refused_before_it_grows(text, duplicates):
+    tracemalloc.start()
+
+    message = refusal(text, duplicates=duplicates)
+
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert "aliases write out to far more than the document holds" in message
+    assert peak < 64 * 1024 * 1024
+
+
+def test_an_alias_bomb_in_a_large_document_is_refused():
+    text = f"x: {'x' * DUPLICATES_BYTES}\n" + alias_bomb(levels=40)
+
+    assert "aliases write out" in refusal(text)
+
+
+@pytest.mark.parametrize("text", ["a: &a [*a]", "a: &a {b: {c: *a}}", "a: &a {<<: *a}"])
+@pytest.mark.parametrize("duplicates", [None, False], ids=["checked", "unchecked"])
+def test_an_alias_inside_its_own_anchor_is_refused(text, duplicates):
+    assert "'a' contains itself" in refusal(text, duplicates=duplicates)
+
+
+def test_an_alias_without_an_anchor_is_refused():
+    assert "line 1, column 4: the alias 'b' has no anchor" in refusal("a: *b")
+
+
+def test_ordinary_aliases_are_read():
+    text = "a: &a [1, &b two]\nc: *a\n*b : {d: *b}\n&k e: *k\na2: &a 3\na3: *a\n"
+
+    expected = {"a": [1, "two"], "c": [1, "two"], "two": {"d": "two"}, "e": "e", "a2": 3, "a3": 3}
+    assert root(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("{<<: *a, y: 3}", {"x": 1, "y": 3}),
+        ("{y: 3, <<: *a}", {"x": 1, "y": 3}),
+        ("{<<: [*a, *b]}", {"x": 1, "y": 2, "z": 9}),
+        ("{<<: [*b, *a]}", {"x": 8, "y": 2, "z": 9}),
+        ("{<<: {q: 1}, r: 2}", {"q": 1, "r": 2}),
+        ("{<<: []}", {}),
+        ('{"<<": 1}', {"<<": 1}),
+        ("{a: <<}", {"a": "<<"}),
+    ],
+)
+@pytest.mark.parametrize("duplicates", [None, False], ids=["checked", "unchecked"])
+def test_merge_keys_are_expanded(text, value, duplicates):
+    anchors = "- &a {x: 1, y: 2}\n- &b {x: 8, z: 9}"
+    found = root(f"s:\n{anchors}\nm: {text}\n", duplicates=duplicates)["m"]
+
+    assert found == value
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("a: {<<: 1}", "line 1, column 9: '<<' takes a mapping"),
+        ("a: {<<: [1]}", "'<<' takes a mapping"),
+        ("a: {<<: {b: 1}, <<: {c: 1}}", "api#/a: '<<' stands twice"),
+    ],
+)
+def test_an_impossible_merge_is_refused(text, reason):
+    assert reason in refusal(text)
+
+
+# Types
+
+
+@pytest.mark.parametrize("duplicates", [None, False], ids=["checked", "unchecked"])
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        *((word, word) for word in ("NO", "no", "yes", "on", "Off", "y", "nULL", "tRUE")),
+        *((word, True) for word in ("true", "True", "TRUE")),
+        *((word, False) for word in ("false", "False", "FALSE")),
+        *((word, None) for word in ("", "~", "null", "Null", "NULL")),
+        ("22:22", "22:22"),
+        ("1:30", "1:30"),
+        ("2020-01-01", "2020-01-01"),
+        ("2020-01-01T10:00:00Z", "2020-01-01T10:00:00Z"),
+        ("012", 12),
+        ("08", 8),
+        ("0o14", 12),
+        ("0o9", "0o9"),
+        ("0x1F", 31),
+        *((word, word) for word in ("0X1F", "0O17", "-0X1F", "+0o17")),
+        ("0b11", "0b11"),
+        ("+5", 5),
+        ("-0", 0),
+        ("1_000", "1_000"),
+        ("1,000", "1,000"),
+        ("1e3", 1000.0),
+        ("1E+2", 100.0),
+        (".5", 0.5),
+        ("-.5", -0.5),
+        ("1.", 1.0),
+        ("1.5.2", "1.5.2"),
+        ("3.1.0", "3.1.0"),
+        ("1e", "1e"),
+        (".", "."),
+        (".e3", ".e3"),
+        ("+-1", "+-1"),
+        ("++1", "++1"),
+        ("0x-1", "0x-1"),
+        ("-0x1", "-0x1"),
+        ("infinity", "infinity"),
+        ("nan", "nan"),
+        ("9223372036854775807", 2**63 - 1),
+        ("9223372036854775808", 2**63),
+        ("-9223372036854775809", -(2**63) - 1),
+        ("12345678901234567890123456789", 12345678901234567890123456789),
+        ("0xFFFFFFFFFFFFFFFFFF", 0xFFFFFFFFFFFFFFFFFF),
+        ("9.3e18", 9.3e18),
+        ("'200'", "200"),
+        ('"NO"', "NO"),
+        ('"\\x41\\u00e9\\U0001f600\\e\\/"', "Aé😀\x1b/"),
+        ('"\\ud83d\\ude00"', "😀"),
+        ('"\\\\ud83d\\\\ude00"', "\\ud83d\\ude00"),
+        ("'it''s'", "it's"),
+        ("a\u2028b", "a\u2028b"),
+        ('"a\u2029b\x85c"', "a\u2029b\x85c"),
+        ("\xa0", "\xa0"),
+        ("a\ufeffb", "a\ufeffb"),
+    ],
+    ids=ascii,
+)
+def test_plain_scalars_are_read_as_yaml_1_2(text, value, duplicates):
+    found = root(f"a: {text}\n", duplicates=duplicates)["a"]
+
+    assert found == value
+    assert type(found) is type(value)
+
+
+def test_a_surrogate_pair_is_an_escape_in_double_quotes_only():
+    pair = "\\ud83d\\ude00"
+    text = f"a: \"{pair}\"\nb: '{pair}'\nc: {pair}\nd: |\n  {pair}\u2028\n"
+
+    assert root(text) == {"a": "😀", "b": pair, "c": pair, "d": f"{pair}\u2028\n"}
+
+
+@pytest.mark.parametrize("duplicates", [None, False], ids=["checked", "unchecked"])
+@pytest.mark.parametrize(
+    "text",
+    [".inf", "-.INF", "+.Inf", ".nan", ".NaN", "1e400", "-1e400", "9" * 400 + ".0"],
+    ids=lambda text: text[:6],
+)
+def test_yaml_numbers_that_json_does_not_have_are_refused(text, duplicates):
+    reason = refusal(f"a:\n  - {text}\n", duplicates=duplicates)
+
+    assert reason.startswith("api: line 2, column 5: a number that JSON does not have")
+
+
+@pytest.mark.parametrize("duplicates", [None, False], ids=["checked", "unchecked"])
+@pytest.mark.parametrize("text", ["9" * 5000, "-" + "9" * 5000, "0x" + "f" * 5000])
+def test_an_integer_of_thousands_of_digits_is_refused(text, duplicates):
+    reason = refusal(f"a: {text}\n", duplicates=duplicates)
+
+    assert reason.startswith("api: line 1, column 4: an integer of more than 4,300 digits")
+
+
+@pytest.mark.parametrize("duplicates", [None, False], ids=["checked", "unchecked"])
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [
+        ("200", "200"),
+        ("1.0", "1.0"),
+        ("1.10", "1.10"),
+        ("null", "null"),
+        ("~", "~"),
+        ("yes", "yes"),
+        ("True", "True"),
+        ("012", "012"),
+        ("0x10", "0x10"),
+        ("-0", "-0"),
+        ("+1", "+1"),
+        ("'200'", "200"),
+        ("2XX", "2XX"),
+        ("? a b", "a b"),
+        ("2020-01-01", "2020-01-01"),
+        ("12345678901234567890", "12345678901234567890"),
+    ],
+)
+def test_keys_are_text_as_they_are_written(key, text, duplicates):
+    separator = "\n" if key.startswith("?") else ""
+
+    assert root(f"a: 1\n{key}{separator}: 2\n", duplicates=duplicates) == {"a": 1, text: 2}
+    assert root(f"a: {{b: 1, {key} : 2}}\n", duplicates=duplicates) == {"a": {"b": 1, text: 2}}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: {200: 1, '200': 2}\n",
+        "a: [{b: 1, b: 1}]\n",
+        "a: 'x'\n'a': x\n",
+        "a: 1 # b: c\na: 2\n",
+        "a: {b, b: 1}\n",
+        "a: {? b, b: 1}\n",
+        "a: {b:c, b:c: 1}\n",
+        "a:\n- ? b\n  b: 1\n",
+        'a: 1\n"\\x61": 2\n',
+        "a: x\na: |\n  # b: c\td\n",
+        "a: 1\n'b # c': 2\na: 3\n",
+        "x\xa0# y: 1\na: 2\na: 3\n",
+        "a: &x b\n*x : 1\nb: 2\n",
+    ],
+    ids=lambda text: ascii(text)[:30],
+)
+def test_no_spelling_hides_a_duplicate_in_yaml(text):
+    assert "stands twice" in refusal(text)
+
+
+@pytest.mark.parametrize("duplicates", [None, False], ids=["checked", "unchecked"])
+@pytest.mark.parametrize("key", ["[a, b]", "{a: b}", "? - a\n", "? {a: b}\n", "&a [b]"])
+def test_a_key_that_is_a_collection_is_refused(key, duplicates):
+    assert "a key is a list or a mapping" in refusal(f"a: 1\n{key} : 1\n", duplicates=duplicates)
+
+
+def test_an_alias_to_a_collection_is_no_key():
+    assert "a key is a list or a mapping" in refusal("a: &a [b]\n*a : 1\n")
+
+
+@pytest.mark.parametrize("duplicates", [None, False], ids=["checked", "unchecked"])
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("!!str 123", "123"),
+        ("!!int '12'", 12),
+        ("!!float 1", 1.0),
+        ("!!float 1.5", 1.5),
+        ("!!bool 'true'", True),
+        ("!!null ''", None),
+        ("! 12", "12"),
+        ("!<tag:yaml.org,2002:str> 1", "1"),
+        ("!!map {a: 1}", {"a": 1}),
+        ("!!seq [1]", [1]),
+        ("! [1]", [1]),
+    ],
+)
+def test_tags_of_the_core_schema_are_read(text, value, duplicates):
+    found = root(f"a: {text}\n", duplicates=duplicates)["a"]
+
+    assert found == value
+    assert type(found) is type(value)
+
+
+@pytest.mark.parametrize("duplicates", [None, False], ids=["checked", "unchecked"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "!!python/object/apply:os.system ['touch marker']",
+        "!!python/name:os.system",
+        "!!python/object/new:os.system {args: ['touch marker']}",
+        "!ruby/object:Gem::Installer {}",
+        "!foo bar",
+        "!!binary aGk=",
+        "!!timestamp 2020-01-01",
+        "!!set {a, b}",
+        "!!omap [a: 1]",
+        "!!str [1]",
+        "!!int x",
+        "!!bool 1",
+        "!!map [1]",
+        "{!foo a: 1}",
+    ],
+)
+def test_other_tags_are_refused_and_construct_nothing(tmp_path, monkeypatch, text, duplicates):
+    monkeypatch.chdir(tmp_path)
+
+    message = refusal(f"a: {text}\n", duplicates=duplicates)
+
+    assert message.startswith("api: line 1, column ")
+    assert "tag" in message
+    assert not list(tmp_path.iterdir())
+
+
+# Grammar
+
+
+@pytest.mark.parametrize("duplicates", [None, False], ids=["checked", "unchecked"])
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("a:\n\tb: 1\n", "not valid YAML: line 2, column 1: a tab where YAML wants spaces."),
+        ("a:\n  - b\n \t- c\n", "a tab where YAML wants spaces."),
+        ("a: b: c\n", "line 1, column 5: mapping values are not allowed"),
+        ("a: [1, 2\n", "not valid YAML: line 2, column 1"),
+        ('a: "b\n', "not valid YAML: line"),
+        ("a: 'b' c\n", "not valid YAML: line 1, column 8"),
+        ("  a: 1\n b: 2\n", "not valid YAML: line 2, column 2"),
+        ("a: b\n- c\n", "not valid YAML: line 2, column 1"),
+        ("a: @b\n", "not valid YAML: line 1, column 4"),
+        ("a: 1\nb: \x07\n", "line 2, column 4: the character U+0007, which YAML does not allow"),
+        ("a: \x92\n", "line 1, column 4: the character U+0092"),
+        ("a: \ufffe\n", "line 1, column 4: the character U+FFFE"),
+        ('a: "\\ud83d"\n', "not valid YAML: line 1, column 7"),
+        ('a: "\\ud83d\\ude00 \\ud83d"\n', "not valid YAML: line 1"),
+        ("%YAML 2.0\n---\na: 1\n", "not valid YAML: line 1, column 1: found incompatible"),
+        ("a: 1\n---\nb: 2\n", "line 2, column 1: a second YAML document begins"),
+        ("a: 1\n...\nb: 2\n", "not valid YAML: line 3, column 1"),
+        ("---\na: 1\n---\n", "line 3, column 1: a second YAML document begins"),
+        ("{a: 1}\nb: 2\n", "not valid YAML: line 2, column 1"),
+        ('{"a": 1}\nb: 2\n', "not valid JSON: line 2, column 1: trailing characters"),
+    ],
+    ids=lambda value: ascii(value)[:24],
+)
+def test_broken_yaml_is_refused_with_line_and_column(text, reason, duplicates):
+    assert reason in refusal(text, duplicates=duplicates)
+
+
+@pytest.mark.parametrize(
+    ("text", "column"),
+    [("a: [b, |c]\n", 8), ("a: {b: >c}\n", 8), ("a: {b: |\n c}\n", 8)],
+    ids=["list", "mapping", "header"],
+)
+def test_no_block_scalar_stands_in_brackets_or_braces(text, column):
+    reason = f"line 1, column {column}: found character that cannot start any token"
+
+    assert reason in refusal(text)
+
+
+def test_texts_begin_like_block_scalars_where_they_are_quoted_or_in_one():
+    text = "a: '|b'\nc: |\n  > [!NOTE]\n  > d\ne: [f, 'g>h']\n"
+
+    assert root(text) == {"a": "|b", "c": "> [!NOTE]\n> d\n", "e": ["f", "g>h"]}
+
+
+@pytest.mark.parametrize("duplicates", [None, False], ids=["checked", "unchecked"])
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("%YAML 1.2\n---\na: NO\n...\n", {"a": "NO"}),
+        ("# c\n\n---\n# d\na: 1\n", {"a": 1}),
+        ("--- {a: 1}\n", {"a": 1}),
+        ("a: 1\r\nb: 2\r\n", {"a": 1, "b": 2}),
+        ("a: 1\rb: 2\r", {"a": 1, "b": 2}),
+        ("a:\tb\n", {"a": "b"}),
+        ("a: |\n  b\n   c\n\nd: >-\n  e\n  f\n", {"a": "b\n c\n", "d": "e f"}),
+        ("a: |+\n  b\n\n", {"a": "b\n\n"}),
+        ("a: |\n  b", {"a": "b"}),
+        ("a: |\n", {"a": ""}),
+        ("a: |\n  b # c\n  # d\n", {"a": "b # c\n# d\n"}),
+        ("a: b\n  c\n\n  d\n", {"a": "b c\nd"}),
+        ('a: "b\n  c\\\n  d"\n', {"a": "b cd"}),
+        ("a: b#c # d\n", {"a": "b#c"}),
+        ("a:\n- b\n-\n  c: d\n", {"a": ["b", {"c": "d"}]}),
+        ("{a: [1, {b: c}, ], d: }\n", {"a": [1, {"b": "c"}], "d": None}),
+        ('{"a":1}\n', {"a": 1}),
+        ("a: {x, y: 1}\n", {"a": {"x": None, "y": 1}}),
+        ("a: [x: 1]\n", {"a": [{"x": 1}]}),
+        ("a: http://h/{id}?q=1&r=2\n", {"a": "http://h/{id}?q=1&r=2"}),
+        ("a: b &c *d !e\n", {"a": "b &c *d !e"}),
+        ("example: {\n  b: 1\n}\n", {"example": {"b": 1}}),
+    ],
+    ids=lambda value: ascii(value)[:24],
+)
+def test_yaml_is_read(text, value, duplicates):
+    assert root(text, duplicates=duplicates) == value
+
+
+# Together
+
+
+class Dumper(yaml.CSafeDumper):
+    """Writes text in the style that it is told."""
+
+    style = None
+
+
+def write_text(dumper, text):
+    style = dumper.style
+    if style is None and resolve(text) != text:
+        style = '"'
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+Dumper.add_representer(str, write_text)
+
+
+def is_readable(text):
+    try:
+        resolve(text)
+    except ValueError:
+        return False
+    return True
+
+
+BREAKS = "\x85\u2028\u2029"
+"""Line breaks for the writer, which follows YAML 1.1."""
+
+TEXTS = st.one_of(
+    st.text(st.characters(exclude_categories=["Cs"], exclude_characters=BREAKS), max_size=12),
+    st.text(alphabet="ab:#-?&*!|>'\"%@`{}[], \n\t012.+eEx_~<é", max_size=12),
+    st.sampled_from(["NO", "22:22", "2020-01-01", "012", "0o14", "1_000", "null", "<<", "=", "~"]),
+).filter(is_readable)
+NUMBERS = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+DATA = st.dictionaries(
+    TEXTS,
+    st.recursive(
+        st.none() | st.booleans() | NUMBERS | TEXTS,
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+        max_leaves=8,
+    ),
+    min_size=1,
+    max_size=4,
+)
+OPTIONS = st.fixed_dictionaries(
+    {
+        "default_flow_style": st.sampled_from([True, False, None]),
+        "width": st.sampled_from([10, 80, 100_000]),
+        "indent": st.integers(2, 6),
+        "allow_unicode": st.booleans(),
+        "explicit_start": st.booleans(),
+        "line_break": st.sampled_from(["\n", "\r\n"]),
+    }
+)
+
+
+@pytest.mark.untraced
+@given(DATA, OPTIONS, st.sampled_from([None, '"', "'", "|", ">"]))
+def test_what_was_written_is_read_back(data, options, style):
+    dumper = type("Styled", (Dumper,), {"style": style})
+    text = yaml.dump(data, Dumper=dumper, sort_keys=False, **options)
+
+    parsed = parse(f"# YAML\n{text}".encode(), name="")
+
+    assert repr(parsed.root) == repr(data)
+    assert parsed.warnings == ()

@@ -1,0 +1,977 @@
+"""What providers are given, feature by feature, and what becomes of arguments on the way back."""
+
+from __future__ import annotations
+
+import copy
+import json
+
+import httpx
+import pytest
+from documents import document, operation, with_body
+from packages import ROOT, imported
+from profile_rules import faults, schema_of
+from profile_values import repair
+
+from openapi_tools import Settings, load_tools
+from openapi_tools.errors import OpenAPIToolsError, SettingsError
+from openapi_tools.providers.definitions import (
+    LIMITS,
+    PROFILES,
+    CannotExpress,
+    check_profile,
+    define,
+    restorer,
+)
+from openapi_tools.providers.dialect import Dialect
+from openapi_tools.providers.gemini import Gemini
+from openapi_tools.providers.restore import Restorer
+from openapi_tools.providers.shaping_cache import Memory
+from openapi_tools.providers.strict import Strict
+from openapi_tools.tools.tool import OperationTool
+
+PETSTORE = ROOT / "specs" / "petstore.yaml"
+
+
+class Written(OperationTool):
+    """A tool that somebody wrote, with whatever schema."""
+
+    def __init__(self, schema, name="t"):
+        super().__init__()
+        self.given, self.called = schema, name
+
+    @property
+    def name(self):
+        return self.called
+
+    @property
+    def description(self):
+        return "A tool."
+
+    @property
+    def input_schema(self):
+        return self.given
+
+    @property
+    def annotations(self):
+        return {"readOnlyHint": True}
+
+
+def tool_with(member, *, required=True, **definitions):
+    """Return a tool with one argument `x`."""
+    schema = {"type": "object", "properties": {"x": member}, "additionalProperties": False}
+    if required:
+        schema["required"] = ["x"]
+    return Written({**schema, "$defs": definitions} if definitions else schema)
+
+
+def shaped(member, profile, *, required=True, **definitions):
+    """Return what becomes of the schema of an argument."""
+    tool = tool_with(member, required=required, **definitions)
+    definition = define(tool, profile)
+    assert faults(profile, definition.value) == []
+    return schema_of(profile, definition.value)["properties"]["x"]
+
+
+def restored(member, profile, value, *, required=True, **definitions):
+    """Return what becomes of an argument on its way back."""
+    tool = tool_with(member, required=required, **definitions)
+    given = {"x": copy.deepcopy(value)}
+    arguments = define(tool, profile).restore(given)
+    assert given == {"x": value}
+    return arguments.get("x", "absent")
+
+
+@pytest.fixture(scope="module")
+def pets():
+    return load_tools(PETSTORE)
+
+
+def test_there_are_five_profiles_with_limits_of_their_own():
+    assert PROFILES == ("openai", "openai_strict", "anthropic", "gemini", "mcp")
+    assert LIMITS == {"openai": 128, "openai_strict": 128, "gemini": 512}
+
+
+def test_an_unknown_profile_is_named_with_those_that_exist(pets):
+    with pytest.raises(SettingsError, match=", ".join(PROFILES)):
+        define(pets["get_pet_by_id"], "gpt")
+    with pytest.raises(SettingsError, match="'gpt'"):
+        check_profile("gpt")
+    with pytest.raises(SettingsError, match="'gpt'"):
+        restorer({}, "gpt")
+
+
+def test_each_profile_has_the_shape_of_its_provider(pets):
+    tool = pets["get_pet_by_id"]
+    told = {"name": tool.name, "description": tool.description}
+
+    values = {profile: define(tool, profile).value for profile in PROFILES}
+
+    function = {**told, "parameters": tool.input_schema, "strict": False}
+    assert values["openai"] == {"type": "function", "function": function}
+    assert values["openai_strict"]["type"] == "function"
+    assert values["openai_strict"]["function"]["strict"] is True
+    assert values["anthropic"] == {**told, "input_schema": tool.input_schema}
+    assert values["gemini"].keys() == {*told, "parameters_json_schema"}
+    annotations = tool.annotations
+    assert values["mcp"] == {**told, "inputSchema": tool.input_schema, "annotations": annotations}
+
+
+@pytest.mark.parametrize("profile", ["openai", "mcp"])
+def test_a_schema_that_may_stay_is_the_tools_own(profile, pets):
+    tool = pets["add_pet"]
+
+    definition = define(tool, profile)
+
+    assert schema_of(profile, definition.value) is tool.input_schema
+    given = {"name": "Rex"}
+    assert definition.restore(given) is given
+    assert restorer(tool.input_schema, profile) is None
+
+
+def test_a_generated_tool_is_defined_like_a_loaded_one(pets):
+    with imported(ROOT / "generated" / "petstore", "petstore_tools") as package:
+        written = package.load()
+        for tool in pets:
+            for profile in PROFILES:
+                assert define(written[tool.name], profile).value == define(tool, profile).value
+
+
+class TestSDKs:
+    """The provider's own types accept what is written for them."""
+
+    def test_openai(self, pets):
+        types = pytest.importorskip("openai.types.chat", reason="openai is not installed")
+        from pydantic import TypeAdapter
+
+        adapter = TypeAdapter(types.ChatCompletionFunctionToolParam)
+        for tool in pets:
+            for profile in ("openai", "openai_strict"):
+                value = define(tool, profile).value
+                assert adapter.validate_python(value) == value
+
+    def test_anthropic(self, pets):
+        types = pytest.importorskip("anthropic.types", reason="anthropic is not installed")
+        from pydantic import TypeAdapter
+
+        adapter = TypeAdapter(types.ToolParam)
+        for tool in pets:
+            value = define(tool, "anthropic").value
+            assert adapter.validate_python(value) == value
+
+    def test_gemini(self, pets):
+        types = pytest.importorskip("google.genai.types", reason="google-genai is not installed")
+        for tool in pets:
+            value = define(tool, "gemini").value
+            declared = types.FunctionDeclaration.model_validate(value)
+            assert declared.parameters_json_schema == value["parameters_json_schema"]
+            types.Schema.model_validate(without_dollars(value["parameters_json_schema"]))
+
+    def test_mcp(self, pets):
+        types = pytest.importorskip("mcp.types", reason="mcp is not installed")
+        for tool in pets:
+            value = define(tool, "mcp").value
+            listed = types.Tool.model_validate(value)
+            assert listed.model_dump(by_alias=True, exclude_none=True) == value
+
+
+def without_dollars(node):
+    """Return a schema as Gemini's older form spells it: `ref` and `defs`."""
+    if isinstance(node, list):
+        return [without_dollars(part) for part in node]
+    if not isinstance(node, dict):
+        return node
+    return {key.removeprefix("$"): without_dollars(part) for key, part in node.items()}
+
+
+ANYTHING = {"$ref": "#/$defs/_anything"}
+PAIR_OF_TEXT = {
+    "type": "object",
+    "properties": {"key": {"type": "string"}, "value": {"type": "string"}},
+    "required": ["key", "value"],
+    "additionalProperties": False,
+}
+TEXT = {"type": "string"}
+NULL = {"type": "null"}
+
+
+STRICT = {
+    "a scalar": (TEXT, TEXT),
+    "a length": (
+        {"type": "string", "maxLength": 9},
+        {"type": "string", "pattern": r"^[\s\S]{0,9}$"},
+    ),
+    "a great length": (
+        {"type": "string", "maxLength": 65535},
+        {"type": "string", "description": "At most 65535 characters."},
+    ),
+    "a known format": (
+        {"type": "string", "format": "uuid"},
+        {"type": "string", "format": "uuid"},
+    ),
+    "another format": (
+        {"type": "string", "format": "uri", "description": "Where to"},
+        {"type": "string", "description": "Where to. Format: uri."},
+    ),
+    "a default": (
+        {"type": "integer", "default": 30, "description": "How many."},
+        {"type": "integer", "description": "How many. Default: 30."},
+    ),
+    "a pattern that looks around": (
+        {"type": "string", "pattern": "^(?!x)"},
+        {"type": "string", "description": "Pattern: `^(?!x)`."},
+    ),
+    "a list of types": ({"type": ["integer", "null"]}, {"type": ["integer", "null"]}),
+    "several types": (
+        {"type": ["integer", "string"], "description": "d"},
+        {
+            "anyOf": [
+                {"type": "integer", "description": "d"},
+                {"type": "string", "description": "d"},
+            ],
+            "description": "d",
+        },
+    ),
+    "a constant": ({"const": 3}, {"type": "integer", "enum": [3]}),
+    "a mixed enum": (
+        {"enum": [1, "a", None]},
+        {"type": ["integer", "string", "null"], "enum": [1, "a", None]},
+    ),
+    "an enum of objects": ({"enum": [{"a": 1}]}, {"type": "string", "enum": ['{"a": 1}']}),
+    "an enum that the type narrows": (
+        {"type": "integer", "enum": [1, "a"]},
+        {"type": "integer", "enum": [1]},
+    ),
+    "numbers": (
+        {"type": "number", "exclusiveMinimum": 0, "multipleOf": 0.5},
+        {"type": "number", "exclusiveMinimum": 0, "multipleOf": 0.5},
+    ),
+    "an array": (
+        {"type": "array", "items": TEXT, "minItems": 1, "maxItems": 3, "uniqueItems": True},
+        {"type": "array", "items": TEXT, "minItems": 1, "maxItems": 3},
+    ),
+    "an array of anything": ({"type": "array"}, {"type": "array", "items": ANYTHING}),
+    "an array of nothing": (
+        {"type": "array", "items": False},
+        {"type": "array", "items": ANYTHING, "maxItems": 0},
+    ),
+    "a tuple of equals": (
+        {"type": "array", "prefixItems": [TEXT, TEXT], "items": False},
+        {"type": "array", "items": TEXT, "maxItems": 2},
+    ),
+    "a map": (
+        {"type": "object", "additionalProperties": TEXT, "maxProperties": 2},
+        {"type": "array", "items": PAIR_OF_TEXT, "maxItems": 2},
+    ),
+    "anything": ({}, ANYTHING),
+    "anything with words": ({"description": "d"}, {"anyOf": [ANYTHING], "description": "d"}),
+    "a union of constants": (
+        {
+            "oneOf": [
+                {"const": 1, "title": "ONE"},
+                {"const": 2, "description": "Two."},
+                {"const": 3},
+            ]
+        },
+        {"type": "integer", "enum": [1, 2, 3], "description": "1: ONE; 2: Two."},
+    ),
+    "a union with null": (
+        {"anyOf": [{"type": "object", "properties": {}, "additionalProperties": False}, NULL]},
+        {
+            "anyOf": [
+                {"type": "object", "properties": {}, "required": [], "additionalProperties": False},
+                NULL,
+            ]
+        },
+    ),
+    "allOf": (
+        {"allOf": [{"type": "string", "minLength": 1}, {"maxLength": 3}, {"description": "d"}]},
+        {"type": "string", "pattern": r"^[\s\S]{1,3}$", "description": "d"},
+    ),
+    "an impossible alternative": ({"anyOf": [TEXT, {"enum": []}, False]}, TEXT),
+    "arrays that differ by their items": (
+        {
+            "oneOf": [
+                {"type": "array", "items": TEXT},
+                {"type": "array", "items": {"type": "integer"}},
+            ]
+        },
+        {
+            "anyOf": [
+                {"type": "array", "items": TEXT, "minItems": 1},
+                {"type": "array", "items": {"type": "integer"}, "minItems": 1},
+            ]
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize(("given", "expected"), STRICT.values(), ids=STRICT)
+def test_strict_mode(given, expected):
+    before = copy.deepcopy(given)
+
+    assert shaped(given, "openai_strict") == expected
+    assert given == before
+
+
+NULLABLE = {
+    "a scalar": (TEXT, {"type": ["string", "null"]}),
+    "an enum": ({"enum": ["a"]}, {"type": ["string", "null"], "enum": ["a", None]}),
+    "an array": (
+        {"type": "array", "items": TEXT, "description": "d"},
+        {"description": "d", "anyOf": [{"type": "array", "items": TEXT}, NULL]},
+    ),
+    "a union": (
+        {"anyOf": [TEXT, {"type": "integer"}]},
+        {"anyOf": [TEXT, {"type": "integer"}, NULL]},
+    ),
+    "null alone": (NULL, NULL),
+}
+
+
+@pytest.mark.parametrize(("given", "expected"), NULLABLE.values(), ids=NULLABLE)
+def test_strict_mode_has_null_for_what_is_optional(given, expected):
+    assert shaped(given, "openai_strict", required=False) == expected
+
+
+def test_strict_mode_refers_to_a_definition_with_words_around_it():
+    node = {"type": "object", "properties": {"next": {"$ref": "#/$defs/Node"}, "n": TEXT}}
+    tool = tool_with({"$ref": "#/$defs/Node", "description": "The first."}, Node=node, Other=TEXT)
+
+    schema = schema_of("openai_strict", define(tool, "openai_strict").value)
+
+    reference = {"$ref": "#/$defs/Node"}
+    assert schema["properties"]["x"] == {"anyOf": [reference], "description": "The first."}
+    assert schema["$defs"].keys() == {"Node"}
+    assert schema["$defs"]["Node"]["properties"]["next"] == {"anyOf": [reference, NULL]}
+    assert schema["$defs"]["Node"]["required"] == ["next", "n"]
+
+
+def test_strict_mode_has_an_object_for_each_member_of_which_one_is_needed():
+    members = {"a": TEXT, "b": {"type": "integer"}}
+    given = {"type": "object", "properties": members, "minProperties": 1}
+
+    parts = shaped(given, "openai_strict")["anyOf"]
+
+    assert [part["properties"]["a"] for part in parts] == [TEXT, {"type": ["string", "null"]}]
+    assert restored(given, "openai_strict", {"a": None, "b": 1}) == {"b": 1}
+
+
+GEMINI = {
+    "null": ({"type": ["string", "null"]}, {"type": "string", "nullable": True}),
+    "null alone": (NULL, {"type": "string", "enum": ["null"]}),
+    "a length": (
+        {"type": "string", "minLength": 1, "pattern": "^a"},
+        {"type": "string", "minLength": 1, "pattern": "^a"},
+    ),
+    "an enum of numbers": (
+        {"type": "integer", "enum": [1, 2], "default": 1},
+        {"type": "string", "enum": ["1", "2"]},
+    ),
+    "an enum with an empty text": (
+        {"enum": ["", "a"]},
+        {"type": "string", "enum": ["(empty)", "a"]},
+    ),
+    "both booleans": ({"enum": [True, False]}, {"type": "boolean"}),
+    "numbers beside strings": (
+        {"anyOf": [TEXT, {"const": 3}]},
+        {"anyOf": [{"type": "integer", "minimum": 3, "maximum": 3}, TEXT]},
+    ),
+    "exclusive bounds": (
+        {"type": "integer", "exclusiveMinimum": 0, "exclusiveMaximum": 9, "maximum": 20},
+        {"type": "integer", "minimum": 1, "maximum": 8},
+    ),
+    "an exclusive bound of a fraction": (
+        {"type": "number", "exclusiveMinimum": 0},
+        {"type": "number", "minimum": 5e-324},
+    ),
+    "whole numbers": ({"type": "number", "multipleOf": 1}, {"type": "integer"}),
+    "a format": ({"type": "integer", "format": "int64"}, {"type": "integer", "format": "int64"}),
+    "an example": (
+        {"type": "string", "examples": ["a", "b"], "default": "c", "title": "T"},
+        {"type": "string", "example": "a", "default": "c"},
+    ),
+    "an object": (
+        {
+            "type": "object",
+            "properties": {"a": TEXT, "b-c": TEXT},
+            "required": ["b-c"],
+            "minProperties": 2,
+        },
+        {
+            "type": "object",
+            "properties": {"a": TEXT, "b_c": {"type": "string", "description": "Sent as `b-c`."}},
+            "required": ["b_c"],
+            "minProperties": 2,
+        },
+    ),
+    "a map": (
+        {"type": "object", "additionalProperties": TEXT},
+        {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {"key": TEXT, "value": TEXT},
+                "required": ["key", "value"],
+            },
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize(("given", "expected"), GEMINI.values(), ids=GEMINI)
+def test_gemini(given, expected):
+    assert shaped(given, "gemini") == expected
+
+
+def test_gemini_marks_a_reference_that_may_be_null():
+    node = {"type": "object", "properties": {"a": TEXT}}
+    given = {"anyOf": [{"$ref": "#/$defs/Node"}, NULL], "description": "d"}
+
+    found = shaped(given, "gemini", Node=node)
+
+    assert found == {"anyOf": [{"$ref": "#/$defs/Node"}], "nullable": True, "description": "d"}
+
+
+def test_anthropic_gets_other_names_only_for_what_it_refuses():
+    inner = {
+        "type": "object",
+        "properties": {"$ref": TEXT, "filter[x]": TEXT, "filter_x": TEXT, "a.b-c": TEXT},
+        "required": ["$ref", "filter[x]"],
+    }
+
+    found = shaped({"type": "array", "items": inner}, "anthropic")["items"]
+
+    renamed = next(name for name in found["properties"] if name.startswith("filter_x_"))
+    assert list(found["properties"]) == ["_ref", renamed, "filter_x", "a.b-c"]
+    assert found["required"] == ["_ref", renamed]
+    assert found["properties"]["_ref"]["description"] == "Sent as `$ref`."
+
+
+BACK = {
+    "openai_strict": [
+        ("an absent member", TEXT, None, "absent"),
+        ("an absent member that may be null", {"type": ["string", "null"]}, None, "absent"),
+        (
+            "a map",
+            {"type": "object", "additionalProperties": TEXT},
+            [{"key": "a", "value": "b"}],
+            {"a": "b"},
+        ),
+        ("an empty map", {"type": "object"}, [], {}),
+        (
+            "a set",
+            {"type": "array", "items": TEXT, "uniqueItems": True},
+            ["a", "b", "a"],
+            ["a", "b"],
+        ),
+        (
+            "anything",
+            {},
+            {"entries": [{"key": "a", "value": [1, {"entries": []}]}]},
+            {"a": [1, {}]},
+        ),
+        ("an enum of objects", {"enum": [{"a": 1}]}, '{"a": 1}', {"a": 1}),
+        (
+            "members inside",
+            {
+                "type": "object",
+                "properties": {"a": TEXT, "b": {"type": ["string", "null"]}},
+                "required": ["b"],
+            },
+            {"a": None, "b": None},
+            {"b": None},
+        ),
+        (
+            "other members",
+            {
+                "type": "object",
+                "properties": {"a": TEXT},
+                "additionalProperties": {"type": "integer"},
+            },
+            {
+                "a": "b",
+                "additional_properties": [{"key": "c", "value": 1}, {"key": "a", "value": 2}],
+            },
+            {"a": "b", "c": 1},
+        ),
+        (
+            "no other members",
+            {"type": "object", "properties": {"a": TEXT}, "additionalProperties": True},
+            {"a": "b", "additional_properties": None},
+            {"a": "b"},
+        ),
+    ],
+    "gemini": [
+        ("a labelled number", {"enum": [1, 2]}, "1", 1),
+        ("the label of null", NULL, "null", None),
+        ("the text null", {"type": ["string", "null"]}, "null", "null"),
+        ("the label of an empty text", {"enum": ["", "a"]}, "(empty)", ""),
+        ("a text like a number", {"enum": ["1", 1]}, "1", "1"),
+        ("a number like a text", {"enum": ["1", 1]}, "(1)", 1),
+        (
+            "another name",
+            {"type": "object", "properties": {"@type": TEXT}},
+            {"_type": "a", "b": 1},
+            {"@type": "a", "b": 1},
+        ),
+        (
+            "one of several",
+            {
+                "anyOf": [
+                    {"type": "array", "items": TEXT},
+                    {"type": "object", "additionalProperties": TEXT},
+                ]
+            },
+            [{"key": "a", "value": "b"}],
+            {"a": "b"},
+        ),
+    ],
+    "anthropic": [
+        (
+            "another name",
+            {"type": "object", "properties": {"$ref": TEXT}},
+            {"_ref": "a"},
+            {"$ref": "a"},
+        ),
+        ("what looks like entries", {}, {"entries": []}, {"entries": []}),
+    ],
+}
+ROWS = [
+    pytest.param(profile, *row[1:], id=f"{profile}: {row[0]}")
+    for profile, rows in BACK.items()
+    for row in rows
+]
+
+
+@pytest.mark.parametrize(("profile", "member", "given", "expected"), ROWS)
+def test_arguments_come_back_as_the_tool_takes_them(profile, member, given, expected):
+    assert restored(member, profile, given, required=False) == expected
+
+
+CANNOT = {
+    "if": ("openai_strict", {"type": "object", "if": {}, "properties": {"a": TEXT}}, "`if`"),
+    "not": ("gemini", {"type": "string", "not": {"pattern": "a"}}, "`not`"),
+    "contains": ("gemini", {"type": "array", "contains": TEXT}, "`contains`"),
+    "a tuple": ("gemini", {"type": "array", "prefixItems": [TEXT, {}]}, "`prefixItems`"),
+    "steps": ("gemini", {"type": "number", "multipleOf": 0.01}, "`multipleOf`"),
+    "a set of two": (
+        "openai_strict",
+        {"type": "array", "items": TEXT, "minItems": 2, "uniqueItems": True},
+        "several items differ",
+    ),
+    "a pattern and a length": (
+        "openai_strict",
+        {"type": "string", "pattern": "a|b", "maxLength": 3},
+        "its length and its `pattern`",
+    ),
+    "several members": (
+        "openai_strict",
+        {"type": "object", "properties": {"a": TEXT, "b": TEXT}, "minProperties": 2},
+        "number of its members",
+    ),
+    "a map of several": ("gemini", {"type": "object", "minProperties": 2}, "number of its members"),
+    "alternatives alike": ("gemini", {"oneOf": [TEXT, TEXT]}, "alternatives accept the same"),
+    "nothing": ("gemini", {"allOf": [TEXT, {"type": "integer"}]}, "accepts nothing"),
+    "false": ("gemini", False, "a member that it may not have"),
+    "two patterns": (
+        "gemini",
+        {"allOf": [{"type": "string", "pattern": "a"}, {"pattern": "b"}]},
+        "two different `pattern`",
+    ),
+    "what it refers to": ("gemini", {"$ref": "#/$defs/No"}, r"#/\$defs/No: `not`"),
+    "a circle with other keywords": ("gemini", {"$ref": "#/$defs/Loop"}, "leads back to itself"),
+}
+
+
+@pytest.mark.parametrize(("profile", "member", "reason"), CANNOT.values(), ids=CANNOT)
+def test_what_cannot_be_said_is_refused_or_left_out(profile, member, reason):
+    loop = {"type": "array", "items": {"$ref": "#/$defs/Loop", "minItems": 1}}
+    others = {"No": {"type": "string", "not": {"pattern": "a"}}, "Loop": loop}
+
+    with pytest.raises(CannotExpress, match=reason) as caught:
+        define(tool_with(member, **others), profile)
+    definition = define(tool_with(member, required=False, **others), profile)
+
+    assert isinstance(caught.value, OpenAPIToolsError)
+    assert str(caught.value).startswith("#")
+    assert "x" not in schema_of(profile, definition.value)["properties"]
+    impossible = reason in ("accepts nothing", "a member that it may not have")
+    assert len(definition.notes) == (0 if impossible else 1)
+    assert all(note.startswith("#/") for note in definition.notes)
+
+
+def test_a_part_that_cannot_be_said_goes_alone():
+    member = {"anyOf": [TEXT, {"type": "array", "contains": TEXT}]}
+
+    definition = define(tool_with(member), "gemini")
+
+    assert schema_of("gemini", definition.value)["properties"]["x"] == TEXT
+    assert definition.notes == ("#/properties/x: `contains` cannot be said",)
+
+
+def test_alternatives_of_which_one_may_fit_are_told_apart_by_their_members():
+    members = {"base64": TEXT, "text": TEXT, "filename": TEXT}
+    file = {"type": "object", "properties": members, "additionalProperties": False}
+    one = {**file, "oneOf": [{"required": ["base64"]}, {"required": ["text"]}]}
+
+    parts = shaped(one, "gemini")["anyOf"]
+
+    assert [list(part["properties"]) for part in parts] == [
+        ["base64", "filename"],
+        ["text", "filename"],
+    ]
+
+
+TOO_MUCH = {
+    "a set of two": (
+        {"type": "array", "items": TEXT, "minItems": 2, "uniqueItems": True, "description": "d"},
+        {
+            "type": "array",
+            "items": TEXT,
+            "minItems": 2,
+            "description": 'd. JSON Schema: {"uniqueItems": true}.',
+        },
+        ["a", "b"],
+    ),
+    "a tuple": (
+        {"type": "array", "prefixItems": [TEXT, {"type": "integer"}], "items": False},
+        {
+            "type": "array",
+            "items": ANYTHING,
+            "description": 'JSON Schema: {"prefixItems": [{"type": "string"}, '
+            '{"type": "integer"}], "items": false}.',
+        },
+        ["a", 1],
+    ),
+    "two patterns": (
+        {"allOf": [{"type": "string", "pattern": "a"}, {"pattern": "b"}]},
+        {
+            "anyOf": [ANYTHING],
+            "description": 'JSON Schema: {"allOf": [{"type": "string", "pattern": "a"}, '
+            '{"pattern": "b"}]}.',
+        },
+        "ab",
+    ),
+    "objects": (
+        {
+            "type": "object",
+            "properties": {"a": {"allOf": [{"pattern": "a"}, {"pattern": "b"}]}},
+            "required": ["a"],
+            "not": {"const": 1},
+        },
+        {
+            "type": "object",
+            "properties": {
+                "a": {
+                    "anyOf": [ANYTHING],
+                    "description": 'JSON Schema: {"allOf": [{"pattern": "a"}, {"pattern": "b"}]}.',
+                }
+            },
+            "required": ["a"],
+            "description": 'JSON Schema: {"not": {"const": 1}}.',
+        },
+        {"a": "ab"},
+    ),
+    "nothing": (
+        {"allOf": [TEXT, {"type": "integer"}]},
+        {
+            "anyOf": [ANYTHING],
+            "description": 'JSON Schema: {"allOf": [{"type": "string"}, {"type": "integer"}]}.',
+        },
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize(("member", "expected", "value"), TOO_MUCH.values(), ids=TOO_MUCH)
+def test_gemini_is_told_in_words_what_its_schemas_cannot_say(member, expected, value):
+    definition = define(tool_with(member), "gemini", loosely=True)
+
+    assert schema_of("gemini", definition.value)["properties"]["x"] == expected
+    assert faults("gemini", definition.value) == []
+    assert all(note.endswith("it is said in words") for note in definition.notes)
+    assert definition.notes
+    assert value is None or definition.restore({"x": value}) == {"x": value}
+
+
+def test_an_object_said_in_words_comes_back_from_its_entries():
+    member = {"type": "object", "allOf": [{"propertyNames": {"pattern": p}} for p in "ab"]}
+    tool = tool_with({"allOf": [member, {"$ref": "#/$defs/A"}]}, A={"minProperties": 2})
+    pairs = [{"key": "ab", "value": 1}, {"key": "ba", "value": 2}]
+
+    definition = define(tool, "gemini", loosely=True)
+
+    assert definition.restore({"x": {"entries": pairs}}) == {"x": {"ab": 1, "ba": 2}}
+
+
+def twice(count: int) -> dict:
+    """Return an operation with two arguments, one of which may be null."""
+    ids = {"type": "array", "items": TEXT, "minItems": 2, "uniqueItems": True}
+    note = {"type": ["string", "null"]}
+    members = {"ids": ids, "note": note} if count else {"note": note}
+    schema = {"type": "object", "properties": members, "required": [*members][:count]}
+    return with_body(schema)["/x"]
+
+
+@pytest.fixture
+def sets():
+    """Tools of which the strict mode can say one; they answer with the body that was sent."""
+
+    def answer(request):
+        return httpx.Response(200, json=json.loads(request.content))
+
+    client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
+    paths = {"/one": twice(0), "/two": twice(1)}
+    return load_tools(document(paths), client=client, settings=Settings(base_url="http://a.test"))
+
+
+async def test_a_tool_that_the_strict_mode_cannot_say_is_defined_without_it(sets):
+    one, two = sets.definitions("openai_strict")
+
+    assert (one["function"]["strict"], two["function"]["strict"]) == (True, False)
+    assert two["function"]["parameters"] == sets["post_two"].input_schema
+    assert [text for text in sets.warnings if "post_two: `strict` is false: " in text]
+    told = await sets.call("post_two", {"ids": ["a", "b"], "note": None})
+    absent = await sets.call("post_one", {"note": None})
+    assert (told.output, absent.output) == ({"ids": ["a", "b"], "note": None}, {})
+
+
+async def test_a_tool_that_gemini_cannot_say_is_defined_in_words(sets):
+    _, two = sets.definitions("gemini")
+
+    assert (
+        '"uniqueItems": true' in two["parameters_json_schema"]["properties"]["ids"]["description"]
+    )
+    assert [text for text in sets.warnings if text.endswith("it is said in words")]
+    answer = await sets.call("post_two", {"ids": ["a", "a", "b"]})
+    refused = await sets.call("post_two", {"ids": ["a", "a"]})
+    assert answer.output == {"ids": ["a", "b"]}
+    assert refused.error["type"] == "invalid_input"
+
+
+def wide(words: str) -> Written:
+    """Return a tool whose schema is twice as large in the words of a profile."""
+    leaf = {"type": "string", "format": words}
+    parts = {f"D{n}": {"properties": {f"m{m}": leaf for m in range(60)}} for n in range(60)}
+    refer = {name: {"$ref": f"#/$defs/{name}"} for name in parts}
+    schema = {"type": "object", "properties": refer, "required": [*refer], "$defs": parts}
+    return Written(schema)
+
+
+def test_no_definition_is_larger_than_the_limit():
+    tool = wide("a-format-" * 2)
+    assert len(json.dumps(tool.input_schema)) < 256_000
+
+    for profile in PROFILES:
+        definition = define(tool, profile, loosely=True)
+
+        found = schema_of(profile, definition.value)
+        assert len(json.dumps(found)) <= 256_000
+        assert found["properties"].keys() == tool.input_schema["properties"].keys()
+        assert bool(definition.notes) is (profile in ("openai_strict", "gemini"))
+        assert not definition.notes or "256000 are allowed" in definition.notes[0]
+        assert definition.restore({"D1": {"m1": "a"}}) == {"D1": {"m1": "a"}}
+    with pytest.raises(CannotExpress, match="characters; 256000 are allowed"):
+        define(tool, "gemini")
+
+
+@pytest.mark.parametrize("profile", ["openai_strict", "gemini"])
+async def test_every_alternative_of_a_documents_one_of_is_defined_and_sent(profile):
+    kinds = ("boolean", "integer", "number", "string")
+    value = {"oneOf": [{"type": kind} for kind in kinds]}
+    items = {"oneOf": [{"type": "array", "items": {"type": kind}} for kind in kinds[1:3]]}
+    members = {"value": value, "items": items}
+    schema = {"type": "object", "properties": members, "required": ["value"]}
+    sent = []
+
+    def answer(request):
+        sent.append(json.loads(request.content))
+        return httpx.Response(200, json={})
+
+    toolset = load_tools(
+        document(with_body(schema)),
+        client=httpx.AsyncClient(transport=httpx.MockTransport(answer)),
+        settings=Settings(base_url="http://a.test"),
+    )
+
+    (one,) = toolset.definitions(profile)
+
+    told = schema_of(profile, one)["properties"]
+    assert [part["type"] for part in told["value"]["anyOf"]] == list(kinds)
+    assert "integer" in json.dumps(told["items"])
+    assert "number" in json.dumps(told["items"])
+    for given in ({"value": 1, "items": []}, {"value": 1.5, "items": [1]}, {"value": "a"}):
+        assert (await toolset.call("post_x", given)).success
+        assert sent[-1] == given
+
+
+LIMITS_OF_STRICT = {
+    "members": ({f"p{number}": TEXT for number in range(5001)}, "5001 members"),
+    "values": ({"a": {"enum": list(range(1001))}}, "1002 values"),
+    "characters": ({"a": {"enum": ["a" * 120_001]}}, "characters"),
+}
+
+
+@pytest.mark.parametrize(("members", "reason"), LIMITS_OF_STRICT.values(), ids=LIMITS_OF_STRICT)
+def test_the_limits_of_strict_mode(members, reason):
+    tool = Written({"type": "object", "properties": members, "additionalProperties": False})
+
+    with pytest.raises(CannotExpress, match=reason):
+        define(tool, "openai_strict")
+    define(tool, "gemini")
+
+
+def test_strict_mode_ends_at_ten_levels():
+    member = TEXT
+    for _ in range(9):
+        member = {"type": "object", "properties": {"a": member}}
+
+    define(tool_with(member), "openai_strict")
+    with pytest.raises(CannotExpress, match="11 levels; 10 are allowed"):
+        define(tool_with({"type": "array", "items": member}), "openai_strict")
+
+
+MALFORMED = [
+    {"type": "object", "properties": {"x": {"anyOf": 3}}},
+    {"type": "object", "properties": 3},
+    {"type": "object", "properties": {"x": {"type": "object", "required": 3}}},
+    {"anyOf": [{"type": "object"}, {"type": "string"}]},
+    {},
+]
+
+
+@pytest.mark.parametrize("schema", MALFORMED)
+@pytest.mark.parametrize("profile", ["openai_strict", "gemini"])
+def test_a_malformed_schema_is_a_reason_too(schema, profile):
+    with pytest.raises(CannotExpress):
+        define(Written(schema), profile)
+
+
+@pytest.mark.parametrize("profile", ["openai_strict", "gemini", "anthropic"])
+def test_a_malformed_schema_leaves_arguments_as_they_are(profile):
+    for schema in MALFORMED:
+        given = {"x": [1, None]}
+
+        assert restorer(schema, profile).restored(given) == given
+
+
+def test_a_name_that_no_provider_takes_is_a_reason():
+    with pytest.raises(CannotExpress, match=r"no name like 'a\.b'"):
+        define(Written({"type": "object"}, name="a.b"), "openai")
+
+
+def test_schemas_that_multiply_end_in_a_reason():
+    doubling = {
+        f"D{level}": {"allOf": [{"$ref": f"#/$defs/D{level + 1}"}] * 2} for level in range(10, 30)
+    }
+    wide = {f"W{level}": {"anyOf": [{"$ref": f"#/$defs/W{level + 1}"}] * 2} for level in range(30)}
+    ends = {"D30": TEXT, "W30": TEXT}
+
+    assert shaped({"$ref": "#/$defs/D10"}, "gemini", **doubling, **ends) is not None
+    with pytest.raises(CannotExpress):
+        define(tool_with({"allOf": [{"$ref": "#/$defs/W0"}]}, **wide, **ends), "gemini")
+
+
+def test_tools_share_what_was_looked_at(pets):
+    memory = Memory()
+
+    first = [define(tool, "openai_strict", memory).value for tool in pets]
+    again = [define(tool, "openai_strict", memory).value for tool in pets]
+
+    assert first == again == [define(tool, "openai_strict").value for tool in pets]
+    one = schema_of("openai_strict", first[0])["properties"]
+    two = schema_of("openai_strict", again[0])["properties"]
+    assert all(one[name] is two[name] for name in one)
+
+
+def test_a_definition_of_another_document_is_not_taken_for_this_one():
+    memory = Memory()
+    member = {"$ref": "#/$defs/A"}
+    others = ({"A": {"type": "string"}}, {"A": {"type": "integer"}})
+
+    found = [define(tool_with({"allOf": [member]}, **each), "gemini", memory) for each in others]
+
+    kinds = [schema_of("gemini", one.value)["properties"]["x"]["type"] for one in found]
+    assert kinds == ["string", "integer"]
+
+
+REPAIRS = {
+    "null for absent": ({"x": None, "y": 1}, TEXT, {"y": 1}),
+    "a null that is meant": ({"x": None}, {"type": ["string", "null"]}, None),
+    "nothing to undo": ({"x": 3}, TEXT, None),
+    "a map": ({"x": [{"key": "a", "value": "b"}]}, {"type": "object"}, {"x": {"a": "b"}}),
+    "pairs that are meant": (
+        {"x": [{"key": "a", "value": "b"}]},
+        {"anyOf": [{"type": "array"}, {"type": "object"}]},
+        None,
+    ),
+    "a labelled number": ({"x": "2"}, {"enum": [1, 2]}, {"x": 2}),
+    "anything": ({"x": {"entries": []}}, {}, None),
+}
+
+
+@pytest.mark.parametrize(("given", "member", "expected"), REPAIRS.values(), ids=REPAIRS)
+def test_repair_undoes_what_cannot_be_meant_otherwise(given, member, expected):
+    schema = tool_with(member, required=False).input_schema
+
+    assert repair(given, schema) == expected
+
+
+async def test_a_call_takes_arguments_of_strict_mode_at_any_depth():
+    inner = {"type": "object", "properties": {"a": TEXT, "m": {"additionalProperties": TEXT}}}
+    body = {"type": "object", "properties": {"inner": inner, "n": {"type": "integer"}}}
+    toolset = load_tools(document(with_body(body), servers=[{"url": "http://api.example.com"}]))
+    (tool,) = toolset
+
+    sent = tool.preview({"inner": {"a": None, "m": [{"key": "k", "value": "v"}]}, "n": None})
+
+    assert sent.content == b'{"inner":{"m":{"k":"v"}}}'
+
+
+def test_every_kind_of_argument_is_defined():
+    parameters = [
+        {"name": name, "in": place, "required": place == "path", "schema": {"type": "string"}}
+        for name, place in (
+            ("a", "path"),
+            ("filter[x]", "query"),
+            ("X-A", "header"),
+            ("c", "cookie"),
+        )
+    ]
+    paths = {"/x/{a}": {"get": operation(parameters=parameters)}}
+    (tool,) = load_tools(document(paths))
+
+    for profile in PROFILES:
+        assert faults(profile, define(tool, profile).value) == []
+
+
+def test_alternatives_inside_alternatives_do_not_multiply_on_the_way_back():
+    again = {"type": "object", "properties": {"n": {"$ref": "#/$defs/A"}}, "required": ["n"]}
+    branches = [{**again, "properties": {**again["properties"], "k": {"const": k}}} for k in "abc"]
+    tool = tool_with({"$ref": "#/$defs/A"}, A={"anyOf": [*branches, TEXT]})
+    value = 7
+    for _ in range(90):
+        value = {"n": value}
+
+    for profile in ("openai_strict", "gemini", "anthropic", ""):
+        assert Restorer(tool.input_schema, profile).restored({"x": value}) == {"x": value}
+
+
+def test_a_chain_of_what_cannot_be_said_ends():
+    chain = {
+        f"C{level}": {
+            "type": "object",
+            "properties": {"n": {"$ref": f"#/$defs/C{level + 1}"}},
+            "required": ["n"],
+        }
+        for level in range(80)
+    }
+    end = {"C80": {"type": "string", "not": {"pattern": "a"}}}
+
+    with pytest.raises(CannotExpress, match="leads to what cannot be said"):
+        define(tool_with({"$ref": "#/$defs/C0"}, **chain, **end), "gemini")
+
+
+@pytest.mark.parametrize("dialect", [Gemini, Strict])
+def test_a_dialect_has_all_that_is_asked_of_it(dialect):
+    assert {name for name in vars(Dialect) if name[0] != "_"} <= set(dir(dialect))

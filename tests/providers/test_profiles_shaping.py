@@ -1,0 +1,319 @@
+"""Schemas that say much: what becomes of them, and that nothing else is accepted."""
+
+from __future__ import annotations
+
+import copy
+
+import jsonschema_rs
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from profile_rules import faults, schema_of
+from profile_values import read_literally, repair, values
+
+from openapi_tools.providers.definitions import CannotExpress, define
+from openapi_tools.providers.lengths import with_length
+from openapi_tools.tools.tool import OperationTool
+from openapi_tools.validation.tool_input import Checker
+
+TEXT, WHOLE, NULL = {"type": "string"}, {"type": "integer"}, {"type": "null"}
+AB = {"type": "object", "properties": {"a": TEXT, "b": WHOLE}}
+SHUT = {"additionalProperties": False}
+
+
+class OneArgument(OperationTool):
+    name, description = "t", "d"
+
+    def __init__(self, member):
+        super().__init__()
+        self.member = member
+
+    @property
+    def input_schema(self):
+        definitions = {"Text": TEXT, "Free": {"description": "d"}, "AB": AB}
+        return {
+            "type": "object",
+            "properties": {"x": self.member},
+            "required": ["x"],
+            **SHUT,
+            "$defs": definitions,
+        }
+
+
+def lawful(member, profile):
+    """Return what becomes of an argument's schema; whatever fits that is accepted."""
+    tool = OneArgument(member)
+    before, checker = copy.deepcopy(member), Checker(tool.input_schema)
+    definition = define(tool, profile)
+    schema = schema_of(profile, definition.value)
+    exact = jsonschema_rs.validator_for(read_literally(schema))
+    assert faults(profile, definition.value) == []
+    for value in values(schema, 6):
+        assert exact.is_valid(value)
+        checker.check(definition.restore(value))
+        if not checker.fits(value):
+            checker.check(repair(value, tool.input_schema))
+    assert member == before
+    return schema["properties"]["x"]
+
+
+def names_in(schema):
+    """Return the members of an object, those that are required first of all."""
+    required = schema.get("required", [])
+    return sorted(required), sorted(schema["properties"].keys() - set(required))
+
+
+OBJECTS = {
+    "dependent members": ({**AB, "dependentRequired": {"a": ["b"]}}, ([], ["b"])),
+    "members that others need": (
+        {**AB, "required": ["a"], "dependentRequired": {"a": ["b"], "b": ["c"]}},
+        (["a", "b", "c"], []),
+    ),
+    "names of a pattern": ({**AB, "propertyNames": {"pattern": "^b"}}, ([], ["b"])),
+    "a member that is refused": (
+        {"type": "object", "properties": {"a": TEXT, "b": False}, "additionalProperties": True},
+        ([], ["a"]),
+    ),
+    "what may not be there": ({**AB, "not": {"required": ["b"]}}, ([], ["a"])),
+    "what may not be there together": (
+        {**AB, "required": ["a"], "not": {"type": "object", "required": ["a", "b"]}},
+        (["a"], []),
+    ),
+    "none of several": (
+        {**AB, "not": {"anyOf": [{"required": ["a"]}, {"required": ["b"]}]}},
+        ([], []),
+    ),
+    "members of a pattern": (
+        {**AB, "patternProperties": {"^a": {"maxLength": 3}, "^c": WHOLE}, **SHUT},
+        ([], ["a", "b"]),
+    ),
+    "a required member without a schema": (
+        {**AB, "required": ["c"], "additionalProperties": WHOLE},
+        (["c"], ["a", "additional_properties", "b"]),
+    ),
+    "others of one pattern": (
+        {**AB, "patternProperties": {"^c": WHOLE}, **SHUT},
+        ([], ["a", "additional_properties", "b"]),
+    ),
+    "no room for others": (
+        {**AB, "additionalProperties": True, "maxProperties": 2},
+        ([], ["a", "b"]),
+    ),
+    "objects that close each other": (
+        {"allOf": [{**AB, **SHUT}, {"properties": {"a": {"minLength": 1}, "c": TEXT}}]},
+        ([], ["a", "b"]),
+    ),
+    "what no part speaks of": (
+        {"allOf": [AB, {"properties": {"c": TEXT}}], "unevaluatedProperties": False},
+        ([], ["a", "b", "c"]),
+    ),
+    "what nothing speaks of": (
+        {"type": "object", "properties": {"a": TEXT}, "unevaluatedProperties": False},
+        ([], ["a"]),
+    ),
+}
+
+
+@pytest.mark.parametrize(("member", "expected"), OBJECTS.values(), ids=OBJECTS)
+def test_members(member, expected):
+    assert names_in(lawful(member, "gemini")) == expected
+    assert names_in(lawful(member, "openai_strict")) == (sorted([*expected[0], *expected[1]]), [])
+
+
+MAPS = {
+    "names of a pattern": (
+        {"type": "object", "patternProperties": {"^a": WHOLE}, **SHUT},
+        {"key": {"type": "string", "pattern": "^a"}, "value": WHOLE},
+    ),
+    "short names": (
+        {"type": "object", "additionalProperties": TEXT, "propertyNames": {"maxLength": 3}},
+        {"key": {"type": "string", "maxLength": 3}, "value": TEXT},
+    ),
+    "values that may be null": (
+        {
+            "type": "object",
+            "additionalProperties": {"type": ["string", "null"]},
+            "minProperties": 1,
+        },
+        {"key": TEXT, "value": {"type": "string", "nullable": True}},
+    ),
+}
+
+
+@pytest.mark.parametrize(("member", "expected"), MAPS.values(), ids=MAPS)
+def test_maps(member, expected):
+    lawful(member, "openai_strict")
+
+    found = lawful(member, "gemini")
+
+    assert found["items"]["properties"] == expected
+    assert found.get("minItems") == member.get("minProperties")
+
+
+ONE_OF = {
+    "types": ([TEXT, WHOLE], 2),
+    "ranges": ([{"type": "integer", "maximum": 3}, {"type": "integer", "minimum": 5}], 2),
+    "whole numbers and others": (
+        [{"type": "integer", "maximum": 3}, {"type": "number", "minimum": 5}],
+        2,
+    ),
+    "lengths": ([{"type": "string", "maxLength": 3}, {"type": "string", "minLength": 5}], 2),
+    "counts": (
+        [
+            {"type": "array", "items": TEXT, "maxItems": 1},
+            {"type": "array", "items": TEXT, "minItems": 2},
+        ],
+        2,
+    ),
+    "values": ([{"enum": ["a", "b"]}, {"enum": ["b", "c"]}], 1),
+    "values of another alternative": ([{"enum": ["a", 1]}, TEXT], 1),
+    "a constant member": (
+        [
+            {"type": "object", "properties": {"k": {"const": "a"}}, "required": ["k"]},
+            {"type": "object", "properties": {"k": {"enum": ["b", "c"]}}, "required": ["k"]},
+        ],
+        2,
+    ),
+    "a closed object": (
+        [
+            {"type": "object", "properties": {"a": TEXT}, "required": ["a"]},
+            {"type": "object", "properties": {"b": TEXT}, **SHUT},
+        ],
+        2,
+    ),
+    "a member of another type": (
+        [
+            {"type": "object", "properties": {"a": TEXT}},
+            {"type": "object", "properties": {"a": {"anyOf": [TEXT, WHOLE]}}},
+        ],
+        1,
+    ),
+    "references": ([{"$ref": "#/$defs/AB"}, {"$ref": "#/$defs/Text"}], 2),
+    "whole and other numbers": ([{"type": "integer"}, {"type": "number"}, TEXT], 1),
+    "without a type": ([{"minimum": 3}, {"type": "boolean"}], 1),
+    "null twice": ([{"type": ["string", "null"]}, NULL], 1),
+}
+
+
+@pytest.mark.parametrize("profile", ["openai_strict", "gemini"])
+@pytest.mark.parametrize(("branches", "count"), ONE_OF.values(), ids=ONE_OF)
+def test_alternatives_of_which_one_may_fit(branches, count, profile):
+    found = lawful({"oneOf": branches}, profile)
+
+    assert len(found.get("anyOf", [found])) == count
+
+
+UNIONS = {
+    "a union beside members": {**AB, "anyOf": [{"required": ["a"]}, {"required": ["b"]}]},
+    "two unions": {"anyOf": [TEXT, WHOLE], "oneOf": [TEXT, {"type": "integer", "minimum": 3}]},
+    "a value that no label can stand for": {"anyOf": [TEXT, {"const": {"a": 1}}]},
+    "a union in allOf": {"allOf": [{"anyOf": [TEXT, WHOLE]}, {"type": ["integer", "null"]}]},
+    "a reference with keywords": {"$ref": "#/$defs/Text", "minLength": 2, "description": "d"},
+    "a reference to anything": {"$ref": "#/$defs/Free"},
+    "references in a union": {"anyOf": [{"$ref": "#/$defs/AB"}, {"$ref": "#/$defs/Text"}, NULL]},
+    "equal alternatives": {"anyOf": [TEXT, {"type": "string", "title": "T"}]},
+    "values beside anything": {"anyOf": [{"const": {"a": 1}}, {"type": "array"}]},
+    "values that a length narrows": {"type": "string", "enum": ["a", "abcd"], "maxLength": 2},
+    "a reference to nowhere": {"$ref": "#/$defs/Nowhere"},
+    "steps of steps": {"allOf": [{"type": "integer", "multipleOf": 1}, {"multipleOf": 1}]},
+    "nothing but words": {"type": "array", "items": {"title": "T", "default": 1}},
+}
+
+
+@pytest.mark.parametrize("profile", ["openai_strict", "gemini"])
+@pytest.mark.parametrize("member", UNIONS.values(), ids=UNIONS)
+def test_unions(member, profile):
+    lawful(member, profile)
+
+
+MANY = {
+    "alternatives": {"allOf": [{"anyOf": [{"const": n} for n in range(40)]}] * 2},
+    "rivals": {"oneOf": [{"type": "string", "minLength": n, "maxLength": n} for n in range(300)]},
+    "patterns": {"type": "object", "patternProperties": {"a": TEXT, "b": TEXT}},
+    "a closed pattern": {
+        "allOf": [{"patternProperties": {"a": TEXT}}, {"properties": {"b": TEXT}, **SHUT}],
+    },
+    "pairs of patterns": {
+        "allOf": [
+            {"type": "object", "patternProperties": {"a": TEXT}, **SHUT},
+            {"properties": {"b": TEXT}},
+        ],
+    },
+    "steps": {"allOf": [{"type": "number", "multipleOf": 0.5}, {"multipleOf": 0.2}]},
+    "dependent schemas": {**AB, "dependentSchemas": {"a": {}}},
+    "what is required": {**AB, "required": ["a"], "not": {"required": ["a"]}},
+    "fewer than least": {"type": "array", "items": TEXT, "minItems": 3, "maxItems": 2},
+    "shorter than least": {"type": "string", "minLength": 3, "maxLength": 2},
+    "more than there are": {**AB, **SHUT, "minProperties": 3},
+}
+
+
+@pytest.mark.parametrize("member", MANY.values(), ids=MANY)
+def test_too_much_to_say(member):
+    with pytest.raises(CannotExpress):
+        lawful(member, "openai_strict")
+
+
+LENGTHS = {
+    "no pattern": (None, 1, 100, r"^[\s\S]{1,100}$"),
+    "no end": (None, 2, None, r"^[\s\S]{2,}$"),
+    "a pattern that says it": ("^sha256:[a-f0-9]{64}$", 71, 71, "^sha256:[a-f0-9]{64}$"),
+    "one count": (r"^[A-Za-z0-9.\-_]+$", 1, 100, r"^[A-Za-z0-9.\-_]{1,100}$"),
+    "an open end": ("^https://", 0, 20, r"^https://[\s\S]{0,12}$"),
+    "a group": ("^(ab|c)(?:[0-9]{2})?$", 1, 4, "^(ab|c)(?:[0-9]{2})?$"),
+    "a group that may be longer": ("^[a-z]([-a-z]*[a-z])?$", 0, 63, "^[a-z]([-a-z]{0,61}[a-z])?$"),
+    "several counts": ("^a*b+$", 0, 10, "^a{0,5}b{1,5}$"),
+    "a longer one": ("^[a-z]*$", 3, None, "^[a-z]{3,}$"),
+    "exactly": ("^.{0,3}$", 2, 2, "^.{2}$"),
+    "an escaped end": (r"^\$$", 1, 1, r"^\$$"),
+    "a finite count that is too great": ("^a{2,9}$", 0, 3, "^a{2,3}$"),
+    "too long whatever happens": ("^a{5}$", 0, 3, None),
+    "too short whatever happens": ("^a?$", 2, None, None),
+    "counts to choose from": ("^a*b*$", 1, None, None),
+    "a choice at the root": ("^a|b$", 1, 2, None),
+    "a lazy count": ("^a+?$", 1, 2, None),
+    "an unknown escape": (r"^\x41$", 1, 2, None),
+    "a stray bracket": ("^a)$", 1, 2, None),
+    "an open group": ("^(a", 0, 2, None),
+    "an end inside": ("^(a$)$", 0, 2, None),
+    "a lookahead": ("^(?=a)a$", 0, 2, None),
+}
+
+
+@pytest.mark.parametrize(("pattern", "least", "most", "expected"), LENGTHS.values(), ids=LENGTHS)
+def test_a_length_as_a_pattern(pattern, least, most, expected):
+    assert with_length(pattern, least, most) == expected
+
+
+ATOMS = st.sampled_from(["a", "[ab]", r"\d", "(a|bc)", "(?:ab*)", "."])
+COUNTS = st.sampled_from(["", "*", "+", "?", "{2}", "{1,3}", "{2,}"])
+PATTERNS = st.lists(st.tuples(ATOMS, COUNTS).map("".join), max_size=3).map("".join)
+
+
+@given(PATTERNS, st.booleans(), st.booleans(), st.integers(0, 3), st.none() | st.integers(0, 6))
+def test_no_text_gets_longer_or_of_another_pattern(inner, start, end, least, most):
+    pattern = f"{'^' if start else ''}{inner}{'$' if end else ''}"
+    bounds = {"minLength": least, **({} if most is None else {"maxLength": most})}
+    both = jsonschema_rs.validator_for({"pattern": pattern, **bounds})
+
+    found = with_length(pattern, least, most)
+
+    if found is not None:
+        fits = jsonschema_rs.validator_for({"pattern": found})
+        texts = [
+            "",
+            "a",
+            "b",
+            "c",
+            "ab",
+            "aa",
+            "abc",
+            "a1b",
+            "aab",
+            "bcbc",
+            "aaaa",
+            "1234",
+            "abab1a",
+        ]
+        for text in [*texts, "abcabcabc", "a" * 7, "ab" * 6, "\n", "1" * 12]:
+            assert both.is_valid(text) or not fits.is_valid(text)

@@ -1,0 +1,113 @@
+"""Media types."""
+
+from __future__ import annotations
+
+import pytest
+
+from openapi_tools import media_types
+
+
+@pytest.mark.parametrize(
+    ("media_type", "kind"),
+    [
+        ("application/json", "json"),
+        ("Application/JSON; charset=utf-8", "json"),
+        ("text/json", "json"),
+        ("application/merge-patch+json", "json"),
+        ("application/vnd.github.v3+json; q=1", "json"),
+        ("application/x-www-form-urlencoded", "form"),
+        ("multipart/form-data", "multipart"),
+        ("multipart/related; type=text/html", "multipart"),
+        ("application/jsonl", "sequential"),
+        ("application/x-ndjson", "sequential"),
+        ("application/json-seq", "sequential"),
+        ("application/geo+json-seq", "sequential"),
+        ("text/plain", "text"),
+        ("text/csv", "text"),
+        ("text/html; charset=utf-8", "text"),
+        ("application/xml", "text"),
+        ("image/svg+xml", "text"),
+        ("application/yaml", "text"),
+        ("application/vnd.oai.openapi+yaml", "text"),
+        ("application/graphql", "text"),
+        ("application/octet-stream", "none"),
+        ("image/png", "none"),
+        ("application/zip", "none"),
+        ("application/vnd.unknown", "none"),
+        ("*/*", "none"),
+    ],
+)
+def test_each_media_type_is_of_one_kind_or_of_none(media_type: str, kind: str):
+    predicates = {
+        "json": media_types.is_json,
+        "form": media_types.is_form,
+        "multipart": media_types.is_multipart,
+        "sequential": media_types.is_sequential,
+        "text": media_types.is_text,
+    }
+
+    found = [name for name, holds in predicates.items() if holds(media_type)]
+
+    assert found == ([] if kind == "none" else [kind])
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a/b", "text/plain; charset=utf-8", 'a/b;c="d \\"e"', "image/*", "*/*", "a/b;type=c/d"],
+)
+def test_what_is_a_media_type(text: str):
+    assert media_types.is_media_type(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "json",
+        "a/b/c",
+        "a /b",
+        "a/b;",
+        "a/b; c",
+        "a/b\r\nX: 1",
+        "a/b, c/d",
+        "é/b",
+        "a/b;c=\u00e9",
+    ],
+)
+def test_what_is_none(text: str):
+    assert not media_types.is_media_type(text)
+
+
+def test_parameters_are_read_and_left_out():
+    media_type = 'Multipart/Form-Data; Boundary="a b"; charset=utf-8'
+
+    assert media_types.essence(media_type) == "multipart/form-data"
+    assert media_types.parameter(media_type, "boundary") == "a b"
+    assert media_types.parameter(media_type, "missing") == ""
+    assert (
+        media_types.without_parameter(media_type, "boundary")
+        == "Multipart/Form-Data; charset=utf-8"
+    )
+
+
+@pytest.mark.parametrize(
+    ("media_type", "pattern", "expected"),
+    [
+        ("image/png", "image/png", True),
+        ("Image/PNG; a=b", "image/png", True),
+        ("image/png", "image/*", True),
+        ("image/png", "*/*", True),
+        ("image/png", "text/*", False),
+        ("image/png", "image/jpeg", False),
+        ("image/[a]", "image/[a]", True),
+        ("image/a", "image/[a]", False),
+        ("", "image/*", False),
+    ],
+)
+def test_a_range_matches_what_it_stands_for(media_type: str, pattern: str, expected: bool):
+    assert media_types.matches(media_type, pattern) is expected
+
+
+def test_xml_is_told_apart():
+    assert media_types.is_xml("application/soap+xml; charset=utf-8")
+    assert not media_types.is_xml("text/plain")

@@ -1,0 +1,178 @@
+"""A read that can ask for another method is a write, and no argument sets what routes a request."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from documents import document, operation, tools
+from servers.recorder import Answer, Recorder
+
+from openapi_tools import Context, Settings, load_tools, require_approval
+from openapi_tools.model import Operation, Parameter
+from openapi_tools.requests.builder import build_request
+
+TEXT = {"type": "string"}
+
+
+def parameter(name: str, place: str = "header", **others: Any) -> dict[str, Any]:
+    return {"name": name, "in": place, "schema": TEXT, **others}
+
+
+def with_form(kind: str) -> dict[str, Any]:
+    schema = {"type": "object", "properties": {"_method": TEXT, "a": TEXT}}
+    return {"requestBody": {"content": {kind: {"schema": schema}}}}
+
+
+OVERRIDES: dict[str, tuple[str, dict[str, Any]]] = {
+    "X-HTTP-Method-Override": ("/x", {"parameters": [parameter("X-HTTP-Method-Override")]}),
+    "x_http_method_override": ("/x", {"parameters": [parameter("x_http_method_override")]}),
+    "X-HTTP-Method": ("/x", {"parameters": [parameter("X-HTTP-Method")]}),
+    "X-Method-Override": ("/x", {"parameters": [parameter("X-METHOD-Override")]}),
+    "_method in the query": ("/x", {"parameters": [parameter("_method", "query")]}),
+    "_method in the path's own query": ("/x?_method=delete", {}),
+}
+FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
+
+
+@pytest.mark.parametrize("override", OVERRIDES)
+async def test_a_read_that_can_ask_for_another_method_is_a_write_and_asked_about(override):
+    path, members = OVERRIDES[override]
+    async with Recorder() as home:
+        source = document({path: {"get": operation(**members)}}, servers=[{"url": home.url}])
+        asked: list[Any] = []
+        settings = Settings(approve=lambda seen: asked.append(seen) or False)
+        async with load_tools(source, settings=settings) as toolset:
+            (tool,) = toolset
+            refused = await tool.execute({})
+        async with load_tools(source) as toolset:
+            (guarded,) = toolset
+            guarded.add_input_guardrails([require_approval()])
+            denied = await guarded.execute({}, context=Context(approve=lambda call: False))
+
+    assert (tool.read_only, tool.destructive, tool.idempotent) == (False, True, False)
+    assert not tool.parallel_safe
+    assert tool.annotations["readOnlyHint"] is False
+    assert tool.annotations["destructiveHint"] is True
+    assert tool.annotations["idempotentHint"] is False
+    assert len(asked) == 1
+    assert {refused.error["type"], denied.error["type"]} == {"denied"}
+    assert home.requests == []
+
+
+@pytest.mark.parametrize("kind", [*FORMS, "application/json"])
+def test_a_form_that_can_ask_for_another_method_may_delete(kind):
+    (tool,) = tools({"/x": {"post": operation(**with_form(kind))}})
+
+    assert tool.destructive
+    assert tool.annotations["destructiveHint"] is (kind in FORMS)
+
+
+@pytest.mark.parametrize("kind", FORMS)
+def test_a_query_with_a_form_that_can_ask_for_another_method_is_a_write(kind):
+    (tool,) = tools({"/x": {"query": operation(**with_form(kind))}}, openapi="3.2.0")
+
+    assert not tool.read_only
+
+
+def test_other_reads_stay_reads():
+    names = ["method", "X-HTTP-Methods", "X-Method"]
+    listed = [parameter(name) for name in names] + [parameter("method", "query")]
+    (tool,) = tools(
+        {"/x": {"get": operation(parameters=[*listed, parameter("_method", "cookie")])}}
+    )
+
+    assert tool.read_only
+    assert tool.idempotent
+
+
+FREE = {"type": "object", "additionalProperties": TEXT}
+
+
+@pytest.mark.parametrize(
+    ("place", "given"),
+    [
+        (parameter("filter", "query", schema=FREE), {"filter": {"_method": "DELETE"}}),
+        (
+            {"name": "q", "in": "querystring", "content": {FORMS[0]: {"schema": FREE}}},
+            {"q": {"_METHOD": "DELETE", "a": "b"}},
+        ),
+    ],
+    ids=["an object", "a whole query"],
+)
+async def test_a_query_of_free_names_cannot_ask_for_another_method(place, given):
+    async with Recorder() as home:
+        source = document(
+            {"/x": {"get": operation(parameters=[place])}},
+            openapi="3.2.0",
+            servers=[{"url": home.url}],
+        )
+        async with load_tools(source) as toolset:
+            (tool,) = toolset
+            result = await tool.execute(given)
+
+    assert result.error["type"] == "invalid_input"
+    assert "_method" in str(result)
+    assert home.requests == []
+
+
+@pytest.mark.parametrize("override", [False, True])
+async def test_what_asks_for_another_method_is_neither_tried_again_nor_redirected(override):
+    async with Recorder(Answer(503)) as home:
+        listed = [parameter("X-HTTP-Method-Override"), parameter("_method", "query")]
+        source = document(
+            {"/x": {"get": operation(parameters=listed)}}, servers=[{"url": home.url}]
+        )
+        async with load_tools(source, settings=Settings(retries=1)) as toolset:
+            (tool,) = toolset
+            for name in ("X_HTTP_Method_Override", "_method"):
+                home.requests.clear()
+                await tool.execute({name: "DELETE"} if override else {})
+                assert len(home.requests) == (1 if override else 2)
+                home.answers.append(Answer(302, [("Location", "/y")]))
+                home.requests.clear()
+                await tool.execute({name: "DELETE"} if override else {})
+                assert len(home.requests) == (1 if override else 3)
+
+
+RESERVED = (
+    *("X-Original-URL", "X-Rewrite-URL", "x_original_url", "Content_Length", "Transfer_Encoding"),
+    *("Proxy_Authorization", "HOST", "X-Api-Key", "X_Api_Key", "x-api_key"),
+)
+
+
+@pytest.mark.parametrize("name", RESERVED)
+async def test_what_routes_frames_or_authorises_a_request_is_no_argument(name):
+    schemes = {"key": {"type": "apiKey", "in": "header", "name": "X-API-Key"}}
+    source = document(
+        {"/x": {"get": operation(parameters=[parameter(name), parameter("X-Other")])}},
+        components={"securitySchemes": schemes},
+    )
+
+    (tool,) = load_tools(source)
+
+    assert list(tool.input_schema["properties"]) == ["X_Other"]
+
+
+@pytest.mark.parametrize("name", RESERVED[:7])
+def test_an_operation_made_elsewhere_sends_no_such_header_either(name):
+    made = Operation("GET", "/x", parameters=(Parameter(name, "header", argument="a"),))
+
+    request = build_request(made, {"a": "5"}, settings=Settings(base_url="http://127.0.0.1:1"))
+
+    assert "5" not in request.headers.values()
+
+
+async def test_an_argument_does_not_repeat_a_credential_by_another_spelling():
+    async with Recorder() as home:
+        source = document(
+            {"/x": {"get": operation(parameters=[parameter("X_Own_Key")])}},
+            servers=[{"url": home.url}],
+        )
+        own = {"in": "header", "name": "X-Own-Key", "value": "secret-of-the-user"}
+        async with load_tools(source, credentials={"own": own}) as toolset:
+            (tool,) = toolset
+            result = await tool.execute({"X_Own_Key": "mine"})
+
+    assert result.error["type"] == "invalid_input"
+    assert home.requests == []

@@ -1,0 +1,177 @@
+"""`Settings(approve=…)` and `Settings(dry_run=True)`: looked at before anything is sent."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from documents import document, operation
+
+from openapi_tools import DeniedError, Preview, Settings, SettingsError, Toolset, load_tools
+
+if TYPE_CHECKING:
+    from servers.recorder import Recorder
+
+BODY = {
+    "content": {
+        "application/json": {"schema": {"type": "object", "properties": {"n": {"type": "string"}}}}
+    }
+}
+METHODS = ["get", "head", "post", "put", "patch", "delete"]
+
+
+def api(url: str, **settings: Any) -> Toolset:
+    item: dict[str, Any] = {method: operation(operationId=method) for method in METHODS}
+    item["post"]["requestBody"] = BODY
+    item["get"]["x-openai-isConsequential"] = True
+    item["put"]["x-openai-isConsequential"] = False
+    schemes = {"key": {"type": "apiKey", "in": "query", "name": "key"}}
+    root = document({"/x": item}, security=[{"key": []}], components={"securitySchemes": schemes})
+    options = Settings(base_url=url, timeout=5, **settings)
+    return load_tools(root, credentials={"key": "s3cr3t"}, settings=options)
+
+
+RULES = [
+    ({}, {"post", "put", "patch", "delete"}),
+    ({"approve_for": "all"}, set(METHODS)),
+    ({"approve_for": "x-openai-isConsequential"}, {"get"}),
+    ({"approve_for": lambda tool: tool.name == "patch"}, {"patch"}),
+]
+
+
+@pytest.mark.parametrize(("rule", "expected"), RULES, ids=["methods", "all", "extension", "own"])
+async def test_the_calls_of_a_rule_are_approved_before_they_are_sent(
+    rule: dict[str, Any], expected: set[str], recorder: Recorder
+) -> None:
+    asked: list[Preview] = []
+
+    def approve(preview: Preview) -> bool:
+        assert len(recorder.requests) == len(done)
+        asked.append(preview)
+        return True
+
+    done: list[str] = []
+    async with api(recorder.url, approve=approve, **rule) as toolset:
+        for method in METHODS:
+            assert (await toolset[method].execute({})).success
+            done.append(method)
+
+    assert {preview.tool for preview in asked} == expected
+
+
+async def test_what_is_approved_is_the_request_without_its_secrets(recorder: Recorder) -> None:
+    asked: list[Preview] = []
+
+    async def approve(preview: Preview) -> bool:
+        await asyncio.sleep(0)
+        asked.append(preview)
+        return True
+
+    async with api(recorder.url, approve=approve) as toolset:
+        await toolset["post"].execute({"n": "Rex", "_tool_call_id": "c1"})
+
+    (preview,) = asked
+    assert (preview.tool, preview.method, preview.call_id) == ("post", "POST", "c1")
+    assert preview.arguments == {"n": "Rex"}
+    assert preview.url == f"{recorder.url}/x?key=***"
+    assert preview.body == '{"n":"Rex"}'
+    assert ("content-type", "application/json") in preview.headers
+    assert str(preview).startswith(f"POST {recorder.url}/x?key=***\n")
+    assert str(preview).endswith('\n\n{"n":"Rex"}')
+    assert recorder.last.target == "/x?key=s3cr3t"
+
+
+def refuse(_: Preview) -> bool:
+    raise DeniedError("not on a Sunday.")
+
+
+def fail(_: Preview) -> bool:
+    raise ZeroDivisionError
+
+
+@pytest.mark.parametrize(
+    ("approve", "words"),
+    [
+        (lambda _: False, "post was not approved; it was not sent."),
+        (lambda _: None, "post was not approved; it was not sent."),
+        (lambda _: 1, "post was not approved; it was not sent."),
+        (refuse, "not on a Sunday."),
+        (fail, "fail failed (ZeroDivisionError); the call was refused."),
+    ],
+    ids=["false", "none", "one", "raises", "fails"],
+)
+async def test_anything_but_true_refuses(approve: Any, words: str, recorder: Recorder) -> None:
+    async with api(recorder.url, approve=approve) as toolset:
+        result = await toolset["post"].execute({})
+
+    assert result.error is not None
+    assert result.error["type"] == "denied"
+    assert str(result) == words
+    assert recorder.requests == []
+
+
+async def test_the_time_that_people_take_is_not_the_calls(recorder: Recorder) -> None:
+    async def approve(_: Preview) -> bool:
+        await asyncio.sleep(0.5)
+        return True
+
+    async with api(recorder.url, approve=approve) as toolset:
+        fast = toolset._session.settings.model_copy(update={"timeout": 0.3})
+        toolset._session.sender._settings = fast
+        result = await toolset["delete"].execute({})
+
+    assert result.success
+
+
+async def test_a_dry_run_sends_nothing_and_returns_the_request(recorder: Recorder) -> None:
+    asked: list[Preview] = []
+    settings = {"dry_run": True, "approve": asked.append}
+    async with api(recorder.url, **settings) as toolset:
+        result = await toolset["post"].execute({"n": "Rex"})
+        wrong = await toolset["post"].execute({"n": 1})
+
+    assert result.success
+    assert result.metadata["dry_run"] is True
+    assert result.output["method"] == "POST"
+    assert result.output["url"] == f"{recorder.url}/x?key=***"
+    assert ["content-type", "application/json"] in result.output["headers"]
+    assert result.output["body"] == '{"n":"Rex"}'
+    assert wrong.error is not None
+    assert wrong.error["type"] == "invalid_input"
+    assert recorder.requests == []
+    assert asked == []
+
+
+async def test_a_dry_run_says_what_is_missing() -> None:
+    schemes = {"key": {"type": "apiKey", "in": "query", "name": "key"}}
+    root = document(
+        {"/x": {"get": operation(operationId="x", security=[{"key": []}])}},
+        components={"securitySchemes": schemes},
+    )
+    settings = Settings(base_url="http://api.test", dry_run=True)
+
+    result = await load_tools(root, settings=settings)["x"].execute({})
+
+    assert result.output["url"] == "http://api.test/x"
+    assert "no credential is there for 'key'" in result.output["note"]
+
+
+def test_a_preview_cuts_a_long_body_and_counts_what_is_no_text() -> None:
+    import httpx
+
+    from openapi_tools.requests.preview import preview_of
+
+    long = preview_of(httpx.Request("POST", "http://a", content=b"x" * 30_000), "t", {})
+    binary = preview_of(httpx.Request("POST", "http://a", content=b"\xff\xfe"), "t", {})
+
+    assert long.body is not None
+    assert len(long.body) < 20_100
+    assert "30000 characters" in long.body
+    assert binary.body == "(2 bytes that are no text)"
+
+
+@pytest.mark.parametrize("rule", ["sometimes", "", "x-"])
+def test_an_unknown_rule_is_refused(rule: str) -> None:
+    with pytest.raises(SettingsError, match="calls to be approved are 'destructive'"):
+        Settings(approve_for=rule)

@@ -1,0 +1,456 @@
+"""What a generated package does: `load`, `mount`, and classes by name."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from documents import document, operation
+from packages import imported
+
+from openapi_tools import (
+    CredentialsError,
+    OperationTool,
+    Select,
+    Settings,
+    SettingsError,
+    generate_package,
+    load_tools,
+)
+from openapi_tools.runtime import load_package, tool_class
+from openapi_tools.tools.packages import class_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+    from types import ModuleType
+
+    from servers.recorder import Recorder
+
+KEY = {"type": "apiKey", "name": "X-Key", "in": "header"}
+PATHS = {
+    "/cats": {"get": operation(operationId="list_cats", tags=["cats"], security=[{"key": []}])},
+    "/cats/{id}": {
+        "get": operation(
+            operationId="get_cat",
+            tags=["cats"],
+            deprecated=True,
+            parameters=[
+                {"name": "id", "in": "path", "required": True, "schema": {"type": "integer"}}
+            ],
+        )
+    },
+    "/dogs": {
+        "post": operation(operationId="add_dog", tags=["dogs"]),
+        "get": operation(operationId="dogs_error", tags=["dogs"]),
+    },
+    "/bad": {"get": operation(parameters=[{"$ref": "#/nowhere"}])},
+}
+PETS = document(
+    PATHS,
+    servers=[{"url": "http://127.0.0.1:9/v1"}],
+    components={"securitySchemes": {"key": KEY, "basic": {"type": "http", "scheme": "basic"}}},
+    webhooks={"adopted": {"post": operation()}},
+)
+NAMES = ["list_cats", "get_cat", "add_dog", "dogs_error"]
+CLASSES = ["ListCats", "GetCat", "AddDog", "ToolDogsError"]
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the document's package, and its single module in a folder of its own."""
+    folder = tmp_path_factory.mktemp("packages")
+    generate_package(PETS, folder / "package", name="pets")
+    generate_package(PETS, folder / "module", name="pets", layout="module")
+    generate_package(
+        PETS,
+        folder / "shaped",
+        name="shaped",
+        settings=Settings(prefix="my_", media_types=["text/plain"]),
+    )
+    return folder
+
+
+@pytest.fixture(params=["package", "module"])
+def pets(request: pytest.FixtureRequest, written: Path) -> Iterator[ModuleType]:
+    """The generated package, freshly imported, in both layouts."""
+    with imported(written / request.param, "pets_tools") as package:
+        yield package
+
+
+@pytest.fixture
+def package(written: Path) -> Iterator[ModuleType]:
+    """The generated package of many modules, freshly imported."""
+    with imported(written / "package", "pets_tools") as found:
+        yield found
+
+
+class Coordinator:
+    """As much of a coordinator as the contract asks for."""
+
+    def __init__(self) -> None:
+        self.tools: dict[str, Any] = {}
+
+    async def mount(self, point: str, tool: Any, name: str) -> None:
+        assert point == "tools"
+        self.tools[name] = tool
+
+    async def unmount(self, point: str, name: str) -> None:
+        assert point == "tools"
+        del self.tools[name]
+
+    def get(self, point: str) -> Any:
+        assert point == "tools"
+        return self.tools
+
+
+def submodules() -> set[str]:
+    return {name.partition(".")[2] for name in sys.modules if name.startswith("pets_tools.")}
+
+
+def test_load_gives_the_loaded_tools(pets: ModuleType) -> None:
+    loaded, toolset = load_tools(PETS), pets.load()
+
+    assert [tool.name for tool in toolset] == NAMES
+    for one, other in zip(loaded, toolset, strict=True):
+        assert (one.name, one.description) == (other.name, other.description)
+        assert (one.input_schema, one.operation) == (other.input_schema, other.operation)
+        assert (one.method, one.path, one.tags) == (other.method, other.path, other.tags)
+        assert (one.deprecated, one.strict) == (other.deprecated, other.strict)
+        assert isinstance(other, OperationTool)
+
+
+def test_the_toolset_knows_what_the_loaded_one_knows(pets: ModuleType) -> None:
+    loaded, toolset = load_tools(PETS), pets.load()
+
+    assert toolset.skipped == loaded.skipped
+    assert [entry.path for entry in toolset.skipped] == ["/bad"]
+    assert toolset.security_schemes == loaded.security_schemes
+    assert toolset.counts == loaded.counts
+    assert (toolset.counts["webhooks"], toolset.counts["skipped"]) == (1, 1)
+    assert toolset.document is None
+    assert repr(toolset) == repr(loaded)
+
+
+def test_counts_of_one_toolset_are_not_those_of_another(pets: ModuleType) -> None:
+    pets.load().counts["operations"] = 99
+
+    assert pets.load().counts["operations"] == 5
+
+
+def test_importing_the_package_imports_no_tool(package: ModuleType) -> None:
+    assert submodules() == set()
+
+    dir(package)
+    assert submodules() == {"index"}
+
+
+@pytest.mark.parametrize(
+    ("select", "modules", "names"),
+    [
+        (Select(names=["*cat*"]), {"tools_cats"}, ["list_cats", "get_cat"]),
+        (Select(names="add_dog"), {"tools_dogs"}, ["add_dog"]),
+        (Select(names=["nothing"]), set(), []),
+        (Select(tags="dogs"), {"tools_cats", "tools_dogs"}, ["add_dog", "dogs_error"]),
+        (
+            Select(names=["*cat*"], deprecated=False, where=lambda tool: tool.method == "GET"),
+            {"tools_cats"},
+            ["list_cats"],
+        ),
+        (None, {"tools_cats", "tools_dogs"}, NAMES),
+    ],
+)
+def test_only_modules_that_may_hold_a_selected_tool_are_imported(
+    package: ModuleType, select: Any, modules: set[str], names: list[str]
+) -> None:
+    toolset = package.load(select=select)
+
+    assert [tool.name for tool in toolset] == names
+    assert submodules() == {"index", *modules}
+
+
+def test_a_class_imports_its_own_module_only(package: ModuleType) -> None:
+    found = package.GetCat
+
+    assert issubclass(found, OperationTool)
+    assert found.name == "get_cat"
+    assert submodules() == {"index", "tools_cats"}
+    assert found.__module__ == "pets_tools.tools_cats"
+
+
+@pytest.mark.parametrize(("name", "tool"), [*zip(CLASSES, NAMES, strict=True)])
+def test_a_class_is_found_by_its_name_and_by_its_tools(
+    pets: ModuleType, name: str, tool: str
+) -> None:
+    assert tool_class("pets_tools", name) is tool_class("pets_tools", tool)
+    assert tool_class("pets_tools", name).name == tool
+    assert getattr(pets, name) is tool_class("pets_tools", name)
+
+
+def test_classes_can_be_imported_from_the_package(package: ModuleType) -> None:
+    names: dict[str, Any] = {}
+
+    exec("from pets_tools import AddDog, ListCats, load\nfrom pets_tools import *", names)
+
+    assert names["AddDog"]().method == "POST"
+    assert {"mount", "load"} <= names.keys()
+
+
+@pytest.mark.parametrize("name", ["Nothing", "nothing", "", "bad", "__wrapped__", "__path", "a.b"])
+def test_what_is_not_there_is_an_attribute_error(package: ModuleType, name: str) -> None:
+    with pytest.raises(AttributeError, match=f"module 'pets_tools' has no attribute '{name}'"):
+        getattr(package, name)
+    assert not hasattr(package, name)
+
+
+def test_a_special_name_is_not_looked_for_in_the_index(package: ModuleType) -> None:
+    assert not hasattr(package, "__wrapped__")
+    assert submodules() == set()
+
+
+def test_dir_lists_what_can_be_imported(package: ModuleType) -> None:
+    assert sorted(dir(package)) == sorted(["load", "mount", *CLASSES])
+    assert [name for name in dir(package) if not hasattr(package, name)] == []
+
+
+def test_a_package_that_was_generated_anew_is_read_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # as both are written in one second
+    generate_package(document({"/a": {"get": operation(operationId="one")}}), tmp_path, name="pets")
+    with imported(tmp_path, "pets_tools") as package:
+        assert package.One().path == "/a"
+    generate_package(document({"/b": {"get": operation(operationId="two")}}), tmp_path, name="pets")
+    importlib.invalidate_caches()
+
+    with imported(tmp_path, "pets_tools") as package:
+        assert package.Two().path == "/b"
+        assert not hasattr(package, "One")
+
+
+@pytest.mark.parametrize("layout", ["package", "module"])
+def test_a_package_may_stand_inside_another(tmp_path: Path, layout: Any) -> None:
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "__init__.py").write_text("")
+    generate_package(PETS, tmp_path / "own", name="pets", layout=layout)
+
+    with imported(tmp_path, "own"):
+        pets = importlib.import_module("own.pets_tools")
+        assert [tool.name for tool in pets.load()] == NAMES
+        assert pets.AddDog.__module__.startswith("own.pets_tools")
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("issues_list", "IssuesList"),
+        ("issues-list_forRepo", "IssuesListForRepo"),
+        ("a", "A"),
+        ("_a__b", "AB"),
+        ("x1_2y", "X12y"),
+        ("_", ""),
+    ],
+)
+def test_the_usual_class_name_is_made_from_the_tools(name: str, expected: str) -> None:
+    assert class_name(name) == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"credentials": {"token": "x"}}, CredentialsError, "no security scheme 'token'; it has"),
+        ({"credentials": {"key": 5}}, CredentialsError, "must be a text, not int"),
+        ({"settings": Settings(), "timeout": 5}, SettingsError, "as one value or one by one, not"),
+        ({"timout": 5}, SettingsError, "timout: there is no such setting; did you mean timeout"),
+        ({"timeout": -5}, SettingsError, "timeout: input should be greater than 0, not -5"),
+        ({"base_url": "x"}, SettingsError, "begins with neither http:// nor https://"),
+        ({"client": object()}, SettingsError, "give an httpx.AsyncClient"),
+        ({"check_answers": True}, SettingsError, "check_answers needs the document; load it with"),
+        ({"settings": Settings(check_answers=True)}, SettingsError, "check_answers needs the"),
+        ({"prefix": "my_"}, SettingsError, "prefix was decided when the package was generated"),
+        ({"body": "nested"}, SettingsError, "body was decided when the package was generated"),
+        ({"media_types": ["text/xml"]}, SettingsError, "media_types was decided when"),
+        ({"settings": Settings(description_chars=99)}, SettingsError, "description_chars was dec"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(
+    pets: ModuleType, options: Any, error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error) as caught:
+        pets.load(**options)
+
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"prefix": "", "body": "flat", "media_types": (), "description_chars": 1024},
+        {"settings": Settings(prefix="", body="flat")},
+        {"check_answers": False, "timeout": 1, "concurrency": 2, "max_output_chars": 100},
+        {"max_document_bytes": 5, "ref_urls": ["http://x"], "server_variables": {"a": "b"}},
+        {"credentials": {"key": "x", "basic": ("me", "you")}},
+        {"credentials": {}, "settings": None, "client": None, "select": None},
+    ],
+)
+def test_options_that_say_what_was_decided_or_how_to_call_are_taken(
+    pets: ModuleType, options: Any
+) -> None:
+    assert len(pets.load(**options)) == 4
+
+
+def test_decided_settings_may_be_repeated_but_not_taken_back(written: Path) -> None:
+    with imported(written / "shaped", "shaped_tools") as shaped:
+        assert [tool.name for tool in shaped.load()] == [f"my_{name}" for name in NAMES]
+        assert shaped.MyGetCat.name == "my_get_cat"
+        assert len(shaped.load(prefix="my_", media_types=["text/plain"])) == 4
+        for other in ({"prefix": ""}, {"prefix": "your_"}, {"media_types": []}):
+            with pytest.raises(SettingsError, match="was decided when the package was generated"):
+                shaped.load(**other)
+
+
+async def test_members_and_credentials_reach_the_wire(pets: ModuleType, recorder: Recorder) -> None:
+    options = {"base_url": recorder.url, "credentials": {"key": "s3cret"}}
+
+    async with pets.load(**options) as toolset:
+        result = await toolset.call("list_cats", {"_tool_call_id": "call-1"})
+        refused = await toolset.call("get_cat", {"id": "one"})
+        unknown = await toolset.call("get_cats", {})
+
+    assert (result.success, result.tool_call_id) == (True, "call-1")
+    (received,) = recorder.requests
+    assert (received.method, received.target) == ("GET", "/cats")
+    assert received.header("x-key") == "s3cret"
+    assert refused.error is not None
+    assert refused.error["type"] == "invalid_input"
+    assert "close names: get_cat" in str(unknown)
+
+
+async def test_a_client_of_ones_own_is_used_and_stays_open(
+    pets: ModuleType, recorder: Recorder, library: Any
+) -> None:
+    async with library.AsyncClient(headers={"X-Own": "mine"}) as client:
+        async with pets.load(base_url=recorder.url, client=client) as toolset:
+            await toolset["add_dog"].execute({})
+        assert not client.is_closed
+
+    assert recorder.last.header("x-own") == "mine"
+
+
+async def test_a_tool_made_by_itself_calls_the_documents_server(
+    tmp_path: Path, recorder: Recorder
+) -> None:
+    cats = {"/cats": {"get": operation(operationId="list_cats")}}
+    generate_package(document(cats, servers=[{"url": recorder.url}]), tmp_path, name="own")
+
+    with imported(tmp_path, "own_tools") as own:
+        tool = own.ListCats()
+        result = await tool.execute({})
+        refused = await tool.execute({"nothing": 1})
+        await tool._called()._session.sender.aclose()
+
+    assert result.success
+    assert recorder.requests[0].target == "/cats"
+    assert refused.error is not None
+    assert refused.error["type"] == "invalid_input"
+    assert repr(tool) == "<tool list_cats: GET /cats>"
+
+
+def test_a_tool_made_by_itself_previews(pets: ModuleType) -> None:
+    request = pets.GetCat().preview({"id": 5})
+
+    assert str(request.url) == "http://127.0.0.1:9/v1/cats/5"
+
+
+def test_a_copy_of_the_schema_may_be_changed(pets: ModuleType) -> None:
+    tool = pets.load()["get_cat"]
+
+    tool.get_schema()["properties"].clear()
+
+    assert [*tool.input_schema["properties"]] == ["id"]
+    assert tool.input_schema is pets.GetCat.input_schema
+
+
+async def test_mount_hands_every_tool_to_a_coordinator_and_takes_them_back(
+    pets: ModuleType,
+) -> None:
+    coordinator = Coordinator()
+
+    cleanup = await pets.mount(coordinator)
+
+    assert [*coordinator.tools] == NAMES
+    assert coordinator.tools["get_cat"].name == "get_cat"
+    await cleanup()
+    assert coordinator.tools == {}
+
+
+async def test_mount_reads_a_plans_configuration(
+    pets: ModuleType, recorder: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PETS_KEY", "s3cret")
+    coordinator = Coordinator()
+    config = {
+        "base_url": recorder.url,
+        "credentials": {"key": "${PETS_KEY}"},
+        "select": {"tags": ["cats"], "deprecated": False},
+        "settings": {"timeout": 5},
+    }
+
+    cleanup = await pets.mount(coordinator, config)
+    result = await coordinator.tools["list_cats"].execute({})
+    await cleanup()
+
+    assert result.success
+    assert recorder.last.header("x-key") == "s3cret"
+    assert coordinator.tools == {}
+
+
+async def test_mount_replaces_nothing(pets: ModuleType) -> None:
+    coordinator = Coordinator()
+    coordinator.tools["add_dog"] = "mine"
+
+    with pytest.raises(SettingsError, match="mounted already: add_dog; load or generate yours"):
+        await pets.mount(coordinator)
+
+    assert coordinator.tools == {"add_dog": "mine"}
+
+
+@pytest.mark.parametrize(
+    ("config", "error", "message"),
+    [
+        ({"spec": "x"}, SettingsError, "there is no 'spec'"),
+        ({"settings": {"prefix": "x_"}}, SettingsError, "prefix was decided when"),
+        ({"settings": {"check_answers": True}}, SettingsError, "check_answers needs the document"),
+        ({"credentials": {"nobody": "x"}}, CredentialsError, "no security scheme 'nobody'"),
+        ({"credentials": {"key": "${PETS_UNSET}"}}, CredentialsError, "PETS_UNSET is not set"),
+    ],
+)
+async def test_a_configuration_that_does_not_fit_mounts_nothing(
+    pets: ModuleType, config: Any, error: type[Exception], message: str
+) -> None:
+    coordinator = Coordinator()
+
+    with pytest.raises(error, match=message):
+        await pets.mount(coordinator, config)
+
+    assert coordinator.tools == {}
+
+
+async def test_amplifiers_module_mounts_the_same(written: Path) -> None:
+    coordinator = Coordinator()
+    with (
+        imported(written / "package", "pets_tools"),
+        imported(written / "package", "amplifier_module_tool_pets") as shim,
+    ):
+        cleanup = await shim.mount(coordinator, {"select": {"names": ["get_*"]}})
+
+    assert shim.__amplifier_module_type__ == "tool"
+    assert [*coordinator.tools] == ["get_cat"]
+    await cleanup()
+
+
+def test_a_package_that_is_none_is_an_import_error() -> None:
+    with pytest.raises(ModuleNotFoundError):
+        load_package("no_such_package")

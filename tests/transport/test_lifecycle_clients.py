@@ -1,0 +1,388 @@
+"""Connections: nothing of one call stays for the next, nothing leaks, nothing hangs."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import socket
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import httpcore
+import httpx
+import pytest
+from servers.documents import document
+from servers.faults import Faults, answer, replying
+
+from openapi_tools import Settings, load_tools
+from openapi_tools.transport.client_pool import make_client
+from openapi_tools.transport.network_policy import NetworkPolicy
+from openapi_tools.transport.sender import Sender
+from openapi_tools.transport.sockets import Backend
+
+if TYPE_CHECKING:
+    from servers.faults import Peer
+
+ANYWHERE = NetworkPolicy(private=True)
+POISON = answer(b'{"poison": true}')
+BOUND = 2 * 1024 * 1024
+
+
+async def serve(peer: Peer) -> None:
+    while True:
+        await peer.request()
+        await peer.write(answer())
+
+
+def get(url: str) -> httpx.Request:
+    return httpx.Request("GET", url)
+
+
+def open_files() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+async def test_a_call_that_is_cancelled_at_any_step_leaves_no_connection(transport: str):
+    async def slowly(peer: Peer) -> None:
+        await peer.request()
+        await peer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n")
+        await peer.write(b"{}  ")
+        await peer.hang()
+
+    async with Faults(slowly) as server:
+        sender = Sender(Settings(timeout=5.0, transport=transport))
+        await sender.send(get(server.url))
+        for steps in range(40):
+            task = asyncio.create_task(sender.send(get(f"{server.url}/{steps}")))
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+        await sender.aclose()
+
+        await asyncio.wait_for(server.until(lambda: server.ended == server.connections), 5)
+
+
+async def test_failing_calls_leave_no_file_open(transport: str):
+    async def close(peer: Peer) -> None:
+        await peer.request()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        closed = listener.getsockname()[1]
+    sender = Sender(Settings(timeout=5.0, concurrency=10, transport=transport))
+    async with Faults(close) as server:
+        counts = []
+        for _ in range(3):
+            urls = [server.url, f"http://127.0.0.1:{closed}"] * 50
+            calls = (sender.send(get(url)) for url in urls)
+            await asyncio.gather(*calls, return_exceptions=True)
+            await server.until(lambda: server.ended == server.connections)
+            counts.append(open_files())
+        await sender.aclose()
+
+    assert counts[0] == counts[1] == counts[2]
+
+
+@pytest.mark.parametrize("pause", [0.0, 0.02], ids=["at once", "later"])
+async def test_a_second_answer_is_nobodys_even_with_a_plain_client(pause: float, transport: str):
+    async def twice(peer: Peer) -> None:
+        while True:
+            await peer.request()
+            await peer.write(answer(b'{"own": true}'))
+            await asyncio.sleep(pause)
+            await peer.write(POISON)
+
+    async with Faults(twice) as server, make_client(Settings(transport=transport)) as client:
+        answers = []
+        for _ in range(3):
+            answers.append((await client.get(server.url)).content)
+            await asyncio.sleep(2 * pause)
+
+        assert server.connections == 3
+    assert answers == [b'{"own": true}'] * 3
+
+
+async def test_an_answer_that_arrives_while_the_loop_is_busy_is_nobodys(transport: str):
+    written = threading.Event()
+
+    def serve_in_a_thread(listener: socket.socket) -> None:
+        for number in range(2):
+            connection, _ = listener.accept()
+            with connection:
+                connection.recv(65536)
+                connection.sendall(answer(b'{"own": true}'))
+                if number == 0:
+                    time.sleep(0.05)
+                    connection.sendall(POISON)
+                    written.set()
+                    with contextlib.suppress(ConnectionError):
+                        connection.recv(65536)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=serve_in_a_thread, args=(listener,), daemon=True)
+        thread.start()
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        async with make_client(Settings(transport=transport)) as client:
+            first = (await client.get(url, timeout=5)).content
+            written.wait(5)  # nothing of this loop runs until the poison is there
+            second = (await client.get(url, timeout=5)).content
+        thread.join(5)
+
+    assert first == second == b'{"own": true}'
+
+
+async def test_what_comes_between_the_choice_of_a_connection_and_its_use_is_noticed():
+    chosen = False
+
+    async def serve_poison(peer: Peer) -> None:
+        nonlocal chosen
+        await peer.request()
+        await peer.write(answer(b'{"own": true}'))
+        while peer.server.connections == 1:
+            await asyncio.sleep(0.001)
+            if chosen:
+                await peer.write(POISON)
+                await peer.hang()
+
+    async def hold(name: str, info: Any) -> None:
+        """Let time pass where httpcore has chosen a connection and not used it yet."""
+        nonlocal chosen
+        if name == "http11.send_request_headers.started" and server.connections == 1:
+            chosen = bool(server.requests)
+            await asyncio.sleep(0.05 if chosen else 0)
+
+    async with Faults(serve_poison) as server, make_client(Settings(transport="httpx")) as client:
+        first = await client.get(server.url)
+        second = await client.post(server.url, content=b"{}", extensions={"trace": hold}, timeout=5)
+
+        assert server.connections == 2
+    assert first.content == second.content == b'{"own": true}'
+    assert len(server.requests) == 2  # the second one was sent once
+
+
+async def test_a_connection_that_was_closed_while_the_loop_was_busy_is_replaced(transport: str):
+    async with (
+        Faults(replying(answer())) as server,
+        make_client(Settings(transport=transport)) as client,
+    ):
+        await client.get(server.url)
+        await server.until(lambda: server.ended == 1)
+
+        again = await client.post(server.url, content=b"{}")
+
+        assert (again.status_code, server.connections) == (200, 2)
+
+
+async def test_what_is_not_read_is_not_taken_without_end():
+    async def flood(peer: Peer) -> None:
+        await peer.write_forever(b"x" * 65536)
+
+    async with Faults(flood) as server:
+        stream = await Backend(ANYWHERE).connect_tcp("127.0.0.1", server.port)
+        await asyncio.sleep(0.2)
+        waiting = len(stream._wire.unread)
+        taken = 0
+        while taken < 4 * BOUND:
+            taken += len(await stream.read(65536))
+        assert waiting < BOUND
+        assert len(stream._wire.unread) < BOUND
+        await stream.aclose()
+
+
+async def test_a_write_waits_for_a_slow_reader_and_ends_with_it():
+    async def hold(peer: Peer) -> None:
+        await peer.server.until(lambda: bool(peer.server.requests))
+
+    async with Faults(hold) as server:
+        stream = await Backend(ANYWHERE).connect_tcp("127.0.0.1", server.port)
+        with pytest.raises(httpcore.WriteTimeout):
+            await stream.write(b"x" * (64 * 1024 * 1024), timeout=0.1)
+        stuck = asyncio.create_task(stream.write(b"y" * 65536))
+        await asyncio.sleep(0.01)
+        server.requests.append(b"")
+        server.changed.set()  # the server closes, which ends the wait
+
+        with pytest.raises(httpcore.WriteError):
+            await asyncio.wait_for(stuck, 5)
+
+        with pytest.raises(httpcore.WriteError):
+            await stream.write(b"z")
+        await stream.aclose()
+
+
+async def test_a_large_body_arrives_whole_at_a_slow_reader(transport: str):
+    body = os.urandom(1024) * 8 * 1024
+
+    async def doze(peer: Peer) -> None:
+        await asyncio.sleep(0.05)
+        await peer.request()
+        await peer.write(answer())
+
+    async with Faults(doze) as server, make_client(Settings(transport=transport)) as client:
+        answered = await client.post(server.url, content=body, timeout=10)
+
+    assert answered.status_code == 200
+    assert server.requests[0].endswith(body)
+
+
+async def test_streams_keep_their_own_time_and_tell_where_they_lead():
+    async def hold(peer: Peer) -> None:
+        await peer.hang()
+
+    async with Faults(hold) as server:
+        backend = Backend(ANYWHERE)
+        options = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)]
+        stream = await backend.connect_tcp("127.0.0.1", server.port, 5.0, None, options)
+        with pytest.raises(httpcore.ReadTimeout):
+            await stream.read(1, timeout=0.01)
+        sock = stream.get_extra_info("socket")
+
+        assert stream.get_extra_info("server_addr") == ("127.0.0.1", server.port)
+        assert stream.get_extra_info("client_addr") == sock.getsockname()
+        assert stream.get_extra_info("ssl_object") is None
+        assert stream.get_extra_info("weather") is None
+        assert stream.get_extra_info("is_readable") is False
+        assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+        assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+        await stream.write(b"")
+        await stream.aclose()
+        assert stream.get_extra_info("is_readable") is True
+        assert await stream.read(1) == b""
+
+
+async def test_a_reset_is_an_error_after_what_came_before_it():
+    async def part(peer: Peer) -> None:
+        await peer.write(b"HTTP")
+        await peer.server.until(lambda: bool(peer.server.requests))
+        peer.reset()
+
+    async with Faults(part) as server:
+        stream = await Backend(ANYWHERE).connect_tcp("127.0.0.1", server.port)
+        first = await stream.read(100)
+        server.requests.append(b"")
+        server.changed.set()
+
+        with pytest.raises(httpcore.ReadError, match="reset"):
+            await asyncio.wait_for(stream.read(100), 5)
+        await stream.aclose()
+
+    assert first == b"HTTP"
+
+
+async def test_a_resolver_that_hangs_is_under_the_deadline(monkeypatch: pytest.MonkeyPatch):
+    released = threading.Event()
+
+    def hang(*args: Any, **kwargs: Any) -> Any:
+        released.wait(20)
+        raise socket.gaierror(-2, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", hang)
+    api = {**document(), "servers": [{"url": "http://slow.test:9"}]}
+    async with load_tools(api, settings=Settings(timeout=0.1)) as toolset:
+        begin = time.monotonic()
+        result = await toolset["call"].execute({})
+        took = time.monotonic() - begin
+    released.set()
+
+    assert result.error["type"] == "timeout"
+    assert took < 5
+
+
+async def test_many_loops_in_many_threads_share_a_toolset(transport: str):
+    async with Faults(serve) as server:
+        toolset = load_tools(
+            document(), settings=Settings(base_url=server.url, timeout=10.0, transport=transport)
+        )
+        results: list[Any] = []
+
+        def calls() -> None:
+            async def several() -> None:
+                some = (toolset["call"].execute({}) for _ in range(5))
+                results.extend(await asyncio.gather(*some))
+
+            asyncio.run(several())
+
+        await asyncio.gather(*(asyncio.to_thread(calls) for _ in range(12)))
+        await toolset.aclose()
+
+        assert [result.success for result in results] == [True] * 60
+        await server.until(lambda: server.ended == server.connections)
+
+
+FORKING = """
+    import asyncio, os, sys, time, warnings
+    from openapi_tools import Settings, load_tools
+
+    warnings.simplefilter("error")
+    api = {"openapi": "3.1.0", "info": {"title": "x", "version": "1"},
+           "paths": {"/p": {"get": {"operationId": "call"}}}}
+    tools = load_tools(api, settings=Settings(base_url=sys.argv[1], timeout=5.0))
+
+    async def call():
+        result = await tools["call"].execute({})
+        assert result.success, result
+
+    async def child():
+        await call()
+        begin = time.monotonic()
+        await tools.aclose()
+        assert time.monotonic() - begin < 4, "waited for a loop of the parent"
+
+    async def main():
+        await call()
+        pid = os.fork()
+        if pid == 0:
+            asyncio.run(child())
+            os._exit(0)
+        _, status = await asyncio.to_thread(os.waitpid, pid, 0)
+        assert status == 0, status
+        await call()  # over the connection from before
+        await tools.aclose()
+
+    asyncio.run(main())
+    print("done")
+"""
+
+
+async def test_a_forked_process_has_connections_of_its_own():
+    async with Faults(serve) as server:
+        program = textwrap.dedent(FORKING)
+        command = [sys.executable, "-c", program, server.url]
+        done = await asyncio.to_thread(
+            subprocess.run, command, capture_output=True, text=True, timeout=30, check=False
+        )
+
+        assert done.stdout.strip() == "done", done.stderr
+        assert (len(server.requests), server.connections) == (3, 2)
+
+
+async def test_headers_of_a_users_client_are_sent_only_where_the_request_lacks_them():
+    seen: list[httpx.Request] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        seen.append(request)
+        return httpx.Response(204)
+
+    document = {
+        "openapi": "3.1.0",
+        "info": {"title": "t", "version": "1"},
+        "servers": [{"url": "https://api.test"}],
+        "paths": {
+            "/": {"post": {"parameters": [{"name": "X-A", "in": "header", "schema": {}}]}},
+        },
+    }
+    own = {"x-a": "client", "Accept": "no", "content-length": "9", "X-B": "more"}
+    async with httpx.AsyncClient(transport=httpx.MockTransport(answer), headers=own) as client:
+        toolset = load_tools(document, client=client)
+        await toolset["post"].execute({"X_A": "tool"})
+
+    lines = seen[0].headers
+    assert (lines["x-a"], lines["x-b"]) == ("tool", "more")
+    assert (lines["accept"], lines["content-length"]) == ("*/*", "0")
+    assert len(lines.get_list("x-a")) == 1

@@ -1,0 +1,401 @@
+"""Where calls may go: addresses are judged, not names, and the judged one is connected to."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from servers.documents import document
+from servers.faults import Faults, answer
+from servers.recorder import Recorder
+
+from openapi_tools import Settings, load_tools
+from openapi_tools.errors import CallError
+from openapi_tools.transport import network_policy
+from openapi_tools.transport.network_policy import NetworkPolicy, kind_of, policy_of
+from openapi_tools.transport.sender import Sender
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from servers.faults import Peer
+
+GUARDED = Settings(allow_private=False)
+
+
+async def serve(peer: Peer) -> None:
+    while True:
+        await peer.request()
+        await peer.write(answer())
+
+
+async def called(url: str, **settings: Any) -> Any:
+    """Call the one operation of an API that the document itself names."""
+    known = {"timeout": 5.0, **settings}
+    api = {**document(), "servers": [{"url": url}]}
+    async with load_tools(api, settings=Settings(**known)) as toolset:
+        return await toolset["call"].execute({})
+
+
+@pytest.fixture
+def resolver(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
+    """Lets names have addresses; each list is one answer, the last one stays."""
+    real = socket.getaddrinfo
+    known: dict[str, list[list[str]]] = {}
+    asked: list[str] = []
+
+    def getaddrinfo(host: Any, port: Any, *args: Any, **kwargs: Any) -> list[Any]:
+        if host not in known:
+            return real(host, port, *args, **kwargs)
+        asked.append(host)
+        answers = known[host]
+        found = answers.pop(0) if len(answers) > 1 else answers[0]
+        return [info for name in found for info in real(name, port, *args, **kwargs)]
+
+    def name(host: str, *answers: list[str]) -> list[str]:
+        known[host] = list(answers)
+        return asked
+
+    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
+    return name
+
+
+@pytest.fixture
+def public(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let 127.0.0.1 pass for an address of the internet; the rest of loopback stays what it is."""
+    real = network_policy.kind_of
+    monkeypatch.setattr(
+        network_policy, "kind_of", lambda address: "" if address == "127.0.0.1" else real(address)
+    )
+
+
+@pytest.mark.parametrize(
+    ("address", "kind"),
+    [
+        ("127.0.0.1", "loopback"),
+        ("127.255.255.254", "loopback"),
+        ("::1", "loopback"),
+        ("10.0.0.1", "private"),
+        ("172.16.0.1", "private"),
+        ("172.31.255.255", "private"),
+        ("192.168.1.1", "private"),
+        ("169.254.1.1", "link-local"),
+        ("fe80::1", "link-local"),
+        ("fe80::1%eth0", "link-local"),
+        ("fc00::1", "unique-local"),
+        ("fd12:3456::1", "unique-local"),
+        ("fec0::1", "private"),
+        ("100.64.0.1", "carrier-grade NAT"),
+        ("100.127.255.255", "carrier-grade NAT"),
+        ("224.0.0.1", "multicast"),
+        ("ff02::1", "multicast"),
+        ("0.0.0.0", "unspecified"),
+        ("::", "unspecified"),
+        ("0.0.0.1", "reserved"),
+        ("192.0.0.1", "reserved"),
+        ("192.0.2.1", "reserved"),
+        ("192.88.99.1", "reserved"),
+        ("198.18.0.1", "reserved"),
+        ("198.51.100.1", "reserved"),
+        ("203.0.113.1", "reserved"),
+        ("240.0.0.1", "reserved"),
+        ("255.255.255.255", "reserved"),
+        ("2001:db8::1", "reserved"),
+        ("2001:2::1", "reserved"),
+        ("2001:20::1", "reserved"),
+        ("100::1", "reserved"),
+        ("3fff::1", "reserved"),
+        ("5f00::1", "reserved"),
+        ("4000::1", "reserved"),
+        ("169.254.169.254", "cloud metadata"),
+        ("168.63.129.16", "cloud metadata"),
+        ("100.100.100.200", "cloud metadata"),
+        ("192.0.0.192", "cloud metadata"),
+        ("fd00:ec2::254", "cloud metadata"),
+        ("fd20:ce::254", "cloud metadata"),
+        ("::ffff:127.0.0.1", "loopback"),
+        ("::ffff:a9fe:a9fe", "cloud metadata"),
+        ("::ffff:0:10.0.0.1", "private"),
+        ("::127.0.0.1", "loopback"),
+        ("64:ff9b::10.0.0.1", "private"),
+        ("64:ff9b::169.254.169.254", "cloud metadata"),
+        ("64:ff9b:1::8.8.8.8", "private"),
+        ("2002:7f00:1::", "loopback"),
+        ("2002:c0a8:101::1", "private"),
+        ("2001:0:808:808:0:0:f5ff:fffe", "private"),  # Teredo: the client, inverted
+        ("2001:0:a00:1:0:0:f7f7:f7f7", "private"),  # Teredo: the server
+        ("2a00:1450::5efe:10.0.0.1", "private"),
+        ("2a00:1450::200:5efe:127.0.0.1", "loopback"),
+        ("4000::5efe:8.8.8.8", "reserved"),
+        ("nonsense", "unknown"),
+        ("", "unknown"),
+    ],
+)
+def test_what_is_not_of_the_internet_has_a_kind(address: str, kind: str):
+    assert kind_of(address) == kind
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "8.8.8.8",
+        "1.1.1.1",
+        "172.32.0.1",
+        "172.15.255.255",
+        "100.63.255.255",
+        "100.128.0.1",
+        "169.253.0.1",
+        "192.0.1.1",
+        "223.255.255.255",
+        "2a00:1450:4001::1",
+        "2606:4700::1111",
+        "2001:4860:4860::8888",
+        "::ffff:8.8.8.8",
+        "64:ff9b::8.8.8.8",
+        "2002:808:808::1",
+        "2001:0:808:808:0:0:f7f7:f7f7",
+        "2a00:1450::5efe:8.8.8.8",
+    ],
+)
+def test_what_is_of_the_internet_has_none(address: str):
+    assert kind_of(address) == ""
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "127.0.0.1",
+        "localhost",
+        "127.1",
+        "127.0.1",
+        "2130706433",
+        "0x7f000001",
+        "0x7f.1",
+        "017700000001",
+        "0",
+        "0.0.0.0",
+        "[::1]",
+        "[::]",
+        "[::ffff:127.0.0.1]",
+        "[::ffff:7f00:1]",
+        "[0:0:0:0:0:0:0:1]",
+        "LOCALHOST",
+        "10.1.2.3",
+        "169.254.169.254",
+        "[fd00:ec2::254]",
+    ],
+)
+async def test_every_spelling_of_a_private_host_is_refused(host: str):
+    async with Faults(serve) as server:
+        result = await called(f"http://{host}:{server.port}", allow_private=False)
+
+        assert server.connections == 0
+    assert result.error["type"] == "denied"
+    assert repr(host.strip("[]").lower()) in result.output
+    assert "Settings(allow_private=True)" in result.output
+
+
+@pytest.mark.parametrize("host", ["localhost.", "127.0.0.1.", "0177.0.0.1", "fe80::1%25lo"])
+async def test_spellings_that_not_every_resolver_knows_never_arrive(host: str):
+    shown = f"[{host}]" if ":" in host else host
+    async with Faults(serve) as server:
+        result = await called(f"http://{shown}:{server.port}", allow_private=False)
+
+        assert server.connections == 0
+    assert result.error["type"] in ("denied", "connection")
+
+
+@pytest.mark.usefixtures("public")
+async def test_one_private_address_among_others_refuses_the_host(resolver: Any):
+    resolver("api.test", ["127.0.0.1", "127.0.0.2"])
+    async with Faults(serve) as server:
+        result = await called(f"http://api.test:{server.port}", allow_private=False)
+
+        assert server.connections == 0
+    assert result.error["type"] == "denied"
+    assert "'api.test' has a loopback address" in result.output
+    assert "127.0.0.2" not in result.output
+
+
+@pytest.mark.usefixtures("public")
+async def test_the_address_that_was_judged_is_the_one_connected_to(resolver: Any):
+    asked = resolver("api.test", ["127.0.0.1"], ["127.0.0.2"])
+    async with Faults(serve) as server:
+        first = await called(f"http://api.test:{server.port}", allow_private=False)
+
+        assert asked == ["api.test"]
+        assert server.requests[0].split(b"\r\n")[1].startswith(b"Host: api.test:")
+        second = await called(f"http://api.test:{server.port}", allow_private=False)
+
+        assert server.connections == 1
+    assert first.success
+    assert second.error["type"] == "denied"
+
+
+async def test_a_document_from_this_machine_may_call_this_machine():
+    async with Faults(serve) as server:
+        result = await called(server.url)
+
+    assert result.success, result
+
+
+@pytest.mark.usefixtures("public")
+async def test_a_document_from_a_public_address_may_not_call_this_machine(resolver: Any):
+    resolver("docs.test", ["127.0.0.1"])
+    document_with_server = '{"openapi": "3.1.0", "info": {"title": "x", "version": "1"}, '
+    async with Recorder() as site, Faults(serve) as server:
+        url = server.url.replace("127.0.0.1", "127.0.0.2")
+        paths = '"paths": {"/p": {"get": {"operationId": "call"}}}'
+        text = f'{document_with_server}"servers": [{{"url": "{url}"}}], {paths}}}'
+        site.answer.body = text.encode()
+        loaded = {
+            allow: await asyncio.to_thread(
+                load_tools,
+                f"http://docs.test:{site.port}/openapi.json",
+                settings=Settings(allow_private=allow, timeout=5.0),
+            )
+            for allow in (None, True)
+        }
+        results = {}
+        for allow, toolset in loaded.items():
+            async with toolset:
+                results[allow] = await toolset["call"].execute({})
+
+    assert results[None].error["type"] == "denied"
+    assert results[True].error["type"] == "connection"  # nobody listens there, but it was tried
+
+
+async def test_the_address_that_the_user_named_is_meant():
+    async with Faults(serve) as server:
+        own = Settings(base_url=server.url + "/v1", timeout=5.0)
+        sender = Sender(own, public=True)
+
+        got = await sender.send(_get(server.url))
+        with pytest.raises(CallError) as caught:
+            await sender.send(_get(f"http://127.0.0.1:{server.port + 1}"))
+
+        await sender.aclose()
+        assert server.connections == 1
+    assert got.status == 200
+    assert caught.value.kind == "denied"
+    assert caught.value.facts["retryable"] is False
+
+
+@pytest.mark.parametrize(
+    ("settings", "public", "expected"),
+    [
+        ({}, False, NetworkPolicy(private=True)),
+        ({}, True, NetworkPolicy(private=False)),
+        ({"allow_private": True}, True, NetworkPolicy(private=True)),
+        ({"allow_private": False}, False, NetworkPolicy(private=False)),
+        (
+            {"base_url": "https://API.test/v1"},
+            True,
+            NetworkPolicy(private=False, named=("api.test", 443)),
+        ),
+        (
+            {"base_url": "http://[::1]:8000"},
+            True,
+            NetworkPolicy(private=False, named=("::1", 8000)),
+        ),
+        ({"base_url": "http://h:x"}, True, NetworkPolicy(private=False)),
+        (
+            {"base_url": "http://api.test", "allow_private": False},
+            True,
+            NetworkPolicy(private=False),
+        ),
+    ],
+)
+def test_the_policy_follows_from_the_settings_and_the_document(
+    settings: dict[str, Any], public: bool, expected: NetworkPolicy
+):
+    assert policy_of(Settings(**settings), public_document=public) == expected
+
+
+def _get(url: str) -> Any:
+    import httpx
+
+    return httpx.Request("GET", url)
+
+
+@pytest.fixture
+async def proxy(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A proxy that the environment names."""
+    async with Recorder() as running:
+        for name in ("HTTP_PROXY", "ALL_PROXY", "NO_PROXY", "no_proxy", "all_proxy"):
+            monkeypatch.delenv(name, raising=False)
+        monkeypatch.setenv("http_proxy", f"http://me:hunter2@127.0.0.1:{running.port}")
+        monkeypatch.setenv("no_proxy", "direct.test")
+        yield running
+
+
+async def test_a_proxy_of_the_environment_is_used_when_that_is_trusted(proxy: Recorder):
+    result = await called("http://api.test:8000/v1", trust_env=True)
+
+    assert result.success, result
+    assert proxy.last.target == "http://api.test:8000/v1/p"
+    assert proxy.last.header("Proxy-Authorization") == "Basic bWU6aHVudGVyMg=="
+
+
+async def test_hosts_without_a_proxy_are_called_directly(proxy: Recorder, resolver: Any):
+    resolver("direct.test", ["127.0.0.1"])
+    async with Faults(serve) as server:
+        result = await called(f"http://direct.test:{server.port}", trust_env=True)
+
+        assert server.connections == 1
+    assert result.success, result
+    assert proxy.requests == []
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "a.localhost.", "127.1", "[::1]"])
+async def test_a_proxy_is_not_asked_for_this_machine_when_it_is_guarded(proxy: Recorder, host: str):
+    result = await called(f"http://{host}:8000", trust_env=True, allow_private=False)
+
+    assert result.error["type"] == "denied"
+    assert proxy.requests == []
+
+
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [
+        ("http://me:hunter2@[::1", "no usable address"),
+        ("gopher://me:hunter2@127.0.0.1:1", "no usable address"),
+        ("socks5://me:hunter2@127.0.0.1:1", "SOCKS"),
+    ],
+)
+async def test_a_proxy_that_cannot_be_used_is_an_error_without_its_words(
+    address: str, words: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("http_proxy", address)
+
+    result = await called("http://api.test:8000", trust_env=True)
+
+    assert result.error["type"] == "connection"
+    assert words in result.output
+    assert "hunter2" not in result.output
+
+
+async def test_a_name_that_no_resolver_takes_is_a_connection_error():
+    result = await called(f"http://{'a' * 64}.test")
+
+    assert result.error["type"] == "connection"
+    assert "not possible" in result.output
+
+
+async def test_a_host_without_addresses_is_a_connection_error(resolver: Any):
+    resolver("empty.test", [])
+
+    result = await called("http://empty.test")
+
+    assert result.error["type"] == "connection"
+    assert "the host has no address" in result.output
+
+
+async def test_a_dead_address_is_followed_by_the_next(resolver: Any):
+    resolver("api.test", ["127.0.0.2", "127.0.0.1"])
+    async with Faults(serve) as server:
+        result = await called(f"http://api.test:{server.port}")
+
+    assert result.success, result

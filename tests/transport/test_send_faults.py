@@ -1,0 +1,530 @@
+"""Servers that break off, drip, lie and flood: each ends as one kind of error, in time."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gzip
+import time
+import tracemalloc
+import zlib
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+from servers.faults import Faults, answer, replying
+
+from openapi_tools.errors import CallError
+from openapi_tools.settings import Settings
+from openapi_tools.transport.sender import Answer, Sender
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterator
+
+    from servers.faults import Peer
+
+    Behaviour = Callable[[Peer], Awaitable[None]]
+
+TIMEOUT = 0.4
+SLACK = 1.5  # for a busy machine; an error that waits for the server would take for ever
+LIMIT = 100_000
+SECRET = "k3y-in-the-query"
+
+
+async def outcome(
+    behave: Behaviour, method: str = "GET", content: bytes | None = None, **settings: Any
+) -> Answer | CallError:
+    """Return the answer or the error of one call."""
+    sender = Sender(Settings(**{"timeout": TIMEOUT, "max_response_bytes": LIMIT} | settings))
+    async with Faults(behave) as server:
+        url = f"{server.url}/pets/7?api_key={SECRET}"
+        started = time.monotonic()
+        try:
+            result: Answer | CallError = await sender.send(
+                httpx.Request(method, url, content=content)
+            )
+        except CallError as error:
+            result = error
+        assert time.monotonic() - started < TIMEOUT + SLACK or "timeout" in settings
+        await sender.aclose()
+    if isinstance(result, CallError):
+        assert SECRET not in result.reason
+        assert len(result.reason) < 1000
+    return result
+
+
+def kind(result: Answer | CallError) -> str:
+    return result.kind if isinstance(result, CallError) else str(result.status)
+
+
+async def reset_at_once(peer: Peer) -> None:
+    await peer.request()
+    peer.reset()
+
+
+async def close_at_once(peer: Peer) -> None:
+    await peer.request()
+
+
+def partly(data: bytes, *, reset: bool = False, hang: bool = False) -> Behaviour:
+    """Return a behaviour that begins an answer and does not end it."""
+
+    async def behave(peer: Peer) -> None:
+        await peer.request()
+        await peer.write(data)
+        if hang:
+            await peer.hang()
+        if reset:
+            await asyncio.sleep(0.05)  # what was written has to arrive before the reset
+            peer.reset()
+
+    return behave
+
+
+async def hang(peer: Peer) -> None:
+    await peer.request()
+    await peer.hang()
+
+
+def dripping(start: bytes, drop: bytes) -> Behaviour:
+    async def behave(peer: Peer) -> None:
+        await peer.request()
+        await peer.write(start)
+        await peer.write_forever(drop, pause=0.02)
+
+    return behave
+
+
+def flooding(start: bytes, wave: bytes) -> Behaviour:
+    async def behave(peer: Peer) -> None:
+        await peer.request()
+        await peer.write(start)
+        await peer.write_forever(wave)
+
+    return behave
+
+
+async def refuse_before_the_body(peer: Peer) -> None:
+    await peer.write(answer(b'{"error": "too big"}', "Connection: close", status="413 Too Large"))
+    await asyncio.sleep(0.1)
+    peer.reset()
+
+
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+ENDLESS = b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"
+EARLY = b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("behave", "expected"),
+    [
+        (reset_at_once, "connection"),
+        (close_at_once, "connection"),
+        (partly(b"HTTP/1.1 200 OK\r\nContent-"), "connection"),
+        (partly(b"HTTP/1.1 200 OK\r\nContent-", reset=True), "connection"),
+        (partly(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"), "connection"),
+        (partly(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{", reset=True), "connection"),
+        (partly(CHUNKED + b"5\r\nhel", reset=True), "connection"),
+        (hang, "timeout"),
+        (partly(b"HTTP/1.1 200 OK\r\n", hang=True), "timeout"),
+        (partly(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", hang=True), "timeout"),
+        (partly(CHUNKED + b"5\r\nhello\r\n", hang=True), "timeout"),
+        (dripping(b"HTTP/1.1 200 OK\r\nX: ", b"y"), "timeout"),
+        (dripping(CHUNKED, b"1\r\nx\r\n"), "timeout"),
+        (flooding(b"", EARLY), "timeout"),
+        (replying(EARLY * 50 + answer()), "200"),
+        (partly(CHUNKED + b"zz\r\nhello\r\n0\r\n\r\n"), "protocol"),
+        (partly(CHUNKED + b"5\r\nhelloXX0\r\n\r\n"), "protocol"),
+        (partly(CHUNKED + b"5\r\nhello\r\n"), "protocol"),
+        (partly(CHUNKED + b"fffffffffffffffffffff\r\nhello"), "protocol"),
+        (partly(b"HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\nhello"), "protocol"),
+        (
+            partly(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello!"),
+            "protocol",
+        ),
+        (
+            replying(
+                b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n"
+                b"5\r\nhello\r\n0\r\n\r\n"
+            ),
+            "200",
+        ),
+        (partly(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n", hang=True), "too_large"),
+        (flooding(ENDLESS, b"x" * 10_000), "too_large"),
+        (flooding(CHUNKED, b"3e8\r\n" + b"x" * 1000 + b"\r\n"), "too_large"),
+        (flooding(b"HTTP/1.1 200 OK\r\n", b"X: y\r\n" * 1000), "protocol"),
+        (partly(b"HTTP/1.1 200 OK\r\nX: " + b"y" * 10**6 + b"\r\n\r\n"), "protocol"),
+        (replying(answer(b"{}", *(f"X-{i}: y" for i in range(1000)))), "200"),
+        (partly(b"HELLO WORLD\r\n\r\n"), "protocol"),
+        (partly(b"<html>HTTP/0.9</html>"), "connection"),
+        (replying(answer(status="999 Odd")), "999"),
+        (
+            partly(b"HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n"),
+            "protocol",
+        ),
+        (partly(b"HTTP/1.1 200 OK\r\nno colon\r\n\r\n"), "protocol"),
+        (partly(b"HTTP/1.1 200 OK\r\nX: a\x00b\r\n\r\n"), "protocol"),
+        (replying(answer(b"{}", "X: caf\xe9")), "200"),
+    ],
+    ids=[
+        "reset before headers",
+        "close before headers",
+        "close inside headers",
+        "reset inside headers",
+        "short body",
+        "reset in body",
+        "reset in chunk",
+        "no answer",
+        "silence inside headers",
+        "headers then silence",
+        "body stalls",
+        "headers drip",
+        "body drips",
+        "endless 103",
+        "fifty 103",
+        "bad chunk size",
+        "bad chunk terminator",
+        "chunks without an end",
+        "chunk of 2^84",
+        "negative length",
+        "two lengths",
+        "length and chunks",
+        "declared 1 GB",
+        "endless body",
+        "endless chunks",
+        "endless headers",
+        "giant header",
+        "1000 headers",
+        "garbage status line",
+        "HTTP/0.9",
+        "status 999",
+        "status 101",
+        "header without colon",
+        "NUL in header",
+        "header in Latin-1",
+    ],
+)
+async def test_a_faulty_answer_is_one_kind_of_error(behave: Behaviour, expected: str):
+    # What ends by itself has time to, also where the machine is busy.
+    patience = {} if expected == "timeout" else {"timeout": 20}
+    result = await outcome(behave, **patience)
+
+    assert kind(result) == expected
+
+
+@pytest.mark.parametrize(
+    ("method", "warned", "retryable"),
+    [("GET", False, True), ("PUT", True, True), ("POST", True, False), ("PATCH", True, False)],
+)
+@pytest.mark.parametrize("behave", [hang, close_at_once], ids=["timeout", "connection"])
+async def test_an_error_says_whether_a_retry_may_act_twice(
+    behave: Behaviour, method: str, warned: bool, retryable: bool
+):
+    result = await outcome(behave, method)
+
+    assert isinstance(result, CallError)
+    assert result.reason.startswith(f"{method} /pets/7")
+    assert result.reason.endswith("; it may have run.") is warned
+    assert result.facts["retryable"] is retryable
+
+
+async def test_an_answer_before_the_body_was_read_is_an_answer_or_a_broken_connection():
+    result = await outcome(refuse_before_the_body, "POST", b"x" * 20_000_000, timeout=20)
+
+    assert kind(result) in ("413", "connection")
+
+
+def coded(coding: str, body: bytes) -> Behaviour:
+    return replying(answer(body, f"Content-Encoding: {coding}"))
+
+
+def gzipped(body: bytes, times: int) -> bytes:
+    for _ in range(times):
+        body = gzip.compress(body, 1, mtime=0)
+    return body
+
+
+def raw_deflate(body: bytes) -> bytes:
+    packer = zlib.compressobj(wbits=-15)
+    return packer.compress(body) + packer.flush()
+
+
+HELLO = b'{"hello": "world"}'
+
+
+@pytest.mark.parametrize(
+    ("coding", "body", "expected"),
+    [
+        ("gzip", gzip.compress(HELLO, mtime=0), HELLO),
+        ("x-gzip", gzip.compress(HELLO, mtime=0), HELLO),
+        ("GZip", gzip.compress(HELLO, mtime=0), HELLO),
+        ("deflate", zlib.compress(HELLO), HELLO),
+        ("deflate", raw_deflate(HELLO), HELLO),
+        ("identity", HELLO, HELLO),
+        ("", HELLO, HELLO),
+        ("deflate, gzip", gzip.compress(zlib.compress(HELLO), mtime=0), HELLO),
+        (", ".join(["gzip"] * 5), gzipped(HELLO, 5), HELLO),
+        ("gzip", gzip.compress(HELLO[:5], mtime=0) + gzip.compress(HELLO[5:], mtime=0), HELLO),
+        ("gzip", gzip.compress(HELLO, mtime=0) + b"\0" * 50, HELLO),
+        ("gzip", b"", b""),
+        ("gzip", gzip.compress(b"x" * 99_000, mtime=0), b"x" * 99_000),
+        (", ".join(["gzip"] * 6), gzipped(HELLO, 6), "decode"),
+        (", ".join(["gzip"] * 60), gzip.compress(HELLO, mtime=0), "decode"),
+        ("gzip", HELLO, "decode"),
+        ("gzip", gzip.compress(HELLO, mtime=0)[:-6], "decode"),
+        ("gzip", b"\x1f", "decode"),
+        ("gzip", gzip.compress(HELLO, mtime=0) + b"more", "decode"),
+        ("deflate", zlib.compress(HELLO)[:-5], "decode"),
+        ("deflate", b"x", "decode"),
+        ("deflate", b"\xff\xff\xff", "decode"),
+        ("br", HELLO, "decode"),
+        ("zstd", HELLO, "decode"),
+        ("gzip, unheard-of", HELLO, "decode"),
+        ("gzip", gzip.compress(b"x" * (LIMIT + 1), mtime=0), "too_large"),
+        ("gzip, gzip", gzipped(b"\0" * 10_000_000, 2), "too_large"),
+    ],
+)
+async def test_content_codings_are_undone_or_refused(coding: str, body: bytes, expected: Any):
+    result = await outcome(coded(coding, body), timeout=5)
+
+    assert (result.content if isinstance(result, Answer) else result.kind) == expected
+    if isinstance(result, CallError):
+        assert result.reason.startswith("GET /pets/7 answered 200, but the answer")
+        assert result.facts["status"] == 200
+
+
+async def test_a_coding_is_undone_wherever_the_bytes_are_divided():
+    async def behave(peer: Peer) -> None:
+        await peer.request()
+        data = gzip.compress(HELLO[:5], mtime=0) + gzip.compress(HELLO[5:], mtime=0) + b"\0\0"
+        await peer.write(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nConnection: close\r\n\r\n")
+        for byte in data:
+            await peer.write(bytes([byte]))
+            await asyncio.sleep(0.001)
+
+    result = await outcome(behave, timeout=5)
+
+    assert isinstance(result, Answer)
+    assert result.content == HELLO
+
+
+@contextlib.contextmanager
+def at_most(mebibytes: int) -> Iterator[None]:
+    """Fail when more memory than this is taken at any time."""
+    tracemalloc.start()
+    try:
+        yield
+        assert tracemalloc.get_traced_memory()[1] < mebibytes * 2**20
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    ("coding", "times"), [("gzip", 1), ("gzip, gzip", 2), ("gzip, gzip, gzip", 3)]
+)
+async def test_a_bomb_is_too_large_and_takes_little_memory(coding: str, times: int):
+    packer = zlib.compressobj(9, wbits=31)
+    bomb = b"".join(packer.compress(b"\0" * 2**20) for _ in range(256)) + packer.flush()
+    behave = coded(coding, gzipped(bomb, times - 1))
+
+    with at_most(32):
+        result = await outcome(behave, timeout=10, max_response_bytes=10 * 2**20)
+
+    assert kind(result) == "too_large"
+
+
+async def test_an_endless_body_takes_no_more_memory_than_the_cap_allows():
+    flood = flooding(ENDLESS, b"x" * 65536)
+
+    with at_most(32):
+        result = await outcome(flood, timeout=10, max_response_bytes=10 * 2**20)
+
+    assert kind(result) == "too_large"
+
+
+def first_then(first: bytes, others: bytes) -> Behaviour:
+    async def behave(peer: Peer) -> None:
+        while True:
+            await peer.request()
+            await peer.write(first if len(peer.server.requests) == 1 else others)
+
+    return behave
+
+
+POISON = answer(b'{"poison": true}')
+
+
+@pytest.mark.parametrize(
+    ("method", "first"),
+    [
+        ("GET", answer() + POISON),
+        ("GET", CHUNKED + b"2\r\n{}\r\n0\r\n\r\n" + POISON),
+        ("DELETE", b"HTTP/1.1 204 No Content\r\n\r\n" + b"body of a 204"),
+        ("GET", b"HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\nhello"),
+        ("HEAD", answer(b"body of a HEAD")),
+    ],
+    ids=["a second answer", "a second answer after chunks", "204", "304", "HEAD"],
+)
+async def test_bytes_after_an_answer_do_not_poison_the_next_call(method: str, first: bytes):
+    sender = Sender(Settings(timeout=2))
+    own = answer(b'{"own": true}')
+    async with Faults(first_then(first, own)) as server:
+        await sender.send(httpx.Request(method, server.url))
+
+        second = await sender.send(httpx.Request("GET", server.url))
+
+    assert second.content == b'{"own": true}'
+    await sender.aclose()
+
+
+async def test_a_connection_that_the_server_closed_while_idle_is_replaced():
+    sender = Sender(Settings(timeout=2))
+    async with Faults(replying(answer())) as server:
+        first = await sender.send(httpx.Request("GET", server.url))
+        await server.until(lambda: server.ended == 1)
+
+        second = await sender.send(httpx.Request("GET", server.url))
+
+        assert (first.status, second.status, server.connections) == (200, 200, 2)
+    await sender.aclose()
+
+
+EVENTS = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
+LINES = b"HTTP/1.1 200 OK\r\nContent-Type: application/x-ndjson\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("behave", "expected"),
+    [
+        (partly(EVENTS + b"data: 1\n\ndata: 2", hang=True), "timeout"),
+        (dripping(EVENTS + b"data: 1\r\n\r\n", b"data: 1\n\n"), "timeout"),
+        (flooding(EVENTS, b"data: 1\n\n" * 1000), "too_large"),
+        (partly(LINES + b'{"a": 1}\n{"a"', hang=True), "timeout"),
+        (partly(EVENTS + b"data: 1\n\n"), ""),
+    ],
+    ids=["stalled events", "dripping events", "flood of events", "stalled lines", "ended events"],
+)
+async def test_a_stream_of_events_ends_with_what_it_had(behave: Behaviour, expected: str):
+    result = await outcome(behave)
+
+    assert isinstance(result, Answer)
+    assert result.cut == expected
+    assert result.content.startswith((b"data: 1", b'{"a": 1}\n'))
+    assert len(result.content) <= LIMIT
+
+
+@pytest.mark.parametrize(
+    ("behave", "expected"),
+    [
+        (partly(EVENTS + b"data: 1\n", hang=True), "timeout"),
+        (partly(EVENTS, hang=True), "timeout"),
+        (flooding(EVENTS, b"data: 1" * 1000), "too_large"),
+    ],
+    ids=["unfinished event", "no event", "one endless event"],
+)
+async def test_a_stream_without_a_whole_event_is_an_error(behave: Behaviour, expected: str):
+    assert kind(await outcome(behave)) == expected
+
+
+REDIRECTS: list[tuple[str, str, str, str]] = [
+    ("GET", "302 Found", "/done", "200"),
+    ("HEAD", "301 Moved", "/done", "200"),
+    ("GET", "303 See Other", "{url}/done?x=1#part", "200"),
+    ("GET", "307 Temporary", "done", "200"),
+    ("GET", "308 Permanent", "?page=2", "200"),
+    ("GET", "302 Found", "http://127.0.0.1:1/x", "redirect"),
+    ("GET", "302 Found", "//evil.example/x", "redirect"),
+    ("GET", "302 Found", "https://127.0.0.1/x", "redirect"),
+    ("GET", "302 Found", "http://user:hunter2@evil.example/?token=hunter2", "redirect"),
+    ("GET", "302 Found", "{user_url}/done", "redirect"),
+    ("GET", "302 Found", "file:///etc/passwd", "redirect"),
+    ("GET", "302 Found", "gopher://127.0.0.1/", "redirect"),
+    ("GET", "302 Found", "http://[::bad/", "redirect"),
+    ("GET", "302 Found", "http://x:99999999/", "redirect"),
+    ("GET", "302 Found", "/done\r\nLocation: /done", "200"),
+    ("GET", "302 Found", "/done\r\nLocation: /other", "redirect"),
+    ("POST", "302 Found", "/done", "redirect"),
+    ("POST", "303 See Other", "/done", "redirect"),
+    ("POST", "307 Temporary", "/done", "redirect"),
+    ("PUT", "308 Permanent", "http://127.0.0.1:1/", "redirect"),
+    ("DELETE", "301 Moved", "/done", "redirect"),
+]
+
+
+@pytest.mark.parametrize(
+    ("method", "status", "location", "expected"),
+    REDIRECTS,
+    ids=[f"{method} {status[:3]} {location}" for method, status, location, _ in REDIRECTS],
+)
+async def test_only_reads_are_redirected_and_only_inside_their_origin(
+    method: str, status: str, location: str, expected: str
+):
+    sender = Sender(Settings(timeout=2))
+
+    async def behave(peer: Peer) -> None:
+        while True:
+            request = await peer.request()
+            if b" /start HTTP" not in request:
+                await peer.write(answer(b"" if method == "HEAD" else b"{}"))
+                continue
+            target = location.format(
+                url=peer.server.url, user_url=peer.server.url.replace("//", "//u:hunter2@")
+            )
+            await peer.write(answer(b"", f"Location: {target}", status=status))
+
+    async with Faults(behave) as server:
+        request = httpx.Request(
+            method,
+            server.url + "/start",
+            headers={"X-Key": "k"},
+            content=b"{}" if method in ("POST", "PUT") else None,
+        )
+        try:
+            result: Answer | CallError = await sender.send(request)
+        except CallError as error:
+            result = error
+        await sender.aclose()
+
+    assert kind(result) == expected
+    if isinstance(result, Answer):
+        assert result.redirects == 1
+        assert b"x-key: k" in server.requests[-1].lower()
+    else:
+        assert len(server.requests) == 1
+        assert "hunter2" not in result.reason
+        assert result.reason.startswith(f"{method} /start was redirected to ")
+        assert result.facts.get("status") == int(status[:3])
+
+
+@pytest.mark.parametrize("grows", [False, True], ids=["loop", "growing"])
+async def test_redirects_end_after_five(grows: bool):
+    async def behave(peer: Peer) -> None:
+        while True:
+            request = await peer.request()
+            path = request.split(b" ")[1].decode()
+            where = f"Location: {path}{'/x' if grows else ''}"
+            await peer.write(answer(b"", where, status="302 Found"))
+
+    sender = Sender(Settings(timeout=2))
+    async with Faults(behave) as server:
+        with pytest.raises(CallError, match="there were 5 before it") as caught:
+            await sender.send(httpx.Request("GET", server.url + "/a"))
+        await sender.aclose()
+
+    assert caught.value.kind == "redirect"
+    assert len(server.requests) == 6
+
+
+async def test_a_redirect_without_a_place_is_an_answer():
+    result = await outcome(replying(answer(b"gone", status="302 Found")))
+
+    assert isinstance(result, Answer)
+    assert (result.status, result.content) == (302, b"gone")
+
+
+async def test_a_head_request_may_declare_more_than_the_cap():
+    raw = b"HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\nContent-Encoding: br\r\n\r\n"
+
+    result = await outcome(replying(raw), "HEAD")
+
+    assert kind(result) == "200"

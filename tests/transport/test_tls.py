@@ -1,0 +1,384 @@
+"""TLS: the server is who it says it is, or there is no call; clients may have to say so, too."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+import trustme
+from servers.documents import document
+from servers.faults import Faults
+from servers.tls import OK, Authority, TlsServer
+
+from openapi_tools import Settings, load_tools
+from openapi_tools.errors import CredentialsError
+from openapi_tools.transport import tls
+from openapi_tools.transport.client_pool import make_client
+from openapi_tools.transport.httpx_transport import CERTIFICATE
+from openapi_tools.transport.tls import client_context, is_tls_failure, trusted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+MEBIBYTE = 1024 * 1024
+
+
+@pytest.fixture(scope="module")
+def ours(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    """The authority that the tools trust."""
+    return Authority(tmp_path_factory.mktemp("ours"), "ours")
+
+
+@pytest.fixture(scope="module")
+def theirs(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    """An authority that nobody here trusts."""
+    return Authority(tmp_path_factory.mktemp("theirs"), "theirs")
+
+
+async def called(url: str, **settings: Any) -> Any:
+    """Call the one operation of an API there."""
+    known = {"base_url": url, "timeout": 5.0, **settings}
+    toolset = load_tools(document(), settings=Settings(**known))
+    async with toolset:
+        return await toolset["call"].execute({})
+
+
+async def test_a_server_of_a_trusted_authority_answers(ours: Authority):
+    with TlsServer(ours.server()) as server:
+        result = await called(server.url, ca_file=ours.file)
+
+    assert result.success, result
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("context", "words"),
+    [
+        (lambda ours, theirs: ours.server(expired=True), "certificate has expired"),
+        (lambda ours, theirs: ours.server("other.example"), "not valid for '127.0.0.1'"),
+        (lambda ours, theirs: theirs.server(), "unable to get local issuer certificate"),
+    ],
+    ids=["expired", "another host", "another authority"],
+)
+async def test_a_certificate_that_is_not_accepted_is_a_connection_error(
+    context: Callable[..., ssl.SSLContext], words: str, ours: Authority, theirs: Authority
+):
+    with TlsServer(context(ours, theirs)) as server:
+        result = await called(server.url, ca_file=ours.file)
+
+    assert result.error["type"] == "connection"
+    assert words in result.output
+    assert server.requests == []
+
+
+async def test_a_common_name_names_no_server(ours: Authority):
+    with TlsServer(ours.server(subject="localhost")) as server:
+        result = await called(server.url.replace("127.0.0.1", "localhost"), ca_file=ours.file)
+
+    assert result.error["type"] == "connection"
+    assert "not valid for 'localhost'" in result.output
+    assert server.requests == []
+
+
+async def test_a_certificate_that_signs_itself_is_not_accepted(tmp_path: Path):
+    lonely = trustme.CA()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    lonely.cert_pem.write_to_path(tmp_path / "cert.pem")
+    lonely.private_key_pem.write_to_path(tmp_path / "key.pem")
+    context.load_cert_chain(tmp_path / "cert.pem", tmp_path / "key.pem")
+    with TlsServer(context) as server:
+        result = await called(server.url)
+
+    assert result.error["type"] == "connection"
+    assert "self-signed certificate" in result.output
+    assert server.requests == []
+
+
+async def test_plain_http_behind_an_https_address_is_not_taken(ours: Authority):
+    heard = []
+
+    async def refuse(peer: Any) -> None:
+        heard.append(await peer._reader.read(65536))
+        await peer.write(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+        heard.append(await peer._reader.read(65536))
+
+    async with Faults(refuse) as server:
+        result = await called(server.url.replace("http:", "https:"), ca_file=ours.file)
+        await server.until(lambda: server.ended == 1)
+
+    assert result.error["type"] == "connection"
+    assert "the server does not speak TLS" in result.output
+    assert not any(b"HTTP" in words for words in heard)  # no fallback
+    assert server.connections == 1
+
+
+async def test_words_before_tls_begins_are_not_taken(ours: Authority):
+    async def speak(peer: Any) -> None:
+        await peer.write(OK)
+        await peer.hang()
+
+    async with Faults(speak) as server:
+        result = await called(server.url.replace("http:", "https:"), ca_file=ours.file)
+
+    assert result.error["type"] == "connection"
+    assert "before TLS began" in result.output or "does not speak TLS" in result.output
+
+
+async def test_tls_behind_an_http_address_is_an_error(ours: Authority):
+    with TlsServer(ours.server()) as server:
+        result = await called(server.url.replace("https:", "http:"), ca_file=ours.file)
+
+    assert result.error["type"] in ("connection", "protocol")
+    assert server.requests == []
+    assert server.failures
+
+
+async def test_a_handshake_that_never_ends_ends_at_the_deadline():
+    async def drip(peer: Any) -> None:
+        await peer.write(b"\x16\x03\x03\x40\x00")
+        await peer.write_forever(b"a", pause=0.02)
+
+    async with Faults(drip) as server:
+        result = await called(server.url.replace("http:", "https:"), timeout=0.2)
+        await server.until(lambda: server.ended == 1)
+
+    assert result.error["type"] == "timeout"
+
+
+async def test_the_environment_adds_no_authority_unless_it_is_trusted(
+    ours: Authority, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("SSL_CERT_FILE", str(ours.file))
+    with TlsServer(ours.server()) as server:
+        refused = await called(server.url)
+        taken = await called(server.url, trust_env=True)
+
+    assert refused.error["type"] == "connection"
+    assert taken.success, taken
+
+
+def test_tls_is_strict_and_writes_no_keys(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.setenv("SSLKEYLOGFILE", str(tmp_path / "keys"))
+    tls._shared.cache_clear()
+
+    context = trusted(Settings())
+
+    assert context.verify_mode == ssl.CERT_REQUIRED
+    assert context.check_hostname
+    assert context.minimum_version >= ssl.TLSVersion.TLSv1_2
+    assert context.keylog_filename is None
+    assert context.get_ca_certs()
+
+
+@pytest.mark.parametrize("text", [None, "no PEM"], ids=["absent", "not PEM"])
+async def test_authorities_that_cannot_be_read_are_an_error_result(
+    text: str | None, tmp_path: Path
+):
+    path = tmp_path / "authorities.pem"
+    if text is not None:
+        path.write_text(text)
+
+    result = await called("https://127.0.0.1:9", ca_file=path)
+
+    assert result.error["type"] == "connection"
+    assert "Settings(ca_file=…)" in result.output
+    assert str(tmp_path) not in result.output
+
+
+@pytest.mark.parametrize("name", ["SSL_CERT_FILE", "SSL_CERT_DIR"])
+async def test_authorities_of_the_environment_that_are_not_there_accept_nobody(
+    name: str, ours: Authority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    for other in ("SSL_CERT_FILE", "SSL_CERT_DIR"):
+        monkeypatch.delenv(other, raising=False)
+    monkeypatch.setenv(name, str(tmp_path / "absent"))
+    with TlsServer(ours.server()) as server:
+        result = await called(server.url, trust_env=True)
+
+    assert result.error["type"] == "connection"
+    assert server.requests == []
+
+
+async def test_a_changed_file_of_authorities_is_read_again(
+    ours: Authority, theirs: Authority, tmp_path: Path
+):
+    path = tmp_path / "authorities.pem"
+    path.write_bytes(theirs.file.read_bytes())
+    with TlsServer(ours.server()) as server:
+        before = await called(server.url, ca_file=path)
+        path.write_bytes(theirs.file.read_bytes() + ours.file.read_bytes())
+        after = await called(server.url, ca_file=path)
+
+    assert before.error["type"] == "connection"
+    assert after.success, after
+
+
+async def test_a_client_certificate_is_presented_only_by_requests_that_have_it(
+    ours: Authority, theirs: Authority, transport: str
+):
+    optional = ours.server(clients=theirs)
+    optional.verify_mode = ssl.CERT_OPTIONAL
+    context = client_context(theirs.client(), ca_file=ours.file)
+    with TlsServer(optional) as server:
+        async with make_client(Settings(ca_file=ours.file, transport=transport)) as client:
+            for number in range(4):
+                own = {CERTIFICATE: context} if number % 2 else {}
+                await client.get(server.url, extensions=own)
+
+    assert ["client@example.com" in subject for subject, _ in server.requests] == [False, True] * 2
+    assert server.greeted == 2
+
+
+async def test_two_client_certificates_do_not_share_a_connection(
+    ours: Authority, theirs: Authority, transport: str
+):
+    contexts = [client_context(theirs.client(), ca_file=ours.file) for _ in range(2)]
+    with TlsServer(ours.server(clients=theirs)) as server:
+        async with make_client(Settings(ca_file=ours.file, transport=transport)) as client:
+            for context in contexts * 2:
+                await client.get(server.url, extensions={CERTIFICATE: context})
+
+    assert (len(server.requests), server.greeted) == (4, 2)
+
+
+def test_nobody_is_asked_for_the_password_of_a_key(
+    ours: Authority, monkeypatch: pytest.MonkeyPatch
+):
+    real = ssl.SSLContext.load_cert_chain
+    given = []
+
+    def spy(context: ssl.SSLContext, cert: Any, key: Any = None, password: Any = None) -> None:
+        given.append(password)
+        real(context, cert, key, password)
+
+    monkeypatch.setattr(ssl.SSLContext, "load_cert_chain", spy)
+
+    client_context(ours.client())
+
+    assert given == [""]  # with None, OpenSSL would wait at the terminal
+
+
+async def test_a_missing_client_certificate_is_named(ours: Authority, theirs: Authority):
+    with TlsServer(ours.server(clients=theirs)) as server:
+        result = await called(server.url, ca_file=ours.file)
+
+    assert result.error["type"] == "connection"
+    assert "the server asks for a client certificate" in result.output
+    assert server.requests == []
+
+
+async def test_a_client_certificate_of_another_authority_is_named(
+    ours: Authority, theirs: Authority, transport: str
+):
+    context = client_context(ours.client(), ca_file=ours.file)
+    with TlsServer(ours.server(clients=theirs)) as server:
+        async with make_client(Settings(ca_file=ours.file, transport=transport)) as client:
+            with pytest.raises(httpx.ConnectError, match="not accept the client cert") as caught:
+                await client.get(server.url, extensions={CERTIFICATE: context})
+
+    assert is_tls_failure(caught.value)
+    assert server.requests == []
+
+
+async def test_an_authority_of_ours_is_asked_for_with_a_client_certificate_too(
+    ours: Authority, theirs: Authority, transport: str
+):
+    context = client_context(ours.client(), ca_file=ours.file)
+    with TlsServer(theirs.server(clients=ours)) as server:
+        async with make_client(Settings(ca_file=theirs.file, transport=transport)) as client:
+            with pytest.raises(httpx.ConnectError, match="not accepted"):
+                await client.get(server.url, extensions={CERTIFICATE: context})
+
+    assert server.requests == []
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"cert": "absent.pem"},
+        {"cert": "no.pem"},
+        {"cert": "locked.pem"},
+        {"cert": "locked.pem", "password": "hunter2"},
+        {"cert": "locked.pem", "key": "other.pem"},
+        {"cert": "good.pem", "ca_file": "absent.pem"},
+    ],
+    ids=["absent", "no PEM", "no password", "wrong password", "another key", "no authority"],
+)
+def test_a_client_certificate_that_cannot_be_used_is_refused_without_its_password(
+    given: dict[str, str], ours: Authority, theirs: Authority, tmp_path: Path
+):
+    from cryptography.hazmat.primitives import serialization
+
+    (tmp_path / "no.pem").write_text("nothing")
+    (tmp_path / "good.pem").write_bytes(ours.client().read_bytes())
+    (tmp_path / "other.pem").write_bytes(theirs.client().read_bytes())
+    plain = ours.client().read_bytes()
+    key = serialization.load_pem_private_key(plain, None)
+    locked = key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.BestAvailableEncryption(b"s3cret"),
+    )
+    (tmp_path / "locked.pem").write_bytes(plain[plain.index(b"-----BEGIN CERT") :] + locked)
+    files = {
+        name: value if name == "password" else str(tmp_path / value)
+        for name, value in given.items()
+    }
+
+    with pytest.raises(CredentialsError) as caught:
+        client_context(files.pop("cert"), files.pop("key", None), **files)
+
+    assert "hunter2" not in str(caught.value)
+    assert caught.value.__cause__ is None
+
+
+async def test_a_large_answer_over_tls_arrives_whole(ours: Authority, transport: str):
+    body = b"x" * (3 * MEBIBYTE)
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n" % len(body)
+    with TlsServer(ours.server(), head + body) as server:
+        async with make_client(Settings(ca_file=ours.file, transport=transport)) as client:
+            for _ in range(3):
+                received = 0
+                async with client.stream("GET", server.url) as response:
+                    async for piece in response.aiter_raw():
+                        received += len(piece)
+                        await asyncio.sleep(0)
+                assert received == len(body)
+
+    assert server.greeted == 1  # nothing is left over that would look like a second answer
+
+
+async def test_a_large_body_over_tls_is_sent_whole(ours: Authority, transport: str):
+    sent = 0
+
+    async def pieces() -> Any:
+        nonlocal sent
+        for _ in range(64):
+            sent += 65536
+            yield b"x" * 65536
+
+    head = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
+    with TlsServer(ours.server(), head) as server:
+        async with make_client(Settings(ca_file=ours.file, transport=transport)) as client:
+            headers = {"Content-Length": str(64 * 65536)}
+            await client.post(server.url, content=pieces(), headers=headers)
+
+    assert sent == 64 * 65536
+
+
+async def test_a_second_answer_that_comes_later_over_tls_is_nobodys(
+    ours: Authority, transport: str
+):
+    with TlsServer(ours.server(), later=OK.replace(b"{}", b"[]")) as server:
+        async with make_client(Settings(ca_file=ours.file, transport=transport)) as client:
+            answers = []
+            for _ in range(3):
+                answers.append((await client.get(server.url)).content)
+                await asyncio.sleep(0.05)
+
+    assert answers == [b"{}"] * 3
+    assert server.greeted == 3
