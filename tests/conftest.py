@@ -27,6 +27,7 @@ hypothesis.settings.register_profile("patient", deadline=None)
 hypothesis.settings.load_profile("patient")
 
 TRANSPORTS = ("httpx", "fast")
+LEFT_OUT = pytest.StashKey[int]()
 
 ROOT = Path(__file__).parent.parent
 SHARED = ROOT.parent / "shared"
@@ -83,14 +84,32 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
         sys.settrace(tracer)
 
 
+def pytest_deselected(items: list[pytest.Item]) -> None:
+    """Count the long tests that `-m "not long"` leaves out."""
+    long = [item for item in items if item.get_closest_marker("long")]
+    if long:
+        config = long[0].config
+        config.stash[LEFT_OUT] = len(long)
+        if hasattr(config, "workeroutput"):
+            config.workeroutput["left_out"] = len(long)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Take the count of a process of pytest-xdist."""
+    node.config.stash[LEFT_OUT] = getattr(node, "workeroutput", {}).get("left_out", 0)
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say why tests were skipped, one line for each reason, before the names of those that failed.
+    """Say which tests did not run and why, before the names of those that failed.
 
     pytest's own list has a line for each place in a file, more than fit on a screen.
     """
     skipped = terminalreporter.stats.get("skipped", ())
     for reason, count in Counter(report.longrepr[2] for report in skipped).most_common():
         terminalreporter.write_line(f"{count} skipped: {reason.removeprefix('Skipped: ')}")
+    if count := terminalreporter.config.stash.get(LEFT_OUT, 0):
+        terminalreporter.write_line(f"{count} long ones left out: `pytest -m long` runs them")
 
 
 @pytest.fixture(scope="session")

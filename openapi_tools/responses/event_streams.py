@@ -45,7 +45,7 @@ def read_events(content: bytes, most: int) -> tuple[list[dict[str, Any]], list[s
     end = 0
     for count, match in enumerate(_LINE_END.finditer(text)):
         if count == _LINES:
-            return events, [*notes, PARTLY]
+            return events, [*dict.fromkeys((*notes, PARTLY))]
         line, end = text[end : match.start()], match.end()
         name, _, value = line.partition(":")
         if line and name in ("data", "event", "id"):

@@ -370,6 +370,16 @@ async def test_endless_json_gives_what_came_by_the_end_of_the_time(
     assert "the time was over" in str(result)
 
 
+async def test_notes_of_an_endless_stream_without_events_are_said_once():
+    sent = b": ping\n\n" * 2_000_000
+
+    result = await answered(typed("text/event-stream", sent), max_response_bytes=20_000_000)
+
+    notes = result.metadata["notes"]
+    assert any("only its beginning was read" in note for note in notes)
+    assert sorted(notes) == sorted(set(notes))
+
+
 @pytest.mark.parametrize(
     ("head", "sent"),
     [

@@ -1,8 +1,7 @@
 """Nothing that a model or a server sends keeps the event loop from its other work.
 
 Two things keep it: work on its own thread, and work elsewhere in one piece that lets no other
-thread run. A ticker beside the call sees both; what it sees is the machine's noise too, so the best
-of a few tries counts.
+thread run. A ticker beside the call sees both. The best of a few tries counts.
 """
 
 from __future__ import annotations
@@ -44,6 +43,12 @@ async def shortest_gap(source: Any, given: Any, *, answer: httpx.Response | None
     return best
 
 
+def work(seconds: float) -> None:
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        pass
+
+
 def copy_of(answer: httpx.Response) -> httpx.Response:
     headers = {"content-type": answer.headers["content-type"]}
     return httpx.Response(answer.status_code, headers=headers, content=answer.content)
@@ -56,7 +61,7 @@ def array_of(items: Any, **others: Any) -> Any:
 async def test_the_ticker_of_these_tests_notices_what_blocks():
     client = httpx.AsyncClient(transport=httpx.MockTransport(lambda _: httpx.Response(204)))
     (tool,) = load_tools(document({"/x": {"get": operation()}}), client=client)
-    tool.add_input_guardrails([lambda call, context: time.sleep(LONGEST)])
+    tool.add_input_guardrails([lambda call, context: work(LONGEST)])
 
     gap, _ = await gap_beside(tool, {})
 
