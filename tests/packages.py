@@ -132,8 +132,8 @@ def _answer(folder: str, package: str, output: str) -> None:
 
 def _serve() -> None:
     """Answer each line of standard input in a process of its own, with its exit code."""
-    for name in ("packages", "settings", "tool"):
-        importlib.import_module(f"openapi_tools.runtime.{name}")
+    for name in ("tools.packages", "settings", "tools.tool"):
+        importlib.import_module(f"openapi_tools.{name}")
     for line in sys.stdin:
         child = os.fork()
         if not child:

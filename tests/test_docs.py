@@ -51,6 +51,7 @@ def python_examples():
     ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("code", "said"), python_examples())
 def test_a_python_example_runs_and_prints_what_stands_behind_it(code, said, workspace):
     ran = subprocess.run(
@@ -91,6 +92,7 @@ def expected_as_pattern(text):
     return re.escape(text).replace(re.escape("…\n"), "(?:.*\n)*")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("transcript", examples("console"))
 def test_a_console_example_prints_what_it_says(transcript, shell, workspace):
     script, expected = "", ""
@@ -143,8 +145,8 @@ def test_ci_runs_what_the_readme_tells_contributors():
     readme = commands_in(blocks(ROOT / "README.md", "sh")[1])
     ci = commands_in((ROOT / ".ci" / "run").read_text())
 
-    assert ci == readme
-    assert ci[-1] == ".venv/bin/pytest"
+    assert ci == [*readme, ".venv/bin/pytest -m long --no-cov"]
+    assert readme[-1] == ".venv/bin/pytest"
     assert os.access(ROOT / ".ci" / "run", os.X_OK)
 
 

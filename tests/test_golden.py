@@ -58,6 +58,7 @@ def test_a_fresh_clone_is_up_to_date(clone):
     assert bytes_in(clone) == before
 
 
+@pytest.mark.long
 def test_a_changed_description_is_told_with_its_tool(clone):
     spec = clone / "specs" / "museum.yaml"
     text = spec.read_text(encoding="utf-8")
@@ -75,6 +76,7 @@ def test_a_changed_description_is_told_with_its_tool(clone):
     assert sum("would change" in line for line in lines) == 1
 
 
+@pytest.mark.long
 def test_generating_writes_what_a_changed_document_asks_for(clone):
     spec = clone / "specs" / "petstore.yaml"
     text = spec.read_text(encoding="utf-8")
@@ -102,6 +104,7 @@ def test_a_package_is_what_its_spec_gives_byte_for_byte(api, tmp_path):
     assert [name for name in expected if found[name] != expected[name]] == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("api", ["museum", "discord"])
 def test_the_tests_of_a_package_pass(api):
     done = subprocess.run(
@@ -116,6 +119,7 @@ def test_the_tests_of_a_package_pass(api):
     assert "2 passed" in done.stdout
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("api", PACKAGES)
 def test_a_package_imports_the_runtime_and_little_else(api):
     package = f"{api}_tools"
@@ -169,6 +173,7 @@ def test_ruff_finds_nothing_in_a_package_without_tools(layout, components, tmp_p
     assert lint(tmp_path) == ""
 
 
+@pytest.mark.long
 def test_mypy_finds_nothing_in_fresh_packages_however_they_are_laid_out(tmp_path):
     """One small, one whose tools share schemas, one in a single module."""
     generate_package(ROOT / "specs" / "museum.yaml", tmp_path / "a", name="small")

@@ -133,6 +133,7 @@ def spans(spec: Path, output: Path) -> tuple[float, float]:
     return time.monotonic() - begun, time.monotonic() - writes
 
 
+@pytest.mark.long
 def test_a_killed_run_leaves_the_old_or_the_new_package(tmp_path: Path, specs: list[Path]) -> None:
     output = tmp_path / "out"
     states = []
@@ -161,6 +162,7 @@ def test_a_killed_run_leaves_the_old_or_the_new_package(tmp_path: Path, specs: l
     assert len(seen) > 1
 
 
+@pytest.mark.long
 def test_a_killed_run_beside_files_of_mine_is_healed_by_the_next(
     tmp_path: Path, specs: list[Path]
 ) -> None:
@@ -183,6 +185,7 @@ def test_a_killed_run_beside_files_of_mine_is_healed_by_the_next(
         assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
+@pytest.mark.long
 def test_a_run_killed_in_an_empty_place_leaves_nothing_or_all(
     tmp_path: Path, specs: list[Path]
 ) -> None:

@@ -125,6 +125,7 @@ def single(case: Case, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.long
 @POSIX
 def test_a_package_says_what_the_loaded_tools_say(case, pair, reader, tmp_path):
     found = reader.read(pair.folder, case.package, into=tmp_path / "said.json")
@@ -154,6 +155,7 @@ def test_a_path_with_operators_in_its_braces_is_the_same_both_ways(tmp_path):
     assert generated == [tool.path for tool in load_tools(document)] == ["/a/{id}", "/b/{id}"]
 
 
+@pytest.mark.long
 def test_ruff_leaves_a_package_as_it_is(pair):
     assert lint(pair.folder) == ""
 
@@ -163,6 +165,7 @@ def test_ruff_leaves_a_single_module_as_it_is(single):
     assert lint(single) == ""
 
 
+@pytest.mark.long
 def test_modules_of_a_package_are_short(pair):
     modules = [*pair.folder.glob("*_tools/tools*.py"), *pair.folder.glob("*_tools/schemas*.py")]
     texts = {path.name: path.read_text(encoding="ascii") for path in modules}
@@ -172,6 +175,7 @@ def test_modules_of_a_package_are_short(pair):
     assert [name for name in long if len(THING.findall(texts[name])) > 1] == []
 
 
+@pytest.mark.long
 def test_a_generated_tool_would_send_what_the_loaded_one_would(case, pair, same_boundaries):
     differing = [
         tool.name

@@ -372,6 +372,7 @@ MARKUP = st.lists(
 ).map("".join)
 
 
+@pytest.mark.long
 @OFTEN
 @given(MARKUP, st.integers(16, 200))
 def test_plain_text_is_short_and_has_no_control_characters(text, limit):
@@ -384,6 +385,7 @@ def test_plain_text_is_short_and_has_no_control_characters(text, limit):
     assert plain.encode().decode() == plain
 
 
+@pytest.mark.long
 @settings(REPEATABLE, max_examples=400)
 @given(all_of_parts())
 def test_a_merged_all_of_accepts_what_the_original_accepts(parts):

@@ -50,6 +50,7 @@ def said(tmp_path_factory):
     return ended.stdout.splitlines()
 
 
+@pytest.mark.long
 def test_failures_come_last_one_line_each(said):
 
     assert said[-3].startswith("=")
@@ -58,6 +59,7 @@ def test_failures_come_last_one_line_each(said):
     assert "1 failed, 1 passed, 3 skipped" in said[-1]
 
 
+@pytest.mark.long
 def test_a_reason_to_skip_is_said_once(said):
     assert [line for line in said if "the moon" in line] == ["3 skipped: it needs the moon"]
 

@@ -39,6 +39,7 @@ async def why_not_sent(tool: OperationTool, alternative: Alternative) -> str:
     return reason
 
 
+@pytest.mark.long
 async def test_an_instance_of_every_alternative_is_sent_in_all_published_documents() -> None:
     count, ruled_out, lacking = 0, [], []
     if not entries():

@@ -81,6 +81,7 @@ async def test_client_credentials_give_a_token(server, channel, way, client):
     assert bool(server.proofs[0]) == (way == "client_secret_basic")
 
 
+@pytest.mark.long
 async def test_a_token_is_kept_until_shortly_before_it_expires(server, channel):
     server.lifetime = 2
     made = tokens(server, **CREDENTIALS)
@@ -366,6 +367,7 @@ async def test_a_server_that_gives_the_same_token_again_is_an_error_for_that_cal
         assert len(always.requests) == 2
 
 
+@pytest.mark.long
 async def test_a_token_is_used_to_its_end_while_the_server_is_down(server, channel):
     server.lifetime = 2
     made = tokens(server, **CREDENTIALS)

@@ -244,6 +244,7 @@ async def test_two_toolsets_share_no_token(server):
     assert len(set(server.calls)) == 2
 
 
+@pytest.mark.long
 async def test_no_secret_and_no_token_shows(server, caplog):
     caplog.set_level(logging.DEBUG)
     async with load(server, OAuth2(**APP)) as toolset:

@@ -204,6 +204,7 @@ def post(host, port, **headers):
     return status, said
 
 
+@pytest.mark.long
 async def test_a_web_page_cannot_reach_the_server_by_a_name_of_its_own(museum):
     async with served(str(museum), "--allow-host", "tools.example.com") as url:
         place = urlsplit(url)
@@ -224,6 +225,7 @@ async def test_a_web_page_cannot_reach_the_server_by_a_name_of_its_own(museum):
         assert await status(Origin="https://tools.example.com") == 200
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mode", MODES)
 async def test_the_api_gets_the_credential_of_the_server_and_none_of_the_caller(
     mode, api, tmp_path
@@ -251,6 +253,7 @@ def initialize():
     return {"content": lines(FIRST), "headers": headers}
 
 
+@pytest.mark.long
 async def test_no_more_sessions_are_open_than_allowed(api, tmp_path):
     args = [written(tmp_path), "--base-url", api.url, "--max-sessions", "2"]
     async with served(*args) as url, httpx2.AsyncClient(timeout=60) as web:
@@ -292,6 +295,7 @@ async def ended(process):
     return await asyncio.wait_for(process.wait(), 30), errors.decode()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["INT", "TERM"])
 async def test_a_signal_ends_stdio_and_the_call_that_is_under_way(number, api, tmp_path):
     process = await started(written(tmp_path), "--base-url", api.url)
@@ -330,6 +334,7 @@ async def test_a_client_that_died_leaves_no_traceback(tmp_path):
     assert await ended(process) == (0, "serving 8 tools (0 operations skipped) over stdio.\n")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["INT", "TERM"])
 async def test_a_signal_ends_http_with_a_client_that_is_connected(number, mode, api, tmp_path):

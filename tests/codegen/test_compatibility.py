@@ -398,6 +398,7 @@ def test_a_comparison_that_takes_too_long_counts_as_narrower(monkeypatch) -> Non
     assert told(closed(a=TEXT, b=TEXT), closed(a={}, b={}))[0] == (f"/* {UNKNOWN}", True)
 
 
+@pytest.mark.long
 @given(
     st.recursive(
         st.none() | st.integers() | st.text(max_size=3),
@@ -444,6 +445,7 @@ def test_schemas_that_are_none_never_crash_a_comparison(junk, data) -> None:
     assert not any(detail.breaking for detail in differences(old, copy.deepcopy(old)))
 
 
+@pytest.mark.long
 @settings(max_examples=400)
 @given(pairs())
 def test_what_is_not_breaking_refuses_nothing_that_was_valid(pair) -> None:

@@ -80,6 +80,7 @@ async def test_without_any_server_a_call_halts_the_run(tmp_path):
     assert said.startswith("halt pets_tools: no base_url is configured")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("text", ["Schön \u202e#{x}", "\0\x1b\n```elixir\nx\n```", '" <> x <> """'])
 def test_texts_of_a_document_are_data_in_every_file(tmp_path, text):
     generate(hostile(text), tmp_path)

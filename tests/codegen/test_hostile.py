@@ -62,6 +62,7 @@ def judge(texts: dict[str, str], folder: Path, layout: str) -> dict[str, str]:
     return wrong
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("texts", "layout"),
     [(CODE | MARKUP, "package"), (NAMES, "package"), (TRICKY_ONES, "package"), (SOME, "module")],
@@ -94,6 +95,7 @@ ANY_TEXT = st.one_of(
 )
 
 
+@pytest.mark.long
 @settings(max_examples=8, deadline=None)
 @given(texts=st.lists(ANY_TEXT, min_size=6, max_size=6), layout=st.sampled_from(LAYOUTS))
 def test_nothing_runs_of_any_text(tmp_path_factory, texts, layout):
@@ -264,6 +266,7 @@ def _json(schema: Any) -> dict[str, Any]:
     return {"content": {"application/json": {"schema": schema}}}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_one_hostile_document_after_another(tmp_path, layout):
     texts = [*CODE.values(), *NAMES.values()][::9]

@@ -147,6 +147,7 @@ def test_secrets_that_look_so_are_warned_of_and_not_shown(tmp_path):
     assert secret not in warning
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_huge_and_deep_values_are_written_and_read(tmp_path, layout):
     def nested(schema: Any, levels: int, kind: str) -> Any:
@@ -205,6 +206,7 @@ def _query(schema: Any) -> dict[str, Any]:
     return {"name": "q", "in": "query", "schema": schema}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_thousands_of_tools_stay_in_few_files(tmp_path, layout):
     paths = {f"/a{n}": {"get": operation(operationId="same", tags=["t"])} for n in range(1500)}
@@ -244,6 +246,7 @@ def test_no_path_of_this_machine_is_written(tmp_path):
     assert not [path for path, text in written[0].items() if str(tmp_path) in text]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("option", ["", "--check", "--diff", "--json"])
 def test_a_terminal_gets_no_control_characters(tmp_path, option):
     from click.testing import CliRunner

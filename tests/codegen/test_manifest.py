@@ -76,6 +76,7 @@ def test_the_order_of_files_does_not_matter():
     assert written(dict(reversed(FILES.items())), DATA) == TEXT
 
 
+@pytest.mark.long
 @given(
     st.dictionaries(PATHS, st.text()),
     st.lists(st.text()),

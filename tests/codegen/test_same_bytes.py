@@ -53,6 +53,7 @@ ENVIRONMENTS = (
 )
 
 
+@pytest.mark.long
 def test_the_surroundings_of_a_run_change_nothing(tmp_path):
     trees = [
         generated_in(tmp_path / place, environment)
@@ -90,6 +91,7 @@ def table(name: str, spec: Path, **options: str) -> str:
     return "\n".join([f"[tool.openapi-tools.generate.{name}]", *lines, "\n"])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: path.name)
 def test_json_and_yaml_of_the_same_data_give_the_same_package(path, tmp_path):
     document = load_tools(path).document
@@ -187,6 +189,7 @@ def test_a_changed_definition_touches_the_one_place_where_it_stands(discord, tmp
     assert touched(discord, changed, tmp_path) == {"api_tools/schemas.py", "manifest.json"}
 
 
+@pytest.mark.long
 def test_a_document_may_come_and_go_without_a_trace(museum, discord, tmp_path):
     alone = package_of(museum, tmp_path / "alone")
     package_of(discord, tmp_path / "after")

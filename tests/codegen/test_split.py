@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -123,6 +124,7 @@ def test_what_is_added_to_one_tag_moves_nothing_of_another(things, added):
     assert {steps: part for steps, part in after.items() if steps[0] != key[0]} == others
 
 
+@pytest.mark.long
 @given(things=THINGS.filter(bool), which=st.integers(min_value=0))
 def test_what_crosses_no_limit_moves_nothing(things, which):
     listed = [Item(number, key, lines) for number, (key, lines) in enumerate(things)]

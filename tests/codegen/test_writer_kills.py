@@ -253,6 +253,7 @@ THIRD = with_manifest(
 )
 
 
+@pytest.mark.long
 @POSIX
 @pytest.mark.parametrize("old", [OLD, {}], ids=["replaced", "made"])
 def test_a_kill_before_any_step_leaves_the_old_or_the_new_package(tmp_path: Path, old):
@@ -267,6 +268,7 @@ def test_a_kill_before_any_step_leaves_the_old_or_the_new_package(tmp_path: Path
     assert all(result["left"] == [] for result in results)
 
 
+@pytest.mark.long
 @POSIX
 @pytest.mark.parametrize(
     ("own", "goals"),
@@ -299,6 +301,7 @@ def test_a_kill_between_single_files_is_healed_by_the_next_run(tmp_path: Path, o
     assert len(mixed) > 4
 
 
+@pytest.mark.long
 @POSIX
 def test_a_killed_run_after_a_killed_run_is_healed(tmp_path: Path):
     code = """
@@ -344,6 +347,7 @@ LARGE = [
 ]
 
 
+@pytest.mark.long
 @POSIX
 def test_a_kill_at_a_random_moment_leaves_a_whole_package(tmp_path: Path):
     code = """

@@ -50,6 +50,7 @@ IMAGE = f"[image: image/png, {len(PNG)} bytes]"
 # What is mounted
 
 
+@pytest.mark.long
 @needs_amplifier
 @every_kind
 def test_what_is_mounted_is_what_amplifier_calls_a_tool(kind: str) -> None:
@@ -66,6 +67,7 @@ def test_what_is_mounted_is_what_amplifier_calls_a_tool(kind: str) -> None:
     assert found["left"] == []
 
 
+@pytest.mark.long
 @needs_amplifier
 @every_kind
 def test_the_validator_of_amplifier_passes(kind: str) -> None:
@@ -476,6 +478,7 @@ async def mount(coordinator, config=None):
 }
 
 
+@pytest.mark.long
 @needs_amplifier
 @pytest.mark.parametrize("kind", SHIMS)
 def test_amplifiers_behaviour_and_structure_tests_pass(kind: str, tmp_path: Path) -> None:

@@ -165,6 +165,7 @@ def assert_used(found: dict[str, Any], recorder: Recorder) -> None:
     assert recorder.last.header("Authorization") == "Basic bWU6aHVudGVyMg=="
 
 
+@pytest.mark.long
 async def test_an_installed_package_is_mounted_by_its_entry_point(
     installed: Path, recorder: Recorder
 ) -> None:
@@ -198,6 +199,7 @@ def test_a_wheel_holds_the_packages_and_says_what_it_needs(installed: Path) -> N
     assert (installed / "museum_tools" / "py.typed").is_file()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("way", ["source", "path"])
 async def test_a_package_is_mounted_from_its_folder(
     folder: Path, recorder: Recorder, way: str
@@ -267,6 +269,7 @@ main(run())
     assert "closed" in found[4]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("config", [None, {}, {"select": {"methods": ["GET"]}}], ids=str)
 async def test_the_validator_of_amplifier_passes(folder: Path, config: Any) -> None:
     code = """

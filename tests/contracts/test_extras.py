@@ -71,6 +71,7 @@ def base(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.xdist_group("extras")  # one worker installs what they share once
 @pytest.mark.parametrize("extra", extras())
 def test_an_extra_installs_alone_and_runs_its_examples(

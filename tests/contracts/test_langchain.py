@@ -392,6 +392,7 @@ def names_and_words(schema: Any, definitions: dict[str, Any], open_: frozenset[s
     return found_
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("source", published(), ids=lambda path: path.name)
 def test_every_tool_of_published_documents_is_told_whole(source: Path) -> None:
     lost = {}

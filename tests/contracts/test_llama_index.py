@@ -203,6 +203,7 @@ def test_tools_can_be_searched_for() -> None:
     assert f"Tool schema: {toolset['add_pet'].input_schema}" in text
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("source", published(), ids=lambda path: path.name)
 def test_every_tool_of_published_documents_is_told_whole(source: Path) -> None:
     toolset = load_tools(source, settings=Settings(base_url="http://localhost"))

@@ -55,6 +55,7 @@ def served(paths, answer=None, *, mode="auto", toolset=None, **options):
     return Client(create_server(toolset), mode=mode, **options)
 
 
+@pytest.mark.long
 async def test_all_tools_are_listed_with_all_hints(connect):
     async with connect() as client:
         listed = await client.list_tools()
@@ -85,6 +86,7 @@ async def test_all_tools_are_listed_with_all_hints(connect):
         assert (client.server_info.name, client.server_info.version) == ("Pet API", "7.1")
 
 
+@pytest.mark.long
 async def test_answers_errors_and_images_reach_the_connect(connect, api):
     async with connect() as client:
         answer = await client.call_tool("get_pet", {"id": 1})
@@ -115,6 +117,7 @@ async def test_answers_errors_and_images_reach_the_connect(connect, api):
         ]
 
 
+@pytest.mark.long
 async def test_calls_run_side_by_side(connect):
     async with connect() as client:
         # The API answers none of them before all have come.
@@ -123,6 +126,7 @@ async def test_calls_run_side_by_side(connect):
         assert [answer.is_error for answer in answers] == [False] * PARTIES
 
 
+@pytest.mark.long
 async def test_a_client_that_gives_up_ends_the_call_of_the_api(connect, api):
     async with connect() as client:
         call = asyncio.create_task(client.call_tool("be_slow", {"seconds": 60}))
@@ -136,6 +140,7 @@ async def test_a_client_that_gives_up_ends_the_call_of_the_api(connect, api):
         assert (await client.call_tool("get_pet", {"id": 1})).structured_content == REX
 
 
+@pytest.mark.long
 async def test_a_client_hears_of_a_long_call(connect):
     async with connect() as client:
         heard = []
@@ -168,6 +173,7 @@ async def test_progress_grows_from_one_notice_to_the_next(mode, api, tmp_path, m
     assert heard == sorted(set(heard))
 
 
+@pytest.mark.long
 async def test_the_user_of_the_client_is_asked_for_approval(connect, api):
     asked = []
 

@@ -32,6 +32,7 @@ def answer(_):
     return httpx.Response(200, json={"a": [1, None]})
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("entry", CHOSEN)
 async def test_every_tool_is_listed_as_it_is(entry, mode):
@@ -49,6 +50,7 @@ async def test_every_tool_is_listed_as_it_is(entry, mode):
         assert seen.title is None or len(seen.title) <= 60
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("entry", CHOSEN)
 async def test_every_tool_is_listed_over_http(entry, mode):
@@ -60,6 +62,7 @@ async def test_every_tool_is_listed_over_http(entry, mode):
     assert all(a.input_schema == b.input_schema for a, b in zip(listed.tools, toolset, strict=True))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("entry", CHOSEN)
 async def test_every_tool_answers_as_it_does_without_mcp(entry, mode):

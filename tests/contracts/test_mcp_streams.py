@@ -65,6 +65,7 @@ def early(monkeypatch):
     monkeypatch.setattr(server, "_FIRST_BEAT", 0.01)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("letter", LETTERS)
 async def test_the_largest_answer_arrives_whole(mode, letter):
     value = filled(letter)
@@ -76,6 +77,7 @@ async def test_the_largest_answer_arrives_whole(mode, letter):
     assert json.loads(texts(result)[0]) == value
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("letter", LETTERS)
 @pytest.mark.usefixtures("early")
 async def test_after_progress_the_text_of_the_largest_answer_arrives_whole(mode, letter):
@@ -109,6 +111,7 @@ async def test_after_progress_a_small_answer_keeps_its_structure(mode):
     assert (texts(result), result.structured_content) == (['{"a": 1}'], {"a": 1})
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("early")
 @pytest.mark.parametrize("bound", [1024 * 1024, None])
 async def test_what_is_too_large_as_a_text_is_left_to_the_bound_of_the_client(mode, bound):

@@ -31,6 +31,7 @@ except MissingExtraError as error:
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("extra", USES)
 def test_a_missing_package_is_one_error_that_names_the_extra(extra: str) -> None:
     module, package, _ = USES[extra]

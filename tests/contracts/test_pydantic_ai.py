@@ -421,6 +421,7 @@ def test_what_a_tool_is(shop: Toolset) -> None:
     assert [tool.name for tool in to_tools([shop["sell_pet"]])] == ["sell_pet"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("source", published(), ids=lambda path: path.name)
 async def test_every_tool_of_published_documents_reaches_the_model_as_it_is(source: Path) -> None:
     toolset = load_tools(source, settings=Settings(base_url="http://localhost"))

@@ -8,5 +8,6 @@ from fuzz.executing import EXECUTING
 pytestmark = pytest.mark.untraced
 
 
+@pytest.mark.long
 def test_any_value_ends_as_a_result():
     assert EXECUTING.spend() > 0

@@ -8,5 +8,6 @@ from fuzz.generating import GENERATING
 pytestmark = pytest.mark.untraced
 
 
+@pytest.mark.long
 def test_any_document_becomes_harmless_code():
     assert GENERATING.spend() > 0

@@ -8,5 +8,6 @@ from fuzz.loading import LOADING
 pytestmark = pytest.mark.untraced
 
 
+@pytest.mark.long
 def test_any_bytes_load_or_are_refused():
     assert LOADING.spend() > 0

@@ -96,6 +96,7 @@ def file(tmp_path):
     return write
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_from_the_cache_a_document_has_the_same_tools(path):
     first = everything(load_tools(path))
@@ -118,6 +119,7 @@ def test_a_text_is_known_by_its_hash(path, read, folder):
     assert len(kept(folder)) == 1
 
 
+@pytest.mark.long
 @pytest.mark.untraced
 @pytest.mark.parametrize("entry", corpus.parameters(corpus.entries()))
 def test_from_the_cache_a_published_document_has_the_same_tools(entry, folder):
@@ -136,6 +138,7 @@ def outcome(source, **options):
         return type(error), str(error)
 
 
+@pytest.mark.long
 @pytest.mark.untraced
 @hypothesis.settings(suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture])
 @hypothesis.given(TAMPERED)
@@ -637,7 +640,7 @@ def test_what_a_killed_writer_left_is_removed_in_time(folder):
 _WRITER = """
 import sys
 from openapi_tools import load_tools
-from openapi_tools.loading import keeping
+from openapi_tools.loading import cached_load as keeping
 keeping.MIN_BYTES, keeping._FRESH = 1, 0
 for _ in range(int(sys.argv[2])):
     assert len(load_tools(sys.argv[1])) == 242
@@ -665,6 +668,7 @@ def test_processes_that_write_at_once_do_not_disturb_each_other(folder):
     assert [process.returncode for process in writers] == [0, 0, 0]
 
 
+@pytest.mark.long
 def test_a_killed_writer_leaves_nothing_that_is_taken_for_a_document(folder):
     for wait in (0.0, 0.01, 0.02, 0.05):
         process = writer("1000", "clear")

@@ -228,6 +228,7 @@ def test_what_happens_to_the_copy_of_a_text_after_the_load_changes_nothing(folde
     assert {tool.name for tool in load_tools(SPEC.read_bytes())} == set(SCHEMAS)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="needs Linux")
 def test_no_file_stays_open_but_for_a_path(folder):
     def count():

@@ -267,6 +267,7 @@ def zeros(megabytes):
     return b"".join(pieces) + squeezer.flush()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("nested", [False, True], ids=["gzip", "gzip in gzip"])
 def test_a_gzip_bomb_is_refused_before_it_grows(serve, nested):
     bomb = gzip.compress(zeros(256), mtime=0) if nested else zeros(256)

@@ -210,6 +210,7 @@ def test_the_collector_stays_off_where_the_user_turned_it_off():
     assert not running
 
 
+@pytest.mark.long
 @pytest.mark.untraced
 def test_json_is_read_as_the_standard_library_reads_it(shared):
     different, refused = [], []

@@ -191,6 +191,7 @@ def test_a_stack_that_is_full_already_is_a_typed_error():
     assert "nested deeper than" in called_from(750)
 
 
+@pytest.mark.long
 @given(
     st.dictionaries(
         st.text() | st.integers() | st.booleans() | st.none(),

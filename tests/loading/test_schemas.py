@@ -503,6 +503,7 @@ def test_an_api_in_which_everything_refers_to_everything_gives_schemas_of_bounde
     jsonschema_rs.Draft202012Validator(schema)
 
 
+@pytest.mark.long
 def test_a_huge_inline_schema_is_pruned_and_accepts_what_it_accepted() -> None:
     def nested(depth: int) -> dict[str, Any]:
         if depth == 0:

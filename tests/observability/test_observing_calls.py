@@ -446,6 +446,7 @@ print(any(name.startswith("opentelemetry.") for name in sys.modules))
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("before", "provider", "imported"),
     [

@@ -214,6 +214,7 @@ NODES = st.recursive(
 )
 
 
+@pytest.mark.long
 @given(paths=NODES, components=NODES, version=st.sampled_from(["2.0", "3.0.0", "3.1.0", "3.2.0"]))
 def test_nothing_raises_whatever_the_document_says(paths, components, version):
     key = "swagger" if version == "2.0" else "openapi"

@@ -372,6 +372,7 @@ BROKEN = st.recursive(
 )
 
 
+@pytest.mark.long
 @given(operation=BROKEN, version=st.sampled_from(["3.0.0", "3.1.0", "3.2.0", "4.0", "", None]))
 def test_nothing_raises_whatever_the_document_says(operation, version):
     broken = {"openapi": version, "paths": {"/things/{id}": {"post": operation}}}

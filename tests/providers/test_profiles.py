@@ -149,6 +149,7 @@ class TestSDKs:
                 value = define(tool, profile).value
                 assert adapter.validate_python(value) == value
 
+    @pytest.mark.long
     def test_anthropic(self, pets):
         types = pytest.importorskip("anthropic.types", reason="anthropic is not installed")
         from pydantic import TypeAdapter
@@ -158,6 +159,7 @@ class TestSDKs:
             value = define(tool, "anthropic").value
             assert adapter.validate_python(value) == value
 
+    @pytest.mark.long
     def test_gemini(self, pets):
         types = pytest.importorskip("google.genai.types", reason="google-genai is not installed")
         for tool in pets:
@@ -418,6 +420,7 @@ GEMINI = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("given", "expected"), GEMINI.values(), ids=GEMINI)
 def test_gemini(given, expected):
     assert shaped(given, "gemini") == expected
@@ -758,6 +761,7 @@ def wide(words: str) -> Written:
     return Written(schema)
 
 
+@pytest.mark.long
 def test_no_definition_is_larger_than_the_limit():
     tool = wide("a-format-" * 2)
     assert len(json.dumps(tool.input_schema)) < 256_000
@@ -945,6 +949,7 @@ def test_every_kind_of_argument_is_defined():
         assert faults(profile, define(tool, profile).value) == []
 
 
+@pytest.mark.long
 def test_alternatives_inside_alternatives_do_not_multiply_on_the_way_back():
     again = {"type": "object", "properties": {"n": {"$ref": "#/$defs/A"}}, "required": ["n"]}
     branches = [{**again, "properties": {**again["properties"], "k": {"const": k}}} for k in "abc"]

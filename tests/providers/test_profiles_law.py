@@ -61,6 +61,7 @@ CIRCLE = {
 """Each turn of it is merged anew from two schemas, so no node comes twice."""
 
 
+@pytest.mark.long
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
 @example((CIRCLE, CIRCLE))
 @given(pairs())

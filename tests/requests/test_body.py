@@ -40,6 +40,7 @@ def test_json_is_decoded_to_the_value(value: Any):
     assert json.loads(whole("application/json", value).data) == value
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("media_type", ["application/x-ndjson", "application/jsonl"])
 @given(value=st.lists(VALUES, max_size=4))
 def test_json_lines_are_decoded_line_by_line(media_type: str, value: list[Any]):
@@ -147,6 +148,7 @@ def test_what_cannot_be_sent_is_refused_with_its_place(
     assert caught.value.pointer == pointer
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("media_type", ["application/json", FORM, "multipart/form-data"])
 def test_nesting_without_end_is_refused(media_type: str):
     deep: Any = []

@@ -103,6 +103,7 @@ def test_files_are_read_back(contents: list[bytes], filename: str):
         assert headers["content-type"] == "a/b"
 
 
+@pytest.mark.long
 @given(st.recursive(TEXT | st.none(), lambda v: st.lists(v) | st.dictionaries(TEXT, v)))
 def test_json_parts_are_read_back(value: Any):
     [(headers, body)] = parsed(sent({"a": {"value": value}}))

@@ -317,6 +317,7 @@ ANYWHERE = Operation(
 )
 
 
+@pytest.mark.long
 @given(st.fixed_dictionaries({p.name: TEXTS for p in ANYWHERE.parameters}), TEXTS)
 @settings(max_examples=400)
 def test_no_text_leaves_the_server_its_path_or_the_headers_that_belong(

@@ -99,6 +99,7 @@ def test_a_deep_object_is_put_together_again(printed: bool, value: Any):
     assert nested(pairs) == value
 
 
+@pytest.mark.long
 @given(st.recursive(PRIMITIVES | st.none(), lambda v: st.lists(v) | st.dictionaries(TEXT, v)))
 def test_json_in_a_query_and_in_a_header_is_decoded_to_the_value(value: Any):
     if value is None:

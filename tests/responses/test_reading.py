@@ -28,6 +28,7 @@ VALUES = st.recursive(
 )
 
 
+@pytest.mark.long
 @given(VALUES, st.integers(40, 2000))
 def test_a_shortened_value_fits_and_a_value_that_fits_is_left_alone(value: Any, room: int):
     shortened = shorten(value, room)
@@ -69,6 +70,7 @@ PLAIN_VALUES = st.recursive(
 )
 
 
+@pytest.mark.long
 @given(PLAIN_VALUES, st.booleans())
 def test_json_is_read_as_it_is(value: Any, ascii_only: bool):
     text = json.dumps(value, ensure_ascii=ascii_only)
@@ -123,6 +125,7 @@ def test_a_page_is_its_text(page: str, text: str):
     assert page_text(page) == f"[HTML page] {text}"
 
 
+@pytest.mark.long
 @given(VALUES, st.integers(40, 500))
 def test_any_body_has_words(body: Any, room: int):
     assert len(words_of(body, room)) <= room

@@ -344,6 +344,7 @@ async def test_304_without_a_condition_is_an_error():
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("media_type", "sent", "output"),
     [
@@ -380,6 +381,7 @@ async def test_notes_of_an_endless_stream_without_events_are_said_once():
     assert sorted(notes) == sorted(set(notes))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("head", "sent"),
     [

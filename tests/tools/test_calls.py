@@ -57,6 +57,7 @@ def test_a_call_is_read_from_every_shape(given: Any) -> None:
     assert read_call(as_object(given)) == CALL
 
 
+@pytest.mark.long
 def test_calls_of_the_real_packages_are_read() -> None:
     from anthropic.types import ToolUseBlock
     from google.genai.types import FunctionCall, Part

@@ -87,7 +87,7 @@ def made_slow(what):
     if what == "imports":
         sys.meta_path.insert(0, Slow())
     elif what == "sender":
-        from openapi_tools.runtime import send
+        from openapi_tools.transport import sender as send
         send.Sender.__init__ = waiting(send.Sender.__init__)
     else:
         from openapi_tools.loading.inputs import Inputs
@@ -106,7 +106,7 @@ print(forked(call))
 thread.join()
 """
 KEPT = """
-from openapi_tools.runtime import forks
+from openapi_tools import forks
 
 forks._PATIENCE = 0.1
 lock, held, go = forks.ForkLock(), threading.Event(), threading.Event()
@@ -136,6 +136,7 @@ def program(text: str) -> list[str]:
     return [sys.executable, "-c", START + textwrap.dedent(text)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("transport", ["httpx", "fast"])
 async def test_children_of_a_process_whose_threads_make_first_calls_make_their_own(
     recorder: Recorder, transport: str
@@ -153,6 +154,7 @@ async def test_children_of_a_process_whose_threads_make_first_calls_make_their_o
     assert said.decode() == f"{[0] * 10}\n"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("what", ["imports", "sender", "operation"])
 def test_a_fork_waits_for_what_another_thread_has_begun(what: str) -> None:
     command = [*program(HELD), what]

@@ -110,6 +110,7 @@ async def test_no_more_calls_than_allowed_are_under_way():
     assert most == 3
 
 
+@pytest.mark.long
 async def test_waiting_for_a_turn_counts_towards_the_deadline():
     sender = Sender(Settings(concurrency=2, timeout=2.0))
     async with Faults(hang_on_slow) as server:
@@ -652,6 +653,7 @@ async def test_respx_answers_our_own_client():
     assert got.content == b"[1]"
 
 
+@pytest.mark.long
 async def test_a_thousand_failing_calls_leave_no_connection_open(transport: str):
     async def close(peer: Peer) -> None:
         await peer.request()

@@ -115,6 +115,7 @@ ENDLESS = b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"
 EARLY = b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("behave", "expected"),
     [
@@ -212,6 +213,7 @@ async def test_a_faulty_answer_is_one_kind_of_error(behave: Behaviour, expected:
     assert kind(result) == expected
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("method", "warned", "retryable"),
     [("GET", False, True), ("PUT", True, True), ("POST", True, False), ("PATCH", True, False)],
@@ -319,6 +321,7 @@ def at_most(mebibytes: int) -> Iterator[None]:
         tracemalloc.stop()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("coding", "times"), [("gzip", 1), ("gzip, gzip", 2), ("gzip, gzip, gzip", 3)]
 )

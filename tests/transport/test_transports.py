@@ -312,6 +312,7 @@ async def ends_of(text: bytes, method: str, transport: str, *, closes: bool) -> 
         return [first, second[-1], server.connections]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("closes", [True, False], ids=["closes", "stays"])
 @pytest.mark.parametrize("name", ANSWERS)
 async def test_an_answer_is_read_alike(name: str, closes: bool):
@@ -373,7 +374,7 @@ async def test_connections_are_used_again_and_few_are_kept(transport: str):
 
 
 async def test_a_kept_connection_grows_old(monkeypatch: pytest.MonkeyPatch, transport: str):
-    for module in ("pools", "fast.pool"):
+    for module in ("connections", "fast.fast_pool"):
         monkeypatch.setattr(f"openapi_tools.transport.{module}.IDLE_SECONDS", 0.01)
     async with (
         Faults(serve) as server,

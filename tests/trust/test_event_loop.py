@@ -106,6 +106,7 @@ INPUTS: dict[str, tuple[Any, Any]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", INPUTS)
 async def test_a_heavy_input_leaves_the_loop_free(name):
     paths, value = INPUTS[name]
@@ -132,6 +133,7 @@ ANSWERS: dict[str, tuple[str, bytes]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("status", [200, 500])
 @pytest.mark.parametrize("name", ANSWERS)
 async def test_an_answer_of_10_mb_leaves_the_loop_free(name, status):

@@ -119,6 +119,7 @@ def written(value: Any) -> str:
     return text
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("method", "route"), CASES, ids=[f"{method} {route.slug}" for method, route in CASES]
 )

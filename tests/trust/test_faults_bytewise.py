@@ -74,6 +74,7 @@ async def ends() -> Ends:
         return ending | waiting
 
 
+@pytest.mark.long
 def test_every_fault_ends_as_it_should_byte_by_byte(ends: Ends):
     assert len(ends) == len(CASES)
     for method, route in CASES:

@@ -28,6 +28,7 @@ def told_by(program: str, *arguments: str) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.long
 def test_the_whole_set_of_faults_takes_less_than_64_mb():
     with FaultProcess() as site:
         told = told_by("measure_faults.py", site.url)
@@ -35,6 +36,7 @@ def test_the_whole_set_of_faults_takes_less_than_64_mb():
     assert told["growth"] < 64 * MEBIBYTE, told["most"]
 
 
+@pytest.mark.long
 def test_failing_calls_leave_nothing_behind():
     told = told_by("run_failing_calls.py", "2000")
 

@@ -34,6 +34,7 @@ async def read(body: bytes, kind: str, status: str = "200 OK", **settings: Any) 
     return result
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("body", "kind", "first"),
     [
@@ -142,6 +143,7 @@ async def test_hostile_headers_and_parts_are_read_soon(kind: str, body: bytes):
     assert len(str(result)) <= ROOM
 
 
+@pytest.mark.long
 async def test_long_errors_are_read_in_part():
     body = b'{"message": "no", "more": [' + b"[]," * MANY + b"1]}"
 

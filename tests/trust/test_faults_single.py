@@ -32,6 +32,7 @@ def files_in(folder: Path) -> list[Path]:
     return [path for path in folder.rglob("*") if path.is_file()]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("method", "slug"),
     [
@@ -149,6 +150,7 @@ async def test_20_mb_of_json_are_cut_and_say_how_long_they_were():
     assert result.metadata["truncated"]["chars"] > 19_900_000
 
 
+@pytest.mark.long
 async def test_a_thousand_calls_at_once_have_their_own_answers():
     with FaultProcess() as site:
         async with toolset_of(site.url, timeout=60) as toolset:

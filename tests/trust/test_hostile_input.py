@@ -300,6 +300,7 @@ async def test_a_value_of_a_class_of_its_own_is_what_python_says_it_is(value, bo
     assert line.sent[0].content == body
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("given", "reason"),
     [

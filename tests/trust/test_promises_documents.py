@@ -291,6 +291,7 @@ def test_lists_that_all_operations_share_are_cut_and_not_made_anew_for_each(open
     assert first.accept[0] == "a/b0"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("variable", ["{{;{}*}}", "{{{}}}", "{{x{}}}"])
 def test_thousands_of_variables_in_a_path_are_matched_in_time_with_few_warnings(variable):
     names = [f"v{number}" for number in range(8_000)]

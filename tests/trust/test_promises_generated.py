@@ -28,6 +28,7 @@ TEXTS = [*CODE.values(), *MARKUP.values(), *NAMES.values()]
 FORBIDDEN = re.compile(r"[^\n -~]")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("layout", ["package", "module"])
 def test_ruff_finds_nothing_in_the_packages_of_hostile_documents(layout, tmp_path):
     """Its rules named S are those of bandit."""
@@ -37,6 +38,7 @@ def test_ruff_finds_nothing_in_the_packages_of_hostile_documents(layout, tmp_pat
     assert lint(tmp_path) == ""
 
 
+@pytest.mark.long
 def test_mypy_finds_nothing_in_the_package_of_a_hostile_document(tmp_path):
     generate(hostile(CODE["closes a call and a class"]), tmp_path / "out")
     options = ["--strict", "--config-file=", "--explicit-package-bases"]

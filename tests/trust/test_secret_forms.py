@@ -175,6 +175,7 @@ def laid(secret: str, place: int, filler: str, rest: int) -> str:
     return f"{(filler * place)[:place]} {secret} {filler * rest}"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("body", BODIES)
 @given(
     secret=st.sampled_from(SECRETS),
@@ -195,6 +196,7 @@ def test_no_run_of_a_secret_in_a_body_is_shown(
     assert runs_shown(secret, listener.told(secret, said)) == []
 
 
+@pytest.mark.long
 @given(
     secret=st.sampled_from(SECRETS),
     place=st.integers(0, 1200),

@@ -133,6 +133,7 @@ class _Bound:
         return await self._call(given)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("repeated", [False, True], ids=["none in it", "one in it"])
 async def test_ten_megabytes_are_searched_for_thirty_three_secrets_within_the_time(repeated):
     async def attempt() -> tuple[float, float]:
@@ -163,6 +164,7 @@ def bearer(secret: str) -> dict[str, str]:
     return {"in": "header", "name": "X-Other", "value": secret}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["text/plain", "application/json"])
 async def test_reading_an_answer_counts_as_time_of_the_call(kind):
     async def attempt() -> tuple[float, float]:
@@ -187,6 +189,7 @@ async def test_reading_an_answer_counts_as_time_of_the_call(kind):
     assert seconds < 0.1 + BEYOND
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dry_run", [True, False], ids=["a dry run", "an approval"])
 async def test_the_preview_of_a_large_input_leaves_the_loop_free(dry_run):
     async def attempt() -> tuple[float, float]:

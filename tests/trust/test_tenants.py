@@ -209,6 +209,7 @@ async def test_a_challenge_with_a_bomb_for_a_body_is_passed_over() -> None:
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 40_000
 
 
+@pytest.mark.long
 async def test_names_that_hang_hold_up_no_other_call(monkeypatch: pytest.MonkeyPatch) -> None:
     import socket
     import threading
@@ -291,7 +292,7 @@ async def test_half_of_a_secret_is_not_left_at_a_cut() -> None:
 
 FORKED = """
 import os, sys, threading
-from openapi_tools.runtime import redaction
+from openapi_tools import redaction
 
 held, go = threading.Event(), threading.Event()
 sys.addaudithook(lambda event, _: go.set() if event == "os.fork" else None)

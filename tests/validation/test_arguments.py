@@ -286,6 +286,7 @@ JSON_VALUES = st.recursive(
 )
 
 
+@pytest.mark.long
 @given(st.dictionaries(st.text().filter(lambda name: name != "_tool_call_id"), JSON_VALUES))
 def test_json_is_taken_as_it_is(given_input: dict[str, Any]):
     arguments, call_id = accept(given_input, SETTINGS), call_id_of(given_input)

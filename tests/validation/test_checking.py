@@ -121,6 +121,7 @@ def test_what_multiplies_is_told_from_what_does_not(schema: dict[str, Any], expe
     assert is_cheap(prepare(schema).schema) is expected
 
 
+@pytest.mark.long
 def test_a_chain_of_references_too_long_for_the_walk_is_left_to_the_api():
     definitions = {f"n{i}": {"allOf": [{"$ref": f"#/$defs/n{i + 1}"}]} for i in range(5000)}
     checker = Checker(

@@ -90,6 +90,7 @@ async def test_alternatives_inside_of_alternatives_are_looked_at_once() -> None:
     assert result.error["type"] == "invalid_input"
 
 
+@pytest.mark.long
 async def test_many_items_that_must_differ_are_compared_once() -> None:
     items = {"type": "array", "uniqueItems": True, "items": {"type": "object"}}
     schema = {"type": "object", "properties": {"tags": items, "q": {"type": "integer"}}}
