@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, find, settings
 from hypothesis import strategies as st
 from hypothesis.errors import NoSuchExample
 
+from openapi_tools.json_values import same
 from openapi_tools.providers.restore import Restorer
-from openapi_tools.providers.simple_forms import same
 
 DEEPEST = 6
 

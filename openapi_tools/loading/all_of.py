@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from openapi_tools.json_values import holds, same
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -79,7 +81,7 @@ def _differ_together(first: dict[str, Any], second: dict[str, Any]) -> bool:
     return any(
         first.keys() & group
         and second.keys() & group
-        and any(not _same(first.get(key), second.get(key)) for key in group)
+        and any(not same(first.get(key), second.get(key)) for key in group)
         for group in _TOGETHER
     )
 
@@ -89,7 +91,7 @@ def _closes(one: dict[str, Any], other: dict[str, Any]) -> bool:
     for key in _CLOSING & one.keys():
         if one[key] is True or one[key] == {}:
             continue
-        if key == "unevaluatedProperties" or not _same(one.get(key), other.get(key)):
+        if key == "unevaluatedProperties" or not same(one.get(key), other.get(key)):
             return True
         if any(one.get(part, {}).keys() != other.get(part, {}).keys() for part in _MEMBERS):
             return True
@@ -98,27 +100,15 @@ def _closes(one: dict[str, Any], other: dict[str, Any]) -> bool:
 
 def _joined(key: str, first: Any, second: Any) -> Any:
     """Return the value of a keyword that stands on both sides."""
-    if key in WORDS or _same(first, second):
+    if key in WORDS or same(first, second):
         return first
     if key not in _JOINERS:
         raise _NotExactError
     return _JOINERS[key](first, second)
 
 
-def _same(first: Any, second: Any) -> bool:
-    """Tell whether two values are equal to the letter; Python takes True for 1, JSON does not."""
-    return bool(first == second) and repr(first) == repr(second)
-
-
-def _holds(values: list[Any], value: Any) -> bool:
-    """Tell whether a list has a JSON value; True and 1 differ."""
-    return any(
-        value == other and isinstance(value, bool) == isinstance(other, bool) for other in values
-    )
-
-
 def _common_values(first: list[Any], second: list[Any]) -> list[Any]:
-    common = [value for value in first if _holds(second, value)]
+    common = [value for value in first if holds(second, value)]
     if not common:
         raise _NotExactError
     return common
@@ -136,7 +126,7 @@ def _closed(first: Any, second: Any) -> Any:
 def _joined_members(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
     out = dict(first)
     for name, schema in second.items():
-        if name not in out or _same(out[name], schema) or out[name] is True:
+        if name not in out or same(out[name], schema) or out[name] is True:
             out[name] = schema
         elif schema is not True:
             out[name] = _both(out[name], schema)

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from openapi_tools.json_values import same
 from openapi_tools.providers.shaping_errors import CannotExpress
-from openapi_tools.providers.simple_forms import is_anything, same
+from openapi_tools.providers.simple_forms import is_anything
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.providers.simple_forms import WORDS, holds, is_a
+from openapi_tools.json_values import holds
+from openapi_tools.providers.simple_forms import WORDS, is_a
 from openapi_tools.validation.check_limits import is_cheap
 from openapi_tools.validation.explain import Explainer, Unfinished
 from openapi_tools.validation.input_schema import compile_schema, prepare

@@ -13,6 +13,7 @@ from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.forks import ForkLock
+from openapi_tools.json_values import holds, unequal
 from openapi_tools.providers.containers import Members, members_of
 from openapi_tools.providers.fitting import Fitting
 from openapi_tools.providers.one_of import Apart
@@ -27,7 +28,7 @@ from openapi_tools.providers.provider_names import (
     portable_forms,
 )
 from openapi_tools.providers.shaping_errors import CannotExpress
-from openapi_tools.providers.simple_forms import Forms, holds, is_anything, kind, unequal
+from openapi_tools.providers.simple_forms import Forms, is_anything, kind
 
 if TYPE_CHECKING:
     from openapi_tools.providers.containers import Others

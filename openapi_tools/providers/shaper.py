@@ -13,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.json_pointer import pointer_token
+from openapi_tools.json_values import unequal
 from openapi_tools.providers.containers import (
     array_of,
     is_free,
@@ -25,7 +26,7 @@ from openapi_tools.providers.one_of import Apart
 from openapi_tools.providers.provider_names import ANYTHING, KEY, VALUE, extras_name, renamed
 from openapi_tools.providers.shaping_cache import Entry, Memory, Shaped
 from openapi_tools.providers.shaping_errors import CannotExpress, refuse
-from openapi_tools.providers.simple_forms import UNIONS, WORDS, Forms, kind, unequal
+from openapi_tools.providers.simple_forms import UNIONS, WORDS, Forms, kind
 from openapi_tools.providers.wording import HARD, called, loosened
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from openapi_tools.json_values import holds, same
 from openapi_tools.providers.shaping_errors import CannotExpress
 from openapi_tools.validation.schema_graph import (
     ASSERTIONS,
@@ -21,7 +22,7 @@ from openapi_tools.validation.schema_graph import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
     Form = dict[str, Any]
     Narrowed = Callable[[Form, list[Form]], Form | None]
@@ -196,41 +197,6 @@ def is_a(value: Any, name: str) -> bool:
     if name == "integer" and isinstance(value, float):
         return value.is_integer()
     return isinstance(value, _TYPES.get(name, ()))
-
-
-def same(one: Any, other: Any) -> bool:
-    """Tell whether two values are equal in JSON, where true is not 1."""
-    if one is other or isinstance(one, bool) or isinstance(other, bool):
-        return one is other
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(same, one, other))
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
-    return bool(one == other)
-
-
-def holds(values: Collection[Any], value: Any) -> bool:
-    """Tell whether one of some values is equal to another in JSON."""
-    if isinstance(value, str):
-        return value in values
-    return any(same(one, value) for one in values)
-
-
-def unequal(values: Iterable[Any]) -> list[Any]:
-    """Return values without those that stand there already."""
-    found: dict[Any, Any] = {}
-    for value in values:
-        found.setdefault(_identity(value), value)
-    return list(found.values())
-
-
-def _identity(value: Any) -> Any:
-    """Return something hashable that is equal for equal values: 1 and 1.0, not 1 and true."""
-    if isinstance(value, dict):
-        return (dict, frozenset((name, _identity(member)) for name, member in value.items()))
-    if isinstance(value, list):
-        return (list, tuple(map(_identity, value)))
-    return (isinstance(value, bool), value)
 
 
 def _by_type(node: Form) -> list[Form]:

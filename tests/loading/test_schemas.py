@@ -225,6 +225,7 @@ MERGED = [
         {"type": ["string", "integer"]},
     ),
     ("enum", [{"enum": [1, 2, 3]}, {"enum": [3, 2, True]}], {"enum": [2, 3]}),
+    ("enum of arrays", [{"enum": [[1], 2]}, {"enum": [[True], 2]}], {"enum": [2]}),
     (
         "same property twice",
         [{"properties": {"a": {"minLength": 1}}}, {"properties": {"a": {"maxLength": 3}}}],
