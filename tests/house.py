@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import asyncio
 import collections
+import re
 import sys
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -23,6 +24,11 @@ PACKAGE = ROOT / "openapi_tools"
 PUBLIC = ("_", "_asdict", "_fields", "_make", "_replace")
 """Names that start with an underscore and are documented: those of named tuples."""
 DOORS = ("__init__.py", "__main__.py", "_version.py")
+PHRASES = re.compile(
+    r"\b(what is|whoever|somebody|nobody|stands? in|as it is|(?:is|are) no (?!longer|more than)\w)",
+    re.IGNORECASE,
+)
+"""Phrases that plain English does without."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +58,23 @@ def name_of(path: Path) -> str:
 def lines_of(paths: list[Path]) -> int:
     """Return how many lines modules have together."""
     return sum(path.read_text(encoding="utf-8").count("\n") for path in paths)
+
+
+def phrases_in(paths: list[Path]) -> tuple[str, ...]:
+    """Return the lines with a phrase to avoid."""
+    return tuple(
+        f"{name_of(path)}:{number} {line.strip()}"
+        for path in paths
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1)
+        if PHRASES.search(line)
+    )
+
+
+def prose_of() -> list[Path]:
+    """Return the package's modules and templates, and the pages about it."""
+    pages = [p for p in sorted(ROOT.glob("docs/*.md")) if p.name != "changelog.md"]
+    templates = sorted(PACKAGE.rglob("*.jinja"))
+    return [*modules_of(PACKAGE), *templates, ROOT / "README.md", *pages]
 
 
 def tree_of(path: Path) -> ast.Module:
@@ -220,6 +243,7 @@ def figures() -> list[Figure]:
         "private attributes of other libraries": (private_uses(modules), 0),
         "modules on the way of a load": (loading, 20),
         "modules on the way of a call": (calling, 20),
+        "lines with phrases to avoid": (phrases_in(prose_of()), 39),
     }
     return [
         Figure("lines of openapi_tools", lines_of(modules), 30_000),
