@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "openapi_tools"
-PUBLIC = ("_", "_asdict", "_fields", "_make", "_replace")
-"""Names that start with an underscore and are documented: those of named tuples."""
+PUBLIC = ("_", "_asdict", "_exit", "_fields", "_make", "_replace")
+"""Names that start with an underscore and are documented: `os._exit`, and those of named tuples."""
 DOORS = ("__init__.py", "__main__.py", "_version.py")
 PHRASES = re.compile(
     r"\b(what is|whoever|somebody|nobody|stands? in|as it is|(?:is|are) no (?!longer|more than)\w)",

@@ -64,7 +64,6 @@ def read_json_argument(text: str) -> dict[str, Any]:
 
 
 def _unknown(name: str, known: list[str]) -> str:
-    """Return what to say about an argument that the tool does not have."""
     close = difflib.get_close_matches(name, known, n=3)
     if close:
         return f"no argument is named {name!r:.100}; did you mean {' or '.join(close)}?"

@@ -65,7 +65,6 @@ def _line(document: dict[str, Any]) -> str:
 
 
 def _size(count: int) -> str:
-    """Return a number of bytes in words."""
     if count < _KILO * _KILO:
         return f"{count / _KILO:.1f} kB"
     return f"{count / _KILO / _KILO:.1f} MB"

@@ -67,12 +67,7 @@ def call(
 
 
 class _Run:
-    """One call.
-
-    Attributes:
-        base_url: Replaces the document's servers.
-        problems: What openapi-core said about the request; filled with `--mock` only.
-    """
+    """One call."""
 
     def __init__(self, base_url: str | None) -> None:
         self.base_url = base_url

@@ -135,7 +135,6 @@ def _tell(report: Report, *, check: bool, wants_diff: bool) -> None:
 
 
 def _summary(report: Report, *, check: bool) -> str:
-    """Return one line about a package."""
     state = "would change" if check else "written"
     state = state if report.drifted else "up to date"
     return f"{report.api}: {state}, {_count(report.tools, 'tool')} in {_shown(report.output)}"
@@ -175,7 +174,6 @@ def _count(things: Sequence[Any], noun: str) -> str:
 
 
 def _shown(path: Path) -> str:
-    """Return a path as short as it can be said."""
     here = Path.cwd()
     return str(path.relative_to(here) if path.is_relative_to(here) else path)
 

@@ -52,10 +52,6 @@ def duplicate_keys(
 ) -> list[Finding]:
     """Return the repeated keys of a document of any size; loading checks up to 1 MB.
 
-    Args:
-        source: As for `load_tools`.
-        credentials: As for `load_tools`.
-
     Raises:
         SourceError: The document cannot be read.
     """
@@ -63,8 +59,7 @@ def duplicate_keys(
     from openapi_tools.errors import DocumentError
     from openapi_tools.loading.load import read_document
     from openapi_tools.loading.source import fetcher_of
-    from openapi_tools.openapi_core.document_check import Finding
-    from openapi_tools.openapi_core.error_lines import shorten
+    from openapi_tools.openapi_core.document_check import Finding, shorten
 
     fetcher = fetcher_of(source, DEFAULT_SETTINGS, credentials)
     try:

@@ -100,12 +100,10 @@ def table(rows: Iterable[tuple[str, ...]], *, width: int) -> str:
 
 
 def _on_terminal() -> bool:
-    """Whether the list is written to a terminal."""
     return sys.stdout.isatty()
 
 
 def _row(tool: OperationTool) -> tuple[str, ...]:
-    """Return what the table says of a tool."""
     first = next((line for line in tool.description.splitlines() if line.strip()), "")
     return tuple(clean(text, lines=False) for text in (tool.name, tool.method, tool.path, first))
 

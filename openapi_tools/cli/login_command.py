@@ -133,11 +133,7 @@ def _keep(store: TokenStore, stored: Stored, path: Path) -> int:
 def _scheme(
     schemes: Mapping[str, SecurityScheme], wanted: str | None
 ) -> tuple[str, SecurityScheme]:
-    """Return the scheme that is meant.
-
-    Raises:
-        click.UsageError: There is none, or several are and nobody said which.
-    """
+    """Return the scheme that is meant."""
     fitting = {name: scheme for name, scheme in schemes.items() if scheme.type in _TYPES}
     if wanted is None and len(fitting) == 1:
         return next(iter(fitting.items()))
@@ -198,12 +194,7 @@ class _Run:
         self._scheme = scheme
 
     def log_in(self, settings: Settings) -> Stored:
-        """Return the token.
-
-        Raises:
-            CallError: Nobody agreed, or a server failed.
-            click.ClickException: The person did not agree to the plan, or the port is taken.
-        """
+        """Return the token."""
         import asyncio
 
         device = self._choices.device
@@ -254,11 +245,7 @@ class _Run:
         return server_url(next(needing, operations[0]), settings)
 
     def _agree(self, plan: Plan) -> None:
-        """Show where the login leads, and ask where that is elsewhere.
-
-        Raises:
-            click.ClickException: The person does not agree.
-        """
+        """Show where the login leads, and ask where that is elsewhere."""
         config = plan.config
         place = (
             config.device_authorization_url if self._choices.device else config.authorization_url

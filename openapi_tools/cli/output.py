@@ -48,12 +48,7 @@ def for_shell(message: object) -> str:
 
 
 def clean(text: str, *, lines: bool = True) -> str:
-    r"""Return text of a document or server with what could steer a terminal shown as `\u001b`.
-
-    Args:
-        text: Any text.
-        lines: Keep line breaks and tabs; False gives one line.
-    """
+    r"""Return text of a document or server with what could steer a terminal shown as `\u001b`."""
     if not lines:
         text = " ".join(text.split())
     return _UNSAFE.sub(lambda match: f"\\u{ord(match.group()):04x}", text.replace("\r\n", "\n"))

@@ -35,13 +35,7 @@ def selecting(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def selection(tags: Sequence[str], methods: Sequence[str], patterns: Sequence[str]) -> Select:
-    """Return what the options select.
-
-    Args:
-        tags: Values of `--tag`.
-        methods: Values of `--method`.
-        patterns: Values of `--match`.
-    """
+    """Return what the options select."""
     from openapi_tools.tools.toolset import Select
 
     return Select(tags=tags, methods=methods, where=_matcher(patterns))

@@ -122,11 +122,7 @@ def serve(  # noqa: PLR0913 -- one for each option
 
 
 def _check_options(context: click.Context) -> None:
-    """Refuse what says where to listen, when nobody is listened to.
-
-    Raises:
-        click.UsageError: An option for http alone is given.
-    """
+    """Refuse what says where to listen, when nobody is listened to."""
     from click.core import ParameterSource
 
     for name, option in _HTTP_ONLY.items():
@@ -135,11 +131,7 @@ def _check_options(context: click.Context) -> None:
 
 
 def _check_stdin(spec: str) -> None:
-    """Refuse what leaves no standard input for the client.
-
-    Raises:
-        click.UsageError: It is closed, or the document comes there.
-    """
+    """Refuse what leaves no standard input for the client."""
     if sys.stdin is None:
         raise click.UsageError("standard input is closed, so there is no client; use http.")
     if spec == "-":
@@ -225,13 +217,7 @@ def _run_http(app: Starlette, toolset: Toolset, place: socket.socket) -> None:
 
 
 def _security(shown: str, names: tuple[str, ...], port: int) -> TransportSecuritySettings:
-    """Return which names clients may use, so that no web page of another server can reach this one.
-
-    Args:
-        shown: The host that is listened on, as a URL has it.
-        names: Further ones, with any port: a proxy may listen there.
-        port: Of this server.
-    """
+    """Return the names that clients may use; pages of other servers cannot reach this one."""
     from mcp.server.transport_security import TransportSecuritySettings
 
     is_local = shown in _LOOPBACK or shown.strip("[]") in _ANY
@@ -245,12 +231,7 @@ def _security(shown: str, names: tuple[str, ...], port: int) -> TransportSecurit
 
 
 def _listening(host: str, port: int) -> socket.socket:
-    """Return a socket that listens.
-
-    Raises:
-        click.ClickException: The address is taken, or is none of this machine.
-        click.UsageError: There is none.
-    """
+    """Return a socket that listens."""
     import socket
 
     if not host:

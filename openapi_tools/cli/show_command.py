@@ -99,7 +99,6 @@ def _arguments(tool: OperationTool) -> Iterator[str]:
 
 
 def _unchecked(tool: OperationTool) -> tuple[str, ...]:
-    """Return what of the input schema is left to the API to check."""
     from openapi_tools.validation.tool_input import Checker
 
     return tuple(note.removesuffix("; not checked") for note in Checker(tool.input_schema).notes)

@@ -76,11 +76,6 @@ def load(
 ) -> Toolset:
     """Load the tools with the credentials of this command, saying so on a terminal.
 
-    Args:
-        source: As `source_of` gives it.
-        client: As for `load_tools`.
-        members: Of the settings; those that are None count as not given.
-
     Raises:
         OpenAPIToolsError: As `load_tools` does.
         click.UsageError: As `given_credentials` does.

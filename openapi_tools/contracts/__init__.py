@@ -14,10 +14,6 @@ if TYPE_CHECKING:
 def import_extra(module: str, extra: str) -> ModuleType:
     """Return a module of a coordinator's package.
 
-    Args:
-        module: Its import name.
-        extra: The extra of this package that installs it.
-
     Raises:
         MissingExtraError: The package is not installed, or one that it needs.
     """

@@ -65,12 +65,7 @@ def _failure() -> type[Any]:
     """Return the class of exceptions for error results."""
 
     class OperationFailed(_tools().ToolException):  # type: ignore[misc] # known once imported
-        """An error result on its way through LangChain.
-
-        Attributes:
-            result: The error result.
-            tool: The tool's name.
-        """
+        """An error result on its way through LangChain."""
 
         def __init__(self, result: ToolResult, tool: str) -> None:
             super().__init__(str(result))
@@ -144,7 +139,6 @@ async def _answer(
 
 
 async def _context(source: Any) -> Any:
-    """Return what belongs to the call that runs here."""
     from langchain_core.runnables.config import ensure_config
 
     return await context_for(source, ensure_config())
@@ -220,20 +214,13 @@ def without_references(schema: dict[str, Any]) -> dict[str, Any]:
     Where a definition is met inside itself it is cut: there stand its type and, in words, which
     argument takes the same. So it is once the schema has become too long or too deep, without the
     words. It accepts all that the schema does.
-
-    Args:
-        schema: A closed object with `properties` and perhaps `$defs`.
     """
     written: dict[str, Any] = _Writer(schema).write(schema, "")
     return written
 
 
 class _Writer:
-    """Writes definitions out where they are referred to.
-
-    Args:
-        schema: What has the definitions.
-    """
+    """Writes definitions out where they are referred to."""
 
     def __init__(self, schema: dict[str, Any]) -> None:
         self._definitions: dict[str, Any] = schema.get("$defs", {})
@@ -243,12 +230,7 @@ class _Writer:
         self._cuts = 0
 
     def write(self, schema: Any, path: str) -> Any:
-        """Return a schema without references.
-
-        Args:
-            schema: A schema, or True or False.
-            path: Leads to the value that it describes, for a reader.
-        """
+        """Return a schema without references."""
         if not isinstance(schema, dict):
             return schema
         if self._depth >= _MAX_DEPTH:
@@ -326,7 +308,6 @@ def _join(path: str, name: str) -> str:
 
 
 def _is_trap(value: Any) -> bool:
-    """Tell whether a literal has a member that LangChain takes for a keyword."""
     if isinstance(value, dict):
         return not {"$ref", "title"}.isdisjoint(value) or any(map(_is_trap, value.values()))
     return isinstance(value, list) and any(map(_is_trap, value))

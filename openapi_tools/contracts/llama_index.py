@@ -106,7 +106,6 @@ def _metadata(tool: OperationTool) -> ToolMetadata:
 
         @classmethod
         def model_json_schema(cls, *_: Any, **__: Any) -> dict[str, Any]:
-            """Return the tool's input schema."""
             return tool.get_schema()
 
     metadata: ToolMetadata = _metadata_class()(

@@ -90,21 +90,13 @@ def _tool(tool: OperationTool, *, asks: bool, context: Any) -> Tool[Any]:
 
 
 class _Arguments:
-    """Reads the arguments of calls; pydantic's validators count a mistake in them as a retry.
-
-    Args:
-        name: The tool's.
-    """
+    """Reads the arguments of calls; pydantic's validators count a mistake in them as a retry."""
 
     def __init__(self, name: str) -> None:
         self._name = name
 
     def validate_python(self, given: Any, **_: Any) -> dict[str, Any]:
-        """Return arguments that may be JSON text.
-
-        Raises:
-            ToolFailed: They are no JSON object.
-        """
+        """Return arguments that may be JSON text."""
         from pydantic_ai.exceptions import ToolFailed
 
         try:

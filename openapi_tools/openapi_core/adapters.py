@@ -11,11 +11,14 @@ from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, unquote
 
-from openapi_tools.openapi_core.local_references import follow
+from openapi_core.datatypes import RequestParameters
+from openapi_core.deserializing.styles import style_deserializers, util
+from werkzeug.datastructures import Headers, ImmutableMultiDict
+
+from openapi_tools.openapi_core.routes import follow
 
 if TYPE_CHECKING:
     import httpx
-    from openapi_core.datatypes import RequestParameters
 
     from openapi_tools.openapi_core.routes import Route
 
@@ -25,17 +28,7 @@ _BRACKETS = re.compile(r"\[([^\[\]]*)\]")
 
 @dataclass(frozen=True, slots=True)
 class SeenRequest:
-    """A request in openapi-core's protocol.
-
-    Attributes:
-        method: Lower case.
-        path_pattern: The path template that was found.
-        parameters: By location.
-        body: None when there is none.
-        content_type: With its parameters.
-        host_url: Empty: servers are not checked.
-        path: As `path_pattern`.
-    """
+    """A request in openapi-core's protocol; `host_url` is empty, since servers are not checked."""
 
     method: str
     path_pattern: str
@@ -48,14 +41,7 @@ class SeenRequest:
 
 @dataclass(frozen=True, slots=True)
 class SeenAnswer:
-    """An answer in openapi-core's protocol.
-
-    Attributes:
-        status_code: The status.
-        headers: By name, in any case.
-        data: None when there is none.
-        content_type: With its parameters.
-    """
+    """An answer in openapi-core's protocol."""
 
     status_code: int
     headers: Mapping[str, str]
@@ -65,9 +51,6 @@ class SeenAnswer:
 
 def see_request(request: httpx.Request, route: Route, document: Mapping[str, Any]) -> SeenRequest:
     """Return a request, whose body has been read, in openapi-core's protocol."""
-    from openapi_core.datatypes import RequestParameters
-    from werkzeug.datastructures import Headers, ImmutableMultiDict
-
     query: list[tuple[str, Any]] = parse_qsl(
         request.url.query.decode("ascii", "replace"), keep_blank_values=True
     )
@@ -95,7 +78,6 @@ def media_type(headers: Mapping[str, str]) -> str:
 
 
 def _parameters(document: Mapping[str, Any], route: Route) -> Iterator[Mapping[str, Any]]:
-    """Yield the query and cookie parameters of an operation."""
     for place in (route.operation, route.item):
         listed = place.get("parameters")
         for entry in listed if isinstance(listed, list) else ():
@@ -105,17 +87,13 @@ def _parameters(document: Mapping[str, Any], route: Route) -> Iterator[Mapping[s
 
 
 def _path_variables(variables: Mapping[str, str]) -> dict[str, str]:
-    """Return path variables under the names by which openapi-core looks for them.
-
-    For label and matrix values those are the expressions of RFC 6570.
-    """
+    """Return path variables under openapi-core's names: RFC 6570's for label and matrix values."""
     shapes = ("{}", ".{}", ".{}*", ";{}", ";{}*")
     plain = {name.strip(".;?*"): value for name, value in variables.items()}
     return {shape.format(name): plain[name] for name in plain for shape in shapes}
 
 
 def _cookies(header: str) -> Iterator[tuple[str, str]]:
-    """Yield the pairs of a Cookie header."""
     for part in header.split(";"):
         name, equals, value = part.strip().partition("=")
         if equals:
@@ -184,8 +162,6 @@ def style_decoders() -> dict[str, Any]:
     `explode: true` beside `deepObject`, whose members it reads one level deep, looks for exploded
     objects under their own name, and stumbles over the bytes of multipart bodies.
     """
-    from openapi_core.deserializing.styles import style_deserializers, util
-
     decoders = {
         **style_deserializers,
         "form": partial(_form, util.form_loads),
@@ -196,7 +172,7 @@ def style_decoders() -> dict[str, Any]:
 
 
 def _from_text(decoder: Any, explode: object, name: str, kind: object, location: Any) -> Any:
-    """Decode a value of a location whose values may be bytes."""
+    """Decode a value; multipart values may be bytes."""
     value = location.get(name)
     if isinstance(value, bytes):
         pairs = [
@@ -214,7 +190,6 @@ def _form(decoder: Any, explode: object, name: str, kind: object, location: Any)
 
 
 def _deep_object(_explode: object, name: str, _type: object, location: Any) -> Any:
-    """Return the value whose members are written `name[member][member]`."""
     found: dict[str, Any] = {}
     for key, value in location.items(multi=True):
         match = re.fullmatch(rf"{re.escape(name)}((?:\[[^\[\]]*\])+)", key)
@@ -234,7 +209,6 @@ def _plant(tree: dict[str, Any], keys: list[str], value: str) -> None:
 
 
 def _with_arrays(tree: Any) -> Any:
-    """Return the tree with arrays where all keys are indexes."""
     if not isinstance(tree, Mapping):
         return tree
     if all(key.isdecimal() for key in tree):

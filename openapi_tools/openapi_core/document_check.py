@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from inspect import getmembers, isfunction
+from typing import Any, NoReturn
+
+import jsonschema_rs
+import openapi_spec_validator
+from jsonschema_path import SchemaPath
+from openapi_spec_validator import schemas
+from openapi_spec_validator.validation.exceptions import OpenAPIValidationError
+from openapi_spec_validator.validation.registries import KeywordValidatorRegistry
+from referencing.exceptions import Unresolvable
 
 from openapi_tools.json_pointer import keys_of, pointer
-from openapi_tools.openapi_core.error_lines import shorten
-from openapi_tools.openapi_core.local_references import closed_path
+from openapi_tools.redaction import redacted
 from openapi_tools.visible_text import visible
 
+_LONGEST = 240
 _TRAVERSED = 64
 _TRAVELLING = frozenset({"enum", "const", "default"})
 _NAMED = {("properties",), ("responses",), ("definitions",), ("schemas",), ("$defs",)}
@@ -41,9 +50,6 @@ def findings(root: Mapping[str, Any]) -> list[Finding]:
     ids that may look like others.
 
     Spec: OpenAPI 2.0, 3.0, 3.1 and 3.2, with the JSON Schemas published beside them.
-
-    Args:
-        root: A parsed document.
     """
     version = _version(root)
     if version is None:
@@ -121,9 +127,6 @@ def _texts(value: Any) -> Iterator[str]:
 
 def _against_schema(root: Mapping[str, Any], version: str) -> Iterator[Finding]:
     """Yield where the document departs from the JSON Schema of its version."""
-    import jsonschema_rs
-    from openapi_spec_validator import schemas
-
     validator = jsonschema_rs.validator_for(dict(getattr(schemas, f"schema_v{version}")))
     try:
         for error in validator.iter_errors(root):
@@ -152,7 +155,6 @@ def _closest(error: Any, root: Any) -> Any:
 
 
 def _wants_reference(branch: list[Any]) -> bool:
-    """Whether a branch failed for want of a `$ref`."""
     return any("'$ref' is a required" in e.message or '"$ref" is a' in e.message for e in branch)
 
 
@@ -165,7 +167,6 @@ def _distance(branch: list[Any], depth: int) -> tuple[bool, bool, int]:
 
 
 def _value_at(root: Any, path: Iterable[Any]) -> Any:
-    """Return the value at a path of keys and indexes."""
     for key in path:
         try:
             root = root[key]
@@ -176,9 +177,6 @@ def _value_at(root: Any, path: Iterable[Any]) -> Any:
 
 def _against_rules(root: Mapping[str, Any], version: str) -> Iterator[Finding]:
     """Yield what openapi-spec-validator finds beyond the JSON Schema."""
-    import openapi_spec_validator
-    from openapi_spec_validator.validation.registries import KeywordValidatorRegistry
-
     checks = getattr(openapi_spec_validator, f"OpenAPIV{version}SpecValidator").keyword_validators
     located = {name: _located(name, check) for name, check in checks.items()}
     root_check: Any = KeywordValidatorRegistry(located)["__root__"]
@@ -200,8 +198,6 @@ def _located(name: str, check: Any) -> Any:
     openapi-spec-validator says what is wrong but not where, and ends at the first reference that
     it cannot resolve.
     """
-    from jsonschema_path import SchemaPath
-    from openapi_spec_validator.validation.exceptions import OpenAPIValidationError
 
     def call(self: Any, *arguments: Any, **options: Any) -> Iterator[Any]:
         place = next(item for item in arguments if isinstance(item, SchemaPath)).parts
@@ -217,15 +213,18 @@ def _located(name: str, check: Any) -> Any:
             yield error
 
     members: dict[str, Any] = {"__call__": call}
-    if hasattr(check, "_collect_properties"):
-        members["_collect_properties"] = _collected_once(check)
+    members |= {
+        key: _collected_once(method)
+        for key, method in getmembers(check, isfunction)
+        if method.__annotations__.get("return") == set[str]
+    }
     return type(check.__name__, (check,), members)
 
 
-def _collected_once(check: Any) -> Any:
-    """Return a way to collect a schema's property names that visits each schema once.
+def _collected_once(method: Any) -> Any:
+    """Return a method that collects a schema's property names, visiting each schema once.
 
-    openapi-spec-validator's own goes round cycles, and visits a diamond of `allOf` exponentially.
+    openapi-spec-validator's own loops in cycles, and visits a diamond of `allOf` exponentially.
     """
 
     def collect(self: Any, schema: Any) -> set[str]:
@@ -233,7 +232,7 @@ def _collected_once(check: Any) -> Any:
         key = id(schema.read_value())
         if key not in known:
             known[key] = set()
-            known[key] = check._collect_properties(self, schema)  # noqa: SLF001 -- no public seam
+            known[key] = method(self, schema)
         names: set[str] = known[key]
         return names
 
@@ -258,8 +257,6 @@ def _literal(root: Mapping[str, Any], place: tuple[Any, ...]) -> tuple[Any, ...]
 
 def _unchecked(place: tuple[Any, ...], failure: BaseException | None) -> Finding:
     """Return what it means that a check could not go on."""
-    from referencing.exceptions import Unresolvable
-
     if isinstance(failure, RecursionError):
         return Finding(pointer(place), "not checked: a circle of $ref, or too deep", "note")
     if not isinstance(failure, Unresolvable):
@@ -270,3 +267,37 @@ def _unchecked(place: tuple[Any, ...], failure: BaseException | None) -> Finding
         return Finding(pointer(place), shorten(f"$ref {target!r} leads nowhere"))
     note = f"$ref {failure.ref!r} leads to another document, which is not checked"
     return Finding(pointer(place), shorten(note), "note")
+
+
+def closed_path(document: Mapping[str, Any]) -> SchemaPath:
+    """Return a document for openapi-core to walk, without access to other documents.
+
+    By default its resolver opens files and fetches URLs that a `$ref` names, even without handlers.
+    """
+    # Its usual separator, `#`, may stand in path templates and property names.
+    return SchemaPath.from_dict(
+        document, separator="\0", handlers=_Refusing(), resolved_cache_maxsize=128
+    )
+
+
+class _Refusing(dict[str, Any]):
+    """Handlers by URL scheme that refuse every scheme."""
+
+    def __contains__(self, key: object) -> bool:
+        return True
+
+    def __missing__(self, key: str) -> Any:
+        return _refuse
+
+
+def _refuse(uri: str) -> NoReturn:
+    raise LookupError(f"{uri!r} is another document, which is not read here")
+
+
+def shorten(text: str, limit: int = _LONGEST) -> str:
+    """Return text on one line, without its middle where it is too long."""
+    line = " ".join(redacted(text).split())
+    if len(line) <= limit:
+        return line
+    half = (limit - 3) // 2
+    return f"{line[:half]} … {line[-half:]}"

@@ -2,38 +2,40 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
+from openapi_core.deserializing.styles import StyleDeserializersFactory
+from openapi_core.templating.datatypes import TemplateResult
+from openapi_core.templating.media_types.exceptions import MediaTypeFinderError
+from openapi_core.templating.paths.datatypes import PathOperationServer
+from openapi_core.validation import request as request_validators
+from openapi_core.validation import response as response_validators
+from openapi_core.validation.request.exceptions import MissingParameterError, MissingRequestBody
+
+from openapi_tools.json_pointer import pointer
 from openapi_tools.openapi_core.adapters import (
     Decoders,
     SeenAnswer,
+    is_judged,
     media_type,
     see_request,
     style_decoders,
 )
-from openapi_tools.openapi_core.error_lines import (
-    about_body,
-    about_parameters,
-    has_no_content,
-    lines,
-    shorten,
-)
-from openapi_tools.openapi_core.local_references import closed_path
-from openapi_tools.openapi_core.routes import Route, find_route
+from openapi_tools.openapi_core.document_check import closed_path, shorten
+from openapi_tools.openapi_core.routes import Route, find_route, follow
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     import httpx
 
-    from openapi_tools.transport.sender import Answer
-
 _STATUS_WITHOUT_BODY = (204, 205, 304)
+_TEXT_OF: dict[str, Any] = {"integer": int, "number": int | float, "boolean": bool}
 
 
 class Judge:
@@ -43,14 +45,14 @@ class Judge:
     it fetches nothing. It never raises: a line that begins with `not judged` says what openapi-core
     could not check.
 
-    Attributes:
+    Args:
         document: The parsed document.
         base_path: As in `find_route`.
     """
 
-    def __init__(self, document: Mapping[str, Any], *, base_path: str | None = None) -> None:
+    def __init__(self, document: Mapping[str, Any], base_path: str | None = None) -> None:
         self.document = document
-        self.base_path = base_path
+        self._base_path = base_path
         self._spec: Any = None
 
     def request(self, request: httpx.Request) -> list[str]:
@@ -60,14 +62,7 @@ class Judge:
     def answer(
         self, request: httpx.Request, status: int, headers: Mapping[str, str], content: bytes
     ) -> list[str]:
-        """Return what is wrong with an answer; one line each.
-
-        Args:
-            request: What was asked.
-            status: The answer's status.
-            headers: The answer's headers, their names in any case (`httpx.Headers`).
-            content: The answer's body, decoded.
-        """
+        """Return what is wrong with an answer; one line each."""
         seen = SeenAnswer(status, headers, content or None, media_type(headers))
         return self._ask(request, lambda *asked: self._answer_errors(seen, *asked))
 
@@ -81,23 +76,22 @@ class Judge:
             return ["not judged: openapi-core reads OpenAPI 3, this is a Swagger 2.0 document"]
         try:
             target = request.url.raw_path.decode("ascii")
-            route = find_route(self.document, request.method, target, base_path=self.base_path)
+            route = find_route(self.document, request.method, target, base_path=self._base_path)
             if route is None:
                 return [f"{request.method} {request.url.path}: the document has no such operation"]
             # openapi-core warns about deprecated parameters and unknown schemes.
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                return list(dict.fromkeys(lines(errors(request, route))))
-        except Exception as error:  # noqa: BLE001 -- a second opinion never stops a call
+                return list(dict.fromkeys(_lines(errors(request, route))))
+        except Exception as error:  # noqa: BLE001 -- a check never stops a call
             return [shorten(f"not judged: openapi-core gave up ({type(error).__name__}: {error})")]
 
     def _request_errors(self, request: httpx.Request, route: Route) -> Iterator[Exception]:
-        """Yield what is wrong with parameters and body."""
         seen = see_request(request, route, self.document)
         parameters = self._validator("RequestParameters", route).iter_errors(seen)
-        yield from about_parameters(parameters, self.document)
+        yield from _about_parameters(parameters, self.document)
         body = self._validator("RequestBody", route, seen.content_type).iter_errors(seen)
-        yield from about_body(body, seen.content_type)
+        yield from _about_body(body, seen.content_type)
 
     def _answer_errors(
         self, answer: SeenAnswer, request: httpx.Request, route: Route
@@ -109,22 +103,18 @@ class Judge:
         yield from self._validator("ResponseHeaders", route).iter_errors(seen, answer)
         if request.method == "HEAD" or answer.status_code in _STATUS_WITHOUT_BODY:
             return
-        if answer.data is not None or not has_no_content(answer.status_code, route, self.document):
+        if answer.data is not None or not _has_no_content(answer.status_code, route, self.document):
             kind = answer.content_type
             data = self._validator("ResponseData", route, kind).iter_errors(seen, answer)
-            yield from about_body(data, kind)
+            yield from _about_body(data, kind)
 
     def _validator(self, part: str, route: Route, content_type: str = "") -> Any:
         """Return openapi-core's validator for one part of an exchange."""
-        from openapi_core.deserializing.styles import StyleDeserializersFactory
-        from openapi_core.validation import request, response
-
         version = "".join(str(self.document.get("openapi", "")).split(".")[:2])
-        module = request if part.startswith("Request") else response
+        module = request_validators if part.startswith("Request") else response_validators
         make = getattr(module, f"V{version}{part}Validator", None)
         if make is None:
-            message = f"it knows no version {self.document.get('openapi')!r}"
-            raise LookupError(message)
+            raise LookupError(f"it knows no version {self.document.get('openapi')!r}")
         if self._spec is None:
             # Without a handler, Python writes its remarks about unions to standard error.
             logging.getLogger("openapi_core").addHandler(logging.NullHandler())
@@ -147,10 +137,6 @@ class _Found:
         self.spec = spec
 
     def find(self, _method: str, _name: str) -> Any:
-        """Return the operation."""
-        from openapi_core.templating.datatypes import TemplateResult
-        from openapi_core.templating.paths.datatypes import PathOperationServer
-
         item = self.spec / "paths" / self.route.path
         operation = item
         for key in self.route.pointer[2:]:
@@ -159,30 +145,103 @@ class _Found:
         return PathOperationServer(item, operation, None, result, None)
 
 
-def make_checker(
-    document: Mapping[str, Any] | Callable[[], Mapping[str, Any]], *, base_url: str | None = None
-) -> Callable[[httpx.Request, Answer], list[str]]:
-    """Return a function that checks answers against a document, for `check_answers=True`.
+def _about_parameters(
+    errors: Iterator[Exception], document: Mapping[str, Any]
+) -> Iterator[Exception]:
+    """Yield the errors about parameters, except missing credentials.
 
-    The function returns one line for each difference. It never raises and opens no file or
-    connection. Its first call imports openapi-core; each call costs 1 to 20 ms.
-
-    Args:
-        document: A parsed document of any version, or a function that returns it at the first
-            answer. A Swagger 2.0 document is reported as not judged.
-        base_url: `Settings.base_url`, where it replaces the document's servers.
+    Some documents declare the header or query parameter of an API key as a parameter too.
     """
-    judges: list[Judge] = []
-
-    def check(request: httpx.Request, answer: Answer) -> list[str]:
-        if not judges:
-            root = document() if callable(document) else document
-            judges.append(Judge(root, base_path=_path(base_url)))
-        return judges[0].answer(request, answer.status, answer.headers, answer.content)
-
-    return check
+    keys = set(_places_of_keys(document))
+    for error in errors:
+        place: Any = isinstance(error, MissingParameterError) and error
+        if not place or (place.location, place.name.lower()) not in keys:
+            yield error
 
 
-def _path(base_url: str | None) -> str | None:
-    """Return the path of a base URL; None where the document's servers apply."""
-    return None if base_url is None else urlsplit(base_url).path
+def _about_body(errors: Iterator[Exception], content_type: str) -> Iterator[Exception]:
+    """Yield the errors about a body.
+
+    Bodies other than JSON and forms are not compared with a schema; a media type that the document
+    does not list is reported for every body.
+    """
+    for error in errors:
+        about_type = isinstance(error.__cause__, MediaTypeFinderError)
+        judged = not content_type or is_judged(content_type) or about_type
+        optional = isinstance(error, MissingRequestBody)
+        if judged and not optional and not (_is_multipart(content_type) and _drop_untyped(error)):
+            yield error
+
+
+def _has_no_content(status: int, route: Route, document: Mapping[str, Any]) -> bool:
+    """Whether a response declares no content; openapi-core demands a body all the same."""
+    responses = follow(document, route.operation["responses"])
+    response = follow(document, responses.get(str(status), responses.get("default")))
+    return isinstance(response, Mapping) and not response.get("content")
+
+
+def _places_of_keys(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    components = document.get("components")
+    schemes = components.get("securitySchemes") if isinstance(components, Mapping) else None
+    for entry in schemes.values() if isinstance(schemes, Mapping) else ():
+        scheme = follow(document, entry)
+        if isinstance(scheme, Mapping) and scheme.get("type") == "apiKey":
+            yield str(scheme.get("in")), str(scheme.get("name")).lower()
+
+
+def _is_multipart(content_type: str) -> bool:
+    return content_type.startswith("multipart/")
+
+
+def _drop_untyped(error: Exception) -> bool:
+    """Drop errors about the type of multipart parts; return whether none is left.
+
+    All parts are text or bytes; openapi-core reads `1` as a number in other forms only.
+    """
+    cause: Any = error.__cause__
+    details = getattr(cause, "schema_errors", None)
+    if not details:
+        return False
+    cause.schema_errors = [detail for detail in details if not _is_untyped(detail)]
+    return not cause.schema_errors
+
+
+def _is_untyped(detail: Any) -> bool:
+    """Whether a schema error is about bytes, or a number or boolean that is written as text."""
+    if isinstance(detail.instance, bytes):
+        return True
+    if detail.validator != "type" or not isinstance(detail.instance, str):
+        return False
+    try:
+        value = json.loads(detail.instance)
+    except ValueError:
+        return False
+    asked = detail.validator_value
+    return any(isinstance(value, _TEXT_OF[kind]) for kind in _TEXT_OF if kind == asked)
+
+
+def _lines(errors: Iterable[Exception]) -> Iterator[str]:
+    """Yield one line for each error: the place, then the fault."""
+    for error in errors:
+        cause = error.__cause__
+        details = getattr(cause, "schema_errors", None)
+        if type(cause).__name__ == "DeserializeError":
+            yield shorten(f"not judged: {_place(error)}openapi-core does not read it here")
+        elif details:
+            yield from (shorten(f"{_place(error)}{_detail(item)}") for item in details)
+        else:
+            yield shorten(f"{_place(error)}{cause or error}")
+
+
+def _place(error: Exception) -> str:
+    name, location = getattr(error, "name", ""), getattr(error, "location", "")
+    if location and error.__cause__ is not None:
+        return f"{location} parameter {name!r}: "
+    if name and error.__cause__ is not None:
+        return f"header {name!r}: "
+    return "body: " if error.__cause__ is not None else ""
+
+
+def _detail(error: Any) -> str:
+    where = pointer(getattr(error, "absolute_path", ()))
+    return f"{where}: {error.message}" if where else str(getattr(error, "message", error))

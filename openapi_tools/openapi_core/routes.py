@@ -1,4 +1,4 @@
-"""Which operation of a document a request is for."""
+"""Find the operation of a request, and the targets of `$ref` inside one document."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
-from openapi_tools.openapi_core.local_references import follow
+from openapi_tools.json_pointer import find
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
+_LONGEST_CHAIN = 64
 _ORIGIN = re.compile(r"^(?:[A-Za-z{][^/?#]*:)?//[^/?#]*")
 
 
@@ -40,18 +41,11 @@ class Route:
 def find_route(
     document: Mapping[str, Any], method: str, target: str, *, base_path: str | None = None
 ) -> Route | None:
-    """Return the operation that a request is for, None when there is none.
+    """Return the operation of a request, None without one.
 
-    The path with the fewest variables wins, as concrete paths come before templated ones.
+    The path with the fewest variables wins: concrete paths come before templated ones.
 
     Spec: OpenAPI 3.1.2, section 4.8.8.2 (Path Templating Matching).
-
-    Args:
-        document: A parsed document of any version.
-        method: In any case.
-        target: Path and query as they are on the wire, percent-encoded.
-        base_path: What stands before the document's paths; when None, whatever its servers say,
-            or nothing.
     """
     path, _, query = target.partition("?")
     found = []
@@ -61,14 +55,14 @@ def find_route(
             if variables is not None:
                 found.append(Route(("paths", key, *name), operation, item, variables))
     return min(
-        found, key=lambda route: (len(route.variables), _told_apart(route, query)), default=None
+        found, key=lambda route: (len(route.variables), _fragment_rank(route, query)), default=None
     )
 
 
-def _told_apart(route: Route, query: str) -> int:
-    """Return how badly a query fits the fragment of a path template; below 0 where it fits.
+def _fragment_rank(route: Route, query: str) -> int:
+    """Rank a path template by its fragment; a fitting one is below 0.
 
-    Documents made from AWS's own tell operations of one path apart by `#Action=X` or `#uploads`.
+    AWS documents distinguish operations of one path by `#Action=X` or `#uploads`.
     """
     fragment = parse_qsl(route.path.partition("#")[2], keep_blank_values=True)
     given = parse_qsl(query, keep_blank_values=True)
@@ -79,7 +73,6 @@ def _told_apart(route: Route, query: str) -> int:
 
 
 def _path_items(document: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the paths with what their path items stand for."""
     paths = follow(document, document.get("paths"))
     for key, item in paths.items() if isinstance(paths, Mapping) else ():
         item = follow(document, item)  # noqa: PLW2901 -- the same item, without its `$ref`
@@ -90,7 +83,6 @@ def _path_items(document: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str,
 def _operations(
     item: Mapping[str, Any], method: str
 ) -> Iterator[tuple[tuple[str, ...], Mapping[str, Any]]]:
-    """Yield the operations of a path item that answer to a method (OpenAPI 3.2 has more)."""
     lower = method.lower()
     if lower in METHODS and isinstance(item.get(lower), Mapping):
         yield (lower,), item[lower]
@@ -106,7 +98,7 @@ def _bases(
     operation: Mapping[str, Any],
     base_path: str | None,
 ) -> list[str]:
-    """Return what may stand before the path, with `{variables}`."""
+    """Return the possible base paths, with `{variables}`."""
     if base_path is not None:
         return [base_path.rstrip("/")]
     if "swagger" in document:
@@ -119,7 +111,7 @@ def _bases(
 
 
 def _match(template: str, path: str, query: str, bases: list[str]) -> dict[str, str] | None:
-    """Return the path variables, None when the path is another one."""
+    """Return the path variables, None if the path does not match."""
     shape, _, fixed = template.partition("#")[0].partition("?")
     if fixed and not set(parse_qsl(fixed)) <= set(parse_qsl(query)):
         return None
@@ -140,3 +132,29 @@ def _expression(base: str, shape: str) -> tuple[re.Pattern[str], tuple[str, ...]
     head = before + re.sub(r"\\\{.*?\\\}", "[^?]*", re.escape(base.removeprefix("./")))
     tail = re.sub(r"\\\{.*?\\\}", "([^/]*)", re.escape(shape))
     return re.compile(head + tail), tuple(names)
+
+
+def follow(document: Mapping[str, Any], node: Any) -> Any:
+    """Return a node without `$ref`: the end of its chain of references.
+
+    A reference to another document, to nothing or in a cycle gives `{}`: a mock answers all the
+    same, and `lint` reports it. Members beside a `$ref` override those of its target.
+
+    Spec: RFC 6901; OpenAPI 3.1.2, section 4.23 (Reference Object).
+    """
+    beside: dict[str, Any] = {}
+    for _ in range(_LONGEST_CHAIN):
+        if not isinstance(node, Mapping) or not isinstance(node.get("$ref"), str):
+            return {**node, **beside} if beside and isinstance(node, Mapping) else node
+        beside = {**{key: node[key] for key in node if key != "$ref"}, **beside}
+        node = _target(document, node["$ref"])
+    return {}
+
+
+def _target(document: Mapping[str, Any], reference: str) -> Any:
+    if reference[:1] != "#":
+        return {}
+    try:
+        return find(document, unquote(reference[1:]))
+    except LookupError:
+        return {}

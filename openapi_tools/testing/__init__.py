@@ -1,7 +1,8 @@
-"""What tests of code that uses tools need: an API that answers from its document."""
+"""For tests of code that uses tools: an API that answers from its document."""
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -10,16 +11,11 @@ if TYPE_CHECKING:
 
 __all__ = ["mock_client", "sample"]
 
+_HOMES = {"mock_client": "mock", "sample": "samples"}
+
 
 def __getattr__(name: str) -> object:
-    """Import what is asked for, and httpx with it, when it is asked for."""
-    if name == "mock_client":
-        from openapi_tools.testing.mock import mock_client
-
-        return mock_client
-    if name == "sample":
-        from openapi_tools.testing.samples import sample
-
-        return sample
-    message = f"module {__name__!r} has no attribute {name!r}"
-    raise AttributeError(message)
+    """Import a public name when it is first used (PEP 562)."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -2,16 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 import httpx
 
 from openapi_tools.errors import SettingsError
-from openapi_tools.openapi_core import Judge, find_route, follow
-from openapi_tools.testing.answers import choose_response, encode, headers_of
+from openapi_tools.openapi_core.routes import find_route, follow
+from openapi_tools.testing.samples import sample
+
+if TYPE_CHECKING:
+    from openapi_tools.openapi_core.exchange_check import Judge
 
 Document = Mapping[str, Any]
+
+_MAGIC = {
+    "image/png": b"\x89PNG\r\n\x1a\n",
+    "image/jpeg": b"\xff\xd8\xff\xe0",
+    "image/gif": b"GIF89a",
+    "application/pdf": b"%PDF-1.7\n",
+    "application/zip": b"PK\x05\x06" + bytes(18),
+}
+_OWN_HEADERS = ("content-type", "content-length", "content-encoding", "transfer-encoding")
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_RANGES = {
+    "*/*": "application/json",
+    "application/*": "application/json",
+    "image/*": "image/png",
+    "text/*": "text/plain",
+}
+_LINES = ("application/jsonl", "application/x-ndjson", "application/ndjson")
 
 
 def mock_client(
@@ -37,30 +60,26 @@ def mock_client(
             None, whatever its servers say, or nothing.
 
     Raises:
-        SettingsError: The document is neither; a toolset is none, but has one.
+        SettingsError: The document is neither; a toolset has one as `toolset.document`.
     """
     if not callable(document):
         _check_document(document)
     mock = _Mock(document, judge=judge, problems=problems, base_path=base_path)
-    return _MockClient(transport=httpx.MockTransport(mock), auth=_Anyone())
+    # Some `auth` lets calls without credentials through: a mock needs none.
+    return _MockClient(transport=httpx.MockTransport(mock), auth=httpx.Auth())
 
 
 class _MockClient(httpx.AsyncClient):
-    """A client that knows the calls of a document, but cannot fetch the document itself."""
+    """A client for the calls of a document, which does not fetch the document itself."""
 
     fetches_documents = False
 
 
 def _check_document(document: object) -> None:
-    """Refuse what is no parsed document."""
     if not isinstance(document, Mapping):
         kind = type(document).__name__
         reason = f"a mock client answers from a parsed document, not {kind!r}"
         raise SettingsError(f"{reason}; give `toolset.document`.")
-
-
-class _Anyone(httpx.Auth):
-    """What lets calls without credentials through: a mock asks nobody who they are."""
 
 
 class _Mock:
@@ -74,47 +93,201 @@ class _Mock:
         problems: list[str] | None,
         base_path: str | None,
     ) -> None:
-        self.source = document
-        self.problems = problems if problems is not None else []
-        self.base_path = base_path
-        self.judging = judge
-        self.judge: Judge | None = None
+        self._source = document
+        self._document: Document | None = None
+        self._problems = problems if problems is not None else []
+        self._base_path = base_path
+        self._judging = judge
+        self._judge: Judge | None = None
 
     async def __call__(self, request: httpx.Request) -> httpx.Response:
         """Judge a request and answer it."""
         await request.aread()
-        if self.judge is None:
-            document = self.source() if callable(self.source) else self.source
+        if self._document is None:
+            document = self._source() if callable(self._source) else self._source
             _check_document(document)
-            self.judge = Judge(document, base_path=self.base_path)
-        if self.judging:
-            self.problems += self.judge.request(request)
-        return answer(request, self.judge.document, base_path=self.base_path)
+            self._document = document
+        if self._judging:
+            self._problems += self._problems_of(request, self._document)
+        return _answer(request, self._document, base_path=self._base_path)
+
+    def _problems_of(self, request: httpx.Request, document: Document) -> list[str]:
+        if self._judge is None:
+            from openapi_tools.openapi_core.exchange_check import Judge
+
+            self._judge = Judge(document, self._base_path)
+        return self._judge.request(request)
 
 
-def answer(
+def _answer(
     request: httpx.Request, document: Document, *, base_path: str | None = None
 ) -> httpx.Response:
-    """Return what a document shows as the answer to a request.
-
-    Args:
-        request: Only its method, URL and Accept header are looked at.
-        document: A parsed document of any version.
-        base_path: As in `mock_client`.
-    """
+    """Return what a document shows as the answer to a request."""
     target = request.url.raw_path.decode("ascii")
     route = find_route(document, request.method, target, base_path=base_path)
     if route is None:
         detail = f"{request.method} {request.url.path}: the document has no such operation"
         return httpx.Response(404, json={"title": "Not Found", "detail": detail})
-    status, response = choose_response(follow(document, route.operation.get("responses")), document)
+    status, response = _choose_response(
+        follow(document, route.operation.get("responses")), document
+    )
     produces = route.operation.get("produces", document.get("produces"))
-    media_type, content = encode(
+    media_type, content = _encode(
         response, document, accept=request.headers.get("accept", ""), produces=produces
     )
-    headers = headers_of(response, document)
+    headers = _headers_of(response, document)
     if status in (204, 205, 304):
         return httpx.Response(status, headers=headers)
     if media_type:
         headers["content-type"] = media_type
     return httpx.Response(status, headers=headers, content=content)
+
+
+def _choose_response(responses: Any, document: Mapping[str, Any]) -> tuple[int, Mapping[str, Any]]:
+    """Return the status and the Response Object of an answer that succeeds.
+
+    The lowest 2xx, else `default` as 200, else the lowest status there is; an operation without
+    any response answers 200 with nothing.
+
+    Spec: OpenAPI 3.1.2, section 4.16 (Responses Object).
+    """
+    known = dict(_statuses(responses))
+    good = [status for status in known if 200 <= status < 300]  # noqa: PLR2004 -- HTTP's classes
+    if not good and isinstance(responses, Mapping) and "default" in responses:
+        return 200, _mapping(follow(document, responses["default"]))
+    status = min(good or known, default=200)
+    return status, _mapping(follow(document, known.get(status)))
+
+
+def _statuses(responses: Any) -> Iterator[tuple[int, Any]]:
+    """Yield the responses by status, `2XX` as 200 where that is not listed itself."""
+    entries = responses.items() if isinstance(responses, Mapping) else ()
+    for key, response in sorted((str(key).upper(), value) for key, value in entries):
+        code = key.replace("XX", "00")
+        if len(code) == len("200") and code.isdecimal():
+            yield int(code), response
+
+
+def _headers_of(response: Mapping[str, Any], document: Mapping[str, Any]) -> dict[str, str]:
+    """Return the headers that a response requires or shows.
+
+    Spec: OpenAPI 3.1.2, section 4.21 (Header Object).
+    """
+    found = {}
+    for name, entry in _mapping(response.get("headers")).items():
+        header = _mapping(follow(document, entry))
+        if "example" in header or header.get("required") is True:
+            value = header.get("example", sample(header.get("schema", {}), document))
+            text = value if isinstance(value, str) else json.dumps(value)
+            if _TOKEN.fullmatch(name) and text.isascii() and text.isprintable():
+                found[name] = text
+    return {name: found[name] for name in found if name.lower() not in _OWN_HEADERS}
+
+
+def _encode(
+    response: Mapping[str, Any],
+    document: Mapping[str, Any],
+    *,
+    accept: str,
+    produces: Any = None,
+) -> tuple[str, bytes]:
+    """Return the media type and the body of a response; both empty when it has none."""
+    if "swagger" in document:
+        content: Mapping[str, Any] = _content_of_2(response, produces)
+    else:
+        content = _mapping(response.get("content"))
+    if not content:
+        return "", b""
+    media_type = _preferred(list(content), accept)
+    entry = _mapping(follow(document, content[media_type]))
+    concrete = _RANGES.get(media_type, media_type).replace("*", "sample")
+    kind = concrete.partition(";")[0].strip().lower()
+    value = _value(entry, document)
+    return concrete, _bytes(_parsed(value, entry, document) if "json" in kind else value, kind)
+
+
+def _content_of_2(response: Mapping[str, Any], produces: Any) -> dict[str, Any]:
+    """Return a 2.0 response as the `content` that OpenAPI 3 would write.
+
+    Spec: OpenAPI 2.0, Response Object and Example Object.
+    """
+    examples = _mapping(response.get("examples"))
+    schema = response.get("schema")
+    if schema is None and not examples:
+        return {}
+    listed = [item for item in produces if isinstance(item, str)] if produces else []
+    kinds = list(examples) or listed or ["application/json"]
+    if isinstance(schema, Mapping) and schema.get("type") == "file":
+        schema = {"type": "string", "format": "binary"}
+        kinds = listed or ["application/octet-stream"]
+    shown = {kind: {"example": examples[kind]} for kind in kinds if kind in examples}
+    return {kind: shown.get(kind, {"schema": schema}) for kind in kinds}
+
+
+def _preferred(media_types: list[str], accept: str) -> str:
+    for wanted in (part.partition(";")[0].strip().lower() for part in accept.split(",")):
+        for media_type in media_types:
+            if media_type.partition(";")[0].strip().lower() == wanted != "*/*":
+                return media_type
+    return next((kind for kind in media_types if "json" in kind.lower()), media_types[0])
+
+
+def _value(entry: Mapping[str, Any], document: Mapping[str, Any]) -> Any:
+    """Return what a Media Type Object shows: its example, or a sample of its schema.
+
+    Spec: OpenAPI 3.1.2, section 4.14 (Media Type Object).
+    """
+    if "example" in entry:
+        return entry["example"]
+    for example in _mapping(entry.get("examples")).values():
+        shown = follow(document, example)
+        # OpenAPI 3.2 names the value `dataValue`, or gives its bytes as `serializedValue`.
+        for key in ("value", "dataValue", "serializedValue"):
+            if isinstance(shown, Mapping) and key in shown:
+                return shown[key]
+    if "itemSchema" in entry:
+        return [sample(entry["itemSchema"], document)]
+    return sample(entry.get("schema", {}), document)
+
+
+def _parsed(value: Any, entry: Mapping[str, Any], document: Mapping[str, Any]) -> Any:
+    """Return a JSON example that is written as text, which is common, as what it stands for."""
+    schema = _mapping(follow(document, entry.get("schema")))
+    if not isinstance(value, str) or schema.get("type") not in ("object", "array"):
+        return value
+    try:
+        return json.loads(value)
+    except ValueError:
+        return value
+
+
+def _bytes(value: Any, media_type: str) -> bytes:
+    """Return a value as a body of a media type."""
+    items = value if isinstance(value, list) else [value]
+    if media_type == "application/json-seq":
+        text = "".join(f"\x1e{_json(item)}\n" for item in items)
+    elif media_type in _LINES:
+        text = "".join(f"{_json(item)}\n" for item in items)
+    elif "json" in media_type:
+        text = _json(value)
+    elif isinstance(value, str) and (media_type.startswith("text/") or "xml" in media_type):
+        text = value
+    elif media_type == "text/event-stream":
+        text = "".join(f"data: {_json(item)}\n\n" for item in items)
+    elif "xml" in media_type:
+        text = '<?xml version="1.0" encoding="UTF-8"?><sample/>'
+    elif media_type == "application/x-www-form-urlencoded" and isinstance(value, Mapping):
+        text = urlencode(value, doseq=True)
+    elif media_type.startswith("text/"):
+        text = _json(value)
+    else:
+        return _MAGIC.get(media_type, b"\x00\x01\x02\x03")
+    return text.encode(errors="replace")
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=True, default=str)
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}

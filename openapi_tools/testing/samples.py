@@ -6,7 +6,9 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from openapi_tools.openapi_core import follow
+import jsonschema_rs
+
+from openapi_tools.openapi_core.routes import follow
 
 _DEEPEST = 12
 _MOST_SCHEMAS = 5000
@@ -76,7 +78,6 @@ class _Sampler:
         return given[0] if given else self._made(schema, depth)
 
     def _resolved(self, node: Any) -> Mapping[str, Any]:
-        """Return a schema without `$ref` at its root."""
         self.left -= 1
         schema = follow(self.document, node)
         return schema if isinstance(schema, Mapping) else {}
@@ -168,7 +169,6 @@ def _given(schema: Mapping[str, Any]) -> list[Any]:
 
 
 def _join(merged: dict[str, Any], inner: dict[str, Any], key: str) -> None:
-    """Put the members of `properties` or `required` together."""
     ours, theirs = merged.get(key), inner.get(key)
     if isinstance(ours, Mapping) and isinstance(theirs, Mapping):
         merged[key] = {**theirs, **ours}
@@ -177,13 +177,11 @@ def _join(merged: dict[str, Any], inner: dict[str, Any], key: str) -> None:
 
 
 def _listed(schema: Mapping[str, Any], key: str) -> list[Any]:
-    """Return a member that is a list, an empty one when it is none."""
     value = schema.get(key)
     return value if isinstance(value, list) else []
 
 
 def _first(schema: Mapping[str, Any], key: str) -> list[Any]:
-    """Return the first branch of a union that is not null alone."""
     return [part for part in _listed(schema, key) if part != {"type": "null"}][:1]
 
 
@@ -252,8 +250,6 @@ def _text(schema: Mapping[str, Any]) -> str:
 
 def _fits(schema: Mapping[str, Any]) -> Callable[[str], bool]:
     """Return a check of a text's pattern and length, by a regex engine that cannot hang."""
-    import jsonschema_rs
-
     asked = {key: schema[key] for key in ("pattern", "minLength", "maxLength") if key in schema}
     try:
         return jsonschema_rs.validator_for(asked).is_valid
@@ -262,13 +258,11 @@ def _fits(schema: Mapping[str, Any]) -> Callable[[str], bool]:
 
 
 def _count(schema: Mapping[str, Any], key: str, default: int) -> int:
-    """Return a length that a schema asks for."""
     value = schema.get(key)
     usable = isinstance(value, int) and not isinstance(value, bool) and value >= 0
     return value if usable and value is not None else default
 
 
 def _finite(value: Any, default: float) -> float:
-    """Return a number, or the default for what is none."""
     usable = isinstance(value, int | float) and not isinstance(value, bool)
     return value if usable and math.isfinite(value) else default

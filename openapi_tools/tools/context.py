@@ -33,25 +33,14 @@ class Context:
 
 
 def member_of(context: object, name: str) -> Any:
-    """Return what a context says, or None.
-
-    Args:
-        context: A `Context`, an object or mapping like it, or None.
-        name: Of the member.
-    """
+    """Return what a context says, or None."""
     if isinstance(context, Mapping):
         return context.get(name)
     return getattr(context, name, None)
 
 
 async def context_for(source: Any, *told: Any) -> Any:
-    """Return what belongs to a call, as whoever converted a tool for a coordinator said.
-
-    Args:
-        source: A context for all calls, a function of what is told that gives one for each and may
-            be async, or None for a `Context` whose `state` is what is told.
-        told: What the coordinator tells of a call: its own context, or nothing.
-    """
+    """Return what belongs to a call, as whoever converted a tool for a coordinator said."""
     if source is None:
         return Context(state=told[0]) if told else None
     given = source(*told) if callable(source) else source
@@ -59,24 +48,14 @@ async def context_for(source: Any, *told: Any) -> Any:
 
 
 def with_approve(context: Any, approve: Callable[[ToolCall], Any]) -> Any:
-    """Return a context like another one in which somebody else approves.
-
-    Args:
-        context: Tells all else.
-        approve: Is asked.
-    """
+    """Return a context like another one in which somebody else approves."""
     if isinstance(context, Mapping):
         return {**context, "approve": approve}
     return _Approved(context, approve)
 
 
 class _Approved:
-    """A context of whatever kind, but for whom it asks.
-
-    Args:
-        context: Tells all else.
-        approve: Is asked.
-    """
+    """A context of whatever kind, but for whom it asks."""
 
     def __init__(self, context: Any, approve: Callable[[ToolCall], Any]) -> None:
         self._context = context

@@ -19,15 +19,7 @@ if TYPE_CHECKING:
 async def answer_call(
     toolset: Toolset, given: Any, arguments: Any, *, profile: str | None, context: Any
 ) -> ToolResult:
-    """Do what `Toolset.call` says.
-
-    Args:
-        toolset: Has the tool.
-        given: Its name, or a tool call.
-        arguments: Of a call by name.
-        profile: Whose definitions the model was given.
-        context: What belongs to the call.
-    """
+    """Do what `Toolset.call` says."""
     if isinstance(given, str):
         if given not in toolset:
             return _unknown(toolset, given, call_id_in(arguments))
@@ -49,12 +41,7 @@ def _unknown(toolset: Toolset, name: str, call_id: str) -> ToolResult:
 
 
 def no_such_tool(name: object, names: list[str]) -> str:
-    """Return what to say about a name that no tool has.
-
-    Args:
-        name: What was asked for.
-        names: Those that there are.
-    """
+    """Return what to say about a name that no tool has."""
     close = difflib.get_close_matches(str(name), names, n=3)
     hint = f"; close names: {', '.join(close)}" if close else f" among {len(names)} tools"
     return f"there is no tool {excerpt(repr(name), 100)}{hint}."

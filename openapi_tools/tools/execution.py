@@ -94,11 +94,6 @@ class Delivery:
     ) -> ToolResult:
         """Return what the API answers.
 
-        Args:
-            arguments: They fit the tool.
-            context: What belongs to the call.
-            call_id: Of the call.
-
         Raises:
             CallError: There is no answer that can be used.
             InputError: A value cannot be sent.
@@ -137,9 +132,6 @@ class Delivery:
 
     def preview(self, arguments: dict[str, Any]) -> httpx.Request:
         """Return the request that a call would send, with `***` in place of credentials.
-
-        Args:
-            arguments: They fit the tool.
 
         Raises:
             CallError: There is no server to send it to.
@@ -187,11 +179,6 @@ class Delivery:
         return rule == "all" or rule in self._tool.operation.extensions
 
     async def _approve(self, parcel: Parcel, call_id: str) -> None:
-        """Do nothing when the call is approved.
-
-        Raises:
-            DeniedError: It is not.
-        """
         verdict = await ask(self._session.settings.approve, await self._seen(parcel, call_id))
         if verdict is not True:
             raise DeniedError(f"{self._tool.name} was not approved; it was not sent.")
@@ -212,11 +199,7 @@ class Delivery:
         return self._grant if parcel.credentials is self._session.credentials else None
 
     async def _granted(self, parcel: Parcel, line: Line, stale: Grant | None) -> Grant:
-        """Return the credentials of a call; functions of the user's are asked for some.
-
-        Raises:
-            CallError: `credentials`, or as a token endpoint fails.
-        """
+        """Return the credentials of a call; functions of the user's are asked for some."""
         operation, bounds = self._tool.operation, parcel.bounds
 
         def channel() -> Channel:
@@ -279,11 +262,7 @@ class Delivery:
         return result
 
     async def _apart(self, line: Line, work: Callable[..., _Found], *given: Any) -> _Found:
-        """Do work on an answer in a thread, within the time of the call.
-
-        Raises:
-            CallError: `timeout`; the thread ends in its own time.
-        """
+        """Do work on an answer in a thread, within the time of the call."""
         try:
             async with asyncio.timeout_at(line.deadline + _GRACE):
                 return await asyncio.to_thread(work, *given)
@@ -304,7 +283,6 @@ class Delivery:
         return parcel.redactor.text(f"{reason}; if that is wrong, give Settings(base_url={url!r})")
 
     def _lacking(self, parcel: Parcel) -> str:
-        """Return which credentials a call went without that it could have had."""
         if parcel.grant.additions:
             return ""
         return parcel.credentials.lacking(self._tool.operation)

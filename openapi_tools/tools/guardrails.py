@@ -60,11 +60,6 @@ class Guards:
 
         Approval is asked last, so that what was approved is what is sent.
 
-        Args:
-            call: Its arguments fit the tool.
-            context: What belongs to the call.
-            check: Returns a changed call once its arguments fit the tool, or raises.
-
         Raises:
             CallError: A guardrail refuses.
             InputError: A guardrail's arguments do not fit.
@@ -143,10 +138,6 @@ def require_approval(rule: Any = None) -> Approval:
 def rule_of(rule: Any) -> Callable[[OperationTool], bool]:
     """Return a rule about tools as a function.
 
-    Args:
-        rule: A `Select`, a function of the tool, True or False for all or none, or None for every
-            tool that is not `read_only`.
-
     Raises:
         SettingsError: It is none of these.
     """
@@ -164,10 +155,6 @@ def rule_of(rule: Any) -> Callable[[OperationTool], bool]:
 async def ask(question: Callable[..., Any] | None, subject: Any) -> Any:
     """Return what somebody says who is asked about a call.
 
-    Args:
-        question: Asks; may be async.
-        subject: What it is told.
-
     Raises:
         CallError: It refuses, or fails.
     """
@@ -175,11 +162,7 @@ async def ask(question: Callable[..., Any] | None, subject: Any) -> Any:
 
 
 async def _asked(guard: Callable[..., Any], *subjects: Any) -> Any:
-    """Return a guardrail's verdict.
-
-    Raises:
-        CallError: It refuses; one that fails refuses as well, as nobody knows what it would say.
-    """
+    """Return a guardrail's verdict."""
     try:
         return await _given(guard, *subjects)
     except (CallError, InputError):
@@ -193,12 +176,7 @@ async def _asked(guard: Callable[..., Any], *subjects: Any) -> Any:
 
 
 async def _given(function: Callable[..., Any], *subjects: Any) -> Any:
-    """Return what a function gives, awaited if that is needed.
-
-    Raises:
-        Exception: Whatever it raises. That something it waited for was cancelled is its failure,
-            unless this call is being cancelled.
-    """
+    """Return what a function gives, awaited if that is needed."""
     try:
         verdict = function(*subjects)
     except asyncio.CancelledError:
@@ -208,9 +186,6 @@ async def _given(function: Callable[..., Any], *subjects: Any) -> Any:
 
 async def settled(waiting: Awaitable[Any]) -> Any:
     """Return what something gives that is waited for.
-
-    Args:
-        waiting: Code of others, which may be cancelled by others.
 
     Raises:
         RuntimeError: It was cancelled, and this call is not.
@@ -227,10 +202,6 @@ async def settled(waiting: Awaitable[Any]) -> Any:
 def usable(result: ToolResult, name: str) -> ToolResult:
     """Return a result that code of the user's made, once it is sure that it can be shown.
 
-    Args:
-        result: Its output and error may be anything.
-        name: Of the code.
-
     Raises:
         DeniedError: They are no JSON.
     """
@@ -246,11 +217,6 @@ def approved(context: Any, tool: OperationTool, shown: Mapping[str, Any]) -> Any
     """Return a context like another one, in which a call that a person was shown is approved.
 
     Where guardrails have changed the arguments since, the other context is asked.
-
-    Args:
-        context: Tells all else.
-        tool: Is called.
-        shown: The arguments, as a coordinator showed them to a person.
     """
 
     def approve(call: ToolCall) -> Any:
@@ -265,11 +231,6 @@ def question_of(tool: OperationTool, call: ToolCall, room: int = 1000) -> str:
 
     Every argument is named, and a long one is cut, so that none hides another. All is ASCII: no
     character of a model or a document can rewrite what a terminal or a dialog shows.
-
-    Args:
-        tool: Is called.
-        call: With these arguments.
-        room: Characters for the values, more or less.
     """
     each = max(room // max(len(call.arguments), 1), 40)
     lines = [f"  {json.dumps(name)}: {_cut(v, each)}" for name, v in call.arguments.items()]

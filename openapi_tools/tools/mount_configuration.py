@@ -25,13 +25,6 @@ def options_of(config: Mapping[str, Any] | None) -> dict[str, Any]:
 
     `${NAME}` in `base_url` is read from the environment here, in a credential when it is taken.
 
-    Args:
-        config: `credentials` by scheme name, `base_url`, `select` (`tags`, `methods`, `names`,
-            `paths`, `deprecated`) and `settings` (members of `Settings`); None for none of them.
-
-    Returns:
-        `select`, `credentials` and `settings`.
-
     Raises:
         SettingsError: An unknown key, a value of the wrong kind, or a variable for `base_url` that
             is not set.
@@ -52,12 +45,7 @@ def options_of(config: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def _settings(members: dict[str, Any], parts: Mapping[str, Any]) -> Settings:
-    """Return the settings; an error shows nothing that the environment has.
-
-    Args:
-        members: Of the settings.
-        parts: The configuration as it was written.
-    """
+    """Return the settings; an error shows nothing that the environment has."""
     from openapi_tools.settings import Settings
 
     try:
@@ -73,10 +61,6 @@ def _settings(members: dict[str, Any], parts: Mapping[str, Any]) -> Settings:
 
 def check_selected(toolset: Toolset, select: Select | None) -> Toolset:
     """Return a toolset, unless a selection leaves nothing of it.
-
-    Args:
-        toolset: What was selected.
-        select: How.
 
     Raises:
         SettingsError: No tool is selected, as a slip in a name may have it.

@@ -27,17 +27,6 @@ async def mount_tools(
 ) -> Callable[[], Awaitable[None]]:
     """Mount every tool of a toolset; all of them or none.
 
-    Args:
-        toolset: Its tools are mounted under their names.
-        coordinator: Whatever has `await mount("tools", tool, name=…)`; `get` and `unmount` are used
-            where it has them. Amplifier's gets tools whose results are Amplifier's own.
-        session: What the tools share, with other toolsets perhaps.
-
-    Returns:
-        An async function that unmounts the tools and, unless another coordinator holds some of the
-        same document, closes the connections, also when it is cancelled meanwhile; a second call
-        of it does nothing.
-
     Raises:
         SettingsError: It is no coordinator, or a tool of such a name is mounted already.
     """

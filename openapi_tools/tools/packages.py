@@ -133,7 +133,6 @@ def _tools(module: Any) -> dict[str, str]:
 
 
 def _is_module(package: str, name: str) -> bool:
-    """Tell whether a package has a module of that name."""
     inside = hasattr(import_module(package), "__path__")
     return inside and find_spec(f"{package}.{name}") is not None
 
@@ -150,7 +149,6 @@ def class_name(tool: str) -> str:
 
 
 def _index(package: str) -> Any:
-    """Return the module that knows a package's tools."""
     module = import_module(package)
     return import_module(f"{package}.index") if hasattr(module, "__path__") else module
 
@@ -168,11 +166,7 @@ def _class(package: str, tool: str, place: str) -> type[OperationTool]:
 
 
 def _refuse_decided(settings: Settings, decided: Mapping[str, Any]) -> None:
-    """Raise for a setting that shapes tools and differs from what the package was made with.
-
-    Raises:
-        SettingsError: Its name.
-    """
+    """Raise for a setting that shapes tools and differs from what the package was made with."""
     if settings.check_answers:
         raise SettingsError("check_answers needs the document; load it with load_tools.")
     for name in settings.model_fields_set & settings.SHAPING:

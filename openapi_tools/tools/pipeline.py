@@ -106,12 +106,7 @@ class Caller:
         return self._failure(failure) if explain is None else await explain(failure)
 
     def _checked(self, result: Any) -> ToolResult:
-        """Return a result; what a step of the user's own gives may be none, or none to be shown.
-
-        Raises:
-            TypeError: It is none.
-            DeniedError: It cannot be shown.
-        """
+        """Return a result; what a step of the user's own gives may be none, or none to be shown."""
         if not isinstance(result, ToolResult):
             raise TypeError(f"a ToolResult is needed, not {type(result).__name__}")
         return usable(result, self._tool.name) if self._hooked else result
@@ -160,7 +155,6 @@ class Caller:
         return call if guards is None else await guards.admit(call, context, self._refitted)
 
     def _refitted(self, call: ToolCall) -> ToolCall:
-        """Return a call with arguments that fit."""
         return call.model_copy(update={"arguments": self.check(call.arguments)})
 
     async def run(self, call: ToolCall, context: Any) -> ToolResult:
@@ -181,7 +175,6 @@ class Caller:
     async def _sent(
         self, given: object, context: Any, profile: str | None = None, call_id: str = ""
     ) -> ToolResult:
-        """Return what the API answers to an input."""
         arguments = await self._fitted(given, profile)
         return await self._delivery.result(arguments, context, call_id)
 
@@ -228,16 +221,7 @@ class Caller:
         return arguments
 
     def _restored(self, arguments: dict[str, Any], profile: str) -> dict[str, Any]:
-        """Return arguments as the input schema takes them.
-
-        Args:
-            arguments: By the schema of a profile, as far as the model kept to it.
-            profile: Its name; empty where none is known, and only what cannot have been meant
-                otherwise is undone.
-
-        Raises:
-            SettingsError: There is no such profile.
-        """
+        """Return arguments as the input schema takes them."""
         if profile not in self._restorers:
             with importing:
                 from openapi_tools.providers.definitions import restorer
@@ -266,11 +250,7 @@ class AnswerError(CallError):
 
 
 def call_id_in(given: object) -> str:
-    """Return the id of the call that an input carries; empty when it has none or does not say.
-
-    Args:
-        given: What the coordinator handed over; code of its own may run, and fail.
-    """
+    """Return the id of the call that an input carries; empty when it has none or does not say."""
     try:
         return call_id_of(given)
     except Exception:

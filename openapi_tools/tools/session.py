@@ -84,9 +84,6 @@ class Session:
     def bounds(self, operation: Operation) -> Bounds:
         """Return where an operation is called, and where credentials may go.
 
-        Args:
-            operation: What is called.
-
         Raises:
             CallError: It has no usable server.
         """
@@ -151,13 +148,6 @@ def open_session(
     provenance: Provenance | None = None,
 ) -> Session:
     """Return a session; it connects when a tool is called.
-
-    Args:
-        settings: How the API is called.
-        credentials: By scheme name.
-        schemes: The document's security schemes.
-        client: A client of the user's, for its transport, authentication and headers.
-        provenance: Where the document is at home, and where it came from.
 
     Raises:
         CredentialsError: A scheme that the document does not have, or a wrong kind of value.

@@ -67,11 +67,7 @@ def read_call(given: object) -> ToolCall:
 
 
 def read_id(given: object) -> str:
-    """Return the id of a call, also where its arguments cannot be read; empty without one.
-
-    Args:
-        given: As for `read_call`.
-    """
+    """Return the id of a call, also where its arguments cannot be read; empty without one."""
     call_id = _first(_inner(given), _IDS) or _first(given, _IDS)
     if isinstance(call_id, str):
         return call_id
@@ -79,7 +75,6 @@ def read_id(given: object) -> str:
 
 
 def _inner(given: object) -> object:
-    """Return the part of a call that tells the tool's name."""
     return next((part for key in _WRAPPERS if _is_call(part := _member(given, key))), given)
 
 
@@ -105,7 +100,6 @@ def _parsed(text: str | bytes) -> Any:
 
 
 def _is_call(given: object) -> bool:
-    """Tell whether the wrapped part of a call holds the name of a tool."""
     return isinstance(_first(given, _NAMES), str)
 
 

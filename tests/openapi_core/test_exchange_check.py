@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openapi_tools.openapi_core import Judge
+from openapi_tools.openapi_core.exchange_check import Judge
 
 BASE = "http://api.example.com"
 

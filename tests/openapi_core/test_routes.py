@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from openapi_tools.openapi_core import find_route, follow
+from openapi_tools.openapi_core.routes import find_route, follow
 
 PATHS = {
     "/pets": {"get": {"operationId": "list"}, "post": {"operationId": "add"}},

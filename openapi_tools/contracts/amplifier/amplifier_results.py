@@ -17,12 +17,7 @@ if TYPE_CHECKING:
 
 
 def translated(result: ToolResult) -> Any:
-    """Return a result as the `ToolResult` of `amplifier_core`.
-
-    Args:
-        result: Of a tool. An image becomes an `ImageBlock` of `content`; `output` names it then, as
-            loops that know nothing of `content` would show its base64 text to the model.
-    """
+    """Return a result as the `ToolResult` of `amplifier_core`."""
     try:
         return _translated(result)
     except (TypeError, ValueError, RecursionError) as error:
@@ -46,7 +41,6 @@ def _translated(result: ToolResult) -> Any:
 
 
 def _block(part: Any) -> dict[str, Any]:
-    """Return a content block as `amplifier_core` validates it."""
     if not isinstance(part, ImageContent):
         return {"type": "text", "text": part.text}
     source = {"type": "base64", "media_type": part.media_type, "data": part.data}
@@ -68,7 +62,6 @@ class _Views:
 
     @property
     def is_error(self) -> bool:
-        """Whether the call failed."""
         return not self.success
 
     @property

@@ -62,11 +62,7 @@ def _tell(place: str, toolset: Toolset) -> None:
 
 
 def _check_names(toolsets: Mapping[str, Toolset]) -> None:
-    """Do nothing when no two documents have tools of one name.
-
-    Raises:
-        SettingsError: They have.
-    """
+    """Do nothing when no two documents have tools of one name."""
     places: dict[str, str] = {}
     for place, toolset in toolsets.items():
         taken = [tool.name for tool in toolset if tool.name in places]
@@ -78,11 +74,7 @@ def _check_names(toolsets: Mapping[str, Toolset]) -> None:
 
 
 def _parts(config: Mapping[str, Any] | None) -> list[tuple[str, Mapping[str, Any]]]:
-    """Return the configuration of each document, with the place where it stands.
-
-    Raises:
-        SettingsError: It is no configuration.
-    """
+    """Return the configuration of each document, with the place where it stands."""
     if config is None:
         return []
     given = _checked(config, "configuration", _KEYS)
@@ -100,11 +92,7 @@ def _parts(config: Mapping[str, Any] | None) -> list[tuple[str, Mapping[str, Any
 
 
 def _checked(given: Any, place: str, keys: tuple[str, ...]) -> Mapping[str, Any]:
-    """Return a mapping that has known keys only.
-
-    Raises:
-        SettingsError: It has others, or is none.
-    """
+    """Return a mapping that has known keys only."""
     if not isinstance(given, Mapping):
         raise SettingsError(f"{place}: must be a mapping by name, not {type(given).__name__}.")
     for key in given:
@@ -117,11 +105,7 @@ def _checked(given: Any, place: str, keys: tuple[str, ...]) -> Mapping[str, Any]
 
 
 async def _loaded(place: str, part: Mapping[str, Any]) -> Toolset:
-    """Return the tools of one document.
-
-    Raises:
-        OpenAPIToolsError: As `mount` says; an error of the configuration tells the place.
-    """
+    """Return the tools of one document."""
     from openapi_tools import aload_tools
 
     try:

@@ -32,13 +32,7 @@ _LONGEST_ID = 256
 def present(
     coordinator: Any, tools: Iterable[OperationTool]
 ) -> AbstractContextManager[list[Presented]]:
-    """Give the tools as Amplifier takes them, and announce their events.
-
-    Args:
-        coordinator: A `ModuleCoordinator`; it learns the names of the events until the context
-            ends, and for good where it never does: the tools stay mounted then.
-        tools: Any tools of this package.
-    """
+    """Give the tools as Amplifier takes them, and announce their events."""
     presented = [Presented(tool, coordinator) for tool in tools]
     events = [f"{tool.name}:{event}" for tool in presented for event in _EVENTS]
     coordinator.register_contributor(_CHANNEL, "openapi-tools", events.copy)
@@ -116,16 +110,7 @@ class Presented:
         *,
         context: Any = None,
     ) -> Any:
-        """Call the API.
-
-        Args:
-            input: The arguments; a `_tool_call_id` is taken out and given back in the result.
-            context: What belongs to this one call. Where it does not say who approves, the
-                coordinator's approval system is asked.
-
-        Returns:
-            A `ToolResult` of `amplifier_core`; nothing is raised but cancellation.
-        """
+        """Call the API."""
         call_id = self._call_id(input)
         facts: dict[str, Any] = {"tool_call_id": call_id[:_LONGEST_ID]} if call_id else {}
         await self._tell("started", facts)
@@ -168,11 +153,7 @@ class Presented:
                 await settled(hooks.emit(name, data))
 
     async def _approve(self, call: ToolCall) -> bool:
-        """Ask the coordinator's approval system.
-
-        Raises:
-            DeniedError: Nobody answered.
-        """
+        """Ask the coordinator's approval system."""
         tool = self._tool
         prompt = question_of(tool, call)
         nobody = import_extra("amplifier_core.approval", "amplifier").ApprovalTimeoutError

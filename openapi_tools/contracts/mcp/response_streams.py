@@ -48,11 +48,7 @@ class PlainAnswers:
 
 
 class _Stream:
-    """What an app sends, on its way to the client.
-
-    Args:
-        send: To the client.
-    """
+    """What an app sends, on its way to the client."""
 
     def __init__(self, send: Send) -> None:
         import anyio
@@ -91,12 +87,10 @@ class _Stream:
         await self._send(message)
 
     def _body(self, message: Message) -> bytes:
-        """Return what is sent of a later message."""
         return b"" if self._is_answered else _fitted(message.get("body", b""))
 
 
 def _starts_events(message: Message) -> bool:
-    """Tell whether a response is a stream of events."""
     return any(
         name.lower() == b"content-type" and value.startswith(b"text/event-stream")
         for name, value in message["headers"]
@@ -104,7 +98,6 @@ def _starts_events(message: Message) -> bool:
 
 
 def _json_start(start: Message, body: bytes) -> Message:
-    """Return the start of a response that is this JSON instead of a stream."""
     kept = [(name, value) for name, value in start["headers"] if name.lower() != b"content-type"]
     length = str(len(body)).encode()
     own = [(b"content-type", b"application/json"), (b"content-length", length)]

@@ -96,14 +96,7 @@ def _server_class() -> Any:
 
 
 class _Served:
-    """What a server answers from.
-
-    Args:
-        tools: Its tools.
-
-    Raises:
-        SettingsError: Two of them have the same name.
-    """
+    """What a server answers from."""
 
     def __init__(self, tools: Iterable[OperationTool]) -> None:
         self._tools: dict[str, OperationTool] = {}
@@ -134,11 +127,7 @@ class _Served:
     async def call_tool(
         self, request: ServerRequestContext[Any], params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
-        """Run a call and return its answer, or the question that has to be answered first.
-
-        Raises:
-            MCPError: There is no such tool.
-        """
+        """Run a call and return its answer, or the question that has to be answered first."""
         tool = self._named(params.name)
         desk = _Desk(request, params, tool)
         call = ToolCall(
@@ -160,11 +149,7 @@ class _Served:
 
 
 class _Desk:
-    """Where the client's user is asked about one call.
-
-    Attributes:
-        question: What the client has to answer before the call is made; None when nothing.
-    """
+    """Where the client's user is asked about one call."""
 
     def __init__(
         self,
@@ -307,7 +292,6 @@ def _sendable(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _clean(text: str) -> str:
-    """Return text that UTF-8 can carry."""
     if text.isascii():
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
