@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from openapi_tools.auth.oauth2 import OAuth2
     from openapi_tools.auth.schemes import ClientCertificate
-    from openapi_tools.content_blocks import ImageContent, TextContent
     from openapi_tools.errors import (
         CallError,
         CredentialsError,
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
     from openapi_tools.model import Skipped
     from openapi_tools.observability.call_events import Event
     from openapi_tools.requests.preview import Preview
-    from openapi_tools.result import ToolResult
+    from openapi_tools.result import ImageContent, TextContent, ToolResult
     from openapi_tools.settings import Settings
     from openapi_tools.tools.context import Context
     from openapi_tools.tools.guardrails import require_approval
@@ -54,7 +53,7 @@ _HOMES = {
     "DeniedError": "errors",
     "DocumentError": "errors",
     "Event": "observability.call_events",
-    "ImageContent": "content_blocks",
+    "ImageContent": "result",
     "InputError": "errors",
     "InvalidDocument": "errors",
     "MissingExtraError": "errors",
@@ -71,7 +70,7 @@ _HOMES = {
     "Skipped": "model",
     "SourceError": "errors",
     "TemplateError": "errors",
-    "TextContent": "content_blocks",
+    "TextContent": "result",
     "ToolCall": "tools.tool_call",
     "ToolResult": "result",
     "Toolset": "tools.toolset",

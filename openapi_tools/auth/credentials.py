@@ -15,7 +15,7 @@ from openapi_tools.errors import CallError, CredentialsError, OpenAPIToolsError
 from openapi_tools.masking import MASK
 from openapi_tools.model import SecurityScheme
 from openapi_tools.redaction import Redactor
-from openapi_tools.requests.request_additions import Additions, joined
+from openapi_tools.requests.request_auth import RequestAuth, joined
 from openapi_tools.requests.server_urls import origin_of
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class Grant:
             API refuse this one; any other grant holds for every call of the operation.
     """
 
-    additions: Additions = field(default_factory=Additions)
+    additions: RequestAuth = field(default_factory=RequestAuth)
     note: str = ""
     renewable: bool = False
 
@@ -319,7 +319,7 @@ class Credentials:
             return Grant(note=bounds.refusal())
         raise CallError("credentials", f"{bounds.refusal()} It was not sent.")
 
-    def _joined(self, names: Iterable[str], parts: list[Additions]) -> Additions:
+    def _joined(self, names: Iterable[str], parts: list[RequestAuth]) -> RequestAuth:
         """Return what all schemes of a requirement add.
 
         Raises:
@@ -333,8 +333,8 @@ class Credentials:
 
 
 async def _asked(
-    name: str, ask: Callable[[Asked], Awaitable[Additions]], asked: Asked
-) -> Additions:
+    name: str, ask: Callable[[Asked], Awaitable[RequestAuth]], asked: Asked
+) -> RequestAuth:
     """Return what a credential adds that is asked for each request."""
     try:
         return await ask(asked)
@@ -346,7 +346,7 @@ async def _asked(
         raise CallError("credentials", f"{reason}; see the log. It was not sent.") from None
 
 
-def _authorizes(part: Additions) -> bool:
+def _authorizes(part: RequestAuth) -> bool:
     return any(name.lower() == "authorization" for name, _ in part.headers)
 
 

@@ -16,7 +16,7 @@ from openapi_tools.environment_variables import from_environment
 from openapi_tools.errors import CredentialsError
 from openapi_tools.masking import MASK
 from openapi_tools.redaction import Redactor, Secret
-from openapi_tools.requests.request_additions import Additions
+from openapi_tools.requests.request_auth import RequestAuth
 from openapi_tools.visible_text import visible
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class Asked:
     channel: Channel
     redactor: Redactor
     scopes: tuple[str, ...] = ()
-    stale: Additions | None = None
+    stale: RequestAuth | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,9 +100,9 @@ class Held:
         ask: Gives what it adds.
     """
 
-    masked: Additions
-    fixed: Additions | None = field(default=None, repr=False)
-    ask: Callable[[Asked], Awaitable[Additions]] | None = field(default=None, repr=False)
+    masked: RequestAuth
+    fixed: RequestAuth | None = field(default=None, repr=False)
+    ask: Callable[[Asked], Awaitable[RequestAuth]] | None = field(default=None, repr=False)
 
 
 def hold(scheme: Scheme, value: Any, *, expand: bool = True) -> Held:
@@ -171,27 +171,27 @@ def needed(name: str, declared: SecurityScheme | None) -> str:
     return visible(f"{name!r:.100} ({what})")
 
 
-def _masked(scheme: Scheme) -> Additions:
+def _masked(scheme: Scheme) -> RequestAuth:
     """Return what a scheme adds, with `***` for the value."""
     declared = scheme.declared
     if declared.type == "apiKey":
         return _key(scheme, MASK)
     if scheme.authorizes:
         word = declared.scheme if declared.type == "http" else "bearer"
-        return Additions(headers=(("Authorization", f"{word.capitalize()} {MASK}"),))
+        return RequestAuth(headers=(("Authorization", f"{word.capitalize()} {MASK}"),))
     if declared.type == "mutualTLS":
-        return Additions()
+        return RequestAuth()
     reason = f"security scheme {scheme.name!r} is {scheme.kind!r}, not supported."
     raise CredentialsError(reason, scheme=scheme.name)
 
 
-def _added(scheme: Scheme, value: Any) -> Additions:
+def _added(scheme: Scheme, value: Any) -> RequestAuth:
     """Return what a value adds."""
     declared = scheme.declared
     if _is_auth(value):
-        return Additions(auth=value)
+        return RequestAuth(auth=value)
     if declared.type == "mutualTLS":
-        return Additions(certificate=_certificate(scheme, value))
+        return RequestAuth(certificate=_certificate(scheme, value))
     if declared.type == "apiKey":
         secret = _secret(scheme, value)
         scheme.redactor.know(secret.partition(" ")[2])  # behind a word, as in `Token …`
@@ -202,7 +202,7 @@ def _added(scheme: Scheme, value: Any) -> Additions:
     if declared.scheme == "digest":
         from openapi_tools.transport.digest_auth import Digest
 
-        return Additions(auth=Digest(*_user_and_password(scheme, value)))
+        return RequestAuth(auth=Digest(*_user_and_password(scheme, value)))
     word = "Bearer" if declared.type != "http" else declared.scheme.capitalize()
     secret = _text(scheme, value)
     if secret.lower().startswith(f"{word.lower()} "):  # as it is often handed on
@@ -210,7 +210,7 @@ def _added(scheme: Scheme, value: Any) -> Additions:
     return _authorization(scheme, word, secret.encode())
 
 
-def _key(scheme: Scheme, secret: str) -> Additions:
+def _key(scheme: Scheme, secret: str) -> RequestAuth:
     declared = scheme.declared
     if declared.location not in _LOCATIONS or not declared.name:
         where = f"{declared.location!r} named {declared.name!r}"
@@ -219,17 +219,17 @@ def _key(scheme: Scheme, secret: str) -> Additions:
     pair = ((declared.name, secret),)
     match declared.location:
         case "header":
-            return Additions(headers=pair)
+            return RequestAuth(headers=pair)
         case "query":
-            return Additions(query=pair)
-    return Additions(cookies=pair)
+            return RequestAuth(query=pair)
+    return RequestAuth(cookies=pair)
 
 
-def _authorization(scheme: Scheme, word: str, secret: bytes) -> Additions:
+def _authorization(scheme: Scheme, word: str, secret: bytes) -> RequestAuth:
     """Return the header of an HTTP scheme; what was encoded for it is a secret, too."""
     text = secret.decode()
     scheme.redactor.know(text)
-    return Additions(headers=(("Authorization", f"{word} {text}"),))
+    return RequestAuth(headers=(("Authorization", f"{word} {text}"),))
 
 
 def _certificate(scheme: Scheme, value: Any) -> ssl.SSLContext:
@@ -276,30 +276,30 @@ def _oauth2(scheme: Scheme, value: Any, *, expand: bool = True) -> Any:
     return value if isinstance(value, OAuth2) else None
 
 
-def _tokens(scheme: Scheme, config: Any) -> Callable[[Asked], Awaitable[Additions]]:
+def _tokens(scheme: Scheme, config: Any) -> Callable[[Asked], Awaitable[RequestAuth]]:
     """Return what asks for a token of OAuth 2 or OpenID Connect."""
     from openapi_tools.auth.access_tokens import Tokens
 
     tokens = Tokens(config, scheme.declared, scheme.name)
     scheme.redactor.know(*tokens.secrets())
 
-    async def ask(asked: Asked) -> Additions:
+    async def ask(asked: Asked) -> RequestAuth:
         stale = None
         if asked.stale is not None:
             stale = next((v[7:] for _, v in asked.stale.headers if v[:7] == "Bearer "), None)
         token = await tokens.token(asked.channel, scopes=asked.scopes, stale=stale)
         asked.redactor.know(token)
-        return Additions(headers=(("Authorization", f"Bearer {token}"),))
+        return RequestAuth(headers=(("Authorization", f"Bearer {token}"),))
 
     return ask
 
 
 def _function(
     scheme: Scheme, function: Callable[[], Any]
-) -> Callable[[Asked], Awaitable[Additions]]:
+) -> Callable[[Asked], Awaitable[RequestAuth]]:
     """Return what asks a function of the user's."""
 
-    async def ask(asked: Asked) -> Additions:
+    async def ask(asked: Asked) -> RequestAuth:
         value = function()
         if inspect.isawaitable(value):
             value = await value

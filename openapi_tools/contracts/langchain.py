@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
     from langchain_core.tools import StructuredTool
 
-    from openapi_tools.content_blocks import ImageContent, TextContent
-    from openapi_tools.result import ToolResult
+    from openapi_tools.result import ImageContent, TextContent, ToolResult
     from openapi_tools.tools.tool import OperationTool
 
 # What LangChain gives to a tool's function under these names, it takes from the model's arguments.

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from llama_index.core.base.llms.types import ImageBlock, TextBlock
     from llama_index.core.tools import FunctionTool, ToolMetadata, ToolOutput
 
-    from openapi_tools.content_blocks import ImageContent, TextContent
-    from openapi_tools.result import ToolResult
+    from openapi_tools.result import ImageContent, TextContent, ToolResult
     from openapi_tools.tools.tool import OperationTool
 
 _LONGEST = 1024

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from pydantic_ai import BinaryImage, RunContext, Tool, ToolReturn
     from pydantic_core import SchemaValidator
 
-    from openapi_tools.content_blocks import ImageContent, TextContent
-    from openapi_tools.result import ToolResult
+    from openapi_tools.result import ImageContent, TextContent, ToolResult
     from openapi_tools.tools.tool import OperationTool
     from openapi_tools.tools.toolset import Select
 

@@ -24,9 +24,9 @@ from openapi_tools.loading.servers import root_servers
 from openapi_tools.loading.source import Source, too_large
 from openapi_tools.model import Operation
 from openapi_tools.options import credentials_of
-from openapi_tools.requests.builder import with_additions
+from openapi_tools.requests.builder import with_auth
 from openapi_tools.requests.server_urls import named_origins, origin_of, url_of
-from openapi_tools.responses.html_text import looks_like_html
+from openapi_tools.responses.shown_text import looks_like_html
 from openapi_tools.tools.session import brings_identity
 from openapi_tools.transport.content_encoding import CODINGS
 from openapi_tools.transport.network_policy import DocumentPolicy
@@ -256,7 +256,7 @@ class Fetcher:
             trusted=bounds.inside,
             learn=redactor.know,
         )
-        await line.send(with_additions(request, additions), terms)
+        await line.send(with_auth(request, additions), terms)
 
     def _checked(self, found: Source | CallError, url: str) -> Source:
         if not isinstance(found, CallError):

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools import media_types
-from openapi_tools.requests.file_arguments import file_schema
+from openapi_tools.requests.multipart import file_schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable

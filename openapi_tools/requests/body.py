@@ -13,11 +13,16 @@ from openapi_tools import media_types
 from openapi_tools.default_settings import DEFAULT_SETTINGS
 from openapi_tools.errors import CallError, InputError
 from openapi_tools.json_pointer import pointer_token
-from openapi_tools.requests.encoding import form_encode
-from openapi_tools.requests.file_arguments import read_file
-from openapi_tools.requests.multipart import OCTETS, Sources, multipart, shape_of, sources_of
+from openapi_tools.requests.encoding import encode_text, form_encode, json_bytes, placed
+from openapi_tools.requests.multipart import (
+    OCTETS,
+    Sources,
+    multipart,
+    read_file,
+    shape_of,
+    sources_of,
+)
 from openapi_tools.requests.styles import content_text, form_pairs
-from openapi_tools.requests.value_text import encode_text, json_bytes, placed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -30,12 +35,7 @@ _UTF8_TEXT = "text/plain; charset=utf-8"
 
 
 class Content(NamedTuple):
-    """What is sent as the body.
-
-    Attributes:
-        media_type: The whole `Content-Type`.
-        data: The bytes.
-    """
+    """A body: its whole `Content-Type` and its bytes."""
 
     media_type: str
     data: bytes
@@ -46,8 +46,7 @@ def build_content(
 ) -> Content | None:
     """Return the body of a request; None when no argument feeds it and it is not required.
 
-    Absent is not null: an argument that is given as null is sent as null where the media type can
-    say so (JSON), and left out where it cannot (forms).
+    Null is sent in JSON and left out of forms; an absent argument is left out of both.
 
     Raises:
         InputError: A value cannot be sent; the pointer names the argument and the member in it.
@@ -61,9 +60,7 @@ def build_content(
     if not media_types.is_media_type(body.media_type):
         raise CallError("invalid_input", f"{body.media_type!r} is no media type.")
     write = _file if body.file else _writer_of(body.media_type)
-    # JSON has no parts: nothing but the value is needed.
-    bare = write is _json and not body.encodings
-    sources = _NO_SOURCES if bare else sources_of(body.encodings, arguments, settings)
+    sources = _NO_SOURCES if write is _json else sources_of(body.encodings, arguments, settings)
     try:
         value = arguments[body.argument] if body.argument else _members(body, arguments)
         return write(body, value, sources)
@@ -106,7 +103,7 @@ def _members(body: RequestBody, arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _at_argument(body: RequestBody, error: InputError) -> InputError:
-    """Return the error with its place in the tool's input, where a member has another name."""
+    """Return an error whose pointer names the argument instead of the member."""
     if body.argument:
         return placed(error, body.argument)
     name, slash, rest = error.pointer.removeprefix("/").partition("/")
@@ -128,13 +125,13 @@ def _multipart(body: RequestBody, value: Any, sources: Sources) -> Content:
 
 
 def _lines(body: RequestBody, value: Any, _: Sources) -> Content:
-    """Spec: OpenAPI 3.2.0, section 4.14.3.1, Sequential Media Types."""
+    """Write JSON lines (OpenAPI 3.2.0, section 4.14.3.1)."""
     items = value if isinstance(value, list) else [value]
     return Content(body.media_type, b"".join(json_bytes(item) + b"\n" for item in items))
 
 
 def _sequence(body: RequestBody, value: Any, _: Sources) -> Content:
-    """Spec: RFC 7464, section 2.2."""
+    """Write a JSON text sequence (RFC 7464, section 2.2)."""
     items = value if isinstance(value, list) else [value]
     data = b"".join(b"\x1e" + json_bytes(item) + b"\n" for item in items)
     return Content(body.media_type, data)
@@ -158,10 +155,7 @@ def _text(body: RequestBody, value: Any, _: Sources) -> Content:
 
 
 def _file(body: RequestBody, value: Any, sources: Sources) -> Content:
-    """Send a file as the media type it names if the document lists that, else as the first one.
-
-    Where that is text, bytes that are given as such go as the first one of bytes.
-    """
+    """Write a file in its own media type if that is listed, else in the first that fits."""
     file = read_file(value, sources.settings)
     listed = (body.media_type, *body.alternatives)
     if any(media_types.matches(file.content_type, kind) for kind in listed):
@@ -196,7 +190,7 @@ def _form_value(encoding: Encoding, value: Any, sources: Sources) -> str:
     return content_text(encoding.content_type or compound, value)
 
 
-_NO_SOURCES = Sources({}, {}, DEFAULT_SETTINGS)
+_NO_SOURCES = Sources({}, {}, DEFAULT_SETTINGS)  # JSON has no parts
 _WRITERS: tuple[tuple[Callable[[str], bool], _Write], ...] = (
     (media_types.is_wildcard, _any),
     (media_types.is_json, _json),
@@ -209,5 +203,5 @@ _WRITERS: tuple[tuple[Callable[[str], bool], _Write], ...] = (
 
 @lru_cache(maxsize=1024)
 def _writer_of(media_type: str) -> _Write:
-    """Return what writes bodies of a media type."""
+    """Return the writer of a media type."""
     return next((write for holds, write in _WRITERS if holds(media_type)), _text)

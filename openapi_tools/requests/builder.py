@@ -1,8 +1,7 @@
-"""An operation and its arguments as a request: the one place that builds URLs.
+"""An operation and its arguments as a request: the only module that builds URLs.
 
-The URL is concatenated, never joined, and what the HTTP client might read otherwise is compared
-with what it reads: nothing that a document or a model says moves a request off its server and base
-path.
+The URL is concatenated, never joined, and compared with the client's own reading of it: neither a
+document nor a model can move a request off its server and base path.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote_plus
 
 import httpx
@@ -23,18 +22,20 @@ from openapi_tools.media_types import is_form, is_media_type
 from openapi_tools.requests.body import build_content, form_text
 from openapi_tools.requests.encoding import (
     OWN_HEADERS,
+    PATH_LITERAL,
     check_cookie_name,
     check_cookie_value,
     check_header,
     check_length,
     is_token,
+    keep_triples,
     percent_encode,
+    placed,
     shown,
 )
 from openapi_tools.requests.multipart import sources_of
-from openapi_tools.requests.path_templates import read_template
-from openapi_tools.requests.request_additions import Additions
-from openapi_tools.requests.server_urls import server_url
+from openapi_tools.requests.request_auth import RequestAuth
+from openapi_tools.requests.server_urls import VARIABLE, server_url
 from openapi_tools.requests.styles import (
     content_text,
     cookie_text,
@@ -42,35 +43,27 @@ from openapi_tools.requests.styles import (
     path_text,
     query_pairs,
 )
-from openapi_tools.requests.value_text import placed
 from openapi_tools.urls import InvalidUrlError, read_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from openapi_tools.model import Operation, Parameter
-    from openapi_tools.requests.path_templates import Template
     from openapi_tools.settings import Settings
 
     _Line = tuple[bytes, bytes]
 
 _CREDENTIAL_HEADERS = frozenset({"authorization", "proxy-authorization"})
-_NO_ADDITIONS = Additions()
+_NO_AUTH = RequestAuth()
 _USER_AGENT = (b"User-Agent", f"openapi-tools/{__version__}".encode())
 _WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
-"""Methods whose requests say that they have no body (RFC 9110, section 8.6)."""
+"""Methods that send `Content-Length: 0` without a body (RFC 9110, section 8.6)."""
+
+_PATH_PART = re.compile(r"(?:\{[^{}]*\}|[^?#])*")
 
 
-@dataclass(frozen=True, slots=True)
-class _Address:
-    """A server's address as the HTTP client reads it.
-
-    Attributes:
-        base: The address as text, without a slash at its end.
-        scheme: `"https"`.
-        netloc: Host, and port unless it is the scheme's default.
-        path: The address's path, without a slash at its end.
-    """
+class _Address(NamedTuple):
+    """A server's address, as text and as the HTTP client reads it; no path ends in a slash."""
 
     base: str
     scheme: str
@@ -78,9 +71,21 @@ class _Address:
     path: bytes
 
 
+class _Template(NamedTuple):
+    """A path of a document: encoded literals and names of variables in turn."""
+
+    path: tuple[str, ...]
+    query: tuple[str, ...]
+
+    @property
+    def ends_in_variable(self) -> bool:
+        """Whether the last segment is one variable and nothing else."""
+        return len(self.path) > 1 and not self.path[-1] and self.path[-3].endswith("/")
+
+
 @dataclass(slots=True)
 class _Places:
-    """Where the arguments go, each already encoded for its place."""
+    """The arguments by their place, each already encoded for it."""
 
     path: dict[str, str] = field(default_factory=dict)
     query: list[str] = field(default_factory=list)
@@ -89,14 +94,14 @@ class _Places:
 
 
 class RequestPlan:
-    """Builds the requests of one operation: what does not depend on arguments is done once.
+    """Builds the requests of one operation; work that is the same for all is done once.
 
     Args:
-        operation: What is called.
-        settings: Where it is served, and from which folders files may come.
+        operation: The operation to call.
+        settings: Server and file folders.
 
     Raises:
-        CallError: There is no usable server, or the method is none.
+        CallError: There is no usable server, or the method is not valid.
     """
 
     __slots__ = ("_address", "_operation", "_own", "_settings", "_template")
@@ -107,7 +112,7 @@ class RequestPlan:
         self._operation = operation
         self._settings = settings
         self._address = _read_address(server_url(operation, settings))
-        self._template = read_template(operation.path)
+        self._template = _read_template(operation.path)
         self._own = (
             (b"Host", self._address.netloc),
             (b"Accept", _accept(operation.accept).encode("latin-1")),
@@ -115,27 +120,23 @@ class RequestPlan:
             _USER_AGENT,
         )
 
-    def build(
-        self,
-        arguments: Mapping[str, Any],
-        additions: Additions = _NO_ADDITIONS,
-    ) -> httpx.Request:
+    def build(self, arguments: Mapping[str, Any], auth: RequestAuth = _NO_AUTH) -> httpx.Request:
         """Return the request that the document describes for these arguments.
 
         Args:
             arguments: Validated, JSON-native values by argument name; only those that were given.
-            additions: What credentials add; an argument cannot set the same.
+            auth: Added by the credentials; an argument cannot set the same.
 
         Raises:
             InputError: A value cannot be sent; the pointer names the argument.
-            CallError: Nothing here writes such a body, or a credential cannot be sent.
+            CallError: This package cannot write such a body, or a credential cannot be sent.
         """
         operation, settings = self._operation, self._settings
         places = _places(operation, arguments, settings)
         target = _path(operation, self._template, places)
-        target += _query(self._template, operation, places, additions)
+        target += _query(self._template, operation, places, auth)
         content = build_content(operation.body, arguments, settings) if operation.body else None
-        headers = self._headers(places, additions)
+        headers = self._headers(places, auth)
         body = b""
         if content is not None:
             headers.append((b"Content-Type", content.media_type.encode("latin-1")))
@@ -148,16 +149,16 @@ class RequestPlan:
         request.read()
         return request
 
-    def _headers(self, places: _Places, additions: Additions) -> list[_Line]:
+    def _headers(self, places: _Places, auth: RequestAuth) -> list[_Line]:
         """Return the header lines besides those that describe the body."""
-        if not (places.headers or places.cookies or additions):
-            return [*self._own]
         lines = [*self._own]
+        if not (places.headers or places.cookies or auth.headers or auth.cookies):
+            return lines
         set_by_arguments = {header_key(name) for name, _ in places.headers}
         if "user-agent" in set_by_arguments:
             lines.remove(_USER_AGENT)
-        texts = [*places.headers, *_added_headers(set_by_arguments, additions)]
-        cookies = [*places.cookies, *_added_cookies(places, additions)]
+        texts = [*places.headers, *_auth_headers(set_by_arguments, auth)]
+        cookies = [*places.cookies, *_auth_cookies(places.cookies, auth)]
         if cookies:
             texts.insert(0, ("Cookie", "; ".join(cookies)))
         return [*lines, *((name.encode(), text.encode("latin-1")) for name, text in texts)]
@@ -173,9 +174,38 @@ class RequestPlan:
         return url
 
 
+def build_request(
+    operation: Operation,
+    arguments: Mapping[str, Any],
+    *,
+    settings: Settings,
+    auth: RequestAuth = _NO_AUTH,
+) -> httpx.Request:
+    """Return a single request, as `RequestPlan` and its `build` do."""
+    return RequestPlan(operation, settings).build(arguments, auth)
+
+
+def with_auth(request: httpx.Request, auth: RequestAuth) -> httpx.Request:
+    """Return a request without arguments with credentials added; its own headers stay.
+
+    Raises:
+        CallError: `credentials`: one cannot be sent in its place.
+    """
+    headers = list(request.headers.raw)
+    for name, text in _auth_headers(set(), auth):
+        if name not in request.headers:
+            headers.append((name.encode(), text.encode("latin-1")))
+    if cookies := _auth_cookies([], auth):
+        headers.append((b"Cookie", "; ".join(cookies).encode("latin-1")))
+    url = request.url
+    if auth.query:
+        query = [url.query.decode("ascii"), *_auth_query(auth)]
+        url = url.copy_with(query="&".join(filter(None, query)).encode("ascii"))
+    return httpx.Request(request.method, url, headers=headers)
+
+
 @lru_cache(maxsize=1024)
 def _read_address(base: str) -> _Address:
-    """Return a server's address as the HTTP client reads it."""
     try:
         url = read_url(base)
     except InvalidUrlError as error:
@@ -183,38 +213,19 @@ def _read_address(base: str) -> _Address:
     return _Address(base, url.scheme, url.netloc, url.raw_path.rstrip(b"/"))
 
 
-def build_request(
-    operation: Operation,
-    arguments: Mapping[str, Any],
-    *,
-    settings: Settings,
-    additions: Additions = _NO_ADDITIONS,
-) -> httpx.Request:
-    """Return a single request, as `RequestPlan` and its `build` do."""
-    return RequestPlan(operation, settings).build(arguments, additions)
+@lru_cache(maxsize=8192)
+def _read_template(path: str) -> _Template:
+    """Read a document's path; the part after `#` only tells operations apart."""
+    match = _PATH_PART.match(path)
+    before = match[0] if match else ""
+    query = path[len(before) :].partition("#")[0].removeprefix("?")
+    before = before if before.startswith("/") else f"/{before}"
+    return _Template(_pieces(before, PATH_LITERAL), _pieces(query, PATH_LITERAL + "?[]|"))
 
 
-def with_additions(request: httpx.Request, additions: Additions) -> httpx.Request:
-    """Return a request without arguments with credentials added; headers that it has stay.
-
-    Args:
-        request: For instance the one for a document.
-        additions: What credentials add.
-
-    Raises:
-        CallError: `credentials`: one cannot be sent in its place.
-    """
-    headers = list(request.headers.raw)
-    for name, text in _added_headers(set(), additions):
-        if name not in request.headers:
-            headers.append((name.encode(), text.encode("latin-1")))
-    if cookies := _added_cookies(_Places(), additions):
-        headers.append((b"Cookie", "; ".join(cookies).encode("latin-1")))
-    query = [request.url.query.decode("ascii"), *_added_query(additions)]
-    url = request.url
-    if additions.query:
-        url = url.copy_with(query="&".join(filter(None, query)).encode("ascii"))
-    return httpx.Request(request.method, url, headers=headers)
+def _pieces(template: str, safe: str) -> tuple[str, ...]:
+    pieces = VARIABLE.split(template)
+    return tuple(p if i % 2 else keep_triples(p, safe) for i, p in enumerate(pieces))
 
 
 def _places(operation: Operation, arguments: Mapping[str, Any], settings: Settings) -> _Places:
@@ -245,10 +256,7 @@ def _place(parameter: Parameter, value: Any, places: _Places, settings: Settings
 
 
 def _querystring(parameter: Parameter, value: Any, settings: Settings) -> str:
-    """Write a whole query string.
-
-    Spec: OpenAPI 3.2.0, section 4.12.1, Parameter Locations.
-    """
+    """Write a whole query string (OpenAPI 3.2.0, section 4.12.1)."""
     if value is None:
         return ""
     if is_form(parameter.media_type):
@@ -263,11 +271,8 @@ def _header(parameter: Parameter, value: Any) -> list[tuple[str, str]]:
     return [] if text is None else [(parameter.name, text)]
 
 
-def _path(operation: Operation, template: Template, places: _Places) -> str:
-    """Return the path with its variables filled in.
-
-    Spec: OpenAPI 3.2.0, section 4.8.2, Path Templating.
-    """
+def _path(operation: Operation, template: _Template, places: _Places) -> str:
+    """Return the path with its variables filled in (OpenAPI 3.2.0, section 4.8.2)."""
     names = template.path[1::2]
     path = _joined(template.path, operation, places)
     if not all(map(places.path.get, names)):
@@ -285,8 +290,6 @@ def _path(operation: Operation, template: Template, places: _Places) -> str:
 
 
 def _joined(pieces: tuple[str, ...], operation: Operation, places: _Places) -> str:
-    if len(pieces) == 1:
-        return pieces[0]
     filled = list(pieces)
     for index in range(1, len(pieces), 2):
         name = pieces[index]
@@ -301,13 +304,13 @@ def _pointer(name: str, operation: Operation) -> str:
     return pointer_token(next(found, name))
 
 
-def _query(template: Template, operation: Operation, places: _Places, additions: Additions) -> str:
+def _query(template: _Template, operation: Operation, places: _Places, auth: RequestAuth) -> str:
     """Return the query with its `?`: the path key's own, the arguments', the credentials'."""
     pairs = [_joined(template.query, operation, places), *places.query]
-    if additions.query:
+    if auth.query:
         sent = {unquote_plus(p.partition("=")[0]) for pair in pairs for p in pair.split("&")}
-        _check_unset(sent, additions.query)
-        pairs += _added_query(additions)
+        _check_unset(sent, auth.query)
+        pairs += _auth_query(auth)
     query = "&".join(filter(None, pairs))
     if has_override(query) and not can_override(operation):
         raise InputError("a query that says '_method' may change what is done; leave it out.")
@@ -316,39 +319,38 @@ def _query(template: Template, operation: Operation, places: _Places, additions:
 
 @lru_cache(maxsize=1024)
 def _accept(media_types: tuple[str, ...]) -> str:
-    """Return what is asked for, and anything else as a last resort (RFC 9110, section 12.5.1)."""
+    """Return the `Accept` header: anything else as a last resort (RFC 9110, section 12.5.1)."""
     listed = [media_type for media_type in media_types if is_media_type(media_type)]
     if not listed or "*/*" in listed:
         return ", ".join(listed) or "*/*"
     return ", ".join([*listed, "*/*;q=0.1"])
 
 
-def _added_headers(present: set[str], additions: Additions) -> tuple[tuple[str, str], ...]:
-    for name, text in additions.headers:
+def _auth_headers(present: set[str], auth: RequestAuth) -> tuple[tuple[str, str], ...]:
+    for name, text in auth.headers:
         if not is_token(name) or header_key(name) in OWN_HEADERS - _CREDENTIAL_HEADERS:
-            raise CallError(
-                "credentials", f"no credential can be sent as the header {shown(name)}."
-            )
+            reason = f"no credential can be sent as the header {shown(name)}."
+            raise CallError("credentials", reason)
         _check_credential(name, check_header, text)
-    _check_unset(present, tuple((header_key(name), "") for name, _ in additions.headers))
-    return additions.headers
+    _check_unset(present, tuple((header_key(name), "") for name, _ in auth.headers))
+    return auth.headers
 
 
-def _added_query(additions: Additions) -> list[str]:
-    return [f"{percent_encode(name)}={percent_encode(text)}" for name, text in additions.query]
+def _auth_query(auth: RequestAuth) -> list[str]:
+    return [f"{percent_encode(name)}={percent_encode(text)}" for name, text in auth.query]
 
 
-def _added_cookies(places: _Places, additions: Additions) -> list[str]:
-    for name, text in additions.cookies:
+def _auth_cookies(cookies: list[str], auth: RequestAuth) -> list[str]:
+    for name, text in auth.cookies:
         _check_credential(name, check_cookie_name, name)
         _check_credential(name, check_cookie_value, text)
-    sent = {p.partition("=")[0] for cookie in places.cookies for p in re.split("; |&", cookie)}
-    _check_unset(sent, additions.cookies)
-    return [f"{name}={text}" for name, text in additions.cookies]
+    sent = {p.partition("=")[0] for cookie in cookies for p in re.split("; |&", cookie)}
+    _check_unset(sent, auth.cookies)
+    return [f"{name}={text}" for name, text in auth.cookies]
 
 
 def _check_credential(name: str, check: Callable[[str], None], text: str) -> None:
-    """Turn what is wrong with a credential into an error that does not show it."""
+    """Turn a fault of a credential into an error that does not show it."""
     try:
         check(text)
     except InputError:

@@ -1,13 +1,16 @@
-"""Which characters each place of a request can carry, and how the others are written there."""
+"""Values as text, and the characters that each place of a request can carry."""
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from openapi_tools.errors import InputError
+from openapi_tools.errors import CallError, InputError
+from openapi_tools.json_pointer import pointer_token
 from openapi_tools.redaction import excerpt
 
 if TYPE_CHECKING:
@@ -48,8 +51,7 @@ OWN_HEADERS = frozenset(
 """Headers that no argument sets, as `header_key` has them: they frame or route a request, or hold
 secrets.
 
-Spec: OpenAPI 3.1.2, section 4.8.12.2, `name`, for Accept, Authorization and Content-Type; RFC 9110,
-section 7.6.1, for those of the connection.
+Spec: OpenAPI 3.1.2, section 4.8.12.2, `name`; RFC 9110, section 7.6.1.
 """
 
 LONGEST_URL = 65536  # httpx refuses a longer one
@@ -65,7 +67,7 @@ _SHOWN = 80
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """How text is written at one place of a request.
+    """Writes text for one place of a request.
 
     Attributes:
         value: Writes a value, without its delimiters.
@@ -78,14 +80,6 @@ class Writer:
     name: Callable[[str], str]
     delimiters: Mapping[str, str]
     brackets: tuple[str, str] = ("%5B", "%5D")
-
-    def reserved(self, value: Callable[[str], str]) -> Writer:
-        """Return the writer for `allowReserved`: values may hold more, names may not."""
-        return replace(self, value=value)
-
-    def printed(self) -> Writer:
-        """Return the writer that leaves `|`, `[` and `]` between values as they are."""
-        return replace(self, delimiters={**self.delimiters, "|": "|"}, brackets=("[", "]"))
 
 
 def percent_encode(text: str) -> str:
@@ -105,7 +99,7 @@ def form_encode(text: str) -> str:
 
 
 def keep_triples(text: str, safe: str) -> str:
-    """Percent-encode, but leave `safe` characters and `%XX` triples as they are.
+    """Percent-encode all but `safe` characters and `%XX` triples.
 
     Spec: RFC 6570, section 3.2.3.
     """
@@ -114,11 +108,7 @@ def keep_triples(text: str, safe: str) -> str:
 
 
 def check_length(url: str) -> None:
-    """Refuse what is longer than the HTTP client takes, before anything costly looks at it.
-
-    Raises:
-        InputError: It is longer.
-    """
+    """Raise InputError for a URL that is too long, before any costly step."""
     if len(url) > LONGEST_URL:
         raise InputError(f"the URL would be longer than {LONGEST_URL} characters.")
 
@@ -129,12 +119,9 @@ def is_token(text: str) -> bool:
 
 
 def check_header(text: str) -> None:
-    """Refuse text that is no header value: control characters, other alphabets, blanks at the ends.
+    """Raise InputError for control characters, other alphabets and blanks at the ends.
 
     Spec: RFC 9110, section 5.5.
-
-    Raises:
-        InputError: It cannot be sent.
     """
     if not _HEADER_VALUE.fullmatch(text):
         raise InputError(
@@ -148,13 +135,13 @@ def is_cookie_name(text: str) -> bool:
 
 
 def check_cookie_name(name: str) -> None:
-    """Refuse a name that would end, add to or break the `Cookie` header; raises InputError."""
+    """Raise InputError for a name that would end, add to or break the `Cookie` header."""
     if not is_cookie_name(name):
         raise InputError(f"{shown(name)} cannot be the name of a cookie.")
 
 
 def check_cookie_value(value: str) -> None:
-    """Refuse a value that would end, add to or break the `Cookie` header; raises InputError.
+    """Raise InputError for a value that would end, add to or break the `Cookie` header.
 
     Spec: RFC 6265, section 4.1.1; spaces, quotes and commas pass as OpenAPI 3.2.0, Appendix D asks.
     """
@@ -170,41 +157,145 @@ def shown(text: str) -> str:
     return repr(excerpt(text, _SHOWN))
 
 
-def _unchanged(text: str) -> str:
-    return text
-
-
-def _path_reserved(text: str) -> str:
-    return keep_triples(text, _IN_PATH)
-
-
-def _matrix_reserved(text: str) -> str:
-    return keep_triples(text, _IN_MATRIX)
-
-
-def _query_reserved(text: str) -> str:
-    return keep_triples(text, _IN_QUERY)
-
-
 def _form_reserved(text: str) -> str:
     return keep_triples(text, _IN_QUERY + " ").replace(" ", "+")
 
 
-def _cookie_reserved(text: str) -> str:
-    return keep_triples(text, _IN_COOKIE)
+def _reserved(writer: Writer, safe: str) -> Writer:
+    """Return the writer for `allowReserved`: values may hold more characters, names may not."""
+    return replace(writer, value=partial(keep_triples, safe=safe))
+
+
+def _printed(writer: Writer) -> Writer:
+    """Return the writer that does not encode `|`, `[` and `]` between values."""
+    return replace(writer, delimiters={**writer.delimiters, "|": "|"}, brackets=("[", "]"))
 
 
 _ENCODED = {",": ",", " ": "%20", "\t": "%09", "|": "%7C"}
 _UNENCODED = {delimiter: delimiter for delimiter in _ENCODED}
 
 QUERY = Writer(percent_encode, percent_encode, _ENCODED)
-QUERY_PRINTED = QUERY.printed()
-QUERY_RESERVED = QUERY.reserved(_query_reserved)
-QUERY_RESERVED_PRINTED = QUERY_RESERVED.printed()
-COOKIE_RESERVED = QUERY.reserved(_cookie_reserved)
+QUERY_PRINTED = _printed(QUERY)
+QUERY_RESERVED = _reserved(QUERY, _IN_QUERY)
+QUERY_RESERVED_PRINTED = _printed(QUERY_RESERVED)
+COOKIE_RESERVED = _reserved(QUERY, _IN_COOKIE)
 FORM = Writer(form_encode, form_encode, {**_ENCODED, " ": "+"})
-FORM_RESERVED = FORM.reserved(_form_reserved)
+FORM_RESERVED = replace(FORM, value=_form_reserved)
 PATH = QUERY
-PATH_RESERVED = PATH.reserved(_path_reserved)
-MATRIX_RESERVED = PATH.reserved(_matrix_reserved)
-RAW = Writer(_unchanged, _unchanged, _UNENCODED, ("[", "]"))
+PATH_RESERVED = _reserved(PATH, _IN_PATH)
+MATRIX_RESERVED = _reserved(PATH, _IN_MATRIX)
+RAW = Writer(str, str, _UNENCODED, ("[", "]"))
+
+CHARSETS = frozenset({"utf-8", "us-ascii", "iso-8859-1", "utf-16"})
+"""Charsets of a media type in which text can be written."""
+
+_INTEGRAL = 1e16
+"""Below this, every integral float is written without exponent by Python and by ECMAScript."""
+
+_COMPACT = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+_ASCII = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+
+FAULTS = (UnicodeEncodeError, RecursionError, ValueError, TypeError)
+"""Raised by writing a value that no request can carry."""
+
+
+def plain_text(value: Any) -> str:
+    """Return a string, number or boolean as text; an array or object as JSON.
+
+    The standard leaves arrays and objects inside arrays and objects undefined; JSON text is what
+    most gateways and clients send there.
+
+    Spec: OpenAPI 3.2.0, Appendix B; ECMA-262, Number::toString for the exponent of floats.
+
+    Raises:
+        InputError: The value is not a JSON value, for instance NaN.
+    """
+    if isinstance(value, str):
+        return value
+    if type(value) is int and -_INTEGRAL < value < _INTEGRAL:
+        return str(value)
+    if isinstance(value, float):
+        return _float_text(value)
+    return json_text(value)
+
+
+def json_text(value: Any, *, ascii_only: bool = False) -> str:
+    r"""Return compact JSON text, as `json_bytes` does; `ascii_only` writes `\u` escapes."""
+    data = json_bytes(value)
+    return _ASCII.encode(value) if ascii_only else data.decode()
+
+
+def json_bytes(value: Any) -> bytes:
+    """Return compact JSON in UTF-8.
+
+    Spec: RFC 8259.
+
+    Raises:
+        InputError: The value is not a JSON value, or nested too deep; the pointer names the member.
+    """
+    try:
+        return _COMPACT.encode(value).encode()
+    except FAULTS as error:
+        raise InputError(fault_reason(error), pointer=_faulty_member(value)) from None
+
+
+def encode_text(text: str, charset: str = "") -> bytes:
+    """Return the text in a charset that a media type names; UTF-8 when it names none.
+
+    Raises:
+        CallError: The charset is not one of `CHARSETS`.
+        InputError: The text has characters that the charset does not have.
+    """
+    codec = charset.lower() or "utf-8"
+    if codec not in CHARSETS:
+        raise CallError("invalid_input", f"text in the charset {charset!r} cannot be written.")
+    try:
+        return text.encode(codec)
+    except UnicodeEncodeError as error:
+        reason = fault_reason(error) if codec == "utf-8" else f"{codec} lacks some characters."
+        raise InputError(reason) from None
+
+
+def fault_reason(error: Exception) -> str:
+    """Return, for a model, why a value cannot be written."""
+    match error:
+        case UnicodeEncodeError():
+            return "the text holds half of a surrogate pair; give whole Unicode characters."
+        case RecursionError():
+            return "the value is nested too deep to be written."
+        case _:
+            return f"the value cannot be written as JSON ({error})."
+
+
+def placed(error: Exception, argument: str) -> InputError:
+    """Return an error with its whole pointer: the argument, then the member inside it."""
+    if isinstance(error, InputError):
+        return InputError(error.reason, pointer=pointer_token(argument) + error.pointer)
+    return InputError(fault_reason(error), pointer=pointer_token(argument))
+
+
+def _float_text(value: float) -> str:
+    if value.is_integer() and abs(value) < _INTEGRAL:
+        return str(int(value))
+    return json_text(value).replace("e-0", "e-")
+
+
+def _faulty_member(value: Any) -> str:
+    """Return the pointer of the innermost member that JSON cannot write."""
+    steps = ""
+    while (key := _faulty_key(value)) is not None:
+        steps += pointer_token(key)
+        value = value[key]
+    return steps
+
+
+def _faulty_key(value: Any) -> Any:
+    pairs = value.items() if isinstance(value, dict) else ()
+    for key, member in enumerate(value) if isinstance(value, list) else pairs:
+        try:
+            _COMPACT.encode(member).encode()
+        except RecursionError:
+            return None
+        except FAULTS:
+            return key
+    return None

@@ -1,4 +1,7 @@
-"""Multipart bodies.
+"""Multipart bodies, and files as arguments.
+
+A file argument is `{"base64": …}`, `{"text": …}` or, with file folders in the settings,
+`{"path": …}`; each with an optional `filename` and `content_type`. A string alone is never a path.
 
 Spec: RFC 2046, section 5.1; RFC 7578; WHATWG HTML, multipart/form-data encoding algorithm, for the
 escapes in names; OpenAPI 3.2.0, sections 4.14.5 and 4.15.4.
@@ -6,13 +9,19 @@ escapes in names; OpenAPI 3.2.0, sections 4.14.5 and 4.15.4.
 
 from __future__ import annotations
 
+import base64
+import binascii
+import os
 import secrets
+import stat
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.errors import CallError, InputError
 from openapi_tools.media_types import (
     essence,
+    is_media_type,
     is_multipart,
     is_wildcard,
     matches,
@@ -20,10 +29,8 @@ from openapi_tools.media_types import (
     without_parameter,
 )
 from openapi_tools.model import Encoding, Parameter
-from openapi_tools.requests.encoding import is_token
-from openapi_tools.requests.file_arguments import File, read_file
+from openapi_tools.requests.encoding import FAULTS, encode_text, fault_reason, is_token, placed
 from openapi_tools.requests.styles import content_text, header_text, part_pairs
-from openapi_tools.requests.value_text import encode_text, placed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -34,16 +41,13 @@ OCTETS = "application/octet-stream"
 _ESCAPES = str.maketrans({"\r": "%0D", "\n": "%0A", '"': "%22"})
 _CONTROLS = frozenset(chr(code) for code in (*range(0x20), 0x7F)) - {"\r", "\n"}
 _OWN_HEADERS = frozenset({"content-disposition", "content-type", "content-length"})
+_SOURCES = ("base64", "text", "path")
+_URL_SAFE = frozenset("-_")
+_STANDARD = frozenset("+/")
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """One part of a multipart body.
-
-    Attributes:
-        headers: Its header lines, without line ends.
-        content: Its bytes.
-    """
+class _Part(NamedTuple):
+    """One part of a multipart body; its header lines have no line ends."""
 
     headers: tuple[bytes, ...]
     content: bytes
@@ -51,7 +55,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """What members of a body are written with, besides their value.
+    """Encodings, part headers and settings for the members of a body.
 
     Attributes:
         encodings: By the name of the member; in an unnamed multipart body by position (`"0"`), with
@@ -65,11 +69,11 @@ class Sources:
     settings: Settings
 
     def encoding(self, name: str) -> Encoding:
-        """Return how a member is written."""
+        """Return the encoding of a member."""
         return self.encodings.get(name) or Encoding(name)
 
     def at(self, index: int) -> Encoding:
-        """Return how the item at a position is written."""
+        """Return the encoding of the item at a position."""
         name = str(index) if str(index) in self.encodings else "*"
         return self.encoding(name)
 
@@ -77,11 +81,7 @@ class Sources:
 def sources_of(
     encodings: tuple[Encoding, ...], arguments: Mapping[str, Any], settings: Settings
 ) -> Sources:
-    """Return what the members of a body are written with.
-
-    Raises:
-        InputError: An argument that feeds a part's header cannot stand in one.
-    """
+    """Return the sources of a body; raises InputError for a part's header that cannot be sent."""
     by_name = {encoding.name: encoding for encoding in encodings}
     headers = {e.name: _extra_headers(e, arguments) for e in encodings if e.headers}
     return Sources(by_name, headers, settings)
@@ -107,7 +107,7 @@ def multipart(media_type: str, value: Any, sources: Sources) -> tuple[str, bytes
     return f"{kind}; boundary={boundary}", body + b"--%s--\r\n" % boundary.encode()
 
 
-def _parts(media_type: str, value: Any, sources: Sources) -> Iterator[Part]:
+def _parts(media_type: str, value: Any, sources: Sources) -> Iterator[_Part]:
     if isinstance(value, dict):
         for name, member in value.items():
             try:
@@ -120,12 +120,12 @@ def _parts(media_type: str, value: Any, sources: Sources) -> Iterator[Part]:
         raise CallError("invalid_input", f"{media_type} needs an object, one member per part.")
 
 
-def _named_parts(name: str, value: Any, sources: Sources) -> Iterator[Part]:
+def _named_parts(name: str, value: Any, sources: Sources) -> Iterator[_Part]:
     encoding = sources.encoding(name)
     headers = sources.headers.get(name, ())
     if encoding.style:
         for pair_name, text in part_pairs(shape_of(encoding), value):
-            yield Part((_disposition(pair_name, ""), *headers), encode_text(text))
+            yield _Part((_disposition(pair_name, ""), *headers), encode_text(text))
         return
     for index, item in enumerate(value if isinstance(value, list) else [value]):
         if item is None:
@@ -136,14 +136,11 @@ def _named_parts(name: str, value: Any, sources: Sources) -> Iterator[Part]:
             raise (placed(error, str(index)) if isinstance(value, list) else error) from None
         kind = (_content_type(written.content_type),) if written.content_type else ()
         disposition = _disposition(name, written.filename)
-        yield Part((disposition, *kind, *headers), written.content)
+        yield _Part((disposition, *kind, *headers), written.content)
 
 
-def _ordered_parts(items: list[Any], sources: Sources) -> Iterator[Part]:
-    """Write unnamed parts.
-
-    Spec: OpenAPI 3.2.0, section 4.14.5.2, Encoding By Position.
-    """
+def _ordered_parts(items: list[Any], sources: Sources) -> Iterator[_Part]:
+    """Write unnamed parts (OpenAPI 3.2.0, section 4.14.5.2, Encoding By Position)."""
     for index, item in enumerate(items):
         encoding = sources.at(index)
         try:
@@ -151,7 +148,7 @@ def _ordered_parts(items: list[Any], sources: Sources) -> Iterator[Part]:
         except InputError as error:
             raise placed(error, str(index)) from None
         kind = _content_type(written.content_type or "text/plain; charset=utf-8")
-        yield Part((kind, *sources.headers.get(encoding.name, ())), written.content)
+        yield _Part((kind, *sources.headers.get(encoding.name, ())), written.content)
 
 
 def _written(encoding: Encoding, value: Any, sources: Sources) -> File:
@@ -177,7 +174,7 @@ def _file_type(given: str, declared: str) -> str:
 
 
 def shape_of(encoding: Encoding) -> Parameter:
-    """Return a member that is written by style as the query parameter it is like."""
+    """Return a query parameter with the style of a member."""
     return Parameter(
         encoding.name,
         "query",
@@ -216,3 +213,114 @@ def _quotable(name: str) -> str:
 
 def _content_type(media_type: str) -> bytes:
     return b"Content-Type: " + media_type.encode("ascii")
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file to send.
+
+    Attributes:
+        content: Its bytes.
+        filename: Empty when the model gave none and it was not read from disk.
+        content_type: Its media type; empty when the model gave none.
+    """
+
+    content: bytes
+    filename: str = ""
+    content_type: str = ""
+
+
+def file_schema(settings: Settings) -> dict[str, Any]:
+    """Return the JSON Schema 2020-12 of a file argument; `path` is offered only with file roots."""
+    sources = {
+        "base64": {"type": "string", "description": "The bytes, base64-encoded."},
+        "text": {"type": "string", "description": "The content as text, sent as UTF-8."},
+    }
+    if settings.file_roots:
+        sources["path"] = {"type": "string", "description": "Path of a local file to send."}
+    return {
+        "type": "object",
+        "properties": {
+            **sources,
+            "filename": {"type": "string", "minLength": 1},
+            "content_type": {"type": "string", "description": "Media type, e.g. image/png."},
+        },
+        "additionalProperties": False,
+        "oneOf": [{"required": [source]} for source in sources],
+    }
+
+
+def read_file(value: Any, settings: Settings) -> File:
+    """Return the file of an argument that fits `file_schema`.
+
+    Raises:
+        InputError: The argument does not fit, is not base64, or leads outside `file_roots`.
+    """
+    given = [source for source in _SOURCES if isinstance(value, dict) and source in value]
+    if len(given) != 1 or not isinstance(value[given[0]], str):
+        raise InputError('a file is needed: {"base64": …} or {"text": …}.')
+    read = {"base64": _decoded, "text": _encoded}.get(given[0])
+    try:
+        content = read(value[given[0]]) if read else _from_disk(value["path"], settings)
+    except InputError as error:
+        raise InputError(error.reason, pointer=f"/{given[0]}") from None
+    filename = value.get("filename") or (Path(value["path"]).name if not read else "")
+    return File(content, _text(filename, "filename"), _given_type(value.get("content_type")))
+
+
+def _decoded(text: str) -> bytes:
+    """Decode base64 in either alphabet (RFC 4648, sections 4 and 5), with or without padding."""
+    characters = set(text)
+    if characters & _URL_SAFE and characters & _STANDARD:
+        raise InputError("this mixes the two alphabets of base64.")
+    bare = text.rstrip("=")
+    altchars = b"-_" if characters & _URL_SAFE else b"+/"
+    try:
+        return base64.b64decode(bare + "=" * (-len(bare) % 4), altchars, validate=True)
+    except (binascii.Error, ValueError):
+        raise InputError("this is not base64; give text as `text` instead.") from None
+
+
+def _encoded(text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(fault_reason(error)) from None
+
+
+def _from_disk(path: str, settings: Settings) -> bytes:
+    """Read a regular file below one of the roots; links are followed before that is decided."""
+    for root in settings.file_roots:
+        try:
+            folder = root.resolve(strict=True)
+            found = (folder / path).resolve(strict=True)
+            if found.is_relative_to(folder):
+                return _contents(found)
+        except (OSError, RuntimeError, *FAULTS):
+            continue
+    raise InputError("there is no such file in the folders that files may be read from.")
+
+
+def _contents(path: Path) -> bytes:
+    """Read a regular file; a link put there meanwhile is not followed."""
+    handle = os.open(
+        path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    )
+    with os.fdopen(handle, "rb") as file:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise OSError(path)
+        return file.read()
+
+
+def _text(value: Any, member: str) -> str:
+    if isinstance(value, str):
+        return value
+    raise InputError("text is needed.", pointer=f"/{member}")
+
+
+def _given_type(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, str) and is_media_type(value) and not is_wildcard(value):
+        return value
+    raise InputError("a media type is needed, for instance 'image/png'.", pointer="/content_type")

@@ -1,4 +1,4 @@
-"""What a call would send, for whoever approves it or only wants to look."""
+"""Previews of requests, for approval and dry runs."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _MASKED = "%2A%2A%2A"
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """A request that is not sent, or not yet; `***` stands in place of secrets.
+    """A request that is not sent, or not yet; `***` replaces secrets.
 
-    `str(preview)` is the request as it would stand on the wire.
+    `str(preview)` is the request in the form of HTTP/1.1.
 
     Attributes:
         tool: Name of the tool.
@@ -29,9 +29,8 @@ class Preview:
         method: For instance `"DELETE"`.
         url: Whole.
         headers: Name and value pairs, in the order in which they are sent.
-        body: As text, cut after 20,000 characters; a count in words for what is no text; None for
-            none.
-        note: What else to know, for instance that a credential is missing; may be empty.
+        body: As text, cut after 20,000 characters; a size in words for binary data; None for none.
+        note: A remark, for instance that a credential is missing; may be empty.
         call_id: Of the call; empty when it has none.
     """
 
@@ -73,18 +72,11 @@ def preview_of(
     *,
     redactor: Redactor | None = None,
 ) -> Preview:
-    """Return a request as a preview.
-
-    Args:
-        request: Built with masked credentials.
-        tool: Name of the tool.
-        arguments: As they fit the tool.
-        redactor: Knows secrets that may stand in the arguments.
-    """
+    """Return the preview of a request that was built with masked credentials."""
     redactor = Redactor() if redactor is None else redactor
     return Preview(
         tool,
-        copy.deepcopy(redactor.data(arguments)),  # whoever approves may not change the call
+        copy.deepcopy(redactor.data(arguments)),  # an approver may not change the call
         request.method,
         redactor.text(str(request.url).replace(_MASKED, "***")),
         tuple((name, redactor.text(value)) for name, value in request.headers.multi_items()),

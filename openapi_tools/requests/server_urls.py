@@ -1,4 +1,4 @@
-"""Where an operation is served: the first half of every URL, checked once.
+"""Server addresses: the first half of every URL, checked once.
 
 Spec: OpenAPI 3.2.0, sections 4.5 and 4.6; RFC 3986, section 3.2.
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from openapi_tools.model import Operation, Server, ServerVariable
     from openapi_tools.settings import Settings
 
-_VARIABLE = re.compile(r"\{([^{}]*)\}")
+VARIABLE = re.compile(r"\{([^{}]*)\}")
 _URL = re.compile(
     r"(?P<scheme>https?)://(?P<host>\[[0-9A-Fa-f:.]+\]|[^\x00-\x20\x7f/?#@:\[\]\\%<>^`{|}\"]+)"
     r"(?::(?P<port>[0-9]{0,5}))?(?P<path>/[^\x00-\x1f\x7f?#\\]*)?",
@@ -40,7 +40,7 @@ def server_url(operation: Operation, settings: Settings) -> str:
     The settings' `base_url`, or the operation's first server with its variables filled in.
 
     Raises:
-        CallError: There is none, or it is no plain http(s) address.
+        CallError: There is none, or it is not a plain http(s) address.
     """
     if settings.base_url is not None:
         return _checked(settings.base_url)
@@ -48,14 +48,10 @@ def server_url(operation: Operation, settings: Settings) -> str:
 
 
 def url_of(servers: Sequence[Server], settings: Settings) -> str:
-    """Return the address of the first of some servers, without a slash at its end.
-
-    Args:
-        servers: As a document lists them.
-        settings: For the values of the servers' variables.
+    """Return the address of a document's first server, without a slash at its end.
 
     Raises:
-        CallError: There is none, or it is no plain http(s) address.
+        CallError: There is none, or it is not a plain http(s) address.
     """
     if not servers:
         raise CallError("connection", f"the document names no server; {_HINT}.")
@@ -67,14 +63,10 @@ def url_of(servers: Sequence[Server], settings: Settings) -> str:
 
 
 def with_own_path(operation: Operation, settings: Settings) -> str:
-    """Return the settings' `base_url` with the path of the operation's own server, if it lacks it.
-
-    Args:
-        operation: In whose document a server has a path.
-        settings: For `base_url` and the values of the servers' variables.
+    """Return the settings' `base_url` with the path of the document's server appended.
 
     Returns:
-        For instance `"http://localhost:8000/api/v3"`; empty where nothing is missing.
+        For instance `"http://localhost:8000/api/v3"`; empty if `base_url` has that path.
     """
     if settings.base_url is None:
         return ""
@@ -90,7 +82,7 @@ def with_own_path(operation: Operation, settings: Settings) -> str:
 
 
 def _filled(server: Server, given: Mapping[str, str]) -> str:
-    """Fill in the variables; none may put another host where the template has one."""
+    """Fill in the variables; none may change the host."""
     scheme, mark, rest = server.url.partition("://")
     if not mark:
         return _substituted(server.url, server.variables, given)
@@ -117,7 +109,7 @@ def _substituted(
             raise CallError("connection", reason)
         return value
 
-    return _VARIABLE.sub(value_of, template)
+    return VARIABLE.sub(value_of, template)
 
 
 def _value(name: str, variables: Mapping[str, ServerVariable], given: Mapping[str, str]) -> str:
@@ -139,7 +131,7 @@ def _checked(url: str) -> str:
     match = _URL.fullmatch(url)
     path = keep_triples(match["path"] or "", PATH_LITERAL) if match else ""
     if match is None or int(match["port"] or 0) > _HIGHEST_PORT or has_dot_segment(path):
-        # What stands before an @ may be a password.
+        # The part before an @ may be a password.
         named = "" if "@" in url else f" {shown(url)}"
         reason = f"the server address{named} is no plain http or https address"
         raise CallError("connection", f"{reason} of host, port and path; {_HINT}.")
@@ -148,24 +140,21 @@ def _checked(url: str) -> str:
 
 
 def named_origins(settings: Settings) -> frozenset[str]:
-    """Return the origins that the settings name for credentials; empty where they name none."""
+    """Return the origins that the settings name for credentials."""
     named = settings.credential_origins or ([settings.base_url] if settings.base_url else [])
     return frozenset(map(origin_of, named))
 
 
 @lru_cache(maxsize=1024)
 def origin_of(url: str) -> str:
-    """Return the origin of an address: scheme, host and port, unless it is the scheme's own.
+    """Return the origin of an absolute http(s) URL, without the scheme's default port.
 
     Spec: RFC 6454, section 4.
 
-    Args:
-        url: Absolute, http or https.
-
     Returns:
-        For instance `"https://api.example.com"`; an empty text for what is no such address.
+        For instance `"https://api.example.com"`; empty for any other text.
     """
-    # The whole address has to be understood: what is cut off may be the rest of a host or port.
+    # The whole address has to match: a cut could fall within the host or port.
     match = _URL.fullmatch(_QUERY.split(url, maxsplit=1)[0])
     if match is None or int(match["port"] or 0) > _HIGHEST_PORT:
         return ""

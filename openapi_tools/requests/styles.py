@@ -1,6 +1,6 @@
-"""Parameter styles: how a value is written in a path, a query, a header, a cookie or a form.
+"""Parameter styles: values in a path, a query, a header, a cookie or a form.
 
-The styles know names, delimiters and their order; escapes.py knows how each is written at a place.
+This module knows names, delimiters and their order; `encoding` writes each for its place.
 
 Spec: OpenAPI 3.2.0, sections 4.12.3 to 4.12.6 and Appendix C; RFC 6570, section 3.2.
 """
@@ -13,7 +13,7 @@ from openapi_tools.errors import CallError, InputError
 from openapi_tools.http_rules import has_dot_segment
 from openapi_tools.media_types import essence, is_json
 from openapi_tools.requests import encoding
-from openapi_tools.requests.value_text import json_text, plain_text
+from openapi_tools.requests.encoding import json_text, plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from openapi_tools.requests.encoding import Writer
 
 DELIMITERS = {"spaceDelimited": " ", "pipeDelimited": "|", "tabDelimited": "\t"}
-"""Between the values of these styles when they are not exploded; of all others it is the comma."""
+"""Between values that are not exploded; the comma for every other style."""
 
 
 def path_text(parameter: Parameter, value: Any) -> str:
@@ -36,8 +36,6 @@ def path_text(parameter: Parameter, value: Any) -> str:
     if value is None:
         raise InputError("a value is needed; null has no form in a path.")
     if isinstance(value, str):
-        if _is_word(value) and parameter.style == "simple" and not parameter.media_type:
-            return value
         _check_step(value)
     writer = _path_writer(parameter)
     if parameter.media_type:
@@ -102,7 +100,7 @@ def cookie_text(parameter: Parameter, value: Any) -> str:
     Spec: OpenAPI 3.2.0, section 4.12.3 and Appendix D; RFC 6265, section 4.1.1.
 
     Raises:
-        InputError: A name or value cannot stand in a cookie.
+        InputError: A cookie cannot hold the name or value.
     """
     encoding.check_cookie_name(parameter.name)
     if parameter.style == "cookie" or essence(parameter.media_type) == "text/plain":
@@ -125,7 +123,7 @@ def header_text(parameter: Parameter, value: Any) -> str | None:
     Spec: OpenAPI 3.2.0, section 4.12.2.2 and Appendix D; RFC 9110, section 5.5.
 
     Raises:
-        InputError: The value cannot stand in a header.
+        InputError: A header cannot hold the value.
     """
     if parameter.media_type and value is not None:
         text = content_text(parameter.media_type, value, ascii_only=True)
@@ -138,14 +136,9 @@ def header_text(parameter: Parameter, value: Any) -> str | None:
 
 
 def content_text(media_type: str, value: Any, *, ascii_only: bool = False) -> str:
-    r"""Return a value as its media type writes it, before anything is encoded.
+    """Return a value as text of its media type, before any encoding.
 
     Spec: OpenAPI 3.2.0, section 4.12.2.3, Fixed Fields for use with `content`.
-
-    Args:
-        media_type: Of the parameter or part.
-        value: JSON-native.
-        ascii_only: JSON writes other characters as `\u` escapes.
 
     Raises:
         CallError: An array or object in a media type that this package cannot write.
@@ -162,11 +155,6 @@ def content_text(media_type: str, value: Any, *, ascii_only: bool = False) -> st
             f"{kind} cannot be written as {media_type}, which this package sends as text only.",
         )
     return plain_text(value)
-
-
-def _is_word(value: str) -> bool:
-    """Whether a text is nothing but letters and digits of ASCII, which stay as they are."""
-    return value.isalnum() and value.isascii()
 
 
 def _check_step(value: str) -> None:
@@ -201,10 +189,7 @@ def _compound_pairs(
 
 
 def _deep_pairs(name: str, value: Any, writer: Writer) -> Iterator[tuple[str, str]]:
-    """Write nested values as PHP, Rails and Express read them: `a[b][c]=1`, `a[b][]=1`.
-
-    Objects in arrays are numbered, `a[0][b]=1`, since only that keeps their members together.
-    """
+    """Write nested values for PHP, Rails and Express: `a[b][c]=1`, `a[b][]=1`, `a[0][b]=1`."""
     opening, closing = writer.brackets
     if isinstance(value, dict):
         for key, member in value.items():
@@ -269,7 +254,7 @@ def _members(parameter: Parameter, value: dict[str, Any], writer: Writer) -> lis
 
 
 def _item(item: Any, inner: tuple[str, ...], writer: Writer) -> str:
-    """Write one item; arrays inside it are joined by 2.0's delimiter for their level."""
+    """Write one item; Swagger 2.0 has a delimiter for each level of arrays in it."""
     if inner and isinstance(item, list):
         texts = [_item(member, inner[1:], writer) for member in item if member is not None]
         return writer.delimiters.get(inner[0], ",").join(texts)

@@ -1,13 +1,15 @@
-"""What the body of an answer holds, by its media type."""
+"""Contents of a body, by its media type; binary data as files in the user's own folder."""
 
 from __future__ import annotations
 
 import base64
+import mimetypes
+import os
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
-from openapi_tools.content_blocks import IMAGES
 from openapi_tools.default_settings import DefaultSettings
 from openapi_tools.errors import CallError
 from openapi_tools.media_types import (
@@ -20,12 +22,27 @@ from openapi_tools.media_types import (
     is_text,
     parameter,
 )
-from openapi_tools.responses.charsets import clean_text, decode_text, is_readable
-from openapi_tools.responses.downloads import write_download
-from openapi_tools.responses.event_streams import UNREADABLE, read_events, read_lines, read_sequence
-from openapi_tools.responses.html_text import LOOKED_AT, has_markup, looks_like_html, page_text
-from openapi_tools.responses.server_json import PARTLY, VALUES, read_begun, read_json
+from openapi_tools.responses.server_json import (
+    PARTLY,
+    UNREADABLE,
+    VALUES,
+    read_begun,
+    read_events,
+    read_json,
+    read_lines,
+    read_sequence,
+)
+from openapi_tools.responses.shown_text import (
+    LOOKED_AT,
+    clean_text,
+    decode_text,
+    has_markup,
+    is_readable,
+    looks_like_html,
+    page_text,
+)
 from openapi_tools.responses.truncation import cut_text, shorten
+from openapi_tools.result import IMAGES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,13 +65,13 @@ _SEVERAL = "the answer is several JSON values, one on each line, given as a list
 
 @dataclass(slots=True)
 class Content:
-    """What a body holds.
+    """A body's value.
 
     Attributes:
         value: JSON-native.
-        notes: What a reader should know about it.
+        notes: Remarks for the reader.
         omitted: Characters that are left out of the value.
-        whole: Characters of the whole, when the value is but its beginning.
+        whole: Characters of the whole, if the value is only its beginning.
     """
 
     value: Any
@@ -82,15 +99,15 @@ class Body:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How bodies are to be given.
+    """Limits and forms of a content.
 
     Attributes:
-        room: Characters that can be shown, and that binary data may take as base64.
-        folder: Where binary data is written instead.
-        base64: Bytes of binary data that may be given as base64; images may have more.
-        html: HTML is what was asked for, and is given as it is.
-        binary: Binary data is given at all, not only described.
-        values: Values that are read of one JSON text.
+        room: Characters that can be shown, also of base64.
+        folder: Folder for binary data.
+        base64: Largest binary data, in bytes, to give as base64; images may be larger.
+        html: HTML was asked for and stays markup.
+        binary: Binary data is given, not only described.
+        values: Most values to read of one JSON text.
     """
 
     room: int
@@ -102,7 +119,7 @@ class Shape:
 
 
 def read_content(body: Body, shape: Shape) -> Content:
-    """Return what a body holds: native values, text, a list, or bytes as base64 or a file.
+    """Return the content of a body: native values, text, a list, or bytes as base64 or a file.
 
     The declared media type decides. Without one, and where a stream holds no event or a multipart
     body no part, JSON is read as JSON and text as text.
@@ -148,7 +165,7 @@ def _text_or_bytes(body: Body, kind: str, shape: Shape) -> Content:
 
 
 def _is_text(data: bytes, kind: str, shape: Shape) -> bool:
-    """Tell whether data of no known kind is text; a file, where it could not be shown whole."""
+    """Whether data of an unknown kind is text; a large one is a file if there is a folder."""
     if kind.startswith(_BYTES):
         return False
     is_file = kind == _OCTETS and shape.folder is not None and len(data) > shape.room
@@ -156,11 +173,8 @@ def _is_text(data: bytes, kind: str, shape: Shape) -> bool:
 
 
 def _text(body: Body, shape: Shape) -> Content:
-    """Return text, or of a long one the beginning: twice what can be shown, as cleaning takes some.
-
-    The rest is only counted; with one emoji in it, it would take four times its bytes of memory.
-    """
-    most = 2 * shape.room
+    """Return text; of a long one, decode the beginning only and count the rest."""
+    most = 2 * shape.room  # cleaning takes some
     found = decode_text(body.data, parameter(body.media_type, "charset"), most=most)
     text = clean_text(found.text)
     if found.length <= most:
@@ -169,7 +183,7 @@ def _text(body: Body, shape: Shape) -> Content:
 
 
 def _json(body: Body, most: int, values: int) -> Content:
-    """Return a value; several, one on each line, are a list, as streams under this name are."""
+    """Return a value, or a list of values that stand one on each line."""
     try:
         charset = parameter(body.media_type, "charset")
         return Content(*read_json(body.data, charset, values=values))
@@ -190,11 +204,7 @@ def _json(body: Body, most: int, values: int) -> Content:
 
 
 def _unfinished(body: Body, most: int) -> Content:
-    """Return what came of JSON that was cut: the values of its whole lines, or one closed early.
-
-    Raises:
-        CallError: `decode`: no whole value came.
-    """
+    """Return the values of the whole lines of JSON that was cut, or one value, closed early."""
     lines, notes = read_lines(_whole_lines(body), most)
     if lines and UNREADABLE not in notes:
         return Content(lines, notes)
@@ -209,7 +219,7 @@ def _whole_lines(body: Body) -> bytes:
 
 
 def _reason(error: ValueError) -> str:
-    """Return why JSON could not be read, in the parser's words, which hold none of the text."""
+    """Return the parser's words, which hold none of the text."""
     return str(error)[:100]
 
 
@@ -243,10 +253,7 @@ def _bytes(body: Body, kind: str, shape: Shape) -> Content:
 
 
 def _multipart(body: Body, shape: Shape) -> Content:
-    """Return the parts of a body, each with its headers' facts and its own content.
-
-    Spec: RFC 2046, section 5.1.1.
-    """
+    """Return the parts of a body, with their names and contents (RFC 2046, section 5.1.1)."""
     boundary = parameter(body.media_type, "boundary")
     if not boundary:
         return Content([])
@@ -296,3 +303,62 @@ def _part(piece: bytes, shape: Shape) -> Content:
 def _header(line: bytes) -> tuple[str, str]:
     name, _, value = line[:_HEADER].decode("utf-8", "replace").partition(":")
     return name.strip().lower(), value.strip()
+
+
+_EXTENDED = re.compile(
+    r"filename\*\s*=\s*(?:utf-8|iso-8859-1)'[^']{0,30}'([^;\s]{1,600})", re.IGNORECASE
+)
+_PLAIN = re.compile(r'filename\s*=\s*(?:"((?:[^"\\]|\\.){0,600})"|([^;\s]{1,600}))', re.IGNORECASE)
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+_DEVICE = re.compile(r"(?:aux|con|nul|prn|com\d|lpt\d)(?:\.|$)", re.IGNORECASE)
+_STEM, _SUFFIX = 80, 16
+_TRIES = 1000
+
+
+def write_download(folder: Path, content: bytes, *, disposition: str, media_type: str) -> Path:
+    """Write bytes to a new file and return where it is.
+
+    The server's name for it is a hint: folders in it are ignored, only plain characters are kept,
+    and an existing file is never touched.
+
+    Spec: RFC 6266, section 4.3.
+
+    Args:
+        folder: Made when it does not exist.
+        content: The file.
+        disposition: The answer's `Content-Disposition`; may be empty.
+        media_type: Gives an ending to a name without one.
+
+    Raises:
+        OSError: It cannot be written; nothing is left behind.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    stem, suffix = file_name(disposition, media_type)
+    for number in range(_TRIES):
+        path = folder / f"{stem}{f'-{number}' if number else ''}{suffix}"
+        try:
+            opened = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        except FileExistsError:
+            continue
+        try:
+            with os.fdopen(opened, "wb") as file:
+                file.write(content)
+        except OSError:
+            path.unlink(missing_ok=True)
+            raise
+        return path
+    raise FileExistsError(f"{folder} holds {_TRIES} files of that name")
+
+
+def file_name(disposition: str, media_type: str) -> tuple[str, str]:
+    """Return a safe name as its stem and its ending: `("report", ".pdf")`."""
+    named = _PLAIN.search(disposition)
+    extended = _EXTENDED.search(disposition)
+    name = unquote(extended[1]) if extended else (named[1] or named[2] or "") if named else ""
+    name = _UNSAFE.sub("_", re.split(r"[/\\]", name)[-1]).lstrip("._-")
+    stem, dot, ending = name.rpartition(".")
+    if not dot:
+        stem, ending = name, (mimetypes.guess_extension(media_type) or ".bin")[1:]
+    suffix = f".{ending}"
+    stem = stem[:_STEM].rstrip(".") or "download"
+    return (f"_{stem}" if _DEVICE.match(stem) else stem), suffix[:_SUFFIX].rstrip(".")

@@ -1,4 +1,4 @@
-"""An API's own words about what went wrong."""
+"""An API's own words about an error."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _WORDS = (
     "msg",
     "error",
 )
-"""Members that hold a sentence, in the order in which they are said."""
+"""Members that hold a sentence, in the order of the message."""
 
 _NESTED = ("error", "fault", "Error", "meta")
 _LISTS = ("errors", "detail", "details", "violations", "invalid_params", "invalid-params", "issues")
@@ -39,12 +39,11 @@ _LINE = 500
 
 
 def words_of(body: Any, room: int) -> str:
-    """Return what a body says, for a model: sentences, then a line for each single fault.
+    """Return the message of an error's body: sentences, then a line for each single fault.
 
-    Understood are problem details, and the shapes that most APIs share: `message`, `error` as text
-    or object, `errors` as list or as lists by field, FastAPI's `detail` with `loc` and `msg`,
-    OAuth's `error_description`. Other members follow as JSON; whatever has no words is shown as
-    it is.
+    Problem details, and the shapes that most APIs share: `message`, `error` as text or object,
+    `errors` as list or as lists by field, FastAPI's `detail` with `loc` and `msg`, OAuth's
+    `error_description`. Other members, and bodies without words, follow as JSON.
 
     Spec: RFC 9457, section 3; RFC 6749, section 5.2.
 
@@ -60,18 +59,14 @@ def words_of(body: Any, room: int) -> str:
         rest = _unsaid(body) if text else body
         if rest:
             text = f"{text} {encode(shorten(rest, max(room - len(text), 40)))}".lstrip()
-    return text if len(text) <= room else _cut(text, room)
+    return text if len(text) <= room else cut_text(text, room)[:room]
 
 
 def _unsaid(body: Any) -> dict[str, Any]:
-    """Return the members of a body that are no words: what an API adds for the caller to act on."""
+    """Return the members that are not words: facts for the caller to act on."""
     if not isinstance(body, dict):
         return {}
     return {name: value for name, value in body.items() if name not in _SAID and value}
-
-
-def _cut(text: str, room: int) -> str:
-    return cut_text(text, room)[:room]
 
 
 def _parts(body: Any) -> Iterator[str]:
@@ -108,7 +103,7 @@ def _sentence(body: dict[str, Any]) -> str:
 
 
 def _is_code(code: object) -> bool:
-    """Whether it is a short name, and not `about:blank`, the type of problems without one."""
+    """Whether a code is a short name; `about:blank` is the type of untyped problems."""
     return isinstance(code, str) and 0 < len(code) <= _LINE and code != "about:blank"
 
 
@@ -136,7 +131,7 @@ def _line(item: Any) -> str:
 
 
 def _place(value: Any) -> str:
-    """Return where a fault is: a name, a pointer, or the steps of a path."""
+    """Return the place of a fault: a name, a pointer, or the steps of a path."""
     match value:
         case str():
             return value

@@ -1,20 +1,21 @@
-"""An answer as a result that a model can read."""
+"""Answers as results, without secrets."""
 
 from __future__ import annotations
 
+import codecs
+from dataclasses import replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic_core import to_json
 
 from openapi_tools.errors import CallError
-from openapi_tools.media_types import essence
+from openapi_tools.media_types import essence, is_json, parameter
 from openapi_tools.responses.body_content import Body, Content, Shape, read_content
-from openapi_tools.responses.charsets import decode_text
-from openapi_tools.responses.clearing import cleared
 from openapi_tools.responses.problems import words_of
 from openapi_tools.responses.response_headers import LONGEST, header_note, kept_headers
 from openapi_tools.responses.server_json import PARTLY, VALUES, clean, encode, read_json
+from openapi_tools.responses.shown_text import as_utf8, decode_text
 from openapi_tools.responses.truncation import shorten
 from openapi_tools.result import ToolResult
 from openapi_tools.transport.retry_after import retry_after
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from openapi_tools.transport.sender import Answer
 
 _CONDITIONS = ("if-none-match", "if-modified-since")
-"""Headers that a 304 answers (RFC 9110, section 15.4.5)."""
+"""Request headers that a 304 answers (RFC 9110, section 15.4.5)."""
 
 _TYPES: dict[int, ErrorType] = {401: "auth", 403: "auth", 429: "rate_limited"}
 _RETRYABLE = frozenset({408, 425, 429, 502, 503, 504})
@@ -37,11 +38,10 @@ _ERROR_READ = 1_000_000
 _ERROR_HEAD = 64_000
 _MARKER = 20
 _VALUE = 50
-"""Bytes that a value of JSON has on average, or more."""
+"""Bytes of a JSON value, on average."""
 _PROSE = 1200
-
-_MEASURED = 4
-"""How much longer JSON text can get when it is written anew, roughly."""
+_GROWTH = 4
+"""Upper bound for the growth of JSON text when it is written anew."""
 
 
 def read_answer(
@@ -51,7 +51,7 @@ def read_answer(
     *,
     redactor: Redactor | None = None,
 ) -> ToolResult:
-    """Return what an answer means.
+    """Return an answer as a result.
 
     Any 2xx is a success, whatever the document says; so is 304 to a request with a condition. A
     success without content has the output None.
@@ -60,21 +60,15 @@ def read_answer(
 
     Args:
         answer: As received.
-        operation: What was called: HTML is given as it is where the document announces HTML, and
-            the headers that it declares are kept.
-        settings: `max_output_chars`, `max_base64_bytes` and `download_dir`.
-        redactor: Takes secrets out of the answer, before any of it is read or cut.
-
-    Returns:
-        The result. Its metadata holds `status`, `media_type`, `headers` (those that help with the
-        next call), `elapsed` (s), `attempts`, and where they apply `location`, `truncated` and
-        `notes`.
+        operation: Decides whether HTML stays markup, and which headers are kept.
+        settings: Limits, and the folder for downloads.
+        redactor: Masks secrets before anything is read or cut.
 
     Raises:
         CallError: `timeout`: the time was over before a whole value came.
     """
     if redactor:
-        answer = cleared(answer, redactor)
+        answer = _without_secrets(answer, redactor)
     headers = kept_headers(answer.headers, operation.response_headers)
     media_type = headers.pop("content-type", "")[:LONGEST]
     metadata = _metadata(answer, headers, media_type)
@@ -99,7 +93,7 @@ def _timed_out(answer: Answer, settings: Settings) -> CallError:
 
 
 def _succeeded(answer: Answer) -> bool:
-    """Tell whether an answer is a success; 304 is one if the request had a condition."""
+    """Whether an answer is a success; 304 is one if the request had a condition."""
     if answer.status == HTTPStatus.NOT_MODIFIED:
         return any(name in answer.request.headers for name in _CONDITIONS)
     return 200 <= answer.status < 300  # noqa: PLR2004
@@ -142,16 +136,12 @@ def _content(answer: Answer, media_type: str, operation: Operation, settings: Se
 
 
 def _values(settings: Settings) -> int:
-    """Return how many values of JSON are read: more for whoever allows larger answers."""
+    """Return the number of JSON values to read; it grows with the allowed size of answers."""
     return max(VALUES, settings.max_response_bytes // _VALUE)
 
 
 def _output(content: Content, answer: Answer, metadata: dict[str, Any], settings: Settings) -> Any:
-    """Return the value within the cap; note in the metadata what is not in it."""
-    if not (content.notes or answer.cut or content.omitted or content.whole) and _is_short(
-        content.value, len(answer.content), settings.max_output_chars
-    ):
-        return content.value
+    """Return the value within the cap; the metadata notes the rest."""
     notes = list(content.notes)
     goes_on = PARTLY if PARTLY in notes else ""
     if answer.cut:
@@ -168,29 +158,15 @@ def _output(content: Content, answer: Answer, metadata: dict[str, Any], settings
     return _marked(fitted.value, goes_on) if goes_on else fitted.value
 
 
-def _is_short(value: Any, size: int, room: int) -> bool:
-    """Tell at little cost whether a value fits for sure; it was received as `size` bytes."""
-    if size * _MEASURED > room:
-        return False
-    if isinstance(value, str):
-        return _MEASURED * len(value) <= room
-    try:
-        text = to_json(value, inf_nan_mode="constants")
-    except ValueError:  # half a surrogate pair, say
-        return False
-    # Written for a model it has a space behind each comma and colon; and 1e16 becomes 1e+16.
-    return _MEASURED * len(text) <= room and b"Infinity" not in text and b"NaN" not in text
-
-
 def _marked(value: Any, goes_on: str) -> Any:
-    """Return what was cut with a word about it at its end, where a model sees it."""
+    """Return a cut value with a remark at its end."""
     if isinstance(value, list):
         return [*value, f"… {goes_on}"]
     return {**value, "…": goes_on} if isinstance(value, dict) else value
 
 
 class _Fitted(NamedTuple):
-    """A value whose JSON text fits, the length of that, and whether something was cut off."""
+    """A value whose JSON text fits, the text's length, and whether the value was cut."""
 
     value: Any
     length: int
@@ -200,7 +176,7 @@ class _Fitted(NamedTuple):
 def _fitted(value: Any, size: int, room: int) -> _Fitted:
     """Return a value that fits into `room` characters as JSON; it was received as `size` bytes."""
     try:
-        length = len(encode(value)) if size <= room * _MEASURED else room + 1
+        length = len(encode(value)) if size <= room * _GROWTH else room + 1
         if length <= room:
             return _Fitted(value, length)
         fitted = shorten(value, room)
@@ -225,7 +201,7 @@ def _failed(answer: Answer, metadata: dict[str, Any]) -> ToolResult:
 
 
 def _error_body(answer: Answer) -> Any:
-    """Return what the body of an error holds, in at most 2,400 characters."""
+    """Return the body of an error, in at most 2,400 characters."""
     if answer.method == "HEAD":
         return None
     # Of an error that is longer than any API's, a beginning is enough.
@@ -251,3 +227,31 @@ def _message(answer: Answer, body: Any) -> str:
     if answer.status == HTTPStatus.NOT_MODIFIED:
         return f"{start}, though the request has no condition such as If-None-Match."
     return f"{start}: {words}" if words else f"{start}."
+
+
+def _without_secrets(answer: Answer, redactor: Redactor) -> Answer:
+    """Return an answer with `***` in place of secrets; the same answer if it holds none."""
+    lines = answer.headers.raw
+    values = b"\n".join(value for _, value in lines)
+    in_headers = redactor.content(values) is not values
+    content = _masked(answer.content, answer.headers.get("content-type", ""), redactor)
+    if content is answer.content and not in_headers:
+        return answer
+    lines = [(name, redactor.content(value)) for name, value in lines]
+    return replace(answer, content=content, headers=type(answer.headers)(lines))
+
+
+def _masked(content: bytes, media_type: str, redactor: Redactor) -> bytes:
+    plain = as_utf8(content, parameter(media_type, "charset"))
+    masked = redactor.content(plain)
+    if masked is plain:
+        return content
+    if is_json(media_type):
+        try:
+            value, notes = read_json(plain)
+            if PARTLY not in notes:
+                # A mask in place of a number, or of two names, leaves it JSON.
+                return to_json(redactor.data(value), inf_nan_mode="constants")
+        except ValueError:
+            pass  # text under a wrong name
+    return masked if plain is content else codecs.BOM_UTF8 + masked

@@ -1,4 +1,4 @@
-"""The response headers that a result keeps, and the line in which a model is told of them."""
+"""The response headers that a result keeps, and the line about them for a model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from openapi_tools.media_types import parameter
 from openapi_tools.redaction import names_credential
-from openapi_tools.responses.charsets import clean_text
+from openapi_tools.responses.shown_text import clean_text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -48,14 +48,11 @@ _LONGEST_NAME = 40
 
 
 def is_kept(name: str) -> bool | None:
-    """Tell whether results keep a header.
-
-    Args:
-        name: In lower case.
+    """Whether results keep a header, by its name in lower case.
 
     Returns:
-        True for headers that help with the next call, False for those that hold credentials, None
-        for others: they are kept where the document or the answer names them.
+        True for headers that help with the next call, False for those with credentials, None for
+        others: they are kept if the document or the answer names them.
     """
     if _label(name) or _KEPT.fullmatch(name):
         return True
@@ -69,7 +66,7 @@ def kept_headers(headers: httpx.Headers, declared: Collection[str] = ()) -> dict
 
     Args:
         headers: Of the answer.
-        declared: Names, in lower case, that the document declares for the operation's answers.
+        declared: Names, in lower case, from the document.
     """
     found: dict[str, str] = {}
     others: list[tuple[str, bytes]] = []
@@ -91,7 +88,7 @@ def kept_headers(headers: httpx.Headers, declared: Collection[str] = ()) -> dict
 
 @lru_cache(maxsize=1024)
 def _known(raw_name: bytes) -> tuple[str, bool | None]:
-    """Return a header's name, and what `is_kept` says of it."""
+    """Return a header's name and `is_kept` of it."""
     name = raw_name.decode("latin-1").lower()[:LONGEST]
     return name, is_kept(name)
 
@@ -112,14 +109,11 @@ def _legible(value: bytes) -> str:
 
 
 def header_note(headers: Mapping[str, str]) -> str:
-    """Return one line about further pages, totals and where a new resource is; empty for none.
+    """Return a line about further pages, totals and the place of a new resource; may be empty.
 
-    Only single words, numbers and ranges are told: a header holds no sentence for a model.
+    It holds words, numbers and ranges only, never a header's sentence.
 
     Spec: RFC 8288, section 3, for `Link`; RFC 9110, sections 10.2.2 and 14.4.
-
-    Args:
-        headers: By lower-case name.
     """
     told: dict[str, list[str]] = {}
     left = _ROOM
@@ -135,7 +129,7 @@ def header_note(headers: Mapping[str, str]) -> str:
 
 @lru_cache(maxsize=1024)
 def _label(name: str) -> str:
-    """Return under which label a model is told of a header; empty for most."""
+    """Return a header's label in the line for a model; empty for most."""
     if name in ("content-range", "location"):
         return name.title()
     if len(name) > _LONGEST_NAME:
@@ -147,7 +141,7 @@ def _label(name: str) -> str:
 
 
 def _fact(label: str, value: str) -> str:
-    """Return what a header's value tells; empty for nothing."""
+    """Return the word, number or range in a header's value; empty for none."""
     if label == "Total":
         return value if _NUMBER.fullmatch(value) else ""
     if label == "Content-Range":

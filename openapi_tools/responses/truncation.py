@@ -1,4 +1,4 @@
-"""Values cut so that their JSON text fits, at places where a reader sees that they were cut."""
+"""Values cut to a length of JSON text, with a mark at each cut."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _LEAST = 40
-"""Characters below which a cut value says nothing."""
+"""Characters below which a cut value is useless."""
 
 _ELLIPSIS = "…"
 _INFINITY = len('"-Infinity"')
@@ -23,7 +23,7 @@ def shorten(value: Any, room: int) -> Any:
     """Return a value whose JSON text takes at most `room` characters.
 
     Arrays keep their head, objects all members as long as possible with the longest ones cut, text
-    its head up to the end of a word. What is left out is counted in its place.
+    its head up to the end of a word. A mark counts what is left out.
 
     Args:
         value: JSON-native.
@@ -34,7 +34,7 @@ def shorten(value: Any, room: int) -> Any:
 
 
 class _Cutter:
-    """Remembers the sizes of what was measured, so that nothing is measured twice as a whole."""
+    """Cuts values; remembers sizes, so that nothing is measured twice as a whole."""
 
     def __init__(self) -> None:
         self._sizes: dict[int, int] = {}
@@ -70,7 +70,7 @@ class _Cutter:
         return total
 
     def cut(self, value: Any, room: int) -> Any:
-        """Return a value shorter than `room`; it is longer as it is."""
+        """Return the part of a too long value that fits."""
         match value:
             case list():
                 return self._cut_list(value, room)
@@ -117,7 +117,7 @@ class _Cutter:
 
 
 def _share(wishes: list[int], room: int) -> int:
-    """Return the most that each may have beyond its least, those that want less left content."""
+    """Return the largest equal share; smaller wishes are met in full."""
     wishes.sort()
     for index, wish in enumerate(wishes):
         fair = room // (len(wishes) - index)
@@ -128,12 +128,12 @@ def _share(wishes: list[int], room: int) -> int:
 
 
 def cut_text(text: str, room: int, whole: int = 0) -> str:
-    """Return the head of a text, up to the end of a word, and how long the whole is.
+    """Return the head of a text, up to the end of a word, and the length of the whole.
 
     Args:
         text: Longer than `room` as JSON.
         room: Characters of the result as JSON, quotes included.
-        whole: Characters of the whole, when `text` is but its beginning.
+        whole: Characters of the whole, if `text` is only its beginning.
     """
     marker = f"{_ELLIPSIS} [{whole or len(text)} characters in all]"
     left = room - 2 - len(marker)

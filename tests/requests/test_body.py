@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from openapi_tools.errors import CallError, InputError
 from openapi_tools.model import Encoding, Property, RequestBody
 from openapi_tools.requests.body import Content, build_content
-from openapi_tools.requests.value_text import plain_text
+from openapi_tools.requests.encoding import plain_text
 from openapi_tools.settings import Settings
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)

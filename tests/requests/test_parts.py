@@ -16,7 +16,7 @@ from python_multipart.multipart import MultipartParser, parse_options_header
 from openapi_tools.errors import CallError, InputError
 from openapi_tools.model import Encoding, Parameter, Property, RequestBody
 from openapi_tools.requests.body import Content, build_content
-from openapi_tools.requests.value_text import plain_text
+from openapi_tools.requests.encoding import plain_text
 from openapi_tools.settings import Settings
 
 DATA = "multipart/form-data"

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from openapi_tools.errors import CallError, InputError
 from openapi_tools.http_rules import has_dot_segment
 from openapi_tools.model import Parameter
+from openapi_tools.requests.encoding import plain_text
 from openapi_tools.requests.styles import cookie_text, header_text, path_text, query_pairs
-from openapi_tools.requests.value_text import plain_text
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 PRIMITIVES = TEXT | st.integers() | st.booleans() | st.floats(allow_nan=False, allow_infinity=False)

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import PrivateAttr, model_serializer
 
-from openapi_tools.content_blocks import ImageContent, contents_of
 from openapi_tools.contracts import import_extra
-from openapi_tools.result import ToolResult
+from openapi_tools.result import ImageContent, ToolResult, contents_of
 
 if TYPE_CHECKING:
-    from openapi_tools.content_blocks import TextContent
+    from openapi_tools.result import TextContent
 
 
 def translated(result: ToolResult) -> Any:

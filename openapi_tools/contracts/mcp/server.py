@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.content_blocks import ImageContent
 from openapi_tools.contracts import import_extra
 from openapi_tools.errors import SettingsError
+from openapi_tools.result import ImageContent
 from openapi_tools.tools.context import Context
 from openapi_tools.tools.dispatch import no_such_tool
 from openapi_tools.tools.guardrails import question_of
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from mcp.server.session import ServerSession
     from starlette.applications import Starlette
 
-    from openapi_tools.content_blocks import TextContent
-    from openapi_tools.result import ToolResult
+    from openapi_tools.result import TextContent, ToolResult
     from openapi_tools.tools.tool import OperationTool
 
 _UNNAMED = "openapi-tools"

@@ -1,8 +1,9 @@
-"""Bytes as text that can be shown: no mojibake without a word about it, no control characters."""
+"""Bytes as text to show: charsets, control characters, HTML pages."""
 
 from __future__ import annotations
 
 import codecs
+import html
 import re
 from typing import NamedTuple
 
@@ -21,7 +22,7 @@ _CODECS = {
     "utf-8": "utf-8",
     "utf8": "utf-8",
 }
-"""Charsets that are honoured: a server may name any codec of Python's, some of which are no text.
+"""Charsets that are honoured: some of Python's codecs, which a server may name, do not give text.
 
 ASCII is read as UTF-8, of which it is a part; UTF-16 without a byte order mark is little-endian.
 """
@@ -44,7 +45,7 @@ class Text(NamedTuple):
 
     Attributes:
         text: As much of it as was asked for.
-        notes: Says when it is not quite what was sent.
+        notes: Differences from the bytes.
         length: Of the whole, in characters.
     """
 
@@ -61,7 +62,7 @@ def decode_text(content: bytes, charset: str = "", *, most: int | None = None) -
     Args:
         content: The bytes.
         charset: As the server named it; UTF-8 when it is empty or not honoured.
-        most: Characters that are kept; the others are counted. All of them when None.
+        most: Characters to keep; the others are counted.
     """
     codec = _codec(content, charset)
     notes = []
@@ -84,14 +85,14 @@ def decode_text(content: bytes, charset: str = "", *, most: int | None = None) -
 
 
 def as_utf8(content: bytes, charset: str = "") -> bytes:
-    """Return text in UTF-8 as `decode_text` reads it; what it reads as UTF-8 stays as it is."""
+    """Return text in UTF-8 as `decode_text` reads it; UTF-8 stays the same object."""
     if _codec(content, charset) in ("", "utf-8", "utf-8-sig"):
         return content
     return decode_text(content, charset).text.encode(errors="surrogatepass")
 
 
 def _codec(content: bytes, charset: str) -> str:
-    """Return the codec of a text; empty when neither a mark nor its charset says."""
+    """Return the codec that a byte order mark or the charset names; empty for neither."""
     marked = next((codec for mark, codec in _MARKS if content.startswith(mark)), "")
     return marked or _CODECS.get(charset.strip().lower(), "")
 
@@ -124,10 +125,87 @@ def _cleaned(text: str) -> str:
 
 
 def is_readable(content: bytes) -> bool:
-    """Whether bytes of no known kind are UTF-8 text, by their first 256 KiB."""
+    """Whether bytes are UTF-8 text, by their first 256 KiB."""
     decoder = codecs.getincrementaldecoder("utf-8-sig")()
     try:
         text = decoder.decode(content[:_SNIFFED], final=len(content) <= _SNIFFED)
     except UnicodeDecodeError:
         return False
     return _CONTROLS.search(text) is None
+
+
+LOOKED_AT = 200_000
+"""Characters of a page that are read."""
+
+_TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9-]{0,30})")
+_MARKUP = re.compile(r"<[a-zA-Z/!?][^<>]*>")
+_ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});")
+_BLANKS = re.compile(r"[^\S\n]+")
+_LINES = re.compile(r"\s*\n\s*")
+_PAGE = re.compile(
+    rb"(?:\xef\xbb\xbf)?\s*(?:<!--.{0,1000}?-->\s*)?<(?:!doctype html|html)",
+    re.IGNORECASE | re.DOTALL,
+)
+_HIDDEN = frozenset({"noscript", "script", "style", "svg", "template", "title"})
+_INLINE = frozenset(
+    {"a", "abbr", "b", "code", "em", "i", "small", "span", "strong", "sub", "sup", "u"}
+)
+
+
+def looks_like_html(content: bytes) -> bool:
+    """Whether bytes begin as an HTML page does."""
+    return _PAGE.match(content[:2000]) is not None
+
+
+def has_markup(text: str) -> bool:
+    """Whether text holds a tag, a comment or an entity of HTML."""
+    return _MARKUP.search(text) is not None or _ENTITY.search(text) is not None
+
+
+def page_text(page: str) -> str:
+    """Return the text of an HTML page with a label: `"[HTML page "Not found"] Try …"`.
+
+    Scripts, styles and comments are left out; broken markup may end the text.
+    """
+    page = page[:LOOKED_AT]
+    found = re.search(r"<title[^>]{0,200}>([^<]{0,300})", page, re.IGNORECASE)
+    title = " ".join(_plain(found[1]).split()) if found else ""
+    label = f'[HTML page "{title}"]' if title else "[HTML page]"
+    return f"{label} {_plain(''.join(_pieces(page)))}".rstrip()
+
+
+def _pieces(page: str) -> list[str]:
+    """Return the text between the tags, with a line break for each block tag."""
+    pieces: list[str] = []
+    position = 0
+    while (start := page.find("<", position)) >= 0:
+        pieces.append(page[position:start])
+        tag = _TAG.match(page, start)
+        if tag is None and page[start + 1 : start + 2] not in ("!", "?", "/"):
+            pieces.append("<")
+            position = start + 1
+            continue
+        position = _end(page, start, tag)
+        if position < 0:
+            return pieces
+        if tag is not None and tag[2].lower() not in _INLINE:
+            pieces.append("\n")
+    return [*pieces, page[position:]]
+
+
+def _end(page: str, start: int, tag: re.Match[str] | None) -> int:
+    """Return the position after a tag, -1 at the end of the page."""
+    if page.startswith("<!--", start):
+        end = page.find("-->", start + 4)
+        return end + 3 if end >= 0 else -1
+    end = page.find(">", start)
+    if end >= 0 and tag is not None and not tag[1] and tag[2].lower() in _HIDDEN:
+        closing = re.compile(f"</{tag[2]}", re.IGNORECASE).search(page, end)
+        end = page.find(">", closing.start()) if closing else -1
+    return end + 1 if end >= 0 else -1
+
+
+def _plain(text: str) -> str:
+    text = _ENTITY.sub(lambda entity: html.unescape(entity[0]), text)
+    text = _BLANKS.sub(" ", clean_text(text))
+    return _LINES.sub("\n", text).strip()

@@ -9,30 +9,30 @@ import pytest
 from openapi_tools.errors import CallError, InputError
 from openapi_tools.model import Operation, Parameter
 from openapi_tools.requests.builder import build_request
-from openapi_tools.requests.request_additions import Additions
+from openapi_tools.requests.request_auth import RequestAuth
 from openapi_tools.settings import Settings
 
 
-def build(operation: Operation, arguments: dict[str, Any], additions: Additions) -> Any:
+def build(operation: Operation, arguments: dict[str, Any], auth: RequestAuth) -> Any:
     settings = Settings(base_url="https://api.example/base")
-    return build_request(operation, arguments, settings=settings, additions=additions)
+    return build_request(operation, arguments, settings=settings, auth=auth)
 
 
 KEYED = (
-    ("header", Additions(headers=(("X-Key", "secret"),)), "x-key"),
-    ("query", Additions(query=(("key", "secret"),)), "key"),
-    ("cookie", Additions(cookies=(("key", "secret"),)), "key"),
+    ("header", RequestAuth(headers=(("X-Key", "secret"),)), "x-key"),
+    ("query", RequestAuth(query=(("key", "secret"),)), "key"),
+    ("cookie", RequestAuth(cookies=(("key", "secret"),)), "key"),
 )
 
 
-@pytest.mark.parametrize(("location", "additions", "name"), KEYED, ids=[k[0] for k in KEYED])
+@pytest.mark.parametrize(("location", "auth", "name"), KEYED, ids=[k[0] for k in KEYED])
 def test_an_argument_cannot_take_the_place_of_a_credential(
-    location: str, additions: Additions, name: str
+    location: str, auth: RequestAuth, name: str
 ):
     parameters = (Parameter(name, location), Parameter("o", "query", explode=True))
 
     with pytest.raises(InputError, match="set by the credentials") as caught:
-        build(Operation("GET", "/", parameters=parameters), {name: "evil"}, additions)
+        build(Operation("GET", "/", parameters=parameters), {name: "evil"}, auth)
 
     assert "secret" not in str(caught.value)
 
@@ -41,28 +41,26 @@ def test_an_argument_cannot_take_the_place_of_a_credential(
 @pytest.mark.parametrize("style", ["form", "cookie"])
 def test_nor_can_a_member_of_an_exploded_object(location: str, style: str):
     added = {"query": "query", "cookie": "cookies"}[location]
-    additions = Additions(**{added: (("api_key", "secret"),)})
+    auth = RequestAuth(**{added: (("api_key", "secret"),)})
     shape = Parameter("o", location, style=style if location == "cookie" else "form")
 
     with pytest.raises(InputError, match="set by the credentials"):
         build(
             Operation("GET", "/", parameters=(shape,)),
             {"o": {"a": 1, "api_key": "evil"}},
-            additions,
+            auth,
         )
 
 
 def test_credentials_come_last_and_are_encoded_where_that_is_needed():
-    additions = Additions(
+    auth = RequestAuth(
         headers=(("Authorization", "Bearer a b"),),
         query=(("api key", "a&b"),),
         cookies=(("session", "a%20b"),),
     )
     parameters = (Parameter("x", "query"), Parameter("c", "cookie"))
 
-    request = build(
-        Operation("GET", "/p", parameters=parameters), {"x": 1, "c": 2}, additions=additions
-    )
+    request = build(Operation("GET", "/p", parameters=parameters), {"x": 1, "c": 2}, auth=auth)
 
     assert request.url.raw_path == b"/base/p?x=1&api%20key=a%26b"
     assert request.headers["cookie"] == "c=2; session=a%20b"
@@ -70,21 +68,21 @@ def test_credentials_come_last_and_are_encoded_where_that_is_needed():
 
 
 @pytest.mark.parametrize(
-    "additions",
+    "auth",
     [
-        Additions(headers=(("X-Key", "s3cret\r\nX: 1"),)),
-        Additions(headers=(("X-Key", "s3cret中"),)),
-        Additions(headers=(("Host", "s3cret"),)),
-        Additions(headers=(("X Key", "s3cret"),)),
-        Additions(cookies=(("k", "s3cret; a=1"),)),
-        Additions(cookies=(("k;", "s3cret"),)),
+        RequestAuth(headers=(("X-Key", "s3cret\r\nX: 1"),)),
+        RequestAuth(headers=(("X-Key", "s3cret中"),)),
+        RequestAuth(headers=(("Host", "s3cret"),)),
+        RequestAuth(headers=(("X Key", "s3cret"),)),
+        RequestAuth(cookies=(("k", "s3cret; a=1"),)),
+        RequestAuth(cookies=(("k;", "s3cret"),)),
     ],
     ids=["line break", "alphabet", "Host", "header name", "cookie value", "cookie name"],
 )
-def test_a_credential_that_cannot_be_sent_is_an_error_that_hides_it(additions: Additions):
+def test_a_credential_that_cannot_be_sent_is_an_error_that_hides_it(auth: RequestAuth):
     with pytest.raises(CallError) as caught:
-        build(Operation("GET", "/"), {}, additions)
+        build(Operation("GET", "/"), {}, auth)
 
     assert caught.value.kind == "credentials"
     assert "s3cret" not in str(caught.value)
-    assert "s3cret" not in repr(additions)
+    assert "s3cret" not in repr(auth)

@@ -1,4 +1,4 @@
-"""What credentials add to a request."""
+"""The part of a request that credentials add."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Additions:
-    """What is sent besides the arguments, which cannot replace it.
+class RequestAuth:
+    """Sent besides the arguments, which cannot replace it.
 
     Attributes:
         headers: Name and value pairs, for instance `(("Authorization", "Bearer …"),)`.
         query: Unencoded, for instance `(("api_key", "…"),)`.
-        cookies: Sent as they are, for instance `(("session", "…"),)`.
-        auth: An `httpx.Auth` that sees the finished request and the answer to it.
+        cookies: Sent unchanged, for instance `(("session", "…"),)`.
+        auth: An `httpx.Auth` that sees the finished request and its answer.
         certificate: A TLS context that presents a client certificate.
     """
 
@@ -33,17 +33,10 @@ class Additions:
         return bool(pairs) or self.auth is not None or self.certificate is not None
 
 
-def joined(parts: Iterable[Additions]) -> Additions:
-    """Return several additions as one.
-
-    Args:
-        parts: What each scheme of one requirement adds; at most one of them has `auth`, and one
-            `certificate`.
-    """
+def joined(parts: Iterable[RequestAuth]) -> RequestAuth:
+    """Return one value for all schemes of a requirement; at most one has `auth`."""
     parts = [part for part in parts if part]
-    if len(parts) == 1:
-        return parts[0]
-    return Additions(
+    return RequestAuth(
         headers=tuple(pair for part in parts for pair in part.headers),
         query=tuple(pair for part in parts for pair in part.query),
         cookies=tuple(pair for part in parts for pair in part.cookies),
