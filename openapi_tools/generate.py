@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from openapi_tools.codegen.changes import changes, scheme_changes
 from openapi_tools.codegen.identifiers import api_name, is_api_name
-from openapi_tools.codegen.manifest import (
+from openapi_tools.codegen.output_state import (
     EXATHENA,
     LAYOUTS,
+    manifest_in,
     manifest_name,
     read_manifest,
+    read_output,
     with_manifest,
 )
-from openapi_tools.codegen.output_state import manifest_in, read_output
-from openapi_tools.codegen.package_data import document_info, package_data
+from openapi_tools.codegen.package_data import document_info, package_data, secret_warnings
 from openapi_tools.codegen.read_back import Unreadable, read_records, read_schemes
 from openapi_tools.codegen.render import render_files
-from openapi_tools.codegen.secret_scan import secret_warnings
 from openapi_tools.codegen.templating import Templates
 from openapi_tools.codegen.writer import compare, place
 from openapi_tools.errors import (

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from openapi_tools.codegen import manifest
+from openapi_tools.codegen import output_state
 from openapi_tools.codegen.package_data import PackageData
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ POSIX = pytest.mark.skipif(os.name != "posix", reason="this needs signals, modes
 def with_manifest(files: dict[str, str], name: str = MANIFEST) -> dict[str, str]:
     layout = "package" if name == MANIFEST else "module"
     data = PackageData("museum", (), title="Museum", version="1")
-    return manifest.with_manifest(files, data, layout=layout)
+    return output_state.with_manifest(files, data, layout=layout)
 
 
 OLD = with_manifest(

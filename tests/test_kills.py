@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 from output_folders import POSIX
 
-from openapi_tools.codegen.manifest import digest, read_manifest
+from openapi_tools.codegen.output_state import digest, read_manifest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The data a generated package is written from; no file names and no formatting yet."""
+"""The data a generated package is written from, and warnings about secrets in it."""
 
 from __future__ import annotations
 
@@ -12,25 +12,26 @@ from openapi_tools.errors import InvalidDocument
 from openapi_tools.visible_text import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from openapi_tools.model import Operation, SecurityScheme, Server, Skipped
     from openapi_tools.settings import Settings
     from openapi_tools.tools.toolset import Toolset
 
 _SURROGATE_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
+_SECRET_NAME = re.compile(r"(?i)passw|secret|token|api[_-]?key|credential|private[_-]?key")
+_SECRET_VALUE = re.compile(
+    r"(sk|pk|rk)[-_](live|test|proj)[-_]?[A-Za-z0-9]{8}|gh[pousr]_[A-Za-z0-9]{20}|AKIA[A-Z0-9]{16}"
+    r"|xox[abposr]-[A-Za-z0-9-]{10}|-----BEGIN [A-Z ]*PRIVATE KEY|eyJ[\w-]{10,}\.eyJ[\w-]{10,}\."
+)
+_MACHINE_MADE = re.compile(r"(?=.*[A-Za-z])(?=.*[0-9])\S{8,}")
+_HIDDEN = "//***@"
+_EXAMPLES = ("default", "const", "example", "examples", "enum")
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One tool as data.
-
-    Attributes:
-        name: The tool's name.
-        description: The tool's description for the model.
-        input_schema: JSON Schema 2020-12 of the input.
-        operation: How the API is called.
-    """
+    """One tool as data: what the model reads, and how the API is called."""
 
     name: str
     description: str
@@ -45,13 +46,10 @@ class PackageData:
     Attributes:
         api: Name of the API, for instance `"museum"`: it names packages and modules.
         records: The tools, in the document's order.
-        title: The document's title.
         version: The document's own version, not OpenAPI's.
         document_hash: SHA-256 of the document's data, hexadecimal.
-        schemes: The document's security schemes by name.
         servers: The document's servers; credentials are bound to their origins.
         skipped: Operations that did not become tools.
-        counts: As `Toolset.counts`.
         settings: Settings that shape tools and differ from their defaults.
     """
 
@@ -96,10 +94,7 @@ def package_data(
 
 
 def document_info(document: Any) -> tuple[str, str]:
-    """Return title and version of a parsed document; empty where they are missing.
-
-    Spec: OpenAPI 3.2.0, section 4.2, Info Object.
-    """
+    """Return title and version of a parsed document; empty where they are missing."""
     info = document.get("info") if isinstance(document, dict) else None
     known = info if isinstance(info, dict) else {}
     title, version = known.get("title"), known.get("version")
@@ -122,3 +117,47 @@ def _check_components(document: Any) -> None:
         if _SURROGATE_PAIR.search(json.dumps(root.get(key), ensure_ascii=False)):
             reason = "a text holds two halves of a character apart, which JSON text cannot say."
             raise InvalidDocument(reason, pointer=f"/{key}")
+
+
+def secret_warnings(records: Iterable[Record]) -> Iterator[str]:
+    """Yield a warning for each default or example that looks like a secret, without its value.
+
+    Servers whose user and password were left out when the document was loaded are named as well.
+    """
+    records = tuple(records)
+    servers = (server.url for record in records for server in record.operation.servers)
+    for url in dict.fromkeys(url for url in servers if _HIDDEN in url):
+        yield f"the server {url!r:.100} has a user and a password, which are not written."
+    for record in records:
+        for name in dict.fromkeys(_secret_properties(record.input_schema)):
+            yield f"{record.name}: the default or example of {name!r} looks like a secret."
+
+
+def _secret_properties(schema: Any) -> Iterator[str]:
+    waiting: list[tuple[str, Any]] = [("", schema)]
+    while waiting:
+        name, node = waiting.pop()
+        if isinstance(node, dict):
+            if any(_is_secret(name, value) for value in _example_texts(node)):
+                yield name
+            for key, value in node.items():
+                if key in ("properties", "$defs") and isinstance(value, dict):
+                    waiting += value.items()
+                elif key not in _EXAMPLES:
+                    waiting.append((name, value))
+        elif isinstance(node, list):
+            waiting += [(name, value) for value in node]
+
+
+def _example_texts(node: dict[str, Any]) -> Iterator[str]:
+    for keyword in _EXAMPLES:
+        found = node.get(keyword)
+        for value in found if isinstance(found, list) else [found]:
+            if isinstance(value, str):
+                yield value
+
+
+def _is_secret(name: str, value: str) -> bool:
+    if _SECRET_VALUE.search(value):
+        return True
+    return bool(_SECRET_NAME.search(name) and _MACHINE_MADE.fullmatch(value))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from openapi_tools.codegen.identifiers import (
     ClassNames,
@@ -16,14 +16,22 @@ from openapi_tools.codegen.identifiers import (
     slug,
 )
 from openapi_tools.codegen.literals import Code, assignment, is_json_text
-from openapi_tools.codegen.split import Item, split
 from openapi_tools.tools.packages import class_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from openapi_tools.codegen.package_data import PackageData, Record
 
+T = TypeVar("T")
+Part = tuple[tuple[str, ...], list[T]]
+"""The steps that distinguish a part from its neighbours, and its things in order."""
+
+MOST_LINES = 1_400
+FEW_LINES = 200
+MANY_PARTS = 100
+_MOST_STEPS = 80
+_MOST_LETTERS = 24
 _SHARED_CHARS = 100
 _STEPS = 16
 _SCHEMA = Code("ClassVar[dict[str, Any]]")
@@ -33,16 +41,7 @@ _CLASS_LINES = 6  # of a class besides its statements
 
 @dataclass(frozen=True, slots=True)
 class ToolPlan:
-    """A tool in a module.
-
-    Attributes:
-        record: The tool's data.
-        name: Its name, from the allow-list of tool names.
-        class_name: Name of its class.
-        statements: The assignments in its class.
-        model: Names of the model's classes that they use.
-        schemas: Modules of shared schemas that they use.
-    """
+    """A tool in a module; `model` and `schemas` name the classes and modules that it uses."""
 
     record: Record
     name: Code
@@ -54,13 +53,7 @@ class ToolPlan:
 
 @dataclass(frozen=True, slots=True)
 class ModulePlan:
-    """A module that holds tools or shared schemas.
-
-    Attributes:
-        stem: Its name without `.py`.
-        tools: In the document's order.
-        statements: The assignments of shared schemas, by name.
-    """
+    """A module that holds tools or shared schemas; `stem` is its name without `.py`."""
 
     stem: Code
     tools: tuple[ToolPlan, ...] = ()
@@ -69,13 +62,7 @@ class ModulePlan:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A package without the text of its files.
-
-    Attributes:
-        data: The data that it is made from.
-        modules: Those that hold tools.
-        schemas: Those that hold shared schemas.
-    """
+    """A package without the text of its files: modules with tools, modules with schemas."""
 
     data: PackageData
     modules: tuple[ModulePlan, ...]
@@ -99,7 +86,10 @@ def plan_package(data: PackageData) -> Plan:
     shared = _Shared(data.records)
     schemas = tuple(shared.modules())
     stems = Names()
-    items = [Item(tool, _key(tool.record), _lines(tool)) for tool in _tools(data.records, shared)]
+    items = [
+        Item(tool, _key(tool.record), _CLASS_LINES + "\n".join(tool.statements).count("\n") + 1)
+        for tool in _tools(data.records, shared)
+    ]
     modules = tuple(
         ModulePlan(_stem(stems, "tools", steps), tuple(found))
         for steps, found in split(items, always=1)
@@ -177,10 +167,6 @@ def _stem(stems: Names, kind: str, steps: Iterable[str]) -> Code:
     return stems.claim("_".join([kind, *filter(None, words)]), whose="\n".join(steps))
 
 
-def _lines(tool: ToolPlan) -> int:
-    return _CLASS_LINES + sum(statement.count("\n") + 1 for statement in tool.statements)
-
-
 def _tools(records: Iterable[Record], shared: _Shared) -> Iterator[ToolPlan]:
     classes = ClassNames(shared.codes.values())
     for record in records:
@@ -221,3 +207,72 @@ def _model_names(value: Any) -> Iterator[str]:
         yield type(value).__name__
         for item in fields(value):
             yield from _model_names(getattr(value, item.name))
+
+
+@dataclass(frozen=True, slots=True)
+class Item(Generic[T]):
+    """A thing that takes lines in a module; its key goes from coarse to fine."""
+
+    thing: T
+    key: tuple[str, ...]
+    lines: int
+
+
+def split(
+    items: Sequence[Item[T]],
+    *,
+    always: int = 0,
+    depth: int = 0,
+    name: tuple[str, ...] = (),
+) -> Iterator[Part[T]]:
+    """Divide things by their keys, as coarsely as the length of a module allows.
+
+    A part depends on its own members alone: an addition elsewhere does not move them. Short parts
+    stay together, but for the first steps of the keys, as many as `always`.
+    """
+    short = _lines(items) <= MOST_LINES or len(items) == 1
+    if (short and depth >= always) or depth >= _MOST_STEPS:
+        yield name, [item.thing for item in items]
+        return
+    groups = _groups(items, depth)
+    few = {step for step, group in groups.items() if depth >= always and _lines(group) < FEW_LINES}
+    rest = [item for item in items if _step(item, depth) in few]
+    if _lines(rest) > MOST_LINES and len(few) > MANY_PARTS:
+        yield from _by_letters(rest, name, depth)
+    elif len(few) < 2 or _lines(rest) > MOST_LINES:  # noqa: PLR2004 -- one is a part of its own
+        few = set()
+    else:
+        yield name, [item.thing for item in rest]
+    for step, group in groups.items():
+        if step not in few:
+            steps = (*name, step) if len(groups) > 1 or depth < always else name
+            yield from split(group, always=always, depth=depth + 1, name=steps)
+
+
+def _by_letters(
+    items: Sequence[Item[T]], name: tuple[str, ...], depth: int, letters: int = 1
+) -> Iterator[Part[T]]:
+    """Keep many short groups together by as few first letters as their length allows."""
+    for start, group in _groups(items, depth, letters).items():
+        if _lines(group) <= MOST_LINES:
+            yield (*name, start), [item.thing for item in group]
+        else:
+            yield from _by_letters(group, name, depth, letters + 1)
+
+
+def _groups(
+    items: Sequence[Item[T]], depth: int, letters: int = _MOST_LETTERS
+) -> dict[str, list[Item[T]]]:
+    found: dict[str, list[Item[T]]] = {}
+    for item in items:
+        start = _step(item, depth)[: letters if letters < _MOST_LETTERS else None]
+        found.setdefault(start, []).append(item)
+    return found
+
+
+def _step(item: Item[T], depth: int) -> str:
+    return item.key[depth] if depth < len(item.key) else ""
+
+
+def _lines(items: Sequence[Item[T]]) -> int:
+    return sum(item.lines for item in items)

@@ -14,6 +14,7 @@ import re
 import secrets
 import tokenize
 import tomllib
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,7 +27,7 @@ from openapi_tools.codegen.literals import Code, literal
 from openapi_tools.errors import TemplateError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator
 
 FOLDER = Path(__file__).parent / "templates"
 # At the start of a line more characters are markup, and so is a number before a dot or bracket.
@@ -45,15 +46,17 @@ class Templates:
     """The templates of generated files.
 
     Args:
-        folder: A user's folder with templates that replace built-in ones of the same name.
+        folder: A folder with templates that replace built-in ones of the same name.
+        writers: The writer of values for each kind of file; Python, Markdown and TOML by default.
 
     Raises:
         TemplateError: It is not a folder, or has no template of a known name.
     """
 
-    def __init__(self, folder: Path | None = None) -> None:
+    def __init__(self, folder: Path | None = None, *, writers: Writers | None = None) -> None:
         if folder is not None:
             _check_folder(folder)
+        self._writers = writers or _WRITERS
         self._literals: list[str] = []
         # A name that no document can guess stands for each literal until the file is checked.
         self._name = f"literal_{secrets.token_hex(16)}"
@@ -68,7 +71,7 @@ class Templates:
                 keep_trailing_newline=True,
                 undefined=jinja2.StrictUndefined,
             )
-            for kind in _WRITERS
+            for kind in self._writers
         }
 
     def render(self, name: str, values: Mapping[str, Any]) -> str:
@@ -106,7 +109,7 @@ class Templates:
         if isinstance(value, jinja2.Undefined):
             return str(value)  # which raises, and says what is undefined
         # A macro or a block gives text with marks.
-        text = _WRITERS[kind](self._filled(value) if type(value) is str else value)
+        text = self._writers[kind](self._filled(value) if type(value) is str else value)
         if kind not in _VALUES:
             return text
         self._literals.append(text)
@@ -146,19 +149,8 @@ def _toml(value: Any) -> str:
     return _NO_ASCII.sub(lambda found: f"\\U{ord(found.group()):08x}", text)
 
 
-def _elixir(value: Any) -> str:
-    from openapi_tools.codegen.exathena.elixir_literals import literal as elixir_literal
-
-    return elixir_literal(value)
-
-
-_WRITERS: dict[str, Callable[[Any], str]] = {
-    "py": literal,
-    "md": markdown,
-    "toml": _toml,
-    "ex": _elixir,
-    "exs": _elixir,
-}
+Writers = Mapping[str, Callable[[Any], str]]
+_WRITERS: Writers = {"py": literal, "md": markdown, "toml": _toml}
 
 
 def _python_tokens(text: str, mark: re.Pattern[str]) -> Iterator[str]:

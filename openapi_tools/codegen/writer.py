@@ -15,8 +15,14 @@ from typing import TYPE_CHECKING
 
 from openapi_tools.codegen import file_system
 from openapi_tools.codegen.file_system import STAGING, folders, make_folders
-from openapi_tools.codegen.manifest import is_plain_path
-from openapi_tools.codegen.output_state import Target, is_disposable, listed, look, mode_of
+from openapi_tools.codegen.output_state import (
+    Target,
+    is_disposable,
+    is_plain_path,
+    listed,
+    look,
+    mode_of,
+)
 from openapi_tools.errors import OutputError
 
 if TYPE_CHECKING:

@@ -174,7 +174,7 @@ def test_the_judge_of_these_tests_is_strict(tmp_path, path, change):
 
 
 def import_digests(files: dict[str, bytes]) -> dict[str, str]:
-    from openapi_tools.codegen.manifest import digest
+    from openapi_tools.codegen.output_state import digest
 
     return {path: digest(data) for path, data in files.items() if path != "manifest.json"}
 

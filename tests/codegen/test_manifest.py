@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import JSON
 
-from openapi_tools.codegen.manifest import (
+from openapi_tools.codegen.output_state import (
     Manifest,
     digest,
     is_plain_path,

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from openapi_tools.codegen.package_data import Record
-from openapi_tools.codegen.secret_scan import secret_warnings
+from openapi_tools.codegen.package_data import Record, secret_warnings
 from openapi_tools.model import Operation, Server
 
 TOKEN = "ghp_" + "a1" * 18

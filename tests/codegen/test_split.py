@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openapi_tools.codegen.split import FEW_LINES, MANY_PARTS, MOST_LINES, Item, split
+from openapi_tools.codegen.package_plan import FEW_LINES, MANY_PARTS, MOST_LINES, Item, split
 
 
 def items(sizes: dict[str, int], *, lines: int = 100) -> list[Item[str]]:

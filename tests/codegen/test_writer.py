@@ -22,8 +22,7 @@ from output_folders import (
     with_manifest,
 )
 
-from openapi_tools.codegen.manifest import digest
-from openapi_tools.codegen.output_state import Placed
+from openapi_tools.codegen.output_state import Placed, digest
 from openapi_tools.codegen.writer import compare, place
 from openapi_tools.errors import OutputError
 

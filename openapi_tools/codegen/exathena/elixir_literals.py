@@ -1,7 +1,6 @@
-"""Values as Elixir literals: the one place through which text of a document enters an Elixir file.
+"""Write values as Elixir literals: the only way for text of a document into an Elixir file.
 
-What is written is ASCII, stands as `mix format` would put it, and is made of literals only: Elixir
-reads maps, lists, tuples, strings, numbers and words of ours, never an interpolation or a call.
+Literals are ASCII, laid out as `mix format` does, and hold no interpolation and no call.
 """
 
 from __future__ import annotations
@@ -38,29 +37,19 @@ class Fields(dict[str, Any]):
 
 
 def literal(value: Any, *, indent: int = 0, lead: int | None = None) -> Code:
-    """Return a value as Elixir code.
-
-    Args:
-        value: None, a boolean, number, text, list, tuple, a mapping with text keys, Fields or Code;
-            inside one another as well.
-        indent: Columns before the line that it starts on.
-        lead: Columns of that line before the value; `indent` when None.
+    """Return a value as Elixir code; arguments as in `openapi_tools.codegen.literals`.
 
     Raises:
-        Unwritable: It holds what Elixir cannot: half of a surrogate pair, an infinity, a number of
-            thousands of digits, more than `DEEPEST` levels.
-        TypeError: It holds anything else.
+        Unwritable: It holds a value that Elixir cannot: half of a surrogate pair, an infinity, a
+            number of thousands of digits, more than `DEEPEST` levels.
+        TypeError: It holds a value of another type.
     """
     before = indent if lead is None else lead
     return Code(_written(value, indent, WIDTH - before, 0))
 
 
 def escaped(text: str) -> str:
-    """Return a text as it stands between the quotes of an Elixir string, in ASCII.
-
-    Raises:
-        Unwritable: It holds half of a surrogate pair.
-    """
+    """Return text in ASCII as it stands between the quotes of an Elixir string."""
     return _SPECIAL.sub(_escape, text)
 
 

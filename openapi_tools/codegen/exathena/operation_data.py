@@ -1,4 +1,4 @@
-"""An operation as the data that the Elixir helper runs, or the reason why it cannot."""
+"""An operation as data for the Elixir helper, and the names of its module and file."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from openapi_tools import media_types
 from openapi_tools.codegen.exathena.elixir_literals import Fields, Unwritable
+from openapi_tools.codegen.identifiers import Names, slug
 from openapi_tools.codegen.literals import Code
 from openapi_tools.http_rules import header_key
 from openapi_tools.model import Operation
@@ -19,27 +20,22 @@ from openapi_tools.requests.encoding import (
     keep_triples,
 )
 from openapi_tools.settings import Settings
+from openapi_tools.tools.packages import class_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from openapi_tools.model import Encoding, Parameter, RequestBody, SecurityScheme
 
-_METHODS = {
-    *("GET", "HEAD", "OPTIONS", "TRACE", "QUERY"),
-    *("POST", "PUT", "PATCH", "DELETE"),
-}
+_METHODS = {"GET", "HEAD", "OPTIONS", "TRACE", "QUERY", "POST", "PUT", "PATCH", "DELETE"}
 _STYLES = {
-    "simple": "simple",
-    "label": "label",
-    "matrix": "matrix",
-    "form": "form",
-    "cookie": "cookie",
+    **{style: style for style in ("simple", "label", "matrix", "form", "cookie")},
     "spaceDelimited": "space",
     "pipeDelimited": "pipe",
     "tabDelimited": "tab",
     "deepObject": "deep",
 }
+_DEVICE = re.compile(r"con|prn|aux|nul|(?:com|lpt)[0-9]")  # on Windows, whatever the ending
 _VARIABLE = re.compile(r"\{([^{}]*)\}")
 _PATH_PART = re.compile(r"(?:\{[^{}]*\}|[^?#])*")
 _BODIES = (
@@ -50,15 +46,32 @@ _BODIES = (
 )
 
 
+class ToolNames:
+    """Names of modules and files, different also where case does not count."""
+
+    def __init__(self) -> None:
+        self._stems = Names()
+        self._lowered: set[str] = set()
+
+    def claim(self, tool: str) -> tuple[Code, Code]:
+        """Return the last part of a module's name and the stem of its file."""
+        plain = slug(tool) or "tool"
+        wanted = f"{plain}_tool" if _DEVICE.fullmatch(plain) else plain
+        stem = self._stems.claim(wanted, whose=tool)
+        module = class_name(tool) if class_name(tool)[:1].isalpha() else f"Tool{class_name(tool)}"
+        if module.lower() in self._lowered:
+            # Compiled modules are files as well, named after the module.
+            module = f"Tool{class_name(stem)}"
+        while module.lower() in self._lowered:
+            module += "X"
+        self._lowered.add(module.lower())
+        return Code(module), stem
+
+
 def operation_data(
     name: str, operation: Operation, schemes: Mapping[str, SecurityScheme]
 ) -> Fields:
-    """Return an operation as data for the helper.
-
-    Args:
-        name: The tool's.
-        operation: What is called.
-        schemes: The document's security schemes.
+    """Return a tool's operation as data for the helper.
 
     Raises:
         Unwritable: The helper cannot call it as the document says.
@@ -82,10 +95,7 @@ def operation_data(
 
 
 def _template(path: str) -> tuple[list[str], list[str]]:
-    """Return path and query of a path key: literals, already encoded, and variables in turn.
-
-    Spec: OpenAPI 3.2.0, section 4.8.2, Path Templating.
-    """
+    """Return path and query of a path key: encoded literals and variables in turn."""
     match = _PATH_PART.match(path)
     before = match[0] if match else ""
     query = path[len(before) :].partition("#")[0].removeprefix("?")
@@ -104,7 +114,7 @@ def _pieces(template: str, safe: str) -> list[str]:
 
 
 def _accept(operation: Operation) -> str:
-    """Return what the runtime asks for."""
+    """Return the Accept header that the runtime sends."""
     bare = Operation("GET", "/", accept=operation.accept)
     request = build_request(bare, {}, settings=Settings(base_url="http://localhost"))
     return str(request.headers["accept"])
@@ -221,18 +231,15 @@ def _encoding(encoding: Encoding) -> Fields:
 
 
 def _requirement(name: str, schemes: Mapping[str, SecurityScheme]) -> tuple[str, Code, str]:
-    """Return a scheme as its name, the place of its credential, and the name in that place.
-
-    Spec: OpenAPI 3.1.2, section 4.8.27, Security Scheme Object.
-    """
+    """Return a scheme as its name, the place of its credential, and the name in that place."""
     scheme = schemes.get(name)
-    if scheme is not None and scheme.type == "apiKey" and _is_place(scheme):
-        return name, Code(f":{scheme.location}"), scheme.name
-    if scheme is not None and scheme.type == "http" and scheme.scheme == "basic":
-        return name, Code(":basic"), "authorization"
-    is_http = scheme is not None and scheme.type == "http" and scheme.scheme == "bearer"
-    if is_http or (scheme is not None and scheme.type in ("oauth2", "openIdConnect")):
-        return name, Code(":bearer"), "authorization"
+    match scheme and (scheme.type, scheme.scheme):
+        case ("apiKey", _) if scheme and _is_place(scheme):
+            return name, Code(f":{scheme.location}"), scheme.name
+        case ("http", "basic"):
+            return name, Code(":basic"), "authorization"
+        case ("http", "bearer") | ("oauth2" | "openIdConnect", _):
+            return name, Code(":bearer"), "authorization"
     return name, Code(":unsupported"), ""
 
 
