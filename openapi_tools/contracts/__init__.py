@@ -1,25 +1,25 @@
-"""The tools in the words of each coordinator: one module for each, which needs its extra."""
+"""Tools for each coordinator: one module for each, which needs its extra."""
 
 from __future__ import annotations
 
-from importlib import import_module
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from openapi_tools.errors import MissingExtraError
 
 if TYPE_CHECKING:
-    from types import ModuleType
+    from collections.abc import Iterator
 
 
-def import_extra(module: str, extra: str) -> ModuleType:
-    """Return a module of a coordinator's package.
+@contextmanager
+def requiring(extra: str) -> Iterator[None]:
+    """Turn a failing import into an error that names the extra of this package to install.
 
     Raises:
-        MissingExtraError: The package is not installed, or one that it needs.
+        MissingExtraError: A package is not installed.
     """
     try:
-        return import_module(module)
+        yield
     except ImportError as error:
-        missing = error.name or module
-        reason = f"{missing} is not installed: pip install 'openapi-tools[{extra}]'"
+        reason = f"{error.name} is not installed: pip install 'openapi-tools[{extra}]'"
         raise MissingExtraError(reason, extra=extra) from error

@@ -13,20 +13,21 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import RootModel
 
-from openapi_tools.contracts import import_extra
+from openapi_tools.contracts import requiring
 from openapi_tools.tools.context import context_for
 from openapi_tools.tools.guardrails import approved, rule_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from agent_framework import Content, FunctionInvocationContext, FunctionTool
-
     from openapi_tools.result import ToolResult
     from openapi_tools.tools.tool import OperationTool
     from openapi_tools.tools.toolset import Select
 
-# What a tool's own `invoke` knows of a call, for the function that the framework calls in the end.
+with requiring("agent-framework"):
+    from agent_framework import Content, FunctionInvocationContext, FunctionTool
+
+# Metadata that `invoke` passes on to the function that the framework calls.
 _CALL_ID = "openapi_tools.call_id"
 _APPROVED = "openapi_tools.approved"
 
@@ -53,72 +54,62 @@ def to_function_tools(
             default a `Context` whose `state` is the `FunctionInvocationContext`.
 
     Raises:
-        MissingExtraError: agent-framework-core is not installed.
         SettingsError: `approval` is no rule.
     """
-    kind = _function_tool()
     asked = rule_of(False if approval is None else approval)
     return [
-        kind(tool, asks=tool.needs_approval or asked(tool), context=context) for tool in toolset
+        OperationFunctionTool(tool, asks=tool.needs_approval or asked(tool), context=context)
+        for tool in toolset
     ]
 
 
 class _Arguments(RootModel[dict[str, Any]]):
-    """Whatever arguments: the tool says better than the framework what is wrong with them."""
+    """Any arguments: the tool's own messages are better than the framework's."""
 
     def model_dump(self, **_: Any) -> dict[str, Any]:
-        """Return the arguments as they are, however deep."""
         return self.root
 
 
-@cache
-def _function_tool() -> Callable[..., FunctionTool]:
-    """Return the class of the tools; the framework is imported here, not with this module."""
-    import_extra("agent_framework", "agent-framework")
-    from agent_framework import FunctionInvocationContext, FunctionTool
+class OperationFunctionTool(FunctionTool):
+    """A tool of a document as a function of the framework."""
 
-    class OperationFunctionTool(FunctionTool):
-        """A tool of a document as a function of the framework."""
+    def __init__(self, tool: OperationTool, *, asks: bool, context: Any) -> None:
+        # The framework looks at the annotation, and gives its context to such a parameter.
+        async def call(invocation: FunctionInvocationContext) -> ToolResult:
+            return await _answer(tool, invocation, context)
 
-        def __init__(self, tool: OperationTool, *, asks: bool, context: Any) -> None:
-            # The framework looks at the annotation, and gives its context to such a parameter.
-            async def call(invocation: FunctionInvocationContext) -> ToolResult:
-                return await _answer(tool, invocation, context)
+        super().__init__(
+            name=tool.name,
+            description=tool.description,
+            approval_mode="always_require" if asks else "never_require",
+            func=call,
+            input_model=_Arguments,
+            result_parser=_contents,
+        )
+        self._schema = cache(tool.get_schema)
 
-            super().__init__(
-                name=tool.name,
-                description=tool.description,
-                approval_mode="always_require" if asks else "never_require",
-                func=call,
-                input_model=_Arguments,
-                result_parser=_contents,
-            )
-            self._schema = cache(tool.get_schema)
+    def parameters(self) -> dict[str, Any]:
+        """Return a copy of the input schema: provider clients write into it."""
+        return self._schema()
 
-        def parameters(self) -> dict[str, Any]:
-            """Return a copy of the input schema: clients of providers write into it."""
-            return self._schema()
+    async def invoke(
+        self, *, context: FunctionInvocationContext | None = None, **options: Any
+    ) -> Any:
+        """Call like `FunctionTool.invoke`, and note the call id and the approval."""
+        known = context or FunctionInvocationContext(function=self, arguments={})
+        # An agent's loop asks before it invokes, and makes a context that has its tools.
+        looped = known.function is self and known.tools is not None
+        known.metadata[_APPROVED] = looped and self.approval_mode == "always_require"
+        known.metadata[_CALL_ID] = options.get("tool_call_id") or ""
+        return await super().invoke(context=known, **options)
 
-        async def invoke(
-            self, *, context: FunctionInvocationContext | None = None, **options: Any
-        ) -> Any:
-            """Do what `FunctionTool.invoke` does, noting what only this place knows."""
-            known = context or FunctionInvocationContext(function=self, arguments={})
-            # An agent's loop, which asks before it invokes, makes a context that tells its tools.
-            looped = known.function is self and known.tools is not None
-            known.metadata[_APPROVED] = looped and self.approval_mode == "always_require"
-            known.metadata[_CALL_ID] = options.get("tool_call_id") or ""
-            return await super().invoke(context=known, **options)
-
-        # Arguments may have any name, `self` and `invocation` too: they are read from the context.
-        def __call__(self, /, *args: Any, **given: Any) -> Any:
-            """Call the function with the framework's context, or with arguments of your own."""
-            known = given.get("invocation")
-            own = isinstance(known, FunctionInvocationContext)
-            context = known if own else FunctionInvocationContext(function=self, arguments=given)
-            return super().__call__(context, *args)
-
-    return OperationFunctionTool
+    # Arguments may have any name, `self` and `invocation` too: they are read from the context.
+    def __call__(self, /, *args: Any, **given: Any) -> Any:
+        """Call the function with the framework's context, or with arguments of your own."""
+        known = given.get("invocation")
+        own = isinstance(known, FunctionInvocationContext)
+        context = known if own else FunctionInvocationContext(function=self, arguments=given)
+        return super().__call__(context, *args)
 
 
 async def _answer(
@@ -134,22 +125,17 @@ async def _answer(
 
 
 def _arguments(tool: OperationTool, given: dict[str, Any]) -> Any:
-    """Return arguments; what the framework could not read, and calls `raw`, as the model wrote it.
-
-    The tool then says that it is no JSON, or no object.
-    """
+    """Return arguments; unreadable ones, named `raw` by the framework, as the model wrote them."""
     unread = given.keys() == {"raw"} and "raw" not in tool.input_schema.get("properties", ())
     return given["raw"] if unread else given
 
 
 def _contents(result: ToolResult) -> list[Content]:
-    """Return a result as contents; as the framework has no mark for errors, each holds the result.
+    """Return a result as contents, each with the result as `raw_representation`.
 
-    A program finds it in `raw_representation`; a model is not shown that. An image follows a text
-    that names it: chat clients may omit images, and none may send a message without any content.
+    An image follows a text that names it: chat clients may omit images, and none may send a
+    message without any content.
     """
-    from agent_framework import Content
-
     contents = []
     for part in result.as_content():
         contents.append(Content.from_text(str(part), raw_representation=result))

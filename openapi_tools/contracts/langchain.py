@@ -1,9 +1,8 @@
 """LangChain: each tool as a `StructuredTool`.
 
-LangChain does not look at the arguments, and gives a function those of some names itself; so the
-tool is handed what the model wrote, and says what is wrong with it. LangChain also writes every
-`$ref` out, cuts recursion without a word and trips over a property of that name; so it is given
-schemas in which there is nothing left to write out.
+LangChain does not check arguments, and replaces those of some names; so the tool gets the model's
+own input. LangChain also inlines every `$ref`, cuts recursion silently and fails on a property of
+that name; so its schemas come with every definition inlined.
 """
 
 from __future__ import annotations
@@ -11,23 +10,24 @@ from __future__ import annotations
 import asyncio
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.contracts import import_extra
+from openapi_tools.contracts import requiring
 from openapi_tools.errors import SettingsError
 from openapi_tools.tools.context import context_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from types import ModuleType
-
-    from langchain_core.tools import StructuredTool
 
     from openapi_tools.result import ImageContent, TextContent, ToolResult
     from openapi_tools.tools.tool import OperationTool
 
-# What LangChain gives to a tool's function under these names, it takes from the model's arguments.
+with requiring("langchain"):
+    from langchain_core.messages import ToolMessage
+    from langchain_core.runnables.config import ensure_config
+    from langchain_core.tools import StructuredTool, ToolException
+
+# LangChain would take these parameters of a tool's function from the model's arguments.
 _TAKEN = frozenset({"self", "config", "run_manager"})
 
 _asked: ContextVar[dict[str, Any] | None] = ContextVar("openapi_tools_asked", default=None)
@@ -47,73 +47,51 @@ def to_structured_tools(
         context: What belongs to a call: a `Context` for all of them, or a function of the
             `RunnableConfig` that gives one for each and may be async. By default a `Context` whose
             `state` is the `RunnableConfig`.
-
-    Raises:
-        MissingExtraError: langchain-core is not installed.
     """
-    kind = _structured_tool()
-    return [kind(tool, context) for tool in toolset]
+    return [OperationStructuredTool(tool, context) for tool in toolset]
 
 
-def _tools() -> ModuleType:
-    return import_extra("langchain_core.tools", "langchain")
+class OperationFailed(ToolException):
+    """An error result on its way through LangChain."""
+
+    def __init__(self, result: ToolResult, tool: str) -> None:
+        super().__init__(str(result))
+        self.result = result
+        self.tool = tool
 
 
-@cache
-def _failure() -> type[Any]:
-    """Return the class of exceptions for error results."""
+class OperationStructuredTool(StructuredTool):
+    """A tool of a document as a tool of LangChain."""
 
-    class OperationFailed(_tools().ToolException):  # type: ignore[misc] # known once imported
-        """An error result on its way through LangChain."""
+    def __init__(self, tool: OperationTool, context: Any) -> None:
+        async def call(**arguments: Any) -> tuple[Any, ToolResult]:
+            return await _answer(tool, arguments, context)
 
-        def __init__(self, result: ToolResult, tool: str) -> None:
-            super().__init__(str(result))
-            self.result = result
-            self.tool = tool
+        super().__init__(
+            name=tool.name,
+            description=tool.description,
+            args_schema=without_references(tool.input_schema),
+            metadata=dict(tool.annotations),
+            func=_blocking(call),
+            coroutine=call,
+            response_format="content_and_artifact",
+            handle_tool_error=_message,
+        )
 
-    return OperationFailed
+    async def arun(self, tool_input: Any, *args: Any, **options: Any) -> Any:
+        """Call like `BaseTool.arun`, and note the arguments."""
+        with _noted(tool_input, options) as passed:
+            return await super().arun(passed, *args, **options)
 
-
-@cache
-def _structured_tool() -> Any:
-    """Return the class of the tools; LangChain is imported here, not with this module."""
-    _tools()
-    from langchain_core.tools import StructuredTool
-
-    class OperationStructuredTool(StructuredTool):
-        """A tool of a document as a tool of LangChain."""
-
-        def __init__(self, tool: OperationTool, context: Any) -> None:
-            async def call(**arguments: Any) -> tuple[Any, ToolResult]:
-                return await _answer(tool, arguments, context)
-
-            super().__init__(
-                name=tool.name,
-                description=tool.description,
-                args_schema=without_references(tool.input_schema),
-                metadata=dict(tool.annotations),
-                func=_blocking(call),
-                coroutine=call,
-                response_format="content_and_artifact",
-                handle_tool_error=_message,
-            )
-
-        async def arun(self, tool_input: Any, *args: Any, **options: Any) -> Any:
-            """Do what `BaseTool.arun` does, noting the call."""
-            with _noted(tool_input, options) as passed:
-                return await super().arun(passed, *args, **options)
-
-        def run(self, tool_input: Any, *args: Any, **options: Any) -> Any:
-            """Do what `BaseTool.run` does, noting the call."""
-            with _noted(tool_input, options) as passed:
-                return super().run(passed, *args, **options)
-
-    return OperationStructuredTool
+    def run(self, tool_input: Any, *args: Any, **options: Any) -> Any:
+        """Call like `BaseTool.run`, and note the arguments."""
+        with _noted(tool_input, options) as passed:
+            return super().run(passed, *args, **options)
 
 
 @contextmanager
 def _noted(given: Any, options: dict[str, Any]) -> Iterator[Any]:
-    """Note a call for the function that LangChain calls in the end; give what to call that with."""
+    """Note a call for the function that LangChain calls in the end; give its arguments."""
     if not isinstance(given, dict):
         yield given
         return
@@ -127,20 +105,14 @@ def _noted(given: Any, options: dict[str, Any]) -> Iterator[Any]:
 async def _answer(
     tool: OperationTool, arguments: dict[str, Any], source: Any
 ) -> tuple[Any, ToolResult]:
-    """Run a call; LangChain makes a message of the content and the result that are returned."""
+    """Run a call and return content and artifact for LangChain's message."""
     noted = _asked.get()
     _asked.set(None)  # or a guardrail that calls another tool's function would call it with these
     given = arguments if noted is None else noted
-    result = await tool.execute(given, context=await _context(source))
+    result = await tool.execute(given, context=await context_for(source, ensure_config()))
     if result.is_error:
-        raise _failure()(result, tool.name)
+        raise OperationFailed(result, tool.name)
     return _content(result), result
-
-
-async def _context(source: Any) -> Any:
-    from langchain_core.runnables.config import ensure_config
-
-    return await context_for(source, ensure_config())
 
 
 def _blocking(call: Any) -> Any:
@@ -158,9 +130,7 @@ def _blocking(call: Any) -> Any:
 
 
 def _message(error: Any) -> Any:
-    """Return what stands in for an error result: a message for a call with an id, else its text."""
-    from langchain_core.messages import ToolMessage
-
+    """Return an error result as a message for a call with an id, else as text."""
     result: ToolResult = error.result
     if not result.tool_call_id:
         return str(result)
@@ -208,18 +178,17 @@ _MAX_DEPTH = 80
 
 
 def without_references(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return an input schema in which every definition stands where it is referred to.
+    """Return an input schema with every definition inlined; it accepts all that the schema does.
 
-    Where a definition is met inside itself it is cut: there stand its type and, in words, which
-    argument takes the same. So it is once the schema has become too long or too deep, without the
-    words. It accepts all that the schema does.
+    A definition inside itself is cut to its type and a description that names the argument which
+    takes the same; in a schema that has become too long or too deep, to its type.
     """
     written: dict[str, Any] = _Writer(schema).write(schema, "")
     return written
 
 
 class _Writer:
-    """Writes definitions out where they are referred to."""
+    """Inlines definitions."""
 
     def __init__(self, schema: dict[str, Any]) -> None:
         self._definitions: dict[str, Any] = schema.get("$defs", {})
@@ -294,7 +263,6 @@ class _Writer:
 
 
 def _widened(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return a schema that takes all it should though something in it was cut."""
     kept = {key: value for key, value in schema.items() if key not in _NARROWING}
     if "oneOf" not in kept:  # two parts that were cut may both fit
         return kept

@@ -1,26 +1,29 @@
 """LlamaIndex: each tool as a `FunctionTool`.
 
-LlamaIndex makes a schema of a pydantic class and keeps some of its keywords only; here the class
-and the metadata give the tool's own schema, whole.
+LlamaIndex keeps only some keywords of the schema of a pydantic class; here the class and the
+metadata give the tool's whole schema.
 """
 
 from __future__ import annotations
 
 from base64 import b64decode
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.contracts import import_extra
+from pydantic import BaseModel, ConfigDict
+
+from openapi_tools.contracts import requiring
 from openapi_tools.tools.context import context_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from llama_index.core.base.llms.types import ImageBlock, TextBlock
-    from llama_index.core.tools import FunctionTool, ToolMetadata, ToolOutput
-
     from openapi_tools.result import ImageContent, TextContent, ToolResult
     from openapi_tools.tools.tool import OperationTool
+
+with requiring("llama-index"):
+    from llama_index.core.async_utils import asyncio_run
+    from llama_index.core.base.llms.types import ImageBlock, TextBlock
+    from llama_index.core.tools import FunctionTool, ToolMetadata, ToolOutput
 
 _LONGEST = 1024
 
@@ -35,68 +38,47 @@ def to_tools(toolset: Iterable[OperationTool], *, context: Any = None) -> list[F
         toolset: A toolset, or any of its tools.
         context: What belongs to a call: a `Context` for all of them, or a function without
             parameters that gives one for each and may be async.
-
-    Raises:
-        MissingExtraError: llama-index-core is not installed.
     """
-    kind = _function_tool()
-    return [kind(tool, context) for tool in toolset]
+    return [OperationFunctionTool(tool, context) for tool in toolset]
 
 
-@cache
-def _function_tool() -> Any:
-    """Return the class of the tools; LlamaIndex is imported here, not with this module."""
-    import_extra("llama_index.core.tools", "llama-index")
-    from llama_index.core.async_utils import asyncio_run
-    from llama_index.core.tools import FunctionTool
+class OperationFunctionTool(FunctionTool):
+    """A tool of a document as a tool of LlamaIndex."""
 
-    class OperationFunctionTool(FunctionTool):
-        """A tool of a document as a tool of LlamaIndex."""
+    def __init__(self, tool: OperationTool, context: Any) -> None:
+        async def call(**arguments: Any) -> ToolResult:
+            return await tool.execute(arguments, context=await context_for(context))
 
-        def __init__(self, tool: OperationTool, context: Any) -> None:
-            async def call(**arguments: Any) -> ToolResult:
-                return await tool.execute(arguments, context=await context_for(context))
+        super().__init__(async_fn=call, metadata=_metadata(tool))
 
-            super().__init__(async_fn=call, metadata=_metadata(tool))
+    # Arguments may have any name, `self` too.
+    def __call__(self, /, **arguments: Any) -> ToolOutput:  # type: ignore[override] # no others
+        """Call the API, from code that is not async."""
+        return self.call(**arguments)
 
-        # Arguments may have any name, `self` too.
-        def __call__(self, /, **arguments: Any) -> ToolOutput:  # type: ignore[override] # no others
-            """Call the API, from code that is not async."""
-            return self.call(**arguments)
+    def call(self, /, **arguments: Any) -> ToolOutput:  # type: ignore[override] # as above
+        """Call the API, from code that is not async."""
+        output: ToolOutput = asyncio_run(self.acall(**arguments))
+        return output
 
-        def call(self, /, **arguments: Any) -> ToolOutput:  # type: ignore[override] # as above
-            """Call the API, from code that is not async."""
-            output: ToolOutput = asyncio_run(self.acall(**arguments))
-            return output
-
-        async def acall(self, /, **arguments: Any) -> ToolOutput:  # type: ignore[override] # as above
-            """Call the API."""
-            given = {**self.partial_params, **arguments}
-            return _output(await self.async_fn(**given), self.metadata.get_name(), given)
-
-    return OperationFunctionTool
+    async def acall(self, /, **arguments: Any) -> ToolOutput:  # type: ignore[override] # as above
+        """Call the API."""
+        given = {**self.partial_params, **arguments}
+        return _output(await self.async_fn(**given), self.metadata.get_name(), given)
 
 
-@cache
-def _metadata_class() -> Any:
-    """Return the class of what LlamaIndex knows of a tool."""
-    from llama_index.core.tools import ToolMetadata
+class OperationMetadata(ToolMetadata):
+    """A tool's name, description and schema for models."""
 
-    class OperationMetadata(ToolMetadata):
-        """What a model is told of a tool."""
-
-        def get_parameters_dict(self) -> dict[str, Any]:
-            """Return the input schema: a copy, as clients of providers write into it."""
-            arguments: Any = self.fn_schema
-            schema: dict[str, Any] = arguments.model_json_schema()
-            return schema
-
-    return OperationMetadata
+    def get_parameters_dict(self) -> dict[str, Any]:
+        """Return a copy of the input schema: provider clients write into it."""
+        arguments: Any = self.fn_schema
+        schema: dict[str, Any] = arguments.model_json_schema()
+        return schema
 
 
 def _metadata(tool: OperationTool) -> ToolMetadata:
     """Return what LlamaIndex knows of a tool."""
-    from pydantic import BaseModel, ConfigDict
 
     class Arguments(BaseModel):
         """The arguments of a tool, which checks them itself."""
@@ -107,10 +89,9 @@ def _metadata(tool: OperationTool) -> ToolMetadata:
         def model_json_schema(cls, *_: Any, **__: Any) -> dict[str, Any]:
             return tool.get_schema()
 
-    metadata: ToolMetadata = _metadata_class()(
+    return OperationMetadata(
         name=tool.name, description=_shortened(tool.description), fn_schema=Arguments
     )
-    return metadata
 
 
 def _shortened(text: str) -> str:
@@ -120,8 +101,6 @@ def _shortened(text: str) -> str:
 
 def _output(result: ToolResult, name: str, arguments: dict[str, Any]) -> ToolOutput:
     """Return a result as LlamaIndex has it."""
-    from llama_index.core.tools import ToolOutput
-
     return ToolOutput(
         tool_name=name,
         blocks=[_block(content) for content in result.as_content()],
@@ -132,8 +111,6 @@ def _output(result: ToolResult, name: str, arguments: dict[str, Any]) -> ToolOut
 
 
 def _block(content: TextContent | ImageContent) -> TextBlock | ImageBlock:
-    from llama_index.core.base.llms.types import ImageBlock, TextBlock
-
     if content.type == "text":
         return TextBlock(text=content.text)
     return ImageBlock(image=b64decode(content.data), image_mimetype=content.media_type)

@@ -10,20 +10,24 @@ from __future__ import annotations
 from base64 import b64decode
 from typing import TYPE_CHECKING, Any, cast
 
-from openapi_tools.contracts import import_extra
+from openapi_tools.contracts import requiring
 from openapi_tools.errors import InputError, OpenAPIToolsError
 from openapi_tools.tools.context import context_for, member_of
+from openapi_tools.tools.guardrails import approved, rule_of
 from openapi_tools.tools.tool_call import read_call
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from pydantic_ai import BinaryImage, RunContext, Tool, ToolReturn
     from pydantic_core import SchemaValidator
 
     from openapi_tools.result import ImageContent, TextContent, ToolResult
     from openapi_tools.tools.tool import OperationTool
     from openapi_tools.tools.toolset import Select
+
+with requiring("pydantic-ai"):
+    from pydantic_ai import BinaryImage, RunContext, Tool, ToolReturn
+    from pydantic_ai.exceptions import ApprovalRequired, ToolFailed
 
 
 def to_tools(
@@ -49,12 +53,8 @@ def to_tools(
             `state` is the `RunContext`.
 
     Raises:
-        MissingExtraError: pydantic-ai is not installed.
         SettingsError: `approval` is no rule.
     """
-    import_extra("pydantic_ai", "pydantic-ai")
-    from openapi_tools.tools.guardrails import rule_of
-
     asked = rule_of(False if approval is None else approval)
     known = callable(context) or member_of(context, "approve") is not None
     return [
@@ -65,8 +65,6 @@ def to_tools(
 
 def _tool(tool: OperationTool, *, asks: bool, context: Any) -> Tool[Any]:
     """Return a tool of a document as one of Pydantic-AI."""
-    from pydantic_ai import Tool
-
     # Whether a function gives a context that can approve is known with each call.
     defers = tool.needs_approval and not asks and callable(context)
 
@@ -95,9 +93,6 @@ class _Arguments:
         self._name = name
 
     def validate_python(self, given: Any, **_: Any) -> dict[str, Any]:
-        """Return arguments that may be JSON text."""
-        from pydantic_ai.exceptions import ToolFailed
-
         try:
             return read_call({"name": self._name, "arguments": given}).arguments
         except InputError as error:
@@ -107,8 +102,7 @@ class _Arguments:
 
 
 def _checker(tool: OperationTool) -> Callable[..., None]:
-    """Return what keeps a person from being asked about a call that cannot be made."""
-    from pydantic_ai.exceptions import ToolFailed
+    """Return a check that fails before a person is asked about an impossible call."""
 
     def check(_run: RunContext[Any], /, **arguments: Any) -> None:
         try:
@@ -128,13 +122,8 @@ async def _answer(
     defers: bool,
 ) -> ToolReturn[Any]:
     """Run a call, or defer it where the context cannot approve it."""
-    from pydantic_ai import ToolReturn
-    from pydantic_ai.exceptions import ApprovalRequired, ToolFailed
-
     context = await context_for(source, run)
     if run.tool_call_approved:
-        from openapi_tools.tools.guardrails import approved
-
         context = approved(context, tool, arguments)
     elif defers and member_of(context, "approve") is None:
         _checker(tool)(run, **arguments)
@@ -156,8 +145,6 @@ def _content(result: ToolResult) -> Any:
 
 
 def _shown(content: TextContent | ImageContent) -> str | BinaryImage:
-    from pydantic_ai import BinaryImage
-
     if content.type == "text":
         return content.text
     return BinaryImage(b64decode(content.data), media_type=content.media_type)

@@ -95,6 +95,17 @@ def test_a_client_that_leaves_at_once_is_no_failure(run, museum):
     assert (result.exit_code, result.stdout) == (0, "")
 
 
+def test_the_warnings_of_a_document_go_to_standard_error(run, write):
+    schema = {"type": "integer", "minimum": "x"}
+    get = {"parameters": [{"name": "q", "in": "query", "schema": schema}], "responses": {}}
+    document = write({"/a": {"get": get}})
+
+    result = run("serve", document, stdin="")
+
+    assert result.exit_code == 0
+    assert result.stderr.startswith("warning: ")
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -139,6 +150,8 @@ def test_standard_input_that_is_closed_is_wrong_usage(museum):
 
 def test_without_the_package_the_extra_is_named_in_one_line(run, museum, monkeypatch):
     monkeypatch.setitem(sys.modules, "mcp", None)
+    for name in ("openapi_tools.contracts.mcp", "openapi_tools.cli.mcp_transports"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
 
     result = run("serve", museum)
 

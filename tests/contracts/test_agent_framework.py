@@ -7,8 +7,6 @@ import base64
 import importlib.util
 import json
 import logging
-import subprocess
-import sys
 from functools import partial
 
 import httpx
@@ -912,25 +910,3 @@ async def test_secrets_stand_in_no_log(load, caplog):
 
 
 # The extra
-
-MISSING = """
-import sys
-import openapi_tools.contracts.agent_framework as contract
-assert "agent_framework" not in sys.modules
-sys.modules["agent_framework"] = None
-from openapi_tools import MissingExtraError
-try:
-    contract.to_function_tools([])
-except MissingExtraError as error:
-    print(error)
-"""
-
-
-def test_a_missing_package_is_named_with_its_extra():
-    ran = subprocess.run(
-        [sys.executable, "-W", "error", "-c", MISSING], capture_output=True, text=True, check=True
-    )
-
-    assert ran.stdout == (
-        "agent_framework is not installed: pip install 'openapi-tools[agent-framework]'\n"
-    )

@@ -6,8 +6,6 @@ import asyncio
 import base64
 import json
 import logging
-import subprocess
-import sys
 from pathlib import Path
 
 import httpx
@@ -15,8 +13,8 @@ import pytest
 from documents import document, operation
 
 from openapi_tools import Settings, SettingsError, ToolResult, load_tools, require_approval
+from openapi_tools.contracts import mcp as module
 from openapi_tools.contracts.mcp import create_server
-from openapi_tools.contracts.mcp import server as module
 
 pytest.importorskip("mcp", reason="mcp is not installed")
 
@@ -469,17 +467,3 @@ async def test_a_call_that_fails_inside_says_nothing_of_the_inside(mode, caplog)
 
     assert result.is_error
     assert "secret" not in texts(result)[0]
-
-
-def test_the_module_needs_its_package_only_where_it_is_used():
-    code = (
-        "import sys; sys.modules['mcp'] = None\n"
-        "import openapi_tools.contracts.mcp as m\n"
-        "from openapi_tools import load_tools, MissingExtraError\n"
-        "try: m.create_server(load_tools({'openapi': '3.1.0', 'paths': {}}))\n"
-        "except MissingExtraError as error: print(error)"
-    )
-
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-
-    assert done.stdout == "mcp is not installed: pip install 'openapi-tools[mcp]'\n"

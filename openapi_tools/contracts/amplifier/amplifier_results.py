@@ -1,18 +1,20 @@
-"""Results as Amplifier has them: its own `ToolResult`, clean under every orchestrator."""
+"""Results as subclass of Amplifier's `ToolResult`, readable under every orchestrator."""
 
 from __future__ import annotations
 
 from copy import deepcopy
-from functools import cache
 from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import PrivateAttr, model_serializer
 
-from openapi_tools.contracts import import_extra
+from openapi_tools.contracts import requiring
 from openapi_tools.result import ImageContent, ToolResult, contents_of
 
 if TYPE_CHECKING:
     from openapi_tools.result import TextContent
+
+with requiring("amplifier"):
+    from amplifier_core import ToolResult as CoreResult
 
 
 def translated(result: ToolResult) -> Any:
@@ -34,7 +36,7 @@ def _translated(result: ToolResult) -> Any:
         blocks = list(map(_block, contents))
     # The message has the API's own words already; as `body` they would be shown twice.
     error = result.error and {key: result.error[key] for key in result.error if key != "body"}
-    made = result_class()(success=result.success, output=shown, error=error, content=blocks)
+    made = AmplifierResult(success=result.success, output=shown, error=error, content=blocks)
     str(made)  # raises for what is no JSON
     return made.made_of(result)
 
@@ -47,7 +49,7 @@ def _block(part: Any) -> dict[str, Any]:
 
 
 class _Views:
-    """What our results say beyond the fields of `amplifier_core`."""
+    """Members of our results beyond the fields of `amplifier_core`."""
 
     _origin: ToolResult | None
     success: bool
@@ -55,7 +57,7 @@ class _Views:
     error: dict[str, Any] | None
 
     def made_of(self, origin: ToolResult | None) -> Self:
-        """Note what this result was made of, and return it."""
+        """Set the original result and return this one."""
         self._origin = origin
         return self
 
@@ -75,7 +77,7 @@ class _Views:
 
     @property
     def header_note(self) -> str:
-        """One line on what only headers tell."""
+        """One line about facts in headers only."""
         return "" if self._origin is None else self._origin.header_note
 
     def as_content(self) -> list[TextContent | ImageContent]:
@@ -85,60 +87,50 @@ class _Views:
     def get_serialized_output(self) -> str:
         """Return the output as a string for a model.
 
-        The package's own method takes out the control characters that providers refuse, and knows
-        what to say where nothing is left; it would spell every letter beyond ASCII in JSON as an
-        escape.
+        The package's own method removes the control characters that providers refuse, and has a
+        text for empty results; alone, it would escape every letter beyond ASCII in JSON.
         """
-        plain = _plain_class()
         ours = ToolResult.ok(self.output, self.metadata, header_note=self.header_note)
         text = "" if self.output is None and not self.success else str(ours)
-        shown = plain(output=text).get_serialized_output()
-        return str(shown or plain(success=self.success, error=self.error).get_serialized_output())
+        shown = CoreResult(output=text).get_serialized_output()
+        return str(
+            shown or CoreResult(success=self.success, error=self.error).get_serialized_output()
+        )
 
     def __str__(self) -> str:
         return self.get_serialized_output()
 
 
-def _plain_class() -> Any:
-    return import_extra("amplifier_core", "amplifier").ToolResult
+class AmplifierResult(_Views, CoreResult):  # type: ignore[misc]  # it ships no types
+    """A result that is readable under every orchestrator.
 
-
-@cache
-def result_class() -> type[Any]:
-    """Return our subclass of `amplifier_core.ToolResult`.
-
-    loop-basic shows the model `str(result)`, and `to_dict()` instead where there is one; so there
-    is none. loop-streaming shows it `model_dump()`, as JSON if that is an object or an array.
+    loop-basic shows the model `str(result)`, or `to_dict()` where that exists; so it does not.
+    loop-streaming shows it `model_dump()`, as JSON if that is an object or an array.
     """
 
-    class AmplifierResult(_Views, _plain_class()):  # type: ignore[misc]  # it ships no types
-        """A result that is clean under every orchestrator."""
+    _origin: ToolResult | None = PrivateAttr(default=None)
 
-        _origin: ToolResult | None = PrivateAttr(default=None)
+    def model_copy(self, *, update: dict[str, Any] | None = None, deep: bool = False) -> Any:
+        """Return a copy with the images, which a dump leaves out."""
+        fields = {name: getattr(self, name) for name in type(self).model_fields}
+        data = {**(deepcopy(fields) if deep else fields), **(update or {})}
+        return type(self).model_validate(data).made_of(self._origin)
 
-        def model_copy(self, *, update: dict[str, Any] | None = None, deep: bool = False) -> Any:
-            """Return a copy; the images are in it, which a dump leaves out."""
-            fields = {name: getattr(self, name) for name in type(self).model_fields}
-            data = {**(deepcopy(fields) if deep else fields), **(update or {})}
-            return type(self).model_validate(data).made_of(self._origin)
+    def model_dump(self, **options: Any) -> Any:
+        """Return the output for a model; with any option the fields, as pydantic does."""
+        if options:
+            return super().model_dump(**options)
+        whole = isinstance(self.output, dict | list) and not self.header_note
+        return self.output if whole else str(self)
 
-        def model_dump(self, **options: Any) -> Any:
-            """Return what a model is to be shown; with any option the fields, as pydantic does."""
-            if options:
-                return super().model_dump(**options)
-            whole = isinstance(self.output, dict | list) and not self.header_note
-            return self.output if whole else str(self)
-
-        @model_serializer(mode="wrap")
-        def serialize_model(self, handler: Any, info: Any) -> Any:
-            """Leave out what says nothing, what is said twice, and what no text can show."""
-            dump = handler(self)
-            if not self.content or info.mode == "python":
-                dump.pop("content", None)
-            if self.error is None:
-                dump.pop("error", None)
-            elif self.output == self.error.get("message"):
-                dump.pop("output", None)
-            return dump
-
-    return AmplifierResult
+    @model_serializer(mode="wrap")
+    def serialize_model(self, handler: Any, info: Any) -> Any:
+        """Leave out empty and repeated members, and images."""
+        dump = handler(self)
+        if not self.content or info.mode == "python":
+            dump.pop("content", None)
+        if self.error is None:
+            dump.pop("error", None)
+        elif self.output == self.error.get("message"):
+            dump.pop("output", None)
+        return dump

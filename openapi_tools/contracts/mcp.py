@@ -1,15 +1,15 @@
-"""The tools as a server of the package `mcp`."""
+"""Tools as an MCP server: `create_server(toolset)`, for each transport of the package `mcp`."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 import time
 from collections.abc import Mapping
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.contracts import import_extra
+from openapi_tools.contracts import requiring
 from openapi_tools.errors import SettingsError
 from openapi_tools.result import ImageContent
 from openapi_tools.tools.context import Context
@@ -21,14 +21,21 @@ from openapi_tools.visible_text import visible
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Iterable
 
-    from mcp import types
     from mcp.server.context import ServerRequestContext
-    from mcp.server.lowlevel import Server
     from mcp.server.session import ServerSession
     from starlette.applications import Starlette
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from openapi_tools.result import TextContent, ToolResult
     from openapi_tools.tools.tool import OperationTool
+
+with requiring("mcp"):
+    import anyio
+    from mcp import MCPError, types
+    from mcp.server.lowlevel import Server
+    from mcp.types import INVALID_PARAMS
+    from mcp.types.version import MODERN_PROTOCOL_VERSIONS
+
 
 _UNNAMED = "openapi-tools"
 _LONGEST_NAME = 100
@@ -38,6 +45,12 @@ _FIRST_BEAT = 1.0
 _EVERY = 5.0
 _SESSIONS = 300
 """Of protocol versions with a handshake; each takes some 40 kB until half an hour has passed."""
+_LARGEST = 1024 * 1024
+_ANSWER = re.compile(
+    rb"(?:(?:id|event): [^\r\n]*\r\n)*data: "
+    rb'(\{"jsonrpc":"2\.0","id":(?:-?\d+|"[^"\\]*(?:\\.[^"\\]*)*"),"(?:result|error)":[^\r\n]*)'
+    rb"\r\n\r\n"
+)
 
 
 def create_server(
@@ -59,43 +72,31 @@ def create_server(
         version: Of the server; by default that of a toolset's document.
 
     Raises:
-        MissingExtraError: The package `mcp` is not installed.
         SettingsError: Two tools have the same name.
     """
-    kind, document = _server_class(), getattr(toolset, "document", None)
+    document = getattr(toolset, "document", None)
     served = _Served(toolset)
-    server: Server[Any] = kind(
+    return ToolsServer(
         name or _said(document, "title") or _UNNAMED,
         version=version or _said(document, "version"),
         get_tool_input_schema=served.input_schema,
         on_list_tools=served.list_tools,
         on_call_tool=served.call_tool,
     )
-    return server
 
 
-@cache
-def _server_class() -> Any:
-    """Return the class of the servers; `mcp` is imported here, not with this module."""
-    import_extra("mcp", "mcp")
-    from mcp.server.lowlevel import Server
+class ToolsServer(Server[Any]):
+    """A server whose large answers reach clients over HTTP."""
 
-    from openapi_tools.contracts.mcp.response_streams import PlainAnswers
-
-    class ToolsServer(Server[Any]):
-        """A server whose large answers reach clients over HTTP."""
-
-        def streamable_http_app(self, **options: Any) -> Starlette:
-            """Return the app of the package, with `PlainAnswers` around it and fewer sessions."""
-            app = super().streamable_http_app(**{"max_sessions": _SESSIONS, **options})
-            app.add_middleware(PlainAnswers)
-            return app
-
-    return ToolsServer
+    def streamable_http_app(self, **options: Any) -> Starlette:
+        """Return the app of the package, with `PlainAnswers` around it and fewer sessions."""
+        app = super().streamable_http_app(**{"max_sessions": _SESSIONS, **options})
+        app.add_middleware(PlainAnswers)
+        return app
 
 
 class _Served:
-    """What a server answers from."""
+    """The handlers of a server."""
 
     def __init__(self, tools: Iterable[OperationTool]) -> None:
         self._tools: dict[str, OperationTool] = {}
@@ -116,8 +117,6 @@ class _Served:
         _params: types.PaginatedRequestParams | None,
     ) -> types.ListToolsResult:
         """Return all tools as one page, since not every client asks for a second one."""
-        from mcp import types
-
         if self._listed is None:
             tools = [types.Tool.model_validate(_described(tool)) for tool in self._tools.values()]
             self._listed = types.ListToolsResult(tools=tools)
@@ -137,12 +136,8 @@ class _Served:
         return desk.question or _answer(result)
 
     def _named(self, name: str) -> OperationTool:
-        """Return a tool by name."""
         if name in self._tools:
             return self._tools[name]
-        from mcp import MCPError
-        from mcp.types import INVALID_PARAMS
-
         message = no_such_tool(name, list(self._tools))
         raise MCPError(code=INVALID_PARAMS, message=_clean(message))
 
@@ -156,8 +151,6 @@ class _Desk:
         params: types.CallToolRequestParams,
         tool: OperationTool,
     ) -> None:
-        from mcp.types.version import MODERN_PROTOCOL_VERSIONS
-
         self.question: types.InputRequiredResult | None = None
         self._request = request
         self._answers: Mapping[str, Any] = params.input_responses or {}
@@ -179,8 +172,6 @@ class _Desk:
         """Tell whether the user says yes to a call."""
         if self._is_stateless:
             return self._answered(call)
-        from mcp import MCPError
-
         session, asked_for = self._request.session, self._request.request_id
         form = {"type": "object", "properties": {}}
         try:
@@ -192,8 +183,6 @@ class _Desk:
 
     def _answered(self, call: ToolCall) -> bool:
         """Tell whether the client's answer is a yes; without one, note what it has to ask."""
-        from mcp import types
-
         key = _key(call)
         answer = self._answers.get(key)
         if answer is None:
@@ -209,8 +198,6 @@ class _Desk:
 
 async def _reporting(session: ServerSession, call: Awaitable[ToolResult]) -> ToolResult:
     """Return a call's result; a client that wants progress hears of it while it waits."""
-    import anyio
-
     async with anyio.create_task_group() as group:
         group.start_soon(_beat, session)
         result = await call
@@ -220,8 +207,6 @@ async def _reporting(session: ServerSession, call: Awaitable[ToolResult]) -> Too
 
 async def _beat(session: ServerSession) -> None:
     """Say again and again that a call goes on, so that the client does not give it up."""
-    import anyio
-
     started = time.monotonic()
     await anyio.sleep(_FIRST_BEAT)
     while True:
@@ -246,8 +231,6 @@ def _described(tool: OperationTool) -> dict[str, Any]:
 
 def _answer(result: ToolResult) -> types.CallToolResult:
     """Return a result as `tools/call` has it."""
-    from mcp import types
-
     contents = result.as_content()
     answer: dict[str, Any] = {
         "content": [_content(content) for content in contents],
@@ -294,3 +277,105 @@ def _clean(text: str) -> str:
     if text.isascii():
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+class PlainAnswers:
+    """An ASGI app that answers a POST with JSON where nothing comes before the answer.
+
+    In protocol versions with a handshake the package sends every answer as an event of a stream,
+    and its own client takes no event of more than 1 MiB. A JSON body has no such bound.
+
+    A stream that begins with something else (progress, a question, a sign of life) is passed on as
+    it comes; then `structuredContent` is left out where only this makes the answer small enough.
+
+    Spec: Model Context Protocol 2025-11-25, basic/transports, "Sending Messages to the Server".
+
+    Args:
+        app: Answers with streams of events.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Do what ASGI wants of an app."""
+        if scope["type"] != "http" or scope["method"] != "POST":
+            await self._app(scope, receive, send)
+            return
+        stream = _Stream(send)
+        await self._app(scope, receive, stream.send)
+        await stream.end()
+
+
+class _Stream:
+    """What an app sends, on its way to the client."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self._lock = anyio.Lock()  # a sign of life may come while an event is being sent
+        self._start: Message | None = None
+        self._has_events = False
+        self._is_answered = False
+
+    async def send(self, message: Message) -> None:
+        """Take a message: the start of a stream waits for what comes next."""
+        async with self._lock:
+            if message["type"] == "http.response.start" and _starts_events(message):
+                self._start, self._has_events = message, True
+            elif self._start is not None:
+                await self._begin(self._start, message)
+            elif self._has_events:
+                await self._send({**message, "body": self._body(message)})
+            else:
+                await self._send(message)
+
+    async def end(self) -> None:
+        """Pass on a start after which nothing came."""
+        if self._start is not None:
+            await self._send(self._start)
+
+    async def _begin(self, start: Message, message: Message) -> None:
+        """Send a start with what came next."""
+        self._start = None
+        answer = _ANSWER.fullmatch(message.get("body", b""))
+        if answer is not None:
+            self._is_answered = True
+            start, message = _json_start(start, answer[1]), {**message, "body": answer[1]}
+        await self._send(start)
+        await self._send(message)
+
+    def _body(self, message: Message) -> bytes:
+        return b"" if self._is_answered else _fitted(message.get("body", b""))
+
+
+def _starts_events(message: Message) -> bool:
+    return any(
+        name.lower() == b"content-type" and value.startswith(b"text/event-stream")
+        for name, value in message["headers"]
+    )
+
+
+def _json_start(start: Message, body: bytes) -> Message:
+    kept = [(name, value) for name, value in start["headers"] if name.lower() != b"content-type"]
+    length = str(len(body)).encode()
+    own = [(b"content-type", b"application/json"), (b"content-length", length)]
+    return {**start, "headers": [*kept, *own]}
+
+
+def _fitted(event: bytes) -> bytes:
+    """Return an event without `structuredContent`, if that makes it small enough.
+
+    The text has the same. An event that stays too large stands as it is: not every client has a
+    bound, and those that have one say so themselves.
+    """
+    answer = _ANSWER.fullmatch(event) if len(event) > _LARGEST else None
+    if answer is None:
+        return event
+    try:
+        message = json.loads(answer[1])
+        message["result"].pop("structuredContent", None)
+        small = json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode()
+    except (KeyError, ValueError, RecursionError):
+        return event
+    fitted = event[: answer.start(1)] + small + event[answer.end(1) :]
+    return fitted if len(fitted) <= _LARGEST else event
