@@ -1,4 +1,4 @@
-"""Access tokens for one security scheme: kept, refreshed in time, fetched once for everybody.
+"""Access tokens for one security scheme: kept, refreshed in time, fetched once for all callers.
 
 Spec: RFC 6749, sections 4.3, 4.4 and 6.
 """
@@ -7,23 +7,23 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import time
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NoReturn
+from concurrent.futures import Future
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
 from openapi_tools.auth.endpoints import Endpoints
-from openapi_tools.auth.flow_choice import chosen_flow
 from openapi_tools.auth.grants import Grants, RefusedError
-from openapi_tools.auth.oauth2 import CLIENT_CREDENTIALS, PASSWORD
-from openapi_tools.auth.shared_work import SingleFlight
-from openapi_tools.auth.token import Token
+from openapi_tools.auth.oauth2 import CLIENT_CREDENTIALS, PASSWORD, chosen_flow
 from openapi_tools.auth.token_channel import PATIENCE
-from openapi_tools.auth.token_store import Stored, TokenStore
+from openapi_tools.auth.token_store import Stored, Token, TokenStore
 from openapi_tools.errors import CallError, CredentialsError, NotPicklableError
+from openapi_tools.forks import ForkLock
 from openapi_tools.redaction import Redactor, Secret
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Iterable
+    from collections.abc import Callable, Coroutine, Iterable
 
     from openapi_tools.auth.oauth2 import OAuth2
     from openapi_tools.auth.token_channel import Channel
@@ -31,18 +31,99 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("openapi_tools")
 
+T = TypeVar("T")
+_LOOK = 0.5
 _ROUNDS = 4
 _REQUESTS = 4
 _FIRST_PAUSE, _LONGEST_PAUSE, _LONGEST_WAIT = 0.25, 5.0, 60.0
 
 
+@dataclass(slots=True, eq=False)
+class _Flight(Generic[T]):
+    """Work under way in one event loop.
+
+    Attributes:
+        loop: The loop.
+        over_at: Deadline, on the monotonic clock.
+        done: Result and error, as a value; None when the loop gave up.
+        task: Kept here, as an event loop does not keep its tasks.
+    """
+
+    loop: asyncio.AbstractEventLoop
+    over_at: float
+    done: Future[tuple[T | None, BaseException | None] | None] = field(default_factory=Future)
+    task: asyncio.Task[T] | None = None
+
+    def is_lost(self) -> bool:
+        """Whether no result will come: the loop is closed or stands still."""
+        return self.loop.is_closed() or time.monotonic() > self.over_at
+
+
+class SingleFlight(Generic[T]):
+    """Shares one piece of work among callers in all event loops and threads.
+
+    No lock is held while waiting. Cancelling a caller does not cancel the work. When the event loop
+    of the work ends, a caller in another loop begins anew.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._lock = ForkLock()
+        self._flight: _Flight[T] | None = None
+        self._process = os.getpid()
+
+    async def run(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Return the result of the work under way, else of `work`; raise its error."""
+        while True:
+            outcome = await self._outcome(self._joined(work))
+            if outcome is None:
+                continue
+            result, error = outcome
+            if error is not None:
+                raise error
+            return result  # type: ignore[return-value] # None is a result where T has it
+
+    def _joined(self, work: Callable[[], Coroutine[Any, Any, T]]) -> _Flight[T]:
+        with self._lock:
+            if self._process != os.getpid():  # the work is in another process
+                self._flight, self._process = None, os.getpid()
+            if self._flight is None or self._flight.is_lost():
+                self._flight = self._started(work)
+            return self._flight
+
+    def _started(self, work: Callable[[], Coroutine[Any, Any, T]]) -> _Flight[T]:
+        loop = asyncio.get_running_loop()
+        flight: _Flight[T] = _Flight(loop, time.monotonic() + self._seconds)
+        # A waiter that is cancelled would cancel a future that does not run yet.
+        flight.done.set_running_or_notify_cancel()
+        flight.task = loop.create_task(work())
+        flight.task.add_done_callback(lambda task: self._settle(flight, task))
+        return flight
+
+    def _settle(self, flight: _Flight[T], task: asyncio.Task[T]) -> None:
+        with self._lock:
+            if self._flight is flight:
+                self._flight = None
+        flight.task = None
+        if task.cancelled():
+            flight.done.set_result(None)
+        elif (error := task.exception()) is not None:
+            flight.done.set_result((None, error))
+        else:
+            flight.done.set_result((task.result(), None))
+
+    async def _outcome(self, flight: _Flight[T]) -> tuple[T | None, BaseException | None] | None:
+        waiting = asyncio.wrap_future(flight.done)
+        try:
+            while not waiting.done() and not flight.is_lost():
+                await asyncio.wait({waiting}, timeout=_LOOK)
+            return waiting.result() if waiting.done() else None
+        finally:
+            waiting.cancel()
+
+
 class Tokens:
     """The access tokens that one credential gives.
-
-    Args:
-        config: As the user gave it.
-        scheme: The document's security scheme.
-        name: Of that scheme.
 
     Raises:
         CredentialsError: No token can ever come of it.
@@ -85,11 +166,6 @@ class Tokens:
     ) -> str:
         """Return an access token to send.
 
-        Args:
-            channel: Of the toolset, for the running event loop.
-            scopes: Those that the operation requires; passed over when the user named some.
-            stale: A token that the API has just refused; it is not given again.
-
         Raises:
             CallError: `credentials` when the user has to mend something, otherwise what went wrong
                 on the way to the authorization server.
@@ -105,54 +181,47 @@ class Tokens:
     async def _found(
         self, channel: Channel, wanted: frozenset[str], refused: Secret | None
     ) -> Token:
-        """Return the token that there is, or the one that somebody fetches now."""
+        """Return the token in memory, or the result of one fetch that all callers share."""
         for _ in range(_ROUNDS):
             token = self._token
             if token is not None and self._fits(token, wanted, refused):
                 return token
-            mine = _Mine(self, channel, wanted, refused)
+            begun = False
+
+            def renew() -> Coroutine[Any, Any, Token]:
+                nonlocal begun
+                begun = True
+                return self._renewed(channel, wanted, refused)
+
             try:
-                token = await self._flights.run(mine)
+                token = await self._flights.run(renew)
             except CallError as error:
-                # What another call asked for may be more than this one needs.
-                if (
-                    isinstance(error, RefusedError)
-                    and error.code == "invalid_scope"
-                    and not mine.begun
-                ):
+                # Another call may have asked for more scopes than this one needs.
+                if getattr(error, "code", "") == "invalid_scope" and not begun:
                     continue
                 raise CallError(error.kind, error.reason, **error.facts) from None
             if token.access != refused and self._covers(token, wanted):
                 return token
-            if mine.begun:
+            if begun:
                 break
         raise self._fault("the authorization server gave no other token than the one refused.")
 
     def _fits(self, token: Token, wanted: frozenset[str], refused: Secret | None) -> bool:
-        """Whether a token can be sent as it is."""
+        """Whether a token can be sent."""
         is_good = token.access != refused and not token.is_due(time.time())
         return is_good and self._covers(token, wanted)
 
     def _covers(self, token: Token, wanted: frozenset[str]) -> bool:
-        """Whether asking again would bring no further scope; a person's token has what it has."""
+        """Whether a new request would bring no further scope; a user's token keeps its scopes."""
         return token.covers(wanted) or self._flow not in (CLIENT_CREDENTIALS, PASSWORD)
 
-    async def renew(
+    async def _renewed(
         self, channel: Channel, wanted: frozenset[str], refused: Secret | None
     ) -> Token:
-        """Return a new token; only ever one call does this.
-
-        Args:
-            channel: Of the call that came first.
-            wanted: The scopes that it needs.
-            refused: The token that it must not get.
-
-        Raises:
-            CallError: There is none to be had.
-        """
+        """Return a new token; one call at a time does this."""
         token = self._token
         if token is not None and self._fits(token, wanted, refused):
-            return token  # another one came in between
+            return token  # another call fetched it
         try:
             new = await self._next(channel, wanted, refused)
         except CallError:
@@ -209,7 +278,7 @@ class Tokens:
         return token
 
     async def _stored(self, channel: Channel) -> Stored | None:
-        """Return what the file has for this API; another process may have refreshed it."""
+        """Return the file's entry for this API; another process may have refreshed it."""
         if self._store is None:
             return None
         place = {"origin": channel.api_origin, "scheme": self._name}
@@ -223,14 +292,14 @@ class Tokens:
             self._in_file = found.token
             endpoint = self._own.token_url or found.token_endpoint
             if (self._config.client_id, self._config.token_url) != (found.client_id, endpoint):
-                # The person who logged in has seen where that is.
+                # The user saw this endpoint at the login.
                 self._configure(
                     replace(self._config, client_id=found.client_id, token_url=endpoint)
                 )
         return found
 
     async def _keep(self, channel: Channel, token: Token) -> None:
-        """Write a new token down where that is wanted; the call goes on without."""
+        """Write a new token to the file, if there is one; a failure does not end the call."""
         if self._store is None or token is self._in_file:
             return
         try:
@@ -266,7 +335,7 @@ class Tokens:
         return token
 
     def _pause(self, error: CallError, *, least: float = 0.0) -> None:
-        """Leave the server alone for a while; the first failure costs nothing."""
+        """Send no request for a while; not after a first failure."""
         self._failures += 1
         pause = _FIRST_PAUSE * 2 ** min(self._failures - 2, 16) if self._failures > 1 else 0.0
         asked = error.wait if isinstance(error, RefusedError) else error.facts.get("retry_after")
@@ -286,31 +355,8 @@ class Tokens:
         return CallError("credentials", f"security scheme {self._name!r}: {reason}")
 
 
-class _Mine:
-    """What one call would do if it had to do it itself.
-
-    Attributes:
-        begun: It had to.
-    """
-
-    __slots__ = ("_channel", "_refused", "_tokens", "_wanted", "begun")
-
-    def __init__(
-        self, tokens: Tokens, channel: Channel, wanted: frozenset[str], refused: Secret | None
-    ) -> None:
-        self._tokens = tokens
-        self._channel = channel
-        self._wanted = wanted
-        self._refused = refused
-        self.begun = False
-
-    def __call__(self) -> Coroutine[Any, Any, Token]:
-        self.begun = True
-        return self._tokens.renew(self._channel, self._wanted, self._refused)
-
-
 def _given(config: OAuth2) -> Token | None:
-    """Return the token that the user gave; it is over when there is only a refresh token."""
+    """Return the user's token, expired if there is only a refresh token."""
     access, refresh = config.revealed("access_token"), config.revealed("refresh_token")
     if not access and not refresh:
         return None

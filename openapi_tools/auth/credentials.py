@@ -1,4 +1,4 @@
-"""Security requirements and credentials -> what is granted to a call.
+"""A user's credentials, and the grant that they give to a call.
 
 Spec: OpenAPI 3.2.0, sections 4.27 (Security Scheme Object) and 4.30 (Security Requirement Object).
 """
@@ -10,7 +10,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-from openapi_tools.auth.schemes import Asked, Held, Scheme, hold, lasting, needed
+from openapi_tools.auth.schemes import Credential, CredentialRequest, Scheme, hold, lasting, needed
 from openapi_tools.errors import CallError, CredentialsError, OpenAPIToolsError
 from openapi_tools.masking import MASK
 from openapi_tools.model import SecurityScheme
@@ -19,9 +19,10 @@ from openapi_tools.requests.request_auth import RequestAuth, joined
 from openapi_tools.requests.server_urls import origin_of
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
+    from openapi_tools.auth.schemes import Ask
     from openapi_tools.auth.token_channel import Channel
     from openapi_tools.model import Operation
 
@@ -34,15 +35,15 @@ _NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
-    """Where credentials may go.
+class OriginPolicy:
+    """The origins to which credentials may go, and the server of a call.
 
     Attributes:
-        server: The address that an operation is called at.
-        origins: Those that credentials are for.
+        server: Address of the call's server.
+        origins: Where credentials may go.
         source: Origin of the URL that the document was fetched from; empty for any other document.
-        lenient: A call may go without what it requires.
-        client_brings: A client of the user's brings credentials along, where they may go.
+        lenient: A call may go without required credentials.
+        client_brings: The user's HTTP client adds credentials.
     """
 
     server: str
@@ -58,11 +59,7 @@ class Bounds:
         return bool(origin) and origin in self.origins
 
     def refusal(self, what: str = "the operation") -> str:
-        """Return why credentials do not go to the server, and the setting that would send them.
-
-        Args:
-            what: Is served there.
-        """
+        """Return why credentials do not go to the server, and the setting that sends them."""
         origin = origin_of(self.server)
         given = f"credentials are for {' or '.join(sorted(self.origins))}"
         if not self.origins:
@@ -78,27 +75,27 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """What a call is granted.
+    """The credentials of a call.
 
     Attributes:
-        additions: What is added to the request.
-        note: Why credentials do not go along that are there; empty when they do.
-        renewable: A credential is asked for with each call, and may have a newer value should the
-            API refuse this one; any other grant holds for every call of the operation.
+        auth: Added to the request.
+        note: Why credentials are held back; may be empty.
+        renewable: Asked for with each call, and again after a 401; any other grant holds for every
+            call of the operation.
     """
 
-    additions: RequestAuth = field(default_factory=RequestAuth)
+    auth: RequestAuth = field(default_factory=RequestAuth)
     note: str = ""
     renewable: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
-    """What credentials need that are asked for with each call.
+class TokenContext:
+    """The context of a call in which credentials ask for tokens.
 
     Attributes:
-        channel: Gives the way to a token endpoint.
-        redactor: Is told of the secrets.
+        channel: Returns a channel to token endpoints.
+        redactor: Learns the secrets.
     """
 
     channel: Callable[[], Channel]
@@ -106,7 +103,7 @@ class Way:
 
 
 NOTHING = Grant()
-"""What a call is granted that needs nothing."""
+"""The grant of a call that needs no credentials."""
 
 
 class Credentials:
@@ -117,12 +114,11 @@ class Credentials:
             (or `scheme` and `value`) declares a scheme that the document lacks; it goes with every
             call.
         schemes: The document's security schemes.
-        redactor: Is told of the secrets.
+        redactor: Learns the secrets.
         ca_file: Certificate authorities to trust besides the usual ones.
 
     Raises:
-        CredentialsError: A name that the document does not have, or a value of the wrong kind; the
-            value itself is never shown.
+        CredentialsError: An unknown name, or a value of the wrong kind; the value is never shown.
     """
 
     __slots__ = ("_ca_file", "_first", "_held", "_overlays", "_own", "_schemes", "redactor")
@@ -136,10 +132,10 @@ class Credentials:
         ca_file: Path | None = None,
     ) -> None:
         self.redactor = Redactor() if redactor is None else redactor
-        self._held: dict[str, Held] = {}
+        self._held: dict[str, Credential] = {}
         self._first: frozenset[str] = frozenset()
         self._own: tuple[str, ...] = ()
-        self._overlays: dict[tuple[Any, ...], Held] = {}
+        self._overlays: dict[tuple[Any, ...], Credential] = {}
         self._schemes = schemes
         self._ca_file = ca_file
         for name, value in given.items():
@@ -148,8 +144,8 @@ class Credentials:
     def __repr__(self) -> str:
         return f"Credentials({', '.join(f'{name}={MASK}' for name in self._held)})"
 
-    def _hold(self, name: str, value: Any, *, expand: bool) -> Held:
-        """Return a credential, for a scheme of the document or for one that it brings along."""
+    def _hold(self, name: str, value: Any, *, expand: bool) -> Credential:
+        """Return a credential for a scheme of the document, or for the scheme that it declares."""
         declared = self._schemes.get(name)
         if brings_scheme(value):
             if declared is None and name not in self._own:
@@ -162,7 +158,7 @@ class Credentials:
         scheme = Scheme(name, declared, self.redactor, self._ca_file)
         return hold(scheme, value) if expand else self._remembered(scheme, value)
 
-    def _remembered(self, scheme: Scheme, value: Any) -> Held:
+    def _remembered(self, scheme: Scheme, value: Any) -> Credential:
         """Return a credential for one call; tokens and certificates of an equal one are kept."""
         value = lasting(scheme, value)
         if not isinstance(value, Hashable) or isinstance(value, str | tuple):
@@ -177,12 +173,8 @@ class Credentials:
     def overlaid(self, given: object, redactor: Redactor) -> Credentials:
         """Return these credentials with others in front of them.
 
-        Args:
-            given: By scheme name, for one call; None for none.
-            redactor: Of that call.
-
         Raises:
-            CredentialsError: As for a new instance; or it is no mapping.
+            CredentialsError: As for a new instance; or it is not a mapping.
         """
         if given is None:
             return self
@@ -198,11 +190,7 @@ class Credentials:
         return both
 
     def lacks_word(self, name: str) -> bool:
-        """Tell whether a credential is known to be sent as one word in a header.
-
-        Args:
-            name: Of its scheme; that of another one lacks nothing.
-        """
+        """Tell whether a credential is known to be sent as one word in a header."""
         held = self._held.get(name)
         headers = held.fixed.headers if held is not None and held.fixed is not None else ()
         return any(" " not in text for _, text in headers)
@@ -210,22 +198,20 @@ class Credentials:
     async def grant(
         self,
         operation: Operation,
-        bounds: Bounds,
-        way: Way,
+        policy: OriginPolicy,
+        context: TokenContext,
         stale: Grant | None = None,
     ) -> Grant:
-        """Return what a call is granted.
+        """Return the grant of a call.
 
-        The first requirement that the credentials satisfy counts. An empty requirement is what is
-        left when no other is satisfied, wherever it stands: the order of alternatives says nothing,
-        and a credential is given in order to be sent. At an origin that the credentials are not
-        for, they are as if they were not there.
+        The first requirement that the credentials satisfy counts, an empty one after all others:
+        a credential is given in order to be sent. Other origins get no credentials.
 
         Args:
             operation: Its `security` lists alternatives; all schemes of one are needed.
-            bounds: Where the call goes, and where credentials may.
-            way: What credentials need that are asked for.
-            stale: What was granted before and refused with 401.
+            policy: Server of the call, and origins of the credentials.
+            context: For credentials that ask for tokens.
+            stale: The grant that was refused with 401.
 
         Raises:
             CallError: `credentials`: some are missing, or not for this origin; or as a token
@@ -234,10 +220,10 @@ class Credentials:
         requirement = self._chosen(operation)
         names = list(dict.fromkeys([*self._own, *(requirement or ())]))
         held = [self._held[name] for name in names]
-        if (held or bounds.client_brings) and not bounds.inside:
-            return self._elsewhere(operation, bounds)
+        if (held or policy.client_brings) and not policy.inside:
+            return self._elsewhere(operation, policy)
         if not held:
-            if requirement is None and not bounds.lenient and not bounds.client_brings:
+            if requirement is None and not policy.lenient and not policy.client_brings:
                 raise CallError("credentials", f"{self.lacking(operation)} It was not sent.")
             return NOTHING
         parts = []
@@ -246,28 +232,23 @@ class Credentials:
                 parts.append(credential.fixed)
             elif credential.ask is not None:
                 scopes = (requirement or {}).get(name, ())
-                old = None if stale is None else stale.additions
-                asked = Asked(way.channel(), way.redactor, scopes, old)
+                old = None if stale is None else stale.auth
+                asked = CredentialRequest(context.channel(), context.redactor, scopes, old)
                 parts.append(await _asked(name, credential.ask, asked))
-        additions = self._joined(names, parts)
-        if additions.certificate is not None and not bounds.server.lower().startswith("https:"):
+        auth = self._joined(names, parts)
+        if auth.certificate is not None and not policy.server.lower().startswith("https:"):
             reason = "a client certificate is shown over https only, and the server is http"
             raise CallError("credentials", f"{reason}. It was not sent.")
         renewable = any(credential.fixed is None for credential in held)
-        return Grant(additions, renewable=renewable)
+        return Grant(auth, renewable=renewable)
 
-    def masked(self, operation: Operation, bounds: Bounds) -> Grant:
-        """Return what a call is granted, with `***` in place of every value.
-
-        Args:
-            operation: As for `grant`.
-            bounds: As for `grant`.
-        """
+    def masked(self, operation: Operation, policy: OriginPolicy) -> Grant:
+        """Return the grant of a call, with `***` in place of every value."""
         requirement = self._chosen(operation)
         names = list(dict.fromkeys([*self._own, *(requirement or ())]))
         held = [self._held[name] for name in names]
-        if (held or bounds.client_brings) and not bounds.inside:
-            return Grant(note=bounds.refusal())
+        if (held or policy.client_brings) and not policy.inside:
+            return Grant(note=policy.refusal())
         if requirement is None and not held:
             return Grant(note=self.lacking(operation))
         return Grant(joined(credential.masked for credential in held))
@@ -282,17 +263,13 @@ class Credentials:
         return {} if any(not requirement for requirement in operation.security) else None
 
     def _in_order(self, operation: Operation) -> Iterable[Mapping[str, tuple[str, ...]]]:
-        """Return the alternatives, those first for which this call brings a credential."""
+        """Return the alternatives, first those with a credential of this call."""
         if not self._first:
             return operation.security
         return sorted(operation.security, key=self._first.isdisjoint)
 
     def lacking(self, operation: Operation) -> str:
-        """Return which credentials are missing, and how they are given; empty when none is.
-
-        Args:
-            operation: Of whose requirements one is enough.
-        """
+        """Return which credentials are missing, and how they are given; empty when none is."""
         ways = [way for way in (_lacking(r, self._held) for r in operation.security) if way]
         ways = sorted(ways, key=len)[:_NAMED]
         if not ways:
@@ -308,34 +285,24 @@ class Credentials:
             f"credentials={{{first[:100]!r}: {form}}}."
         )
 
-    def _elsewhere(self, operation: Operation, bounds: Bounds) -> Grant:
-        """Return what a call gets that goes where the credentials may not.
-
-        Raises:
-            CallError: `credentials`: the operation, or the user, wants one to go along.
-        """
+    def _elsewhere(self, operation: Operation, policy: OriginPolicy) -> Grant:
+        """Return what a call gets that goes where the credentials may not."""
         wanted = {} not in operation.security if operation.security else bool(self._own)
-        if bounds.lenient or not wanted:
-            return Grant(note=bounds.refusal())
-        raise CallError("credentials", f"{bounds.refusal()} It was not sent.")
+        if policy.lenient or not wanted:
+            return Grant(note=policy.refusal())
+        raise CallError("credentials", f"{policy.refusal()} It was not sent.")
 
     def _joined(self, names: Iterable[str], parts: list[RequestAuth]) -> RequestAuth:
-        """Return what all schemes of a requirement add.
-
-        Raises:
-            CallError: Two of them want the same place.
-        """
+        """Return what all schemes of a requirement add."""
         listed = ", ".join(f"{name!r:.100}" for name in names)
-        if sum(part.auth is not None or _authorizes(part) for part in parts) > 1:
+        if sum(part.httpx_auth is not None or _authorizes(part) for part in parts) > 1:
             reason = f"{listed} are required together, but all of them are sent as 'Authorization'."
             raise CallError("credentials", f"{reason} No request can carry both.")
         return joined(parts)
 
 
-async def _asked(
-    name: str, ask: Callable[[Asked], Awaitable[RequestAuth]], asked: Asked
-) -> RequestAuth:
-    """Return what a credential adds that is asked for each request."""
+async def _asked(name: str, ask: Ask, asked: CredentialRequest) -> RequestAuth:
+    """Return the part of a request from a credential that is asked for."""
     try:
         return await ask(asked)
     except OpenAPIToolsError:
@@ -351,16 +318,16 @@ def _authorizes(part: RequestAuth) -> bool:
 
 
 def brings_scheme(value: object) -> TypeGuard[Mapping[str, Any]]:
-    """Tell whether a credential declares its own scheme, which no document has to know."""
+    """Whether a credential declares its own scheme."""
     return isinstance(value, Mapping) and "value" in value and _OWN.issuperset(value)
 
 
-def _lacking(requirement: Iterable[str], held: Mapping[str, Held]) -> list[str]:
+def _lacking(requirement: Iterable[str], held: Mapping[str, Credential]) -> list[str]:
     return [name for name in requirement if name not in held]
 
 
 def _declared(name: str, given: Mapping[str, Any]) -> SecurityScheme:
-    """Return the scheme that a user declares along with its value."""
+    """Return the scheme that a user declares with a value."""
     members = {key: given[key] for key in given if key != "value"}
     if not all(isinstance(member, str) for member in members.values()):
         reason = f"the scheme of {name!r} is given in texts, as {_OWN_EXAMPLE}."

@@ -1,4 +1,4 @@
-"""Where an authorization server's endpoints are, and whether a secret may go there."""
+"""Endpoints of an authorization server, and whether a secret may go there."""
 
 from __future__ import annotations
 
@@ -6,9 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 
+from authlib.oauth2.rfc8414 import (  # type: ignore[import-untyped] # has none
+    get_well_known_url,
+)
+from authlib.oidc.discovery import (  # type: ignore[import-untyped] # has none
+    get_well_known_url as get_openid_url,
+)
+
 from openapi_tools.auth import oauth2 as configs
 from openapi_tools.auth import token_channel as channels
-from openapi_tools.auth.oauth_protocol import metadata_urls
 from openapi_tools.errors import CallError
 from openapi_tools.redaction import excerpt
 from openapi_tools.requests.server_urls import origin_of
@@ -22,20 +28,20 @@ _WELL_KNOWN = "/.well-known/"
 _SHOWN = 100
 _USERS = (configs.AUTHORIZATION_CODE, configs.DEVICE, configs.PASSWORD)
 USER_FLOWS = (*_USERS, "implicit")
-"""The flows whose tokens stand for a person."""
+"""Flows whose tokens represent a user."""
 
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """What an authorization server says of itself.
+    """The metadata of an authorization server.
 
     Spec: RFC 8414, section 2; RFC 8628, section 4; RFC 9207, section 3.
 
     Attributes:
-        issuer: Its name, an address.
-        token: The token endpoint, `""` when there is none; so the others.
-        authorization: Where a person agrees.
-        device: Where a device begins.
+        issuer: Its name, a URL.
+        token: The token endpoint; empty if there is none, like the others.
+        authorization: The authorization endpoint.
+        device: The device authorization endpoint.
         names_itself: Its authorization answers hold `iss`.
     """
 
@@ -47,13 +53,7 @@ class Metadata:
 
 
 class Endpoints:
-    """The endpoints for one scheme.
-
-    Args:
-        config: The user's own URLs come first, and are trusted.
-        scheme: The document's.
-        name: Of the scheme, for messages.
-    """
+    """The endpoints for one scheme."""
 
     def __init__(self, config: OAuth2, scheme: SecurityScheme, name: str) -> None:
         self._config = config
@@ -62,12 +62,7 @@ class Endpoints:
         self._metadata: Metadata | None = None
 
     async def token(self, channel: Channel, flow: str | None, *, refresh: bool = False) -> str:
-        """Return the token endpoint, to which a secret may be sent.
-
-        Args:
-            channel: Of the toolset.
-            flow: Whose; None when it is not known, as for a refresh token that the user gave.
-            refresh: It is for a refresh token.
+        """Return the token endpoint; a secret may be sent there.
 
         Raises:
             CallError: There is none, or the document names one elsewhere.
@@ -87,10 +82,7 @@ class Endpoints:
         return url
 
     async def authorization(self, channel: Channel) -> str:
-        """Return where a person agrees; no secret goes there.
-
-        Args:
-            channel: Of the toolset.
+        """Return the authorization endpoint; no secret goes there.
 
         Raises:
             CallError: There is none.
@@ -107,10 +99,7 @@ class Endpoints:
         return self._protected(absolute(channel, url), "authorization endpoint")
 
     async def device(self, channel: Channel) -> str:
-        """Return where a device begins; a client secret may go there.
-
-        Args:
-            channel: Of the toolset.
+        """Return the device authorization endpoint; a client secret may go there.
 
         Raises:
             CallError: There is none, or the document names one elsewhere.
@@ -132,17 +121,14 @@ class Endpoints:
 
     @property
     def discovery_url(self) -> str:
-        """Where the server describes itself, `""` when nobody said."""
+        """The URL of the server's metadata; may be empty."""
         return self._config.openid_connect_url or self._scheme.openid_connect_url
 
     async def metadata(self, channel: Channel) -> Metadata:
-        """Return what the server says of itself, asked once.
-
-        Args:
-            channel: Of the toolset.
+        """Return the server's metadata, fetched once.
 
         Raises:
-            CallError: It cannot be had, or belongs to another issuer.
+            CallError: There is none, or it belongs to another issuer.
         """
         if self._metadata is None:
             url = self._protected(absolute(channel, self.discovery_url), "OpenID Connect address")
@@ -152,12 +138,9 @@ class Endpoints:
         return self._metadata
 
     def _read(self, url: str, reply: Reply) -> Metadata:
-        """Return the metadata of an answer.
-
-        Spec: OpenID Connect Discovery 1.0, section 4.3; RFC 8414, section 3.3.
-        """
+        """Return the metadata of an answer."""
         at = origin_of(url)
-        if not 200 <= reply.status < 300:  # noqa: PLR2004 -- what success is
+        if not 200 <= reply.status < 300:  # noqa: PLR2004 -- success
             raise self._fault(f"{at} answered {reply.status} instead of describing itself.")
         issuer = _text(reply.members.get("issuer"))
         if url not in _described_at(issuer):
@@ -195,10 +178,6 @@ def absolute(channel: Channel, url: str) -> str:
     """Return a document's URL as an absolute one.
 
     Spec: OpenAPI 3.1.2, section 4.6.1: it relates to the server's address.
-
-    Args:
-        channel: Knows that address.
-        url: As in the document.
     """
     try:
         return urljoin(channel.base_url or f"{channel.api_origin}/", url)
@@ -223,3 +202,17 @@ def _described_at(issuer: str) -> tuple[str, ...]:
 
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
+
+
+def metadata_urls(issuer: str) -> tuple[str, ...]:
+    """Return the URLs of an issuer's metadata.
+
+    Spec: OpenID Connect Discovery 1.0, section 4.1; RFC 8414, section 3.1.
+    """
+    bare = issuer.rstrip("/")
+    return (
+        get_openid_url(issuer, external=True),
+        get_well_known_url(issuer, external=True),
+        get_well_known_url(bare, external=True),
+        get_well_known_url(bare, external=True, suffix="openid-configuration"),
+    )

@@ -1,15 +1,27 @@
-"""One request to a token endpoint, and what its answer means."""
+"""Requests to token endpoints, and their answers.
+
+authlib writes the forms; its HTTP clients take no transport of this package and trust answers more
+than a hostile server deserves.
+
+Spec: RFC 6749, sections 2.3, 4 and 5.
+"""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from authlib.common.urls import add_params_to_qs  # type: ignore[import-untyped] # has none
+from authlib.oauth2.auth import ClientAuth  # type: ignore[import-untyped] # has none
+from authlib.oauth2.rfc6749.parameters import (  # type: ignore[import-untyped] # has none
+    prepare_token_request,
+)
 
 from openapi_tools.auth import token_channel as channels
-from openapi_tools.auth.oauth_protocol import token_form
-from openapi_tools.auth.token import Token, read_token
+from openapi_tools.auth.token_store import Token, read_token
 from openapi_tools.errors import CallError
-from openapi_tools.redaction import excerpt
+from openapi_tools.redaction import Secret, excerpt
 from openapi_tools.requests.server_urls import origin_of
 
 if TYPE_CHECKING:
@@ -17,7 +29,7 @@ if TYPE_CHECKING:
 
     from openapi_tools.auth.oauth2 import OAuth2
     from openapi_tools.auth.token_channel import Channel, Reply
-    from openapi_tools.redaction import Redactor, Secret
+    from openapi_tools.redaction import Redactor
 
 _CODE = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _LONGEST = 200
@@ -25,11 +37,11 @@ _SUCCESS = range(200, 300)
 
 
 class RefusedError(CallError):
-    """An authorization server says no.
+    """An authorization server refused.
 
     Attributes:
-        code: The server's word for why, for instance `"invalid_grant"`; `""` when it has none.
-        wait: Seconds until it may be asked again; None when it does not say.
+        code: The server's error code, for instance `"invalid_grant"`; may be empty.
+        wait: Seconds until the next request, if the server said so.
     """
 
     def __init__(self, reason: str, code: str, wait: float | None = None) -> None:
@@ -39,12 +51,7 @@ class RefusedError(CallError):
 
 
 class Grants:
-    """Asks for tokens on behalf of one client.
-
-    Args:
-        config: The client.
-        redactor: Takes what is known out of a server's words; learns new tokens.
-    """
+    """Asks for tokens on behalf of one client."""
 
     def __init__(self, config: OAuth2, redactor: Redactor) -> None:
         self._config = config
@@ -64,24 +71,23 @@ class Grants:
         """Return a new token.
 
         Args:
-            channel: How.
+            channel: Carries the request.
             url: The token endpoint.
             grant: The `grant_type`.
-            secrets: Parameters of the grant that nobody may see.
-            scopes: Those that the token is for; None leaves it to the server.
-            keep: The refresh token that stays good when the answer has no new one.
-            parameters: Further ones of the grant.
+            secrets: Secret parameters of the grant.
+            scopes: Requested scopes; None leaves them to the server.
+            keep: The refresh token to keep if the answer has no new one.
+            parameters: Other parameters of the grant.
 
         Raises:
-            RefusedError: The server says no.
-            CallError: There is no answer, or none that can be used.
+            RefusedError: The server refused.
+            CallError: There is no usable answer.
         """
         if scopes:
             parameters["scope"] = " ".join(sorted(scopes))
         hidden = {name: value.reveal() for name, value in (secrets or {}).items()}
         form = token_form(self._config, grant, {**parameters, **hidden})
-        # What a traceback shows of this frame holds no secret from here on.
-        del hidden
+        del hidden  # a traceback shows this frame
         reply = await channels.post(channel, url, form)
         self.check(reply, url)
         token = read_token(reply.members, asked=scopes, before=keep)
@@ -98,12 +104,8 @@ class Grants:
 
         Spec: RFC 6749, section 5.2. GitHub answers 200 to what it refuses.
 
-        Args:
-            reply: The answer.
-            url: Who gave it.
-
         Raises:
-            RefusedError: It is one.
+            RefusedError: The answer is an error.
         """
         if reply.status in _SUCCESS and "error" not in reply.members:
             return
@@ -127,3 +129,45 @@ class Grants:
         line = " ".join(excerpt(value, _LONGEST * 50).split())
         line = "".join(character for character in line if character.isprintable())
         return excerpt(line.rstrip("."), _LONGEST)
+
+
+class Form:
+    """The body of a request to a token endpoint, with the header that proves the client.
+
+    Attributes:
+        body: The form.
+        authorization: The header's value; None when the client is named in the form.
+    """
+
+    __slots__ = ("authorization", "body")
+
+    def __init__(self, body: Secret, authorization: Secret | None) -> None:
+        self.body = body
+        self.authorization = authorization
+
+
+def token_form(config: OAuth2, grant: str, parameters: Mapping[str, str]) -> Form:
+    """Return a token request."""
+    wanted = {name: value for name, value in parameters.items() if value}
+    return _proven(config, prepare_token_request(grant, "", **wanted))
+
+
+def plain_form(config: OAuth2, parameters: Mapping[str, str]) -> Form:
+    """Return the form of another request, for instance of a device."""
+    return _proven(config, add_params_to_qs("", [pair for pair in parameters.items() if pair[1]]))
+
+
+def _proven(config: OAuth2, body: str) -> Form:
+    """Add the user's parameters and the client's proof of identity."""
+    body = add_params_to_qs(body, list(config.parameters().items()))
+    if not config.client_id:
+        return Form(Secret(body), None)
+    in_header = config.client_auth == "client_secret_basic"
+    parts = [config.client_id, config.revealed("client_secret")]
+    if in_header:
+        # RFC 6749, section 2.3.1, with %20 for a space: not every server knows the plus sign.
+        parts = [quote(part, safe="") for part in parts]
+    client = ClientAuth(*parts, config.client_auth)
+    _, headers, body = client.prepare("POST", "", {}, body)
+    header = headers.get("Authorization")
+    return Form(Secret(body), Secret(header) if header else None)

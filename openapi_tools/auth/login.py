@@ -1,4 +1,4 @@
-"""A person agrees, in a browser here or on another device, and a token comes of it.
+"""Interactive login: in a browser on this machine, or on another device.
 
 Spec: RFC 6749, section 4.1; RFC 7636 (PKCE); RFC 8628 (devices); RFC 9207 (issuer).
 """
@@ -8,13 +8,22 @@ from __future__ import annotations
 import asyncio
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import parse_qs, urlsplit
 
-from openapi_tools.auth import oauth_protocol
+from authlib.common.security import generate_token  # type: ignore[import-untyped] # has none
+from authlib.oauth2.rfc6749.parameters import (  # type: ignore[import-untyped] # has none
+    prepare_grant_uri,
+)
+from authlib.oauth2.rfc7636 import (  # type: ignore[import-untyped] # has none
+    create_s256_code_challenge,
+)
+
 from openapi_tools.auth import token_channel as channels
 from openapi_tools.auth.endpoints import Endpoints
-from openapi_tools.auth.grants import Grants, RefusedError
+from openapi_tools.auth.grants import Grants, RefusedError, plain_form
 from openapi_tools.auth.login_callback import Callback, CodeAnswer
+from openapi_tools.auth.oauth2 import AUTHORIZATION_CODE, DEVICE
 from openapi_tools.auth.token_store import Stored
 from openapi_tools.errors import CallError
 from openapi_tools.redaction import Redactor, Secret
@@ -24,25 +33,34 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from openapi_tools.auth.oauth2 import OAuth2
-    from openapi_tools.auth.token import Token
     from openapi_tools.auth.token_channel import Channel, Reply
+    from openapi_tools.auth.token_store import Token
     from openapi_tools.model import SecurityScheme
 
 SLOWER = 5.0
 """Seconds that `slow_down` adds to the interval (RFC 8628, section 3.5)."""
 _INTERVAL, _LONGEST_INTERVAL = 5.0, 60.0
 _LONGEST_CODE = 64
+_DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code"
+_OWN_FIELDS = frozenset(
+    {
+        *("client_id", "code_challenge", "code_challenge_method"),
+        *("redirect_uri", "response_type", "scope", "state"),
+    }
+)
+_VERIFIER_LENGTH = 64
+_STATE_LENGTH = 43
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Where a login leads, for a person to look at before it begins.
+    """The endpoints of a login, for the user to confirm before it begins.
 
     Attributes:
-        config: With every endpoint filled in: a person who agrees to the plan has named them.
-        issuer: Who has to answer; `""` when nobody said.
-        names_itself: The answer has to say who answers.
-        elsewhere: The endpoints of the document that credentials may not go to by themselves.
+        config: With every endpoint filled in; confirming the plan names them.
+        issuer: The expected issuer; empty when it is not known.
+        names_itself: The answer has to name its issuer.
+        elsewhere: Endpoints of the document where credentials may not go without consent.
     """
 
     config: OAuth2
@@ -53,26 +71,14 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class DeviceCode:
-    """What a person needs on another device.
-
-    Attributes:
-        url: To be opened there.
-        user_code: To be typed there.
-    """
+    """URL to open, and code to type, on another device."""
 
     url: str
     user_code: str
 
 
 class Login:
-    """One login for one scheme.
-
-    Args:
-        config: The client, with the endpoints that the user named.
-        scheme: The document's security scheme.
-        name: Of that scheme.
-        channel: How the authorization server is spoken to.
-    """
+    """One login for one scheme."""
 
     def __init__(
         self, config: OAuth2, scheme: SecurityScheme, *, name: str, channel: Channel
@@ -85,18 +91,16 @@ class Login:
         self._redactor.know(*config.secrets())
 
     async def plan(self, *, device: bool) -> Plan:
-        """Return where the login would lead; no secret is sent.
-
-        Args:
-            device: A person agrees on another device.
+        """Return the endpoints of the login; no secret is sent.
 
         Raises:
             CallError: An endpoint is missing, or the server's description of itself.
         """
-        # Nothing is sent to the endpoints before a person has seen them.
+        # Nothing is sent to the endpoints before the user has seen them.
         channel = replace(self._channel, may_go=lambda _: True)
         endpoints = Endpoints(self._config, self._scheme, self._name)
-        found: dict[str, Any] = {"token_url": await endpoints.token(channel, _flow(device=device))}
+        flow = DEVICE if device else AUTHORIZATION_CODE
+        found: dict[str, Any] = {"token_url": await endpoints.token(channel, flow)}
         if device:
             found["device_authorization_url"] = await endpoints.device(channel)
         else:
@@ -115,22 +119,25 @@ class Login:
     async def by_browser(
         self, plan: Plan, *, port: int, show: Callable[[str], None], tell: Callable[[str], None]
     ) -> Stored:
-        """Return the token of a person who agrees in a browser of this machine.
+        """Return the token of a user who consents in a browser of this machine.
 
         Args:
-            plan: Agreed to.
-            port: Where the browser brings the answer; 0 takes a free one.
-            show: Is given the URL to open.
-            tell: Is told of answers that are passed over.
+            plan: Confirmed by the user.
+            port: For the browser's answer; 0 takes a free one.
+            show: Called with the URL to open.
+            tell: Called with a remark on each ignored answer.
 
         Raises:
-            CallError: The person or the server refused, or the server failed.
-            OSError: The port cannot be listened on.
+            CallError: The user or the server refused, or the server failed.
+            OSError: The port is not available.
         """
-        state, verifier = Secret(oauth_protocol.new_state()), Secret(oauth_protocol.new_verifier())
+        state, verifier = (
+            Secret(generate_token(_STATE_LENGTH)),
+            Secret(generate_token(_VERIFIER_LENGTH)),
+        )
         self._redactor.know(verifier.reveal(), passing=True)
         async with Callback(state, port=port, tell=tell) as callback:
-            show(self._browser_url(plan, callback.url, state=state, verifier=verifier))
+            show(authorization_url(plan.config, callback.url, state=state, verifier=verifier))
             answer = await callback.answer()
         code = self._checked(plan, answer)
         token = await Grants(plan.config, self._redactor).ask(
@@ -142,21 +149,8 @@ class Login:
         )
         return self._stored(plan, token)
 
-    def _browser_url(self, plan: Plan, back: str, *, state: Secret, verifier: Secret) -> str:
-        return oauth_protocol.authorization_url(
-            plan.config.authorization_url,
-            plan.config,
-            redirect_uri=back,
-            scope=" ".join(plan.config.scopes),
-            state=state.reveal(),
-            verifier=verifier.reveal(),
-        )
-
     def _checked(self, plan: Plan, answer: CodeAnswer) -> Secret:
-        """Return the code of an answer that comes from the right server.
-
-        Spec: RFC 9207, section 2.4.
-        """
+        """Return the code of an answer from the right server (RFC 9207, section 2.4)."""
         self._check_issuer(plan, answer.issuer)
         if answer.code is None:
             raise self._fault(f"the authorization server refused: {answer.error}.")
@@ -173,17 +167,13 @@ class Login:
             raise self._fault("another authorization server answers than the one asked (iss).")
 
     async def by_device(self, plan: Plan, *, show: Callable[[DeviceCode], None]) -> Stored:
-        """Return the token of a person who agrees on another device.
-
-        Args:
-            plan: Agreed to.
-            show: Is given what the person needs.
+        """Return the token of a user who consents on another device; `show` gets the code.
 
         Raises:
-            CallError: The person or the server refused, or the server failed.
+            CallError: The user or the server refused, or the server failed.
         """
         config, url = plan.config, plan.config.device_authorization_url
-        form = oauth_protocol.plain_form(config, {"scope": " ".join(config.scopes)})
+        form = plain_form(config, {"scope": " ".join(config.scopes)})
         reply = await channels.post(self._channel, url, form)
         grants = Grants(config, self._redactor)
         grants.check(reply, url)
@@ -211,10 +201,7 @@ class Login:
         return Secret(str(code)), DeviceCode(str(url), str(user_code))
 
     async def _polled(self, plan: Plan, grants: Grants, code: Secret, reply: Reply) -> Token:
-        """Ask until the person has decided.
-
-        Spec: RFC 8628, section 3.5.
-        """
+        """Ask until the user has decided (RFC 8628, section 3.5)."""
         interval = _seconds(reply.members.get("interval"), usual=_INTERVAL, largest=60.0)
         while True:
             await asyncio.sleep(interval)
@@ -222,7 +209,7 @@ class Login:
                 return await grants.ask(
                     self._channel,
                     plan.config.token_url,
-                    oauth_protocol.DEVICE_GRANT,
+                    _DEVICE_GRANT,
                     secrets={"device_code": code},
                 )
             except RefusedError as error:
@@ -248,15 +235,33 @@ class Login:
         return CallError("credentials", f"security scheme {self._name!r}: {reason}")
 
 
-def _flow(*, device: bool) -> str:
-    from openapi_tools.auth.oauth2 import AUTHORIZATION_CODE, DEVICE
-
-    return DEVICE if device else AUTHORIZATION_CODE
-
-
 def _seconds(value: Any, *, usual: float, largest: float) -> float:
     """Return a number of seconds from an answer, within reason."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return usual
     seconds = min(value, largest)
     return float(seconds) if math.isfinite(seconds) and seconds > 0 else usual
+
+
+def authorization_url(config: OAuth2, back: str, *, state: Secret, verifier: Secret) -> str:
+    """Return the URL at which a user consents.
+
+    Raises:
+        CallError: The endpoint's own query has a parameter of this request.
+    """
+    url = config.authorization_url
+    taken = _OWN_FIELDS.intersection(parse_qs(urlsplit(url).query, keep_blank_values=True))
+    if taken:
+        reason = f"the authorization endpoint's address already holds {', '.join(sorted(taken))}"
+        raise CallError("credentials", f"{reason}; give another one.")
+    made = prepare_grant_uri(
+        url,
+        config.client_id,
+        "code",
+        redirect_uri=back,
+        scope=" ".join(config.scopes),
+        state=state.reveal(),
+        code_challenge=create_s256_code_challenge(verifier.reveal()),
+        code_challenge_method="S256",
+    )
+    return cast("str", made)

@@ -1,6 +1,6 @@
-"""The loopback address to which a browser brings an authorization code.
+"""The loopback server for a browser's authorization code.
 
-It takes one right answer and is gone; what else comes gets a fixed page and changes nothing.
+It takes one right answer; any other request gets a fixed page and changes nothing.
 
 Spec: RFC 8252, section 7.3; RFC 6749, section 4.1.2; RFC 9207, section 2.4.
 """
@@ -35,12 +35,12 @@ _PASSED_OVER = "This is no answer that is being waited for."
 
 
 class CodeAnswer:
-    """What an authorization server answered by way of the browser.
+    """An authorization response, brought by the browser.
 
     Attributes:
-        code: To be exchanged for a token; None for a refusal.
-        error: The server's word for a refusal, cleaned; `""` when there is none.
-        issuer: Who answers, as it says itself; None when it does not.
+        code: The authorization code; None for a refusal.
+        error: The server's error code, cleaned; may be empty.
+        issuer: The `iss` of the answer; None without one.
     """
 
     __slots__ = ("code", "error", "issuer")
@@ -55,13 +55,7 @@ class CodeAnswer:
 
 
 class Callback:
-    """`async with Callback(state) as callback:` then `callback.url` and `await callback.answer()`.
-
-    Args:
-        state: What the answer has to repeat.
-        port: Where to listen; 0 takes a free one.
-        tell: Is told of answers that are passed over.
-    """
+    """A context manager with the redirect URI `url` and the browser's `answer()`."""
 
     def __init__(self, state: Secret, *, port: int, tell: Callable[[str], None]) -> None:
         self._state = state
@@ -89,7 +83,7 @@ class Callback:
         return f"http://{HOST}:{self._port}{PATH}"
 
     async def answer(self) -> CodeAnswer:
-        """Return the right answer, once it is there."""
+        """Wait for the right answer and return it."""
         return await asyncio.shield(self._answer)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -140,7 +134,7 @@ class Callback:
 
 
 def _page(status: str, text: str) -> bytes:
-    """Return an answer that holds nothing of the request."""
+    """Return a page without any part of the request."""
     body = _PAGE.format(text=text).encode()
     lines = (
         f"HTTP/1.1 {status}",

@@ -1,7 +1,8 @@
-"""What a user gives for an `oauth2` or `openIdConnect` scheme."""
+"""OAuth 2 configuration of an `oauth2` or `openIdConnect` scheme, and the choice of a flow."""
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -17,6 +18,8 @@ from openapi_tools.redaction import Secret
 
 if TYPE_CHECKING:
     from pydantic import SecretStr
+
+    from openapi_tools.model import SecurityScheme
 
 CLIENT_CREDENTIALS = "clientCredentials"
 PASSWORD = "password"  # noqa: S105 -- the name of a flow
@@ -45,7 +48,7 @@ _SCOPE = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class OAuth2:
-    """How tokens for an `oauth2` or `openIdConnect` scheme are got.
+    """How to get tokens for an `oauth2` or `openIdConnect` scheme.
 
     Give `client_id` and `client_secret` for a program of its own rights (client credentials), a
     `refresh_token` or a `token_file` for what a person has agreed to.
@@ -98,7 +101,7 @@ class OAuth2:
         try:
             self._settle()
         except CredentialsError as error:
-            for name in (*_SECRETS, "extra"):  # what a traceback would show of this value
+            for name in (*_SECRETS, "extra"):  # a traceback shows this value
                 self._set(name, None)
             raise bare(error)  # noqa: B904 -- the same one
 
@@ -131,21 +134,19 @@ class OAuth2:
             expand: `${NAME}` is read from the environment.
 
         Raises:
-            CredentialsError: It is no mapping, or has members that there are not.
+            CredentialsError: It is not a mapping, or has unknown members.
         """
         if not isinstance(members, Mapping):
             _refuse(f"the members are a mapping, not {type(members).__name__}.")
         known = {member.name for member in fields(cls)}
         unknown = [name for name in members if name not in known]
         if unknown:
-            import difflib
-
-            # What stands there may be a secret in the wrong place, so only a near miss is shown.
+            # The name may be a secret in the wrong place, so only a near miss is shown.
             close = difflib.get_close_matches(str(unknown[0]), known, n=1)
             hint = f"; did you mean {close[0]!r}?" if close else f"; there are {sorted(known)}."
             _refuse(f"{len(unknown)} of the given members do not exist{hint}")
         if not expand:
-            members = {name: _as_it_stands(value) for name, value in members.items()}
+            members = {name: _unexpanded(value) for name, value in members.items()}
         return cls(**members)
 
     def revealed(self, name: str) -> str:
@@ -168,7 +169,7 @@ class OAuth2:
             value = getattr(self, member.name)
             if value not in (None, "", (), {}):
                 is_open = member.name not in (*_SECRETS, "extra")
-                # The query of an address is where people put keys.
+                # The query of a URL may hold a key.
                 said = value.partition("?")[0] if member.name in _URLS else value
                 shown.append(f"{member.name}={said!r}" if is_open else f"{member.name}={MASK}")
         return f"OAuth2({', '.join(shown)})"
@@ -188,7 +189,7 @@ class OAuth2:
         )
 
 
-def _as_it_stands(value: Any) -> Any:
+def _unexpanded(value: Any) -> Any:
     return Secret(value) if isinstance(value, str) and _VARIABLE.search(value) else value
 
 
@@ -197,8 +198,8 @@ def _refuse(reason: str) -> NoReturn:
 
 
 def _text(name: str, value: object) -> str:
-    """Return a text, that of an environment variable where one is named."""
-    if isinstance(value, Secret):  # which was taken from where it stood
+    """Return a text, read from the environment for `${NAME}`."""
+    if isinstance(value, Secret):  # already read from the environment
         text: object = value.reveal()
     else:
         plain = getattr(value, "get_secret_value", None)
@@ -270,3 +271,57 @@ def _path(given: object) -> Path:
     if not isinstance(given, str | os.PathLike):
         _refuse(f"token_file is a path, not {type(given).__name__}.")
     return Path(given).expanduser()
+
+
+_USER_FLOWS = frozenset({AUTHORIZATION_CODE, DEVICE, PASSWORD, "implicit"})
+
+
+def chosen_flow(config: OAuth2, scheme: SecurityScheme, name: str) -> str | None:
+    """Return the flow that fetches tokens; None when only a login gives some.
+
+    A client's own rights never replace a user's: if the document has flows for users and such a
+    token is given, client credentials must be asked for by `flow`.
+
+    Raises:
+        CredentialsError: The configuration gives no token.
+    """
+    # Many documents only say that a bearer token is wanted.
+    if scheme.type not in ("oauth2", "openIdConnect") and scheme.scheme != "bearer":
+        raise _refusal(name, f"is {scheme.type!r}, which takes no OAuth2(…).")
+    flow = config.flow or _guessed(config, scheme, name)
+    if flow == CLIENT_CREDENTIALS and not config.client_id:
+        raise _refusal(name, "needs OAuth2(client_id=…, client_secret=…) for client credentials.")
+    if flow == PASSWORD and not config.username:
+        raise _refusal(name, "needs OAuth2(username=…, password=…) for the password flow.")
+    if flow in (CLIENT_CREDENTIALS, PASSWORD) or _has_token(config):
+        return flow
+    login = f"openapi-tools login SPEC {name} --token-file FILE"
+    raise _refusal(
+        name,
+        "gets no token from what OAuth2(…) holds: give client_id and client_secret where the "
+        f"document has client credentials, or a refresh_token, or log in: {login}",
+    )
+
+
+def _guessed(config: OAuth2, scheme: SecurityScheme, name: str) -> str | None:
+    named = bool(config.token_url)
+    if config.username:
+        if PASSWORD in scheme.flows or named:
+            return PASSWORD
+        raise _refusal(name, "has no password flow in the document; to use it give token_url.")
+    is_own = CLIENT_CREDENTIALS in scheme.flows or named or scheme.type == "openIdConnect"
+    is_own = is_own or bool(config.openid_connect_url)
+    if config.client_secret is None or not is_own:
+        return None
+    is_person = _has_token(config) and (
+        not _USER_FLOWS.isdisjoint(scheme.flows) or CLIENT_CREDENTIALS not in scheme.flows
+    )
+    return None if is_person else CLIENT_CREDENTIALS
+
+
+def _has_token(config: OAuth2) -> bool:
+    return bool(config.access_token or config.refresh_token or config.token_file)
+
+
+def _refusal(name: str, reason: str) -> CredentialsError:
+    return CredentialsError(f"security scheme {name!r} {reason}", scheme=name)

@@ -1,4 +1,4 @@
-"""A security scheme and a credential -> what is added to a request: a small function for each.
+"""Security schemes: a credential as the part of a request that it adds.
 
 Spec: OpenAPI 3.2.0, section 4.27 (Security Scheme Object); RFC 9110, section 11 (HTTP schemes); RFC
 7617 (basic), RFC 7616 (digest), RFC 6750 (bearer).
@@ -27,17 +27,19 @@ if TYPE_CHECKING:
     from openapi_tools.auth.token_channel import Channel
     from openapi_tools.model import SecurityScheme
 
+    Ask = Callable[["CredentialRequest"], Awaitable[RequestAuth]]
+
 _TOKEN_TYPES = ("oauth2", "openIdConnect")
 _LOCATIONS = ("header", "query", "cookie")
 
 
 @dataclass(frozen=True, slots=True)
 class ClientCertificate:
-    """What is shown to servers that ask who is calling (`mutualTLS`).
+    """A client certificate, for `mutualTLS`.
 
     Attributes:
         cert: PEM file with the certificate, and its chain.
-        key: PEM file with the private key; None when it stands in `cert`.
+        key: PEM file with the private key; None if `cert` holds it.
         password: Of the private key.
     """
 
@@ -48,12 +50,12 @@ class ClientCertificate:
 
 @dataclass(frozen=True, slots=True)
 class Scheme:
-    """A security scheme and what its credentials need to know.
+    """A security scheme, with what its credentials use.
 
     Attributes:
         name: The document's name for it, or the user's.
-        declared: What the document says.
-        redactor: Is told of every secret.
+        declared: The document's declaration.
+        redactor: Learns every secret.
         ca_file: Certificate authorities to trust besides the usual ones.
     """
 
@@ -64,24 +66,24 @@ class Scheme:
 
     @property
     def kind(self) -> str:
-        """What errors call it: `"http basic"`."""
+        """The name in errors: `"http basic"`."""
         return f"{self.declared.type} {self.declared.scheme}".strip()
 
     @property
     def authorizes(self) -> bool:
-        """Whether its credential stands in the header `Authorization`."""
+        """Whether the header `Authorization` holds its credential."""
         return self.declared.type in ("http", *_TOKEN_TYPES)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Asked:
-    """For what a credential is asked.
+class CredentialRequest:
+    """A call's request for a credential.
 
     Attributes:
-        channel: The way to a token endpoint.
-        redactor: Is told of the secrets.
-        scopes: Those that the operation requires.
-        stale: What was given before, and refused with 401.
+        channel: To a token endpoint.
+        redactor: Learns the secrets.
+        scopes: Required by the operation.
+        stale: Given before, and refused with 401.
     """
 
     channel: Channel
@@ -91,49 +93,47 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Held:
-    """A credential, ready to be asked for.
+class Credential:
+    """A user's credential for one scheme: fixed, or asked for with each call.
 
     Attributes:
-        masked: What it adds, with `***` for its value.
-        fixed: What it adds; None when it has to be asked for each call.
-        ask: Gives what it adds.
+        masked: Its part of a request, with `***` for the value.
+        fixed: Its part of every request; None if `ask` gives one.
+        ask: Returns its part of one request.
     """
 
     masked: RequestAuth
     fixed: RequestAuth | None = field(default=None, repr=False)
-    ask: Callable[[Asked], Awaitable[RequestAuth]] | None = field(default=None, repr=False)
+    ask: Callable[[CredentialRequest], Awaitable[RequestAuth]] | None = field(
+        default=None, repr=False
+    )
 
 
-def hold(scheme: Scheme, value: Any, *, expand: bool = True) -> Held:
+def hold(scheme: Scheme, value: Any, *, expand: bool = True) -> Credential:
     """Return a credential for a scheme.
 
     Args:
-        scheme: What it is for.
+        scheme: The credential's scheme.
         value: A text, `pydantic.SecretStr`, a pair of user and password, an `httpx.Auth`, an
             `OAuth2`, a `ClientCertificate` or `ssl.SSLContext`, a mapping with the members of one
-            of the last two, or a function of no arguments that gives one of these for each call.
+            of the last two, or a function that returns one of these for each call.
             `${NAME}` in a text is read from the environment.
-        expand: It is; what comes with a call may be a stranger's, and is taken as it stands.
+        expand: False for credentials of a call, which may come from a stranger.
 
     Raises:
-        CredentialsError: It does not fit the scheme; the value is never shown.
+        CredentialsError: The value does not fit the scheme; it is never shown.
     """
     masked = _masked(scheme)
-    if (config := _oauth2(scheme, value)) is not None:  # which reads its variables itself
-        return Held(masked, ask=_tokens(scheme, config))
+    if (config := _oauth2(scheme, value)) is not None:  # it expands its own variables
+        return Credential(masked, ask=_tokens(scheme, config))
     value = from_environment(value, scheme.name) if expand else value
     if callable(value) and not _is_auth(value):
-        return Held(masked, ask=_function(scheme, value))
-    return Held(masked, _added(scheme, value))
+        return Credential(masked, ask=_function(scheme, value))
+    return Credential(masked, _added(scheme, value))
 
 
 def lasting(scheme: Scheme, value: Any) -> Any:
-    """Return a credential as a value that compares by what it says, where it can be kept.
-
-    Args:
-        scheme: What it is for.
-        value: As for `hold`.
+    """Return a credential in a form that compares by value, if there is one.
 
     Raises:
         CredentialsError: It does not fit the scheme.
@@ -147,12 +147,7 @@ def lasting(scheme: Scheme, value: Any) -> Any:
 
 
 def needed(name: str, declared: SecurityScheme | None) -> str:
-    """Say what a scheme needs, for whoever has to give it.
-
-    Args:
-        name: Of the scheme.
-        declared: As the document has it; None when it does not.
-    """
+    """Describe the credential of a scheme."""
     match declared:
         case None:
             return visible(f"{name!r:.100} (which the document does not define)")
@@ -172,7 +167,7 @@ def needed(name: str, declared: SecurityScheme | None) -> str:
 
 
 def _masked(scheme: Scheme) -> RequestAuth:
-    """Return what a scheme adds, with `***` for the value."""
+    """Return the part of a request, with `***` for the value."""
     declared = scheme.declared
     if declared.type == "apiKey":
         return _key(scheme, MASK)
@@ -186,15 +181,15 @@ def _masked(scheme: Scheme) -> RequestAuth:
 
 
 def _added(scheme: Scheme, value: Any) -> RequestAuth:
-    """Return what a value adds."""
+    """Return the part of a request for a value."""
     declared = scheme.declared
     if _is_auth(value):
-        return RequestAuth(auth=value)
+        return RequestAuth(httpx_auth=value)
     if declared.type == "mutualTLS":
         return RequestAuth(certificate=_certificate(scheme, value))
     if declared.type == "apiKey":
         secret = _secret(scheme, value)
-        scheme.redactor.know(secret.partition(" ")[2])  # behind a word, as in `Token …`
+        scheme.redactor.know(secret.partition(" ")[2])  # after a word, as in `Token …`
         return _key(scheme, secret)
     if declared.scheme == "basic":
         user, password = _user_and_password(scheme, value)
@@ -202,10 +197,10 @@ def _added(scheme: Scheme, value: Any) -> RequestAuth:
     if declared.scheme == "digest":
         from openapi_tools.transport.digest_auth import Digest
 
-        return RequestAuth(auth=Digest(*_user_and_password(scheme, value)))
+        return RequestAuth(httpx_auth=Digest(*_user_and_password(scheme, value)))
     word = "Bearer" if declared.type != "http" else declared.scheme.capitalize()
     secret = _text(scheme, value)
-    if secret.lower().startswith(f"{word.lower()} "):  # as it is often handed on
+    if secret.lower().startswith(f"{word.lower()} "):
         secret = secret[len(word) :].strip()
     return _authorization(scheme, word, secret.encode())
 
@@ -226,7 +221,7 @@ def _key(scheme: Scheme, secret: str) -> RequestAuth:
 
 
 def _authorization(scheme: Scheme, word: str, secret: bytes) -> RequestAuth:
-    """Return the header of an HTTP scheme; what was encoded for it is a secret, too."""
+    """Return the header of an HTTP scheme; its encoded text is a secret too."""
     text = secret.decode()
     scheme.redactor.know(text)
     return RequestAuth(headers=(("Authorization", f"{word} {text}"),))
@@ -261,12 +256,12 @@ def _client_certificate(scheme: Scheme, value: Any) -> ClientCertificate:
 
 
 def _is_auth(value: Any) -> bool:
-    """Tell whether a value is an `httpx.Auth`, without importing httpx for that."""
+    """Whether a value is an `httpx.Auth`; httpx is not imported for that."""
     return hasattr(value, "async_auth_flow") and not isinstance(value, type)
 
 
 def _oauth2(scheme: Scheme, value: Any, *, expand: bool = True) -> Any:
-    """Return what tells how to get tokens, if a value does."""
+    """Return the OAuth 2 configuration in a value, if it is one."""
     if not scheme.authorizes or isinstance(value, str | list | tuple):
         return None
     from openapi_tools.auth.oauth2 import OAuth2
@@ -276,14 +271,14 @@ def _oauth2(scheme: Scheme, value: Any, *, expand: bool = True) -> Any:
     return value if isinstance(value, OAuth2) else None
 
 
-def _tokens(scheme: Scheme, config: Any) -> Callable[[Asked], Awaitable[RequestAuth]]:
-    """Return what asks for a token of OAuth 2 or OpenID Connect."""
+def _tokens(scheme: Scheme, config: Any) -> Ask:
+    """Return a function that asks for a token."""
     from openapi_tools.auth.access_tokens import Tokens
 
     tokens = Tokens(config, scheme.declared, scheme.name)
     scheme.redactor.know(*tokens.secrets())
 
-    async def ask(asked: Asked) -> RequestAuth:
+    async def ask(asked: CredentialRequest) -> RequestAuth:
         stale = None
         if asked.stale is not None:
             stale = next((v[7:] for _, v in asked.stale.headers if v[:7] == "Bearer "), None)
@@ -294,19 +289,17 @@ def _tokens(scheme: Scheme, config: Any) -> Callable[[Asked], Awaitable[RequestA
     return ask
 
 
-def _function(
-    scheme: Scheme, function: Callable[[], Any]
-) -> Callable[[Asked], Awaitable[RequestAuth]]:
-    """Return what asks a function of the user's."""
+def _function(scheme: Scheme, function: Callable[[], Any]) -> Ask:
+    """Return a function that asks the user's function."""
 
-    async def ask(asked: Asked) -> RequestAuth:
+    async def ask(asked: CredentialRequest) -> RequestAuth:
         value = function()
         if inspect.isawaitable(value):
             value = await value
         if value is None or (callable(value) and not _is_auth(value)):
             reason = f"the function for {scheme.name!r} gives no credential."
             raise CredentialsError(reason, scheme=scheme.name)
-        # A value for this call alone is a secret of this call alone.
+        # The value is a secret of this call only.
         return _added(replace(scheme, redactor=asked.redactor), value)
 
     return ask
@@ -326,7 +319,7 @@ def _user_and_password(scheme: Scheme, value: Any) -> tuple[str, str]:
 
 
 def _secret(scheme: Scheme, value: Any) -> str:
-    """Return a credential as text that may stand in a header, and remember that it is one."""
+    """Return a credential as text for a header; the redactor learns it."""
     text = _text(scheme, value)
     scheme.redactor.know(text)
     return text

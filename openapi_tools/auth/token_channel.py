@@ -1,4 +1,4 @@
-"""How token endpoints are spoken to: bounded, without redirects, cookies and the environment."""
+"""Exchanges with authorization servers: bounded, without redirects, cookies and environment."""
 
 from __future__ import annotations
 
@@ -9,23 +9,25 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
 
+import httpx
+
 from openapi_tools._version import __version__
 from openapi_tools.errors import CallError
 from openapi_tools.masking import MASK
 from openapi_tools.requests.server_urls import origin_of
+from openapi_tools.transport.client_pool import poisoned
 from openapi_tools.transport.content_encoding import CODINGS, Decoder
 from openapi_tools.transport.transport_errors import TRANSPORT_FAULTS, failure
+from openapi_tools.urls import read_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import httpx
-
-    from openapi_tools.auth.credentials import Bounds
-    from openapi_tools.auth.oauth_protocol import Form
+    from openapi_tools.auth.credentials import OriginPolicy
+    from openapi_tools.auth.grants import Form
 
 PATIENCE = 30.0
-"""Seconds for one request, from its start to the last byte read."""
+"""Seconds for one exchange, to the last byte."""
 _LARGEST = 1024 * 1024
 _REDIRECTS = range(300, 400)
 _TOO_MANY = 429
@@ -34,14 +36,14 @@ _LONGEST_WAIT = 3600
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """What tokens need of the toolset that asks for them.
+    """The parts of a toolset that token requests use.
 
     Attributes:
-        transport: That of the running event loop, with the toolset's network policy.
-        may_go: Whether the rule on origins lets a secret go to a URL.
-        learn: Is told new secrets, so that they are taken out of whatever leaves.
-        api_origin: Where the tokens are for, as `"https://api.example.com"`.
-        base_url: The server's address, to which relative URLs of a document relate.
+        transport: Of the running event loop, with the toolset's network policy.
+        may_go: Whether the origin policy lets a secret go to a URL.
+        learn: Takes new secrets, to be masked.
+        api_origin: Origin of the API, for instance `"https://api.example.com"`.
+        base_url: Server address; base of a document's relative URLs.
     """
 
     transport: httpx.AsyncBaseTransport
@@ -52,31 +54,25 @@ class Channel:
 
     @classmethod
     def over(
-        cls, transport: httpx.AsyncBaseTransport, bounds: Bounds, learn: Callable[..., None]
+        cls, transport: httpx.AsyncBaseTransport, policy: OriginPolicy, learn: Callable[..., None]
     ) -> Self:
-        """Return the channel of a request.
-
-        Args:
-            transport: As above.
-            bounds: Where the request goes, and where credentials may.
-            learn: As above.
-        """
+        """Return the channel of a request."""
         return cls(
             transport,
-            lambda url: bool(origin_of(url)) and origin_of(url) in bounds.origins,
+            lambda url: bool(origin_of(url)) and origin_of(url) in policy.origins,
             learn,
-            api_origin=origin_of(bounds.server),
-            base_url=bounds.server,
+            api_origin=origin_of(policy.server),
+            base_url=policy.server,
         )
 
 
 class Reply:
-    """The JSON object of an answer; nothing of it shows by accident.
+    """A JSON answer; its `repr` shows no member.
 
     Attributes:
         status: Of the answer.
-        members: The object; empty for an error without one.
-        wait: Seconds that the server asks to wait; None when it does not.
+        members: The object; may be empty for an error.
+        wait: Seconds until the next request, if the server said so.
     """
 
     __slots__ = ("members", "status", "wait")
@@ -93,11 +89,6 @@ class Reply:
 async def post(channel: Channel, url: str, form: Form) -> Reply:
     """Send a form and return the JSON object that is the answer.
 
-    Args:
-        channel: How.
-        url: Checked before.
-        form: Holds secrets.
-
     Raises:
         CallError: There is no answer, or it is no JSON object.
     """
@@ -107,10 +98,6 @@ async def post(channel: Channel, url: str, form: Form) -> Reply:
 async def get(channel: Channel, url: str) -> Reply:
     """Fetch a JSON object.
 
-    Args:
-        channel: How.
-        url: Checked before.
-
     Raises:
         CallError: As `post`.
     """
@@ -119,8 +106,6 @@ async def get(channel: Channel, url: str) -> Reply:
 
 def _request(method: str, url: str, form: Form | None = None) -> httpx.Request:
     """Return a request; secrets are in plain sight in this frame only, which raises nothing."""
-    import httpx
-
     headers = {
         "Accept": "application/json",
         "Accept-Encoding": CODINGS,
@@ -135,8 +120,6 @@ def _request(method: str, url: str, form: Form | None = None) -> httpx.Request:
 
 
 async def _exchange(channel: Channel, request: httpx.Request) -> Reply:
-    import httpx
-
     # The deadline covers all of it; the transport's own would begin anew with every byte.
     request.extensions["timeout"] = dict.fromkeys(("connect", "read", "write", "pool"))
     try:
@@ -149,17 +132,15 @@ async def _exchange(channel: Channel, request: httpx.Request) -> Reply:
 
 
 def _at(request: httpx.Request, error: CallError) -> CallError:
-    """Return an error that says whose fault it is: not the API's."""
+    """Return an error that names the authorization server."""
     facts = {"retryable": True} if error.kind in ("connection", "timeout") else {}
-    # What may have happened twice is a token, not what the model asked for.
+    # The request may have fetched a token twice, but has not run the operation.
     said = error.reason.replace("; it may have run", "")
     reason = f"the authorization server {origin_of(str(request.url))}: {said}"
     return CallError(error.kind, reason, **{**error.facts, **facts})
 
 
 async def _answered(transport: httpx.AsyncBaseTransport, request: httpx.Request) -> Reply:
-    from openapi_tools.transport.client_pool import poisoned
-
     response = await transport.handle_async_request(request)
     try:
         _check_status(response)
@@ -172,7 +153,7 @@ async def _answered(transport: httpx.AsyncBaseTransport, request: httpx.Request)
 
 
 def _check_status(response: httpx.Response) -> None:
-    """Refuse what no body needs to be read for."""
+    """Raise for redirects, rate limits and server errors, without reading the body."""
     status = response.status_code
     if status in _REDIRECTS:
         reason = f"it answered {status}, a redirect, which secrets do not follow."
@@ -218,7 +199,7 @@ def _object(raw: bytes, status: int) -> dict[str, Any]:
 
 
 def _wait(response: httpx.Response) -> float | None:
-    """Return the seconds of `Retry-After`; dates are rare here and pass for no answer."""
+    """Return the seconds of `Retry-After`; dates are ignored."""
     text = response.headers.get("Retry-After", "").strip()
     if not text.isdecimal() or len(text) > len(str(_LONGEST_WAIT)):
         return None
@@ -226,12 +207,10 @@ def _wait(response: httpx.Response) -> float | None:
 
 
 def is_protected(url: str) -> bool:
-    """Whether nobody between here and there can read along: https, or this machine itself.
+    """Whether a URL is safe to carry secrets: https, or this machine itself.
 
     Spec: RFC 6749, section 3.2; RFC 8252, section 7.3 for this machine.
     """
-    from openapi_tools.urls import read_url
-
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname or "", parts.port
@@ -239,14 +218,14 @@ def is_protected(url: str) -> bool:
     except ValueError:
         return False
     if sent.host != host or not url.isprintable() or " " in url:
-        return False  # what is judged here is where it goes
+        return False  # the client would go elsewhere
     if not origin_of(url) or parts.username is not None or parts.fragment:
         return False
     return parts.scheme == "https" or (parts.scheme == "http" and is_loopback(host))
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host is this machine by its name or address."""
+    """Whether a host is this machine."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

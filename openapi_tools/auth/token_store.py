@@ -1,7 +1,6 @@
-"""Tokens in a file, for those who want to log in once and call often.
+"""Tokens, and the file that keeps them between processes.
 
-Each entry is bound to the API, the scheme and the client that it is for; another's is not used. A
-client secret is never written.
+Each entry is bound to its API, scheme and client. A client secret is never written.
 """
 
 from __future__ import annotations
@@ -9,20 +8,24 @@ from __future__ import annotations
 import contextlib
 import errno
 import json
+import math
 import os
+import re
 import secrets
 import stat
+import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard
 
-from openapi_tools.auth.token import Token, is_sendable
+from openapi_tools.auth.oauth2 import OAuth2
 from openapi_tools.auth.token_channel import is_protected
 from openapi_tools.errors import CredentialsError
 from openapi_tools.forks import ForkLock
 from openapi_tools.redaction import Secret
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from os import PathLike
 
 _VERSION = 1
@@ -30,7 +33,103 @@ _PRIVATE = 0o600
 _OTHERS = 0o077
 _LARGEST = 1024 * 1024
 _NAMES = ("origin", "scheme", "client_id", "token_endpoint")
+_LEEWAY = 30.0
+_LEEWAY_SHARE = 4
+_LONGEST_LIFE = 10 * 365 * 86400.0
+_LONGEST = 16 * 1024
+"""Characters of a token; few servers take a header line that is longer than half of this."""
+_USABLE = re.compile(r"[\x21-\x7e]+")
+_NUMBER = re.compile(r"[0-9]{1,15}(\.[0-9]{1,9})?")
 _writing = ForkLock()
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """An access token and its refresh token.
+
+    Attributes:
+        access: Sent to the API.
+        refresh: Exchanged for the next token; may be None.
+        issued_at: Seconds since the epoch.
+        expires_at: As above; None if unknown.
+        scopes: Requested scopes; None if a user chose them.
+    """
+
+    access: Secret
+    refresh: Secret | None = None
+    issued_at: float = 0.0
+    expires_at: float | None = None
+    scopes: frozenset[str] | None = None
+
+    def is_due(self, now: float) -> bool:
+        """Whether it is time for the next one: a little before it expires."""
+        if self.expires_at is None:
+            return False
+        # A token of one minute must not be fetched for each call.
+        leeway = min(_LEEWAY, max(self.expires_at - self.issued_at, 0.0) / _LEEWAY_SHARE)
+        return now >= self.expires_at - leeway
+
+    def is_over(self, now: float) -> bool:
+        """Whether it has expired."""
+        return self.expires_at is not None and now >= self.expires_at
+
+    def covers(self, wanted: frozenset[str]) -> bool:
+        """Whether it was requested with these scopes, or with unknown ones."""
+        return self.scopes is None or wanted <= self.scopes
+
+    def secrets(self) -> tuple[str, ...]:
+        """Return both texts, for a redactor."""
+        return tuple(part.reveal() for part in (self.access, self.refresh) if part)
+
+
+def read_token(
+    members: Mapping[str, Any], *, asked: frozenset[str] | None, before: Secret | None
+) -> Token | str:
+    """Return the token of an answer, or the reason why it is not usable.
+
+    Spec: RFC 6749, section 5.1; RFC 6750, section 1.1.
+
+    Args:
+        members: The answer's JSON object.
+        asked: The requested scopes, if known.
+        before: The refresh token to keep if the answer has no new one.
+    """
+    access, refresh = members.get("access_token"), members.get("refresh_token")
+    kind = members.get("token_type", "bearer")
+    if not is_sendable(access):
+        return f"has no access_token that could be sent, of at most {_LONGEST} characters"
+    if not isinstance(kind, str) or kind.lower() != "bearer":
+        return "gives a token whose token_type is not bearer, which cannot be used"
+    if refresh is not None and refresh != "" and not is_sendable(refresh):
+        return f"has a refresh_token that is not text of at most {_LONGEST} characters"
+    now = time.time()
+    lifetime = _lifetime(members.get("expires_in"))
+    return Token(
+        Secret(access),
+        Secret(refresh) if refresh else before,
+        issued_at=now,
+        expires_at=None if lifetime is None else now + lifetime,
+        scopes=asked,
+    )
+
+
+def is_sendable(text: object) -> TypeGuard[str]:
+    """Whether something is a text that can stand in a header, as every token must.
+
+    Spec: RFC 6750, section 2.1.
+    """
+    return isinstance(text, str) and len(text) <= _LONGEST and bool(_USABLE.fullmatch(text))
+
+
+def _lifetime(value: object) -> float | None:
+    """Return seconds; None for an unusable value."""
+    if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
+        value = float(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    # An integer in JSON may be longer than any float.
+    seconds = min(value, _LONGEST_LIFE)
+    return float(seconds) if math.isfinite(seconds) and seconds > 0 else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +152,7 @@ class Stored:
 
 
 class TokenStore:
-    """A file that holds tokens and that only its owner can read.
-
-    Args:
-        path: Where it is, or is to be.
-    """
+    """A file of tokens that only its owner can read."""
 
     def __init__(self, path: str | PathLike[str]) -> None:
         self._path = Path(path).expanduser()
@@ -67,11 +162,6 @@ class TokenStore:
 
     def load(self, *, origin: str, scheme: str, client_id: str = "") -> Stored | None:
         """Return the entry for an API, a scheme and a client; None when there is none.
-
-        Args:
-            origin: Of the API.
-            scheme: Name of the security scheme.
-            client_id: `""` takes whatever client there is.
 
         Raises:
             CredentialsError: Others can read the file, or it is none of tokens.
@@ -103,9 +193,6 @@ class TokenStore:
     def save(self, stored: Stored) -> None:
         """Put an entry in the file, in the place of the one for the same API, scheme and client.
 
-        Args:
-            stored: The entry.
-
         Raises:
             CredentialsError: The file cannot be written, or is not ours to write.
         """
@@ -115,7 +202,7 @@ class TokenStore:
             self._write(Secret(json.dumps(data, indent=1)))
 
     def _read(self) -> str | None:
-        # A link may lead to a file of somebody else, and a pipe would never end.
+        # A link may lead to another user's file, and a pipe would never end.
         flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
         try:
             descriptor = os.open(self._path, flags | getattr(os, "O_CLOEXEC", 0))
@@ -170,7 +257,7 @@ class TokenStore:
 
 
 def _sync(folder: Path) -> None:
-    """Have the new name survive a power cut, where folders can be synchronised."""
+    """Make the new name survive a power cut, if folders can be synchronised."""
     with contextlib.suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:
@@ -203,7 +290,7 @@ def _data(stored: Stored) -> dict[str, Any]:
 
 
 def _entry(item: dict[str, Any]) -> Stored:
-    """Return an entry; every fault in it is an error of the kinds that `entries` catches."""
+    """Return an entry; raises only errors that `entries` catches."""
     names = {name: item[name] for name in _NAMES}
     scopes, refresh = item["scopes"], item["refresh_token"]
     if not all(isinstance(name, str) for name in names.values()) or not is_sendable(
@@ -223,3 +310,15 @@ def _entry(item: dict[str, Any]) -> Stored:
         scopes=None if scopes is None else frozenset(map(str, scopes)),
     )
     return Stored(**names, token=token)
+
+
+def from_file(path: str | PathLike[str]) -> OAuth2:
+    """Return the credential that a login has left in a file.
+
+    Raises:
+        CredentialsError: There is no such file, others can read it, or it holds no token.
+    """
+    if not TokenStore(path).entries():
+        reason = f"token file {str(path)!r} holds no token; log in: openapi-tools login SPEC"
+        raise CredentialsError(f"{reason} --token-file {path}")
+    return OAuth2(token_file=Path(path))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import httpx
 
 from openapi_tools._version import __version__
-from openapi_tools.auth.credentials import Bounds, Credentials, Way, brings_scheme
+from openapi_tools.auth.credentials import Credentials, OriginPolicy, TokenContext, brings_scheme
 from openapi_tools.auth.token_channel import Channel
 from openapi_tools.errors import CallError, SourceError
 from openapi_tools.loading import security
@@ -198,8 +198,8 @@ class Fetcher:
     def _deadline(self) -> float:
         return time.monotonic() + self._settings.timeout
 
-    def _bounds(self, address: str) -> Bounds:
-        return Bounds(address, self._origins, lenient=True, client_brings=self._brings)
+    def _bounds(self, address: str) -> OriginPolicy:
+        return OriginPolicy(address, self._origins, lenient=True, client_brings=self._brings)
 
     def _attempt(
         self,
@@ -248,15 +248,17 @@ class Fetcher:
 
     async def _send(self, request: httpx.Request, line: Line) -> None:
         bounds, redactor = self._bounds(str(request.url)), self._credentials.redactor
-        way = Way(lambda: Channel.over(line.transport, bounds, redactor.know), redactor)
-        additions = (await self._credentials.grant(self._operation, bounds, way)).additions
+        context = TokenContext(
+            lambda: Channel.over(line.transport, bounds, redactor.know), redactor
+        )
+        auth = (await self._credentials.grant(self._operation, bounds, context)).auth
         terms = Terms(
-            auth=additions.auth,
-            certificate=additions.certificate,
+            auth=auth.httpx_auth,
+            certificate=auth.certificate,
             trusted=bounds.inside,
             learn=redactor.know,
         )
-        await line.send(with_auth(request, additions), terms)
+        await line.send(with_auth(request, auth), terms)
 
     def _checked(self, found: Source | CallError, url: str) -> Source:
         if not isinstance(found, CallError):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from openapi_tools.auth.credentials import NOTHING, Way
+from openapi_tools.auth.credentials import NOTHING, TokenContext
 from openapi_tools.errors import DeniedError, OpenAPIToolsError
 from openapi_tools.redaction import hide
 from openapi_tools.requests.builder import RequestPlan
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     import httpx
 
-    from openapi_tools.auth.credentials import Bounds, Credentials, Grant
+    from openapi_tools.auth.credentials import Credentials, Grant, OriginPolicy
     from openapi_tools.auth.token_channel import Channel
     from openapi_tools.redaction import Redactor
     from openapi_tools.tools.session import Session
@@ -62,7 +62,7 @@ class Parcel:
 
     arguments: dict[str, Any]
     credentials: Credentials
-    bounds: Bounds
+    bounds: OriginPolicy
     redactor: Redactor
     key: str = ""
     grant: Grant = NOTHING
@@ -84,7 +84,7 @@ class Delivery:
         self._session = session
         self._about = ""
         # What is the same for every call: found by the first one.
-        self._bounds: Bounds | None = None
+        self._bounds: OriginPolicy | None = None
         self._grant: Grant | None = None
         self._terms: Terms | None = None
         self._plan: RequestPlan | None = None
@@ -120,7 +120,7 @@ class Delivery:
         answer = await line.send(*self._packed(parcel))
         if answer.status == _UNAUTHORIZED and parcel.grant.renewable:
             newer = await self._granted(parcel, line, parcel.grant)
-            if newer.additions != parcel.grant.additions:
+            if newer.auth != parcel.grant.auth:
                 parcel.grant = newer
                 await line.send(*self._packed(parcel))
 
@@ -205,8 +205,8 @@ class Delivery:
         def channel() -> Channel:
             return self._channel(line, parcel)
 
-        way = Way(channel, parcel.redactor)
-        grant = await parcel.credentials.grant(operation, bounds, way, stale)
+        context = TokenContext(channel, parcel.redactor)
+        grant = await parcel.credentials.grant(operation, bounds, context, stale)
         if not grant.renewable and parcel.credentials is self._session.credentials:
             self._grant = grant
         return grant
@@ -215,7 +215,7 @@ class Delivery:
         settings = self._session.settings
         if self._plan is None:
             self._plan = RequestPlan(self._tool.operation, settings)
-        request = self._plan.build(parcel.arguments, grant.additions)
+        request = self._plan.build(parcel.arguments, grant.auth)
         header = settings.idempotency_header
         if parcel.key and header and header not in request.headers:
             request.headers[header] = parcel.key
@@ -227,14 +227,14 @@ class Delivery:
             inside = parcel.bounds.inside
             traced = inside and self._session.settings.trace_context
             self._terms = Terms(base=parcel.bounds.server, trusted=inside, traced=traced)
-        additions = parcel.grant.additions
-        others = additions.auth is not None or self._session.client_brings
-        if not others and additions.certificate is None and not parcel.key:
+        auth = parcel.grant.auth
+        others = auth.httpx_auth is not None or self._session.client_brings
+        if not others and auth.certificate is None and not parcel.key:
             return self._terms
         return replace(
             self._terms,
-            auth=additions.auth,
-            certificate=additions.certificate,
+            auth=auth.httpx_auth,
+            certificate=auth.certificate,
             keyed=bool(parcel.key),
             learn=parcel.redactor.know if others else None,
         )
@@ -283,7 +283,7 @@ class Delivery:
         return parcel.redactor.text(f"{reason}; if that is wrong, give Settings(base_url={url!r})")
 
     def _lacking(self, parcel: Parcel) -> str:
-        if parcel.grant.additions:
+        if parcel.grant.auth:
             return ""
         return parcel.credentials.lacking(self._tool.operation)
 

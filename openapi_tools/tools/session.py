@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import httpx
     import httpx2
 
-    from openapi_tools.auth.credentials import Bounds, Credentials
+    from openapi_tools.auth.credentials import Credentials, OriginPolicy
     from openapi_tools.model import Operation, SecurityScheme, Server
     from openapi_tools.observability.observers import Observers
     from openapi_tools.redaction import Redactor
@@ -81,7 +81,7 @@ class Session:
                 self._sender = Sender(self.settings, public=self.provenance.public)
             return self._sender
 
-    def bounds(self, operation: Operation) -> Bounds:
+    def bounds(self, operation: Operation) -> OriginPolicy:
         """Return where an operation is called, and where credentials may go.
 
         Raises:
@@ -91,7 +91,7 @@ class Session:
 
         return self._bounds_at(server_url(operation, self.settings))
 
-    def home(self) -> Bounds:
+    def home(self) -> OriginPolicy:
         """Return the same for the document's own server.
 
         Raises:
@@ -103,11 +103,11 @@ class Session:
             self.settings.base_url or url_of(self.provenance.servers, self.settings)
         )
 
-    def _bounds_at(self, server: str) -> Bounds:
-        from openapi_tools.auth.credentials import Bounds
+    def _bounds_at(self, server: str) -> OriginPolicy:
+        from openapi_tools.auth.credentials import OriginPolicy
 
         settings = self.settings
-        return Bounds(
+        return OriginPolicy(
             server,
             self.origins,
             self.provenance.origin,

@@ -21,9 +21,10 @@ import pytest
 from servers.authorization import SECRET, authorization_server
 from servers.site import Said, Site
 
-from openapi_tools.auth import login, oauth_protocol
+from openapi_tools.auth import login
 from openapi_tools.auth.token_store import TokenStore
 from openapi_tools.cli import login_command as cli_login
+from openapi_tools.redaction import Secret
 
 ROOT = Path(__file__).parents[2]
 
@@ -140,12 +141,12 @@ def test_the_code_is_bound_to_this_login(server, browser, log_in):
 
 
 def test_the_server_refuses_another_verifier(server, browser, log_in, path, monkeypatch):
-    real = oauth_protocol.authorization_url
+    real = login.authorization_url
 
-    def other(url, config, **parameters):
-        return real(url, config, **{**parameters, "verifier": "x" * 64})
+    def other(config, back, **parameters):
+        return real(config, back, **{**parameters, "verifier": Secret("x" * 64)})
 
-    monkeypatch.setattr(oauth_protocol, "authorization_url", other)
+    monkeypatch.setattr(login, "authorization_url", other)
 
     done = log_in()
 
