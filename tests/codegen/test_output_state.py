@@ -1,16 +1,144 @@
-"""The package that stands in a folder, read back."""
+"""Manifests, and the package in a folder read back by its manifest."""
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from output_folders import MANIFEST, OLD, PY, files_in, with_manifest
+from hypothesis import given
+from hypothesis import strategies as st
+from output_folders import MANIFEST, OLD, PY, files_in
+from output_folders import with_manifest as placed_files
 
-from openapi_tools.codegen.output_state import read_output
+from openapi_tools.codegen.output_state import (
+    Manifest,
+    digest,
+    is_plain_path,
+    read_manifest,
+    read_output,
+    with_manifest,
+)
+from openapi_tools.codegen.package_data import PackageData, Record
+from openapi_tools.model import Operation
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+FILES = {"museum_tools/py.typed": "", "README.md": "readme"}
+PATHS = st.from_regex(r"a[A-Za-z0-9_.-]{0,8}(/[a-z]{1,8})?", fullmatch=True)
+
+
+def data_of(*tools: str, **members: str) -> PackageData:
+    records = (Record(tool, "", {}, Operation("GET", "/")) for tool in tools)
+    return PackageData(members.pop("api", "museum"), tuple(records), **members)
+
+
+def written(files: dict[str, str], data: PackageData, layout: str = "package") -> str:
+    """The text of the manifest, which is the last file."""
+    *others, (_, text) = with_manifest(files, data, layout=layout).items()
+    assert others == [*files.items()]
+    return text
+
+
+DATA = data_of("events_list", "events_create", title="Museum", version="1.0", document_hash="0")
+TEXT = written(FILES, DATA)
+MUSEUM = Manifest(
+    "museum",
+    "package",
+    ("events_list", "events_create"),
+    {path: digest(text.encode()) for path, text in FILES.items()},
+)
+
+
+def changed(**members: object) -> str:
+    return json.dumps({**json.loads(TEXT), **members})
+
+
+def test_a_manifest_is_plain_json_in_a_fixed_order():
+    members = json.loads(TEXT)
+
+    assert written(dict(reversed(FILES.items())), DATA) == TEXT
+    order = "generator version api layout document tools files"
+    assert list(members) == order.split()
+    assert TEXT.startswith('{\n  "generator": "openapi-tools",\n')
+    assert TEXT.endswith("}\n")
+    assert members["document"] == {"title": "Museum", "version": "1.0", "sha256": "0"}
+    assert list(members["files"]) == ["README.md", "museum_tools/py.typed"]
+    assert members["tools"] == ["events_list", "events_create"]
+
+
+@pytest.mark.long
+@given(
+    st.dictionaries(PATHS, st.text()),
+    st.lists(st.text()),
+    st.text(),
+    st.sampled_from(["package", "module", "exathena"]),
+)
+def test_a_manifest_reads_back_equal_and_is_ascii(files, tools, text, layout):
+    data = data_of(*tools, api=text, title=text, version=text, document_hash=text)
+
+    manifest = written(files, data, layout)
+
+    digests = {path: digest(content.encode()) for path, content in files.items()}
+    assert manifest.isascii()
+    assert read_manifest(manifest) == Manifest(text, layout, tuple(tools), digests)
+
+
+def test_a_title_with_a_lone_surrogate_is_kept():
+    text = written(FILES, replace(DATA, title="\ud800 \u202e\x00"))
+
+    assert json.loads(text)["document"]["title"] == "\ud800 \u202e\x00"
+    assert read_manifest(text) == MUSEUM
+
+
+def test_members_of_later_versions_are_ignored():
+    document = {**json.loads(TEXT)["document"], "pages": 3}
+
+    assert read_manifest(changed(extra={"a": 1}, document=document)) == MUSEUM
+
+
+NONE = [
+    *("", "no json", "null", "[]", "{}", '{"generator": "openapi-tools"}', "\ufeff" + TEXT),
+    *("[" * 100_000, '{"generator":' * 50_000, "1" * 10_000, TEXT + TEXT, "<<<<<<< ours\n" + TEXT),
+]
+WRONG: list[dict[str, object]] = [
+    *({"generator": "another"}, {"generator": ["openapi-tools"]}, {"api": 1}, {"api": None}),
+    *({"layout": "folder"}, {"layout": ["package"]}, {"version": 1.0}, {"document": {}}),
+    {"document": {"title": "a", "version": 1, "sha256": "b"}},
+    *({"tools": "events_list"}, {"tools": ["events_list", 1]}, {"tools": {"events_list": 1}}),
+    *({"files": []}, {"files": {"README.md": None}}, {"files": {"README.md": "abc"}}),
+    {"files": {"README.md": digest(b"").upper()}},
+    {"files": {"README.md": digest(b"") + "\n"}},
+]
+
+
+@pytest.mark.parametrize("text", [*NONE, *(changed(**members) for members in WRONG)])
+def test_any_other_text_is_not_a_manifest(text: str):
+    assert read_manifest(text) is None
+
+
+OUTSIDE = [
+    *("", ".", "..", "../a", "a/../b", "a/..", "/etc/passwd", "//host/share", "C:/a", "C:a"),
+    *("a\\b", "..\\a", "a\0", "a\n", "a/", "a//b", "./a", ".git/config", "a/.git/hooks/x"),
+    *("-rf", "a b", "é.py", "~/a", "a.py:stream"),
+]
+
+
+@pytest.mark.parametrize("path", OUTSIDE, ids=repr)
+def test_a_path_that_could_lead_elsewhere_makes_it_unreadable(path: str):
+    assert not is_plain_path(path)
+    assert read_manifest(changed(files={path: digest(b"")})) is None
+
+
+@pytest.mark.parametrize("path", ["a", "README.md", "a/b/c.py", "__init__.py", "a-b.c_d", "0.py"])
+def test_plain_paths_are_read(path: str):
+    manifest = read_manifest(changed(files={path: digest(b"")}))
+
+    assert is_plain_path(path)
+    assert manifest is not None
+    assert manifest.files == {path: digest(b"")}
 
 
 def test_every_file_that_the_manifest_lists_is_read(out: Path) -> None:
@@ -23,17 +151,13 @@ def test_every_file_that_the_manifest_lists_is_read(out: Path) -> None:
 
 
 def test_nothing_is_read_without_a_manifest(out: Path, tmp_path: Path) -> None:
+    (out / MANIFEST).write_text("{")
+    damaged = read_output(out, manifest=MANIFEST)
     (out / MANIFEST).unlink()
 
+    assert damaged == {MANIFEST: "{"}
     assert read_output(out, manifest=MANIFEST) == {}
     assert read_output(tmp_path / "nowhere", manifest=MANIFEST) == {}
-
-
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"generator": "other"}', "[" * 100_000])
-def test_a_manifest_that_is_none_stands_alone(out: Path, text: str) -> None:
-    (out / MANIFEST).write_text(text)
-
-    assert read_output(out, manifest=MANIFEST) == {MANIFEST: text}
 
 
 def test_what_cannot_be_read_is_left_out(out: Path, tmp_path: Path) -> None:
@@ -55,18 +179,9 @@ def test_a_link_on_the_way_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "other" / "a.py").write_text(PY)
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "pkg").symlink_to("../other")
-    (tmp_path / "out" / MANIFEST).write_text(with_manifest({"pkg/a.py": PY})[MANIFEST])
+    (tmp_path / "out" / MANIFEST).write_text(placed_files({"pkg/a.py": PY})[MANIFEST])
 
     assert read_output(tmp_path / "out", manifest=MANIFEST).keys() == {MANIFEST}
-
-
-@pytest.mark.parametrize("path", ["../secret", "/etc/hostname", "a/../../secret", "a\\b", "a//b"])
-def test_a_manifest_names_no_file_elsewhere(out: Path, tmp_path: Path, path: str) -> None:
-    (tmp_path / "secret").write_text("secret")
-    text = OLD[MANIFEST].replace('"README.md"', f'"{path}"'.replace("\\", "\\\\"))
-    (out / MANIFEST).write_text(text)
-
-    assert read_output(out, manifest=MANIFEST) == {MANIFEST: text}
 
 
 def test_bytes_that_are_no_text_are_shown_as_such(out: Path) -> None:

@@ -1,4 +1,4 @@
-"""What a package is made from."""
+"""The data of a package, and warnings of defaults and examples that look like secrets."""
 
 from __future__ import annotations
 
@@ -9,8 +9,16 @@ import pytest
 from documents import document, operation
 
 from openapi_tools import Select, Settings, load_tools
-from openapi_tools.codegen.package_data import document_hash, document_info, package_data
+from openapi_tools.codegen.package_data import (
+    Record,
+    document_hash,
+    document_info,
+    package_data,
+    secret_warnings,
+)
+from openapi_tools.model import Operation, Server
 
+TOKEN = "ghp_" + "a1" * 18
 PATHS = {
     "/a": {"get": operation(operationId="a", tags=["x"]), "post": operation(operationId="b")},
     "/c": {"get": operation(parameters=[{"$ref": "#/nowhere"}])},
@@ -24,24 +32,16 @@ def contents(settings: Settings | None = None, **members: Any) -> Any:
     return package_data(toolset, api="pets", settings=settings)
 
 
-def test_the_tools_are_there_in_order_as_data() -> None:
+def test_the_selected_tools_are_there_in_order_as_data() -> None:
     toolset = load_tools(document(PATHS))
     found = package_data(toolset, api="pets", settings=Settings())
+    selected = package_data(toolset.select(Select(tags="x")), api="pets", settings=Settings())
 
-    assert [record.name for record in found.records] == ["a", "b"]
-    for record, tool in zip(found.records, toolset, strict=True):
-        assert (record.description, record.input_schema) == (tool.description, tool.input_schema)
-        assert record.operation == tool.operation
-
-
-def test_a_selection_is_all_that_is_there_and_the_rest_stays_as_it_was() -> None:
-    toolset = load_tools(document(PATHS))
-
-    found = package_data(toolset.select(Select(tags="x")), api="pets", settings=Settings())
-
-    assert [record.name for record in found.records] == ["a"]
-    assert found.skipped == toolset.skipped
-    assert found.counts == toolset.counts
+    assert found.records == tuple(
+        Record(tool.name, tool.description, tool.input_schema, tool.operation) for tool in toolset
+    )
+    assert [record.name for record in selected.records] == ["a"]
+    assert (selected.skipped, selected.counts) == (toolset.skipped, toolset.counts)
 
 
 def test_what_else_the_document_says_is_there() -> None:
@@ -86,13 +86,9 @@ def test_only_settings_that_shape_tools_and_are_no_defaults_are_kept(given: Any,
         (None, ("", "")),
     ],
 )
-def test_title_and_version_are_texts_whatever_stands_there(info: Any, expected: Any) -> None:
+def test_title_and_version_are_texts_of_any_document(info: Any, expected: Any) -> None:
     assert document_info({"info": info}) == expected
-
-
-@pytest.mark.parametrize("nothing", [None, [], "text", {}])
-def test_what_is_no_document_has_neither(nothing: Any) -> None:
-    assert document_info(nothing) == ("", "")
+    assert document_info(info) == ("", "")
 
 
 def test_the_hash_is_that_of_the_data_not_of_its_spelling() -> None:
@@ -102,3 +98,100 @@ def test_the_hash_is_that_of_the_data_not_of_its_spelling() -> None:
     assert document_hash(data) != document_hash({**data, "x": 1})
     assert document_hash({"a": 1}) != document_hash({"a": 1.0})
     assert document_hash({"a": 1, "b": 2}) != document_hash({"b": 2, "a": 1})
+
+
+def found(schema: Any) -> list[str]:
+    return [*secret_warnings([Record("tool", "Text.", schema, Operation("GET", "/a"))])]
+
+
+def about(name: str, **schema: Any) -> list[str]:
+    return found({"type": "object", "properties": {name: schema}})
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("q", TOKEN),
+        ("q", "gho_" + "b2" * 18),
+        ("q", "sk_live_abcdefgh12345678"),
+        ("q", "sk-proj-abcdefgh12345678"),
+        ("q", "AKIA" + "ABCDEFGH12345678"),
+        ("q", "xoxb-1234567890-abc"),
+        ("q", "-----BEGIN RSA PRIVATE KEY-----\nMIIE"),
+        ("q", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2ln"),
+        ("q", f"Authorization: Bearer {TOKEN}"),
+        ("passwd", "Tr0ub4dor&3"),
+        ("client_secret", "0123456789abcdef"),
+        ("X-Api-Key", "8f14e45fceea167a"),
+        ("apiKey", "8f14e45fceea167a"),
+        ("ACCESS_TOKEN", "8f14e45fceea167a"),
+        ("privateKey", "a1b2c3d4"),
+        ("credentials", "a1b2c3d4"),
+    ],
+)
+def test_a_telling_value_or_a_mixed_word_under_a_telling_name_is_a_secret(name, value) -> None:
+    warning = f"tool: the default or example of {name!r} looks like a secret."
+    for keyword in ("default", "const", "example"):
+        assert about(name, **{keyword: value}) == [warning]
+    for keyword in ("examples", "enum"):
+        assert about(name, **{keyword: ["", value]}) == [warning]
+
+
+@pytest.mark.parametrize(
+    ("name", "schema"),
+    [
+        ("q", {"default": "8f14e45fceea167a"}),
+        ("password", {"default": "password"}),
+        ("password", {"default": "pa55"}),
+        ("password", {"description": "At least 8 characters, for instance Tr0ub4dor&3"}),
+        ("token", {"default": "your token from page 1"}),
+        ("token", {"default": 1234567890123}),
+        ("token", {"default": None, "example": True, "examples": [{"a": "b1"}]}),
+        ("token", {"default": "12345678901234567890"}),
+        ("token", {"enum": ["access_token", "refresh_token"]}),
+        ("token", {"pattern": "^[a-z0-9]{8,}$", "title": "abc12345"}),
+        ("max_tokens_12", {"default": 100}),
+        ("skill", {"default": "sk_learn_models_9"}),
+        ("q", {"default": {"properties": {"password": {"default": "abc12345"}}}}),
+    ],
+)
+def test_ordinary_words_are_none(name: str, schema: Any) -> None:
+    assert about(name, **schema) == []
+
+
+def test_a_value_is_found_at_any_depth_and_told_once() -> None:
+    inner = {"properties": {"password": {"default": "abc12345"}}}
+    schema = {
+        "properties": {"user": {"allOf": [{"items": inner}]}, "q": {"$ref": "#/$defs/Deep"}},
+        "$defs": {"Deep": {"anyOf": [{"additionalProperties": inner}]}, "Key": {"default": TOKEN}},
+    }
+
+    assert sorted(found(schema)) == [
+        f"tool: the default or example of {name!r} looks like a secret."
+        for name in ("Key", "password")
+    ]
+
+
+def test_a_server_whose_user_and_password_were_left_out_is_told_once() -> None:
+    servers = (Server("https://***@a.example"), Server("https://b.example/@"))
+    operation = Operation("GET", "/a", servers=servers)
+
+    assert [*secret_warnings(Record(name, "Text.", {}, operation) for name in "ab")] == [
+        "the server 'https://***@a.example' has a user and a password, which are not written."
+    ]
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [True, {"properties": []}, {"properties": {"a": True}}, {"enum": "abc"}, {"items": [True]}],
+)
+def test_no_shape_of_schema_is_too_odd(schema: Any) -> None:
+    assert found(schema) == []
+
+
+def test_a_very_deep_schema_is_read_to_its_end() -> None:
+    schema: Any = {"default": TOKEN}
+    for _ in range(5_000):
+        schema = {"items": schema}
+
+    assert len(about("q", **schema)) == 1

@@ -7,14 +7,9 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
 from openapi_tools.codegen.package_data import PackageData, Record
 from openapi_tools.codegen.package_plan import plan_module, plan_package
-from openapi_tools.model import Operation, Parameter, RequestBody, Server
-from openapi_tools.tools.packages import class_name
+from openapi_tools.model import Operation
 
 if TYPE_CHECKING:
     from openapi_tools.codegen.package_plan import Plan
@@ -59,18 +54,6 @@ def test_each_tag_is_a_module_and_tools_keep_their_order() -> None:
     ]
 
 
-def test_the_first_tag_counts() -> None:
-    tool = Record("a", "Text.", {}, Operation("GET", "/a", tags=("one", "two")))
-
-    assert modules(plan(tool)) == {"tools_one": ["a"]}
-
-
-def test_nothing_makes_no_module() -> None:
-    found = plan()
-
-    assert (found.modules, found.schemas, found.index) == ((), (), {})
-
-
 HOSTILE = [
     "CON", "con", "..", "../..", "a/b", "a\\b", "C:", "", " ", "🚀", "日本", "ﬁle", "é", "e\u0301",
     "__init__", "index", "schemas", "py.typed", "class", "None", "import os", "x" * 300, "\x00",
@@ -84,17 +67,6 @@ def test_any_tags_give_modules_of_the_allow_list_that_differ_in_more_than_case()
     stems = [str(module.stem) for module in found.modules]
     assert len(stems) == len({stem.casefold() for stem in stems}) == len(set(HOSTILE))
     assert all(re.fullmatch(r"tools(_[a-z0-9_]+)?", stem) and len(stem) < 70 for stem in stems)
-
-
-@given(tags=st.lists(st.text(max_size=5), max_size=8))
-@settings(max_examples=50)
-def test_each_tool_is_in_one_module(tags: list[str]) -> None:
-    names = [f"tool_{n}" for n in range(len(tags))]
-    found = plan(*(record(name, tag) for name, tag in zip(names, tags, strict=True)))
-
-    assert sorted(name for tools in modules(found).values() for name in tools) == sorted(names)
-    assert [*found.index] == names
-    assert set(found.index.values()) <= {str(module.stem) for module in found.modules}
 
 
 def test_a_long_tag_is_parted_by_its_paths() -> None:
@@ -111,12 +83,6 @@ def test_a_long_tag_is_parted_by_its_paths() -> None:
         "tools_all_dogs": [f"dogs_{n}" for n in range(12)],
         "tools_other": ["other"],
     }
-
-
-def test_tools_without_tags_are_parted_by_their_paths_too() -> None:
-    tools = [record(f"{p}_{n}", path=f"/{p}/{n}", lines=100) for p in "ab" for n in range(10)]
-
-    assert [*modules(plan(*tools))] == ["tools_a", "tools_b"]
 
 
 def test_no_module_passes_its_length_and_no_tool_is_parted() -> None:
@@ -138,46 +104,6 @@ def test_another_tool_elsewhere_moves_nothing() -> None:
 
     assert {stem: after.get(stem) for stem in before} == before
     assert after.keys() - before.keys() == {"tools_other", "tools"}
-
-
-NAMES = {
-    "issues_list": "IssuesList",
-    "a-b_c": "ABC",
-    "_hidden": "Hidden",
-    "x1": "X1",
-    "list_error": "ToolListError",
-    "warning": "ToolWarning",
-    "any": "ToolAny",
-    "true": "ToolTrue",
-    "operation_tool": "ToolOperationTool",
-    "parameter": "ToolParameter",
-    "toolset": "ToolToolset",
-    "system_exit": "ToolSystemExit",
-    "_1": "Tool1",
-    "__": "Tool",
-}
-
-
-@pytest.mark.parametrize(("tool", "name"), NAMES.items())
-def test_a_class_is_named_after_its_tool_and_shadows_nothing(tool: str, name: str) -> None:
-    found = plan(record(tool))
-
-    assert found.modules[0].tools[0].class_name == name
-    told = class_name(tool) == name
-    assert found.index == {tool: "tools" if told else f"tools:{name}"}
-
-
-def test_classes_differ_where_names_are_alike() -> None:
-    names = ["a_b", "a-b", "A_b", "aB", "AB", "a__b"]
-
-    found = plan(*map(record, names))
-
-    classes = [str(tool.class_name) for tool in found.modules[0].tools]
-    assert len({name.casefold() for name in classes}) >= 2
-    assert len(set(classes)) == len(names)
-    assert classes[0] == "AB"
-    assert all(re.fullmatch(r"[A-Z][A-Za-z0-9]*", name) for name in classes)
-    assert found.index["a-b"] == f"tools:{classes[1]}"
 
 
 def test_a_definition_stands_once_however_many_tools_have_it() -> None:
@@ -214,34 +140,6 @@ def test_definitions_of_one_name_that_differ_are_two() -> None:
     assert names[0] == "PET"
     assert re.fullmatch(r"PET_[0-9a-f]{6}", names[1])
     assert f"schemas.{names[1]}" in found.modules[0].tools[3].statements[2]
-
-
-def test_equal_definitions_of_two_names_are_two() -> None:
-    tools = [record(f"t{n}", definitions={"Cat": LONG, "Dog": LONG}) for n in range(2)]
-
-    statements = plan(*tools).schemas[0].statements
-
-    assert [statement.partition(":")[0] for statement in statements] == ["CAT", "DOG"]
-
-
-@pytest.mark.parametrize("name", ["INDEX", "Settings", "type_checking", "1", "🚀", "a b", "", "é"])
-def test_a_definition_of_any_name_is_a_constant_that_hides_nothing(name: str) -> None:
-    found = plan_module(
-        PackageData("pets", tuple(record(f"t{n}", definitions={name: LONG}) for n in range(2)))
-    )
-
-    constant = found.schemas[0].statements[0].partition(":")[0]
-    assert re.fullmatch(r"[A-Z][A-Z0-9_]*(_[0-9a-f]{6})?", constant)
-    assert constant not in ("INDEX", "SETTINGS", "TYPE_CHECKING", "COUNTS", "SKIPPED")
-
-
-def test_definitions_of_a_very_long_tool_stand_apart() -> None:
-    definitions = {f"Part{n}": {**LONG, "title": f"{n}"} for n in range(120)}
-
-    found = plan(record("long", definitions=definitions), record("other"))
-
-    assert sum(len(module.statements) for module in found.schemas) == 120
-    assert lines_of(found.modules[0]) < 400
 
 
 def test_many_shared_definitions_are_parted_by_their_names() -> None:
@@ -282,21 +180,6 @@ def test_a_schema_that_nests_too_deep_is_json_text_without_references() -> None:
     assert "word word" in c.statements[2]
     text = c.statements[2].partition(" = json.loads")[2]
     assert json.loads(ast.literal_eval(text)) == tools[2].input_schema
-
-
-def test_only_the_classes_of_the_model_that_are_used_are_named() -> None:
-    operation = Operation(
-        "POST",
-        "/a",
-        parameters=(Parameter("a", "query"),),
-        body=RequestBody("application/json"),
-        servers=(Server("https://a.example"),),
-    )
-    found = plan(Record("a", "Text.", {}, operation), record("b"))
-
-    first, second = found.modules[0].tools
-    assert first.model == {"Operation", "Parameter", "RequestBody", "Server"}
-    assert second.model == {"Operation"}
 
 
 def test_a_single_module_holds_everything() -> None:

@@ -195,15 +195,6 @@ def test_no_text_breaks_out_of_the_readme() -> None:
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", files["README.md"])
 
 
-def test_what_an_api_lacks_the_readme_leaves_out() -> None:
-    text = package(record("a"))["README.md"]
-
-    assert "## Credentials" not in text
-    assert "## Left out" not in text
-    assert "The API's title" not in text
-    assert "(version" not in text
-
-
 @pytest.mark.parametrize("one_file", [False, True])
 def test_the_index_says_what_is_known_of_the_document(one_file: bool) -> None:
     members: dict[str, Any] = {
@@ -290,28 +281,3 @@ def test_one_file_has_shared_schemas_before_the_tools_that_use_them() -> None:
     names = values_of(text)
     assert names["A"].input_schema == shared
     assert names["A"].input_schema["$defs"]["Pet"] is names["B"].input_schema["$defs"]["Pet"]
-
-
-def large(api: str) -> PackageData:
-    """The data of a package with shared schemas, one of which is too deep for a literal."""
-    deep: Any = {}
-    for _ in range(60):
-        deep = {"type": "array", "items": deep}
-    schemas = [{"$defs": {"Pet": LONG}}, {"$defs": {"Pet": LONG, "Deep": deep}}, deep]
-    records = [Record(f"a_{n}", "Text.", schema, EVERYTHING) for n, schema in enumerate(schemas)]
-    return PackageData(api, tuple(records), servers=EVERYTHING.servers)
-
-
-@pytest.mark.parametrize("api", ["none", "con", "x" * 40, "a_1"])
-@pytest.mark.parametrize("layout", ["package", "module"])
-def test_a_package_of_any_name_parses(layout: str, api: str) -> None:
-    for path, text in render_files(large(api), Templates(), layout=layout).items():
-        if path.endswith(".py"):
-            assert max(map(len, text.split("\n"))) <= 100
-            ast.parse(text)
-
-
-def test_the_same_data_gives_the_same_text() -> None:
-    first, second = (package(*large("pets").records) for _ in range(2))
-
-    assert [*first.items()] == [*second.items()]

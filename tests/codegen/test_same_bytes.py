@@ -149,13 +149,6 @@ def marks_in(folder: Path) -> dict[str, tuple[int, int]]:
     return {name: (file.st_ino, file.st_mtime_ns) for name, file in found}
 
 
-def test_a_changed_text_touches_the_module_of_its_tool(museum, tmp_path):
-    changed = copy.deepcopy(museum)
-    changed["paths"]["/special-events/{eventId}"]["get"]["description"] = "Tells of one event."
-
-    assert touched(museum, changed, tmp_path) == {"api_tools/tools_events.py", "manifest.json"}
-
-
 def test_a_changed_summary_touches_the_readme_as_well(museum, tmp_path):
     changed = copy.deepcopy(museum)
     changed["paths"]["/tickets"]["post"]["summary"] = "Buy some"
@@ -187,14 +180,6 @@ def test_a_changed_definition_touches_the_one_place_where_it_stands(discord, tmp
     definition["properties"]["flags"]["minimum"] = 0
 
     assert touched(discord, changed, tmp_path) == {"api_tools/schemas.py", "manifest.json"}
-
-
-@pytest.mark.long
-def test_a_document_may_come_and_go_without_a_trace(museum, discord, tmp_path):
-    alone = package_of(museum, tmp_path / "alone")
-    package_of(discord, tmp_path / "after")
-
-    assert package_of(museum, tmp_path / "after") == alone
 
 
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: path.name)

@@ -172,9 +172,8 @@ def test_marking_text_as_safe_is_refused(render: Render, expression: str) -> Non
 
 @pytest.mark.parametrize(
     "expression",
-    ["a.__class__(b)", "a.__class__.__mro__", "''.__class__", "a.__init__.__globals__",
-     "(1).__class__", "cycler.__init__", "self.__init__", "lipsum.__globals__"],
-)  # fmt: skip
+    ["a.__class__(b)", "''.__class__", "a.__init__.__globals__", "self.__init__"],
+)
 def test_the_sandbox_keeps_python_out_of_reach(render: Render, expression: str) -> None:
     with pytest.raises(TemplateError, match="is unsafe"):
         render("tools.py", f"{{{{ {expression} }}}}", a=Code("name"), b=RUNS)
@@ -324,9 +323,8 @@ def test_blocks_that_print_text_past_the_literals_are_refused(tmp_path: Path, li
 
 
 TEXTS = [
-    "Plain.",
-    *("x", '"""', "'''", '"+print()+"', "'+print()+'", '"; print() #', "\\", "#", "{print()}"),
-    *('"""\nprint()\n"""', "'\n'", '""', f'"""+{RUNS}+"""', "literal_0_"),
+    *("Plain.", '"""', "'''", '"+print()+"', "'+print()+'", "\\\\"),
+    f'"""+{RUNS}+"""',
 ]
 
 
@@ -422,11 +420,6 @@ def test_the_first_line_of_python_stays(tmp_path: Path, first: str) -> None:
         build(tmp_path, tools_py=TOOLS.replace(HEADER, first))
 
 
-def test_a_template_that_is_no_python_is_placed_in_its_file(tmp_path: Path) -> None:
-    with pytest.raises(TemplateError, match=r"^pets_tools/[a-z0-9_]+\.py:\d+: this is not Python"):
-        build(tmp_path, tools_py=TOOLS + "def (\n")
-
-
 @pytest.mark.parametrize(
     ("template", "message"),
     [
@@ -456,18 +449,3 @@ def test_toml_may_print_what_the_document_says(tmp_path: Path) -> None:
     found = tomllib.loads(files["pyproject.toml"])
     assert found["project"]["description"] == BREAKS_OUT[:120]
     assert found["tool"]["own"]["names"] == ["do_it"]
-
-
-def test_every_template_that_is_built_in_is_used() -> None:
-    layouts: tuple[Any, ...] = ("package", "module")
-    used = {
-        path for layout in layouts for path in render_files(contents(), Templates(), layout=layout)
-    }
-
-    assert len({path.name for path in FOLDER.iterdir()}) == 10
-    assert used == {
-        *("README.md", "pyproject.toml", "pets_tools/__init__.py", "pets_tools.py"),
-        *("pets_tools/index.py", "pets_tools/py.typed", "amplifier_module_tool_pets/__init__.py"),
-        "tests/test_pets_tools.py",
-        *(path for path in used if path.startswith("pets_tools/tools")),
-    }  # fmt: skip
