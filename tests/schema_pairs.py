@@ -67,12 +67,7 @@ _MAPS = {"properties": NAMES, "patternProperties": ("a", "^b"), "dependentSchema
 _GROUPS = (
     ("type", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "enum"),
     (
-        "type",
-        "properties",
-        "required",
-        "additionalProperties",
-        "patternProperties",
-        "anyOf",
+        *("type", "properties", "required", "additionalProperties", "patternProperties", "anyOf"),
         "$ref",
     ),
     ("type", "properties", "minProperties", "maxProperties", "dependentRequired", "oneOf", "const"),

@@ -11,14 +11,7 @@ import pytest
 from openapi_tools.codegen.changes import Change, as_data, changes, in_words
 from openapi_tools.codegen.package_data import Record
 from openapi_tools.codegen.read_back import Unreadable
-from openapi_tools.model import (
-    Operation,
-    Parameter,
-    Property,
-    RequestBody,
-    Server,
-    ServerVariable,
-)
+from openapi_tools.model import Operation, Parameter, Property, RequestBody, Server, ServerVariable
 
 CLOSED = {"type": "object", "additionalProperties": False}
 A, B = Server("https://a.example"), Server("https://b.example")

@@ -40,11 +40,8 @@ def closed(**properties: Any) -> dict[str, Any]:
 PLAIN = [
     # old, new, how it reads, whether old -> new breaks, whether new -> old breaks
     (
-        TEXT,
-        {"type": ["string", "null"]},
-        "type was 'string', is ['string', 'null'] now",
-        False,
-        True,
+        *(TEXT, {"type": ["string", "null"]}, "type was 'string', is ['string', 'null'] now"),
+        *(False, True),
     ),
     (COUNT, {"type": "number"}, "type was 'integer', is 'number' now", False, True),
     (TEXT, COUNT, "type was 'string', is 'integer' now", True, True),
@@ -407,24 +404,9 @@ def test_a_comparison_that_takes_too_long_counts_as_narrower(monkeypatch) -> Non
             | st.dictionaries(
                 st.sampled_from(
                     [
-                        "type",
-                        "enum",
-                        "const",
-                        "required",
-                        "properties",
-                        "items",
-                        "anyOf",
-                        "oneOf",
-                        "allOf",
-                        "$ref",
-                        "not",
-                        "minimum",
-                        "maxLength",
-                        "multipleOf",
-                        "dependentRequired",
-                        "prefixItems",
-                        "patternProperties",
-                        "a",
+                        *("type", "enum", "const", "required", "properties", "items", "anyOf"),
+                        *("oneOf", "allOf", "$ref", "not", "minimum", "maxLength", "multipleOf"),
+                        *("dependentRequired", "prefixItems", "patternProperties", "a"),
                     ]
                 ),
                 inner,

@@ -14,15 +14,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, quote_plus, unquote
 
 import pytest
-from elixir import (
-    GOLDEN,
-    compile_project,
-    context,
-    evaluate,
-    made,
-    module,
-    needs_elixir,
-)
+from elixir import GOLDEN, compile_project, context, evaluate, made, module, needs_elixir
 from servers.recorder import Answer
 
 from openapi_tools import Settings, load_tools

@@ -9,15 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from corpus import entries, parameters
-from elixir import (
-    GOLDEN,
-    compile_project,
-    context,
-    elixir,
-    evaluate,
-    needs_elixir,
-    unformatted,
-)
+from elixir import GOLDEN, compile_project, context, elixir, evaluate, needs_elixir, unformatted
 from servers import rows_bodies, rows_parts, rows_places, rows_query, rows_swagger
 from servers.documents import document
 from servers.wire import _argument_names as argument_names

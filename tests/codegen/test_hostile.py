@@ -217,12 +217,7 @@ def test_all_hostile_names_live_in_one_package(tmp_path, layout):
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_tools_named_as_what_stands_beside_them(tmp_path, layout):
     ids = [
-        "i_n_d_e_x",
-        "s_k_i_p_p_e_d",
-        "c_o_u_n_t_s",
-        "s_e_t_t_i_n_g_s",
-        "p_e_t",
-        "a_j",
+        *("i_n_d_e_x", "s_k_i_p_p_e_d", "c_o_u_n_t_s", "s_e_t_t_i_n_g_s", "p_e_t", "a_j"),
         "operation",
     ]
     ids += ["any", "operation_tool", "parameter", "settings", "json", "load", "mount", "schemas"]

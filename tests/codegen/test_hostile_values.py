@@ -63,16 +63,7 @@ def test_the_list_of_tools_shows_a_text_as_it_is(tmp_path, title, shown):
 @pytest.mark.parametrize(
     "version",
     [
-        '1"\nx = "',
-        "1.0\n",
-        "1.0-beta",
-        "",
-        "1" * 7,
-        "1.2.3.4.5",
-        "\u0661",
-        "v1",
-        1.5,
-        True,
+        *('1"\nx = "', "1.0\n", "1.0-beta", "", "1" * 7, "1.2.3.4.5", "\u0661", "v1", 1.5, True),
         10**4000,
     ],
 )

@@ -46,18 +46,7 @@ USED = (json, Encoding, Operation, Parameter, Property, RequestBody, SecuritySch
 MORE = (ServerVariable,)
 """
 WORDS = (
-    "a",
-    "word ",
-    "the ",
-    "of ",
-    "and ",
-    "it's ",
-    '"so" ',
-    "\\n",
-    "\n",
-    "x" * 40,
-    "é",
-    "\ud800",
+    *("a", "word ", "the ", "of ", "and ", "it's ", '"so" ', "\\n", "\n", "x" * 40, "é", "\ud800"),
 )
 
 

@@ -114,13 +114,8 @@ def test_what_fits_stands_on_one_line_and_what_does_not_one_member_per_line() ->
     assert len(line) == 100
     assert literal(value, lead=1) != line
     assert literal(value, lead=1).split("\n") == [
-        "{",
-        '    "type": "object",',
-        '    "required": ["a"],',
-        '    "t": (1,),',
-        '    "none": {},',
-        '    "d": "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",',
-        "}",
+        *("{", '    "type": "object",', '    "required": ["a"],', '    "t": (1,),'),
+        *('    "none": {},', '    "d": "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",', "}"),
     ]
 
 

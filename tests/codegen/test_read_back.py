@@ -221,13 +221,9 @@ def test_an_operation_that_is_none_is_an_error(operation, reason) -> None:
 @pytest.mark.parametrize(
     "more",
     [
-        "def Operation(): ...\n",
-        "class Operation: ...\n",
-        "Operation = 5\n",
-        "from somewhere import Operation\n",
-        "from .somewhere import Operation\n",
-        "import Operation\n",
-        "from openapi_tools.runtime import Parameter as Operation\n",
+        *("def Operation(): ...\n", "class Operation: ...\n", "Operation = 5\n"),
+        *("from somewhere import Operation\n", "from .somewhere import Operation\n"),
+        *("import Operation\n", "from openapi_tools.runtime import Parameter as Operation\n"),
     ],
 )
 def test_a_name_that_means_something_else_here_is_not_taken_for_ours(more) -> None:

@@ -81,15 +81,9 @@ def test_a_package_is_these_files_in_this_order() -> None:
     files = package(record("a", tags=("One",)), record("b", tags=("Two",)))
 
     assert list(files) == [
-        "pyproject.toml",
-        "README.md",
-        "pets_tools/__init__.py",
-        "pets_tools/py.typed",
-        "pets_tools/index.py",
-        "pets_tools/tools_one.py",
-        "pets_tools/tools_two.py",
-        "amplifier_module_tool_pets/__init__.py",
-        "tests/test_pets_tools.py",
+        *("pyproject.toml", "README.md", "pets_tools/__init__.py", "pets_tools/py.typed"),
+        *("pets_tools/index.py", "pets_tools/tools_one.py", "pets_tools/tools_two.py"),
+        *("amplifier_module_tool_pets/__init__.py", "tests/test_pets_tools.py"),
     ]
 
 

@@ -171,8 +171,7 @@ def test_marking_text_as_safe_is_refused(render: Render, expression: str) -> Non
 
 
 @pytest.mark.parametrize(
-    "expression",
-    ["a.__class__(b)", "''.__class__", "a.__init__.__globals__", "self.__init__"],
+    "expression", ["a.__class__(b)", "''.__class__", "a.__init__.__globals__", "self.__init__"]
 )
 def test_the_sandbox_keeps_python_out_of_reach(render: Render, expression: str) -> None:
     with pytest.raises(TemplateError, match="is unsafe"):
@@ -322,28 +321,21 @@ def test_blocks_that_print_text_past_the_literals_are_refused(tmp_path: Path, li
         build(tmp_path, text="Plain.", tools_py=with_line(line))
 
 
-TEXTS = [
-    *("Plain.", '"""', "'''", '"+print()+"', "'+print()+'", "\\\\"),
-    f'"""+{RUNS}+"""',
-]
+TEXTS = [*("Plain.", '"""', "'''", '"+print()+"', "'+print()+'", "\\\\"), f'"""+{RUNS}+"""']
 
 
 @pytest.mark.parametrize("text", TEXTS)
 @pytest.mark.parametrize(
     "line",
     [
-        '"""About: {{ tool.record.description }}"""',
-        '"{{ tool.record.description }}"',
-        "'{{ tool.record.description }}'",
-        "'''{{ tool.record.description }}'''",
+        *('"""About: {{ tool.record.description }}"""', '"{{ tool.record.description }}"'),
+        *("'{{ tool.record.description }}'", "'''{{ tool.record.description }}'''"),
         'text = r"{{ tool.record.description }}"',
         'text = "a" + "{{ tool.record.description }}" + "b"',
-        "text = '{{ tool.record.description }}",
-        "text = f{{ tool.record.description }}",
+        *("text = '{{ tool.record.description }}", "text = f{{ tool.record.description }}"),
         "text = {{ tool.record.description }}if",
         "text = {{ tool.record.description }}{{ tool.record.description }}",
-        "# {{ tool.record.description }}",
-        "x{{ tool.record.description }} = 1",
+        *("# {{ tool.record.description }}", "x{{ tool.record.description }} = 1"),
         "{% set x %}{{ tool.record.description }}{% endset %}text = '{{ x }}'",
     ],
 )

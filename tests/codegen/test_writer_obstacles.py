@@ -149,19 +149,8 @@ def test_a_file_in_place_of_the_folder_is_refused(tmp_path: Path, where: str):
 @pytest.mark.parametrize(
     "path",
     [
-        "../a",
-        "/a",
-        "a/../../b",
-        "a\\b",
-        "C:a",
-        "",
-        ".",
-        "a\0",
-        "a b",
-        "é",
-        ".git/config",
-        "a\n",
-        "~",
+        *("../a", "/a", "a/../../b", "a\\b", "C:a", "", ".", "a\0", "a b", "é", ".git/config"),
+        *("a\n", "~"),
     ],
     ids=repr,
 )

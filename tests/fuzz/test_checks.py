@@ -15,11 +15,7 @@ from hypothesis import strategies as st
 
 from openapi_tools import ToolResult, load_tools
 
-GOOD = {
-    "authorization": f"Bearer {SECRET}",
-    "x-api-key": SECRET,
-    "cookie": f"session={SECRET}",
-}
+GOOD = {"authorization": f"Bearer {SECRET}", "x-api-key": SECRET, "cookie": f"session={SECRET}"}
 URL = f"https://api.test/base/path/x?api_key={SECRET}"
 
 

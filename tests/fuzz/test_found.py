@@ -20,9 +20,7 @@ CALLS = {
         "get_header_simple_true_free", {"x": Strange("word")}, OK
     ),
     "numbers whose hashes are equal": Call(
-        "post_application_json_strict",
-        {"body": {"value": 3, "tags": Strange("equal")}},
-        OK,
+        "post_application_json_strict", {"body": {"value": 3, "tags": Strange("equal")}}, OK
     ),
     "a label of a space and nothing": Call("get_path_label_false_array_x", {"x": [" ", ""]}, OK),
     "a redirect to two places": Call(
@@ -44,7 +42,7 @@ DOCUMENTS = {
         "requestBody": {"content": {"application/json": {"schema": {
             "dependentRequired": {"a": ["b", "b"]}
         }}}}
-    }}}}""",
+    }}}}"""
 }
 
 

@@ -126,21 +126,13 @@ BODIES = [
         {
             "animal": "Dog",
             "shapes": ["Rectangle", "Circle"],
-            "home": {
-                "animal": {"barks": 2},
-                "shapes": [RECTANGLE, CIRCLE],
-                "names": {"a b": "ü"},
-            },
+            "home": {"animal": {"barks": 2}, "shapes": [RECTANGLE, CIRCLE], "names": {"a b": "ü"}},
         },
     ),
     Call(
         "furnish_home",
         {"animal": None},
-        {
-            "animal": "NoneType",
-            "shapes": [],
-            "home": {"animal": None, "shapes": [], "names": {}},
-        },
+        {"animal": "NoneType", "shapes": [], "home": {"animal": None, "shapes": [], "names": {}}},
         note="required-null",
     ),
     Call("create_collection", COLLECTION, COLLECTION, note="values-that-fit-several-alternatives"),

@@ -163,11 +163,7 @@ PETS = [
     Call("describe_pets"),
     Call("read_pet", {"pet_id": 1}, REX),
     Call("check_pet", {"pet_id": 1}),
-    Call(
-        "replace_pet",
-        {"pet_id": 1, "name": "Max"},
-        MAX,
-    ),
+    Call("replace_pet", {"pet_id": 1, "name": "Max"}, MAX),
     Call("update_pet", {"pet_id": 1, "owner": None}, REX | {"owner": None}, note="null"),
     Call("update_pet", {"pet_id": 1, "status": "sold"}, REX | {"status": "sold"}),
     Call("delete_pet", {"pet_id": 2}),

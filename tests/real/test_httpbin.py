@@ -102,11 +102,7 @@ CALLS = [
     Call("GET /stream-bytes/{n}", {"n": 30_000}, {"bytes": 30_000}),
     Call("GET /range/{numbytes}", {"numbytes": 30}, ALPHABET),
     Call("GET /range/{numbytes}", {"numbytes": 0}, ["number of bytes"], failed("http", 404)),
-    Call(
-        "GET /drip",
-        {"duration": 0.05, "numbytes": 5, "code": 200, "delay": 0},
-        "*****",
-    ),
+    Call("GET /drip", {"duration": 0.05, "numbytes": 5, "code": 200, "delay": 0}, "*****"),
     Call(
         "GET /drip",
         {"duration": 0.01, "numbytes": 2, "code": 503, "delay": 0},
