@@ -15,7 +15,6 @@ from openapi_tools._version import __version__
 from openapi_tools.errors import CallError
 from openapi_tools.masking import MASK
 from openapi_tools.requests.server_urls import origin_of
-from openapi_tools.transport.client_pool import poisoned
 from openapi_tools.transport.content_encoding import CODINGS, Decoder
 from openapi_tools.transport.transport_errors import TRANSPORT_FAULTS, failure
 from openapi_tools.urls import read_url
@@ -147,8 +146,6 @@ async def _answered(transport: httpx.AsyncBaseTransport, request: httpx.Request)
         raw = await _read(response)
     finally:
         await response.aclose()
-    if (connection := poisoned(response)) is not None:
-        await connection.aclose()
     return Reply(response.status_code, _object(raw, response.status_code), _wait(response))
 
 

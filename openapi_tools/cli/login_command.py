@@ -286,8 +286,8 @@ def _is_person_there() -> bool:
 
 def _transport(settings: Settings, toolset: Toolset) -> Any:
     """Return a transport that goes where calls of this document may go."""
-    from openapi_tools.transport.httpx_transport import make_transport
+    from openapi_tools.transport.connection_pool import ConnectionPool
     from openapi_tools.transport.network_policy import policy_of
 
     public = toolset._session.provenance.public  # noqa: SLF001 -- the same package
-    return make_transport(settings, policy_of(settings, public_document=public))
+    return ConnectionPool(settings, policy_of(settings, public_document=public))

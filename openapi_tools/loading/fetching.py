@@ -9,7 +9,6 @@ import re
 import threading
 import time
 from contextvars import Context
-from functools import partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -30,7 +29,7 @@ from openapi_tools.responses.shown_text import looks_like_html
 from openapi_tools.tools.session import brings_identity
 from openapi_tools.transport.content_encoding import CODINGS
 from openapi_tools.transport.network_policy import DocumentPolicy
-from openapi_tools.transport.sender import Answer, Line, Sender, Terms
+from openapi_tools.transport.sender import Answer, Attempts, Sender, SendOptions
 from openapi_tools.transport.transport_errors import named
 from openapi_tools.urls import InvalidUrlError, read_url
 
@@ -241,24 +240,25 @@ class Fetcher:
             raise CallError("timeout", "", retryable=True)
         sender = Sender(limits, self._client, policy=policy)
         try:
-            line = await sender.perform(partial(self._send, request), named(request))
-            return line.answer
+            async with sender.attempts(named(request)) as attempts:
+                await self._send(request, attempts)
+            return attempts.answer
         finally:
             await sender.aclose()
 
-    async def _send(self, request: httpx.Request, line: Line) -> None:
+    async def _send(self, request: httpx.Request, attempts: Attempts) -> None:
         bounds, redactor = self._bounds(str(request.url)), self._credentials.redactor
         context = TokenContext(
-            lambda: Channel.over(line.transport, bounds, redactor.know), redactor
+            lambda: Channel.over(attempts.transport, bounds, redactor.know), redactor
         )
         auth = (await self._credentials.grant(self._operation, bounds, context)).auth
-        terms = Terms(
+        options = SendOptions(
             auth=auth.httpx_auth,
             certificate=auth.certificate,
             trusted=bounds.inside,
             learn=redactor.know,
         )
-        await line.send(with_auth(request, auth), terms)
+        await attempts.send(with_auth(request, auth), options)
 
     def _checked(self, found: Source | CallError, url: str) -> Source:
         if not isinstance(found, CallError):

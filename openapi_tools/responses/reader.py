@@ -18,7 +18,7 @@ from openapi_tools.responses.server_json import PARTLY, VALUES, clean, encode, r
 from openapi_tools.responses.shown_text import as_utf8, decode_text
 from openapi_tools.responses.truncation import shorten
 from openapi_tools.result import ToolResult
-from openapi_tools.transport.retry_after import retry_after
+from openapi_tools.transport.retries import retry_after
 from openapi_tools.transport.transport_errors import timed_out
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ import asyncio
 import logging
 import uuid
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from openapi_tools.auth.credentials import NOTHING, TokenContext
@@ -19,7 +18,7 @@ from openapi_tools.responses.reader import read_answer
 from openapi_tools.result import ToolResult
 from openapi_tools.tools.context import member_of
 from openapi_tools.tools.guardrails import ask
-from openapi_tools.transport.exchange import Terms
+from openapi_tools.transport.exchange import SendOptions
 from openapi_tools.transport.transport_errors import timed_out
 from openapi_tools.validation.tool_input import is_large
 
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from openapi_tools.redaction import Redactor
     from openapi_tools.tools.session import Session
     from openapi_tools.tools.tool import OperationTool
-    from openapi_tools.transport.sender import Answer, Line
+    from openapi_tools.transport.sender import Answer, Attempts
 
 logger = logging.getLogger("openapi_tools")
 _Found = TypeVar("_Found")
@@ -77,7 +76,7 @@ class Delivery:
         session: What it shares with other tools.
     """
 
-    __slots__ = ("_about", "_bounds", "_grant", "_plan", "_session", "_terms", "_tool")
+    __slots__ = ("_about", "_bounds", "_grant", "_options", "_plan", "_session", "_tool")
 
     def __init__(self, tool: OperationTool, session: Session) -> None:
         self._tool = tool
@@ -86,7 +85,7 @@ class Delivery:
         # What is the same for every call: found by the first one.
         self._bounds: OriginPolicy | None = None
         self._grant: Grant | None = None
-        self._terms: Terms | None = None
+        self._options: SendOptions | None = None
         self._plan: RequestPlan | None = None
 
     async def result(
@@ -108,27 +107,28 @@ class Delivery:
                 return ToolResult.ok(preview.as_data(), {"dry_run": True})
             if settings.approve is not None and self._is_asked_for():
                 await self._approve(parcel, call_id)
-            line = await session.sender.perform(partial(self._carry, parcel), self._about)
-            return await self._read(line, parcel)
+            async with session.sender.attempts(self._about) as attempts:
+                await self._carry(parcel, attempts)
+            return await self._read(attempts, parcel)
         except OpenAPIToolsError as error:
             hide(error, redactor)
             raise
 
-    async def _carry(self, parcel: Parcel, line: Line) -> None:
+    async def _carry(self, parcel: Parcel, attempts: Attempts) -> None:
         """Send a call; once more with newer credentials, should there be some."""
-        parcel.grant = self._grant_of(parcel) or await self._granted(parcel, line, None)
-        answer = await line.send(*self._packed(parcel))
+        parcel.grant = self._grant_of(parcel) or await self._granted(parcel, attempts, None)
+        answer = await attempts.send(*self._packed(parcel))
         if answer.status == _UNAUTHORIZED and parcel.grant.renewable:
-            newer = await self._granted(parcel, line, parcel.grant)
+            newer = await self._granted(parcel, attempts, parcel.grant)
             if newer.auth != parcel.grant.auth:
                 parcel.grant = newer
-                await line.send(*self._packed(parcel))
+                await attempts.send(*self._packed(parcel))
 
-    def _packed(self, parcel: Parcel) -> tuple[httpx.Request, Terms]:
-        """Return the request of a call with the credentials that it has now, and its terms."""
-        terms = self._terms_of(parcel)
+    def _packed(self, parcel: Parcel) -> tuple[httpx.Request, SendOptions]:
+        """Return the request of a call with the credentials that it has now, and its options."""
+        options = self._options_of(parcel)
         parcel.request = self._built(parcel, parcel.grant)
-        return parcel.request, terms
+        return parcel.request, options
 
     def preview(self, arguments: dict[str, Any]) -> httpx.Request:
         """Return the request that a call would send, with `***` in place of credentials.
@@ -183,7 +183,7 @@ class Delivery:
         if verdict is not True:
             raise DeniedError(f"{self._tool.name} was not approved; it was not sent.")
 
-    def _channel(self, line: Line, parcel: Parcel) -> Channel:
+    def _channel(self, attempts: Attempts, parcel: Parcel) -> Channel:
         from openapi_tools.auth.token_channel import Channel
 
         session = self._session
@@ -192,18 +192,18 @@ class Delivery:
             session.redactor.know(*secrets, passing=True)
             parcel.redactor.know(*secrets)  # however many others there are
 
-        return Channel.over(line.transport, parcel.bounds, learn)
+        return Channel.over(attempts.transport, parcel.bounds, learn)
 
     def _grant_of(self, parcel: Parcel) -> Grant | None:
         """Return what is granted to every call; None when a call has to ask."""
         return self._grant if parcel.credentials is self._session.credentials else None
 
-    async def _granted(self, parcel: Parcel, line: Line, stale: Grant | None) -> Grant:
+    async def _granted(self, parcel: Parcel, attempts: Attempts, stale: Grant | None) -> Grant:
         """Return the credentials of a call; functions of the user's are asked for some."""
         operation, bounds = self._tool.operation, parcel.bounds
 
         def channel() -> Channel:
-            return self._channel(line, parcel)
+            return self._channel(attempts, parcel)
 
         context = TokenContext(channel, parcel.redactor)
         grant = await parcel.credentials.grant(operation, bounds, context, stale)
@@ -221,29 +221,29 @@ class Delivery:
             request.headers[header] = parcel.key
         return request
 
-    def _terms_of(self, parcel: Parcel) -> Terms:
-        """Return on what terms a call is sent; those of most calls are the same ones."""
-        if self._terms is None:
+    def _options_of(self, parcel: Parcel) -> SendOptions:
+        """Return the options of a call; most calls share them."""
+        if self._options is None:
             inside = parcel.bounds.inside
             traced = inside and self._session.settings.trace_context
-            self._terms = Terms(base=parcel.bounds.server, trusted=inside, traced=traced)
+            self._options = SendOptions(base=parcel.bounds.server, trusted=inside, traced=traced)
         auth = parcel.grant.auth
         others = auth.httpx_auth is not None or self._session.client_brings
         if not others and auth.certificate is None and not parcel.key:
-            return self._terms
+            return self._options
         return replace(
-            self._terms,
+            self._options,
             auth=auth.httpx_auth,
             certificate=auth.certificate,
             keyed=bool(parcel.key),
             learn=parcel.redactor.know if others else None,
         )
 
-    async def _read(self, line: Line, parcel: Parcel) -> ToolResult:
+    async def _read(self, attempts: Attempts, parcel: Parcel) -> ToolResult:
         """Return what an answer means, without the secrets that a server repeats."""
-        answer, read = line.answer, self._result
+        answer, read = attempts.answer, self._result
         if len(answer.content) > _LARGE:
-            result = await self._apart(line, read, answer, parcel.redactor)
+            result = await self._apart(attempts, read, answer, parcel.redactor)
         else:
             result = read(answer, parcel.redactor)
         note = parcel.grant.note
@@ -257,18 +257,18 @@ class Delivery:
             result = _explained(result, self._misplaced(parcel))
         check = self._session.check_answer
         if check is not None and parcel.request is not None:
-            problems = await self._apart(line, check, parcel.request, answer)
+            problems = await self._apart(attempts, check, parcel.request, answer)
             result.metadata["answer_problems"] = parcel.redactor.data(problems)
         return result
 
-    async def _apart(self, line: Line, work: Callable[..., _Found], *given: Any) -> _Found:
+    async def _apart(self, attempts: Attempts, work: Callable[..., _Found], *given: Any) -> _Found:
         """Do work on an answer in a thread, within the time of the call."""
         try:
-            async with asyncio.timeout_at(line.deadline + _GRACE):
+            async with asyncio.timeout_at(attempts.deadline + _GRACE):
                 return await asyncio.to_thread(work, *given)
         except TimeoutError:
             seconds = self._session.settings.timeout
-            raise timed_out(line.answer.request, seconds) from None
+            raise timed_out(attempts.answer.request, seconds) from None
 
     def _result(self, answer: Answer, redactor: Redactor) -> ToolResult:
         operation, settings = self._tool.operation, self._session.settings

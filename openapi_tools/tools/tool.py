@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 _NEEDED = (
     "openapi_tools.tools.pipeline",
     "openapi_tools.transport.sender",
-    "openapi_tools.transport.client",
-    "openapi_tools.transport.httpx_transport",
-    "anyio._backends._asyncio",  # which httpcore asks for when it first waits
     "encodings.idna",  # which sockets ask for with the first name of a host
     "importlib.readers",  # which certifi asks for
     "sniffio",

@@ -1,9 +1,8 @@
 """HTTP clients, one for each event loop.
 
-A connection belongs to the event loop it was opened in. Whoever calls tools from several loops,
-one after another or in threads, gets a client in each of them; it is closed when its loop ends.
-A process that begins as the copy of another has the loops and connections of that one in its
-memory: it leaves them alone and begins without any.
+A connection belongs to the event loop it was opened in. Tools that are called from several loops,
+one after another or in threads, have a client in each of them, closed when its loop ends. A forked
+process holds its parent's loops and connections in memory: it leaves them alone and opens its own.
 """
 
 from __future__ import annotations
@@ -13,29 +12,31 @@ import inspect
 import os
 import sys
 from dataclasses import dataclass
+from http.cookiejar import CookieJar
 from typing import TYPE_CHECKING, Any, cast
 
+import httpx
+
 from openapi_tools.errors import CallError, SettingsError
+from openapi_tools.transport.connection_pool import ConnectionPool, uses_httptools
 from openapi_tools.transport.deadlines import Deadlines
+from openapi_tools.transport.network_policy import policy_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
-    import httpx
-
     from openapi_tools.settings import Settings
-    from openapi_tools.transport.deadlines import Deadline
     from openapi_tools.transport.network_policy import NetworkPolicy
 
+NO_TIMEOUTS = {"connect": None, "read": None, "write": None, "pool": None}
 _PATIENCE = 5.0
 _LEFT_BEHIND: list[object] = []
 """Of the process that this one was forked from."""
-_TO_CONNECTION = ("_httpcore_stream", "_stream", "_connection")
 
 
 @dataclass(slots=True, eq=False)
-class Home:
-    """What belongs to one event loop.
+class LoopClient:
+    """The client of one event loop.
 
     Attributes:
         client: Opens connections and keeps some of them for the next call.
@@ -47,52 +48,33 @@ class Home:
     turns: asyncio.Semaphore
     deadlines: Deadlines
 
-    @property
-    def under_way(self) -> set[Deadline]:
-        """The deadlines of the calls that have begun and not ended."""
-        return self.deadlines.under_way
 
-
-class Homes:
-    """The homes of one sender.
+class ClientPool:
+    """The clients of one sender.
 
     Args:
         settings: `concurrency` bounds the calls under way in each loop.
         client: The user's own client, used in every loop and never closed; None makes clients.
-        policy: Where the clients made here may go; that of the settings alone by default.
+        policy: Where the clients made here may go.
 
     Raises:
         MissingExtraError: The settings ask for `"fast"`, and httptools is not installed.
     """
 
     def __init__(
-        self,
-        settings: Settings,
-        client: httpx.AsyncClient | None,
-        policy: NetworkPolicy | None = None,
+        self, settings: Settings, client: httpx.AsyncClient | None, policy: NetworkPolicy
     ) -> None:
         if client is None and settings.transport == "fast":
-            from openapi_tools.transport.httpx_transport import direct_pool
-
-            direct_pool(settings)  # a missing package is told now, not by the first call
+            uses_httptools(settings)  # a missing package is told now, not by the first call
         self._settings = settings
         self._client = client
         self._policy = policy
         self._process = os.getpid()
-        self._homes: dict[asyncio.AbstractEventLoop, Home] = {}
+        self._clients: dict[asyncio.AbstractEventLoop, LoopClient] = {}
         self._keepers: dict[asyncio.AbstractEventLoop, AsyncGenerator[None]] = {}
 
-    def here(self) -> Home | None:
-        """Return the home of the running loop, if there is one already."""
-        if self._process != os.getpid():
-            return None
-        try:
-            return self._homes.get(asyncio.get_running_loop())
-        except RuntimeError:
-            return None
-
-    async def of_this_loop(self) -> Home:
-        """Return the home of the running loop, made when there is none yet.
+    async def of_this_loop(self) -> LoopClient:
+        """Return the running loop's client, made when it has none yet.
 
         Raises:
             CallError: Another library than asyncio runs this, or the files of the settings do not
@@ -104,7 +86,7 @@ class Homes:
             reason = "tools are called under asyncio; no event loop of it is running."
             raise CallError("connection", reason) from None
         self._leave_parent()
-        return self._homes.get(loop) or await self._move_in(loop)
+        return self._clients.get(loop) or await self._added(loop)
 
     def _leave_parent(self) -> None:
         """Begin anew in a process that was forked from the one that made this.
@@ -113,33 +95,35 @@ class Homes:
         speak to the parent's event loop.
         """
         if self._process != os.getpid():
-            _LEFT_BEHIND.append((self._homes, self._keepers))
-            self._homes, self._keepers = {}, {}
+            _LEFT_BEHIND.append((self._clients, self._keepers))
+            self._clients, self._keepers = {}, {}
             self._process = os.getpid()
 
-    async def _move_in(self, loop: asyncio.AbstractEventLoop) -> Home:
-        for other in list(self._homes):  # a copy: threads of other loops change it meanwhile
+    async def _added(self, loop: asyncio.AbstractEventLoop) -> LoopClient:
+        for other in list(self._clients):  # a copy: threads of other loops change it meanwhile
             if other.is_closed():
-                self._homes.pop(other, None)
+                self._clients.pop(other, None)
                 self._keepers.pop(other, None)
         client = self._client or make_client(self._settings, self._policy)
         turns = asyncio.Semaphore(self._settings.concurrency)
-        home = Home(client, turns, Deadlines())
-        self._homes[loop] = home
-        self._keepers[loop] = self._keep(loop, home)
+        here = LoopClient(client, turns, Deadlines())
+        self._clients[loop] = here
+        self._keepers[loop] = self._keep(loop, here)
         # A loop that ends closes the generators begun in it: the moment to close connections.
         await anext(self._keepers[loop])
-        return home
+        return here
 
-    async def _keep(self, loop: asyncio.AbstractEventLoop, home: Home) -> AsyncGenerator[None]:
+    async def _keep(
+        self, loop: asyncio.AbstractEventLoop, here: LoopClient
+    ) -> AsyncGenerator[None]:
         try:
             yield
         finally:
-            self._homes.pop(loop, None)
+            self._clients.pop(loop, None)
             self._keepers.pop(loop, None)
-            await home.deadlines.give_up()
+            await here.deadlines.give_up()
             if self._client is None:
-                await home.client.aclose()
+                await here.client.aclose()
 
     async def aclose(self) -> None:
         """Give up the calls under way in all loops, and close the clients made here."""
@@ -168,8 +152,6 @@ def usable_client(client: Any) -> httpx.AsyncClient:
     Raises:
         SettingsError: It is something else, for instance an `httpx.Client`.
     """
-    import httpx
-
     if isinstance(client, httpx.AsyncClient):
         return client
     httpx2 = sys.modules.get("httpx2")  # imported by the user, if the client is of it
@@ -195,11 +177,38 @@ def make_client(settings: Settings, policy: NetworkPolicy | None = None) -> http
     Raises:
         CallError: A file of certificate authorities cannot be read.
     """
-    from openapi_tools.transport.client import DirectClient
-    from openapi_tools.transport.httpx_transport import make_transport
-    from openapi_tools.transport.network_policy import policy_of
+    return httpx.AsyncClient(
+        transport=ConnectionPool(settings, policy or policy_of(settings)),
+        trust_env=False,  # proxies are the transport's; .netrc is not wanted
+        timeout=None,  # noqa: S113 -- a call has a deadline for all of it
+        cookies=_NoCookies(),
+    )
 
-    return DirectClient(make_transport(settings, policy or policy_of(settings)))
+
+class _NoCookies(CookieJar):
+    """A jar that stays empty: cookies of one answer are not sent by the next call."""
+
+    def extract_cookies(self, response: Any, request: Any) -> None:
+        """Take none."""
+
+    def add_cookie_header(self, request: Any) -> None:
+        """Add none."""
+
+
+class BareTransport(httpx.AsyncBaseTransport):
+    """Sends through a client, without the client's authentication, headers, cookies and redirects.
+
+    Args:
+        client: Of the toolset, or the user's; it stays open.
+    """
+
+    def __init__(self, client: httpx.AsyncClient) -> None:
+        self._client = client
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Send a request; the caller bounds its time."""
+        request.extensions = {**request.extensions, "timeout": NO_TIMEOUTS}
+        return await self._client.send(request, stream=True, follow_redirects=False, auth=None)
 
 
 def with_defaults(request: httpx.Request, client: httpx.AsyncClient) -> None:
@@ -208,19 +217,3 @@ def with_defaults(request: httpx.Request, client: httpx.AsyncClient) -> None:
     missing = [line for line in client.headers.raw if line[0].lower() not in present]
     if missing:
         request.headers = type(request.headers)([*request.headers.raw, *missing])
-
-
-def poisoned(response: httpx.Response) -> Any:
-    """Return the connection, to be closed, if bytes came after the end of the answer; else None.
-
-    httpcore would take them for the answer to the next request. It offers no way to ask, so this
-    looks at its connection; without one (another transport) there is nothing to do.
-    """
-    connection: Any = response.stream
-    if not hasattr(connection, _TO_CONNECTION[0]):  # a client of httpx wraps what transports give
-        connection = getattr(connection, "_stream", None)
-    for name in _TO_CONNECTION:
-        if (connection := getattr(connection, name, None)) is None:
-            return None
-    state = getattr(connection, "_h11_state", None)
-    return connection if state is not None and state.trailing_data[0] else None

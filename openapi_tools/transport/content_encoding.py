@@ -9,7 +9,7 @@ Spec: RFC 9110, section 8.4; RFC 1950, 1951 and 1952 for the formats.
 from __future__ import annotations
 
 import zlib
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from openapi_tools.errors import CallError
 from openapi_tools.redaction import excerpt
@@ -110,7 +110,7 @@ class _Inflater:
         self.name = name
         self._left = limit
 
-    def pieces(self, stream: zlib._Decompress, data: bytes) -> Iterator[bytes]:
+    def pieces(self, stream: Any, data: bytes) -> Iterator[bytes]:
         piece = b""
         # A full piece can mean that more is to come although all data has been taken in.
         while (data or len(piece) == _STEP) and not stream.eof:
@@ -125,7 +125,7 @@ class _Inflater:
             if piece:
                 yield piece
 
-    def check_end(self, stream: zlib._Decompress | None) -> None:
+    def check_end(self, stream: Any | None) -> None:
         if stream is not None and not stream.eof:
             raise CallError("decode", f"the answer's {self.name} ends too early.")
 
@@ -135,7 +135,7 @@ class _Gzip:
 
     def __init__(self, limit: int) -> None:
         self._inflater = _Inflater("gzip", limit)
-        self._stream: zlib._Decompress | None = None
+        self._stream: Any | None = None
         self._members = 0
         self._between = b""
 
@@ -173,7 +173,7 @@ class _Deflate:
 
     def __init__(self, limit: int) -> None:
         self._inflater = _Inflater("deflate", limit)
-        self._stream: zlib._Decompress | None = None
+        self._stream: Any | None = None
         self._start = b""
 
     def feed(self, data: bytes) -> Iterator[bytes]:

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 import httpx
 
 from openapi_tools.errors import CallError
-from openapi_tools.http_rules import has_dot_segment
+from openapi_tools.http_rules import has_dot_segment, reads
 from openapi_tools.media_types import essence, is_json, is_sequential
 from openapi_tools.observability.observers import current, trace_headers
-from openapi_tools.redaction import learn_headers
-from openapi_tools.transport.client_pool import poisoned
-from openapi_tools.transport.connection_trace import Trip, begin_trip
+from openapi_tools.redaction import excerpt, learn_headers
+from openapi_tools.transport.client_pool import NO_TIMEOUTS
+from openapi_tools.transport.connection_pool import CERTIFICATE, REUSED
 from openapi_tools.transport.content_encoding import Decoder, too_large
-from openapi_tools.transport.redirects import REDIRECT_STATUSES, redirected
-from openapi_tools.transport.tls import is_tls_failure
+from openapi_tools.transport.httpx_auth import send_with
+from openapi_tools.transport.tls import TlsError
 from openapi_tools.transport.transport_errors import (
     TRANSPORT_FAULTS,
     broken_protocol,
@@ -28,7 +28,7 @@ from openapi_tools.transport.transport_errors import (
     path_of,
     timed_out,
 )
-from openapi_tools.urls import read_url
+from openapi_tools.urls import InvalidUrlError, read_url
 
 if TYPE_CHECKING:
     import ssl
@@ -36,8 +36,12 @@ if TYPE_CHECKING:
 
     from openapi_tools.settings import Settings
 
+_REDIRECT_STATUSES = frozenset({301, 302, 303, 307, 308})
+"""Spec: RFC 9110, section 15.4; 300, 304 and 305 name no one place to go to."""
+_MOST_REDIRECTS = 5
+_FOLLOWED = frozenset({"GET", "HEAD"})
+_SHOWN = 200
 _BODILESS_STATUSES = frozenset({204, 304})
-_NO_TIMEOUTS = {"connect": None, "read": None, "write": None, "pool": None}
 _NOTHING = httpx.ByteStream(b"")
 _EVENT_END = re.compile(rb"\n\n|\r\r|\r\n\r\n")
 _DIGITS = 20
@@ -46,14 +50,14 @@ _DIGITS = 20
 
 @dataclass(slots=True)  # not frozen: that doubles the cost of making one
 class Answer:
-    """What a server answered.
+    """A server's answer.
 
     Attributes:
-        request: What was answered.
+        request: The request that was answered.
         status: For instance 200.
         headers: As sent.
         content: The body without its content codings.
-        elapsed: Seconds from handing over the request to the last byte.
+        elapsed: Seconds from sending the request to the last byte.
         redirects: How many were followed.
         cut: Why a stream, or JSON without a length, ends here: `"timeout"`, `"too_large"`; empty
             when it is whole.
@@ -71,27 +75,27 @@ class Answer:
 
     @property
     def method(self) -> str:
-        """What was asked, for instance `"GET"`."""
+        """The request's method, for instance `"GET"`."""
         return self.request.method
 
     @property
     def path(self) -> str:
-        """Of the request, without the query: `"/pets/7"`."""
+        """The request's path without the query: `"/pets/7"`."""
         return path_of(self.request)
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
-    """On what terms a request is sent.
+class SendOptions:
+    """How a request is sent.
 
     Attributes:
         base: Address below which redirects have to stay; empty for anywhere in the origin.
         auth: Sees the request and the answer, and may send it again.
         certificate: TLS context that presents a client certificate.
-        trusted: What a client of the user's adds of its own (authentication, headers) goes along.
+        trusted: Authentication and headers of a user's client are added.
         keyed: The request carries an idempotency key.
-        traced: The trace context of this program goes along.
-        learn: Is told of secrets that others put into the request.
+        traced: The program's trace context is added.
+        learn: Takes secrets that others put into the request.
     """
 
     base: str = ""
@@ -104,15 +108,10 @@ class Terms:
 
 
 class Exchange:
-    """One request on its way, and what was received so far.
-
-    Args:
-        request: What is sent.
-        settings: `max_response_bytes` is its limit.
-        terms: How it is sent.
+    """One attempt at a request, and the part of its answer that has arrived.
 
     Attributes:
-        request: What was sent last, redirects followed.
+        request: The request that was sent last, redirects followed.
         begun: It has had its turn.
         unsent: It failed before anything of it left.
     """
@@ -120,55 +119,50 @@ class Exchange:
     __slots__ = (
         "_broken",
         "_cut",
+        "_options",
         "_received",
         "_redirects",
         "_response",
         "_settings",
         "_started",
-        "_terms",
-        "_trip",
         "begun",
         "request",
         "unsent",
     )
 
-    def __init__(self, request: httpx.Request, settings: Settings, terms: Terms) -> None:
+    def __init__(self, request: httpx.Request, settings: Settings, options: SendOptions) -> None:
         self.request = request
         self._settings = settings
-        self._terms = terms
+        self._options = options
         self._started = time.perf_counter()
         self._response: httpx.Response | None = None
         self._received: bytes | bytearray = b""
         self._redirects = 0
         self._cut = ""
-        self._trip: Trip | None = None
         self.begun = self.unsent = self._broken = False
 
     @property
     def stale(self) -> bool:
         """Whether a kept connection turned out to be closed before an answer began."""
-        trip = self._trip
-        return trip is not None and self._broken and not trip.connected and self._response is None
+        reused = self.request.extensions.get(REUSED, False)
+        return bool(reused and self._broken and self._response is None)
 
     async def run(self, client: httpx.AsyncClient) -> None:
         """Send the request, follow redirects, and receive the answer.
 
         Spec: RFC 9110, section 15.4 for redirects; only those of GET and HEAD are followed.
 
-        Args:
-            client: What sends it.
-
         Raises:
-            CallError: The transport failed, or the answer is none that can be given on.
+            CallError: The transport failed, or the answer cannot be used.
         """
         self.begun = True
-        self._trip = begin_trip()
+        self.request.extensions.pop(REUSED, None)
         try:
-            while (response := await self._exchange(client)).status_code in REDIRECT_STATUSES:
-                following = redirected(self.request, response, self._redirects)
+            while (response := await self._exchange(client)).status_code in _REDIRECT_STATUSES:
+                following = _redirected(self.request, response, self._redirects)
                 if following is None:
                     break
-                _check_below(self._terms.base, self.request, following, response.status_code)
+                _check_below(self._options.base, self.request, following, response.status_code)
                 self.request = following
                 self._redirects += 1
         except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, *TRANSPORT_FAULTS) as error:
@@ -179,13 +173,10 @@ class Exchange:
             raise found from None
 
     def ended_by(self, cause: str) -> CallError | None:
-        """Keep what there is at the end of the time: a stream's events, or the start of JSON.
+        """Keep a stream's events or the start of JSON at a deadline; else return the error.
 
         Args:
             cause: Of the end, as in `Answer.cut`.
-
-        Returns:
-            The error, when there is nothing.
         """
         if self._has_event() or self._is_endless_json():
             self._cut = cause
@@ -193,31 +184,30 @@ class Exchange:
         return timed_out(self.request, self._settings.timeout, waiting=not self.begun)
 
     async def _exchange(self, client: httpx.AsyncClient) -> httpx.Response:
-        self.request.extensions["timeout"] = _NO_TIMEOUTS
+        self.request.extensions["timeout"] = NO_TIMEOUTS
         options: dict[str, Any] = {"stream": True, "follow_redirects": False}
-        auth = self._terms.auth or (getattr(client, "auth", None) if self._terms.trusted else None)
-        if auth is not None:
-            from openapi_tools.transport.httpx_auth import Bounded
-
-            options["auth"] = Bounded(auth)
-        elif not self._terms.trusted:
+        auth = self._options.auth
+        if auth is None and self._options.trusted:
+            auth = getattr(client, "auth", None)
+        if auth is not None or not self._options.trusted:
             options["auth"] = None
-        if self._terms.certificate is not None:
-            from openapi_tools.transport.httpx_transport import CERTIFICATE
-
-            self.request.extensions[CERTIFICATE] = self._terms.certificate
+        if self._options.certificate is not None:
+            self.request.extensions[CERTIFICATE] = self._options.certificate
         observation = current()
         observation.attempt_started(self.request)
-        if self._terms.traced:
+        if self._options.traced:
             self.request.headers.update(trace_headers())
-        learn = self._terms.learn
+        learn = self._options.learn
         before = [] if learn is None else self.request.headers.multi_items()
-        response = await client.send(self.request, **options)
+        if auth is None:
+            response = await client.send(self.request, **options)
+        else:
+            response = await send_with(auth, client, self.request, options)
         self._response = response
         if learn is not None:
             learn_headers(before, response.request, learn)
         try:
-            if response.status_code < 200:  # noqa: PLR2004 -- an interim answer is none
+            if response.status_code < 200:  # noqa: PLR2004 -- interim, so not an answer
                 raise broken_protocol(self.request, "switched to another protocol")
             if not _leads_elsewhere(response):
                 await self._receive(response)
@@ -225,8 +215,6 @@ class Exchange:
             if not response.is_closed:
                 await response.aclose()
         observation.attempt_ended(response)
-        if (connection := poisoned(response)) is not None:
-            await connection.aclose()
         # The stream knows the response: freed one by one by the garbage collector, calls would fill
         # the processor's caches.
         response.stream = _NOTHING
@@ -292,11 +280,7 @@ class Exchange:
         return is_json(headers.get("content-type", "")) and "content-length" not in headers
 
     def answer(self, attempts: int) -> Answer:
-        """Return what was received.
-
-        Args:
-            attempts: How many there were.
-        """
+        """Return the answer that was received in so many attempts."""
         response = self._response
         assert response is not None  # noqa: S101 -- there is one wherever this is called
         return Answer(
@@ -312,7 +296,7 @@ class Exchange:
 
 
 def _leads_elsewhere(response: httpx.Response) -> bool:
-    return response.status_code in REDIRECT_STATUSES and "location" in response.headers
+    return response.status_code in _REDIRECT_STATUSES and "location" in response.headers
 
 
 def _check_declared(response: httpx.Response, limit: int) -> None:
@@ -323,11 +307,7 @@ def _check_declared(response: httpx.Response, limit: int) -> None:
 
 
 def _check_below(base: str, request: httpx.Request, target: httpx.Request, status: int) -> None:
-    """Refuse a redirect to a place above the server's address.
-
-    Raises:
-        CallError: `redirect`.
-    """
+    """Refuse a redirect to a place above the server's address."""
     path = target.url.raw_path.partition(b"?")[0].decode("ascii", "replace")
     below = read_url(base).raw_path.decode("ascii").rstrip("/") if base else ""
     if (path != below and not path.startswith(f"{below}/")) or has_dot_segment(path):
@@ -336,7 +316,64 @@ def _check_below(base: str, request: httpx.Request, target: httpx.Request, statu
 
 
 def _was_unsent(error: Exception) -> bool:
-    """Tell whether nothing of a request left, though it may the next time."""
+    """Whether nothing of a request left, though it may the next time."""
     unconnected = (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError)
     # A certificate is no better a moment later.
-    return isinstance(error, unconnected) and not is_tls_failure(error)
+    return isinstance(error, unconnected) and not isinstance(error, TlsError)
+
+
+def _redirected(
+    request: httpx.Request, response: httpx.Response, followed: int
+) -> httpx.Request | None:
+    """Return the request that a redirect asks for; None when it names no place.
+
+    Another origin may be anyone's: neither credentials nor the input go there. A second POST would
+    act twice.
+
+    Args:
+        request: The redirected request.
+        response: The redirect; its body is not read.
+        followed: How many redirects led to `request`.
+
+    Raises:
+        CallError: `redirect`, when it is not followed.
+    """
+    places = set(response.headers.get_list("location"))
+    if not places:
+        return None
+    status = response.status_code
+    if len(places) > 1:
+        raise not_followed(request, "several places", "only one can be meant", status=status)
+    try:
+        target = read_url(places.pop(), request.url).copy_with(fragment=None)
+    except InvalidUrlError:
+        raise not_followed(request, "a place", "it is no address", status=status) from None
+    if refusal := _refusal(request, target, followed):
+        raise not_followed(request, _shown(target), refusal, status=status)
+    kept = [(name, value) for name, value in request.headers.raw if name.lower() != b"host"]
+    return httpx.Request(request.method, target, headers=kept, extensions=dict(request.extensions))
+
+
+def _refusal(request: httpx.Request, target: httpx.URL, followed: int) -> str:
+    """Return why a redirect is not followed; empty otherwise."""
+    if _origin(request.url) != _origin(target) or target.userinfo:
+        return "it leads to another origin"
+    has_body = "content-length" in request.headers or "transfer-encoding" in request.headers
+    if request.method not in _FOLLOWED or has_body or not reads(request):
+        return "only GET and HEAD without a body are"
+    if followed == _MOST_REDIRECTS:
+        return f"there were {_MOST_REDIRECTS} before it"
+    return ""
+
+
+def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
+    return url.scheme, url.host, url.port
+
+
+def _shown(url: httpx.URL) -> str:
+    """Return an address without user, password and query, which may be secret."""
+    host = url.raw_host.decode("ascii", "replace")
+    port = f":{url.port}" if url.port is not None else ""
+    path = url.raw_path.partition(b"?")[0].decode("ascii", "replace")
+    text = f"{url.scheme}://{host}{port}{path}" if host else f"a {url.scheme}: address"
+    return excerpt(text, _SHOWN)

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import httpx2
 
-from openapi_tools.transport.client import DirectClient
-
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 
@@ -30,7 +28,6 @@ class Httpx2Client:
 
     def __init__(self, inner: httpx2.AsyncClient) -> None:
         self._inner = inner
-        self._client = DirectClient(_Transport(inner))
 
     @property
     def headers(self) -> httpx.Headers:
@@ -48,22 +45,15 @@ class Httpx2Client:
         return self._inner.is_closed
 
     async def send(self, request: httpx.Request, **options: Any) -> httpx.Response:
-        """Return the answer to a request.
+        """Return the answer to a request, its body unread.
 
         Raises:
             httpx.HTTPError: In place of the same exception of httpx2; others pass.
         """
-        return await self._client.send(request, **options)
-
-
-class _Transport(httpx.AsyncBaseTransport):
-    def __init__(self, inner: httpx2.AsyncClient) -> None:
-        self._inner = inner
-
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        options: dict[str, Any] = {"stream": True, "auth": None, "follow_redirects": False}
         with _errors_of_httpx():
-            return _received(await self._inner.send(_sent(request), **options))
+            response = _received(await self._inner.send(_sent(request), **options))
+        response.request = request
+        return response
 
 
 class _Auth(httpx.Auth):

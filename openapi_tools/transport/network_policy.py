@@ -7,19 +7,23 @@ to one that was judged.
 
 from __future__ import annotations
 
+import asyncio
 import socket
+import threading
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import CallError
 from openapi_tools.redaction import excerpt
+from openapi_tools.urls import InvalidUrlError, read_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from openapi_tools.settings import Settings
 
+_MOST_LOOKUPS = 64
 _METADATA = "cloud metadata"
 _SHOWN = 100
 
@@ -223,8 +227,6 @@ def _named(base_url: str | None) -> tuple[str, int] | None:
     """Return host and port of a base URL."""
     if base_url is None:
         return None
-    from openapi_tools.urls import InvalidUrlError, read_url
-
     try:
         url = read_url(base_url)
     except InvalidUrlError:
@@ -268,3 +270,45 @@ def _carried(address: IPv6Address) -> Iterator[IPv4Address]:
         yield IPv4Address(bytes(byte ^ 0xFF for byte in packed[12:]))
     if packed[8:12] in _ISATAP:
         yield IPv4Address(packed[12:])
+
+
+class _Lookup(threading.Thread):
+    """A class of its own, to count lookups that hang; a forked process has none of them."""
+
+
+async def look_up(host: str, port: int) -> list[Any]:
+    """Return what `socket.getaddrinfo` gives for TCP, from a thread of its own.
+
+    A lookup may hang for as long as the system's resolver waits; a few of them would use up the
+    threads of the loop's own executor.
+
+    Raises:
+        OSError: There is no such name, or too many lookups hang.
+        UnicodeError: It cannot be a name.
+    """
+    if sum(isinstance(thread, _Lookup) for thread in threading.enumerate()) >= _MOST_LOOKUPS:
+        raise OSError(f"{_MOST_LOOKUPS} other lookups are waiting")
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[list[Any]] = loop.create_future()
+
+    def settle(found: list[Any], error: Exception | None) -> None:
+        if future.done():
+            return
+        if error is not None:
+            future.set_exception(error)
+        else:
+            future.set_result(found)
+
+    def run() -> None:
+        found, fault = [], None
+        try:
+            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        except (OSError, UnicodeError) as error:
+            fault = error
+        try:
+            loop.call_soon_threadsafe(settle, found, fault)
+        except RuntimeError:
+            return  # the loop has ended, and no task waits
+
+    _Lookup(target=run, name=f"look up {host:.60}", daemon=True).start()
+    return await future

@@ -6,12 +6,16 @@ Spec: RFC 9110, sections 9.2.2 (idempotent methods) and 10.2.3 (Retry-After).
 from __future__ import annotations
 
 import asyncio
+import math
+import re
+import time
 from dataclasses import dataclass
+from datetime import UTC
+from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.http_rules import repeats
 from openapi_tools.observability.observers import current
-from openapi_tools.transport.retry_after import retry_after
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -21,6 +25,8 @@ if TYPE_CHECKING:
 
     from openapi_tools.errors import CallError
 
+_LONGEST_ASKED = 86_400.0
+_SECONDS = re.compile(r"\d+(?:\.\d+)?")
 RETRIED_STATUSES = frozenset({429, 502, 503, 504})
 _UNSENT = 2
 """How often a call is tried again that never left; what is refused now may be up in a moment."""
@@ -171,3 +177,27 @@ async def again(attempt: Callable[[], Awaitable[Outcome]], first: Outcome, rule:
     )
     outcome: Outcome = await retrying(next_attempt)
     return outcome
+
+
+def retry_after(headers: httpx.Headers, *, now: float | None = None) -> float | None:
+    """Return how long the server asks us to wait.
+
+    Spec: RFC 9110, section 10.2.3.
+
+    Args:
+        headers: Of the answer.
+        now: Seconds since the epoch; the present when None.
+
+    Returns:
+        Seconds, between 0 and a day; None when the header is absent or unreadable.
+    """
+    text = headers.get("retry-after", "").strip()
+    if _SECONDS.fullmatch(text):
+        return min(float(text), _LONGEST_ASKED)
+    try:
+        date = parsedate_to_datetime(text[:60])
+        end = date.replace(tzinfo=date.tzinfo or UTC).timestamp()
+    except (ValueError, TypeError, OverflowError, IndexError):
+        return None
+    wait = end - (time.time() if now is None else now)
+    return min(max(wait, 0.0), _LONGEST_ASKED) if math.isfinite(wait) else None

@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import httpcore
+import httpx
 
 from openapi_tools.errors import CallError, CredentialsError
 from openapi_tools.forks import ForkLock
@@ -28,20 +28,11 @@ _making = ForkLock()
 """OpenSSL has locks of its own that a forked process would find held."""
 
 
-class TlsError(httpcore.ConnectError):
+class TlsError(httpx.ConnectError):
     """A connection that is open but not to whom it should be, or in no way both sides speak.
 
     Trying again changes nothing.
     """
-
-
-def is_tls_failure(error: BaseException) -> bool:
-    """Tell whether TLS failed, not the network below it.
-
-    Args:
-        error: As the HTTP client raised it.
-    """
-    return isinstance(error, TlsError) or isinstance(error.__cause__, TlsError)
 
 
 def trusted(settings: Settings) -> ssl.SSLContext:

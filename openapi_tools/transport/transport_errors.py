@@ -7,15 +7,13 @@ server or a library put into an exception unless it comes from the operating sys
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+
+import httpx
 
 from openapi_tools.errors import CallError
 from openapi_tools.http_rules import reads, repeats
 from openapi_tools.redaction import excerpt
-from openapi_tools.transport.tls import is_tls_failure
-
-if TYPE_CHECKING:
-    import httpx
+from openapi_tools.transport.tls import TlsError
 
 logger = logging.getLogger("openapi_tools")
 
@@ -91,8 +89,6 @@ def failure(error: Exception, request: httpx.Request, seconds: float) -> CallErr
         request: What was sent, or was to be.
         seconds: The time that the call had.
     """
-    import httpx
-
     if isinstance(error, httpx.InvalidURL):
         # Of a `Location` such as `javascript:…`, which httpx reads also where it follows none; the
         # request's own address was read long before.
@@ -105,8 +101,6 @@ def failure(error: Exception, request: httpx.Request, seconds: float) -> CallErr
 
 def _network_failure(error: Exception, request: httpx.Request, seconds: float) -> CallError:
     """Return what an error of httpx or of the operating system means."""
-    import httpx
-
     unsendable = (httpx.LocalProtocolError, httpx.UnsupportedProtocol)
     if isinstance(error, (httpx.TimeoutException, TimeoutError)):
         return timed_out(request, seconds)
@@ -177,7 +171,7 @@ def _unconnected(error: Exception, request: httpx.Request) -> CallError:
     reason = f"{named(request)}: no connection to {address}"
     reason += f" ({cause})." if cause else "."
     # A certificate is no better a moment later.
-    return CallError("connection", reason, retryable=not is_tls_failure(error))
+    return CallError("connection", reason, retryable=not isinstance(error, TlsError))
 
 
 def _disconnected(request: httpx.Request) -> CallError:

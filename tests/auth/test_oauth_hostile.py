@@ -21,7 +21,7 @@ from openapi_tools.auth.oauth2 import OAuth2
 from openapi_tools.auth.token_channel import Channel
 from openapi_tools.errors import CallError
 from openapi_tools.model import SecurityScheme
-from openapi_tools.transport.httpx_transport import make_transport
+from openapi_tools.transport.connection_pool import ConnectionPool
 from openapi_tools.transport.network_policy import policy_of
 
 SECRET = "client/secret+0123456789"
@@ -35,7 +35,7 @@ async def asked(behave, *, times=1):
     settings = Settings()
     async with (
         Faults(behave) as server,
-        make_transport(settings, policy_of(settings)) as transport,
+        ConnectionPool(settings, policy_of(settings)) as transport,
     ):
         made = Tokens(OAuth2(client_id="app", client_secret=SECRET), scheme, "oauth")
         channel = Channel(transport, lambda _: True, lambda *_: None, server.url)
@@ -215,7 +215,7 @@ async def test_an_absurd_lifetime_is_no_obstacle_and_no_reason_to_ask_for_each_c
     settings = Settings()
     async with (
         Faults(once) as server,
-        make_transport(settings, policy_of(settings)) as transport,
+        ConnectionPool(settings, policy_of(settings)) as transport,
     ):
         made = Tokens(OAuth2(client_id="app", client_secret=SECRET), scheme, "oauth")
         channel = Channel(transport, lambda _: True, lambda *_: None, server.url)
@@ -307,7 +307,7 @@ async def test_a_server_that_asks_to_wait_is_left_alone():
     settings = Settings()
     async with (
         Faults(busy) as server,
-        make_transport(settings, policy_of(settings)) as transport,
+        ConnectionPool(settings, policy_of(settings)) as transport,
     ):
         made = Tokens(OAuth2(client_id="app", client_secret=SECRET), scheme, "oauth")
         channel = Channel(transport, lambda _: True, lambda *_: None, server.url)

@@ -35,7 +35,7 @@ from authlib.oauth2.rfc8628 import (
 from openapi_tools import Settings
 from openapi_tools.auth.token_channel import Channel
 from openapi_tools.model import SecurityScheme
-from openapi_tools.transport.httpx_transport import make_transport
+from openapi_tools.transport.connection_pool import ConnectionPool
 from openapi_tools.transport.network_policy import policy_of
 
 if TYPE_CHECKING:
@@ -485,7 +485,7 @@ async def channel_to(
     """Give a channel over the package's own transport, and what it was told to hide."""
     learned: list[str] = []
     settings = Settings()
-    async with make_transport(settings, policy_of(settings)) as transport:
+    async with ConnectionPool(settings, policy_of(settings)) as transport:
         origin = f"{state.url}/api"
         yield (
             Channel(transport, may_go, lambda *new: learned.extend(new), state.url, origin),

@@ -17,8 +17,8 @@ from openapi_tools import Settings, load_tools
 from openapi_tools.errors import CredentialsError
 from openapi_tools.transport import tls
 from openapi_tools.transport.client_pool import make_client
-from openapi_tools.transport.httpx_transport import CERTIFICATE
-from openapi_tools.transport.tls import client_context, is_tls_failure, trusted
+from openapi_tools.transport.connection_pool import CERTIFICATE
+from openapi_tools.transport.tls import TlsError, client_context, trusted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -280,7 +280,7 @@ async def test_a_client_certificate_of_another_authority_is_named(
             with pytest.raises(httpx.ConnectError, match="not accept the client cert") as caught:
                 await client.get(server.url, extensions={CERTIFICATE: context})
 
-    assert is_tls_failure(caught.value)
+    assert isinstance(caught.value, TlsError)
     assert server.requests == []
 
 

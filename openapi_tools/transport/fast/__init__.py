@@ -1,1 +1,0 @@
-"""Connections whose answers httptools reads, with a parser written in C."""
