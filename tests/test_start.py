@@ -28,6 +28,7 @@ COMMANDS = {
 
 LOAD = "from openapi_tools import load_tools; toolset = load_tools({!r});"
 LOADED = LOAD.format(str(SPEC))
+OFF = "import os; os.environ['OPENAPI_TOOLS_CACHE'] = 'off';"
 EXECUTE = """
 import asyncio, httpx
 def answer(request):
@@ -60,6 +61,7 @@ STARTS = {
     "load_tools": ("from openapi_tools import load_tools", HEAVY | {"pydantic_core"}),
     "Settings": ("from openapi_tools import Settings; Settings(timeout=5)", HEAVY - {"pydantic"}),
     "load": (LOADED, HEAVY),
+    "load, cache off": (f"{OFF} {LOADED}", HEAVY | {"sqlite3"}),
     "load YAML": (LOAD.format(str(YAML)), HEAVY - READERS | {"urllib.request", "xml"}),
     "look": (f"{LOADED} [(tool.description, tool.input_schema) for tool in toolset]", HEAVY),
     "execute": (LOADED + EXECUTE, NEVER | READERS - {"urllib.request"}),

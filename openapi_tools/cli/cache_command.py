@@ -53,7 +53,7 @@ def _documents() -> Iterator[dict[str, Any]]:
 
 def _line(document: dict[str, Any]) -> str:
     """Return a document as a line; what is of another version, or broken, has no source."""
-    from openapi_tools.loading.cached_load import age
+    from openapi_tools.loading.cache import age
 
     if document["source"] is None:
         return (

@@ -1,6 +1,6 @@
-"""The folder where documents are kept from one load to the next: what is in it, and who may.
+"""The folder of the document cache: its files, their permissions, and its size.
 
-Nothing here knows what a file says. Whatever goes wrong with the folder costs time, never a load.
+A failure of the folder costs time, never a load.
 """
 
 from __future__ import annotations
@@ -10,24 +10,21 @@ import logging
 import os
 import re
 import stat
-import threading
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from platformdirs import user_cache_path
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from openapi_tools.settings import Settings
-
 LIMIT_BYTES = 512 * 1024 * 1024
-"""The folder is kept below it: what was not used for longest goes first."""
+"""The folder is kept below it: the least recently used files go first."""
 
 _FOLDER = "OPENAPI_TOOLS_CACHE_DIR"
-_SWITCH = "OPENAPI_TOOLS_CACHE"
 _NAME = re.compile(r"[0-9a-f]{40}\.index")
 _PART = re.compile(r"new-.+\.part")
-_BUFFER = 1024 * 1024
 _DAY = 24 * 60 * 60
 _HOUR = 60 * 60
 _OTHERS_WRITE = 0o022
@@ -38,7 +35,7 @@ class Entry(NamedTuple):
     """A file of the folder.
 
     Attributes:
-        name: Its name, which a hash makes.
+        name: Its name, a hash.
         size: Bytes.
         used: When it was last used, to the day; seconds since 1970.
     """
@@ -47,107 +44,38 @@ class Entry(NamedTuple):
     size: int
     used: float
 
-
-def is_on(settings: Settings) -> bool:
-    """Tell whether documents are kept: neither the settings nor the environment say no."""
-    return settings.cache and os.environ.get(_SWITCH, "").strip().lower() != "off"
+    @property
+    def is_whole(self) -> bool:
+        """Whether its writer has put it in place; others are unfinished or left by a crash."""
+        return _NAME.fullmatch(self.name) is not None
 
 
 def folder() -> Path:
     """Return the folder, which may not exist: the environment's, or the system's for the user."""
-    named = os.environ.get(_FOLDER)
-    if named:
+    if named := os.environ.get(_FOLDER):
         return Path(named)
-    from platformdirs import user_cache_path
-
     found = user_cache_path("openapi-tools", appauthor=False)
-    # A user without a home has none either: `~` would be a folder of that name, wherever we are.
+    # Without a home `~` would be a folder of that name in the current one.
     return found if found.is_absolute() else Path(os.devnull) / found.name
 
 
-class View:
-    """A file that is read where it is looked at.
-
-    It is not mapped into memory: a look at what is not there any more, because somebody cut the
-    file or its disk went away, would end the process.
-
-    Args:
-        file: Number of the open file, which is this one's to close.
-        size: Bytes.
-    """
-
-    __slots__ = ("_data", "_file", "_size", "_turn")
-
-    def __init__(self, file: int, size: int) -> None:
-        self._file = file
-        self._size = size
-        self._data: bytes | None = None
-        self._turn = threading.Lock()  # which also keeps two copies from closing one file
-
-    def __del__(self) -> None:
-        self._close()
-
-    def __len__(self) -> int:
-        return self._size
-
-    def hold(self) -> None:
-        """Read all of it now, so that what happens to the file later changes nothing."""
-        self._data = self.read(0, self._size)
-        self._close()
-
-    def read(self, begin: int, end: int) -> bytes:
-        """Return a part of it; less than that when it is not there.
-
-        Args:
-            begin: The first byte.
-            end: The byte behind the last.
-        """
-        begin, end = max(begin, 0), min(end, self._size)
-        if begin >= end:
-            return b""
-        if self._data is not None:
-            return self._data[begin:end]
-        try:
-            return self._read(begin, end - begin)
-        except OSError:
-            return b""
-
-    def _close(self, close: Callable[[int], None] = os.close) -> None:
-        file, self._file = self._file, -1
-        with contextlib.suppress(OSError):
-            close(file)
-
-    def _read(self, begin: int, size: int) -> bytes:
-        if hasattr(os, "pread"):
-            return os.pread(self._file, size, begin)
-        with self._turn:  # pragma: no cover -- Windows
-            os.lseek(self._file, begin, os.SEEK_SET)
-            return os.read(self._file, size)
-
-
-def open_file(name: str) -> View | None:
-    """Return a file; None when there is none that can be trusted.
+def trusted_file(name: str) -> Path | None:
+    """Return the path of a file; None unless it is regular, the user's, and in a folder like that.
 
     Args:
         name: As in `Entry`.
     """
-    path = folder() / name
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    where = folder().absolute()
     try:
-        file = os.open(path, flags | getattr(os, "O_BINARY", 0))
+        status = (where / name).lstat()
+        good = stat.S_ISREG(status.st_mode) and _is_ours(status) and _is_ours(where.stat())
     except (OSError, ValueError):
         return None
-    status = os.fstat(file)
-    view = View(file, status.st_size)
-    return view if stat.S_ISREG(status.st_mode) and _is_ours(status) else None
+    return where / name if good else None
 
 
 def note_use(name: str) -> None:
-    """Note that a file was used, to the day: that needs no write at each load.
-
-    Args:
-        name: As in `Entry`.
-    """
+    """Note that a file was used; once a day, to spare a write at each load."""
     path = folder() / name
     with contextlib.suppress(OSError):
         if time.time() - path.stat().st_mtime > _DAY:
@@ -155,18 +83,19 @@ def note_use(name: str) -> None:
 
 
 def _is_ours(status: os.stat_result) -> bool:
-    """Tell whether a file or folder is the user's own and nobody else can have written it."""
+    """Tell whether a file or folder is the user's own and not writable by others."""
     if not hasattr(os, "geteuid"):
         return True  # Windows guards a user's folders by other means
     return status.st_uid == os.geteuid() and not status.st_mode & _OTHERS_WRITE
 
 
-def write_file(name: str, fill: Callable[[Callable[[bytes], object]], None]) -> None:
-    """Put a file in place, whole or not at all; a failure is logged and changes nothing.
+def write_file(name: str, fill: Callable[[Path], None]) -> None:
+    """Put a whole file in place, or log a failure and change nothing.
 
     Args:
         name: As in `Entry`.
-        fill: Is given the function to write with; what it raises itself is raised on.
+        fill: Writes an empty file at the path that it is given; what it raises but for `OSError`
+            is raised on.
     """
     try:
         where = folder()
@@ -175,39 +104,37 @@ def write_file(name: str, fill: Callable[[Callable[[bytes], object]], None]) -> 
             _log.debug("not written: others can write into the cache's folder")
             return
         _replace(where / name, fill)
-        prune(where)
+        _prune(where)
     except OSError as error:
         _log.debug("not written: %s", error.strerror or type(error).__name__)
 
 
-def _replace(path: Path, fill: Callable[[Callable[[bytes], object]], None]) -> None:
-    """Write beside the file, with a name of its own, and let it take the file's place."""
-    from tempfile import mkstemp
-
-    number, part = mkstemp(prefix="new-", suffix=".part", dir=path.parent)  # readable to us alone
+def _replace(path: Path, fill: Callable[[Path], None]) -> None:
+    """Write beside the file, then rename."""
+    part = path.with_name(f"new-{os.urandom(8).hex()}.part")
+    os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     try:
-        with open(number, "wb", buffering=_BUFFER) as file:  # noqa: PTH123 -- a number
-            fill(file.write)
-        os.replace(part, path)  # noqa: PTH105 -- `part` is a text
+        fill(part)
+        part.replace(path)
     except BaseException:
         with contextlib.suppress(OSError):
-            os.unlink(part)  # noqa: PTH108 -- as above
+            part.unlink()
         raise
 
 
 def remove_file(name: str) -> None:
-    """Take a file out of the folder, if it is there."""
+    """Remove a file, if it is there."""
     with contextlib.suppress(OSError):
         (folder() / name).unlink()
 
 
 def entries() -> list[Entry]:
-    """Return the files of the folder, the one used last first."""
+    """Return the files of the folder, the most recently used first."""
     return sorted(_entries(folder()), key=lambda entry: -entry.used)
 
 
 def _entries(where: Path) -> Iterator[Entry]:
-    """Yield the files of the folder that this package has put there, unfinished ones too."""
+    """Yield the files that this package has put into the folder, unfinished ones too."""
     try:
         found = list(os.scandir(where))
     except OSError:
@@ -219,21 +146,12 @@ def _entries(where: Path) -> Iterator[Entry]:
                 yield Entry(file.name, status.st_size, status.st_mtime)
 
 
-def is_whole(entry: Entry) -> bool:
-    """Tell a file that was put in place from one whose writer has not ended, or was killed."""
-    return _NAME.fullmatch(entry.name) is not None
-
-
-def prune(where: Path) -> None:
-    """Remove what was unused for longest until the folder is small enough, and what is left over.
-
-    Args:
-        where: The folder.
-    """
+def _prune(where: Path) -> None:
+    """Remove the least recently used files above the limit, and old unfinished ones."""
     found = sorted(_entries(where), key=lambda entry: entry.used)
     size = sum(entry.size for entry in found)
     for entry in found:
-        left_over = not is_whole(entry) and time.time() - entry.used > _HOUR
+        left_over = not entry.is_whole and time.time() - entry.used > _HOUR
         if size > LIMIT_BYTES or left_over:
             with contextlib.suppress(OSError):
                 (where / entry.name).unlink()
@@ -244,13 +162,21 @@ def clear() -> tuple[int, int]:
     """Empty the folder.
 
     Returns:
-        How many documents were removed, and the bytes that are free now.
+        How many documents were removed, and how many bytes.
     """
     count = size = 0
     where = folder()
     for entry in _entries(where):
         with contextlib.suppress(OSError):
             (where / entry.name).unlink()
-            count += is_whole(entry)
+            count += entry.is_whole
             size += entry.size
     return count, size
+
+
+def age(seconds: float) -> str:
+    """Return a duration in words, for instance `"3 days"`."""
+    for unit, length in (("day", 86_400), ("hour", 3600), ("minute", 60)):
+        if (count := int(seconds // length)) > 0:
+            return f"{count} {unit}{'s' * (count > 1)}"
+    return "less than a minute"

@@ -1,44 +1,56 @@
-"""A document as a file of the cache: its parts, the facts of its tools, and a label.
+"""A document as an SQLite file: a label, the facts of its tools, and its parts.
 
-```text
-parts   JSON of each path item, each component, …
-facts   JSON: what a load finds before any schema is asked for, and where the parts are
-label   JSON, one line: of which document, of which version of this package
-openapi-tools index <format> <CRC-32 of the label> <bytes of the label>
-```
-So it is written in one go. Whatever is not exactly so is no index: the document is then loaded as
-if there were none.
+One table holds them all as JSON: rows `label`, `facts` and `keys`, and one for each path item,
+component and other member, by its JSON Pointer. Each row has a checksum, so that damage which
+SQLite does not notice is found when the row is read.
 """
 
 from __future__ import annotations
 
-import re
+import sqlite3
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
+from pydantic_core import from_json, to_json
+
 from openapi_tools._version import __version__
-from openapi_tools.loading.lazy_document import are, cut, is_table
+from openapi_tools.errors import InvalidDocument
+from openapi_tools.forks import ForkLock
+from openapi_tools.json_pointer import find, pointer_token
+from openapi_tools.loading.loaded_tool import Facts, ToolFacts
+from openapi_tools.loading.plain_data import LazyDict
 from openapi_tools.model import Skipped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
 
-    from openapi_tools.loading.cache import View
+_FORMAT = 2
+_SPLIT = frozenset({"paths", "components", "definitions", "parameters", "responses", "webhooks"})
+"""Members of the root of which each member is a part of its own."""
 
-_FORMAT = 1
-_LAST = b"openapi-tools index %d %08x %08d\n"
-_LAST_PATTERN = re.compile(rb"openapi-tools index 1 ([0-9a-f]{8}) ([0-9]{8})\n")
-_PIECE = 1024 * 1024
-_LAST_BYTES = len(_LAST % (_FORMAT, 0, 0))
+_SETUP = """
+PRAGMA page_size = 16384;
+PRAGMA journal_mode = OFF;
+PRAGMA synchronous = OFF;
+CREATE TABLE part (place TEXT PRIMARY KEY, data BLOB, sum INTEGER);
+"""
+_TOOL = (str, str, str, str, str, list, bool)
+_TAGS = ToolFacts._fields.index("tags")
+_SKIPPED = set(Skipped.__match_args__)
+_DAMAGED = (
+    "its copy in the cache is damaged, and was removed; load it again (docs/cache.md has more)."
+)
 
 
 class Label(NamedTuple):
-    """Of which document an index is.
+    """The document that a file was made of.
 
     Attributes:
         source: What listings call it: a path, a URL without user, password and query; empty for
             text and bytes.
-        stamp: What tells whether a file is still the same: size, times, inode.
+        stamp: Size, times and inode of a document's file.
         digest: SHA-256 of the document's bytes, hexadecimal.
         length: How many bytes those are.
         tools: How many tools it has.
@@ -46,7 +58,7 @@ class Label(NamedTuple):
         uri: Base of relative references, without user, password and query.
         place: SHA-256 of that base with its query, hexadecimal.
         public: It was fetched from a public address.
-        etag: What its server called it.
+        etag: The server's name for this version of it.
         modified: When it last changed, in its server's words.
     """
 
@@ -63,174 +75,205 @@ class Label(NamedTuple):
     modified: str = ""
 
 
-_EMPTY = Label()
-_MORE = ("parts", "total", "facts", "sum")
+class UnusableFileError(Exception):
+    """The file is damaged, or not one that this version of the package has written."""
 
 
-class Facts(NamedTuple):
-    """What a load finds before any schema is asked for; of the usable operations in columns.
-
-    Attributes:
-        names: Of the tools.
-        descriptions: Of the tools.
-        methods: Upper case.
-        paths: The keys in `paths`.
-        members: Their places in the path items, JSON Pointers without the first `/`.
-        groups: All tags that an operation has, each such list once.
-        tags: Of each operation, its number among them.
-        deprecated: The numbers of the operations that the document advises against.
-        skipped: The other operations.
-        warnings: About operations.
-        remarks: The parser's.
-        counts: Of webhooks, callbacks and links.
-    """
-
-    names: list[str]
-    descriptions: list[str]
-    methods: list[str]
-    paths: list[str]
-    members: list[str]
-    groups: list[list[str]]
-    tags: list[int]
-    deprecated: list[int]
-    skipped: list[Skipped]
-    warnings: list[str]
-    remarks: list[str]
-    counts: dict[str, int]
-
-
-_TEXTS = ("names", "descriptions", "methods", "paths", "members")
-
-
-class Index(NamedTuple):
-    """An index that was read.
-
-    Attributes:
-        label: Of which document it is.
-        facts: Of its tools.
-        table: Where its parts are, as `slices.cut` says it.
-    """
-
-    label: Label
-    facts: Facts
-    table: dict[str, Any]
-
-
-def write_index(
-    label: Label, facts: Facts, root: dict[str, Any], write: Callable[[bytes], object]
-) -> None:
-    """Write an index, piece by piece.
+class CacheFile:
+    """A file of the cache, open for reading.
 
     Args:
-        label: Of which document it is.
-        facts: Of its tools.
-        root: The document as plain data.
-        write: Is given the pieces.
+        path: Of the file.
+        whole: Read and verify all of it now, so that later changes of the file have no effect.
+
+    Attributes:
+        name: Of the file.
+        label: Of its document.
+        facts: Of the document's tools.
 
     Raises:
-        ValueError: It cannot be written as JSON.
+        UnusableFileError: It is not a file of this version, or is damaged.
     """
-    from pydantic_core import to_json
 
-    total = 0
+    def __init__(self, path: Path, *, whole: bool = False) -> None:
+        self._turn = ForkLock()
+        self._rows: dict[str, bytes] | None = None
+        # Files are replaced and never changed, so SQLite need not lock them.
+        address = f"{path.as_uri()}?mode=ro&immutable=1"
+        try:
+            self._connection = sqlite3.connect(address, uri=True, check_same_thread=False)
+        except sqlite3.Error:
+            raise UnusableFileError from None
+        self.name = path.name
+        self.label = _label(self._value("label"))
+        self.facts = _facts(self._value("facts"))
+        self._keys = _keys(self._value("keys"))
+        if whole:
+            self._rows = dict(self._select("SELECT * FROM part"))
+            self._connection.close()
 
-    def part(data: bytes) -> None:
-        nonlocal total
-        total = crc32(data, total)
-        write(data)
+    def __del__(self) -> None:
+        with suppress(AttributeError, sqlite3.Error):  # of a file that could not be opened
+            self._connection.close()
 
-    table = cut(root, part)
-    skipped = [[entry.pointer, entry.reason, entry.method, entry.path] for entry in facts.skipped]
-    told = to_json({**facts._asdict(), "skipped": skipped, "table": table})
-    more = {"parts": table["end"], "total": total, "facts": len(told), "sum": crc32(told)}
-    line = to_json({"version": __version__, **label._asdict(), **more}) + b"\n"
-    write(told)
-    write(line)
-    write(_LAST % (_FORMAT, crc32(line), len(line)))
+    def root(self, name: str, reread: Callable[[], Any]) -> LazyDict:
+        """Return the document; its parts are read when they are first looked at.
 
+        Args:
+            name: What messages call it.
+            reread: Reads the document itself where a part is damaged; gives None if it cannot.
+        """
+        original: list[Any] = []
 
-def read_label(view: View) -> tuple[Label, dict[str, int]] | None:
-    """Return of which document an index is, and what else its label says; None when it is none.
+        def members(place: str) -> LazyDict:
+            return LazyDict(self._keys[place], lambda key: member(place + pointer_token(key)))
 
-    Args:
-        view: The whole file.
-    """
-    end = len(view) - _LAST_BYTES
-    match = _LAST_PATTERN.fullmatch(view.read(end, len(view)))
-    if match is None:
-        return None
-    line = view.read(end - int(match[2]), end)
-    node = _object(line, int(match[1], 16))
-    if node is None or node.pop("version", None) != __version__:
-        return None
-    more = {key: node.pop(key, None) for key in _MORE}
-    if node.keys() != _EMPTY._asdict().keys() or set(map(type, more.values())) != {int}:
-        return None
-    label = Label(**node)
-    if list(map(type, label)) != list(map(type, _EMPTY)) or not are(label.stamp, int):
-        return None
-    size = more["parts"] + more["facts"] + len(line) + _LAST_BYTES
-    return (label, more) if size == len(view) else None
+        def member(place: str) -> Any:
+            if place in self._keys:
+                return members(place)
+            try:
+                return self._value(place)
+            except UnusableFileError:
+                original[:] = original or [reread()]
+                return _in_original(original[0], place, name)
 
+        return members("")
 
-def read_index(view: View, *, whole: bool) -> Index | None:
-    """Return an index; None when the file is none, is damaged, or of another version.
+    def _value(self, place: str) -> Any:
+        """Return a row's JSON value, or raise `UnusableFileError`."""
+        try:
+            # A number like `1e400`, which large documents may have, is there as `Infinity`.
+            return from_json(self._row(place))
+        except (KeyError, ValueError):
+            raise UnusableFileError from None
 
-    Args:
-        view: The whole file.
-        whole: Look for damage in the parts too, which takes a while for large documents.
-    """
-    found = read_label(view)
-    if found is None:
-        return None
-    label, more = found
-    parts = more["parts"]
-    if whole and _sum(view, parts) != more["total"]:
-        return None
-    node = _object(view.read(parts, parts + more["facts"]), more["sum"])
-    if node is None or not is_table(table := node.pop("table", None)):
-        return None
-    facts = _facts(node)
-    return Index(label, facts, table) if facts is not None else None
+    def _row(self, place: str) -> bytes:
+        if self._rows is not None:
+            return self._rows[place]
+        with self._turn:
+            return dict(self._select("SELECT * FROM part WHERE place = ?", place))[place]
 
-
-def _sum(view: View, end: int) -> int:
-    """Return the CRC-32 of the parts."""
-    total = 0
-    for begin in range(0, end, _PIECE):
-        total = crc32(view.read(begin, min(begin + _PIECE, end)), total)
-    return total
+    def _select(self, query: str, *values: str) -> Iterator[tuple[str, bytes]]:
+        """Yield place and JSON of rows, or raise `UnusableFileError` for a wrong one."""
+        try:
+            for place, data, total in self._connection.execute(query, values):
+                if not isinstance(data, bytes) or _sum(place, data) != total:
+                    raise UnusableFileError
+                yield place, data
+        except (AttributeError, ValueError, sqlite3.Error):  # other columns or types
+            raise UnusableFileError from None
 
 
-def _object(data: bytes, total: int) -> dict[str, Any] | None:
-    """Return the JSON object in some bytes, if they have that CRC-32."""
-    from pydantic_core import from_json
+def _sum(place: str, data: bytes) -> int:
+    return crc32(data, crc32(place.encode()))
 
-    if crc32(data) != total:
-        return None
+
+def _in_original(node: Any, place: str, name: str) -> Any:
+    """Return a part of the document itself."""
     try:
-        node = from_json(data, cache_strings="keys")
-    except ValueError:
-        return None
-    return node if isinstance(node, dict) else None
+        return find(node, place)
+    except LookupError:
+        raise InvalidDocument(_DAMAGED, source=name) from None
 
 
-def _facts(node: dict[str, Any]) -> Facts | None:
-    """Return the facts, if they are whole."""
-    if node.keys() != set(Facts._fields):
-        return None
-    columns = [node[name] for name in _TEXTS]
-    numbers, skipped, counts = node["tags"], node["skipped"], node["counts"]
+def write_document(path: Path, label: Label, facts: Facts, root: dict[str, Any]) -> None:
+    """Write a file of the cache.
+
+    Args:
+        path: Of an empty file.
+        label: Of the document.
+        facts: Of its tools.
+        root: The document.
+
+    Raises:
+        OSError: The disk is full, for instance.
+        ValueError: The document holds a value that JSON does not have.
+    """
+    version = {"version": __version__, "format": _FORMAT}
+    keys: dict[str, list[str]] = {}
+    try:
+        with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+            connection.executescript(_SETUP)
+            connection.execute("BEGIN")
+            insert = "INSERT INTO part VALUES (?, ?, ?)"
+            connection.executemany(insert, _rows(_parts(root, keys)))
+            columns = list(zip(*facts.tools, strict=True)) or [()] * len(_TOOL)
+            told = {
+                "label": label._asdict() | version,
+                "facts": facts._asdict() | {"tools": columns},
+                "keys": keys,
+            }
+            connection.executemany(insert, _rows(told.items()))
+            connection.execute("COMMIT")
+    except sqlite3.Error as error:
+        raise OSError(str(error)) from None
+
+
+def _rows(parts: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, bytes, int]]:
+    for place, value in parts:
+        data = to_json(value)
+        yield place, data, _sum(place, data)
+
+
+def _parts(root: dict[str, Any], keys: dict[str, list[str]]) -> Iterator[tuple[str, Any]]:
+    """Yield the parts of a document by their places; note the keys of what is split."""
+    waiting = [("", root, _SPLIT)]
+    while waiting:
+        place, node, split = waiting.pop()
+        keys[place] = list(node)
+        for key, value in node.items():
+            inner = place + pointer_token(key)
+            if key in split and isinstance(value, dict):
+                kinds = frozenset(value) if inner == "/components" else frozenset[str]()
+                waiting.append((inner, value, kinds))
+            else:
+                yield inner, value
+
+
+def _label(node: Any) -> Label:
+    version = (node.pop("version", None), node.pop("format", None)) if _is_dict(node) else None
+    if version != (__version__, _FORMAT) or node.keys() != set(Label._fields):
+        raise UnusableFileError
+    label = Label(**node)
+    if list(map(type, label)) != list(map(type, Label())) or not _are(label.stamp, int):
+        raise UnusableFileError
+    return label
+
+
+def _facts(node: Any) -> Facts:
+    if not _is_dict(node) or node.keys() != set(Facts._fields):
+        raise UnusableFileError
+    tools, skipped, counts = node["tools"], node["skipped"], node["counts"]
     good = (
-        all(are(column, str) for column in (*columns, node["warnings"], node["remarks"]))
-        and all(are(column, list) for column in (node["groups"], skipped))
-        and all(are(group, str) for group in (*node["groups"], *skipped))
-        and set(map(len, skipped)) <= {len(Skipped.__match_args__)}
-        and are(numbers, int)
-        and set(numbers) <= set(range(len(node["groups"])))
-        and len(set(map(len, (*columns, numbers)))) == 1
-        and are(node["deprecated"], int)
-        and isinstance(counts, dict)
-        and are(list(counts.values()), int)
+        _are(tools, list)
+        and len(tools) == len(_TOOL)
+        and len(set(map(len, tools))) == 1
+        and all(map(_are, tools, _TOOL))
+        and _are([tag for tags in tools[_TAGS] for tag in tags], str)
+        and _are(skipped, dict)
+        and all(entry.keys() == _SKIPPED and _are([*entry.values()], str) for entry in skipped)
+        and all(_are(node[name], str) for name in ("warnings", "remarks"))
+        and _is_dict(counts)
+        and _are([*counts.values()], int)
     )
-    return Facts(**{**node, "skipped": [Skipped(*entry) for entry in skipped]}) if good else None
+    if not good:
+        raise UnusableFileError
+    node["tools"] = list(map(ToolFacts, *tools))
+    node["skipped"] = [Skipped(**entry) for entry in skipped]
+    return Facts(**node)
+
+
+def _keys(node: Any) -> dict[str, list[str]]:
+    if not _is_dict(node) or "" not in node or not all(_are(keys, str) for keys in node.values()):
+        raise UnusableFileError
+    found: dict[str, list[str]] = node
+    return found
+
+
+def _is_dict(value: Any) -> bool:
+    return isinstance(value, dict)
+
+
+def _are(values: Any, kind: type) -> bool:
+    """Tell whether data is a list of one kind of values."""
+    return isinstance(values, list) and set(map(type, values)) <= {kind}

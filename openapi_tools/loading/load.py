@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Mapping
 from functools import cache
+from importlib.util import find_spec
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import CallError, DocumentError, OpenAPIToolsError, bare
-from openapi_tools.json_pointer import unescape
 from openapi_tools.loading import security
-from openapi_tools.loading.cache import is_on
-from openapi_tools.loading.cached_tools import KeptTool, Maker, Usable, facts_of
 from openapi_tools.loading.inputs import Inputs
-from openapi_tools.loading.lazy_document import whole
-from openapi_tools.loading.loaded_tool import LoadedTool, Shared
-from openapi_tools.loading.naming import tool_names
-from openapi_tools.loading.operations import Declared, Document
+from openapi_tools.loading.loaded_tool import (
+    LoadedTool,
+    Operations,
+    Shared,
+    facts_of,
+    find_operations,
+)
+from openapi_tools.loading.operations import Document
 from openapi_tools.loading.parse import parse, plain
 from openapi_tools.loading.parse_json import paused_gc
+from openapi_tools.loading.plain_data import without_lazy
 from openapi_tools.loading.references import Resource
 from openapi_tools.loading.servers import root_servers
 from openapi_tools.loading.source import fetcher_of, read_source
-from openapi_tools.loading.unreadable_keywords import unreadable
-from openapi_tools.loading.usability import Checks
-from openapi_tools.model import Skipped
 from openapi_tools.options import credentials_of, settings_of
 from openapi_tools.requests.server_urls import origin_of
 from openapi_tools.tools.session import Provenance, open_session
@@ -32,19 +34,16 @@ from openapi_tools.tools.toolset import About, Select, Toolset
 
 if TYPE_CHECKING:
     import asyncio
-    import os
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
     import httpx
     import httpx2
 
-    from openapi_tools.loading.cache_file import Facts
+    from openapi_tools.loading.cached_load import Miss
     from openapi_tools.loading.fetching import Fetcher
     from openapi_tools.loading.source import Source
-    from openapi_tools.model import SecurityScheme
     from openapi_tools.settings import Settings
     from openapi_tools.tools.session import Session
-    from openapi_tools.tools.tool import OperationTool
     from openapi_tools.transport.sender import Answer
 
 
@@ -102,7 +101,7 @@ def _loaded(
     more: dict[str, Any] = {"credentials": credentials_of(credentials), "client": client}
     fetcher = fetcher_of(source, settings, **more)
     with paused_gc(), _sending_in(loop, fetcher):
-        if not strict and not isinstance(source, Mapping) and is_on(settings):
+        if not strict and not isinstance(source, Mapping) and is_cache_on(settings):
             toolset = _through_cache(source, settings, fetcher, **more)
         else:
             document, remarks = read_document(source, settings, duplicates=strict, fetcher=fetcher)
@@ -122,32 +121,51 @@ def _sending_in(loop: asyncio.AbstractEventLoop | None, fetcher: Fetcher | None)
             fetcher.loop = None
 
 
+def is_cache_on(settings: Settings) -> bool:
+    """Tell whether the cache can be used, and neither settings nor environment turn it off."""
+    is_off = os.environ.get("OPENAPI_TOOLS_CACHE", "").strip().lower() == "off"
+    return settings.cache and not is_off and find_spec("_sqlite3") is not None
+
+
 def _through_cache(
-    source: str | os.PathLike[str] | bytes,
-    settings: Settings,
-    fetcher: Fetcher | None,
-    **more: Any,
+    source: str | os.PathLike[str] | bytes, settings: Settings, fetcher: Fetcher | None, **more: Any
 ) -> Toolset:
     """Return the tools of a document from its cached copy, or cache the document."""
-    from openapi_tools.loading.cached_load import find, keep
+    from openapi_tools.loading.cached_load import Hit, find
 
     found = find(source, settings, fetcher)
+    if not isinstance(found, Hit):
+        return _parsed_and_kept(found, settings, fetcher, **more)
     try:
         document = Document(found.entry, settings, fetcher)
         if personal := _personal(document, fetcher):
             return tools_of(personal[0], remarks=personal[1], **more)
-        usable = found.facts or _usable(document, strict=False)
-        told = () if fetcher is None else fetcher.warnings
-        toolset = tools_of(document, usable=usable, remarks=(*found.remarks, *told), **more)
-    except DocumentError:
-        if found.facts is None:
-            raise
-        # The cached copy was a good document once: it was changed on disk.
+        remarks = (*found.remarks, *found.facts.remarks, *_told(fetcher))
+        return tools_of(document, remarks=remarks, operations=Operations.known(found.facts), **more)
+    except DocumentError:  # the cached copy was a good document once: it was changed on disk
         document, remarks = read_document(source, settings, duplicates=False, fetcher=fetcher)
         return tools_of(document, remarks=remarks, **more)
-    if found.slot is not None and isinstance(usable, Usable):
-        keep(found.slot, document, facts_of(document, toolset, usable, found.remarks))
+
+
+def _parsed_and_kept(
+    found: Miss, settings: Settings, fetcher: Fetcher | None, **more: Any
+) -> Toolset:
+    """Return the tools of a document that is not cached, and cache it where it may be."""
+    from openapi_tools.loading.cached_load import keep
+
+    document, remarks = _parsed(found.source, settings, fetcher)
+    if personal := _personal(document, fetcher):
+        return tools_of(personal[0], remarks=personal[1], **more)
+    operations = find_operations(document, strict=False)
+    told = (*remarks, *_told(fetcher))
+    toolset = tools_of(document, remarks=told, operations=operations, **more)
+    if found.slot is not None:
+        keep(found.slot, document, facts_of(toolset, operations, remarks))
     return toolset
+
+
+def _told(fetcher: Fetcher | None) -> Iterable[str]:
+    return () if fetcher is None else fetcher.warnings
 
 
 async def aload_tools(
@@ -200,14 +218,15 @@ def read_document(
     document, remarks = _parsed(found, settings, fetcher, duplicates=duplicates)
     if personal := _personal(document, fetcher, duplicates=duplicates):
         return personal
-    return document, remarks if fetcher is None else (*remarks, *fetcher.warnings)
+    return document, (*remarks, *_told(fetcher))
 
 
 def _parsed(
-    found: Source, settings: Settings, fetcher: Fetcher | None, *, duplicates: bool
+    found: Source, settings: Settings, fetcher: Fetcher | None, *, duplicates: bool = False
 ) -> tuple[Document, tuple[str, ...]]:
     parsed = parse(found.data or b"", name=found.name, duplicates=True if duplicates else None)
     entry = Resource(parsed.root, found.uri, found.name, public=found.public)
+    entry.is_tree = parsed.is_tree
     return Document(entry, settings, fetcher), parsed.warnings
 
 
@@ -231,7 +250,7 @@ def tools_of(
     client: httpx.AsyncClient | httpx2.AsyncClient | None = None,
     strict: bool = False,
     remarks: Iterable[str] = (),
-    usable: Usable | Facts | None = None,
+    operations: Operations | None = None,
 ) -> Toolset:
     """Return the tools of a document.
 
@@ -240,16 +259,15 @@ def tools_of(
         credentials: As for `load_tools`.
         client: As for `load_tools`.
         strict: Raise for the first operation that would be skipped.
-        remarks: What its parser remarked.
-        usable: Its operations, when they are known.
+        remarks: The parser's.
+        operations: Its operations, where they are known.
 
     Raises:
         DocumentError: As for `load_tools`.
         CredentialsError: As for `load_tools`.
         SettingsError: As for `load_tools`.
     """
-    found = usable or _usable(document, strict=strict)
-    operations = len(found[0]) + len(found.skipped)
+    found = operations or find_operations(document, strict=strict)
     schemes = security.schemes(document)
     session = open_session(
         document.settings,
@@ -260,26 +278,18 @@ def tools_of(
     )
     if document.settings.check_answers:
         session.check_answer = _answer_checker(document)
-    others = (
-        *_unknown(document.settings, found),
-        *_empty(document, operations),
-        *(_unsent(session) if credentials or session.client_brings else ()),
-        *(_bare_keys(document, session) if credentials else ()),
-    )
+    others = list(_others(document, found, session, has_credentials=bool(credentials)))
+    counts = {"operations": found.number, "skipped": len(found.skipped)}
     about = About(
         skipped=tuple(found.skipped),
-        warnings=cache(lambda: (*remarks, *_warnings(document, found), *others)),
+        warnings=cache(lambda: (*remarks, *found.warnings(), *others)),
         security_schemes=schemes,
-        counts=lambda: _counts(document, found),
-        document=lambda: whole(document.root),
+        counts=lambda: counts | found.counts(),
+        document=lambda: without_lazy(document.root),
     )
-    return Toolset(_tools(document, found, session, schemes), session, about)
-
-
-def _warnings(document: Document, found: Usable | Facts) -> list[str]:
-    if not isinstance(found, Usable):
-        return found.warnings
-    return [*found.warnings, *unreadable(document, [declared for _, declared in found.good])]
+    shared = Shared(document, Inputs(document, session.settings, schemes), session)
+    declared = found.declared or repeat(None)
+    return Toolset(map(LoadedTool, found.tools, repeat(shared), declared), session, about)
 
 
 def _provenance(document: Document) -> Provenance:
@@ -287,76 +297,26 @@ def _provenance(document: Document) -> Provenance:
     return Provenance(root_servers(document), document.references.has_public, origin)
 
 
-def _usable(document: Document, *, strict: bool) -> Usable:
-    """Return the usable operations with their names, the others, and warnings."""
-    listed = list(document.operations())
-    declared = [item for item in listed if isinstance(item, Declared)]
-    checks = Checks(document, declared)
-    names = tool_names(declared, document.settings.prefix)
-    if len(declared) == len(listed) and not checks.doubtful:
-        return Usable(list(zip(names, declared, strict=True)), [], [])
-    good: list[tuple[str, Declared]] = []
-    skipped: list[Skipped] = []
-    waiting = iter(names)
-    for item in listed:
-        try:
-            if isinstance(item, DocumentError):
-                raise item
-            name = next(waiting)
-            checks.check(item)
-        except DocumentError as error:
-            if strict:
-                raise
-            skipped.append(_skipped(item, error))
-        else:
-            good.append((name, item))
-    return Usable(good, skipped, checks.warnings)
+def _others(
+    document: Document, found: Operations, session: Session, *, has_credentials: bool
+) -> Iterator[str]:
+    """Yield the warnings that are not about single operations."""
+    yield from _unknown(document.settings, found)
+    if not found.number:
+        yield f"{document.entry.name or 'the document'}: no paths with operations, hence no tools."
+    if has_credentials or session.client_brings:
+        yield from _unsent(session)
+    if has_credentials:
+        yield from _bare_keys(document, session)
 
 
-def _skipped(item: Declared | DocumentError, error: DocumentError) -> Skipped:
-    if isinstance(item, Declared):
-        return Skipped(error.pointer or item.pointer, error.reason, item.method, item.path)
-    path = error.pointer.split("/")[2] if error.pointer.count("/") > 1 else ""
-    return Skipped(error.pointer, error.reason, path=unescape(path))
-
-
-def _tools(
-    document: Document,
-    found: Usable | Facts,
-    session: Session,
-    schemes: Mapping[str, SecurityScheme],
-) -> Sequence[OperationTool]:
-    shared = Shared(Inputs(document, session.settings, schemes), session)
-    if isinstance(found, Usable):
-        return [LoadedTool(name, declared, shared) for name, declared in found.good]
-
-    def make(number: int) -> LoadedTool:
-        declared = document.declared(found.paths[number], found.members[number])
-        return LoadedTool(found.names[number], declared, shared)
-
-    maker = Maker(found, session, make, shared.turn)
-    return [KeptTool(number, maker) for number in range(len(found.names))]
-
-
-def _counts(document: Document, found: Usable | Facts) -> dict[str, int]:
-    more = document.counts() if isinstance(found, Usable) else found.counts
-    skipped = len(found.skipped)
-    return {"operations": len(found[0]) + skipped, "skipped": skipped, **more}
-
-
-def _empty(document: Document, operations: int) -> list[str]:
-    if operations:
-        return []
-    return [f"{document.entry.name or 'the document'}: no paths with operations, hence no tools."]
-
-
-def _unknown(settings: Settings, found: Usable | Facts) -> list[str]:
+def _unknown(settings: Settings, found: Operations) -> list[str]:
     """Warn of media types for tools that do not exist."""
     if not isinstance(settings.media_types, dict):
         return []
     from openapi_tools.tools.dispatch import no_such_tool
 
-    names = [name for name, _ in found.good] if isinstance(found, Usable) else list(found.names)
+    names = [tool.name for tool in found.tools]
     missing = [name for name in settings.media_types if name not in names]
     return [f"media_types: {no_such_tool(name, names)}" for name in missing]
 
@@ -384,4 +344,4 @@ def _answer_checker(document: Document) -> Callable[[httpx.Request, Answer], lis
     """Return what compares answers with the document; it asks openapi-core."""
     from openapi_tools.openapi_core import make_checker
 
-    return make_checker(lambda: whole(document.root), base_url=document.settings.base_url)
+    return make_checker(lambda: without_lazy(document.root), base_url=document.settings.base_url)

@@ -1,21 +1,71 @@
-"""A tool of a document that was loaded: what it says is built when it is first looked at."""
+"""The operations of a document as tools, from the cache or not."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from openapi_tools.errors import DocumentError
 from openapi_tools.forks import ForkLock
+from openapi_tools.json_pointer import unescape
 from openapi_tools.loading.markdown import plain_text
-from openapi_tools.loading.operations import as_text, has_operators
+from openapi_tools.loading.naming import tool_names
+from openapi_tools.loading.operations import Declared, as_text, has_operators
+from openapi_tools.loading.unreadable_keywords import unreadable
+from openapi_tools.loading.usability import Checks
+from openapi_tools.model import Skipped
 from openapi_tools.tools.tool import OperationTool
 from openapi_tools.visible_text import visible
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
     from openapi_tools.loading.inputs import Inputs
-    from openapi_tools.loading.operations import Declared
+    from openapi_tools.loading.operations import Document
     from openapi_tools.model import Operation
     from openapi_tools.tools.session import Session
+    from openapi_tools.tools.toolset import Toolset
+
+
+class ToolFacts(NamedTuple):
+    """The attributes of a tool that need no schema.
+
+    Attributes:
+        name: Unique in its toolset.
+        method: Upper case.
+        path: The key in `paths`.
+        member: Its place in the path item, a JSON Pointer without the first `/`.
+        description: None until it is asked for.
+        tags: The document's grouping.
+        deprecated: Whether the document advises against it.
+    """
+
+    name: str
+    method: str
+    path: str
+    member: str
+    description: str | None
+    tags: Sequence[str]
+    deprecated: bool
+
+
+class Facts(NamedTuple):
+    """What a load finds before a schema is built.
+
+    Attributes:
+        tools: Of the usable operations.
+        skipped: The other operations.
+        warnings: About operations.
+        remarks: The parser's.
+        counts: Of webhooks, callbacks and links.
+    """
+
+    tools: list[ToolFacts]
+    skipped: list[Skipped]
+    warnings: list[str]
+    remarks: list[str]
+    counts: dict[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,65 +73,103 @@ class Shared:
     """What the tools of one document share.
 
     Attributes:
-        inputs: Builds operations of that document.
+        document: The document.
+        inputs: Builds its operations.
         session: For their calls.
         turn: Held while something is built: `inputs` converts one schema at a time.
     """
 
+    document: Document
     inputs: Inputs
     session: Session
     turn: ForkLock = field(default_factory=ForkLock)
+
+
+class Operations(NamedTuple):
+    """The operations of a document.
+
+    Attributes:
+        tools: Of those that become tools.
+        declared: The same in the document; None where they have not been looked at.
+        skipped: The others.
+        warnings: Gives warnings about operations.
+        counts: Gives how many webhooks, callbacks and links there are.
+    """
+
+    tools: list[ToolFacts]
+    declared: list[Declared] | None
+    skipped: list[Skipped]
+    warnings: Callable[[], list[str]]
+    counts: Callable[[], dict[str, int]]
+
+    @property
+    def number(self) -> int:
+        """How many there are, skipped ones included."""
+        return len(self.tools) + len(self.skipped)
+
+    @classmethod
+    def known(cls, facts: Facts) -> Operations:
+        """Return the operations of a document from the cache."""
+        return cls(facts.tools, None, facts.skipped, lambda: facts.warnings, lambda: facts.counts)
 
 
 class LoadedTool(OperationTool):
     """A tool whose description, schema and operation are built when they are first looked at.
 
     Args:
-        name: The tool's name.
-        declared: The operation as the document has it.
+        facts: Its other attributes.
         shared: What the tools of the document share.
+        declared: The operation, where it was looked at already.
     """
 
-    __slots__ = ("_declared", "_input_schema", "_name", "_operation", "_shared")
+    __slots__ = ("_declared", "_facts", "_input_schema", "_operation", "_shared")
 
-    def __init__(self, name: str, declared: Declared, shared: Shared) -> None:
+    def __init__(self, facts: ToolFacts, shared: Shared, declared: Declared | None = None) -> None:
         super().__init__(shared.session)
-        self._name = name
-        self._declared = declared
+        self._facts = facts
         self._shared = shared
+        self._declared = declared
         self._input_schema: dict[str, Any] | None = None
         self._operation: Operation | None = None
 
     @property
     def name(self) -> str:
         """Unique in its toolset."""
-        return self._name
+        return self._facts.name
 
     @property
     def method(self) -> str:
         """Upper case."""
-        return self._declared.method
+        return self._facts.method
 
     @property
     def path(self) -> str:
         """As in the document, but for operators of RFC 6570 inside the braces."""
-        path = self._declared.path
+        path = self._facts.path
         return self.operation.path if has_operators(path) else path
 
     @property
     def tags(self) -> tuple[str, ...]:
         """The document's grouping."""
-        return self._declared.tags
+        return tuple(self._facts.tags)
 
     @property
     def deprecated(self) -> bool:
         """Whether the document advises against it."""
-        return self._declared.deprecated
+        return self._facts.deprecated
 
     @property
     def description(self) -> str:
         """Summary and description as plain text, cut at a word boundary."""
-        return describe(self._declared, self._shared.inputs.description_chars)
+        known = self._facts.description
+        if known is not None:
+            return known
+        return describe(self._node, self._shared.inputs.description_chars)
+
+    @property
+    def facts(self) -> ToolFacts:
+        """What the cache keeps of it."""
+        return self._facts._replace(description=self.description)
 
     @property
     def input_schema(self) -> dict[str, Any]:
@@ -89,8 +177,7 @@ class LoadedTool(OperationTool):
         if self._input_schema is None:
             with self._shared.turn:  # another thread may have had it before
                 if self._input_schema is None:
-                    inputs = self._shared.inputs
-                    self._input_schema = inputs.input_schema(self._declared, self._name)
+                    self._input_schema = self._shared.inputs.input_schema(self._node, self.name)
         return self._input_schema
 
     @property
@@ -99,13 +186,19 @@ class LoadedTool(OperationTool):
         if self._operation is None:
             with self._shared.turn:
                 if self._operation is None:
-                    inputs = self._shared.inputs
-                    self._operation = inputs.operation(self._declared, self._name)
+                    self._operation = self._shared.inputs.operation(self._node, self.name)
         return self._operation
+
+    @property
+    def _node(self) -> Declared:
+        """The operation in the document."""
+        if self._declared is None:
+            self._declared = self._shared.document.declared(self._facts.path, self._facts.member)
+        return self._declared
 
 
 def describe(declared: Declared, limit: int) -> str:
-    """Return what a model is told an operation does: never empty.
+    """Return an operation's description for a model: never empty.
 
     Args:
         declared: The operation.
@@ -119,3 +212,65 @@ def describe(declared: Declared, limit: int) -> str:
     mark = "Deprecated. " if declared.deprecated else ""
     text = plain_text(text, limit - len(mark)) if text else ""
     return mark + (text or visible(f"{declared.method} {declared.path}")[:limit])
+
+
+def find_operations(document: Document, *, strict: bool) -> Operations:
+    """Return the operations of a parsed document.
+
+    Args:
+        document: The document.
+        strict: Raise for the first operation that would be skipped.
+
+    Raises:
+        DocumentError: `paths` is not an object.
+    """
+    listed = list(document.operations())
+    declared = [item for item in listed if isinstance(item, Declared)]
+    checks = Checks(document, declared)
+    names = iter(tool_names(declared, document.settings.prefix))
+    tools: list[ToolFacts] = []
+    good: list[Declared] = []
+    skipped: list[Skipped] = []
+    for item in listed:
+        try:
+            if isinstance(item, DocumentError):
+                raise item
+            name = next(names)
+            checks.check(item)
+        except DocumentError as error:
+            if strict:
+                raise
+            skipped.append(_skipped(item, error))
+        else:
+            tools.append(_tool(name, item))
+            good.append(item)
+    warnings = partial(_warnings, document, checks.warnings, good)
+    return Operations(tools, good, skipped, warnings, document.counts)
+
+
+def _warnings(document: Document, found: list[str], declared: list[Declared]) -> list[str]:
+    return [*found, *unreadable(document, declared)]
+
+
+def facts_of(toolset: Toolset, operations: Operations, remarks: Iterable[str]) -> Facts:
+    """Return the facts that spare the next load of a document most of its work.
+
+    Args:
+        toolset: Its tools.
+        operations: Its operations.
+        remarks: The parser's.
+    """
+    tools = [tool.facts for tool in toolset if isinstance(tool, LoadedTool)]
+    skipped, warnings = operations.skipped, operations.warnings()
+    return Facts(tools, skipped, warnings, list(remarks), operations.counts())
+
+
+def _tool(name: str, item: Declared) -> ToolFacts:
+    return ToolFacts(name, item.method, item.path, item.member, None, item.tags, item.deprecated)
+
+
+def _skipped(item: Declared | DocumentError, error: DocumentError) -> Skipped:
+    if isinstance(item, Declared):
+        return Skipped(error.pointer or item.pointer, error.reason, item.method, item.path)
+    path = error.pointer.split("/")[2] if error.pointer.count("/") > 1 else ""
+    return Skipped(error.pointer, error.reason, path=unescape(path))

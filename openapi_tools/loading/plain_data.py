@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import datetime as dt
 import gc
-from collections.abc import Mapping
+from collections.abc import ItemsView, Mapping, ValuesView
 from itertools import chain, compress
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.errors import InvalidDocument
 from openapi_tools.json_pointer import pointer
@@ -23,6 +23,9 @@ from openapi_tools.loading.document_limits import (
     TOO_LONG,
     TOO_MANY,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, KeysView
 
 _CONTAINERS = frozenset({dict, list})
 _NUMBERS = frozenset({int, float})
@@ -198,3 +201,62 @@ def _key(key: Any, path: list[str | int]) -> str:
         return str(_scalar(key, path))
     kind = type(key).__name__
     raise InvalidDocument(f"a key of type {kind!r}; keys are text.", pointer=pointer(path))
+
+
+class LazyDict(dict[str, Any]):
+    """A dict whose members are read when they are first looked at, and are the same from then on.
+
+    Args:
+        names: Its keys in order.
+        read: Gives the member of a key.
+    """
+
+    __slots__ = ("_names", "_plain", "_read")
+
+    def __init__(self, names: Iterable[str], read: Callable[[str], Any]) -> None:
+        super().__init__()
+        self._names = dict.fromkeys(names)
+        self._read = read
+        self._plain: dict[str, Any] | None = None
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __missing__(self, key: str) -> Any:
+        if key not in self._names:
+            raise KeyError(key)
+        # Threads must get one object: the loader knows nodes by their identity.
+        return self.setdefault(key, self._read(key))
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """Return a member."""
+        return self[key] if key in self else default  # noqa: SIM401 -- this is it
+
+    def keys(self) -> KeysView[str]:  # type: ignore[override]  # lazy views, as all looks are
+        """Return a view of all keys; nothing is read."""
+        return self._names.keys()
+
+    def values(self) -> ValuesView[Any]:  # type: ignore[override]  # as above
+        """Return a view of all members; each is read when its turn comes."""
+        return ValuesView(self)
+
+    def items(self) -> ItemsView[str, Any]:  # type: ignore[override]  # as above
+        """Return a view of all keys with their members; each is read when its turn comes."""
+        return ItemsView(self)
+
+    def plain(self) -> dict[str, Any]:
+        """Return all of it as plain data; the same dict at each call."""
+        if self._plain is None:
+            self._plain = {key: without_lazy(value) for key, value in self.items()}
+        return self._plain
+
+
+def without_lazy(node: Any) -> Any:
+    """Return a node as plain data, `LazyDict`s read."""
+    return node.plain() if isinstance(node, LazyDict) else node

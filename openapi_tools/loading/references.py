@@ -15,8 +15,8 @@ from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 
 from openapi_tools.errors import DocumentError, SourceError, UnresolvableReference
 from openapi_tools.json_pointer import find
-from openapi_tools.loading.lazy_document import whole
 from openapi_tools.loading.markdown import without_user
+from openapi_tools.loading.plain_data import without_lazy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,6 +39,7 @@ class Resource:
         name: What messages call it.
         self_uri: The document's own `$self` (3.2), which other references may use for it.
         public: It was fetched from a public address.
+        is_tree: No value stands in two places, as aliases of YAML do.
     """
 
     root: Any
@@ -47,6 +48,7 @@ class Resource:
     self_uri: str = ""
     anchors: dict[str, Any] | None = None
     public: bool = False
+    is_tree: bool = True
 
 
 class Target(NamedTuple):
@@ -138,7 +140,7 @@ class References:
     def _at(self, pointer: str, ref: str, owner: Resource) -> Any:
         """Return the node at a JSON Pointer."""
         try:
-            return whole(find(owner.root, pointer))
+            return without_lazy(find(owner.root, pointer))
         except LookupError as error:
             reason = f"'$ref': {ref!r} leads nowhere; there is no {error.args[0]!r}."
             raise self._error(reason, owner) from None
@@ -146,7 +148,7 @@ class References:
     def _anchor(self, name: str, ref: str, owner: Resource) -> Any:
         """Return the schema with a plain-name anchor (JSON Schema 2020-12, section 8.2.2)."""
         if owner.anchors is None:
-            owner.anchors = dict(_anchors(whole(owner.root)))
+            owner.anchors = dict(_anchors(without_lazy(owner.root)))
         if name not in owner.anchors:
             raise self._error(f"'$ref': {ref!r} leads nowhere; there is no such anchor.", owner)
         return owner.anchors[name]
@@ -157,7 +159,7 @@ class References:
             if uri in self._resources:
                 return self._resources[uri]
         if self.entry.anchors is None:
-            self.entry.anchors = dict(_anchors(whole(self.entry.root)))
+            self.entry.anchors = dict(_anchors(without_lazy(self.entry.root)))
         if (known := self.entry.anchors.get(f"{address}#")) is not None:
             return self._keep(address, Resource(known, self.entry.uri, self.entry.name))
         resource = self._read(address, ref, base)

@@ -16,12 +16,13 @@ import httpx
 import hypothesis
 import platformdirs
 import pytest
+from cached import is_from_cache, kept
 from fuzz.mutations import TAMPERED
 
 from openapi_tools import NotPicklableError, OpenAPIToolsError, Settings, SourceError, load_tools
 from openapi_tools.loading import cache, cache_file, cached_load
 from openapi_tools.loading.document_limits import DUPLICATES_BYTES
-from openapi_tools.loading.lazy_document import Slices
+from openapi_tools.loading.plain_data import LazyDict
 from openapi_tools.transport.sender import Answer
 
 SPECS = Path(__file__).parents[2] / "specs"
@@ -39,16 +40,6 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.setattr(cached_load, "MIN_BYTES", 1)
     monkeypatch.setattr(cached_load, "_FRESH", 0)
     return where
-
-
-def kept(folder):
-    """Return the files of the cache."""
-    return sorted(folder.glob("*")) if folder.is_dir() else []
-
-
-def is_from_cache(toolset):
-    """Tell whether a toolset did not parse its document."""
-    return any(type(tool).__name__ == "KeptTool" for tool in toolset)
 
 
 def everything(toolset):
@@ -176,11 +167,10 @@ def test_tools_look_at_their_own_parts_of_the_document_only():
 
     first = next(iter(toolset))
     assert first.input_schema
-    maker = first._maker
-    declared = maker.make(0)._declared
+    declared = first._declared
 
     root = declared.resource.root
-    assert type(root) is Slices
+    assert type(root) is LazyDict
     assert list(dict.keys(root["paths"])) == [first.path]
     assert type(toolset.document) is dict
     assert toolset.document["paths"][first.path] is declared.item
@@ -224,6 +214,15 @@ def test_the_settings_turn_it_off(folder):
 @pytest.mark.parametrize("word", ["off", "OFF", " off "])
 def test_the_environment_turns_it_off(word, folder, monkeypatch):
     monkeypatch.setenv("OPENAPI_TOOLS_CACHE", word)
+
+    load_tools(SPECS / "museum.yaml")
+
+    assert kept(folder) == []
+
+
+def test_without_sqlite_nothing_is_kept(folder, monkeypatch):
+    """Some builds of Python lack the module."""
+    monkeypatch.setitem(sys.modules, "_sqlite3", None)
 
     load_tools(SPECS / "museum.yaml")
 
@@ -558,7 +557,16 @@ def test_a_full_disk_is_no_obstacle(folder, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(os, "replace", full)
+    monkeypatch.setattr(Path, "replace", full)
+
+    assert len(load_tools(SPECS / "petstore.yaml")) == 19
+    assert kept(folder) == []
+
+
+@pytest.mark.parametrize("pages", [1, 2])
+def test_a_disk_that_is_full_while_a_file_is_written_is_no_obstacle(folder, monkeypatch, pages):
+    setup = f"PRAGMA max_page_count = {pages}; {cache_file._SETUP}"
+    monkeypatch.setattr(cache_file, "_SETUP", setup)
 
     assert len(load_tools(SPECS / "petstore.yaml")) == 19
     assert kept(folder) == []
@@ -572,7 +580,7 @@ def test_a_folder_that_cannot_be_made_is_no_obstacle(folder, monkeypatch):
 
 def test_a_user_without_a_home_has_no_cache(tmp_path, monkeypatch):
     monkeypatch.delenv("OPENAPI_TOOLS_CACHE_DIR")
-    monkeypatch.setattr(platformdirs, "user_cache_path", lambda *_, **__: Path("~/.cache/x"))
+    monkeypatch.setattr(cache, "user_cache_path", lambda *_, **__: Path("~/.cache/x"))
     monkeypatch.chdir(tmp_path)
 
     assert len(load_tools(SPECS / "petstore.yaml")) == 19

@@ -1,59 +1,72 @@
-"""Files of the cache that are damaged or made to do harm: the document is loaded as if without."""
+"""Damaged and foreign files in the cache: the document is loaded as if there were none."""
 
 from __future__ import annotations
 
 import gc
 import json
 import os
+import shutil
+import sqlite3
+import threading
+import warnings
 import zlib
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
+from cached import is_from_cache, kept
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from openapi_tools import InvalidDocument, Settings, load_tools
+from openapi_tools import DocumentError, InvalidDocument, Settings, load_tools
 from openapi_tools._version import __version__
 from openapi_tools.loading import cached_load
 
 pytestmark = pytest.mark.untraced  # test_cache.py reaches the same lines, but for a few
 SPEC = Path(__file__).parents[2] / "specs" / "petstore.yaml"
+LARGE = SPEC.with_name("discord.json")
+"""More than SQLite reads at the load."""
+
 EXPECTED = load_tools(SPEC, settings=Settings(cache=False))
 SCHEMAS = {tool.name: (tool.description, tool.input_schema) for tool in EXPECTED}
 OFTEN = settings(
     max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
 )
+ODD = [None, True, -1, 10**30, "x", [], ["x"], [[1]], {"x": 1}]
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A cache that knows the document as a file and as a text."""
-    monkeypatch.setenv("OPENAPI_TOOLS_CACHE_DIR", str(tmp_path))
+    """A cache that has the document as a file and as a text."""
+    where = tmp_path / "cache"
+    monkeypatch.setenv("OPENAPI_TOOLS_CACHE_DIR", str(where))
     monkeypatch.delenv("OPENAPI_TOOLS_CACHE", raising=False)
     monkeypatch.setattr(cached_load, "MIN_BYTES", 1)
     monkeypatch.setattr(cached_load, "_FRESH", 0)
     load_tools(SPEC)
     load_tools(SPEC.read_bytes())
-    return tmp_path
+    return where
+
+
+def schemas(toolset):
+    return {tool.name: (tool.description, tool.input_schema) for tool in toolset}
 
 
 def check(folder, change):
-    """Change what is kept, and load the document from what is left."""
-    good = {path: path.read_bytes() for path in folder.iterdir()}
+    """Change the files, and load the document from what is left."""
+    good = {path: path.read_bytes() for path in kept(folder)}
     for path, data in good.items():
         path.write_bytes(change(data))
     for source in (SPEC, SPEC.read_bytes()):
         toolset = load_tools(source)
-        found = {tool.name: (tool.description, tool.input_schema) for tool in toolset}
-        assert found == SCHEMAS
+        assert schemas(toolset) == SCHEMAS
         assert toolset.document == EXPECTED.document
         assert [tool.operation for tool in toolset] == [tool.operation for tool in EXPECTED]
     for path, data in good.items():
         path.write_bytes(data)
 
 
-@given(at=st.integers(0, 100_000), mask=st.integers(1, 255))
+@given(at=st.integers(0, 200_000), mask=st.integers(1, 255))
 @OFTEN
 def test_one_wrong_byte(folder, at, mask):
     def change(data):
@@ -63,7 +76,12 @@ def test_one_wrong_byte(folder, at, mask):
     check(folder, change)
 
 
-@given(at=st.integers(0, 100_000), more=st.binary(max_size=50))
+@pytest.mark.parametrize("at", range(0, 120, 3))
+def test_a_wrong_byte_in_the_headers(folder, at):
+    check(folder, lambda data: data[:at] + bytes([data[at] ^ 0xFF]) + data[at + 1 :])
+
+
+@given(at=st.integers(0, 200_000), more=st.binary(max_size=50))
 @OFTEN
 def test_a_cut_file_whatever_follows(folder, at, more):
     check(folder, lambda data: data[: at % len(data)] + more)
@@ -76,8 +94,8 @@ def test_a_file_of_anything(folder, data):
 
 
 @given(
-    begin=st.integers(0, 100_000),
-    length=st.integers(1, 5000),
+    begin=st.integers(0, 200_000),
+    length=st.integers(1, 10_000),
     filler=st.binary(min_size=1, max_size=1),
 )
 @OFTEN
@@ -90,39 +108,71 @@ def test_a_hole(folder, begin, length, filler):
     check(folder, change)
 
 
-def parts_of(data):
-    """Take a file of the cache apart: its parts, facts, label."""
-    *_, last = data[:-1].rsplit(b"\n", 1)
-    size = int(last.rsplit(b" ", 1)[1])
-    body = data[: -len(last) - 1]
-    label = json.loads(body[-size:])
-    rest = body[:-size]
-    return rest[: label["parts"]], json.loads(rest[label["parts"] :]), label
+@given(one=st.integers(0, 100), other=st.integers(0, 100))
+@OFTEN
+def test_pages_that_changed_places(folder, one, other):
+    """As file systems may leave them after a crash."""
+
+    def change(data):
+        pages = [data[start : start + 16384] for start in range(0, len(data), 16384)]
+        first, second = one % len(pages), other % len(pages)
+        pages[first], pages[second] = pages[second], pages[first]
+        return b"".join(pages)
+
+    check(folder, change)
 
 
-def joined(parts, facts, label):
-    """Put a file of the cache together, with sums that are right."""
-    told = json.dumps(facts).encode()
-    more = {"parts": len(parts), "total": zlib.crc32(parts), "facts": len(told)}
-    line = json.dumps({**label, **more, "sum": zlib.crc32(told)}).encode() + b"\n"
-    return (
-        parts + told + line + b"openapi-tools index 1 %08x %08d\n" % (zlib.crc32(line), len(line))
-    )
+def execute(path, *statements):
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        for statement in statements:
+            connection.execute(*statement)
 
 
-def test_a_file_put_together_by_hand_is_taken(folder):
-    check(folder, lambda data: joined(*parts_of(data)))
+def put(path, place, value):
+    """Replace a row by one with a right checksum."""
+    data = value if isinstance(value, bytes) else json.dumps(value).encode()
+    total = zlib.crc32(data, zlib.crc32(place.encode()))
+    execute(path, ("INSERT OR REPLACE INTO part VALUES (?, ?, ?)", (place, data, total)))
 
 
-_ODD = [None, True, 0, -1, 10**30, "", "x", [], [1], ["x"], [["x"]], {}, {"x": 1}, [[]], [{}]]
-_FACTS = ["names", "descriptions", "methods", "paths"]
-_FACTS += ["members", "groups", "tags", "deprecated", "skipped", "warnings", "remarks", "counts"]
+def get(path, place):
+    with closing(sqlite3.connect(path)) as connection:
+        query = "SELECT data FROM part WHERE place = ?"
+        return json.loads(connection.execute(query, (place,)).fetchone()[0])
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DROP TABLE part",
+        "DELETE FROM part",
+        "DELETE FROM part WHERE place = 'keys'",
+        "DELETE FROM part WHERE place LIKE '/%'",
+        "UPDATE part SET data = 1",
+        "UPDATE part SET data = NULL WHERE place = 'facts'",
+        "UPDATE part SET data = CAST(data AS TEXT)",
+        "UPDATE part SET sum = NULL",
+        "UPDATE part SET sum = 'x' WHERE place LIKE '/%'",
+        "UPDATE part SET place = CAST(place AS BLOB)",
+        "UPDATE part SET place = CAST('/' || place AS BLOB) WHERE place LIKE '/%'",
+        "UPDATE part SET data = (SELECT data FROM part WHERE place = 'label')",
+        "ALTER TABLE part DROP COLUMN sum",
+        "ALTER TABLE part ADD COLUMN other",
+        "ALTER TABLE part RENAME TO other",
+    ],
+)
+def test_a_database_of_another_kind(folder, statement):
+    for path in kept(folder):
+        execute(path, (statement,))
+
+    for source in (SPEC, SPEC.read_bytes()):
+        assert schemas(load_tools(source)) == SCHEMAS
 
 
 def is_harmless(toolset):
     """Look at everything: errors are those of documents, or there are none."""
     for tool in toolset:
-        with suppress(InvalidDocument):
+        with suppress(DocumentError):
             assert tool.description is not None
             assert tool.tags is not None
             assert tool.deprecated in (True, False)
@@ -131,101 +181,90 @@ def is_harmless(toolset):
             assert tool.operation
     assert toolset.skipped is not None
     assert toolset.counts
-    with suppress(InvalidDocument):
+    with suppress(DocumentError):
         assert type(toolset.document) is dict
 
 
-@pytest.mark.parametrize("name", [*_FACTS, "table", "other"])
-@pytest.mark.parametrize("value", _ODD, ids=repr)
-def test_facts_with_right_sums_that_are_none(folder, name, value):
-    for path in folder.iterdir():
-        parts, facts, label = parts_of(path.read_bytes())
-        path.write_bytes(joined(parts, {**facts, name: value}, label))
-
-    for source in (SPEC, SPEC.read_bytes()):
-        is_harmless(load_tools(source))
-
-
-@pytest.mark.parametrize("name", ["keys", "begin", "ends", "sums", "inner", "end", "other"])
-@pytest.mark.parametrize("value", _ODD, ids=repr)
-@pytest.mark.parametrize("place", [(), ("paths",), ("components",), ("components", "schemas")])
-def test_tables_with_right_sums_that_are_none(folder, place, name, value):
-    for path in folder.iterdir():
-        parts, facts, label = parts_of(path.read_bytes())
-        table = facts["table"]
-        for key in place:
-            table = table["inner"][key]
-        table[name] = value
-        path.write_bytes(joined(parts, facts, label))
-
-    for source in (SPEC, SPEC.read_bytes()):
-        is_harmless(load_tools(source))
-
-
 @pytest.mark.parametrize(
-    "name", ["parts", "total", "facts", "sum", "stamp", "length", "version", "etag"]
+    ("place", "name"),
+    [
+        *(("facts", name) for name in ("tools", "skipped", "warnings", "remarks", "counts")),
+        *(("label", name) for name in ("version", "format", "stamp", "length", "etag")),
+        *(("keys", name) for name in ("", "/paths", "/components", "/components/schemas")),
+        *(("facts", "other"), ("label", "other"), ("keys", "other")),
+    ],
 )
-@pytest.mark.parametrize("value", _ODD, ids=repr)
-def test_labels_with_right_sums_that_are_none(folder, name, value):
-    def change(data):
-        parts, facts, label = parts_of(data)
-        told = json.dumps(facts).encode()
-        more = {"parts": len(parts), "total": zlib.crc32(parts), "facts": len(told)}
-        node = {**label, **more, "sum": zlib.crc32(told), name: value}
-        line = json.dumps(node).encode() + b"\n"
-        last = b"openapi-tools index 1 %08x %08d\n" % (zlib.crc32(line), len(line))
-        return parts + told + line + last
+@pytest.mark.parametrize("value", ODD, ids=repr)
+def test_rows_with_right_sums_and_wrong_members(folder, place, name, value):
+    for path in kept(folder):
+        put(path, place, get(path, place) | {name: value})
 
-    check(folder, change)
+    for source in (SPEC, SPEC.read_bytes()):
+        is_harmless(load_tools(source))
 
 
-@pytest.mark.parametrize("text", ["[" * 5000, "{}", "null", "[]", '"x"', '{"openapi": 3}', "1e999"])
-def test_parts_that_are_other_json(folder, text):
-    """As if somebody had written an index for another document in the place of this one."""
-    for path in folder.iterdir():
-        _, facts, label = parts_of(path.read_bytes())
-        data = text.encode()
-        count = len(facts["table"]["keys"])
-        table = facts["table"]
-        table |= {"inner": {}, "begin": 0, "ends": [len(data)] * count, "end": len(data)}
-        table["sums"] = [zlib.crc32(data)] + [0] * (count - 1)
-        path.write_bytes(joined(data, facts, label))
+@pytest.mark.parametrize("at", range(7))
+@pytest.mark.parametrize("value", ODD, ids=repr)
+def test_tools_with_right_sums_and_wrong_members(folder, at, value):
+    for path in kept(folder):
+        facts = get(path, "facts")
+        facts["tools"][at][0] = value
+        put(path, "facts", facts)
+
+    for source in (SPEC, SPEC.read_bytes()):
+        is_harmless(load_tools(source))
+
+
+@pytest.mark.parametrize("place", ["label", "facts", "keys", "/openapi", "/paths", "/paths/~1pets"])
+@pytest.mark.parametrize(
+    "text", [b"[" * 5000, b"{}", b"null", b"[]", b'"x"', b'{"openapi": 3}', b"1e999", b"\xff", b""]
+)
+def test_rows_that_are_other_json(folder, place, text):
+    for path in kept(folder):
+        put(path, place, text)
 
     for source in (SPEC, SPEC.read_bytes()):
         is_harmless(load_tools(source))
 
 
 def test_a_file_damaged_after_the_load_is_read_from_the_document(folder):
-    toolset = load_tools(SPEC)
-    for path in folder.iterdir():
-        data = path.read_bytes()
+    expected = schemas(load_tools(LARGE))
+    toolset = load_tools(LARGE)
+    for path in kept(folder):
+        size = path.stat().st_size
         with path.open("r+b") as file:
-            file.write(b"\xff" * (len(data) // 2))
+            file.write(b"\xff" * size)
 
-    found = {tool.name: (tool.description, tool.input_schema) for tool in toolset}
-
-    assert found == SCHEMAS
-    assert len(list(folder.iterdir())) == 1  # that of the text, which was not looked at
+    assert schemas(toolset) == expected
+    assert len(kept(folder)) == 2  # the files that were not looked at
 
 
 @pytest.mark.parametrize("left", [0, 1, 10_000])
 def test_a_file_cut_after_the_load_is_read_from_the_document(folder, left):
     """Were it mapped into memory, the look would end the process."""
-    toolset = load_tools(SPEC)
-    for path in folder.iterdir():
+    expected = schemas(load_tools(LARGE))
+    toolset = load_tools(LARGE)
+    for path in kept(folder):
         os.truncate(path, left)
 
-    assert {tool.name: (tool.description, tool.input_schema) for tool in toolset} == SCHEMAS
+    assert schemas(toolset) == expected
 
 
 @pytest.mark.parametrize("begin", [b"", b"\xff" * 10_000], ids=["cut", "damaged"])
 def test_what_happens_to_the_copy_of_a_text_after_the_load_changes_nothing(folder, begin):
     toolset = load_tools(SPEC.read_bytes())
-    for path in folder.iterdir():
+    for path in kept(folder):
         path.write_bytes(begin)
 
-    assert {tool.name: (tool.description, tool.input_schema) for tool in toolset} == SCHEMAS
+    assert schemas(toolset) == SCHEMAS
     assert {tool.name for tool in load_tools(SPEC.read_bytes())} == set(SCHEMAS)
+
+
+def test_a_folder_that_is_gone_after_the_load_changes_nothing(folder):
+    toolsets = [load_tools(SPEC), load_tools(SPEC.read_bytes())]
+    shutil.rmtree(folder)
+
+    assert [schemas(toolset) for toolset in toolsets] == [SCHEMAS, SCHEMAS]
 
 
 @pytest.mark.long
@@ -248,21 +287,39 @@ def test_no_file_stays_open_but_for_a_path(folder):
 
 
 def test_a_copy_of_a_changed_file_that_is_damaged_says_so(folder, tmp_path):
-    copy = tmp_path / "copy.yaml"
-    copy.write_bytes(SPEC.read_bytes())
+    copy = tmp_path / "copy.json"
+    copy.write_bytes(LARGE.read_bytes())
     load_tools(copy)
     toolset = load_tools(copy)
-    copy.write_bytes(SPEC.read_bytes() + b"\n")
-    for path in folder.glob("*.index"):
-        data = path.read_bytes()
-        with path.open("r+b") as file:
-            file.write(b"\xff" * (len(data) // 2))
+    copy.write_bytes(LARGE.read_bytes() + b"\n")
+    for path in kept(folder):
+        os.truncate(path, 0)
 
     with pytest.raises(InvalidDocument, match=r"damaged.*load it again"):
         [tool.input_schema for tool in toolset]
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_forks_read_while_threads_do(folder):
+    """Children share the open file with their parent."""
+    toolset = load_tools(SPEC)
+    assert is_from_cache(toolset)
+    threads = [threading.Thread(target=schemas, args=(toolset,)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    children = []
+    for _ in range(8):
+        with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
+            child = os.fork()
+        if child == 0:  # pragma: no cover -- another process
+            os._exit(0 if schemas(toolset) == SCHEMAS else 1)
+        children.append(child)
+    for thread in threads:
+        thread.join()
+
+    assert [os.waitpid(child, 0)[1] for child in children] == [0] * 8
+    assert schemas(toolset) == SCHEMAS
+
+
 def test_the_version_of_the_package_is_in_each_file(folder):
-    assert all(
-        parts_of(path.read_bytes())[2]["version"] == __version__ for path in folder.iterdir()
-    )
+    assert [get(path, "label")["version"] for path in kept(folder)] == [__version__] * 2

@@ -11,6 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from cached import is_from_cache, kept
 
 from openapi_tools import Settings, SourceError, load_tools
 from openapi_tools.loading import cached_load
@@ -110,16 +111,8 @@ def document(summary="One"):
     return {"openapi": "3.1.0", "paths": {"/it": {"get": operation}}, "servers": [{"url": "v1"}]}
 
 
-def is_from_cache(toolset):
-    return any(type(tool).__name__ == "KeptTool" for tool in toolset)
-
-
 def servers_of(toolset):
     return [server.url for server in toolset["get_it"].operation.servers]
-
-
-def kept(folder):
-    return sorted(folder.glob("*")) if folder.is_dir() else []
 
 
 @pytest.mark.parametrize(
