@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from openapi_tools.generate import Report, generate_package
     from openapi_tools.loading.load import aload_tools, load_tools
     from openapi_tools.model import Skipped
-    from openapi_tools.observability.call_events import Event
+    from openapi_tools.observability.observers import Event
     from openapi_tools.requests.preview import Preview
     from openapi_tools.result import ImageContent, TextContent, ToolResult
     from openapi_tools.settings import Settings
@@ -52,7 +52,7 @@ _HOMES = {
     "CredentialsError": "errors",
     "DeniedError": "errors",
     "DocumentError": "errors",
-    "Event": "observability.call_events",
+    "Event": "observability.observers",
     "ImageContent": "result",
     "InputError": "errors",
     "InvalidDocument": "errors",

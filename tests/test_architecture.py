@@ -104,7 +104,7 @@ def test_every_exception_is_caught_in_one_place_of_a_call_only() -> None:
         "tools/tool_call.py",  # a foreign call object is code of others
         "tools/guardrails.py",  # users' guardrails raise anything, and mean a refusal
         "redaction.py",  # what is logged may fail to be shown
-        "observability/call_events.py",  # subscribers are code of users
+        "observability/observers.py",  # subscribers are code of users
         "openapi_core/exchange_check.py",  # openapi-core raises anything, here and in lint
         "openapi_core/document_check.py",
     }

@@ -1,41 +1,25 @@
-"""Who looks at the calls of a toolset, and what one call tells them.
+"""Events of calls, for subscribers, the log and OpenTelemetry.
 
-The caller of a tool begins an observation, the sender finds it with `current()`:
-
-```python
-with session.observers.begin(tool.name, operation, call_id=call_id) as observation:
-    result = await outcome_of_the_call()
-    observation.ended(result)
-```
-
-```python
-observation = current()
-while True:
-    observation.attempt_started(request)         # before each request that is sent
-    if may_carry_trace_context:
-        request.headers.update(trace_headers())  # of the span that has just begun
-    response = await client.send(request)        # and the body is read
-    observation.attempt_ended(response)          # a failure needs no call of its own
-    if not again(response):
-        break
-    observation.retry(wait, status=response.status_code, retry_after=asked)
-    await asyncio.sleep(wait)
-```
+The caller of a tool enters `observers.begin(...)` and reports its result to `ended`; the sender
+finds that observation with `current()` and reports each request. All log records are DEBUG: the
+caller has the error in the result already, and Python prints warnings if logging is not set up.
 """
 
 from __future__ import annotations
 
+import inspect
+import logging
 import os
 import sys
 import time
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Self
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, Literal, Self
 
-from openapi_tools.errors import CallError
-from openapi_tools.observability.call_events import LEVEL, Event, Subscribers, log, logger
+from openapi_tools.errors import CallError, SettingsError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from types import TracebackType
 
     import httpx
@@ -43,55 +27,119 @@ if TYPE_CHECKING:
     from opentelemetry.trace import TracerProvider
 
     from openapi_tools.model import Operation
-    from openapi_tools.observability.call_events import EventKind
     from openapi_tools.observability.spans import CallSpans, Telemetry
     from openapi_tools.result import ToolResult
+
+EventKind = Literal["started", "retry", "completed", "error"]
+
+logger = logging.getLogger("openapi_tools.calls")
+_faults = logging.getLogger("openapi_tools")
 
 _PROVIDERS = ("OTEL_PYTHON_TRACER_PROVIDER", "OTEL_PYTHON_METER_PROVIDER")
 _UNKNOWN = "_OTHER"
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 
-class Observation:
-    """One call, as it tells what happens; what nobody looks at tells nothing and costs nothing.
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A step of a call; it holds no input, no output and no header.
 
-    Requests have to be started and ended in the tasks in which they are sent. A request that broke
-    need not be ended: the next thing told about the call, its end at the latest, does so. One that
-    follows another answer than a redirect is a retry, also when nobody said so.
+    Attributes:
+        kind: `started`, then any number of `retry`, then either `completed` or `error`.
+        tool: The tool's name.
+        method: Upper case, for instance `"GET"`.
+        url: The server's address and the path as the document has it, without a query:
+            `"https://api.example.com/v1/pets/{petId}"`.
+        call_id: The coordinator's id of the call; may be empty.
+        attempt: Number of the attempt: the first for `started`, the next for `retry`, else the
+            last that was made; 0 for none.
+        attempts: Number of attempts so far.
+        status: Of the answer, for instance 200; None without an answer.
+        error_type: One of `errors.ERROR_TYPES`, or the name of the exception that ended the call,
+            for instance `"CancelledError"`; empty without an error.
+        elapsed: Seconds since the call began.
+        wait: Seconds until the next attempt; for `retry` only.
+        retry_after: Seconds that the server asked for.
+    """
+
+    kind: EventKind
+    tool: str
+    method: str
+    url: str
+    call_id: str = ""
+    attempt: int = 1
+    attempts: int = 0
+    status: int | None = None
+    error_type: str = ""
+    elapsed: float = 0.0
+    wait: float | None = None
+    retry_after: float | None = None
+
+
+_EXTRA = {f"openapi_{item.name}": item.name for item in fields(Event)}
+
+
+@dataclass(slots=True, eq=False)
+class _Subscriber:
+    """A function that receives events; its first failure is logged."""
+
+    function: Callable[[Event], object]
+    failed: bool = False
+
+    def tell(self, event: Event) -> None:
+        try:
+            self.function(event)
+        except Exception:  # noqa: BLE001 -- code of users may raise anything
+            if not self.failed:
+                self.failed = True
+                _faults.exception("a subscriber to events failed; this is said once")
+
+
+def _log(event: Event) -> None:
+    """Write an event to the log, in words and as `extra`."""
+    if logger.isEnabledFor(logging.DEBUG):
+        extra = {key: getattr(event, name) for key, name in _EXTRA.items()}
+        words = (event.tool, event.method, event.url, _said(event))
+        logger.log(logging.DEBUG, "%s: %s %s %s", *words, extra=extra)
+
+
+def _said(event: Event) -> str:
+    """Return an event in words."""
+    answered = "" if event.status is None else f"status {event.status}"
+    cause = ", ".join(filter(None, (event.error_type, answered)))
+    match event.kind:
+        case "started":
+            return "begins"
+        case "retry":
+            return f"is tried again in {event.wait:.3g} s ({cause})"
+        case "completed":
+            return f"ended well after {event.elapsed:.3f} s" + (f" ({cause})" if cause else "")
+    return f"failed after {event.elapsed:.3f} s ({cause})"
+
+
+@dataclass(slots=True, eq=False)
+class Observation:
+    """Reports one call's events; free when nothing observes it.
+
+    Requests are started and ended in the task that sends them. The next report ends a request that
+    broke. A request after any answer but a redirect counts as a retry.
 
     Args:
-        started: The call's first event; None when nobody looks.
-        subscribers: Are told of events.
+        started: The call's first event; None if nothing observes it.
+        subscribers: Receive events.
         spans: Of OpenTelemetry.
     """
 
-    __slots__ = (
-        "_announced",
-        "_attempts",
-        "_began",
-        "_facts",
-        "_open",
-        "_over",
-        "_previous",
-        "_spans",
-        "_status",
-        "_subscribers",
-    )
-
-    def __init__(
-        self,
-        started: Event | None = None,
-        subscribers: Subscribers | None = None,
-        spans: CallSpans | None = None,
-    ) -> None:
-        self._facts = started
-        self._subscribers = subscribers
-        self._spans = spans
-        self._began = time.perf_counter()
-        self._attempts = 0
-        self._open = self._over = self._announced = False
-        self._status: int | None = None
-        self._previous: Observation | None = None
+    _started: Event | None = None
+    _subscribers: Iterable[_Subscriber] = ()
+    _spans: CallSpans | None = None
+    _began: float = field(default_factory=time.perf_counter)
+    _attempts: int = 0
+    _open: bool = False
+    _over: bool = False
+    _announced: bool = False
+    _status: int | None = None
+    _previous: Observation | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -105,8 +153,8 @@ class Observation:
         self._end("error", error_type=_UNKNOWN if error is None else type(error).__name__)
 
     def attempt_started(self, request: httpx.Request) -> None:
-        """Tell that a request is about to be sent: the first, one after a redirect, or a retry."""
-        if self._facts is None or self._over:
+        """Report a request that is about to be sent: the first, a redirected one, or a retry."""
+        if self._started is None or self._over:
             return
         if not self._open:
             if self._attempts and not self._announced:
@@ -120,13 +168,13 @@ class Observation:
     def attempt_ended(
         self, response: httpx.Response | None = None, *, error_type: str = ""
     ) -> None:
-        """Tell that a request ended; what follows a redirect is still the same attempt.
+        """Report the end of a request; a redirect stays in the same attempt.
 
         Args:
-            response: What came back, read as far as it will be; None when nothing did.
-            error_type: What was wrong with it besides its status.
+            response: Read as far as it will be; None without an answer.
+            error_type: An error besides the status.
         """
-        if self._facts is None or self._over:
+        if self._started is None or self._over:
             return
         self._status = None if response is None else response.status_code
         self._open = self._status in _REDIRECTS
@@ -147,33 +195,25 @@ class Observation:
         error_type: str = "",
         retry_after: float | None = None,
     ) -> None:
-        """Tell that the call will be tried again; a request that is under way ended so.
+        """Report that the call will be tried again; this ends a request under way.
 
         Args:
             wait: Seconds until then.
             status: Of the answer that was not good enough.
-            error_type: Of the failure, when there was no answer.
+            error_type: Of a failure without an answer.
             retry_after: Seconds that the server asked for.
         """
-        if self._facts is None or self._over:
+        if self._started is None or self._over:
             return
         if self._spans is not None:
             self._spans.request_ended(status, error_type)
         self._open, self._announced = False, True
-        self.tell(
-            self._event(
-                "retry",
-                attempt=self._attempts + 1,
-                status=status,
-                error_type=error_type,
-                wait=wait,
-                retry_after=retry_after,
-            )
-        )
+        facts = {"status": status, "error_type": error_type, "retry_after": retry_after}
+        self.tell(self._event("retry", attempt=self._attempts + 1, wait=wait, **facts))
 
     def ended(self, result: ToolResult) -> None:
-        """Tell how the call ended; only the first time counts."""
-        if self._facts is None:
+        """Report the end of the call; only the first report counts."""
+        if self._started is None:
             self._restore()
             return
         error = result.error or {}
@@ -185,9 +225,9 @@ class Observation:
             self._end("error", status=status, error_type=kind, retry_after=after)
 
     def _end(self, kind: EventKind, *, error_type: str = "", **facts: Any) -> None:
-        """Close what is open, then tell; subscribers come last, so that none can leave it open."""
+        """Close spans, then report; subscribers come last, so that none can leave a span open."""
         self._restore()
-        if self._facts is None or self._over:
+        if self._started is None or self._over:
             return
         self._over = True
         event = self._event(kind, attempt=self._attempts, error_type=error_type, **facts)
@@ -197,31 +237,22 @@ class Observation:
         self.tell(event)
 
     def _restore(self) -> None:
-        """Make current what was so before."""
+        """Make the previous observation current."""
         if self._previous is not None:
             # Set, not reset: a token is good in the task that made it only.
             _current.set(self._previous)
             self._previous = None
 
     def _event(self, kind: EventKind, **facts: Any) -> Event:
-        known = self._facts
-        assert known is not None  # noqa: S101 -- nobody looks otherwise
-        return Event(
-            kind,
-            known.tool,
-            known.method,
-            known.url,
-            known.call_id,
-            attempts=self._attempts,
-            elapsed=time.perf_counter() - self._began,
-            **facts,
-        )
+        assert self._started is not None  # noqa: S101 -- checked by the callers
+        elapsed = time.perf_counter() - self._began
+        return replace(self._started, kind=kind, attempts=self._attempts, elapsed=elapsed, **facts)
 
     def tell(self, event: Event) -> None:
-        """Tell the log and the subscribers of an event."""
-        log(event)
-        if self._subscribers:
-            self._subscribers.tell(event)
+        """Send an event to the log and to the subscribers."""
+        _log(event)
+        for subscriber in tuple(self._subscribers):
+            subscriber.tell(event)
 
     def inside(self, previous: Observation) -> Observation:
         """Make this the current one until it ends, and return it."""
@@ -231,12 +262,12 @@ class Observation:
 
 
 def _number(value: Any) -> Any:
-    """Return what a result of somebody else's making says, if it is a number."""
+    """Return a value if it is a number; results of user code may hold anything."""
     return value if isinstance(value, int | float) else None
 
 
 UNOBSERVED = Observation()
-"""A call that nobody looks at."""
+"""The observation of a call that nothing observes."""
 
 _current: ContextVar[Observation] = ContextVar("openapi_tools_observation", default=UNOBSERVED)
 
@@ -247,25 +278,14 @@ def current() -> Observation:
 
 
 class Observers:
-    """Who looks at the calls of a toolset.
+    """The observers of a toolset's calls.
 
     Args:
-        address: Gives the address below which the path of an operation lies, or raises CallError.
-        redact: Replaces what is secret in a text.
+        address: Returns an operation's server address, or raises CallError.
+        redact: Masks secrets in a text.
         tracer_provider: Of OpenTelemetry, instead of the one of the process.
         meter_provider: Of OpenTelemetry, instead of the one of the process.
     """
-
-    __slots__ = (
-        "_address",
-        "_asked",
-        "_meters",
-        "_off",
-        "_redact",
-        "_subscribers",
-        "_telemetry",
-        "_tracers",
-    )
 
     def __init__(
         self,
@@ -279,7 +299,7 @@ class Observers:
         self._redact = redact
         self._tracers = tracer_provider
         self._meters = meter_provider
-        self._subscribers = Subscribers()
+        self._subscribers: list[_Subscriber] = []
         self._telemetry: Telemetry | None = None
         self._off = False
         self._asked = bool(tracer_provider or meter_provider) or any(
@@ -287,28 +307,34 @@ class Observers:
         )
 
     def subscribe(self, function: Callable[[Event], object]) -> Callable[[], None]:
-        """Have a function called with every event of every call, until what this returns is called.
+        """Call a function with every event; the returned function ends that.
 
         Args:
             function: Called in the task of the call, which waits for it: it has to be quick, for
-                instance `queue.put_nowait`. What it raises is logged once and changes nothing.
+                instance `queue.put_nowait`. Its first exception is logged.
 
         Raises:
-            SettingsError: It is a coroutine function; nobody would wait for it.
+            SettingsError: It is a coroutine function, or not callable.
         """
-        return self._subscribers.add(function)
+        if not callable(function) or any(
+            map(inspect.iscoroutinefunction, (function, type(function).__call__))
+        ):
+            reason = "a subscriber is a plain function; give the `put_nowait` of an asyncio.Queue"
+            raise SettingsError(f"{reason} and wait for its events elsewhere.")
+        subscriber = _Subscriber(function)
+        self._subscribers.append(subscriber)
+
+        def unsubscribe() -> None:
+            if subscriber in self._subscribers:
+                self._subscribers.remove(subscriber)
+
+        return unsubscribe
 
     def begin(self, tool: str, operation: Operation, *, call_id: str = "") -> Observation:
-        """Begin to observe a call; it is the current one of this task until it ends.
-
-        Args:
-            tool: The tool's name.
-            operation: What it calls.
-            call_id: Names the call, where it has an id.
-        """
+        """Begin to observe a call, as the current observation of this task until it ends."""
         telemetry, previous = self._find_telemetry(), _current.get()
-        if telemetry is None and not self._subscribers and not logger.isEnabledFor(LEVEL):
-            # The call may stand inside another one that is observed, and is none of its requests.
+        if telemetry is None and not self._subscribers and not logger.isEnabledFor(logging.DEBUG):
+            # A call inside an observed one is not one of its requests.
             return UNOBSERVED if previous is UNOBSERVED else Observation().inside(previous)
         started = Event(
             "started", tool, operation.method, self._url(operation), self._redact(call_id)
@@ -323,7 +349,7 @@ class Observers:
         return observation
 
     def _find_telemetry(self) -> Telemetry | None:
-        # Without the API nobody has set a provider, so it is not imported for that.
+        # A provider can only be set after an import of the API.
         if self._off or not (self._asked or "opentelemetry.trace" in sys.modules):
             return None
         try:
@@ -333,7 +359,7 @@ class Observers:
                 self._telemetry, self._redact, tracers=self._tracers, meters=self._meters
             )
         except (ImportError, StopIteration):
-            # What the environment names is not installed; OpenTelemetry itself logs which.
+            # The environment names a missing package; OpenTelemetry logs its name.
             self._off = True
         return self._telemetry
 
@@ -343,18 +369,12 @@ class Observers:
         except CallError:
             address = ""
         url = address + operation.path.partition("?")[0]
-        if not url.isprintable():
-            url = "".join(
-                char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in url
-            )
-        return self._redact(url)
+        shown = (char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in url)
+        return self._redact("".join(shown))
 
 
 def trace_headers() -> dict[str, str]:
-    """Return the headers that tell a server of the current span; none where there is none.
-
-    Spec: W3C Trace Context, Recommendation of 2021, `traceparent` and `tracestate`.
-    """
+    """Return `traceparent` and `tracestate` for the current span (W3C Trace Context, 2021)."""
     headers: dict[str, str] = {}
     if "opentelemetry.trace" in sys.modules:
         from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator

@@ -1,6 +1,6 @@
-"""Spans and metrics for OpenTelemetry, where the process has a provider for them.
+"""Spans and metrics for OpenTelemetry, imported only after its API.
 
-Imported only where OpenTelemetry is. A call is a span `execute_tool`, each request of it a client
+A call is a span `execute_tool`, each request of it a client
 span below that; the histogram measures requests, not calls.
 
 Spec: OpenTelemetry semantic conventions 1.44.0: HTTP spans and metrics, which are stable; span
@@ -10,6 +10,7 @@ Spec: OpenTelemetry semantic conventions 1.44.0: HTTP spans and metrics, which a
 from __future__ import annotations
 
 import os
+import sys
 import time
 from dataclasses import dataclass
 from functools import partial
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from opentelemetry.metrics import Histogram, MeterProvider
     from opentelemetry.trace import Span, TracerProvider
 
-    from openapi_tools.observability.call_events import Event
+    from openapi_tools.observability.observers import Event
 
 _SCOPE = "openapi_tools"
 _SCHEMA = "https://opentelemetry.io/schemas/1.44.0"
@@ -44,22 +45,21 @@ _MUTE = ("opentelemetry.trace", "opentelemetry.metrics")
 _FAILED = 400
 _NANOSECONDS = 1_000_000_000
 _LONGEST_ID = 256
-# An instrumented HTTP client looks for this in the context; it would tell every request twice.
-_SUPPRESSED = getattr(context, "_SUPPRESS_HTTP_INSTRUMENTATION_KEY", "")
+_INSTRUMENTATION = "opentelemetry.instrumentation.utils"
 
 
 class Telemetry:
-    """Where the spans and measurements of a toolset go.
+    """The tracer and the histogram of a toolset.
 
     Attributes:
-        providers: That gave the tracer and the meter.
-        tracer: None where nobody traces.
-        durations: None where nobody measures.
+        providers: Of the tracer and the meter.
+        tracer: None without tracing.
+        durations: None without metrics.
 
     Args:
-        tracers: The process's or a toolset's own provider.
-        meters: The process's or a toolset's own provider.
-        redact: Replaces what is secret in a text.
+        tracers: The process's provider, or a toolset's own.
+        meters: The process's provider, or a toolset's own.
+        redact: Masks secrets in a text.
     """
 
     __slots__ = ("durations", "methods", "providers", "redact", "tracer")
@@ -77,7 +77,7 @@ class Telemetry:
             self.durations = _durations(meters)
 
     def method(self, name: str) -> str:
-        """Return a method as it may be counted: any that is not known is one and the same."""
+        """Return a method as a metric's attribute; all unknown ones share one value."""
         return name if name in self.methods else _OTHER
 
 
@@ -88,13 +88,13 @@ def find_telemetry(
     tracers: TracerProvider | None = None,
     meters: MeterProvider | None = None,
 ) -> Telemetry | None:
-    """Return where spans and measurements go now; None where nobody takes any.
+    """Return the telemetry of the current providers; None if they do nothing.
 
-    A program may set its providers at any time, so this is asked for each call.
+    A program may set its providers at any time, so each call asks.
 
     Args:
-        known: What was found last.
-        redact: Replaces what is secret in a text.
+        known: The last result.
+        redact: Masks secrets in a text.
         tracers: Instead of the process's own.
         meters: Instead of the process's own.
     """
@@ -117,17 +117,12 @@ def _durations(meters: MeterProvider) -> Histogram:
 
 
 def _is_mute(provider: object) -> bool:
-    """Whether a provider is one of the API's own, which do nothing."""
+    """Whether a provider is the API's own, which does nothing."""
     return type(provider).__module__.startswith(_MUTE)
 
 
 class CallSpans:
-    """The span of one call and those of its requests.
-
-    Args:
-        telemetry: Where they go.
-        started: The call's first event.
-    """
+    """The span of one call and those of its requests."""
 
     __slots__ = ("_before", "_request", "_requests", "_span", "_telemetry", "_template")
 
@@ -162,8 +157,8 @@ class CallSpans:
                 start_time=opened.began,
             )
             inside = trace.set_span_in_context(opened.span)
-        # Whoever restores an older context than its own needs no token, and no task of its own.
-        context.attach(context.set_value(_SUPPRESSED, True, inside) if _SUPPRESSED else inside)
+        # The context from before is attached again, so that no token has to be kept.
+        context.attach(_suppressed(inside))
         self._request = opened
         self._requests += 1
 
@@ -178,7 +173,7 @@ class CallSpans:
         return attributes
 
     def request_ended(self, status: int | None, error_type: str, protocol: str = "") -> None:
-        """End the span of the request that is under way, if there is one."""
+        """End the span of the request under way."""
         opened, self._request = self._request, None
         if opened is None:
             return
@@ -206,13 +201,26 @@ class CallSpans:
 
 @dataclass(slots=True, eq=False)
 class _Request:
-    """A request under way: what is measured of it, when it began, what was current before."""
+    """A request under way: its metric attributes, its start, the context before it."""
 
     measured: dict[str, Any]
     started: float
     began: int
     before: Context
     span: Span | None = None
+
+
+def _suppressed(inside: Context) -> Context:
+    """Return a context in which instrumented HTTP clients make no second span of a request."""
+    utils = sys.modules.get(_INSTRUMENTATION)
+    if utils is None:  # then no client is instrumented
+        return inside
+    before = context.attach(inside)
+    try:
+        with utils.suppress_http_instrumentation():
+            return context.get_current()
+    finally:
+        context.detach(before)
 
 
 def _call_attributes(started: Event) -> dict[str, Any]:
@@ -230,10 +238,10 @@ def _end(span: Span, outcome: dict[str, Any], at: int | None = None) -> None:
 
 
 def _shown(url: httpx.URL) -> str:
-    """Return an address without a user, a fragment or any value of the query."""
+    """Return a URL without user, fragment and values of the query."""
     path, mark, query = url.raw_path.decode("ascii", "replace").partition("?")
     pairs = (pair.partition("=") for pair in query.split("&"))
-    # What has no name may be a value.
+    # A pair without a name may be a value.
     hidden = (f"{name}={_REDACTED}" if equals else _REDACTED for name, equals, _ in pairs)
     authority = url.netloc.decode("ascii", "replace")
     return f"{url.scheme}://{authority}{path}{mark}{'&'.join(hidden) if query else ''}"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from openapi_tools.model import SecurityScheme, Skipped
-    from openapi_tools.observability.call_events import Event
+    from openapi_tools.observability.observers import Event
     from openapi_tools.result import ToolResult
     from openapi_tools.tools.session import Session
     from openapi_tools.tools.tool import OperationTool

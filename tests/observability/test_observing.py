@@ -6,9 +6,12 @@ import asyncio
 import contextvars
 import logging
 import queue
+import sys
+from contextlib import contextmanager
 from dataclasses import astuple, fields
 from functools import partial
 from operator import attrgetter
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -34,8 +37,13 @@ from opentelemetry.trace import SpanKind, StatusCode
 from openapi_tools import __version__
 from openapi_tools.errors import CallError, SettingsError
 from openapi_tools.model import Operation
-from openapi_tools.observability.call_events import Event
-from openapi_tools.observability.observers import UNOBSERVED, Observers, current, trace_headers
+from openapi_tools.observability.observers import (
+    UNOBSERVED,
+    Event,
+    Observers,
+    current,
+    trace_headers,
+)
 from openapi_tools.result import ToolResult
 
 BASE = "https://api.example.com/v1"
@@ -764,8 +772,16 @@ def test_the_span_of_the_request_is_current_while_it_is_under_way(sdk):
     assert trace.get_current_span() is trace.INVALID_SPAN
 
 
-def test_an_instrumented_client_is_told_to_leave_the_request_alone(sdk):
-    key = context._SUPPRESS_HTTP_INSTRUMENTATION_KEY
+def test_an_instrumented_client_makes_no_second_span(sdk, monkeypatch):
+    @contextmanager
+    def suppress_http_instrumentation():
+        token = context.attach(context.set_value("suppressed", True))
+        yield
+        context.detach(token)
+
+    instrumentation = SimpleNamespace(suppress_http_instrumentation=suppress_http_instrumentation)
+    monkeypatch.setitem(sys.modules, "opentelemetry.instrumentation.utils", instrumentation)
+    key = "suppressed"
 
     with sdk.observers.begin("get_pet", GET_PET) as observation:
         before = context.get_value(key)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from servers.faults import Peer
 
-    from openapi_tools.observability.call_events import Event
+    from openapi_tools.observability.observers import Event
 
 ID = {"name": "petId", "in": "path", "required": True, "schema": {"type": "integer"}}
 QUERY = {"name": "q", "in": "query", "schema": {"type": "string"}}
