@@ -11,7 +11,6 @@ import asyncio
 import inspect
 import os
 import sys
-from dataclasses import dataclass
 from http.cookiejar import CookieJar
 from typing import TYPE_CHECKING, Any, cast
 
@@ -19,7 +18,6 @@ import httpx
 
 from openapi_tools.errors import CallError, SettingsError
 from openapi_tools.transport.connection_pool import ConnectionPool, uses_httptools
-from openapi_tools.transport.deadlines import Deadlines
 from openapi_tools.transport.network_policy import policy_of
 
 if TYPE_CHECKING:
@@ -34,19 +32,40 @@ _LEFT_BEHIND: list[object] = []
 """Of the process that this one was forked from."""
 
 
-@dataclass(slots=True, eq=False)
 class LoopClient:
     """The client of one event loop.
 
-    Attributes:
+    Args:
         client: Opens connections and keeps some of them for the next call.
-        turns: How many calls may still begin.
-        deadlines: Of the calls that have begun.
+        concurrency: How many requests may be under way.
+
+    Attributes:
+        client: As given.
+        turns: How many requests may still begin.
+        under_way: The deadlines of the calls that have begun and not ended.
     """
 
-    client: httpx.AsyncClient
-    turns: asyncio.Semaphore
-    deadlines: Deadlines
+    __slots__ = ("_change", "client", "turns", "under_way")
+
+    def __init__(self, client: httpx.AsyncClient, concurrency: int) -> None:
+        self.client = client
+        self.turns = asyncio.Semaphore(concurrency)
+        self.under_way: set[asyncio.Timeout] = set()
+        self._change = asyncio.Event()
+
+    def end(self, timeout: asyncio.Timeout) -> None:
+        """Note that a call has ended."""
+        self.under_way.discard(timeout)
+        self._change.set()
+
+    async def give_up(self) -> None:
+        """End the calls under way: their time is over now."""
+        for timeout in self.under_way:
+            if not timeout.expired():
+                timeout.reschedule(0)
+        while self.under_way:
+            self._change.clear()
+            await self._change.wait()
 
 
 class ClientPool:
@@ -105,8 +124,7 @@ class ClientPool:
                 self._clients.pop(other, None)
                 self._keepers.pop(other, None)
         client = self._client or make_client(self._settings, self._policy)
-        turns = asyncio.Semaphore(self._settings.concurrency)
-        here = LoopClient(client, turns, Deadlines())
+        here = LoopClient(client, self._settings.concurrency)
         self._clients[loop] = here
         self._keepers[loop] = self._keep(loop, here)
         # A loop that ends closes the generators begun in it: the moment to close connections.
@@ -121,7 +139,7 @@ class ClientPool:
         finally:
             self._clients.pop(loop, None)
             self._keepers.pop(loop, None)
-            await here.deadlines.give_up()
+            await here.give_up()
             if self._client is None:
                 await here.client.aclose()
 

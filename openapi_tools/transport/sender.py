@@ -1,10 +1,8 @@
-"""Sending a request, and receiving the whole answer under one deadline.
-
-asyncio only: the deadline, the turns and the connections are asyncio's.
-"""
+"""Sends a request, and receives the whole answer under one deadline."""
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Self
 
 from openapi_tools.errors import CallError
@@ -16,13 +14,14 @@ from openapi_tools.transport.client_pool import (
     usable_client,
     with_defaults,
 )
-from openapi_tools.transport.deadlines import Deadline
 from openapi_tools.transport.exchange import Answer, Exchange, SendOptions
 from openapi_tools.transport.network_policy import policy_of
 from openapi_tools.transport.retries import RETRIED_STATUSES, Budget, Outcome, Rule, again
 from openapi_tools.transport.transport_errors import closed_client, named
 
 if TYPE_CHECKING:
+    from types import TracebackType
+
     import httpx
     import httpx2
 
@@ -122,7 +121,7 @@ class Attempts:
         "_exchange",
         "_sender",
         "_settings",
-        "_timer",
+        "_timeout",
         "count",
         "deadline",
     )
@@ -140,16 +139,21 @@ class Attempts:
             raise _closed(self._about, sent=False)
         self._client = await self._sender.clients.of_this_loop()
         self._sender.budget.earn()
-        self._timer = Deadline(self._client.deadlines, self._settings.timeout)
-        self._timer.__enter__()
-        self.deadline = self._timer.when
+        self.deadline = asyncio.get_running_loop().time() + self._settings.timeout
+        self._timeout = asyncio.timeout_at(self.deadline)
+        await self._timeout.__aenter__()
+        self._client.under_way.add(self._timeout)
         return self
 
     async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: object
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
     ) -> bool:
+        self._client.end(self._timeout)
         try:
-            self._timer.__exit__(kind, error, traceback)
+            await self._timeout.__aexit__(kind, error, traceback)
         except TimeoutError:
             error = self._timed_out()
             if error is not None:

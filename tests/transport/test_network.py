@@ -7,6 +7,7 @@ import socket
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import respx
 from servers.documents import document
 from servers.faults import Faults, answer
 from servers.recorder import Recorder
@@ -375,6 +376,30 @@ async def test_a_proxy_that_cannot_be_used_is_an_error_without_its_words(
     assert result.error["type"] == "connection"
     assert words in result.output
     assert "hunter2" not in result.output
+
+
+async def test_a_proxy_that_does_not_answer_is_a_connection_error(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{port}")
+
+    result = await called("http://api.test:8000", trust_env=True)
+
+    assert result.error["type"] == "connection"
+    assert "Connection refused" in result.output
+
+
+@pytest.mark.parametrize("allowed", [True, False])
+async def test_an_address_behind_a_test_double_is_judged_before_anything_is_sent(allowed: bool):
+    async with Faults(serve) as server:
+        with respx.mock() as router:
+            router.route().pass_through()
+            result = await called(server.url, allow_private=allowed)
+
+        assert len(server.requests) == allowed
+    assert result.success if allowed else result.error["type"] == "denied"
 
 
 async def test_a_name_that_no_resolver_takes_is_a_connection_error():

@@ -117,9 +117,9 @@ async def test_waiting_for_a_turn_counts_towards_the_deadline():
         slow = [asyncio.create_task(error_of(sender, get(server.url + "/slow"))) for _ in "ab"]
         await server.until(lambda: len(server.requests) == 2)
         # Its own deadline comes long before the two calls under way end theirs.
-        sender._settings = Settings(concurrency=2, timeout=0.2)
+        sender.settings = Settings(concurrency=2, timeout=0.2)
         waiting = await error_of(sender, httpx.Request("POST", server.url + "/new"))
-        sender._settings = Settings(concurrency=2, timeout=5.0)
+        sender.settings = Settings(concurrency=2, timeout=5.0)
         await asyncio.gather(*slow)
 
         after = await sender.send(get(server.url + "/after"))
@@ -154,6 +154,41 @@ async def test_a_timeout_around_a_call_stays_outside():
             async with asyncio.timeout(0.1):
                 await sender.send(get(server.url))
         await sender.aclose()
+
+
+@pytest.mark.parametrize("ends", ["cancelled", "closed"])
+async def test_a_call_that_is_over_and_cancelled_is_cancelled(ends: str):
+    sender = Sender(Settings(timeout=60))
+
+    async def call() -> None:
+        async with sender.attempts("GET /"):
+            await asyncio.Event().wait()
+
+    task = asyncio.create_task(call())
+    await asyncio.sleep(0.01)
+    closing = asyncio.create_task(sender.aclose()) if ends == "closed" else None
+    await asyncio.sleep(0)
+    task.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    if closing is not None:
+        await asyncio.wait_for(closing, 5)
+
+
+async def test_a_failure_at_the_end_of_the_time_is_told():
+    sender = Sender(Settings(timeout=0.05))
+
+    async def call() -> None:
+        async with sender.attempts("GET /"):
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                raise ValueError("x") from None
+
+    with pytest.raises(ValueError, match="x"):
+        await call()
+    await sender.aclose()
 
 
 async def test_closing_ends_the_calls_under_way_and_those_to_come():
@@ -661,11 +696,9 @@ async def test_a_thousand_failing_calls_leave_no_connection_open(transport: str)
     sender = Sender(Settings(concurrency=50, transport=transport))
     async with Faults(close) as server:
         errors = await asyncio.gather(*(error_of(sender, get(server.url)) for _ in range(1000)))
-        home = await sender._homes.of_this_loop()
+        here = await sender.clients.of_this_loop()
 
         assert {error.kind for error in errors} == {"connection"}
-        assert home.under_way == set()
-        pool = home.client._transport._pool  # type: ignore[attr-defined]  # httpcore's, or ours
-        assert pool.connections == []
-        assert not getattr(pool, "_open", None)
+        assert here.under_way == set()
+        assert not here.client._transport._open  # type: ignore[attr-defined]
         await sender.aclose()
