@@ -277,15 +277,7 @@ sys.stdout.write(json.dumps([results, seen, changed]))
 
 
 def import_all(packages: list[tuple[str, Path, str]], place: Path) -> dict[str, list[Any]]:
-    """Import packages in a process of its own that notices when more than an import happens.
-
-    Args:
-        packages: A name for each, its folder and its import name.
-        place: The working directory; it must stay empty.
-
-    Returns:
-        By name what each tool of the package says.
-    """
+    """Import packages in a process of its own that notices when more than an import happens."""
     place.mkdir()
     task = json.dumps([MARK, [(name, str(folder), module) for name, folder, module in packages]])
     ended = subprocess.run(

@@ -25,7 +25,6 @@ SPEC = Path(__file__).parents[1] / "specs" / "discord.json"
 GENERATE = [sys.executable, "-m", "openapi_tools", "generate"]
 KILLS = 20
 POLL = 0.002
-OWN = {"own.py": "MINE = 1\n", "discord_tools/notes.txt": "mine"}
 LOAD = """
 import json, sys
 sys.path.insert(0, sys.argv[1])
@@ -61,16 +60,7 @@ def generate(spec: Path, output: Path) -> None:
 
 
 def generate_killed(spec: Path, output: Path, moment: tuple[bool, float]) -> bool:
-    """Run the command and kill it.
-
-    Args:
-        spec: The document.
-        output: The folder.
-        moment: Seconds after its start, or after it began to write.
-
-    Returns:
-        Whether it was killed before its end.
-    """
+    """Run the command and kill it."""
     writing, seconds = moment
     with subprocess.Popen(
         arguments(spec, output), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
@@ -160,44 +150,3 @@ def test_a_killed_run_leaves_the_old_or_the_new_package(tmp_path: Path, specs: l
     assert kills > KILLS // 4
     assert healed > 1
     assert len(seen) > 1
-
-
-@pytest.mark.long
-def test_a_killed_run_beside_files_of_mine_is_healed_by_the_next(
-    tmp_path: Path, specs: list[Path]
-) -> None:
-    output = tmp_path / "out"
-    states = []
-    for spec in specs:
-        whole, writing = spans(spec, output)
-        states.append(files_of(output))
-    for name, text in OWN.items():
-        (output / name).write_text(text)
-    own = {name: text.encode() for name, text in OWN.items()}
-
-    for number, moment in enumerate(moments(4, whole, writing)[:4]):
-        generate_killed(specs[number % 2], output, moment)
-
-        found = {path: data for path, data in files_of(output).items() if "staging" not in path}
-        assert own.items() <= found.items()
-        generate(specs[number % 2], output)
-        assert files_of(output) == {**states[number % 2], **own}
-        assert [path.name for path in tmp_path.iterdir()] == ["out"]
-
-
-@pytest.mark.long
-def test_a_run_killed_in_an_empty_place_leaves_nothing_or_all(
-    tmp_path: Path, specs: list[Path]
-) -> None:
-    output = tmp_path / "made" / "out"
-    whole, writing = spans(specs[0], output)
-    state = files_of(output)
-
-    for number, moment in enumerate(moments(5, whole, writing)[:4]):
-        folder = tmp_path / str(number) / "out"
-        generate_killed(specs[0], folder, moment)
-
-        assert files_of(folder) in ({}, state)
-        generate(specs[0], folder)
-        assert files_of(folder) == state
-        assert [path.name for path in folder.parent.iterdir()] == ["out"]

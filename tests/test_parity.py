@@ -61,13 +61,7 @@ class Case(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """The same tools, loaded and generated.
-
-    Attributes:
-        loaded: All of them.
-        generated: The same; of a large document those that are drawn.
-        folder: Where the package is.
-    """
+    """The same tools, loaded and generated."""
 
     loaded: Toolset
     generated: Toolset

@@ -25,11 +25,7 @@ def echo(request: httpx.Request) -> httpx.Response:
 
 
 async def why_not_sent(tool: OperationTool, alternative: Alternative) -> str:
-    """Return why no input with a value of an alternative was sent; empty when one was.
-
-    Raises:
-        RuledOutError: The document lets none through.
-    """
+    """Return why no input with a value of an alternative was sent; empty when one was."""
     reason = "no value could be made"
     for made in inputs_for(tool.input_schema, alternative):
         result = await tool.execute(made)

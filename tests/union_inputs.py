@@ -30,12 +30,7 @@ class Alternative(NamedTuple):
 
 
 def alternatives(schema: dict[str, Any], seen: set[int]) -> Iterator[Alternative]:
-    """Yield all alternatives that a schema leads to.
-
-    Args:
-        schema: The input schema of a tool.
-        seen: The ids of schemas that were looked at for other tools; it grows.
-    """
+    """Yield all alternatives that a schema leads to."""
     waiting: list[tuple[Any, tuple[tuple[str, Any], ...]]] = [(schema, ())]
     for node, steps in waiting:  # which grows: nearest first
         if not isinstance(node, dict) or id(node) in seen:
@@ -59,11 +54,7 @@ def _children(node: dict[str, Any], root: dict[str, Any]) -> Iterator[tuple[str,
 
 
 def inputs_for(schema: dict[str, Any], alternative: Alternative) -> Iterator[dict[str, Any]]:
-    """Yield inputs with a value of one alternative; other unions take turns.
-
-    Raises:
-        RuledOutError: The document lets no value of the alternative through.
-    """
+    """Yield inputs with a value of one alternative; other unions take turns."""
     steered = _steered(schema, alternative.steps, schema)
     failed: list[ImpossibleError] = []
     for turn in range(TURNS):

@@ -28,14 +28,7 @@ _ESCAPED = re.compile(r"%(?:0D|0A|22)")
 
 
 class Part(NamedTuple):
-    """A part of a multipart body.
-
-    Attributes:
-        name: As `Content-Disposition` has it, unescaped; empty without one.
-        filename: Likewise.
-        headers: By lower-case name.
-        content: Its bytes.
-    """
+    """A part of a multipart body."""
 
     name: str
     filename: str

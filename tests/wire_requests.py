@@ -29,13 +29,7 @@ _VARIABLE = re.compile(r"\{([^{}]*)\}")
 
 
 class Comparison(NamedTuple):
-    """What a comparison found.
-
-    Attributes:
-        faults: What differs.
-        untold: Why some arguments could not be compared.
-        compared: How many arguments were.
-    """
+    """What a comparison found."""
 
     faults: list[str]
     untold: list[str]
@@ -45,14 +39,7 @@ class Comparison(NamedTuple):
 def compare(
     operation: Operation, given: dict[str, Any], recorded: Recorded, base: str
 ) -> Comparison:
-    """Compare a request with the arguments of the call.
-
-    Args:
-        operation: What was called.
-        given: The arguments.
-        recorded: What the server received.
-        base: The path below which the operation's own begins.
-    """
+    """Compare a request with the arguments of the call."""
     found = list(_faults(operation, given, recorded, base))
     untold = [fault for fault in found if fault.startswith("~")]
     return Comparison(

@@ -26,13 +26,7 @@ _TRIPLE = re.compile(r"%[0-9A-Fa-f]{2}")
 
 
 class Place(NamedTuple):
-    """How text is written at a place.
-
-    Attributes:
-        decode: Takes one value or name back to text.
-        is_raw: Nothing is encoded there, so a delimiter inside a value is lost.
-        space: How a space between values is written.
-    """
+    """How text is written at a place."""
 
     decode: Callable[[str], str]
     is_raw: bool = False
@@ -211,12 +205,7 @@ def _item(parameter: Parameter, raw: str, hint: Any, place: Place) -> Any:
 
 
 def read_deep(pairs: list[tuple[str, str]], hint: Any) -> Any:
-    """Read the pairs of a deepObject as PHP and Rails do: `[key][key]=text`, `[]=text`.
-
-    Args:
-        pairs: What follows the parameter's name, and the value, both decoded.
-        hint: The value that was given.
-    """
+    """Read the pairs of a deepObject as PHP and Rails do: `[key][key]=text`, `[]=text`."""
     if not isinstance(hint, list | dict):
         return pairs[0][1] if len(pairs) == 1 and not pairs[0][0] else pairs
     groups: dict[str, list[tuple[str, str]]] = {}

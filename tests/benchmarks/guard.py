@@ -22,12 +22,7 @@ POWER_MARGIN = 0.15
 
 
 def ratios(section: str, rows: Iterable[Row]) -> Ratios:
-    """Return what is recorded of a section: the ratio of each row that has one and a goal.
-
-    Returns:
-        By section and name, `{"ratio": 0.42, "better": "lower"}`; `better` is `lower`, `higher` or,
-        for an exponent, `linear`.
-    """
+    """Return what is recorded of a section: the ratio of each row that has one and a goal."""
     return {
         f"{section}: {row.name}": {"ratio": round(row.ratio, 4), "better": _better(row)}
         for row in rows
@@ -42,13 +37,7 @@ def _better(row: Row) -> str:
 
 
 def is_worse(before: float, now: float, better: str) -> bool:
-    """Tell whether a ratio got worse by more than the margin.
-
-    Args:
-        before: As recorded.
-        now: Of this run.
-        better: As `ratios` returns it.
-    """
+    """Tell whether a ratio got worse by more than the margin."""
     if better == "higher":
         return now < before / MARGIN - FLOOR
     if better == "linear":

@@ -31,16 +31,7 @@ _PROGRAMS = Path(__file__).parent / "peer_programs"
 
 
 class Peer(NamedTuple):
-    """A package that does the same.
-
-    Attributes:
-        name: As it calls itself.
-        package: As pip knows it.
-        program: What its interpreter runs.
-        ready: How it makes tools of a file.
-        faster: How many times as long it should at least take for that.
-        calls: What the program times, with the name before it.
-    """
+    """A package that does the same."""
 
     name: str
     package: str
@@ -87,11 +78,7 @@ class Running:
         )
 
     def ask(self, do: str, **question: Any) -> dict[str, Any]:
-        """Return the answer to a question.
-
-        Raises:
-            RuntimeError: The peer failed.
-        """
+        """Return the answer to a question."""
         self._process.stdin.write(f"{json.dumps({'do': do, **question})}\n")
         self._process.stdin.flush()
         answer: dict[str, Any] = json.loads(self._process.stdout.readline() or "{}")

@@ -27,15 +27,7 @@ _NUMBERS = {"0o": 8, "0x": 16}
 
 
 class Document(NamedTuple):
-    """A document that is measured.
-
-    Attributes:
-        name: For the output.
-        path: Below the corpus.
-        described: Goal for names and descriptions, in parses of the same JSON.
-        schemas: Goal for these and all input schemas.
-        parsed: Goal for names and descriptions of a dict that is parsed already.
-    """
+    """A document that is measured."""
 
     name: str
     path: str

@@ -18,13 +18,7 @@ POWER = "n^{:.2f}"
 
 @dataclass(frozen=True)
 class Goal:
-    """Where a figure should lie.
-
-    Attributes:
-        low: It should not be less.
-        high: It should not be more.
-        unit: Of the median, for instance `us`; empty when the ratio is meant.
-    """
+    """Where a figure should lie."""
 
     low: float | None = None
     high: float | None = None
@@ -56,16 +50,7 @@ def at_least(low: float) -> Goal:
 
 @dataclass(frozen=True)
 class Row:
-    """One line of output.
-
-    Attributes:
-        name: What was measured: the same in every run, and no other row of its section has it.
-        sample: What the runs took; None where the ratio says all, or nothing was measured.
-        ratio: To what the row is compared with; None for a row that others are compared with.
-        goals: Of the ratio or of the median; a row with a ratio and a goal is recorded.
-        form: How the ratio is shown.
-        note: Why there is no figure, or what the figure leaves open.
-    """
+    """One line of output."""
 
     name: str
     sample: Sample | None = None

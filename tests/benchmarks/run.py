@@ -37,11 +37,7 @@ RECORDED = Path(__file__).parent / "recorded.json"
 
 
 def sections(folder: Path) -> dict[str, tuple[str, Callable[[int], Iterator[Row]]]]:
-    """Return title and measurement of each section.
-
-    Args:
-        folder: Where the peers are installed.
-    """
+    """Return title and measurement of each section."""
     return {
         "load": ("Load, beside the JSON parse of the same bytes", loading.loads),
         "first": ("First input schema of one tool, right after a load", loading.first_schemas),

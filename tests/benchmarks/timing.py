@@ -21,12 +21,7 @@ _SCALES = {"s": 1.0, "ms": 1e3, "us": 1e6, "MiB": 1.0, "requests/s": 1.0}
 
 @dataclass(frozen=True)
 class Sample:
-    """What some runs took.
-
-    Attributes:
-        values: One figure for each run: seconds of CPU, or what `unit` says.
-        unit: `s`, `MiB` or `requests/s`.
-    """
+    """What some runs took."""
 
     values: tuple[float, ...]
     unit: str = "s"
@@ -73,9 +68,6 @@ def exponent(points: Sequence[tuple[float, float]]) -> float:
 
     The slope of the straight line through the logarithms, by least squares: 1 for what grows in
     proportion, 2 for what grows with the square.
-
-    Args:
-        points: At least two, with different first figures; all figures above zero.
     """
     sizes, costs = zip(*((math.log(size), math.log(cost)) for size, cost in points), strict=True)
     return statistics.linear_regression(sizes, costs).slope
@@ -107,12 +99,7 @@ def timed(action: Callable[[], object]) -> float:
 
 
 def child(arguments: Sequence[str], environment: Mapping[str, str] | None = None) -> float:
-    """Return the CPU seconds, user and system, of a Python process; what it prints is dropped.
-
-    Args:
-        arguments: Of the interpreter, for instance `("-c", "pass")`.
-        environment: Variables on top of this process's.
-    """
+    """Return the CPU seconds, user and system, of a Python process; what it prints is dropped."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     command = [sys.executable, *arguments]
     subprocess.run(command, check=True, env=_with(environment), stdout=subprocess.DEVNULL)

@@ -37,6 +37,14 @@ def closed(**properties: Any) -> dict[str, Any]:
     return {**CLOSED, "properties": properties}
 
 
+def any_of(*schemas: Any) -> dict[str, Any]:
+    return {"anyOf": [*schemas]}
+
+
+def one_of(*schemas: Any) -> dict[str, Any]:
+    return {"oneOf": [*schemas]}
+
+
 PLAIN = [
     # old, new, how it reads, whether old -> new breaks, whether new -> old breaks
     (
@@ -136,12 +144,6 @@ STRUCTURES = [
     ({"patternProperties": {"^a": TEXT}}, {"patternProperties": {"^a": {}}}, UNKNOWN, True),
     ({}, {"patternProperties": {"^a": TEXT}}, UNKNOWN, True),
     ({"patternProperties": {"^a": COUNT}}, {"additionalProperties": TEXT}, UNKNOWN, True),
-    (
-        {"patternProperties": {"^a": TEXT}, "additionalProperties": False},
-        {**closed(ab=COUNT), "patternProperties": {"^a": TEXT}},
-        UNKNOWN,
-        True,
-    ),
     ({"items": TEXT}, {"items": COUNT}, "/* type was 'string', is 'integer' now", True),
     ({"items": TEXT}, {}, "/* type 'string' is gone", False),
     ({**TEXT, "items": TEXT}, {**TEXT, "items": COUNT}, None, False),
@@ -153,53 +155,53 @@ STRUCTURES = [
     ),
     ({"prefixItems": [TEXT], "items": COUNT}, {"items": COUNT}, UNKNOWN, True),
     ({"prefixItems": [TEXT]}, {"prefixItems": [dict(TEXT)]}, None, False),
-    ({"anyOf": [TEXT]}, {"anyOf": [TEXT, COUNT]}, "anyOf has 1 more alternatives", False),
-    ({"anyOf": [TEXT, COUNT]}, {"anyOf": [COUNT]}, "an alternative is gone or allows less", True),
-    ({"anyOf": [TEXT, COUNT]}, {"anyOf": [COUNT, TEXT]}, "the order", False),
+    (any_of(TEXT), any_of(TEXT, COUNT), "anyOf has 1 more alternatives", False),
+    (any_of(TEXT, COUNT), any_of(COUNT), "an alternative is gone or allows less", True),
+    (any_of(TEXT, COUNT), any_of(COUNT, TEXT), "the order", False),
     (
-        {"anyOf": [FILTER, TEXT]},
-        {"anyOf": [members(x=COUNT), TEXT]},
+        any_of(FILTER, TEXT),
+        any_of(members(x=COUNT), TEXT),
         "/x type was 'string', is 'integer' now",
         True,
     ),
-    (TEXT, {"anyOf": [COUNT, TEXT]}, "type 'string' is gone", False),
-    (TEXT, {"anyOf": [COUNT, {"type": "null"}]}, "an alternative is gone", True),
-    ({"anyOf": [TEXT, {"type": "null"}]}, {"type": ["null", "string"]}, "anyOf is gone", False),
-    ({"anyOf": [TEXT, COUNT]}, TEXT, "type is 'string' now", True),
-    ({"anyOf": [TEXT]}, {}, "anyOf is gone", False),
-    ({"oneOf": [TEXT]}, {"oneOf": [TEXT, COUNT]}, f"oneOf {UNKNOWN}", True),
-    ({"oneOf": [COUNT, TEXT]}, {"oneOf": [TEXT, COUNT]}, f"oneOf {UNKNOWN}", True),
-    ({"oneOf": [TEXT, COUNT]}, {"oneOf": [TEXT, COUNT], "title": "x"}, "title is 'x' now", False),
-    ({"anyOf": [TEXT]}, {"oneOf": [TEXT]}, f"oneOf {UNKNOWN}", True),
-    ({"oneOf": [TEXT, COUNT]}, {"anyOf": [TEXT, COUNT]}, "oneOf is anyOf now", False),
-    ({"oneOf": [TEXT, COUNT]}, {"anyOf": [TEXT]}, "an alternative is gone", True),
-    ({"oneOf": [TEXT, COUNT]}, {"type": ["string", "integer"]}, "oneOf is gone", False),
-    ({"oneOf": [TEXT, COUNT]}, TEXT, "type is 'string' now", True),
+    (TEXT, any_of(COUNT, TEXT), "type 'string' is gone", False),
+    (TEXT, any_of(COUNT, {"type": "null"}), "an alternative is gone", True),
+    (any_of(TEXT, {"type": "null"}), {"type": ["null", "string"]}, "anyOf is gone", False),
+    (any_of(TEXT, COUNT), TEXT, "type is 'string' now", True),
+    (any_of(TEXT), {}, "anyOf is gone", False),
+    (one_of(TEXT), one_of(TEXT, COUNT), f"oneOf {UNKNOWN}", True),
+    (one_of(COUNT, TEXT), one_of(TEXT, COUNT), f"oneOf {UNKNOWN}", True),
+    (one_of(TEXT, COUNT), {"oneOf": [TEXT, COUNT], "title": "x"}, "title is 'x' now", False),
+    (any_of(TEXT), one_of(TEXT), f"oneOf {UNKNOWN}", True),
+    (one_of(TEXT, COUNT), any_of(TEXT, COUNT), "oneOf is anyOf now", False),
+    (one_of(TEXT, COUNT), any_of(TEXT), "an alternative is gone", True),
+    (one_of(TEXT, COUNT), {"type": ["string", "integer"]}, "oneOf is gone", False),
+    (one_of(TEXT, COUNT), TEXT, "type is 'string' now", True),
     (
-        {"anyOf": [variant("a"), variant("b")]},
-        {"anyOf": [variant("a"), variant("b"), variant("c")]},
+        any_of(variant("a"), variant("b")),
+        any_of(variant("a"), variant("b"), variant("c")),
         "anyOf has 1 more alternatives",
         False,
     ),
     (
-        {"anyOf": [variant("a"), variant("b")]},
-        {"anyOf": [variant("a"), variant("b", "x")]},
+        any_of(variant("a"), variant("b")),
+        any_of(variant("a"), variant("b", "x")),
         "/x is required now",
         True,
     ),
     (
-        {"anyOf": [{"const": "a", "title": "A"}, {"const": "b"}]},
-        {"anyOf": [{"const": "b"}, {"const": "c"}]},
+        any_of({"const": "a", "title": "A"}, {"const": "b"}),
+        any_of({"const": "b"}, {"const": "c"}),
         "const was 'a', is 'b' now",
         True,
     ),
     (
-        {"anyOf": [{"const": "a", "title": "A"}]},
-        {"anyOf": [{"const": "a", "title": "B"}, {"const": "b"}]},
+        any_of({"const": "a", "title": "A"}),
+        any_of({"const": "a", "title": "B"}, {"const": "b"}),
         "title was 'A', is 'B' now",
         False,
     ),
-    ({"enum": ["a"]}, {"anyOf": [{"const": "a"}, {"const": "b"}]}, "const is 'a' now", False),
+    ({"enum": ["a"]}, any_of({"const": "a"}, {"const": "b"}), "const is 'a' now", False),
     (
         {**members(a=TEXT), "anyOf": [members(b=TEXT)]},
         {**members(a=TEXT), "anyOf": [members(b=TEXT, a=COUNT)]},
@@ -246,16 +248,11 @@ def test_schemas_inside_schemas_are_compared_where_they_stand(old, new, text, br
     found = told(old, new)
 
     assert any(breaking for _, breaking in found) is breaks
+    assert found == sorted(found, key=lambda line: not line[1])  # breaking ones come first
     if text in (None, "the order"):
         assert all(not breaking for _, breaking in found)
     else:
         assert any(text in line for line, _ in found)
-
-
-def test_what_is_breaking_comes_first() -> None:
-    found = told(closed(a=TEXT, b=TEXT), closed(a={}, b=COUNT, c=TEXT))
-
-    assert [breaking for _, breaking in found] == [True, False, False]
 
 
 def test_long_texts_are_shown_from_where_they_differ() -> None:

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from output_folders import (
@@ -26,6 +25,9 @@ from openapi_tools.codegen.output_state import Placed, digest
 from openapi_tools.codegen.writer import compare, place
 from openapi_tools.errors import OutputError
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 
 def test_an_absent_folder_is_made_with_those_above_it(tmp_path: Path):
     placed = place(tmp_path / "a" / "b" / "out", OLD, manifest=MANIFEST)
@@ -33,15 +35,6 @@ def test_an_absent_folder_is_made_with_those_above_it(tmp_path: Path):
     assert files_in(tmp_path / "a" / "b" / "out") == OLD
     assert placed == Placed(tuple(sorted(OLD)), (), (), (), ())
     assert [path.name for path in (tmp_path / "a" / "b").iterdir()] == ["out"]
-
-
-def test_a_relative_folder_is_taken_from_where_the_program_runs(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
-    place(Path("out"), OLD, manifest=MANIFEST)
-    place(Path("out/../out2"), OLD, manifest=MANIFEST)
-
-    assert files_in(tmp_path / "out") == files_in(tmp_path / "out2") == OLD
 
 
 @POSIX
@@ -76,11 +69,6 @@ def test_compare_says_the_same_and_writes_nothing(room: Path):
     assert compare(room, NEW, manifest=MANIFEST).written == ()
 
 
-def test_compare_with_an_absent_folder_makes_none(tmp_path: Path):
-    assert compare(tmp_path / "a" / "out", OLD, manifest=MANIFEST).written == tuple(sorted(OLD))
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_nothing_is_touched_when_nothing_changes(room: Path):
     with nothing_changes(room.parent):
         placed = place(room, OLD, manifest=MANIFEST)
@@ -95,15 +83,6 @@ def test_a_package_that_is_ours_alone_is_replaced_in_one_step(out: Path):
     place(out, NEW, manifest=MANIFEST)
 
     assert inode(out) != before
-
-
-def test_a_missing_file_comes_back(room: Path):
-    (room / "museum_tools" / "tools_events.py").unlink()
-
-    placed = place(room, OLD, manifest=MANIFEST)
-
-    assert placed.written == ("museum_tools/tools_events.py",)
-    assert OLD.items() <= files_in(room).items()
 
 
 def test_text_is_written_as_it_is(tmp_path: Path):
@@ -182,13 +161,6 @@ def test_force_overwrites_what_was_edited(room: Path):
     assert NEW.items() <= files_in(room).items()
 
 
-def test_an_edit_is_found_in_a_file_that_did_not_change(room: Path):
-    (room / "museum_tools" / "tools_events.py").write_text(PY + "MINE = 1\n")
-
-    with pytest.raises(OutputError, match=r"tools_events\.py: edited by hand"):
-        place(room, OLD, manifest=MANIFEST)
-
-
 def test_an_edit_that_equals_the_new_text_is_fine(room: Path):
     (room / "README.md").write_text(NEW["README.md"])
 
@@ -264,14 +236,6 @@ def test_a_foreign_file_is_never_overwritten(tmp_path: Path, path: str, text: st
     assert failure.value.reason.startswith(f"{path}: not generated; move that away")
 
 
-def test_bytes_that_are_no_text_are_foreign(tmp_path: Path):
-    (tmp_path / "README.md").write_bytes(b"\xff\xfe\x00")
-    (tmp_path / MANIFEST).write_bytes(b"\xff\xfe\x00")
-
-    with pytest.raises(OutputError, match=r"README\.md, manifest\.json: not generated"):
-        place(tmp_path, OLD, manifest=MANIFEST, force=True)
-
-
 def test_a_stale_file_that_was_edited_stays(room: Path):
     (room / STALE[1]).write_text("MINE = 1\n")
 
@@ -282,25 +246,15 @@ def test_a_stale_file_that_was_edited_stays(room: Path):
     assert not (room / STALE[0]).exists()
 
 
-def test_a_stale_file_that_is_gone_already_is_no_matter(room: Path):
-    shutil.rmtree(room / "museum_tools" / "old")
-
-    assert place(room, NEW, manifest=MANIFEST).removed == ()
-
-
-def test_a_folder_with_somebodys_file_stays(out: Path):
-    (out / "museum_tools" / "old" / "own.txt").write_text("mine")
-
-    place(out, NEW, manifest=MANIFEST)
-
-    assert files_in(out / "museum_tools" / "old") == {"own.txt": "mine"}
-
-
-def test_an_empty_folder_of_somebody_stays(out: Path):
+@pytest.mark.parametrize("path", ["museum_tools/old/own.txt", "museum_tools/old/__pycache__/own"])
+def test_a_folder_with_a_file_of_the_user_stays(out: Path, path: str):
+    (out / path).parent.mkdir(exist_ok=True)
+    (out / path).write_text("mine")
     (out / "notes").mkdir()
 
     place(out, NEW, manifest=MANIFEST)
 
+    assert files_in(out) == {**NEW, path: "mine"}
     assert (out / "notes").is_dir()
 
 
@@ -312,15 +266,6 @@ def test_compiled_modules_go_with_their_folder(room: Path):
     place(room, NEW, manifest=MANIFEST)
 
     assert not (room / "museum_tools" / "old").exists()
-
-
-def test_a_cache_folder_with_other_files_stays(out: Path):
-    (out / "museum_tools" / "old" / "__pycache__").mkdir()
-    (out / "museum_tools" / "old" / "__pycache__" / "own.txt").write_text("mine")
-
-    place(out, NEW, manifest=MANIFEST)
-
-    assert files_in(out / "museum_tools" / "old") == {"__pycache__/own.txt": "mine"}
 
 
 @pytest.mark.parametrize("path", ["../victim", "/victim", ".git/config", "museum_tools/../own.py"])

@@ -48,28 +48,6 @@ def test_an_empty_folder_stays_the_same_for_a_shell_that_stands_in_it(tmp_path, 
     assert files_in(Path()) == files_in(tmp_path) == OLD
 
 
-@POSIX
-def test_a_shell_in_a_deleted_folder_is_no_matter(out, tmp_path, monkeypatch):
-    (tmp_path / "gone").mkdir()
-    monkeypatch.chdir(tmp_path / "gone")
-    (tmp_path / "gone").rmdir()
-
-    place(out, NEW, manifest=MANIFEST)
-
-    assert files_in(out) == NEW
-
-
-@POSIX
-def test_a_folder_of_another_user_is_not_replaced(out, monkeypatch):
-    monkeypatch.setattr(os, "geteuid", lambda: 12345)
-    before = inode(out)
-
-    place(out, NEW, manifest=MANIFEST)
-
-    assert inode(out) == before
-    assert files_in(out) == NEW
-
-
 @pytest.mark.parametrize("shared", [False, True])
 def test_a_file_that_changes_in_this_moment_is_noticed(out, monkeypatch, shared):
     if shared:
@@ -87,20 +65,6 @@ def test_a_file_that_changes_in_this_moment_is_noticed(out, monkeypatch, shared)
 
     assert (out / "museum_tools" / "__init__.py").read_text() == "MINE = 1\n"
     assert (out / "README.md").read_text() == OLD["README.md"]
-
-
-def test_a_foreign_file_that_comes_in_this_moment_survives(out, monkeypatch):
-    original = file_system.link
-
-    def keep(source: Path, target: Path) -> None:
-        original(source, target)
-        (out / "own.py").write_text("MINE = 1\n")
-
-    monkeypatch.setattr(file_system, "link", keep)
-    with pytest.raises(OutputError, match="at this moment; run again"):
-        place(out, NEW, manifest=MANIFEST)
-
-    assert files_in(out) == {**OLD, "own.py": "MINE = 1\n"}
 
 
 @POSIX
@@ -337,41 +301,6 @@ print(json.dumps(changed))
     assert changed == ["README.md"]
     with pytest.raises(OutputError, match=r"out: README\.md: edited by hand"):
         place(tmp_path / "a" / "out", NEW, manifest=MANIFEST)
-
-
-LARGE = [
-    with_manifest(
-        {f"museum_tools/m{number}.py": f"{PY}{'#' * 500}{run}\n" for number in range(200)}
-    )
-    for run in ("a", "b")
-]
-
-
-@pytest.mark.long
-@POSIX
-def test_a_kill_at_a_random_moment_leaves_a_whole_package(tmp_path: Path):
-    code = """
-results, kills = [], 0
-fresh()
-for turn in range(25):
-    begun = time.monotonic()
-    if turn == 0:
-        assert not killed(start(task["new"]))
-        span = time.monotonic() - begun
-    before, goal = files(), task["old"] if files() == task["new"] else task["new"]
-    child = start(goal)
-    time.sleep(chance.uniform(0, span))
-    os.kill(child, signal.SIGKILL)
-    kills += killed(child)
-    results.append(files() in (before, goal))
-results.append(heal(task["old"]) == {"healed": task["old"], "left": []})
-results.append(kills > 5)
-print(json.dumps(results))
-"""
-
-    results = drive(tmp_path / "a" / "out", code, old=LARGE[0], new=LARGE[1])
-
-    assert results == [True] * 27
 
 
 @POSIX

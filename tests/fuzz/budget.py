@@ -36,14 +36,7 @@ def _spent() -> float:
 
 @dataclass(frozen=True)
 class Harness:
-    """What is tried, and how.
-
-    Attributes:
-        name: A word.
-        cases: Draws what is tried; a case is plain data.
-        check: Fails for a case that shows a fault.
-        examples: Cases of a round.
-    """
+    """What is tried, and how."""
 
     name: str
     cases: SearchStrategy[Any]
@@ -51,12 +44,7 @@ class Harness:
     examples: int = 50
 
     def round(self, number: int, note: Callable[[Any], None] = lambda _: None) -> None:
-        """Try some cases.
-
-        Args:
-            number: The seed.
-            note: Is told of each case; the last one of a round that fails is the smallest.
-        """
+        """Try some cases."""
 
         @seed(number)
         @settings(_ROUND, max_examples=self.examples)

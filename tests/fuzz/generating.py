@@ -29,13 +29,7 @@ _DOCUMENTS = 8
 
 
 class Wanted(NamedTuple):
-    """A document and what becomes of it.
-
-    Attributes:
-        document: As a value, tampered with as a value, or tampered with as bytes.
-        layout: Of the package.
-        text: Said in every place of a document, when there is no other.
-    """
+    """A document and what becomes of it."""
 
     document: Tampered | None
     layout: str

@@ -46,14 +46,7 @@ _TREE_MOVES = (
 
 
 class Move(NamedTuple):
-    """One change.
-
-    Attributes:
-        what: One of the moves.
-        where: A place, as a number.
-        other: A second one.
-        value: Anything that may stand in a document.
-    """
+    """One change."""
 
     what: str
     where: int
@@ -62,14 +55,7 @@ class Move(NamedTuple):
 
 
 class Tampered(NamedTuple):
-    """A document that was tampered with.
-
-    Attributes:
-        seed: Name of the document that it was.
-        moves: Changes of its values.
-        form: How it is written: `json`, `yaml`, `raw` (as the seed is), or a codec's name.
-        cuts: Changes of its bytes.
-    """
+    """A document that was tampered with."""
 
     seed: str
     moves: tuple[Move, ...] = ()

@@ -18,14 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Received:
-    """One request as the server's socket saw it.
-
-    Attributes:
-        method: Of the request line.
-        target: Path and query of the request line, undecoded.
-        headers: In order, names in lower case.
-        body: All of it.
-    """
+    """One request as the server's socket saw it."""
 
     method: str
     target: str

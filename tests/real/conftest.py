@@ -22,13 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Echo:
-    """The FastAPI application where it is served.
-
-    Attributes:
-        url: Its address, without a slash at its end.
-        app: The application.
-        kept: Every request that came in, newest last.
-    """
+    """The FastAPI application where it is served."""
 
     url: str
     app: FastAPI

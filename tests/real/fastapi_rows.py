@@ -10,15 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Call:
-    """One call.
-
-    Attributes:
-        tool: Its name.
-        arguments: Its input.
-        output: What the result holds.
-        target: Path and query as they stood on the wire; not looked at when empty.
-        note: What this call is about, where the tool's name does not say it.
-    """
+    """One call."""
 
     tool: str
     arguments: dict[str, Any] = field(default_factory=dict)
@@ -28,6 +20,11 @@ class Call:
 
     def __str__(self) -> str:
         return f"{self.tool}-{self.note}" if self.note else self.tool
+
+
+def echoed(tool: str, arguments: dict[str, Any], target: str = "", note: str = "") -> Call:
+    """Return a call whose result holds its arguments."""
+    return Call(tool, arguments, arguments, target, note)
 
 
 @dataclass(frozen=True)

@@ -23,15 +23,7 @@ VERBS = ("GET", "POST", "PUT", "DELETE", "PATCH", "TRACE")
 
 @dataclass(frozen=True)
 class Call:
-    """One call.
-
-    Attributes:
-        operation: Method and path as the documents have them.
-        arguments: Its input.
-        holds: Members that the output has, texts that it has in it, or the whole output.
-        error: Members of the result's `error`; None when the call succeeds.
-        only: The document whose operation takes these arguments; both when empty.
-    """
+    """One call."""
 
     operation: str
     arguments: dict[str, Any] = field(default_factory=dict)

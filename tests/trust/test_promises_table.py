@@ -33,13 +33,7 @@ _CELL = re.compile(r"(?<!\\)\|")
 
 
 class Promise(NamedTuple):
-    """A line of a table.
-
-    Attributes:
-        group: The heading above it.
-        threat: In our own words.
-        proof: Tests, or what is open.
-    """
+    """A line of a table."""
 
     group: str
     threat: str
