@@ -34,8 +34,8 @@ from strategies import JSON, NEAR_PARTS, TEXT, all_of_parts, inputs
 from wire_refusals import reasons
 
 from openapi_tools import Settings, ToolResult, load_tools
-from openapi_tools.loading.markdown import plain_text
 from openapi_tools.loading.naming import argument_names, tool_names
+from openapi_tools.visible_text import plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

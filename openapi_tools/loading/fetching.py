@@ -18,8 +18,11 @@ from openapi_tools._version import __version__
 from openapi_tools.auth.credentials import Credentials, OriginPolicy, TokenContext, brings_scheme
 from openapi_tools.auth.token_channel import Channel
 from openapi_tools.errors import CallError, SourceError
-from openapi_tools.loading import security
-from openapi_tools.loading.servers import root_servers
+from openapi_tools.loading.servers_and_security import (
+    requirements,
+    root_servers,
+    security_schemes,
+)
 from openapi_tools.loading.source import Source, too_large
 from openapi_tools.model import Operation
 from openapi_tools.options import credentials_of
@@ -148,7 +151,7 @@ class Fetcher:
         """
         if not self.digest:
             return None
-        schemes = security.schemes(document)
+        schemes = security_schemes(document)
         given = {name: value for name, value in self._given.items() if name in schemes}
         was_inside = self._bounds(self._address).inside
         if not given and (was_inside or not self._can_identify):
@@ -160,7 +163,7 @@ class Fetcher:
             return None
         own = {name: value for name, value in self._given.items() if brings_scheme(value)}
         self._credentials = Credentials(own | given, schemes, ca_file=self._settings.ca_file)
-        alternatives = security.requirements(document, document.root)
+        alternatives = requirements(document, document.root)
         self._operation = Operation(
             "GET", "/", security=(*alternatives, *({name: ()} for name in given))
         )

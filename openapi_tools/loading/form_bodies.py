@@ -1,22 +1,23 @@
-"""Form and multipart bodies: how each of their members is written.
+"""Form and multipart bodies: how each of their members is written, and which of them are files.
 
-Spec: OpenAPI 3.0.4 sections 4.7.14.4 and 4.7.15, 3.1.2 sections 4.8.14 and 4.8.15, 3.2.0 sections
-4.14 and 4.15.
+Spec: Swagger 2.0 `type: file`; OpenAPI 3.0.4 sections 4.7.14 and 4.7.15, 3.1.2 sections 4.8.14 and
+4.8.15, 3.2.0 sections 4.14 and 4.15.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools import media_types
-from openapi_tools.loading import file_schemas
-from openapi_tools.loading.markdown import plain_text
-from openapi_tools.loading.schema_keywords import as_boolean, is_true
+from openapi_tools.loading.keyword_values import as_boolean, is_true
 from openapi_tools.model import Encoding, Parameter
+from openapi_tools.requests.multipart import file_schema
+from openapi_tools.visible_text import plain_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from openapi_tools.loading.operations import Document
     from openapi_tools.loading.references import Resource
@@ -30,6 +31,10 @@ _STYLED = frozenset({"style", "explode", "allowReserved"})
 _NESTED = 4
 """Alternatives inside one another whose members are looked for; they may go in a circle."""
 _SHAPED = _HOLDERS | {"type", "$ref"}
+_KEPT = ("title", "description", "deprecated")
+_UNTYPED = frozenset(
+    {"title", "description", "deprecated", "examples", "format", "contentMediaType"}
+)
 
 
 class PartHeader(NamedTuple):
@@ -164,7 +169,7 @@ class Forms:
         headers: tuple[PartHeader, ...] = ()
         if multipart:
             headers = tuple(self._headers(name, node, resource))
-            found = file_schemas.part_schema(
+            found = _part_schema(
                 self._settings,
                 schema,
                 content=self._document.schemas.content,
@@ -257,3 +262,87 @@ def _is_positional(whole: dict[str, Any], declared: dict[str, Any]) -> bool:
     """Tell whether the parts of a multipart body are told apart by position."""
     listed = any(key in declared for key in ("prefixEncoding", "itemEncoding"))
     return listed or whole.get("type") == "array" or "prefixItems" in whole
+
+
+class _Part(NamedTuple):
+    """A part that is a file, or holds some.
+
+    Attributes:
+        schema: Of the argument: a file object, an array of them, or a union with one.
+        content_type: The part's media type as the document names it, else empty.
+    """
+
+    schema: dict[str, Any]
+    content_type: str
+
+
+def is_file(schema: dict[str, Any], *, untyped: bool) -> bool:
+    """Tell whether a converted schema describes bytes.
+
+    Args:
+        schema: A converted schema, references followed.
+        untyped: Schemas without any type are bytes too (3.1 and later).
+    """
+    types = schema.get("type")
+    textual = types in ("string", ["string", "null"])
+    if textual and "binary" in (schema.get("format"), schema.get("contentEncoding")):
+        return True  # RFC 2045, section 6.2: the encoding `binary` changes nothing
+    kind = schema.get("contentMediaType")
+    if kind is not None and "contentEncoding" not in schema and (textual or types is None):
+        return not (media_types.is_text(kind) or media_types.is_json(kind))
+    return untyped and not schema.keys() - _UNTYPED
+
+
+def described_file(settings: Settings, described: dict[str, Any], words: str) -> dict[str, Any]:
+    """Return the schema of a file argument with the document's own description.
+
+    Args:
+        settings: Decides whether paths are offered.
+        described: The document's schema.
+        words: Used when it has no description.
+    """
+    out = file_schema(settings)
+    out |= {key: described[key] for key in _KEPT if key in described}
+    out.setdefault("description", words)
+    return out
+
+
+def _part_schema(
+    settings: Settings,
+    declared: Any,
+    *,
+    content: Callable[[dict[str, Any]], dict[str, Any]],
+    untyped: bool,
+    depth: int = 4,
+) -> _Part | None:
+    """Return the schema of a multipart member that is a file, an array of files or a union.
+
+    Args:
+        settings: Decides whether paths are offered.
+        declared: The member's converted schema.
+        content: Follows a `$ref`.
+        untyped: Schemas without any type are bytes too (3.1 and later).
+        depth: How many arrays and unions may stand around the file; they may go in a circle.
+
+    Returns:
+        None when it holds no file.
+    """
+    if not isinstance(declared, dict) or depth == 0:
+        return None
+    declared = content(declared)
+    if is_file(declared, untyped=untyped):
+        kind = str(declared.get("contentMediaType", ""))
+        made = described_file(settings, declared, "A file.")
+        if isinstance(declared.get("type"), list):
+            made = {"anyOf": [made, {"type": "null"}]}
+        return _Part(made, "" if media_types.is_wildcard(kind) else kind)
+    look = partial(_part_schema, settings, content=content, depth=depth - 1)
+    if declared.get("type") == "array":
+        inner = look(declared.get("items"), untyped=untyped)
+        return inner and _Part({**declared, "items": inner.schema}, inner.content_type)
+    branches = declared.get("anyOf", [])
+    found = [look(branch, untyped=False) for branch in branches]
+    if not any(found):
+        return None
+    pairs = zip(found, branches, strict=True)
+    return _Part({**declared, "anyOf": [part.schema if part else old for part, old in pairs]}, "")

@@ -11,7 +11,6 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import CallError, DocumentError, OpenAPIToolsError, bare
-from openapi_tools.loading import security
 from openapi_tools.loading.inputs import Inputs
 from openapi_tools.loading.loaded_tool import (
     LoadedTool,
@@ -25,7 +24,7 @@ from openapi_tools.loading.parse import parse, plain
 from openapi_tools.loading.parse_json import paused_gc
 from openapi_tools.loading.plain_data import without_lazy
 from openapi_tools.loading.references import Resource
-from openapi_tools.loading.servers import root_servers
+from openapi_tools.loading.servers_and_security import key_prefixes, root_servers, security_schemes
 from openapi_tools.loading.source import fetcher_of, read_source
 from openapi_tools.options import credentials_of, settings_of
 from openapi_tools.requests.server_urls import origin_of
@@ -268,7 +267,7 @@ def tools_of(
         SettingsError: As for `load_tools`.
     """
     found = operations or find_operations(document, strict=strict)
-    schemes = security.schemes(document)
+    schemes = security_schemes(document)
     session = open_session(
         document.settings,
         credentials=credentials,
@@ -288,8 +287,8 @@ def tools_of(
         document=lambda: without_lazy(document.root),
     )
     shared = Shared(document, Inputs(document, session.settings, schemes), session)
-    declared = found.declared or repeat(None)
-    return Toolset(map(LoadedTool, found.tools, repeat(shared), declared), session, about)
+    nodes = found.nodes or repeat(None)
+    return Toolset(map(LoadedTool, found.tools, repeat(shared), nodes), session, about)
 
 
 def _provenance(document: Document) -> Provenance:
@@ -332,7 +331,7 @@ def _unsent(session: Session) -> list[str]:
 
 def _bare_keys(document: Document, session: Session) -> Iterator[str]:
     """Warn of keys without the word that they begin with, as the document describes them."""
-    for name, word in security.prefixes(document).items():
+    for name, word in key_prefixes(document).items():
         if session.credentials.lacks_word(name):
             yield (
                 f"the key for {name!r:.100} is sent as it is, but by the document's description "

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from openapi_tools.errors import DocumentError
 from openapi_tools.forks import ForkLock
 from openapi_tools.json_pointer import unescape
-from openapi_tools.loading.markdown import plain_text
+from openapi_tools.loading.keyword_values import as_text
 from openapi_tools.loading.naming import tool_names
-from openapi_tools.loading.operations import Declared, as_text, has_operators
-from openapi_tools.loading.unreadable_keywords import unreadable
-from openapi_tools.loading.usability import Checks
+from openapi_tools.loading.operations import OperationNode
+from openapi_tools.loading.parameters import has_operators
+from openapi_tools.loading.usability import Usability, unreadable
 from openapi_tools.model import Skipped
 from openapi_tools.tools.tool import OperationTool
-from openapi_tools.visible_text import visible
+from openapi_tools.visible_text import plain_text, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -90,14 +90,14 @@ class Operations(NamedTuple):
 
     Attributes:
         tools: Of those that become tools.
-        declared: The same in the document; None where they have not been looked at.
+        nodes: The same in the document; None where they have not been looked at.
         skipped: The others.
         warnings: Gives warnings about operations.
         counts: Gives how many webhooks, callbacks and links there are.
     """
 
     tools: list[ToolFacts]
-    declared: list[Declared] | None
+    nodes: list[OperationNode] | None
     skipped: list[Skipped]
     warnings: Callable[[], list[str]]
     counts: Callable[[], dict[str, int]]
@@ -119,16 +119,16 @@ class LoadedTool(OperationTool):
     Args:
         facts: Its other attributes.
         shared: What the tools of the document share.
-        declared: The operation, where it was looked at already.
+        node: The operation, where it was looked at already.
     """
 
-    __slots__ = ("_declared", "_facts", "_input_schema", "_operation", "_shared")
+    __slots__ = ("_facts", "_input_schema", "_node", "_operation", "_shared")
 
-    def __init__(self, facts: ToolFacts, shared: Shared, declared: Declared | None = None) -> None:
+    def __init__(self, facts: ToolFacts, shared: Shared, node: OperationNode | None = None) -> None:
         super().__init__(shared.session)
         self._facts = facts
         self._shared = shared
-        self._declared = declared
+        self._node = node
         self._input_schema: dict[str, Any] | None = None
         self._operation: Operation | None = None
 
@@ -164,7 +164,7 @@ class LoadedTool(OperationTool):
         known = self._facts.description
         if known is not None:
             return known
-        return describe(self._node, self._shared.inputs.description_chars)
+        return describe(self._found(), self._shared.inputs.description_chars)
 
     @property
     def facts(self) -> ToolFacts:
@@ -177,7 +177,7 @@ class LoadedTool(OperationTool):
         if self._input_schema is None:
             with self._shared.turn:  # another thread may have had it before
                 if self._input_schema is None:
-                    self._input_schema = self._shared.inputs.input_schema(self._node, self.name)
+                    self._input_schema = self._shared.inputs.input_schema(self._found(), self.name)
         return self._input_schema
 
     @property
@@ -186,32 +186,31 @@ class LoadedTool(OperationTool):
         if self._operation is None:
             with self._shared.turn:
                 if self._operation is None:
-                    self._operation = self._shared.inputs.operation(self._node, self.name)
+                    self._operation = self._shared.inputs.operation(self._found(), self.name)
         return self._operation
 
-    @property
-    def _node(self) -> Declared:
-        """The operation in the document."""
-        if self._declared is None:
-            self._declared = self._shared.document.declared(self._facts.path, self._facts.member)
-        return self._declared
+    def _found(self) -> OperationNode:
+        """Return the operation in the document."""
+        if self._node is None:
+            self._node = self._shared.document.operation(self._facts.path, self._facts.member)
+        return self._node
 
 
-def describe(declared: Declared, limit: int) -> str:
+def describe(operation: OperationNode, limit: int) -> str:
     """Return an operation's description for a model: never empty.
 
     Args:
-        declared: The operation.
+        operation: The operation.
         limit: Most characters.
     """
-    node, item = declared.node, declared.item
+    node, item = operation.node, operation.item
     summary = as_text(node.get("summary") or item.get("summary")).strip()
     text = as_text(node.get("description") or item.get("description")).strip()
     if summary and not text.startswith(summary):
         text = f"{summary}\n{text}" if text else summary
-    mark = "Deprecated. " if declared.deprecated else ""
+    mark = "Deprecated. " if operation.deprecated else ""
     text = plain_text(text, limit - len(mark)) if text else ""
-    return mark + (text or visible(f"{declared.method} {declared.path}")[:limit])
+    return mark + (text or visible(f"{operation.method} {operation.path}")[:limit])
 
 
 def find_operations(document: Document, *, strict: bool) -> Operations:
@@ -225,18 +224,18 @@ def find_operations(document: Document, *, strict: bool) -> Operations:
         DocumentError: `paths` is not an object.
     """
     listed = list(document.operations())
-    declared = [item for item in listed if isinstance(item, Declared)]
-    checks = Checks(document, declared)
-    names = iter(tool_names(declared, document.settings.prefix))
+    nodes = [item for item in listed if isinstance(item, OperationNode)]
+    usability = Usability(document)
+    names = iter(tool_names(nodes, document.settings.prefix))
     tools: list[ToolFacts] = []
-    good: list[Declared] = []
+    good: list[OperationNode] = []
     skipped: list[Skipped] = []
     for item in listed:
         try:
             if isinstance(item, DocumentError):
                 raise item
             name = next(names)
-            checks.check(item)
+            usability.check(item)
         except DocumentError as error:
             if strict:
                 raise
@@ -244,12 +243,12 @@ def find_operations(document: Document, *, strict: bool) -> Operations:
         else:
             tools.append(_tool(name, item))
             good.append(item)
-    warnings = partial(_warnings, document, checks.warnings, good)
+    warnings = partial(_warnings, document, usability.warnings, good)
     return Operations(tools, good, skipped, warnings, document.counts)
 
 
-def _warnings(document: Document, found: list[str], declared: list[Declared]) -> list[str]:
-    return [*found, *unreadable(document, declared)]
+def _warnings(document: Document, found: list[str], nodes: list[OperationNode]) -> list[str]:
+    return [*found, *unreadable(document, nodes)]
 
 
 def facts_of(toolset: Toolset, operations: Operations, remarks: Iterable[str]) -> Facts:
@@ -265,12 +264,12 @@ def facts_of(toolset: Toolset, operations: Operations, remarks: Iterable[str]) -
     return Facts(tools, skipped, warnings, list(remarks), operations.counts())
 
 
-def _tool(name: str, item: Declared) -> ToolFacts:
+def _tool(name: str, item: OperationNode) -> ToolFacts:
     return ToolFacts(name, item.method, item.path, item.member, None, item.tags, item.deprecated)
 
 
-def _skipped(item: Declared | DocumentError, error: DocumentError) -> Skipped:
-    if isinstance(item, Declared):
+def _skipped(item: OperationNode | DocumentError, error: DocumentError) -> Skipped:
+    if isinstance(item, OperationNode):
         return Skipped(error.pointer or item.pointer, error.reason, item.method, item.path)
     path = error.pointer.split("/")[2] if error.pointer.count("/") > 1 else ""
     return Skipped(error.pointer, error.reason, path=unescape(path))

@@ -10,15 +10,16 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import DocumentError, InvalidDocument, UnresolvableReference
 from openapi_tools.json_pointer import pointer_token
 from openapi_tools.loading import versions
-from openapi_tools.loading.parameters import Listed, Parameters
+from openapi_tools.loading.keyword_values import as_text, is_text, is_true
+from openapi_tools.loading.parameters import OF_BODY, Parameters
 from openapi_tools.loading.references import References, Resource, is_url_reference
-from openapi_tools.loading.schema_keywords import is_true
 from openapi_tools.loading.schemas import Schemas
 from openapi_tools.requests.encoding import is_token
 from openapi_tools.responses.response_headers import is_kept
@@ -32,13 +33,11 @@ if TYPE_CHECKING:
 MAX_CHOICES = 100
 """Servers, security requirements or media types of an operation; further ones are left out."""
 
-_VARIABLE = re.compile(r"\{([^{}/]*)\}")
-_OPERATOR = re.compile(r"\{[.;?]|\*\}")
 _UNSENDABLE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 
 
 @dataclass(slots=True, eq=False)  # not frozen: that doubles the cost of making thousands
-class Declared:
+class OperationNode:
     """An operation as the document has it.
 
     Attributes:
@@ -107,10 +106,14 @@ class Document:
         self.parameters = Parameters(self.references, self.dialect)
         self._methods = {method: method.upper() for method in self.dialect.methods}
         self._shared: dict[tuple[str, int], Any] = {}
-        self.schemas = Schemas(
+
+    @cached_property
+    def schemas(self) -> Schemas:
+        """Converts the document's schemas."""
+        return Schemas(
             self.references,
             ref_siblings=self.dialect.modern,
-            description_chars=settings.description_chars,
+            description_chars=self.settings.description_chars,
         )
 
     @property
@@ -134,7 +137,7 @@ class Document:
             self._shared[key] = make(node[:MAX_CHOICES])
         return self._shared[key]
 
-    def operations(self) -> Iterator[Declared | DocumentError]:
+    def operations(self) -> Iterator[OperationNode | DocumentError]:
         """Yield every operation in the document's order; an error for one that cannot be read."""
         paths = self.root.get("paths")
         if paths is None:
@@ -145,8 +148,8 @@ class Document:
             if not path.startswith("x-"):
                 yield from self._of_path(path, item)
 
-    def declared(self, path: str, member: str) -> Declared:
-        """Return an operation that an earlier load of the document has found.
+    def operation(self, path: str, member: str) -> OperationNode:
+        """Return an operation that an earlier load of the document found.
 
         Args:
             path: The key in `paths`.
@@ -160,13 +163,13 @@ class Document:
         if member in self._methods:
             node, resource = self._path_item(path, item)
             if isinstance(value := node.get(member), dict):
-                return Declared(self._methods[member], path, member, value, node, resource)
+                return OperationNode(self._methods[member], path, member, value, node, resource)
         for found in self._of_path(path, item):
-            if isinstance(found, Declared) and found.member == member:
+            if isinstance(found, OperationNode) and found.member == member:
                 return found
         raise self.invalid("there is no such operation.", f"/paths{pointer_token(path)}/{member}")
 
-    def _of_path(self, path: str, item: Any) -> Iterator[Declared | DocumentError]:
+    def _of_path(self, path: str, item: Any) -> Iterator[OperationNode | DocumentError]:
         """Yield the operations of one path item in its own order."""
         try:
             node, resource = self._path_item(path, item)
@@ -177,7 +180,7 @@ class Document:
         for key, value in node.items():
             if key in methods:
                 if isinstance(value, dict):
-                    yield Declared(methods[key], path, key, value, node, resource)
+                    yield OperationNode(methods[key], path, key, value, node, resource)
                 else:
                     yield self._no_operation(value, path, key)
             elif key == "additionalOperations":
@@ -196,7 +199,7 @@ class Document:
 
     def _additional(
         self, path: str, item: dict[str, Any], resource: Resource
-    ) -> Iterator[Declared | DocumentError]:
+    ) -> Iterator[OperationNode | DocumentError]:
         """Yield the operations with other methods (OpenAPI 3.2)."""
         listed = item["additionalOperations"]
         if "query" not in self._methods or not isinstance(listed, dict):
@@ -204,7 +207,7 @@ class Document:
         for method, node in listed.items():
             member = f"additionalOperations{pointer_token(method)}"
             if is_token(method) and isinstance(node, dict):
-                yield Declared(method, path, member, node, item, resource)
+                yield OperationNode(method, path, member, node, item, resource)
             else:
                 yield self._no_operation(
                     node if is_token(method) else f"{method!r}, no method", path, member
@@ -214,33 +217,31 @@ class Document:
         reason = f"an operation must be an object, not {value!r:.60}."
         return self.invalid(reason, f"/paths{pointer_token(path)}/{member}")
 
-    def request_body(
-        self, declared: Declared, parameters: list[Listed]
-    ) -> tuple[dict[str, Any], Resource] | None:
+    def request_body(self, operation: OperationNode) -> tuple[dict[str, Any], Resource] | None:
         """Return an operation's Request Body Object, None when it takes no body.
 
         Raises:
             DocumentError: It is malformed or leads nowhere.
         """
         if self.dialect.swagger:
-            consumes = declared.node.get("consumes", self.root.get("consumes"))
+            consumes = operation.node.get("consumes", self.root.get("consumes"))
             consumes = consumes[:MAX_CHOICES] if isinstance(consumes, list) else []
             listed = list(filter(is_text, consumes))
-            parts = [found for found in parameters if found.location in ("body", "formData")]
+            parts = [part for part in self.parameters.of(operation) if part.location in OF_BODY]
             body = versions.request_body([part.node for part in parts], listed)
             return (body, parts[0].resource) if body is not None else None
-        node = declared.node.get("requestBody")
+        node = operation.node.get("requestBody")
         if node is None:
             return None
-        body, resource = node, declared.resource
+        body, resource = node, operation.resource
         if type(node) is not dict or "$ref" in node:
-            body, resource, _ = self.follow(node, resource, f"{declared.pointer}/requestBody")
+            body, resource, _ = self.follow(node, resource, f"{operation.pointer}/requestBody")
         if not isinstance(body, dict):
             reason = f"a request body must be an object, not {node!r:.60}."
-            raise self.invalid(reason, f"{declared.pointer}/requestBody")
+            raise self.invalid(reason, f"{operation.pointer}/requestBody")
         if not isinstance(body.get("content", {}), dict):
             raise self.invalid(
-                "'content' must be an object.", f"{declared.pointer}/requestBody/content"
+                "'content' must be an object.", f"{operation.pointer}/requestBody/content"
             )
         return body, resource
 
@@ -253,44 +254,44 @@ class Document:
                 error.reason, source=self.entry.name, pointer=pointer
             ) from error
 
-    def accept(self, declared: Declared) -> tuple[str, ...]:
+    def accept(self, operation: OperationNode) -> tuple[str, ...]:
         """Return the media types of an operation's good answers, JSON first."""
         if self.dialect.swagger:
-            produces = declared.node.get("produces", self.root.get("produces"))
+            produces = operation.node.get("produces", self.root.get("produces"))
             kinds = list(filter(is_text, produces)) if isinstance(produces, list) else []
         else:
-            kinds = list(islice(self._answer_types(declared), MAX_CHOICES))
+            kinds = list(islice(self._answer_types(operation), MAX_CHOICES))
         clean = [
             kind for kind in dict.fromkeys(kinds[:MAX_CHOICES]) if "/" in kind and kind.isascii()
         ]
         clean = [kind for kind in clean if not _UNSENDABLE.search(kind) and "," not in kind]
         return tuple(sorted(clean, key=lambda kind: "json" not in kind.lower()))
 
-    def _answer_types(self, declared: Declared) -> Iterator[str]:
-        listed = declared.node.get("responses")
+    def _answer_types(self, operation: OperationNode) -> Iterator[str]:
+        listed = operation.node.get("responses")
         only = isinstance(listed, dict) and len(listed) == 1
-        for status, answer in self._answers(declared):
+        for status, answer in self._answers(operation):
             content = answer.get("content")
             good = status.startswith("2") or (status == "default" and only)
             if good and isinstance(content, dict):
                 yield from content
 
-    def response_headers(self, declared: Declared) -> tuple[str, ...]:
+    def response_headers(self, operation: OperationNode) -> tuple[str, ...]:
         """Return the headers that an operation's answers declare, in lower case.
 
         Those that results keep or leave out anyway are not among them.
         """
-        nodes = (answer.get("headers") for _, answer in self._answers(declared))
+        nodes = (answer.get("headers") for _, answer in self._answers(operation))
         names = (name.lower() for node in nodes if isinstance(node, dict) for name in node)
         kept = (name for name in names if is_token(name) and is_kept(name) is None)
         return tuple(islice(dict.fromkeys(kept), MAX_CHOICES))
 
-    def _answers(self, declared: Declared) -> Iterator[tuple[str, dict[str, Any]]]:
+    def _answers(self, operation: OperationNode) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield status and node of an operation's documented answers."""
-        responses = declared.node.get("responses")
+        responses = operation.node.get("responses")
         for status, node in responses.items() if isinstance(responses, dict) else ():
             try:
-                answer = self.references.follow(node, declared.resource).node
+                answer = self.references.follow(node, operation.resource).node
             except DocumentError:  # an answer that cannot be read does not spoil the request
                 continue
             if isinstance(answer, dict):
@@ -301,15 +302,15 @@ class Document:
         webhooks = self.root.get("webhooks")
         found = {"webhooks": len(webhooks) if isinstance(webhooks, dict) else 0}
         found |= {"callbacks": 0, "links": 0}
-        for declared in self.operations():
-            if isinstance(declared, Declared):
-                callbacks = declared.node.get("callbacks")
+        for operation in self.operations():
+            if isinstance(operation, OperationNode):
+                callbacks = operation.node.get("callbacks")
                 found["callbacks"] += len(callbacks) if isinstance(callbacks, dict) else 0
-                found["links"] += self._links(declared)
+                found["links"] += self._links(operation)
         return found
 
-    def _links(self, declared: Declared) -> int:
-        responses = declared.node.get("responses")
+    def _links(self, operation: OperationNode) -> int:
+        responses = operation.node.get("responses")
         nodes = responses.values() if isinstance(responses, dict) else ()
         links = [node.get("links") for node in nodes if isinstance(node, dict)]
         return sum(len(link) for link in links if isinstance(link, dict))
@@ -317,55 +318,3 @@ class Document:
     def invalid(self, reason: str, pointer: str) -> InvalidDocument:
         """Return an error about this document."""
         return InvalidDocument(reason, source=self.entry.name, pointer=pointer)
-
-
-def variables_in(path: str) -> list[str]:
-    """Return the names between braces in a path, as it spells them."""
-    return _VARIABLE.findall(path) if "{" in path else []
-
-
-def path_variables(path: str, names: list[str]) -> list[str]:
-    """Return the names between braces in a path, spelled as in `plain_path`, each once.
-
-    Args:
-        path: As in the document.
-        names: The path parameters that are declared.
-    """
-    found = _VARIABLE.findall(path)
-    if found == names:
-        return names
-    return list(dict.fromkeys(_VARIABLE.findall(plain_path(path, names))))
-
-
-def plain_path(path: str, names: list[str]) -> str:
-    """Return a path whose variables are spelled as the parameters that they mean.
-
-    Some documents write RFC 6570 operators into the braces (`{;id*}`); the parameter says it again
-    as `style` and `explode`.
-
-    Args:
-        path: As in the document.
-        names: The path parameters that are declared.
-    """
-    known = frozenset(names)
-
-    def spelled(variable: re.Match[str]) -> str:
-        name = variable[1].lstrip(".;?").rstrip("*")
-        return f"{{{name}}}" if variable[1] not in known and name in known else variable[0]
-
-    return _VARIABLE.sub(spelled, path)
-
-
-def has_operators(path: str) -> bool:
-    """Tell whether braces of a path may hold more than a name: `plain_path` would change it."""
-    return _OPERATOR.search(path) is not None
-
-
-def as_text(value: Any) -> str:
-    """Return a member that has to be a text; empty when it is anything else."""
-    return value if isinstance(value, str) else ""
-
-
-def is_text(value: Any) -> bool:
-    """Tell whether a member is a text."""
-    return isinstance(value, str)

@@ -1,7 +1,4 @@
-"""The parameters that operations list: read one list at a time, or all lists together.
-
-Large documents say the same things of hundreds of operations: by reference, once for a path, or
-written out each time. Looked at together, what says the same is looked at once.
+"""Parameter Objects -> parameters of operations, and the arguments that feed them.
 
 Spec: OpenAPI 3.2.0, section 4.12; Swagger 2.0, "Parameter Object".
 """
@@ -9,35 +6,37 @@ Spec: OpenAPI 3.2.0, section 4.12; Swagger 2.0, "Parameter Object".
 from __future__ import annotations
 
 import re
-from itertools import chain
-from operator import itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from openapi_tools.errors import DocumentError, InvalidDocument
-from openapi_tools.loading.reference_scan import HOLDING
-from openapi_tools.loading.schema_keywords import is_true
-from openapi_tools.requests.encoding import is_cookie_name, is_token
+from openapi_tools.http_rules import header_key
+from openapi_tools.json_values import compact
+from openapi_tools.loading import versions
+from openapi_tools.loading.keyword_values import MAX_LITERAL, is_longer, is_true
+from openapi_tools.requests.encoding import OWN_HEADERS, is_cookie_name, is_token
+from openapi_tools.requests.server_urls import VARIABLE
+from openapi_tools.visible_text import plain_text, visible_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
-    from openapi_tools.loading import versions
-    from openapi_tools.loading.operations import Declared
+    from openapi_tools.loading.operations import Document, OperationNode
     from openapi_tools.loading.references import References, Resource
+    from openapi_tools.model import SecurityScheme
 
+OF_BODY: Final = frozenset({"body", "formData"})
+"""Locations of Swagger 2.0 whose parameters make the body."""
+
+_OPERATOR = re.compile(r"\{[.;?]|\*\}")
 _UNSENDABLE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
-_LISTS, _OBJECTS = frozenset({list}), frozenset({dict})
-_LOCATED = itemgetter("in", "name")
-_NAMED: dict[Any, Callable[[str], bool]] = {
+_NAME_TESTS: dict[Any, Callable[[str], bool]] = {
     "query": bool,
     "header": is_token,
     "cookie": is_cookie_name,
 }
-"""Whether a name can stand in a place where names are sent."""
-_DEEP = HOLDING | {"$ref"}
 
 
-class Listed(NamedTuple):
+class ParameterNode(NamedTuple):
     """A parameter that an operation lists.
 
     Attributes:
@@ -53,26 +52,26 @@ class Listed(NamedTuple):
     resource: Resource
 
 
-class Survey(NamedTuple):
-    """What many lists of parameters say together.
+class Argument(NamedTuple):
+    """One argument of a tool.
 
     Attributes:
-        nodes: Those that may hold references, by identity.
-        of_path: The names of path parameters, by the identity of what stands in the lists: another
-            look at thousands of objects takes longer than all else that is done with them.
+        location: The parameter's, or `body`.
+        wire: Its name there.
+        schema: What the model is told.
+        required: The model has to give it.
+        parameter: The parameter that it feeds; None for a body.
     """
 
-    nodes: dict[int, dict[str, Any]]
-    of_path: dict[int, str]
-
-    def path_names(self, listed: list[dict[str, Any]]) -> list[str]:
-        """Return the names of the path parameters in one of the lists, as often as it has them."""
-        of_path = self.of_path
-        return [of_path[key] for key in map(id, listed) if key in of_path]
+    location: str
+    wire: str
+    schema: dict[str, Any]
+    required: bool
+    parameter: ParameterNode | None = None
 
 
 class Parameters:
-    """Reads the parameters of one document.
+    """Reads the parameters of one document, each list once.
 
     Args:
         references: Resolves `$ref`.
@@ -80,14 +79,14 @@ class Parameters:
     """
 
     def __init__(self, references: References, dialect: versions.Dialect) -> None:
-        self._entry = references.entry
+        self._source = references.entry.name
         self._references = references
         self._version = dialect.version
         self._locations = _locations(dialect)
-        self._referred: dict[str, Listed] = {}
-        self._last: tuple[dict[str, Any], list[Listed]] = {}, []
+        self._lists: dict[tuple[int, int, int], list[ParameterNode]] = {}
+        self._referred: dict[tuple[int, str], ParameterNode] = {}
 
-    def of(self, declared: Declared) -> list[Listed]:
+    def of(self, operation: OperationNode) -> list[ParameterNode]:
         """Return an operation's parameters, its own over those of its path.
 
         `body` and `formData` of Swagger 2.0 are among them. Of two with the same place and name in
@@ -98,121 +97,45 @@ class Parameters:
         Raises:
             DocumentError: One is malformed or leads nowhere.
         """
-        above = self._of_path(declared)
-        own = self.listed(declared, declared.node)
-        if not above:
-            return own
-        return list({(found.location, found.name): found for found in (*above, *own)}.values())
-
-    def _of_path(self, declared: Declared) -> list[Listed]:
-        """Return the parameters of a path item; its operations are asked for one after another."""
-        item, listed = self._last
-        if item is not declared.item:
-            listed = self.listed(declared, declared.item)
-            self._last = declared.item, listed
-        return listed
-
-    def listed(self, declared: Declared, holder: dict[str, Any]) -> list[Listed]:
-        """Return the parameters that one node lists, checked, each place and name once.
-
-        Args:
-            declared: The operation.
-            holder: Its node, or the path item.
-
-        Raises:
-            DocumentError: One is malformed or leads nowhere.
-        """
-        if "parameters" not in holder:
-            return []
-        return list({found[:2]: found for found in self._each(declared, holder)}.values())
-
-    def survey(self, lists: list[Any]) -> Survey | None:
-        """Look at many lists of parameters at once.
-
-        Args:
-            lists: Of the document itself, as they stand there.
-
-        Returns:
-            None when a parameter in one of them may be malformed or lead nowhere.
-        """
-        listed = [each for each in lists if each is not None]
-        if not _LISTS.issuperset(map(type, listed)):
-            return None
-        items = list(chain.from_iterable(listed))
-        if not _OBJECTS.issuperset(map(type, items)):
-            return None
-        try:
-            return self._surveyed(items)
-        except (DocumentError, KeyError, TypeError):
-            return None
-
-    def _surveyed(self, items: list[dict[str, Any]]) -> Survey:
-        """Return what parameters say together.
-
-        Raises:
-            DocumentError: One is malformed or leads nowhere.
-            KeyError: One is nowhere or has no name.
-            TypeError: Where it is, or its reference, is no text, or its name cannot be sent.
-        """
-        deep = [item for item in items if not _DEEP.isdisjoint(item)]
-        others = [item for item in deep if "$ref" in item]
-        inline = [item for item in items if "$ref" not in item] if others else items
-        refs = [item["$ref"] for item in others]
-        targets = self._targets(dict.fromkeys(refs))
-        for item in dict(zip(map(_LOCATED, inline), inline, strict=True)).values():
-            self._check(item, self._entry)  # any one of those with the same place and name
-            if not _is_legible(item["name"]):  # whether it is left out each one says by itself
-                raise TypeError
-        named = {ref: node["name"] for ref, node in targets.items() if node["in"] == "path"}
-        of_path = {id(item): item["name"] for item in inline if item["in"] == "path"}
-        pairs = zip(others, refs, strict=True)
-        of_path |= {id(item): named[ref] for item, ref in pairs if ref in named}
-        deep = [item for item in deep if "$ref" not in item] if others else deep
-        return Survey({id(node): node for node in (*targets.values(), *deep)}, of_path)
-
-    def _targets(self, refs: Iterable[str]) -> dict[str, dict[str, Any]]:
-        """Return the parameters that references lead to, checked.
-
-        Raises:
-            DocumentError: One is malformed or leads nowhere.
-            TypeError: One leads out of the document or to another reference, or is no text.
-        """
-        found = {}
-        for ref in refs:
-            node = self._references.resolve(ref, self._entry).node if ref[:1] == "#" else None
-            if type(node) is not dict or "$ref" in node:
-                raise TypeError
-            self._referred[ref] = self._check(node, self._entry)
-            found[ref] = node
+        above, own = operation.item.get("parameters"), operation.node.get("parameters")
+        key = (id(operation.resource), id(above), id(own))
+        found = self._lists.get(key)
+        if found is None:
+            nodes = [
+                *self._read_list(above, operation.resource, operation.path_pointer),
+                *self._read_list(own, operation.resource, operation.pointer),
+            ]
+            found = self._lists[key] = list({node[:2]: node for node in nodes}.values())
         return found
 
-    def _each(self, declared: Declared, holder: dict[str, Any]) -> Iterator[Listed]:
-        """Yield the parameters that one node lists, checked."""
-        listed = holder["parameters"]
-        if not isinstance(listed, list):
-            if listed is None:
-                return
-            raise InvalidDocument(
-                "'parameters' must be an array.",
-                source=self._entry.name,
-                pointer=_place(declared, holder),
-            )
-        for index, item in enumerate(listed):
+    def _read_list(self, listed: Any, resource: Resource, above: str) -> Iterator[ParameterNode]:
+        """Yield the parameters of one list."""
+        pointer = f"{above}/parameters"
+        if not isinstance(listed, list | None):
+            reason = "'parameters' must be an array."
+            raise InvalidDocument(reason, source=self._source, pointer=pointer)
+        for index, item in enumerate(listed or ()):
             try:
-                yield self._check(item, declared.resource)
+                yield self._read(item, resource)
             except DocumentError as error:
-                error.source = self._entry.name
-                error.pointer = f"{_place(declared, holder)}/{index}"
+                error.source, error.pointer = self._source, f"{pointer}/{index}"
                 raise
 
-    def _check(self, item: Any, resource: Resource) -> Listed:
-        """Return a parameter that has a name and a place, references followed."""
-        parameter = item
-        if not isinstance(item, dict) or "$ref" in item:
-            parameter, resource, _ = self._references.follow(item, resource)
-        if not isinstance(parameter, dict):
-            raise InvalidDocument(f"a parameter must be an object, not {parameter!r:.60}.")
-        location, name = parameter.get("in"), parameter.get("name")
+    def _read(self, item: Any, resource: Resource) -> ParameterNode:
+        """Return an item of a list, references followed."""
+        if not isinstance(item, dict) or not isinstance(item.get("$ref"), str):
+            return self._checked(*self._references.follow(item, resource)[:2])
+        key = (id(resource), item["$ref"])
+        if key not in self._referred:
+            target = self._references.follow(item, resource)
+            self._referred[key] = self._checked(target.node, target.resource)
+        return self._referred[key]
+
+    def _checked(self, node: Any, resource: Resource) -> ParameterNode:
+        """Return a parameter with a name and a location."""
+        if not isinstance(node, dict):
+            raise InvalidDocument(f"a parameter must be an object, not {node!r:.60}.")
+        location, name = node.get("in"), node.get("name")
         if location == "querystring" and not name:  # the whole query needs no name on the wire
             name = location
         if not isinstance(name, str) or not name:
@@ -221,39 +144,24 @@ class Parameters:
             allowed = ", ".join(self._locations)
             reason = f"'in' is {location!r:.60}; {self._version} has {allowed}."
             raise InvalidDocument(reason)
-        if not _is_legible(name) and not is_left_out(parameter):
+        if not _is_legible(name) and not is_left_out(node):
             reason = f"the name of the {location} parameter {name!r:.60} cannot be sent."
             raise InvalidDocument(reason)
-        return Listed(location, name, parameter, resource)
-
-    def read(self, item: dict[str, Any]) -> Listed:
-        """Return one item of a list of the document itself.
-
-        Raises:
-            DocumentError: It is malformed or leads nowhere; where it stands is not said.
-        """
-        found = self._referred.get(item["$ref"]) if "$ref" in item else None
-        return found or self._check(item, self._entry)
-
-
-def _place(declared: Declared, holder: dict[str, Any]) -> str:
-    """Return the JSON Pointer of a list of parameters."""
-    above = declared.pointer if holder is declared.node else declared.path_pointer
-    return f"{above}/parameters"
+        return ParameterNode(location, name, node, resource)
 
 
 def is_left_out(node: Mapping[str, Any]) -> bool:
-    """Tell whether a parameter is left out of requests, as none can have its name.
+    """Tell whether requests leave a parameter out because its name cannot be sent.
 
     Args:
-        node: A Parameter Object; one whose name no place at all can have has to be optional.
+        node: A Parameter Object; a required one with control characters in its name is an error.
     """
     location, name = node.get("in"), node.get("name")
-    if location not in _NAMED or not isinstance(name, str):
+    if location not in _NAME_TESTS or not isinstance(name, str):
         return False
     if not _is_legible(name):
         return not is_true(node.get("required"))
-    return not _NAMED[location](name)
+    return not _NAME_TESTS[location](name)
 
 
 def _is_legible(name: str) -> bool:
@@ -267,3 +175,149 @@ def _locations(dialect: versions.Dialect) -> tuple[str, ...]:
         return ("path", "query", "header", "body", "formData")
     more = ("querystring",) if dialect.minor >= 2 else ()  # noqa: PLR2004 -- 3.2
     return ("path", "query", "header", "cookie", *more)
+
+
+class Arguments:
+    """Makes the arguments that feed the parameters of one document's operations.
+
+    Args:
+        document: The document.
+        schemes: Its security schemes; the parameters that they fill are no arguments.
+    """
+
+    def __init__(self, document: Document, schemes: Mapping[str, SecurityScheme]) -> None:
+        self._document = document
+        self._limit = document.settings.description_chars
+        self._known: dict[int, Argument | None] = {}
+        self._alike: dict[tuple[int, bytes], Argument | None] = {}
+        self._credentials = {
+            (scheme.location, _key(scheme.location, scheme.name))
+            for scheme in schemes.values()
+            if scheme.type == "apiKey"
+        }
+
+    def of(self, operation: OperationNode) -> list[Argument]:
+        """Return the arguments of an operation's parameters, undeclared path variables first.
+
+        Path parameters without a place in the path are left out.
+
+        Raises:
+            DocumentError: A parameter is malformed or leads nowhere.
+        """
+        found = map(self._argument, self._document.parameters.of(operation))
+        arguments = [argument for argument in found if argument is not None]
+        known = [argument.wire for argument in arguments if argument.location == "path"]
+        variables = path_variables(operation.path, known)
+        if variables is known or frozenset(known) == frozenset(variables):
+            return arguments
+        missing = [name for name in variables if name not in known]
+        return [
+            *[self._undeclared(name, operation.resource) for name in missing],
+            *[each for each in arguments if each.location != "path" or each.wire in variables],
+        ]
+
+    def _is_offered(self, parameter: ParameterNode) -> bool:
+        """Tell whether the model sets a parameter."""
+        location, key = parameter.location, _key(parameter.location, parameter.name)
+        if location in OF_BODY or is_left_out(parameter.node):
+            return False
+        if location == "header" and key in OWN_HEADERS:
+            return False
+        return (location, key) not in self._credentials
+
+    def _argument(self, parameter: ParameterNode) -> Argument | None:
+        """Return the argument of a parameter; one for all that say the same to the letter."""
+        node = id(parameter.node)
+        if node not in self._known:
+            key = (id(parameter.resource), compact(parameter.node))
+            if key not in self._alike:
+                self._alike[key] = self._made(parameter) if self._is_offered(parameter) else None
+            self._known[node] = self._alike[key]
+        return self._known[node]
+
+    def _undeclared(self, name: str, resource: Resource) -> Argument:
+        """Return the argument of a path variable without a parameter."""
+        return self._made(ParameterNode("path", name, {"schema": {"type": "string"}}, resource))
+
+    def _made(self, parameter: ParameterNode) -> Argument:
+        location, name, node, _ = parameter
+        schema = self._described(node, self._schema(parameter))
+        required = location == "path" or is_true(node.get("required"))
+        return Argument(location, name, schema, required, parameter)
+
+    def _schema(self, parameter: ParameterNode) -> dict[str, Any]:
+        """Return a parameter's converted schema, that of its `content` where it has one."""
+        node, resource = self.modern(parameter), parameter.resource
+        schema = node.get("schema")
+        kind = media_type(node)
+        if kind:
+            target = self._document.references.follow(node["content"][kind], resource)
+            schema = target.node.get("schema") if isinstance(target.node, dict) else None
+            resource = target.resource
+        return self._document.schemas.convert(schema, resource)
+
+    def modern(self, parameter: ParameterNode) -> dict[str, Any]:
+        """Return a Parameter Object as OpenAPI 3 writes it."""
+        swagger = self._document.dialect.swagger and "schema" not in parameter.node
+        return versions.parameter(parameter.node) if swagger else parameter.node
+
+    def _described(self, node: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
+        """Return a parameter's schema with the parameter's own words."""
+        out = dict(schema)
+        described = node.get("description")
+        if isinstance(described, str) and described:
+            out["description"] = plain_text(described, self._limit)
+        if is_true(node.get("deprecated")):
+            out["deprecated"] = True
+        if "example" in node and "examples" not in out and not is_longer(node, MAX_LITERAL):
+            out["examples"] = [visible_in(node["example"])]
+        return out
+
+
+def _key(location: str, name: str) -> str:
+    return header_key(name) if location == "header" else name
+
+
+def media_type(node: dict[str, Any]) -> str:
+    """Return the media type of a parameter with `content`."""
+    content = node.get("content")
+    return next(iter(content), "") if isinstance(content, dict) else ""
+
+
+def path_variables(path: str, names: list[str]) -> list[str]:
+    """Return the names between braces in a path, spelled as in `plain_path`, each once.
+
+    Args:
+        path: As in the document.
+        names: The path parameters that are declared; the same list where they are the variables.
+    """
+    if _variables(path) == names:
+        return names
+    return list(dict.fromkeys(_variables(plain_path(path, names))))
+
+
+def _variables(path: str) -> list[str]:
+    return [name for name in VARIABLE.findall(path) if "/" not in name]
+
+
+def plain_path(path: str, names: list[str]) -> str:
+    """Return a path without the RFC 6570 operators around declared names: `{;id*}` is `{id}`.
+
+    The parameter says the same as `style` and `explode`.
+
+    Args:
+        path: As in the document.
+        names: The path parameters that are declared.
+    """
+
+    def spelled(variable: re.Match[str]) -> str:
+        name = variable[1].lstrip(".;?").rstrip("*")
+        changes = variable[1] not in names and name in names and "/" not in name
+        return f"{{{name}}}" if changes else variable[0]
+
+    return VARIABLE.sub(spelled, path)
+
+
+def has_operators(path: str) -> bool:
+    """Tell whether `plain_path` may change a path."""
+    return _OPERATOR.search(path) is not None

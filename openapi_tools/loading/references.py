@@ -15,8 +15,8 @@ from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 
 from openapi_tools.errors import DocumentError, SourceError, UnresolvableReference
 from openapi_tools.json_pointer import find
-from openapi_tools.loading.markdown import without_user
 from openapi_tools.loading.plain_data import without_lazy
+from openapi_tools.visible_text import without_user
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,18 +12,18 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools import media_types
-from openapi_tools.loading import file_schemas
-from openapi_tools.loading.form_bodies import Forms, PartHeader
-from openapi_tools.loading.markdown import plain_text
+from openapi_tools.loading.form_bodies import Forms, PartHeader, described_file, is_file
+from openapi_tools.loading.keyword_values import is_true
 from openapi_tools.loading.operations import MAX_CHOICES
-from openapi_tools.loading.schema_keywords import is_true
+from openapi_tools.loading.xml_outline import outline
 from openapi_tools.model import RequestBody
+from openapi_tools.visible_text import plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from openapi_tools.loading.operations import Document
-    from openapi_tools.loading.references import References, Resource
+    from openapi_tools.loading.references import Resource
     from openapi_tools.model import Encoding
     from openapi_tools.settings import Settings
 
@@ -32,10 +32,6 @@ _PLAIN = frozenset(
     | {"readOnly", "writeOnly", "format", "additionalProperties"}
 )
 """Keywords of a schema whose members can become arguments of their own without changing it."""
-
-_NAMED = frozenset({"schema", "example", "examples"})
-_MOST_NAMED = 4
-"""Media types of a body that is compared with others that may say the same."""
 
 _JSON: dict[str, Any] = {"application/json": {}}
 _PREFERENCE = (
@@ -159,7 +155,7 @@ class Bodies:
         inner += [
             content(member["items"]) for member in inner if isinstance(member.get("items"), dict)
         ]
-        return any(file_schemas.is_file(member, untyped=False) for member in inner)
+        return any(is_file(member, untyped=False) for member in inner)
 
     def _schema(self, kind: str, declared: dict[str, Any], resource: Resource) -> dict[str, Any]:
         """Return the whole body's schema; JSON Lines and the like are arrays of items."""
@@ -185,7 +181,7 @@ class Bodies:
             self._form(found, declared, resource)
             return
         inner = self._document.schemas.content(schema)
-        if family == "wildcard" and not file_schemas.is_file(inner, untyped=True):
+        if family == "wildcard" and not is_file(inner, untyped=True):
             kind = found.media_type = "application/json"
         if family == "json" or media_types.is_json(kind):
             found.flat = self._is_flat(schema, inner, required=found.required)
@@ -194,10 +190,10 @@ class Bodies:
             schema = self._text(kind, inner, declared, resource, words)
             if found.file:
                 told = self._described(schema, words)
-                schema = file_schemas.schema(self._settings, told, "The body, as text or as bytes.")
+                schema = described_file(self._settings, told, "The body, as text or as bytes.")
         elif not media_types.is_sequential(kind):
             found.file = True
-            schema = file_schemas.schema(self._settings, inner, "The body's bytes.")
+            schema = described_file(self._settings, inner, "The body's bytes.")
         found.schema = self._described(schema, words)
 
     def _form(self, found: Content, declared: dict[str, Any], resource: Resource) -> None:
@@ -225,7 +221,7 @@ class Bodies:
         """Return the schema of a body that is text."""
         text = _as_text(inner, kind)
         if media_types.is_xml(kind) and text is not inner:
-            shape = _shape(declared.get("schema"), resource, self._document.references)
+            shape = outline(declared.get("schema"), resource, self._document.references)
             told = plain_text(words, self._settings.description_chars)
             known = f"Its elements: {shape}" if shape.startswith("<") else ""
             parts = (told, text["description"], known)
@@ -269,29 +265,6 @@ def _several(contents: list[Content]) -> Content:
     return first
 
 
-def named(node: dict[str, Any]) -> tuple[Any, ...] | None:
-    """Return what a Request Body Object says if its schemas are nothing but references.
-
-    Args:
-        node: As for `Bodies.read`.
-
-    Returns:
-        None when it says more; two that say the same give the same.
-    """
-    content, words = node.get("content"), node.get("description", "")
-    if not content or type(words) is not str or len(content) > _MOST_NAMED:
-        return None
-    said = [words, is_true(node.get("required"))]
-    for kind, declared in content.items():
-        schema = declared.get("schema") if type(declared) is dict else None
-        if type(schema) is not dict or "$ref" not in schema or len(schema) > 1:
-            return None
-        if type(schema["$ref"]) is not str or not _NAMED.issuperset(declared):
-            return None
-        said += [kind, schema["$ref"]]
-    return tuple(said)
-
-
 def preferred(kinds: Collection[str], wanted: tuple[str, ...]) -> str:
     """Return the media type to send: the user's first, then JSON, forms, text, anything else."""
     if len(kinds) == 1 and not wanted:
@@ -327,13 +300,6 @@ def _family(kind: str) -> str:
     if media_types.is_wildcard(kind):
         return "wildcard"
     return "json" if media_types.is_json(kind) else ""
-
-
-def _shape(node: Any, resource: Resource, references: References) -> str:
-    """Return an XML body's elements in words; few documents have one."""
-    from openapi_tools.loading.xml_outline import outline
-
-    return outline(node, resource, references)
 
 
 def _as_text(schema: dict[str, Any], kind: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Converted components, and which of them a schema reaches.
+"""Converted components, and those that a schema reaches.
 
 Each is converted once for the whole document and shared between tools, so treat it as frozen.
 """
@@ -7,14 +7,30 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from openapi_tools.loading import reference_cycles, schema_keywords
-from openapi_tools.loading.schema_limits import compact, most_in, size_of
+from openapi_tools.json_values import compact, most_in
+from openapi_tools.loading.keyword_values import HOLDING, LISTS, MAPS
+from openapi_tools.schema_keywords import IN_PLACE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
 MAX_REMEMBERED = 200_000
 """Definitions in all closures that are kept for other tools; hostile documents have far more."""
+_NOTHING: frozenset[str] = frozenset()
+
+
+class Uses(NamedTuple):
+    """The definitions that a schema refers to.
+
+    Attributes:
+        every: All of them.
+        in_place: Those that apply to the same value, not to a member of it.
+        schemas: The number of schemas in it, itself included.
+    """
+
+    every: frozenset[str]
+    in_place: frozenset[str]
+    schemas: int
 
 
 class Definition(NamedTuple):
@@ -48,41 +64,28 @@ class Closure(NamedTuple):
 class Closures:
     """The closures of one document.
 
-    What gives a definition by its name is an argument of each call: kept here it would be a circle
-    of objects, in which a large document outlives its tools.
+    Each call is given the function that finds a definition: an attribute would make a circle of
+    objects, in which a large document outlives its tools.
     """
 
     def __init__(self) -> None:
-        self._sizes: dict[str, int] = {}
         self._known: dict[frozenset[str], Closure] = {}
         self._room = MAX_REMEMBERED
 
     def of(self, uses: frozenset[str], definition: Callable[[str], Definition]) -> Closure:
-        """Return the definitions that some names reach, in the order of their names.
-
-        Args:
-            uses: What `keywords.uses_of(…).every` gave for a converted schema.
-            definition: Gives a definition by its name.
-        """
+        """Return the definitions that some names reach, in the order of their names."""
         found = self._known.get(uses)
         if found is None:
             reached = reach(uses, definition)
             names = sorted(reached)
             definitions = {name: reached[name].schema for name in names}
             in_place = {name: reached[name].in_place for name in names}
-            whole = reference_cycles.without_circles(definitions, in_place)
+            whole = without_cycles(definitions, in_place)
             found = Closure(whole, sum(definition.most for definition in reached.values()))
             if self._room >= len(names):
                 self._room -= len(names)
                 self._known[uses] = found
         return found
-
-    def size_of(self, closure: Closure, definition: Callable[[str], Definition]) -> int:
-        """Return how many characters definitions take as JSON, with their names; measured once."""
-        sizes = self._sizes
-        for name in closure.definitions.keys() - sizes.keys():
-            sizes[name] = size_of(definition(name).schema) + size_of(name)
-        return sum(map(sizes.__getitem__, closure.definitions))
 
 
 def reach(uses: Iterable[str], definition: Callable[[str], Definition]) -> dict[str, Definition]:
@@ -93,8 +96,7 @@ def reach(uses: Iterable[str], definition: Callable[[str], Definition]) -> dict[
         below: set[str] = set()
         for name in waiting:
             found = reached[name] = definition(name)
-            if found.uses:
-                below |= found.uses
+            below |= found.uses
         waiting = sorted(below - reached.keys())
     return reached
 
@@ -104,6 +106,111 @@ def defined(name: str, schema: dict[str, Any]) -> Definition:
     text = compact(schema)
     most = most_in(text) + 6 * len(name) + 4
     if b'"$ref"' not in text:
-        return Definition(schema, schema_keywords.NOTHING, schema_keywords.NOTHING, most)
-    uses = schema_keywords.uses_of(schema)
+        return Definition(schema, _NOTHING, _NOTHING, most)
+    uses = uses_of(schema)
     return Definition(schema, uses.every, uses.in_place, most)
+
+
+def name_of(reference: Mapping[str, Any]) -> str:
+    """Return the name of the definition that a converted `$ref` leads to."""
+    return str(reference["$ref"]).removeprefix("#/$defs/")
+
+
+def uses_of(schema: dict[str, Any]) -> Uses:
+    """Return the names of the definitions that a converted schema refers to directly."""
+    every: set[str] = set()
+    in_place: set[str] = set()
+    stack: list[tuple[Any, bool]] = [(schema, True)]
+    count = 0
+    while stack:
+        node, same = stack.pop()
+        count += 1
+        if not isinstance(node, dict):
+            continue
+        if "$ref" in node:
+            name = name_of(node)
+            every.add(name)
+            if same:
+                in_place.add(name)
+        for key in node.keys() & HOLDING:
+            below = same and key in IN_PLACE
+            stack += [(part, below) for part in _parts(key, node[key])]
+    return Uses(frozenset(every), frozenset(in_place), count)
+
+
+def _parts(key: str, value: Any) -> Iterable[Any]:
+    """Return the schemas in a keyword's value."""
+    if key in MAPS:
+        return list(value.values())
+    return value if key in LISTS else [value]
+
+
+def without_cycles(
+    definitions: dict[str, dict[str, Any]], in_place: Mapping[str, frozenset[str]]
+) -> dict[str, dict[str, Any]]:
+    """Return definitions none of which reaches itself without going into a member of the value.
+
+    `A: {anyOf: [A, string]}` and its like say nothing about a value, and a validator that follows
+    them never ends. Such documents are published, so the reference that closes the cycle is taken
+    out.
+
+    Args:
+        definitions: Converted schemas by name.
+        in_place: For each, the definitions that it applies to the same value.
+    """
+    cut: dict[str, set[str]] = {}
+    done: set[str] = set()
+    for start in definitions:
+        if in_place[start] and start not in done:
+            _visit(start, in_place, done, cut)
+    return {
+        name: _without(schema, cut[name]) if name in cut else schema
+        for name, schema in definitions.items()
+    }
+
+
+def _visit(
+    start: str,
+    in_place: Mapping[str, frozenset[str]],
+    done: set[str],
+    cut: dict[str, set[str]],
+) -> None:
+    """Walk from one definition, depth first, noting the references that lead back."""
+    stack = [(start, iter(sorted(in_place[start])))]
+    path = {start}
+    while stack:
+        name, following = stack[-1]
+        target = next(following, None)
+        if target is None:
+            done.add(name)
+            path.discard(name)
+            stack.pop()
+        elif target in path:
+            cut.setdefault(name, set()).add(target)
+        elif target not in done:
+            stack.append((target, iter(sorted(in_place[target]))))
+            path.add(target)
+
+
+def _without(schema: Any, names: set[str]) -> Any:
+    """Return a schema without its in-place references to some definitions."""
+    if not isinstance(schema, dict):
+        return schema
+    out = {
+        key: value for key, value in schema.items() if key != "$ref" or name_of(schema) not in names
+    }
+    for key in out.keys() & IN_PLACE:
+        value = out[key]
+        if isinstance(value, list):
+            parts = [_without(part, names) for part in value if not _is_only(part, names)]
+            out[key] = parts or [{}]
+        elif key == "dependentSchemas":
+            out[key] = {name: _without(part, names) for name, part in value.items()}
+        else:
+            out[key] = _without(value, names)
+    return out
+
+
+def _is_only(schema: Any, names: set[str]) -> bool:
+    """Tell whether a branch is nothing but such a reference."""
+    return isinstance(schema, dict) and schema.keys() == {"$ref"} and name_of(schema) in names

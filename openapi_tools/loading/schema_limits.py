@@ -1,21 +1,23 @@
-"""Input schemas that are too large for any model, made smaller.
+"""How large an input schema may be for a model, and how a larger one is cut.
 
-Some APIs refer from every body to nearly all of their components. Such a schema first loses the
-words of its definitions, then the definitions farthest from the arguments, then whatever is nested
-deepest. What is left out is replaced by "anything", so a smaller schema accepts all that the full
-one does.
+Some APIs refer from every body to nearly all of their components. Such an input schema first loses
+the words of its definitions, then the definitions farthest from the arguments, then the deepest
+parts. "Anything" replaces what is left out, so a smaller schema accepts all that the full one does.
 """
 
 from __future__ import annotations
 
 import json
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.loading.schema_keywords import KINDS, LIST, MAP, SCHEMA, uses_of
+from openapi_tools.json_values import compact
+from openapi_tools.loading.keyword_values import LISTS, MAPS, ONE
+from openapi_tools.loading.schema_components import name_of, uses_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from openapi_tools.loading.schema_components import Closure
 
 MAX_SCHEMA = 250_000
 """Characters of an input schema as JSON."""
@@ -29,45 +31,22 @@ _NARROWING = frozenset(
 _DEPTHS = (12, 8, 5, 3, 2, 1)
 
 
-def size_of(schema: Any) -> int:
-    """Return how many characters a schema has as JSON."""
-    return len(json.dumps(schema))
-
-
-def most_of(schema: Any) -> int:
-    """Return a number of characters that a schema does not exceed as JSON; known much faster."""
-    return most_in(compact(schema))
-
-
-def most_in(text: bytes) -> int:
-    """Return a number of characters that a value does not exceed as JSON.
-
-    ASCII grows by a blank behind each comma and colon, and by a sign and a nought in a number with
-    an exponent; there is a comma, colon or bracket before each. Other UTF-8 grows sixfold at most:
-    one byte of a text may become an escape of six characters.
+def complete(
+    schema: dict[str, Any], closure_of: Callable[[frozenset[str]], Closure]
+) -> dict[str, Any]:
+    """Return an input schema with the definitions that it reaches, not too large for a model.
 
     Args:
-        text: What `compact` made of it.
+        schema: A closed object with `properties`; changed in place.
+        closure_of: Finds the definitions that names reach.
     """
-    if text.isascii() and b"\x7f" not in text:
-        return len(text) + 3 * (text.count(b",") + text.count(b":")) + 2 * text.count(b"[") + 2
-    return 6 * len(text)
-
-
-def compact(value: Any) -> bytes:
-    """Return a JSON value as compact text in UTF-8; one with halves of characters, as ASCII."""
-    try:
-        return _writer()(value)
-    except ValueError:  # half of a character, which UTF-8 cannot write
-        return json.dumps(value).encode()
-
-
-@cache
-def _writer() -> Callable[[Any], bytes]:
-    """Import the fastest writer when it is first needed; the start is to stay light."""
-    from pydantic_core import to_json
-
-    return to_json
+    text = compact(schema)
+    most = 6 * len(text)  # a byte of UTF-8 becomes an escape of at most six characters
+    if b'"$ref"' in text and (uses := uses_of(schema).every):
+        closure = closure_of(uses)
+        most += closure.most
+        schema["$defs"] = closure.definitions
+    return schema if most <= MAX_SCHEMA else shrink(schema)
 
 
 def shrink(schema: dict[str, Any]) -> dict[str, Any]:
@@ -78,7 +57,7 @@ def shrink(schema: dict[str, Any]) -> dict[str, Any]:
     """
     if size_of(schema) <= MAX_SCHEMA:
         return schema
-    definitions = {name: _bare(part) for name, part in schema.get("$defs", {}).items()}
+    definitions = {name: _without_words(part) for name, part in schema.get("$defs", {}).items()}
     own = {key: value for key, value in schema.items() if key != "$defs"}
     if size_of(own) > MAX_SCHEMA // 2:
         own["properties"] = {name: _pruned(part, 12) for name, part in own["properties"].items()}
@@ -89,6 +68,11 @@ def shrink(schema: dict[str, Any]) -> dict[str, Any]:
             return smaller
         own["properties"] = {name: _pruned(part, depth) for name, part in own["properties"].items()}
     return _names_only(own)
+
+
+def size_of(schema: Any) -> int:
+    """Return how many characters a schema has as JSON."""
+    return len(json.dumps(schema))
 
 
 def _names_only(own: dict[str, Any]) -> dict[str, Any]:
@@ -128,20 +112,19 @@ def _nearest(names: frozenset[str], definitions: dict[str, Any], room: int) -> d
     return kept
 
 
-def _bare(schema: Any) -> Any:
-    """Return a schema without words."""
-    return _mapped(schema, _bare, drop=_WORDS)
+def _without_words(schema: Any) -> Any:
+    return _mapped(schema, _without_words, drop=_WORDS)
 
 
 def _closed(schema: Any, kept: dict[str, Any]) -> Any:
-    """Return a schema whose references all lead to what is kept."""
-    if isinstance(schema, dict) and "$ref" in schema and schema["$ref"][8:] not in kept:
+    """Return a schema whose references all lead to kept definitions."""
+    if isinstance(schema, dict) and "$ref" in schema and name_of(schema) not in kept:
         schema = {key: value for key, value in schema.items() if key != "$ref"}
     return _mapped(schema, lambda part: _closed(part, kept))
 
 
 def _pruned(schema: Any, depth: int) -> Any:
-    """Return a schema without words below its own and without what is nested too deep."""
+    """Return a schema without words below its own and without its deepest parts."""
     if depth == 0:
         return {}
     return _mapped(schema, lambda part: _pruned(_mapped(part, lambda x: x, drop=_WORDS), depth - 1))
@@ -156,14 +139,13 @@ def _mapped(schema: Any, change: Any, drop: frozenset[str] = frozenset()) -> Any
         widened = {key: value for key, value in schema.items() if key != "oneOf"}
         schema = {"anyOf": schema["oneOf"], **widened}
     for key, value in schema.items():
-        kind = KINDS.get(key)
         if key in drop or key in _NARROWING:
             continue
-        if kind is SCHEMA:
+        if key in ONE:
             out[key] = change(value)
-        elif kind is MAP:
+        elif key in MAPS:
             out[key] = {name: change(part) for name, part in value.items()}
-        elif kind is LIST:
+        elif key in LISTS:
             out[key] = [change(part) for part in value]
         else:
             out[key] = value

@@ -14,15 +14,14 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import InvalidDocument
-from openapi_tools.loading import schema_keywords
-from openapi_tools.loading.all_of import WORDS, merge, merge_all
-from openapi_tools.loading.markdown import plain_text
+from openapi_tools.json_values import compact
+from openapi_tools.loading import keyword_values
+from openapi_tools.loading.all_of import WORDS, ReadOnly, merge, merge_all
 from openapi_tools.loading.naming import short_hash
-from openapi_tools.loading.read_only import ReadOnly
-from openapi_tools.loading.schema_components import Closures, defined, reach
-from openapi_tools.loading.schema_limits import compact
+from openapi_tools.loading.schema_components import Closures, defined, name_of, reach, uses_of
 from openapi_tools.loading.source import relative_place
-from openapi_tools.visible_text import visible_in
+from openapi_tools.schema_keywords import TYPES
+from openapi_tools.visible_text import plain_text, visible_in
 
 if TYPE_CHECKING:
     from openapi_tools.loading.references import References, Resource, Target
@@ -50,11 +49,10 @@ _UNIONS = ("oneOf", "anyOf")
 _UNNAMED = re.compile(r"[^A-Za-z0-9_.-]+")
 """What needs escaping in a URI or a JSON Pointer."""
 _TESTS, _HOLDING, _TRANSLATED = (
-    schema_keywords.TESTS,
-    schema_keywords.HOLDING,
-    schema_keywords.TRANSLATED,
+    keyword_values.TESTS,
+    keyword_values.HOLDING,
+    keyword_values.TRANSLATED,
 )
-_TYPES = schema_keywords.TYPES
 
 
 class Schemas:
@@ -96,7 +94,7 @@ class Schemas:
             UnresolvableReference: A `$ref` leads nowhere.
         """
         if not isinstance(node, dict):
-            return {"not": {}} if schema_keywords.as_boolean(node) is False else {}
+            return {"not": {}} if keyword_values.as_boolean(node) is False else {}
         if "$ref" in node:
             return self._reference(node, resource, depth)
         return self._schema(node, resource, depth)
@@ -105,13 +103,9 @@ class Schemas:
         """Return the definitions that some names reach, in the order of their names.
 
         Args:
-            uses: What `keywords.uses_of(…).every` gave for a converted schema.
+            uses: As `uses_of` finds them in a converted schema.
         """
         return self._closures.of(uses, self.definition)
-
-    def size_of(self, closure: Closure) -> int:
-        """Return how many characters definitions take as JSON, with their names."""
-        return self._closures.size_of(closure, self.definition)
 
     def definition(self, name: str) -> Definition:
         """Return one definition, converted when it is first asked for."""
@@ -162,12 +156,12 @@ class Schemas:
             return converted
         siblings = {key: value for key, value in node.items() if key != "$ref"}
         if not self._ref_siblings:  # 3.0 ignores them; words and `nullable` are still meant
-            kept = schema_keywords.HARMLESS_SIBLINGS
+            kept = keyword_values.HARMLESS_SIBLINGS
             siblings = {key: value for key, value in siblings.items() if key in kept}
         if not siblings:
             return converted
         beside = self._schema({**siblings, "nullable": False}, resource, depth)
-        if schema_keywords.is_nullable(siblings):
+        if keyword_values.is_nullable(siblings):
             return {**beside, "anyOf": [converted, {"type": "null"}]}
         return {**converted, **beside}
 
@@ -206,7 +200,7 @@ class Schemas:
         if depth > MAX_DEPTH:
             raise _too_deep(resource)
         kind, words = node.get("type", "string"), node.get("description", "")
-        known = type(kind) is str and kind in _TYPES
+        known = type(kind) is str and kind in TYPES
         if not known or type(words) is not str or not _LEAF.issuperset(node):
             return self._keywords(node, resource, depth, known=known)
         out = node.copy()
@@ -230,7 +224,7 @@ class Schemas:
             if (test := _TESTS.get(key)) is not None:
                 if test(value):
                     out[key] = value
-                elif (other := schema_keywords.meant(key, value)) is not None:
+                elif (other := keyword_values.meant(key, value)) is not None:
                     out[key] = other
             elif key in _HOLDING:
                 self._hold(out, key, value, resource, depth + 1)
@@ -239,7 +233,7 @@ class Schemas:
         if not known or not _USUAL.issuperset(different):
             return self._translated(out, node, resource)
         if different:
-            schema_keywords.shorten(out)
+            keyword_values.shorten(out)
             if "required" in out:
                 self._read_only.not_required(out, node, resource)
         return out
@@ -255,16 +249,15 @@ class Schemas:
         self, out: dict[str, Any], key: str, value: Any, resource: Resource, depth: int
     ) -> None:
         """Convert a keyword that holds schemas."""
-        kind = schema_keywords.KINDS[key]
-        if kind is schema_keywords.MAP:
+        if key in keyword_values.MAPS:
             if isinstance(value, dict):
                 out[key] = self._map(key, value, resource, depth)
-        elif isinstance(value, list) and (kind is schema_keywords.LIST or key == "items"):
+        elif isinstance(value, list) and (key in keyword_values.LISTS or key == "items"):
             if value:  # as `items` it is the tuple of older drafts
                 name = "prefixItems" if key == "items" else key
                 out[name] = [self.convert(part, resource, depth) for part in value]
-        elif kind is schema_keywords.SCHEMA:
-            constant = schema_keywords.as_boolean(value)
+        elif key in keyword_values.ONE:
+            constant = keyword_values.as_boolean(value)
             if constant is not None:
                 out[key] = constant
             elif value is None or isinstance(value, dict):
@@ -276,13 +269,13 @@ class Schemas:
         """Convert a map of schemas; members that only the server may write are not offered."""
         names = "".join(values)
         named = (
-            len(names) <= schema_keywords.MAX_LABEL and names.isprintable()
+            len(names) <= keyword_values.MAX_LABEL and names.isprintable()
         )  # all of them at once
         hides = key == "properties"
         shares = depth == 1 and resource is self._references.entry
         out = {}
         for name, value in values.items():
-            if not named and not schema_keywords.is_name(name):
+            if not named and not keyword_values.is_name(name):
                 continue
             if hides and self._read_only.is_hidden(value, resource):
                 continue
@@ -310,15 +303,15 @@ class Schemas:
         self, out: dict[str, Any], node: dict[str, Any], resource: Resource
     ) -> dict[str, Any]:
         """Translate what other versions say in other words, and merge `allOf`."""
-        schema_keywords.modernise(out)
+        keyword_values.modernise(out)
         if "required" in out:
             self._read_only.not_required(out, node, resource)
         if "discriminator" in node:
-            schema_keywords.explain_discriminator(out, visible_in(node["discriminator"]))
+            keyword_values.explain_discriminator(out, visible_in(node["discriminator"]))
         if "allOf" in out:
             out = merge_all(out, self._inlined)
             self._read_only.not_required_of_any(out, node, resource)
-        return schema_keywords.nullable(out) if schema_keywords.is_nullable(node) else out
+        return keyword_values.nullable(out) if keyword_values.is_nullable(node) else out
 
     def _inlined(self, branch: dict[str, Any]) -> dict[str, Any]:
         """Return a branch of `allOf` with its `$ref` replaced by what it leads to, if it can be."""
@@ -328,10 +321,7 @@ class Schemas:
         if name in self._open or len(self._open) > MAX_INLINED:
             return branch
         schema, _, _, most = self.definition(name)
-        if (
-            most > MAX_INLINED_SCHEMAS
-            and schema_keywords.uses_of(schema).schemas > MAX_INLINED_SCHEMAS
-        ):
+        if most > MAX_INLINED_SCHEMAS and uses_of(schema).schemas > MAX_INLINED_SCHEMAS:
             return branch
         if schema.keys() & set(_UNIONS) and self._is_base(self._targets[name]):
             return {key: value for key, value in schema.items() if key not in _UNIONS}
@@ -365,8 +355,3 @@ def _listed(node: dict[str, Any], key: str) -> list[Any]:
 def _too_deep(resource: Resource) -> InvalidDocument:
     reason = f"schemas are nested deeper than {MAX_DEPTH} levels."
     return InvalidDocument(reason, source=resource.name)
-
-
-def name_of(reference: dict[str, Any]) -> str:
-    """Return the name of the definition that a converted `$ref` leads to."""
-    return str(reference["$ref"]).removeprefix("#/$defs/")

@@ -1,201 +1,259 @@
-"""What makes an operation unusable, found at load without building anything.
+"""Whether an operation can be a tool, and warnings about the parts of it that are left out.
 
-The schemas on the request side are only scanned for references: each component once, however many
-operations use it.
+Nothing is built: schemas are only scanned, each component once. An API checks its input itself, so
+a keyword with a value that it cannot have is left out, as is a parameter whose name no request can
+have, and the operation stays a tool.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections import deque
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from openapi_tools.errors import DocumentError
 from openapi_tools.http_rules import has_dot_segment
-from openapi_tools.loading import reference_scan
-from openapi_tools.loading.operations import path_variables, variables_in
+from openapi_tools.json_pointer import pointer
+from openapi_tools.loading.keyword_values import (
+    HOLDING,
+    MAPS,
+    NULLABLE,
+    TESTS,
+    as_boolean,
+    is_readable,
+)
+from openapi_tools.loading.parameters import is_left_out, path_variables
+from openapi_tools.loading.reference_scan import Scan, may_refer, scan
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
-    from openapi_tools.loading.operations import Declared, Document
-    from openapi_tools.loading.parameters import Listed, Survey
-    from openapi_tools.loading.reference_scan import Scan
-    from openapi_tools.loading.references import Resource, Target
+    from openapi_tools.loading.operations import Document, OperationNode
+    from openapi_tools.loading.parameters import ParameterNode
+    from openapi_tools.loading.references import Resource
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _MOST = 10
-"""Warnings of one kind about one operation."""
+"""Warnings of one kind; further ones are counted."""
 _SHOWN = 100
 _LONGEST = 500
-_PARTS = 16
-"""Operations are looked at in so many parts where something is wrong with one of them."""
 
 
-class Checks:
-    """Finds what is wrong with the operations of a document.
-
-    Args:
-        document: The document; nothing of it is changed.
-        operations: All that it declares. They are looked at together, without a word about each;
-            only those that may be wrong are checked one by one.
+class Usability:
+    """Finds faults in the operations of a document.
 
     Attributes:
-        doubtful: Those that may be wrong.
-        warnings: What else is odd about those that were checked.
+        warnings: About the operations that were checked.
     """
 
-    def __init__(self, document: Document, operations: Iterable[Declared]) -> None:
+    def __init__(self, document: Document) -> None:
         self._document = document
         self._scans: dict[int, Scan] = {}
         self._clean: set[int] = set()
-        self._nodes: dict[int, dict[str, Any]] = {}
         self.warnings: list[str] = []
-        self.doubtful = self._look_at(list(operations))
 
-    def _look_at(self, operations: list[Declared]) -> set[Declared]:
-        """Return the operations that may be wrong."""
-        entry, nodes = self._document.entry, self._nodes
-        found = {each for each in operations if each.resource is not entry}
-        found |= self._doubtful_of([each for each in operations if each not in found])
-        clean = reference_scan.reached(nodes.values(), self._document.references)
-        if clean is None:
-            return set(operations)
-        self._clean |= clean
-        return found
-
-    def _doubtful_of(self, operations: list[Declared]) -> set[Declared]:
-        """Return those of the document's own operations that may be wrong, references aside.
-
-        Note the nodes whose references have to be looked at.
-        """
-        parameters = self._document.parameters
-        items = {id(each.item): each.item for each in operations}
-        holders = [*items.values(), *[each.node for each in operations]]
-        lists = [holder["parameters"] for holder in holders if "parameters" in holder]
-        survey = parameters.survey(lists)
-        if survey is not None:
-            self._nodes |= survey.nodes
-            return self._misfits(operations, survey)
-        if len(operations) == 1:
-            return set(operations)
-        size = len(operations) // _PARTS + 1
-        parts = (operations[start : start + size] for start in range(0, len(operations), size))
-        return set().union(*map(self._doubtful_of, parts))
-
-    def _misfits(self, operations: list[Declared], survey: Survey) -> set[Declared]:
-        """Return the operations whose path or body is not plainly sound."""
-        found: set[Declared] = set()
-        has_bodies = not self._document.dialect.swagger
-        path, variables, above = "", None, []
-        for declared in operations:
-            node = declared.node
-            if declared.path is not path:
-                path, variables = declared.path, _plain_variables(declared.path)
-                listed = declared.item.get("parameters")
-                above = survey.path_names(listed) if listed else []
-            names = above
-            if "parameters" in node and (own := survey.path_names(node["parameters"] or [])):
-                names = [*dict.fromkeys(above + own)] if above else own
-            if not _fits(variables, names) or (
-                has_bodies and "requestBody" in node and not self._has_body(declared)
-            ):
-                found.add(declared)
-        return found
-
-    def _has_body(self, declared: Declared) -> bool:
-        """Tell whether an operation's body is sound but for what it refers to; note it."""
-        node = declared.node["requestBody"]
-        if type(node) is dict and "$ref" not in node and type(node.get("content")) is dict:
-            self._nodes[id(node)] = node
-            return True
-        try:
-            body = self._document.request_body(declared, [])
-        except DocumentError:
-            return False
-        if body is not None and body[1] is self._document.entry:
-            self._nodes[id(body[0])] = body[0]
-        return body is None or id(body[0]) in self._nodes
-
-    def check(self, declared: Declared) -> None:
-        """Look at one operation.
+    def check(self, operation: OperationNode) -> None:
+        """Check one operation.
 
         Raises:
-            DocumentError: It cannot be made a tool; the pointer says where it is wrong.
+            DocumentError: It cannot be a tool; the pointer says where it is wrong.
         """
-        if declared not in self.doubtful:
-            return
         document = self._document
-        parameters = document.parameters.of(declared)
-        self._check_path(declared, parameters)
-        for listed in parameters:
-            if id(listed.node) not in self._clean:
-                self._check_node(listed.node, listed.resource, declared.pointer + "/parameters")
-        if not document.dialect.swagger:
-            body = document.request_body(declared, parameters)
-            if body is not None and id(body[0]) not in self._clean:
-                self._check_node(*body, declared.pointer + "/requestBody")
+        parameters = document.parameters.of(operation)
+        self._check_path(operation, parameters)
+        for parameter in parameters:
+            self._check_node(parameter.node, parameter.resource, operation, "/parameters")
+        body = None if document.dialect.swagger else document.request_body(operation)
+        if body is not None:
+            self._check_node(*body, operation, "/requestBody")
 
-    def _check_path(self, declared: Declared, parameters: list[Listed]) -> None:
+    def _check_path(self, operation: OperationNode, parameters: list[ParameterNode]) -> None:
         """Compare a path's variables with the parameters declared for it."""
-        path = declared.path
+        path = operation.path
         if not path.isprintable() and _CONTROL.search(path):
-            raise self._document.invalid("the path has control characters.", declared.pointer)
-        if _has_dot_segment(path):
+            raise self._document.invalid("the path has control characters.", operation.pointer)
+        if ("/." in path or "%" in path) and has_dot_segment(path.partition("?")[0]):
             reason = "the path has '.' or '..' segments, which servers resolve differently."
-            raise self._document.invalid(reason, declared.pointer)
-        known = [listed.name for listed in parameters if listed.location == "path"]
+            raise self._document.invalid(reason, operation.pointer)
+        known = [parameter.name for parameter in parameters if parameter.location == "path"]
         variables = path_variables(path, known)
-        if variables is known or sorted(variables) == sorted(known):
+        if variables is known:
             return
-        declares, has = frozenset(known), frozenset(variables)
-        undeclared = [name for name in variables if name not in declares]
-        placeless = [name for name in known if name not in has]
-        self._remark(declared, undeclared, "{} in the path is not declared; it is taken as text.")
-        self._remark(declared, placeless, "the path has no {}; the parameter is left out.")
+        undeclared = [name for name in variables if name not in known]
+        placeless = [name for name in known if name not in variables]
+        self._warn(operation, undeclared, "{} in the path is not declared; it is taken as text.")
+        self._warn(operation, placeless, "the path has no {}; the parameter is left out.")
 
-    def _remark(self, declared: Declared, names: list[str], words: str) -> None:
+    def _warn(self, operation: OperationNode, names: list[str], words: str) -> None:
         """Add a warning for each of the first names, and one for all the others."""
-        place = declared.pointer[:_LONGEST]
+        place = operation.pointer[:_LONGEST]
         shown = [f"{{{name[:_SHOWN]}}}" for name in names[:_MOST]]
         if more := len(names) - len(shown):
             shown.append(f"one of {more} further names")
         self.warnings += [f"{place}: {words.format(name)}" for name in shown]
 
-    def _check_node(self, node: Any, resource: Resource, pointer: str) -> None:
+    def _check_node(
+        self, node: Any, resource: Resource, operation: OperationNode, member: str
+    ) -> None:
         """Walk over everything that a node reaches, component by component."""
-        seen = {id(node)}
-        first = reference_scan.scan(node)
-        waiting = [(first, resource)] if first.refs or first.fault else []
+        if not may_refer(node):
+            return
+        seen: set[int] = set()
+        waiting = [(node, resource)]
         while waiting:
-            scan, owner = waiting.pop()
-            if scan.fault:
-                raise self._document.invalid(scan.fault, pointer)
-            for ref in scan.refs:
+            node, owner = waiting.pop()
+            key = id(node)
+            if key in self._clean or key in seen:
+                continue
+            seen.add(key)
+            refs, fault = self._scans.get(key) or self._scans.setdefault(key, scan(node))
+            if fault:
+                raise self._document.invalid(fault, f"{operation.pointer}{member}")
+            for ref in refs:
+                pointer = f"{operation.pointer}{member}"
                 target = self._document.follow({"$ref": ref}, owner, pointer)
-                key = id(target.node)
-                if key not in self._clean and key not in seen:
-                    seen.add(key)
-                    waiting.append((self._scan_of(key, target), target.resource))
+                waiting.append((target.node, target.resource))
         self._clean |= seen
 
-    def _scan_of(self, key: int, target: Target) -> Scan:
-        scan = self._scans.get(key)
-        if scan is None:
-            scan = self._scans[key] = reference_scan.scan(target.node)
-        return scan
+
+_HOLDS = {
+    "body": {"content": "media type"},
+    "parameter": {"schema": "schema", "content": "media type"},
+    "media type": {
+        **dict.fromkeys(("schema", "itemSchema"), "schema"),
+        **dict.fromkeys(("encoding", "prefixEncoding", "itemEncoding"), "encoding"),
+    },
+    "encoding": {"headers": "parameter"},
+    "schema": dict.fromkeys(HOLDING, "schema"),
+}
+"""The members of a request's objects that hold further objects, and the kinds of those."""
+_READ = HOLDING | TESTS.keys() | NULLABLE | {"$ref"}
+_BY_NAME = MAPS | {"content", "encoding", "headers"}
+_OF_PARAMETERS = frozenset({"required", "description"})
+"""Members of a parameter of Swagger 2.0 that mean something else in a schema."""
+
+_Path: TypeAlias = "tuple[_Path | str, str | int]"
+"""A node's place: that of its holder, or a JSON Pointer, and the last key."""
 
 
-def _fits(variables: list[str] | None, names: list[str]) -> bool:
-    """Tell whether a path has just the parameters that are declared for it."""
-    return variables == names or bool(variables and sorted(variables) == sorted(names))
+class _Place(NamedTuple):
+    """A node to look at; `kind` is a key of `_HOLDS`."""
+
+    kind: str
+    node: Any
+    path: _Path | str
+    resource: Resource
 
 
-def _plain_variables(path: str) -> list[str] | None:
-    """Return the variables of a path, None when it has to be checked."""
-    plain = path.isprintable() and not _has_dot_segment(path)
-    return variables_in(path) if plain else None
+def unreadable(document: Document, operations: Iterable[OperationNode]) -> list[str]:
+    """Return warnings about the parts that the input schemas of operations leave out.
+
+    Args:
+        document: The document.
+        operations: Those that become tools.
+    """
+    search = _Search(document)
+    for operation in operations:
+        search.add(operation)
+    names = _first(search.names, "names of parameters cannot be sent")
+    return names + _first(search.keywords, "keywords of schemas cannot be used")
 
 
-def _has_dot_segment(path: str) -> bool:
-    may_have = "/." in path or "%" in path
-    return may_have and has_dot_segment(path.partition("?")[0])
+def _first(found: list[str], what: str) -> list[str]:
+    """Return the first warnings, and one for all the others."""
+    more = len(found) - _MOST
+    return found[:_MOST] + [f"{more} further {what}; they are left out."] * (more > 0)
+
+
+class _Search:
+    """Looks at every object that requests are made from, once.
+
+    Attributes:
+        names: Warnings about names of parameters.
+        keywords: Warnings about keywords of schemas.
+    """
+
+    def __init__(self, document: Document) -> None:
+        self.names: list[str] = []
+        self.keywords: list[str] = []
+        self._document = document
+        self._seen: set[int] = set()
+        self._waiting: deque[_Place] = deque()
+
+    def add(self, operation: OperationNode) -> None:
+        """Note the unreadable parts that an operation is the first to reach."""
+        self._waiting += _starts(self._document, operation)
+        while self._waiting:
+            place = self._waiting.popleft()
+            if place.node.__class__ is not dict:
+                self._note_other(place)
+            elif id(place.node) not in self._seen:
+                self._seen.add(id(place.node))
+                self._look_at(place)
+
+    def _look_at(self, place: _Place) -> None:
+        """Note an object's unreadable members, and queue the objects in it."""
+        kind, node, path, resource = place
+        is_parameter = kind == "parameter"
+        is_schema = kind == "schema" or (
+            is_parameter and self._document.dialect.swagger and "schema" not in node
+        )
+        if is_parameter and is_left_out(node):
+            said = f"{node['name']!r:.60} cannot be sent as the name of a {node['in']} parameter; "
+            self._note((path, "name"), resource, f"{said}it is left out.", self.names)
+            return
+        holds = _HOLDS["schema" if is_schema else kind]
+        for key, value in node.items():
+            if value is None or (is_schema and key not in _READ):
+                continue
+            if key == "$ref":
+                self._follow(place)
+            elif is_schema and not is_readable(key, value):
+                if not (is_parameter and key in _OF_PARAMETERS):
+                    said = f"{value!r:.60} cannot be used as {key!r}; it is left out."
+                    self._note((path, key), resource, said, self.keywords)
+            elif key in holds:
+                self._hold(_Place(holds[key], value, (path, key), resource))
+
+    def _hold(self, place: _Place) -> None:
+        """Queue the objects in a member."""
+        kind, node, path, resource = place
+        is_list = node.__class__ is list
+        if is_list or (node.__class__ is dict and path[1] in _BY_NAME):
+            members = enumerate(node) if is_list else node.items()
+            self._waiting += [_Place(kind, item, (path, at), resource) for at, item in members]
+        else:
+            self._waiting.append(place)
+
+    def _follow(self, place: _Place) -> None:
+        with suppress(DocumentError):  # an operation that needs it was skipped
+            target = self._document.references.follow(place.node, place.resource)
+            self._waiting.append(_Place(place.kind, target.node, target.pointer, target.resource))
+
+    def _note_other(self, place: _Place) -> None:
+        """Note a schema that is not an object."""
+        if place.kind == "schema" and place.node is not None and as_boolean(place.node) is None:
+            said = f"{place.node!r:.60} is not a schema; any value is taken there."
+            self._note(place.path, place.resource, said, self.keywords)
+
+    def _note(self, path: _Path | str, resource: Resource, said: str, found: list[str]) -> None:
+        keys: list[str | int] = []
+        while not isinstance(path, str):
+            path, key = path
+            keys.append(key)
+        place = f"{path}{pointer(reversed(keys))}"
+        own = resource is self._document.entry
+        found.append(f"{place if own else f'{resource.name}#{place}'}: {said}")
+
+
+def _starts(document: Document, operation: OperationNode) -> Iterator[_Place]:
+    """Yield the parameters and the body of one operation."""
+    holders = ((operation.item, operation.path_pointer), (operation.node, operation.pointer))
+    for holder, above in holders:
+        listed = holder.get("parameters")
+        for at, item in enumerate(listed if isinstance(listed, list) else ()):
+            yield _Place("parameter", item, ((above, "parameters"), at), operation.resource)
+    if not document.dialect.swagger and "requestBody" in operation.node:
+        body, path = operation.node["requestBody"], (operation.pointer, "requestBody")
+        yield _Place("body", body, path, operation.resource)

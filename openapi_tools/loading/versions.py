@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from openapi_tools.errors import InvalidDocument
-from openapi_tools.loading.schema_keywords import is_true
+from openapi_tools.loading.keyword_values import is_true
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
 SUPPORTED = "Swagger 2.0 and OpenAPI 3.0, 3.1 and 3.2"

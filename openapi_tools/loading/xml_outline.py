@@ -5,10 +5,10 @@ Spec: OpenAPI 3.1.2, section 4.8.26, XML Object.
 
 from __future__ import annotations
 
+from html import escape
 from typing import TYPE_CHECKING, Any
-from xml.sax.saxutils import escape, quoteattr
 
-from openapi_tools.loading.schema_keywords import is_true
+from openapi_tools.loading.keyword_values import is_true
 from openapi_tools.visible_text import visible
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class _Outline:
             return _tag(name, "", item) if wrapped else item
         members = schema.get("properties")
         if not members:
-            return _tag(name, "", escape(str(schema.get("type", ""))))
+            return _tag(name, "", escape(str(schema.get("type", "")), quote=False))
         return (
             _tag(name, *self._content(members, resource, depth)) if depth else _tag(name, "", "…")
         )
@@ -69,7 +69,7 @@ class _Outline:
             if self._left <= 0:
                 return attributes, f"{inner}…"
             if is_true(_xml(plain).get("attribute")):
-                attributes += f" {_named(plain, key)}={quoteattr(str(plain.get('type', '')))}"
+                attributes += f' {_named(plain, key)}="{escape(str(plain.get("type", "")))}"'
             else:
                 inner += self.element(member, resource, key, depth - 1)
         return attributes, inner

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from openapi_tools.providers.provider_names import portable_forms, renamed
 from openapi_tools.providers.wording import called
-from openapi_tools.validation.schema_graph import ONE_SCHEMA, SCHEMA_LISTS, SCHEMA_MAPS
+from openapi_tools.schema_keywords import ONE_SCHEMA, SCHEMA_LISTS, SCHEMA_MAPS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

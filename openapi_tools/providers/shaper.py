@@ -26,8 +26,9 @@ from openapi_tools.providers.one_of import Apart
 from openapi_tools.providers.provider_names import ANYTHING, KEY, VALUE, extras_name, renamed
 from openapi_tools.providers.shaping_cache import Entry, Memory, Shaped
 from openapi_tools.providers.shaping_errors import CannotExpress, refuse
-from openapi_tools.providers.simple_forms import UNIONS, WORDS, Forms, kind
+from openapi_tools.providers.simple_forms import WORDS, Forms, kind
 from openapi_tools.providers.wording import HARD, called, loosened
+from openapi_tools.schema_keywords import UNIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -52,8 +53,7 @@ class Shaper:
         schema: The input schema.
         dialect: What the provider's schemas can say.
         memory: What was shaped for the same provider.
-        levels: Schemas inside one another, further ones accept anything; what cannot be said is
-            said in words. Without it every schema is exact, or refused.
+        levels: Depth below which anything is accepted; without it a schema is exact or refused.
 
     Attributes:
         notes: What was left out or said in words, and why.

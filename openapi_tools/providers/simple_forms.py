@@ -13,13 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from openapi_tools.json_values import holds, same
 from openapi_tools.providers.shaping_errors import CannotExpress
-from openapi_tools.validation.schema_graph import (
-    ASSERTIONS,
-    ONE_SCHEMA,
-    SCHEMA_LISTS,
-    SCHEMA_MAPS,
-    resolve,
-)
+from openapi_tools.schema_keywords import ASSERTIONS, ONE_SCHEMA, SCHEMA_LISTS, SCHEMA_MAPS, UNIONS
+from openapi_tools.validation.schema_graph import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -32,7 +27,6 @@ WORDS = frozenset(
     | {"writeOnly", "format", "contentEncoding", "contentMediaType", "contentSchema", "$comment"}
 )
 """Keywords that refuse nothing."""
-UNIONS = ("anyOf", "oneOf")
 IN_PLACE = frozenset({"$ref", "allOf", *UNIONS})
 _SAYING = (ASSERTIONS | ONE_SCHEMA | SCHEMA_LISTS | SCHEMA_MAPS | {"$ref"}) - {"$defs"}
 _OF_EVERY_TYPE = ("not", "if", "then", "else")

@@ -10,11 +10,12 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from openapi_tools.schema_keywords import ASSERTIONS, UNIONS
 from openapi_tools.validation.applicators import APPLICATORS
 from openapi_tools.validation.check_costs import AT_ONCE, is_odd, value_price
 from openapi_tools.validation.engine import UNUSABLE, compile_schema, slowness
 from openapi_tools.validation.messages import BRIEF, Flaw
-from openapi_tools.validation.schema_graph import ASSERTIONS, resolve
+from openapi_tools.validation.schema_graph import resolve
 from openapi_tools.validation.unique_items import MANY, repeated
 
 if TYPE_CHECKING:
@@ -34,7 +35,6 @@ _TEXT = 50.0
 
 _MEMBERS = 100
 _CIRCLE = True
-_ALTERNATIVES = ("anyOf", "oneOf")
 _FILE = frozenset({"base64", "text"})
 _FILE_HINT = '; give {"text": …} or {"base64": …}'
 
@@ -183,9 +183,7 @@ class _Look:
             yield flaw
         for keyword in schema:
             # Alternatives of another type would be judged by what they do not say of this one.
-            if (applies := APPLICATORS.get(keyword)) and not (
-                wrong_type and keyword in _ALTERNATIVES
-            ):
+            if (applies := APPLICATORS.get(keyword)) and not (wrong_type and keyword in UNIONS):
                 yield from applies(self, schema, value, place)
 
     def _own_flaws(self, schema: dict[str, Any], value: Any, place: Place | None) -> Iterator[Flaw]:

@@ -12,16 +12,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.json_pointer import pointer_token
+from openapi_tools.schema_keywords import ASSERTIONS, ONE_SCHEMA, SCHEMA_LISTS, SCHEMA_MAPS
 from openapi_tools.validation.check_costs import is_heavy
 from openapi_tools.validation.engine import LARGEST_PATTERN, UNUSABLE, compile_schema, pattern_size
 from openapi_tools.validation.relax import weaken
-from openapi_tools.validation.schema_graph import (
-    ASSERTIONS,
-    ONE_SCHEMA,
-    SCHEMA_LISTS,
-    SCHEMA_MAPS,
-    resolve,
-)
+from openapi_tools.validation.schema_graph import resolve
 from openapi_tools.validation.validator import Validator
 
 if TYPE_CHECKING:

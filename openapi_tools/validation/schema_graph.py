@@ -9,55 +9,13 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from openapi_tools.json_pointer import find
+from openapi_tools.schema_keywords import ONE_SCHEMA, SCHEMA_LISTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     Node = dict[str, Any]
     Groups = list[list[Node]]
-
-ASSERTIONS = frozenset(
-    {
-        "const",
-        "dependentRequired",
-        "enum",
-        "exclusiveMaximum",
-        "exclusiveMinimum",
-        "maxItems",
-        "maxLength",
-        "maxProperties",
-        "maximum",
-        "minItems",
-        "minLength",
-        "minProperties",
-        "minimum",
-        "multipleOf",
-        "pattern",
-        "required",
-        "type",
-        "uniqueItems",
-    }
-)
-"""Keywords that look at a value without handing any of it to another schema."""
-
-ONE_SCHEMA = frozenset(
-    {
-        "additionalProperties",
-        "contains",
-        "else",
-        "if",
-        "items",
-        "not",
-        "propertyNames",
-        "then",
-        "unevaluatedItems",
-        "unevaluatedProperties",
-    }
-)
-SCHEMA_LISTS = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
-SCHEMA_MAPS = frozenset(
-    {"$defs", "definitions", "dependentSchemas", "patternProperties", "properties"}
-)
 
 
 def resolve(root: dict[str, Any] | bool, reference: str) -> Any:

@@ -167,13 +167,13 @@ def test_tools_look_at_their_own_parts_of_the_document_only():
 
     first = next(iter(toolset))
     assert first.input_schema
-    declared = first._declared
+    node = first._node
 
-    root = declared.resource.root
+    root = node.resource.root
     assert type(root) is LazyDict
     assert list(dict.keys(root["paths"])) == [first.path]
     assert type(toolset.document) is dict
-    assert toolset.document["paths"][first.path] is declared.item
+    assert toolset.document["paths"][first.path] is node.item
 
 
 def test_a_toolset_from_the_cache_is_pickled_as_little_as_another():

@@ -14,7 +14,7 @@ from openapi_tools.codegen.changes import changes
 from openapi_tools.codegen.package_data import Record
 from openapi_tools.loading.operations import Document
 from openapi_tools.loading.references import Resource
-from openapi_tools.loading.servers import root_servers
+from openapi_tools.loading.servers_and_security import root_servers
 from openapi_tools.model import Operation, Server, ServerVariable
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""The keywords of JSON Schema 2020-12: what their values must be, and how older ones translate.
+"""The values that a schema's keywords may have, and how older versions translate to 2020-12.
 
 Spec: JSON Schema Core 2020-12, sections 10 and 11; Validation 2020-12, sections 6 to 9.
 """
@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import re
 from math import isfinite
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
+
+from openapi_tools.schema_keywords import ONE_SCHEMA, SCHEMA_LISTS, SCHEMA_MAPS, TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-TYPES: Final = frozenset({"string", "number", "integer", "boolean", "object", "array", "null"})
 MAX_LITERAL: Final = 8_192
 """Characters; a longer default, example or pattern is left out of a schema."""
 MAX_LABEL: Final = 1_024
@@ -20,12 +21,16 @@ MAX_LABEL: Final = 1_024
 MAX_ENUM: Final = 32_768
 """Characters; a longer enum is left to the server, and the description says so."""
 
+ONE: Final = ONE_SCHEMA | {"contentSchema"}
+LISTS: Final = SCHEMA_LISTS
+MAPS: Final = SCHEMA_MAPS - {"$defs", "definitions"}
+HOLDING: Final = ONE | LISTS | MAPS
+"""The keywords of a Schema Object that hold schemas: one, a list or a map of them."""
+
 _HUGE: Final = 10**300
-"""Whole numbers beyond it fit into no float, which validators compare with."""
+"""Validators compare numbers as floats, which hold no larger ones."""
 _UNSEEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 """Control characters but tabs and line ends, and halves of characters."""
-
-NOTHING: Final[frozenset[str]] = frozenset()
 _STR = frozenset({str})
 
 
@@ -41,63 +46,69 @@ def is_true(value: Any) -> bool:
     return value is True or as_boolean(value) is True
 
 
-def _number(value: Any) -> bool:
+def _is_number(value: Any) -> bool:
     if isinstance(value, int):
         return not isinstance(value, bool) and -_HUGE < value < _HUGE
     return isinstance(value, float) and isfinite(value)
 
 
-def _count(value: Any) -> bool:
+def _is_count(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _HUGE
 
 
-def _text(value: Any) -> bool:
+def is_text(value: Any) -> bool:
+    """Tell whether a member is a text."""
     return isinstance(value, str)
 
 
-def _label(value: Any) -> bool:
+def as_text(value: Any) -> str:
+    """Return a member that has to be a text; empty when it is anything else."""
+    return value if isinstance(value, str) else ""
+
+
+def _is_label(value: Any) -> bool:
     return isinstance(value, str) and is_name(value)
 
 
-def _short_text(value: Any) -> bool:
+def _is_pattern(value: Any) -> bool:
     return isinstance(value, str) and len(value) <= MAX_LITERAL and not is_unseen(value)
 
 
-def _boolean(value: Any) -> bool:
+def _is_boolean(value: Any) -> bool:
     return isinstance(value, bool)
 
 
-def _bound(value: Any) -> bool:
-    return _number(value) or as_boolean(value) is not None
+def _is_bound(value: Any) -> bool:
+    return _is_number(value) or as_boolean(value) is not None
 
 
-def _names(value: Any) -> bool:
+def _are_names(value: Any) -> bool:
     return isinstance(value, list) and _are_texts(value)
 
 
-def _type(value: Any) -> bool:
+def _is_type(value: Any) -> bool:
     return isinstance(value, (str, list))
 
 
-def _literal(value: Any) -> bool:
+def _is_literal(value: Any) -> bool:
     return not is_longer(value, MAX_LITERAL)
 
 
-def _literals(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and _literal(value)
+def _are_literals(value: Any) -> bool:
+    return _is_enum(value) and _is_literal(value)
 
 
-def _enum(value: Any) -> bool:
+def _is_enum(value: Any) -> bool:
     return isinstance(value, list) and bool(value)
 
 
-def _dependent(value: Any) -> bool:
-    is_map = isinstance(value, dict) and all(_names(names) for names in value.values())
+def _is_dependent(value: Any) -> bool:
+    is_map = isinstance(value, dict) and all(map(_are_names, value.values()))
     return is_map and not is_longer(value, MAX_ENUM)
 
 
 def _are_texts(values: list[Any]) -> bool:
-    return _STR.issuperset(map(type, values)) or all(map(_text, values))
+    return _STR.issuperset(map(type, values)) or all(map(is_text, values))
 
 
 def is_unseen(text: str) -> bool:
@@ -111,16 +122,12 @@ def is_name(text: str) -> bool:
 
 
 def is_longer(value: Any, limit: int) -> bool:
-    """Tell whether a value has more than some characters as JSON, roughly and in bounded time.
+    """Tell whether a value has more than `limit` characters as JSON, roughly and in bounded time.
 
     Numbers that JSON does not have and texts with control characters count as longer.
     """
-    if isinstance(value, str):
-        return len(value) + 3 > limit or is_unseen(value)
     if isinstance(value, list) and _are_texts(value):
         return sum(map(len, value)) + 5 * len(value) > limit or is_unseen("".join(value))
-    if value is None or type(value) is int or type(value) is bool:
-        return limit < 8  # noqa: PLR2004 -- as below
     size = 0
     stack = [value]
     while stack and size <= limit:
@@ -141,154 +148,63 @@ def is_longer(value: Any, limit: int) -> bool:
     return size > limit
 
 
-SCHEMA: Final = "schema"
-MAP: Final = "map"
-LIST: Final = "list"
-
-KINDS: Final[Mapping[str, str | Callable[[Any], bool]]] = {
-    "type": _type,
-    "properties": MAP,
-    "items": SCHEMA,
-    "description": _text,
-    "title": _label,
-    "format": _label,
-    "enum": _enum,
-    "default": _literal,
-    "required": _names,
-    "allOf": LIST,
-    "anyOf": LIST,
-    "oneOf": LIST,
-    "additionalProperties": SCHEMA,
-    "example": _literal,
-    "examples": _literals,
-    "pattern": _short_text,
-    "minimum": _number,
-    "maximum": _number,
-    "exclusiveMinimum": _bound,
-    "exclusiveMaximum": _bound,
-    "multipleOf": _number,
-    "minLength": _count,
-    "maxLength": _count,
-    "minItems": _count,
-    "maxItems": _count,
-    "uniqueItems": _boolean,
-    "minProperties": _count,
-    "maxProperties": _count,
-    "const": _literal,
-    "deprecated": _boolean,
-    "writeOnly": _boolean,
-    "readOnly": _boolean,
-    "not": SCHEMA,
-    "if": SCHEMA,
-    "then": SCHEMA,
-    "else": SCHEMA,
-    "prefixItems": LIST,
-    "contains": SCHEMA,
-    "minContains": _count,
-    "maxContains": _count,
-    "patternProperties": MAP,
-    "propertyNames": SCHEMA,
-    "dependentRequired": _dependent,
-    "dependentSchemas": MAP,
-    "unevaluatedItems": SCHEMA,
-    "unevaluatedProperties": SCHEMA,
-    "contentEncoding": _label,
-    "contentMediaType": _label,
-    "contentSchema": SCHEMA,
+TESTS: Final[Mapping[str, Callable[[Any], bool]]] = {
+    "type": _is_type,
+    "description": is_text,
+    "enum": _is_enum,
+    "required": _are_names,
+    "examples": _are_literals,
+    "pattern": _is_pattern,
+    "uniqueItems": _is_boolean,
+    "dependentRequired": _is_dependent,
+    **dict.fromkeys(("default", "example", "const"), _is_literal),
+    **dict.fromkeys(("title", "format", "contentEncoding", "contentMediaType"), _is_label),
+    **dict.fromkeys(("minimum", "maximum", "multipleOf"), _is_number),
+    **dict.fromkeys(("exclusiveMinimum", "exclusiveMaximum"), _is_bound),
+    **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems"), _is_count),
+    **dict.fromkeys(("minProperties", "maxProperties", "minContains", "maxContains"), _is_count),
+    **dict.fromkeys(("deprecated", "writeOnly", "readOnly"), _is_boolean),
 }
-"""What a keyword holds: schemas (`SCHEMA`, `MAP`, `LIST`), or a test of its value."""
+"""Whether a value is one that a keyword without schemas may have."""
 
 
 def meant(key: str, value: Any) -> Any:
-    """Return what a value means that fails the test of its keyword; None for nothing."""
-    kind = KINDS[key]
-    if kind is _boolean:
+    """Return the likely meaning of a value that fails its keyword's test; None for nothing."""
+    test = TESTS[key]
+    if test is _is_boolean:
         return as_boolean(value)
-    is_whole = kind is _count and isinstance(value, float) and value.is_integer()
-    return int(value) if is_whole and _count(int(value)) else None
+    is_whole = test is _is_count and isinstance(value, float) and value.is_integer()
+    return int(value) if is_whole and _is_count(int(value)) else None
 
 
-TESTS: Final = {key: kind for key, kind in KINDS.items() if not isinstance(kind, str)}
-_CHILDREN: Final = {key: kind for key, kind in KINDS.items() if isinstance(kind, str)}
-HOLDING: Final = frozenset(_CHILDREN)
-IN_PLACE: Final = frozenset(
-    {"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas"}
-)
-"""Keywords whose schemas apply to the same value, not to a member of it."""
+def is_readable(key: str, value: Any) -> bool:
+    """Tell whether a schema keeps a member; members that no version has count as kept."""
+    if key in NULLABLE:
+        return as_boolean(value) is not None
+    if key in ONE:
+        is_tuple = key == "items" and isinstance(value, list)
+        return is_tuple or isinstance(value, dict) or as_boolean(value) is not None
+    if key in HOLDING:
+        return isinstance(value, dict if key in MAPS else list)
+    return key not in TESTS or TESTS[key](value) or meant(key, value) is not None
+
+
 TRANSLATED: Final = frozenset(
     {"exclusiveMinimum", "exclusiveMaximum", "example", "multipleOf", "required", "enum"}
     | {"dependentRequired", "discriminator", "allOf", "oneOf", "nullable", "x-nullable"}
 )
 """Without one of these a schema says the same in every version, but for unknown types."""
-_WORDS: Final = ("title", "description", "default")
 NULLABLE: Final = frozenset({"nullable", "x-nullable"})
-_BINDING: Final = frozenset({"allOf", "anyOf", "oneOf", "not", "$ref", "const", "if"})
-
-HARMLESS_SIBLINGS: Final = frozenset({"description", "title", "nullable", "x-nullable", "default"})
+HARMLESS_SIBLINGS: Final = frozenset({"description", "title", "default"}) | NULLABLE
 """Beside a `$ref` of 3.0 or 2.0 these are read although the text says that they are ignored."""
-
-
-class Uses(NamedTuple):
-    """The definitions that a schema refers to.
-
-    Attributes:
-        every: All of them.
-        in_place: Those that apply to the same value, not to a member of it.
-        schemas: How many schemas it consists of, itself included.
-    """
-
-    every: frozenset[str]
-    in_place: frozenset[str]
-    schemas: int
-
-
-def uses_of(schema: dict[str, Any]) -> Uses:
-    """Return the names of the definitions that a converted schema refers to directly."""
-    every: set[str] = set()
-    in_place: set[str] = set()
-    stack: list[tuple[Any, bool]] = [(schema, True)]
-    count = 0
-    while stack:
-        node, same = stack.pop()
-        count += 1
-        if not isinstance(node, dict):
-            continue
-        if "$ref" in node:
-            name = node["$ref"].removeprefix("#/$defs/")
-            every.add(name)
-            if same:
-                in_place.add(name)
-        if HOLDING.isdisjoint(node):
-            continue
-        for key, value in node.items():
-            if key not in _CHILDREN:
-                continue
-            below = same and key in IN_PLACE
-            if isinstance(value, list):
-                stack += [(item, below) for item in value]
-            elif _CHILDREN[key] is MAP:
-                stack += [(item, below) for item in value.values()]
-            else:
-                stack.append((value, below))
-    return Uses(frozenset(every), frozenset(in_place), count)
-
-
-def uses_in(schema: dict[str, Any], text: bytes) -> frozenset[str]:
-    """Return the names of the definitions that a converted schema refers to directly.
-
-    Args:
-        schema: A converted schema.
-        text: The same as JSON, in which the word is found faster.
-    """
-    return uses_of(schema).every if b'"$ref"' in text else NOTHING
+_WORDS: Final = ("title", "description", "default")
+_BINDING: Final = frozenset({"allOf", "anyOf", "oneOf", "not", "$ref", "const", "if"})
 
 
 def modernise(out: dict[str, Any]) -> None:
-    """Put what older versions say into the words of 2020-12, in place."""
-    if "exclusiveMinimum" in out:
-        _exclusive(out, "minimum", "exclusiveMinimum")
-    if "exclusiveMaximum" in out:
-        _exclusive(out, "maximum", "exclusiveMaximum")
+    """Translate older versions' keywords to 2020-12, in place."""
+    _exclusive(out, "minimum", "exclusiveMinimum")
+    _exclusive(out, "maximum", "exclusiveMaximum")
     if "example" in out:
         example = out.pop("example")
         out.setdefault("examples", [example])
@@ -305,7 +221,7 @@ def modernise(out: dict[str, Any]) -> None:
 
 
 def shorten(out: dict[str, Any]) -> None:
-    """Leave what is too long of `required` and `enum` to the server, in place."""
+    """Leave the excess of `required` and `enum` to the server, in place."""
     if "required" in out:
         _required(out)
     if "enum" in out and is_longer(out["enum"], MAX_ENUM):
@@ -323,7 +239,7 @@ def _one_of(out: dict[str, Any]) -> None:
 
 
 def has_odd_type(out: Mapping[str, Any]) -> bool:
-    """Tell whether a type is a list of types or none that JSON Schema has."""
+    """Tell whether a type is a list of types, or unknown to JSON Schema."""
     kind = out.get("type", "string")
     return not (type(kind) is str and kind in TYPES)
 
@@ -334,14 +250,14 @@ def _required(out: dict[str, Any]) -> None:
     if is_longer(names, MAX_LITERAL):
         names = [name for name in names if is_name(name)]
         names = [] if is_longer(names, MAX_ENUM) else names
-    out["required"] = names if len(set(names)) == len(names) else list(dict.fromkeys(names))
+    out["required"] = list(dict.fromkeys(names))
     if not names:
         del out["required"]
 
 
 def _exclusive(out: dict[str, Any], bound: str, exclusive: str) -> None:
     """Make a bound exclusive where a boolean says so, as it does up to OpenAPI 3.0."""
-    if not _number(out[exclusive]):
+    if exclusive in out and not _is_number(out[exclusive]):
         strict = is_true(out.pop(exclusive))
         if strict and bound in out:
             out[exclusive] = out.pop(bound)
@@ -365,8 +281,9 @@ def is_nullable(node: Mapping[str, Any]) -> bool:
 def nullable(out: dict[str, Any]) -> dict[str, Any]:
     """Return a converted schema that also takes null.
 
-    Spec: OpenAPI 3.0.4, section 4.7.24.2, `nullable`. With `allOf`, `oneOf` and `anyOf`, where the
-    text gives it no effect, it is read as it is meant.
+    `allOf`, `oneOf` and `anyOf` beside it have no effect by the text; here null is taken.
+
+    Spec: OpenAPI 3.0.4, section 4.7.24.2, `nullable`.
     """
     if "enum" in out and None not in out["enum"]:
         out["enum"] = [*out["enum"], None]
