@@ -39,16 +39,15 @@ if TYPE_CHECKING:
     from openapi_tools.requests.preview import Preview
     from openapi_tools.result import ImageContent, TextContent, ToolResult
     from openapi_tools.settings import Settings
-    from openapi_tools.tools.context import Context
     from openapi_tools.tools.guardrails import require_approval
     from openapi_tools.tools.tool import OperationTool
-    from openapi_tools.tools.tool_call import ToolCall
+    from openapi_tools.tools.tool_call import Context, ToolCall
     from openapi_tools.tools.toolset import Select, Toolset
 
 _HOMES = {
     "CallError": "errors",
     "ClientCertificate": "auth.schemes",
-    "Context": "tools.context",
+    "Context": "tools.tool_call",
     "CredentialsError": "errors",
     "DeniedError": "errors",
     "DocumentError": "errors",

@@ -1,7 +1,9 @@
-"""Options as callers give them: taken as they are meant, or refused in words."""
+"""Check and convert the options of callers, and fill in `${NAME}` from the environment."""
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +12,8 @@ from openapi_tools.errors import CredentialsError, SettingsError
 
 if TYPE_CHECKING:
     from openapi_tools.settings import Settings
+
+VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
 def settings_of(given: Any) -> Settings:
@@ -52,7 +56,7 @@ def members_of(given: Any, known: tuple[str, ...] | None, name: str) -> dict[str
     Args:
         given: By name.
         known: The names; None for any.
-        name: What messages call the mapping.
+        name: Of the mapping, for messages.
 
     Raises:
         SettingsError: It is not a mapping of texts, or has another name.
@@ -68,11 +72,7 @@ def members_of(given: Any, known: tuple[str, ...] | None, name: str) -> dict[str
 
 
 def functions_of(given: Any, name: str) -> list[Any]:
-    """Return functions as a list; one alone is meant as a list of it.
-
-    Args:
-        given: A function, or several.
-        name: What messages call them.
+    """Return functions as a list; one function counts as a list of it.
 
     Raises:
         SettingsError: It is something else.
@@ -85,5 +85,36 @@ def functions_of(given: Any, name: str) -> list[Any]:
 
 
 def kind_of(given: object) -> str:
-    """Return what messages call a value of a wrong type, which may be a secret."""
+    """Return the name of a value's type for messages, as the value may be a secret."""
     return f"the class {given.__name__}" if isinstance(given, type) else type(given).__name__
+
+
+def from_environment(value: Any, name: str, *, secret: bool = True) -> Any:
+    """Return a value in which each `${NAME}` is what the environment has for it.
+
+    Args:
+        value: A text, or lists and mappings of texts; other values stay.
+        name: Of the credential or setting.
+        secret: Whether it is a credential.
+
+    Raises:
+        CredentialsError: A variable that a credential needs is not set, or empty.
+        SettingsError: The same for a setting.
+    """
+    if isinstance(value, list | tuple):
+        return [from_environment(part, name, secret=secret) for part in value]
+    if isinstance(value, Mapping):
+        return {key: from_environment(v, name, secret=secret) for key, v in value.items()}
+    if not isinstance(value, str):
+        return value
+    return VARIABLE.sub(lambda match: _variable(match.group(1), name, secret=secret), value)
+
+
+def _variable(variable: str, name: str, *, secret: bool) -> str:
+    found = os.environ.get(variable)
+    if found:
+        return found
+    reason = f"{name!r:.60}: the environment variable {variable} is not set or empty."
+    if secret:
+        raise CredentialsError(reason, scheme=name)
+    raise SettingsError(reason)

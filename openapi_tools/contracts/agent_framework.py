@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from pydantic import RootModel
 
 from openapi_tools.contracts import requiring
-from openapi_tools.tools.context import context_for
 from openapi_tools.tools.guardrails import approved, rule_of
+from openapi_tools.tools.tool_call import context_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

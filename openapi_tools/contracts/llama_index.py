@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ConfigDict
 
 from openapi_tools.contracts import requiring
-from openapi_tools.tools.context import context_for
+from openapi_tools.tools.tool_call import context_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

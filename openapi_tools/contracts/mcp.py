@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 from openapi_tools.contracts import requiring
 from openapi_tools.errors import SettingsError
 from openapi_tools.result import ImageContent
-from openapi_tools.tools.context import Context
-from openapi_tools.tools.dispatch import no_such_tool
 from openapi_tools.tools.guardrails import question_of
-from openapi_tools.tools.tool_call import ToolCall
+from openapi_tools.tools.tool_call import Context, ToolCall
+from openapi_tools.tools.toolset import no_such_tool
 from openapi_tools.visible_text import visible
 
 if TYPE_CHECKING:

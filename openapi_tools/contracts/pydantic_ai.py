@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from openapi_tools.contracts import requiring
 from openapi_tools.errors import InputError, OpenAPIToolsError
-from openapi_tools.tools.context import context_for, member_of
 from openapi_tools.tools.guardrails import approved, rule_of
-from openapi_tools.tools.tool_call import read_call
+from openapi_tools.tools.tool_call import context_for, member_of, read_call
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

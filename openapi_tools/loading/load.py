@@ -313,7 +313,7 @@ def _unknown(settings: Settings, found: Operations) -> list[str]:
     """Warn of media types for tools that do not exist."""
     if not isinstance(settings.media_types, dict):
         return []
-    from openapi_tools.tools.dispatch import no_such_tool
+    from openapi_tools.tools.toolset import no_such_tool
 
     names = [tool.name for tool in found.tools]
     missing = [name for name in settings.media_types if name not in names]

@@ -16,8 +16,8 @@ from openapi_tools.requests.preview import Preview, preview_of
 from openapi_tools.requests.server_urls import with_own_path
 from openapi_tools.responses.reader import read_answer
 from openapi_tools.result import ToolResult
-from openapi_tools.tools.context import member_of
 from openapi_tools.tools.guardrails import ask
+from openapi_tools.tools.tool_call import member_of
 from openapi_tools.transport.exchange import SendOptions
 from openapi_tools.transport.transport_errors import timed_out
 from openapi_tools.validation.tool_input import is_large
@@ -46,18 +46,8 @@ _NOT_FOUND = 404
 
 
 @dataclass(slots=True, eq=False)
-class Parcel:
-    """One call on its way.
-
-    Attributes:
-        arguments: They fit the tool.
-        credentials: The toolset's, and those of this call before them.
-        bounds: Where it goes, and where credentials may.
-        redactor: Knows the secrets of the toolset and of this call.
-        key: Idempotency key; empty for none.
-        grant: What it is granted, once that is known.
-        request: What is sent, once it is built.
-    """
+class PreparedCall:
+    """One call with its credentials; `key` is its idempotency key, empty for none."""
 
     arguments: dict[str, Any]
     credentials: Credentials
@@ -68,7 +58,7 @@ class Parcel:
     request: httpx.Request | None = None
 
 
-class Delivery:
+class Execution:
     """Brings the calls of one tool to its API.
 
     Args:
@@ -101,34 +91,34 @@ class Delivery:
         session, settings = self._session, self._session.settings
         redactor = session.redactor.for_call()
         try:
-            parcel = self._parcel(arguments, context, redactor)
+            prepared = self._prepare(arguments, context, redactor)
             if settings.dry_run:
-                preview = await self._seen(parcel, call_id)
+                preview = await self._seen(prepared, call_id)
                 return ToolResult.ok(preview.as_data(), {"dry_run": True})
             if settings.approve is not None and self._is_asked_for():
-                await self._approve(parcel, call_id)
+                await self._approve(prepared, call_id)
             async with session.sender.attempts(self._about) as attempts:
-                await self._carry(parcel, attempts)
-            return await self._read(attempts, parcel)
+                await self._carry(prepared, attempts)
+            return await self._read(attempts, prepared)
         except OpenAPIToolsError as error:
             hide(error, redactor)
             raise
 
-    async def _carry(self, parcel: Parcel, attempts: Attempts) -> None:
+    async def _carry(self, prepared: PreparedCall, attempts: Attempts) -> None:
         """Send a call; once more with newer credentials, should there be some."""
-        parcel.grant = self._grant_of(parcel) or await self._granted(parcel, attempts, None)
-        answer = await attempts.send(*self._packed(parcel))
-        if answer.status == _UNAUTHORIZED and parcel.grant.renewable:
-            newer = await self._granted(parcel, attempts, parcel.grant)
-            if newer.auth != parcel.grant.auth:
-                parcel.grant = newer
-                await attempts.send(*self._packed(parcel))
+        prepared.grant = self._grant_of(prepared) or await self._granted(prepared, attempts, None)
+        answer = await attempts.send(*self._packed(prepared))
+        if answer.status == _UNAUTHORIZED and prepared.grant.renewable:
+            newer = await self._granted(prepared, attempts, prepared.grant)
+            if newer.auth != prepared.grant.auth:
+                prepared.grant = newer
+                await attempts.send(*self._packed(prepared))
 
-    def _packed(self, parcel: Parcel) -> tuple[httpx.Request, SendOptions]:
+    def _packed(self, prepared: PreparedCall) -> tuple[httpx.Request, SendOptions]:
         """Return the request of a call with the credentials that it has now, and its options."""
-        options = self._options_of(parcel)
-        parcel.request = self._built(parcel, parcel.grant)
-        return parcel.request, options
+        options = self._options_of(prepared)
+        prepared.request = self._built(prepared, prepared.grant)
+        return prepared.request, options
 
     def preview(self, arguments: dict[str, Any]) -> httpx.Request:
         """Return the request that a call would send, with `***` in place of credentials.
@@ -137,9 +127,9 @@ class Delivery:
             CallError: There is no server to send it to.
             InputError: A value cannot be sent.
         """
-        return self._masked(self._parcel(arguments, None, self._session.redactor))[0]
+        return self._masked(self._prepare(arguments, None, self._session.redactor))[0]
 
-    def _parcel(self, arguments: dict[str, Any], context: Any, redactor: Redactor) -> Parcel:
+    def _prepare(self, arguments: dict[str, Any], context: Any, redactor: Redactor) -> PreparedCall:
         session, operation = self._session, self._tool.operation
         credentials = session.credentials
         if context is not None:
@@ -148,25 +138,27 @@ class Delivery:
         if bounds is None:
             bounds = self._bounds = session.bounds(operation)
             self._about = f"{operation.method} {operation.path}"
-        parcel = Parcel(arguments, credentials, bounds, redactor)
+        prepared = PreparedCall(arguments, credentials, bounds, redactor)
         if session.settings.idempotency_header and not self._tool.idempotent:
-            parcel.key = str(uuid.uuid4())
-        return parcel
+            prepared.key = str(uuid.uuid4())
+        return prepared
 
-    def _masked(self, parcel: Parcel) -> tuple[httpx.Request, str]:
+    def _masked(self, prepared: PreparedCall) -> tuple[httpx.Request, str]:
         """Return the request with masked credentials, and what to note about it."""
-        grant = parcel.credentials.masked(self._tool.operation, parcel.bounds)
-        return self._built(parcel, grant), grant.note
+        grant = prepared.credentials.masked(self._tool.operation, prepared.bounds)
+        return self._built(prepared, grant), grant.note
 
-    async def _seen(self, parcel: Parcel, call_id: str) -> Preview:
+    async def _seen(self, prepared: PreparedCall, call_id: str) -> Preview:
         """Return the preview of a call; that of a large one is made in a thread."""
-        if is_large(parcel.arguments):
-            return await asyncio.to_thread(self._previewed, parcel, call_id)
-        return self._previewed(parcel, call_id)
+        if is_large(prepared.arguments):
+            return await asyncio.to_thread(self._previewed, prepared, call_id)
+        return self._previewed(prepared, call_id)
 
-    def _previewed(self, parcel: Parcel, call_id: str) -> Preview:
-        request, note = self._masked(parcel)
-        preview = preview_of(request, self._tool.name, parcel.arguments, redactor=parcel.redactor)
+    def _previewed(self, prepared: PreparedCall, call_id: str) -> Preview:
+        request, note = self._masked(prepared)
+        preview = preview_of(
+            request, self._tool.name, prepared.arguments, redactor=prepared.redactor
+        )
         return replace(preview, note=note, call_id=call_id)
 
     def _is_asked_for(self) -> bool:
@@ -178,87 +170,89 @@ class Delivery:
             return self._tool.destructive
         return rule == "all" or rule in self._tool.operation.extensions
 
-    async def _approve(self, parcel: Parcel, call_id: str) -> None:
-        verdict = await ask(self._session.settings.approve, await self._seen(parcel, call_id))
+    async def _approve(self, prepared: PreparedCall, call_id: str) -> None:
+        verdict = await ask(self._session.settings.approve, await self._seen(prepared, call_id))
         if verdict is not True:
             raise DeniedError(f"{self._tool.name} was not approved; it was not sent.")
 
-    def _channel(self, attempts: Attempts, parcel: Parcel) -> Channel:
+    def _channel(self, attempts: Attempts, prepared: PreparedCall) -> Channel:
         from openapi_tools.auth.token_channel import Channel
 
         session = self._session
 
         def learn(*secrets: str) -> None:
             session.redactor.know(*secrets, passing=True)
-            parcel.redactor.know(*secrets)  # however many others there are
+            prepared.redactor.know(*secrets)  # however many others there are
 
-        return Channel.over(attempts.transport, parcel.bounds, learn)
+        return Channel.over(attempts.transport, prepared.bounds, learn)
 
-    def _grant_of(self, parcel: Parcel) -> Grant | None:
+    def _grant_of(self, prepared: PreparedCall) -> Grant | None:
         """Return what is granted to every call; None when a call has to ask."""
-        return self._grant if parcel.credentials is self._session.credentials else None
+        return self._grant if prepared.credentials is self._session.credentials else None
 
-    async def _granted(self, parcel: Parcel, attempts: Attempts, stale: Grant | None) -> Grant:
+    async def _granted(
+        self, prepared: PreparedCall, attempts: Attempts, stale: Grant | None
+    ) -> Grant:
         """Return the credentials of a call; functions of the user's are asked for some."""
-        operation, bounds = self._tool.operation, parcel.bounds
+        operation, bounds = self._tool.operation, prepared.bounds
 
         def channel() -> Channel:
-            return self._channel(attempts, parcel)
+            return self._channel(attempts, prepared)
 
-        context = TokenContext(channel, parcel.redactor)
-        grant = await parcel.credentials.grant(operation, bounds, context, stale)
-        if not grant.renewable and parcel.credentials is self._session.credentials:
+        context = TokenContext(channel, prepared.redactor)
+        grant = await prepared.credentials.grant(operation, bounds, context, stale)
+        if not grant.renewable and prepared.credentials is self._session.credentials:
             self._grant = grant
         return grant
 
-    def _built(self, parcel: Parcel, grant: Grant) -> httpx.Request:
+    def _built(self, prepared: PreparedCall, grant: Grant) -> httpx.Request:
         settings = self._session.settings
         if self._plan is None:
             self._plan = RequestPlan(self._tool.operation, settings)
-        request = self._plan.build(parcel.arguments, grant.auth)
+        request = self._plan.build(prepared.arguments, grant.auth)
         header = settings.idempotency_header
-        if parcel.key and header and header not in request.headers:
-            request.headers[header] = parcel.key
+        if prepared.key and header and header not in request.headers:
+            request.headers[header] = prepared.key
         return request
 
-    def _options_of(self, parcel: Parcel) -> SendOptions:
+    def _options_of(self, prepared: PreparedCall) -> SendOptions:
         """Return the options of a call; most calls share them."""
         if self._options is None:
-            inside = parcel.bounds.inside
+            inside = prepared.bounds.inside
             traced = inside and self._session.settings.trace_context
-            self._options = SendOptions(base=parcel.bounds.server, trusted=inside, traced=traced)
-        auth = parcel.grant.auth
+            self._options = SendOptions(base=prepared.bounds.server, trusted=inside, traced=traced)
+        auth = prepared.grant.auth
         others = auth.httpx_auth is not None or self._session.client_brings
-        if not others and auth.certificate is None and not parcel.key:
+        if not others and auth.certificate is None and not prepared.key:
             return self._options
         return replace(
             self._options,
             auth=auth.httpx_auth,
             certificate=auth.certificate,
-            keyed=bool(parcel.key),
-            learn=parcel.redactor.know if others else None,
+            keyed=bool(prepared.key),
+            learn=prepared.redactor.know if others else None,
         )
 
-    async def _read(self, attempts: Attempts, parcel: Parcel) -> ToolResult:
+    async def _read(self, attempts: Attempts, prepared: PreparedCall) -> ToolResult:
         """Return what an answer means, without the secrets that a server repeats."""
         answer, read = attempts.answer, self._result
         if len(answer.content) > _LARGE:
-            result = await self._apart(attempts, read, answer, parcel.redactor)
+            result = await self._apart(attempts, read, answer, prepared.redactor)
         else:
-            result = read(answer, parcel.redactor)
-        note = parcel.grant.note
+            result = read(answer, prepared.redactor)
+        note = prepared.grant.note
         if note:
             result.metadata["notes"] = [*result.metadata.get("notes", ()), note]
         if result.error is not None and result.error["type"] == "auth":
-            result = _explained(result, note or self._lacking(parcel))
+            result = _explained(result, note or self._lacking(prepared))
         if answer.status != _NOT_FOUND:
             self._session.is_placed = True
         elif not self._session.is_placed:
-            result = _explained(result, self._misplaced(parcel))
+            result = _explained(result, self._misplaced(prepared))
         check = self._session.check_answer
-        if check is not None and parcel.request is not None:
-            problems = await self._apart(attempts, check, parcel.request, answer)
-            result.metadata["answer_problems"] = parcel.redactor.data(problems)
+        if check is not None and prepared.request is not None:
+            problems = await self._apart(attempts, check, prepared.request, answer)
+            result.metadata["answer_problems"] = prepared.redactor.data(problems)
         return result
 
     async def _apart(self, attempts: Attempts, work: Callable[..., _Found], *given: Any) -> _Found:
@@ -274,18 +268,20 @@ class Delivery:
         operation, settings = self._tool.operation, self._session.settings
         return read_answer(answer, operation, settings, redactor=redactor)
 
-    def _misplaced(self, parcel: Parcel) -> str:
+    def _misplaced(self, prepared: PreparedCall) -> str:
         """Say that the settings leave out the path of the document's own server, if they do."""
         url = with_own_path(self._tool.operation, self._session.settings)
         if not url:
             return ""
         reason = "base_url lacks the path of the document's own server"
-        return parcel.redactor.text(f"{reason}; if that is wrong, give Settings(base_url={url!r})")
+        return prepared.redactor.text(
+            f"{reason}; if that is wrong, give Settings(base_url={url!r})"
+        )
 
-    def _lacking(self, parcel: Parcel) -> str:
-        if parcel.grant.auth:
+    def _lacking(self, prepared: PreparedCall) -> str:
+        if prepared.grant.auth:
             return ""
-        return parcel.credentials.lacking(self._tool.operation)
+        return prepared.credentials.lacking(self._tool.operation)
 
 
 def _explained(result: ToolResult, why: str) -> ToolResult:

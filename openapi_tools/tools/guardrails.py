@@ -1,19 +1,19 @@
-"""What users hang into a call: guardrails before and after it, and functions for failures.
+"""Hooks of a call: guardrails before and after it, and functions for failures.
 
 An input guardrail is called with the call and its context and may be async. It returns
 
-- None or True: the call may go on; what it changed in the call's arguments counts,
+- None or True: the call goes on, with any changes to its arguments,
 - a `ToolCall` or a mapping: the arguments to go on with,
 - a `ToolResult`: the answer, without asking the API,
 - False, or it raises: the call is refused, with the error type `denied`.
 
 Changed arguments are checked like any others; name and id of a call stay.
 
-An output guardrail is called with the result, of whatever kind, and the context; it returns None or
-the result to give instead. Raising withholds the result: `denied` again.
+An output guardrail is called with the result or error result, and the context; it returns None or
+a replacement. An exception withholds the result: `denied` again.
 
-A function for failures is called with the exception and the context, and returns None or the result
-to give instead. An error answer of the API comes as a `CallError`.
+A function for failures is called with the exception and the context, and returns None or a result.
+An error answer of the API comes as a `CallError`.
 """
 
 from __future__ import annotations
@@ -28,11 +28,10 @@ from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import CallError, DeniedError, InputError, SettingsError
 from openapi_tools.result import ToolResult
-from openapi_tools.tools.context import member_of, with_approve
-from openapi_tools.tools.tool_call import ToolCall
+from openapi_tools.tools.tool_call import ToolCall, member_of, with_approve
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Iterable
 
     from openapi_tools.tools.tool import OperationTool
 
@@ -41,24 +40,27 @@ logger = logging.getLogger("openapi_tools")
 
 @dataclass(slots=True, eq=False)
 class Guards:
-    """What is hung into the calls of one tool.
-
-    Attributes:
-        inputs: Input guardrails, in the order in which they were added.
-        outputs: Output guardrails.
-        errors: Functions for failures; the first that gives a result decides.
-    """
+    """The hooks of one tool, in the order in which they were added."""
 
     inputs: list[Callable[..., Any]] = field(default_factory=list)
     outputs: list[Callable[..., Any]] = field(default_factory=list)
     errors: list[Callable[..., Any]] = field(default_factory=list)
 
+    @property
+    def needs_approval(self) -> bool:
+        """Whether a guardrail of `require_approval` is among them."""
+        return any(isinstance(guard, Approval) for guard in self.inputs)
+
+    def add_inputs(self, guards: Iterable[Callable[..., Any]], tool: OperationTool) -> None:
+        """Add input guardrails; those of `require_approval` if their rule takes the tool."""
+        self.inputs += (g for g in guards if not isinstance(g, Approval) or g.takes(tool))
+
     async def admit(
         self, call: ToolCall, context: Any, check: Callable[[ToolCall], ToolCall]
     ) -> ToolCall | ToolResult:
-        """Return the call to make, or the answer to give instead.
+        """Return the call to make, or an answer in place of it; `check` fits a changed call.
 
-        Approval is asked last, so that what was approved is what is sent.
+        Approval comes last, so that the approved call is the one sent.
 
         Raises:
             CallError: A guardrail refuses.
@@ -77,7 +79,7 @@ class Guards:
         return call
 
     async def release(self, result: ToolResult, context: Any) -> ToolResult:
-        """Return what is given in place of a result, or the result.
+        """Return the result, or its replacement.
 
         Raises:
             CallError: A guardrail withholds it.
@@ -91,7 +93,7 @@ class Guards:
         return result
 
     async def explain(self, error: Exception, context: Any) -> ToolResult | None:
-        """Return the result that one of the functions gives for a failure; None when none does."""
+        """Return the first result of the functions for failures; None without one."""
         for function in self.errors:
             try:
                 verdict = await _given(function, error, context)
@@ -113,11 +115,7 @@ class Approval:
         self.takes = rule
 
     async def __call__(self, call: ToolCall, context: Any) -> None:
-        """Do nothing when the call is approved.
-
-        Raises:
-            DeniedError: It is not, or there is nobody to ask.
-        """
+        """Raise a `DeniedError` unless the call is approved."""
         approve = member_of(context, "approve")
         if not callable(approve):
             raise DeniedError(f"{call.name} needs approval, and there is nobody to ask.")
@@ -153,7 +151,7 @@ def rule_of(rule: Any) -> Callable[[OperationTool], bool]:
 
 
 async def ask(question: Callable[..., Any] | None, subject: Any) -> Any:
-    """Return what somebody says who is asked about a call.
+    """Return the answer to a question about a call; None without a question.
 
     Raises:
         CallError: It refuses, or fails.
@@ -176,7 +174,7 @@ async def _asked(guard: Callable[..., Any], *subjects: Any) -> Any:
 
 
 async def _given(function: Callable[..., Any], *subjects: Any) -> Any:
-    """Return what a function gives, awaited if that is needed."""
+    """Call a function, which may be async; its cancellation is a failure, unless the call's own."""
     try:
         verdict = function(*subjects)
     except asyncio.CancelledError:
@@ -185,7 +183,7 @@ async def _given(function: Callable[..., Any], *subjects: Any) -> Any:
 
 
 async def settled(waiting: Awaitable[Any]) -> Any:
-    """Return what something gives that is waited for.
+    """Await other code, whose own cancellation is a failure.
 
     Raises:
         RuntimeError: It was cancelled, and this call is not.
@@ -200,7 +198,7 @@ async def settled(waiting: Awaitable[Any]) -> Any:
 
 
 def usable(result: ToolResult, name: str) -> ToolResult:
-    """Return a result that code of the user's made, once it is sure that it can be shown.
+    """Return a result of the user's code, if it is valid JSON.
 
     Raises:
         DeniedError: They are no JSON.
@@ -214,9 +212,9 @@ def usable(result: ToolResult, name: str) -> ToolResult:
 
 
 def approved(context: Any, tool: OperationTool, shown: Mapping[str, Any]) -> Any:
-    """Return a context like another one, in which a call that a person was shown is approved.
+    """Return a context that approves a call with the arguments that a person was shown.
 
-    Where guardrails have changed the arguments since, the other context is asked.
+    After a guardrail has changed them, the original context is asked.
     """
 
     def approve(call: ToolCall) -> Any:
@@ -227,10 +225,10 @@ def approved(context: Any, tool: OperationTool, shown: Mapping[str, Any]) -> Any
 
 
 def question_of(tool: OperationTool, call: ToolCall, room: int = 1000) -> str:
-    """Return what a person is asked about a call.
+    """Return the question to a person about a call, with about `room` characters for values.
 
-    Every argument is named, and a long one is cut, so that none hides another. All is ASCII: no
-    character of a model or a document can rewrite what a terminal or a dialog shows.
+    Every argument is named, and long ones are cut, so that none hides another. All is ASCII: no
+    character of a model or a document can rewrite a terminal or a dialog.
     """
     each = max(room // max(len(call.arguments), 1), 40)
     lines = [f"  {json.dumps(name)}: {_cut(v, each)}" for name, v in call.arguments.items()]

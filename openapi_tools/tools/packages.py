@@ -1,4 +1,4 @@
-"""What a generated package does: its own files hold data only, so a fix here reaches all of them.
+"""Load and mount generated packages: their own files hold data only, so fixes here reach all.
 
 A package's `index` module (the module itself where there is only one) holds `INDEX`, which says for
 each tool in which module its class is (`"tools_pets"`, with `":Class"` where the tool's name does
@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 from openapi_tools.default_settings import DEFAULT_SETTINGS
 from openapi_tools.errors import CredentialsError, SettingsError, bare
 from openapi_tools.options import settings_of
-from openapi_tools.tools.mount_configuration import check_selected, options_of
 from openapi_tools.tools.session import Provenance, open_session
 from openapi_tools.tools.toolset import About, Select, Toolset
 
@@ -88,7 +87,7 @@ async def mount_package(
 
     Args:
         package: Its import name.
-        coordinator: Whatever has `await mount("tools", tool, name=…)`.
+        coordinator: An object with `await mount("tools", tool, name=…)`.
         config: `credentials`, `base_url`, `select` and `settings`, each as plain data; without it
             every tool is mounted, with the default settings.
 
@@ -99,6 +98,8 @@ async def mount_package(
         CredentialsError: As `load_package` does.
         SettingsError: As `load_package` does; or a tool of that name is mounted already.
     """
+    from openapi_tools.tools.mounting import check_selected, options_of
+
     options = options_of(config)
     toolset = check_selected(load_package(package, **options), options["select"])
     async with AsyncExitStack() as stack:
@@ -144,7 +145,7 @@ def list_package(package: str) -> list[str]:
 
 
 def class_name(tool: str) -> str:
-    """Return what the class of a tool is called unless that is taken: `IssuesList`."""
+    """Return the default name of a tool's class: `IssuesList`."""
     return "".join(part[:1].upper() + part[1:] for part in re.split("[_-]", tool))
 
 

@@ -18,10 +18,11 @@ from openapi_tools.forks import importing
 from openapi_tools.observability.observers import UNOBSERVED
 from openapi_tools.redaction import excerpt, hide
 from openapi_tools.result import ToolResult, without_secrets
-from openapi_tools.tools.execution import Delivery
+from openapi_tools.tools.execution import Execution
 from openapi_tools.tools.guardrails import usable
 from openapi_tools.tools.session import open_session
 from openapi_tools.tools.tool_call import ToolCall, read_call, read_id
+from openapi_tools.tools.toolset import no_such_tool
 from openapi_tools.validation.tool_input import CALL_ID, Checker, accept, call_id_of, is_large
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from openapi_tools.providers.restore import Restorer
     from openapi_tools.tools.session import Session
     from openapi_tools.tools.tool import OperationTool
+    from openapi_tools.tools.toolset import Toolset
 
 logger = logging.getLogger("openapi_tools")
 
@@ -41,12 +43,12 @@ class Caller:
     """Calls one tool: accept, check, guard, build, send, read, guard.
 
     Args:
-        tool: What is called.
-        session: What it shares with other tools; one of its own by default.
-        own_hooks: The tool has its own idea of a step of a call.
+        tool: The tool.
+        session: Shared with other tools; a new one by default.
+        own_hooks: Whether the tool's class overrides a step of a call.
     """
 
-    __slots__ = ("_checker", "_delivery", "_hooked", "_restorers", "_session", "_tool")
+    __slots__ = ("_checker", "_execution", "_hooked", "_restorers", "_session", "_tool")
 
     def __init__(
         self, tool: OperationTool, session: Session | None = None, *, own_hooks: bool = False
@@ -55,7 +57,7 @@ class Caller:
         self._session = session or open_session()
         self._checker: Checker | None = None
         self._hooked = own_hooks
-        self._delivery = Delivery(tool, self._session)
+        self._execution = Execution(tool, self._session)
         self._restorers: dict[str, Restorer | None] = {}
 
     async def result(
@@ -69,10 +71,10 @@ class Caller:
     async def _observed(
         self, given: object, call_id: str, context: Any, profile: str | None
     ) -> ToolResult:
-        """Return the answer, telling whoever looks."""
+        """Return the answer, and report events to subscribers."""
         tool = self._tool
         plain = not self._hooked and tool.guards is None
-        # A tool of somebody's own may call no operation at all.
+        # A user's own tool class may have no operation.
         operation = _operation_of(tool) if self._hooked else tool.operation
         if operation is None:
             return await self._guarded(given, call_id, context, profile)
@@ -94,19 +96,19 @@ class Caller:
     async def _outcome(
         self, step: Awaitable[ToolResult], explain: Callable[..., Any] | None = None
     ) -> ToolResult:
-        """Return what a step gives; what fails is explained, or said as an error result."""
+        """Return the result of a step; an exception as an error result or explained."""
         try:
             return self._checked(await step)
         except Exception as error:
             if not isinstance(error, OpenAPIToolsError):
-                # Logged here: the way it took explains it, and goes no further.
+                # The traceback goes to the log only.
                 logger.exception("%s failed unexpectedly", self._tool.name)
             hide(error, self._session.redactor)
             failure = bare(error)
         return self._failure(failure) if explain is None else await explain(failure)
 
     def _checked(self, result: Any) -> ToolResult:
-        """Return a result; what a step of the user's own gives may be none, or none to be shown."""
+        """Return a result of a step, which may be the user's code."""
         if not isinstance(result, ToolResult):
             raise TypeError(f"a ToolResult is needed, not {type(result).__name__}")
         return usable(result, self._tool.name) if self._hooked else result
@@ -121,7 +123,7 @@ class Caller:
     async def _guarded(
         self, given: object, call_id: str, context: Any, profile: str | None
     ) -> ToolResult:
-        """Return the answer, past the guardrails; functions for failures see whatever fails."""
+        """Return the answer with guardrails and functions for failures."""
         tool = self._tool
 
         async def explain(error: Exception) -> ToolResult:
@@ -176,16 +178,16 @@ class Caller:
         self, given: object, context: Any, profile: str | None = None, call_id: str = ""
     ) -> ToolResult:
         arguments = await self._fitted(given, profile)
-        return await self._delivery.result(arguments, context, call_id)
+        return await self._execution.result(arguments, context, call_id)
 
     async def _fitted(self, given: object, profile: str | None = None) -> dict[str, Any]:
-        """Return arguments that fit; a large input is looked at in a thread."""
+        """Return arguments that fit; a large input is checked in a thread."""
         if is_large(given):
             return await asyncio.to_thread(self.check, given, profile)
         return self.check(given, profile)
 
     def _failure(self, error: Exception) -> ToolResult:
-        """Return what an exception means as an error result."""
+        """Return an exception as an error result."""
         match error:
             case AnswerError():
                 return error.result
@@ -213,7 +215,7 @@ class Caller:
             self._checker = Checker(self._tool.input_schema)
         if self._checker.fits(arguments):
             return arguments
-        # Null for what is absent, say: what a profile asks of models that were told of one.
+        # For example null for an absent argument, as profiles ask of models.
         repaired = self._restored(arguments, "")
         if self._checker.fits(repaired):
             return repaired
@@ -232,15 +234,11 @@ class Caller:
 
     def preview(self, arguments: dict[str, Any]) -> httpx.Request:
         """Do what `OperationTool.preview` says."""
-        return self._delivery.preview(self.check(arguments))
+        return self._execution.preview(self.check(arguments))
 
 
 class AnswerError(CallError):
-    """What the API answered is an error.
-
-    Attributes:
-        result: The answer.
-    """
+    """An error answer of the API; `result` holds it."""
 
     def __init__(self, result: ToolResult) -> None:
         facts = dict(result.error or {})
@@ -250,7 +248,7 @@ class AnswerError(CallError):
 
 
 def call_id_in(given: object) -> str:
-    """Return the id of the call that an input carries; empty when it has none or does not say."""
+    """Return the call id in an input; empty without one."""
     try:
         return call_id_of(given)
     except Exception:
@@ -263,3 +261,27 @@ def _operation_of(tool: OperationTool) -> Operation | None:
         return tool.operation
     except (AttributeError, NotImplementedError):
         return None
+
+
+async def answer_call(
+    toolset: Toolset, given: Any, arguments: Any, *, profile: str | None, context: Any
+) -> ToolResult:
+    """Call a tool by name or by a tool call, as `Toolset.call` does."""
+    if isinstance(given, str):
+        if given not in toolset:
+            return _unknown(toolset, given, call_id_in(arguments))
+        own = {} if arguments is None else arguments
+        return await toolset[given].execute(own, context=context, profile=profile)
+    try:
+        call = read_call(given)
+    except InputError as error:
+        return ToolResult.failed("invalid_input", str(error)).for_call(read_id(given))
+    if call.name not in toolset:
+        return _unknown(toolset, call.name, call.id)
+    named = {**call.arguments, CALL_ID: call.id}
+    return await toolset[call.name].execute(named, context=context, profile=profile)
+
+
+def _unknown(toolset: Toolset, name: str, call_id: str) -> ToolResult:
+    reason = no_such_tool(name, [tool.name for tool in toolset])
+    return ToolResult.failed("invalid_input", reason).for_call(call_id)

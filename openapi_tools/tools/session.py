@@ -1,12 +1,17 @@
-"""What the tools of one toolset share when they are called."""
+"""State shared by the tools of a toolset: settings, credentials, connections."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from openapi_tools.auth.credentials import Credentials, OriginPolicy
 from openapi_tools.errors import CallError, NotPicklableError
 from openapi_tools.forks import ForkLock
+from openapi_tools.observability.observers import Observers
+from openapi_tools.options import credentials_of, settings_of
+from openapi_tools.redaction import Redactor
+from openapi_tools.requests.server_urls import named_origins, origin_of, server_url, url_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -14,10 +19,7 @@ if TYPE_CHECKING:
     import httpx
     import httpx2
 
-    from openapi_tools.auth.credentials import Credentials, OriginPolicy
     from openapi_tools.model import Operation, SecurityScheme, Server
-    from openapi_tools.observability.observers import Observers
-    from openapi_tools.redaction import Redactor
     from openapi_tools.settings import Settings
     from openapi_tools.transport.sender import Answer, Sender
 
@@ -26,13 +28,12 @@ _USUAL_HEADERS = frozenset({"accept", "accept-encoding", "connection", "user-age
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Where a document is at home, and where it came from.
+    """The origin of a document.
 
     Attributes:
-        servers: The document's own; credentials are for the first of them by default.
-        public: It came from a public address.
-        origin: Of the URL that it was fetched from, the one that credentials are for by default;
-            empty where it is a file or a value of the user's.
+        servers: The document's own; by default credentials are for the first of them.
+        public: Whether it came from a public address.
+        origin: Of the URL that it was fetched from; empty for files and values.
     """
 
     servers: tuple[Server, ...] = ()
@@ -45,15 +46,10 @@ class Session:
     """What the tools of one toolset share when they are called.
 
     Attributes:
-        settings: As given by the user.
-        credentials: As given by the user.
-        redactor: Knows the secrets.
-        observers: Are told of calls.
-        provenance: Where the document is at home, and where it came from.
-        client_brings: A client of the user's says by itself who is calling.
-        check_answer: Compares an answer with the document; gives what does not fit.
-        is_placed: Its server has answered with another status than 404, so the address is right.
-        mounts: How many coordinators hold tools of it; the last one to let go closes it.
+        client_brings: Whether the user's client sends credentials itself.
+        check_answer: Compares an answer with the document and returns the differences.
+        is_placed: Whether the server has answered with another status than 404.
+        mounts: Number of coordinators that hold its tools; the last one closes it.
     """
 
     settings: Settings
@@ -71,7 +67,7 @@ class Session:
 
     @property
     def sender(self) -> Sender:
-        """Holds the connections; made for the first call, since looking at tools needs none."""
+        """The sender with the connections, made for the first call."""
         if self._sender is not None:
             return self._sender
         from openapi_tools.transport.sender import Sender
@@ -87,25 +83,19 @@ class Session:
         Raises:
             CallError: It has no usable server.
         """
-        from openapi_tools.requests.server_urls import server_url
-
         return self._bounds_at(server_url(operation, self.settings))
 
     def home(self) -> OriginPolicy:
-        """Return the same for the document's own server.
+        """Return the bounds of the document's own server.
 
         Raises:
             CallError: It has no usable one.
         """
-        from openapi_tools.requests.server_urls import url_of
-
         return self._bounds_at(
             self.settings.base_url or url_of(self.provenance.servers, self.settings)
         )
 
     def _bounds_at(self, server: str) -> OriginPolicy:
-        from openapi_tools.auth.credentials import OriginPolicy
-
         settings = self.settings
         return OriginPolicy(
             server,
@@ -117,14 +107,12 @@ class Session:
 
     @property
     def origins(self) -> frozenset[str]:
-        """Those that credentials may go to."""
+        """The origins that may get credentials."""
         if self._origins is None:
             self._origins = self._for_credentials()
         return self._origins
 
     def _for_credentials(self) -> frozenset[str]:
-        from openapi_tools.requests.server_urls import named_origins, origin_of, url_of
-
         if named := named_origins(self.settings):
             return named
         try:
@@ -154,12 +142,6 @@ def open_session(
         SettingsError: Settings or a client of another type.
         MissingExtraError: The settings ask for `transport="fast"`, and httptools is not installed.
     """
-    from openapi_tools.auth.credentials import Credentials
-    from openapi_tools.observability.observers import Observers
-    from openapi_tools.options import credentials_of, settings_of
-    from openapi_tools.redaction import Redactor
-    from openapi_tools.requests.server_urls import server_url
-
     settings, provenance, redactor = settings_of(settings), provenance or Provenance(), Redactor()
     known = Credentials(
         credentials_of(credentials), schemes or {}, redactor=redactor, ca_file=settings.ca_file
@@ -180,10 +162,7 @@ def _sender(
     client: httpx.AsyncClient | httpx2.AsyncClient | None,
     provenance: Provenance,
 ) -> Sender | None:
-    """Return what sends, where something may be wrong with it that is told before the first call.
-
-    That is a client of the user's that cannot be used, and a package that is not installed.
-    """
+    """Return a sender where errors show before the first call: a wrong client or missing extra."""
     if client is None and settings.transport != "fast":
         return None
     from openapi_tools.transport.sender import Sender

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 import threading
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import bare
 from openapi_tools.forks import importing
 from openapi_tools.http_rules import can_override, is_destructive, is_idempotent, is_read
+from openapi_tools.options import functions_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -36,8 +39,8 @@ _HOOKS = ("on_invoke", "run", "on_output", "on_error")
 class OperationTool:
     """One operation of a document as a tool.
 
-    A subclass gives the first four attributes: a generated one as plain values, a loaded one when
-    they are first looked at.
+    A subclass provides the first four attributes: a generated one as plain values, a loaded one at
+    the first access.
 
     Attributes:
         name: Unique in its toolset, `^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$`.
@@ -45,11 +48,11 @@ class OperationTool:
         input_schema: JSON Schema 2020-12 of the input: a closed object at the root. It is shared;
             `get_schema()` gives a copy.
         operation: How the API is called, as plain data.
-        guards: What is hung into its calls; None as long as there is nothing.
+        guards: The hooks of its calls; None without any.
 
     Args:
-        session: What it shares with other tools; a tool made without one calls the document's
-            server with the default settings and no credentials.
+        session: Shared with other tools; a tool without one calls the document's server with the
+            default settings and no credentials.
     """
 
     __slots__ = ("_caller", "_session", "guards")
@@ -101,22 +104,22 @@ class OperationTool:
 
     @property
     def read_only(self) -> bool:
-        """Whether a call changes nothing (RFC 9110, section 9.2.1), nor can ask for more."""
+        """Whether a call changes nothing (RFC 9110, section 9.2.1)."""
         return is_read(self.operation)
 
     @property
     def idempotent(self) -> bool:
-        """Whether two equal calls do no more than one (RFC 9110, section 9.2.2)."""
+        """Whether two equal calls have the effect of one (RFC 9110, section 9.2.2)."""
         return is_idempotent(self.method) and not can_override(self.operation)
 
     @property
     def destructive(self) -> bool:
-        """Whether a call may change or delete things: the careful guess for all but reads."""
+        """Whether a call may change or delete things: true for all but reads."""
         return not self.read_only
 
     @property
     def parallel_safe(self) -> bool:
-        """Whether it may run beside other calls: true for reads."""
+        """Whether calls may run concurrently: true for reads."""
         return self.read_only
 
     @property
@@ -127,10 +130,7 @@ class OperationTool:
 
     @property
     def annotations(self) -> dict[str, bool]:
-        """What MCP calls the hints of a tool; all four of them.
-
-        `destructiveHint` goes by the method alone, where a POST adds; `destructive` is careful.
-        """
+        """All four of MCP's hints; `destructiveHint` counts a POST as additive."""
         return {
             "readOnlyHint": self.read_only,
             "destructiveHint": is_destructive(self.method) or can_override(self.operation),
@@ -140,26 +140,21 @@ class OperationTool:
 
     @property
     def schema(self) -> dict[str, Any]:
-        """The input schema, under another of its names."""
+        """Alias of `input_schema`."""
         return self.input_schema
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The input schema, under another of its names."""
+        """Alias of `input_schema`."""
         return self.input_schema
 
     @property
     def needs_approval(self) -> bool:
         """Whether a guardrail of `require_approval` is on the tool."""
-        from openapi_tools.tools.guardrails import Approval
-
-        inputs = () if self.guards is None else self.guards.inputs
-        return any(isinstance(guard, Approval) for guard in inputs)
+        return self.guards is not None and self.guards.needs_approval
 
     def get_schema(self) -> dict[str, Any]:
         """Return a copy of the input schema."""
-        import copy
-
         return copy.deepcopy(self.input_schema)
 
     def __repr__(self) -> str:
@@ -175,10 +170,10 @@ class OperationTool:
         """Call the API.
 
         Args:
-            input: The arguments as JSON-native data, as the input schema describes them; a
-                `_tool_call_id` is taken out and given back in the result. It is not changed.
-            context: What belongs to this one call: a `Context`, or anything like it.
-            profile: Whose definition the model was given; what that widened is undone.
+            input: The arguments, which are not changed; a `_tool_call_id` among them is repeated
+                in the result.
+            context: A `Context` for this call, or an object or mapping like it.
+            profile: Of the model's definition; its changes of the schema are undone.
 
         Returns:
             The answer, or an error result; nothing is raised but cancellation.
@@ -191,15 +186,7 @@ class OperationTool:
             raise bare(error)  # noqa: B904 -- the same one
 
     async def __call__(self, call: Any, context: Any = None) -> ToolResult:
-        """Run a tool call.
-
-        Args:
-            call: A `ToolCall`, or the call as a coordinator or a provider hands it over.
-            context: As for `execute`.
-
-        Returns:
-            As `execute`; an error result also for what is no call, or one of another tool.
-        """
+        """Run a tool call as `execute` does: a `ToolCall`, or any coordinator's or provider's."""
         try:
             return await (await self._ready()).answer(call, context)
         except BaseException as error:  # noqa: BLE001 -- and raised on
@@ -207,10 +194,7 @@ class OperationTool:
             raise bare(error)  # noqa: B904 -- the same one
 
     def check(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Return the arguments as a call takes them, without calling.
-
-        Args:
-            arguments: As for `execute`.
+        """Return the arguments as a call would use them, without calling.
 
         Raises:
             InputError: They do not fit.
@@ -220,9 +204,6 @@ class OperationTool:
     def preview(self, arguments: dict[str, Any]) -> httpx.Request:
         """Return the request that a call would send, with `***` in place of credentials.
 
-        Args:
-            arguments: As for `execute`.
-
         Raises:
             InputError: The arguments do not fit.
             CallError: There is no server to send it to.
@@ -230,11 +211,7 @@ class OperationTool:
         return self._called().preview(arguments)
 
     async def on_invoke(self, call: ToolCall, context: Any) -> ToolCall | ToolResult | None:
-        """Ask the input guardrails; a subclass may do more, or other things.
-
-        Args:
-            call: Its arguments fit the tool.
-            context: As for `execute`.
+        """Run the input guardrails on a call whose arguments fit; subclasses may override it.
 
         Returns:
             The call to make (None for this one), or an answer in place of making it.
@@ -246,14 +223,10 @@ class OperationTool:
         return await self._called().admit(call, context)
 
     async def run(self, call: ToolCall, context: Any = None) -> ToolResult:
-        """Make a call, past all guardrails.
-
-        Args:
-            call: What to call with.
-            context: As for `execute`.
+        """Make a call without guardrails.
 
         Returns:
-            What the API answers, an error result if it says so.
+            The API's answer; an error result for an error status.
 
         Raises:
             CallError: There is no answer that can be used.
@@ -262,11 +235,7 @@ class OperationTool:
         return await self._called().run(call, context)
 
     async def on_output(self, result: ToolResult, context: Any) -> ToolResult:
-        """Ask the output guardrails about a result of whatever kind.
-
-        Args:
-            result: What would be given back.
-            context: As for `execute`.
+        """Run the output guardrails on a result or error result.
 
         Raises:
             CallError: A guardrail withholds it.
@@ -274,59 +243,44 @@ class OperationTool:
         return await self._called().release(result, context)
 
     async def on_error(self, error: Exception, context: Any) -> ToolResult:
-        """Ask the functions for failures, and say what happened if none of them does.
-
-        Args:
-            error: What was raised; for an error answer of the API a `CallError`.
-            context: As for `execute`.
-        """
+        """Return the result of the functions for failures, else an error result."""
         return await self._called().explain(error, context)
 
     def add_input_guardrails(self, guardrails: Iterable[Callable[..., Any]]) -> None:
-        """Add functions that let a call go on, change it or refuse it.
+        """Add functions that pass, change or refuse calls.
 
         Args:
             guardrails: Each is called with the `ToolCall` and the context and may be async. None
-                and True let the call go on; a `ToolCall` or a mapping gives other arguments, a
-                `ToolResult` the answer; False and whatever is raised refuse it (`denied`). One
-                function alone is meant as a list of it.
+                and True pass the call; a `ToolCall` or a mapping replaces the arguments, a
+                `ToolResult` the call; False and exceptions refuse it (`denied`).
 
         Raises:
             SettingsError: They are not functions.
         """
-        from openapi_tools.options import functions_of
-        from openapi_tools.tools.guardrails import Approval
-
-        given = functions_of(guardrails, "guardrails")
-        added = (g for g in given if not isinstance(g, Approval) or g.takes(self))
-        self._guarded().inputs.extend(added)
+        self._guarded().add_inputs(functions_of(guardrails, "guardrails"), self)
 
     def add_output_guardrails(self, guardrails: Iterable[Callable[..., Any]]) -> None:
-        """Add functions that let a result go, change it or withhold it.
+        """Add functions that pass, change or withhold results.
 
         Args:
             guardrails: Each is called with the `ToolResult` and the context and may be async. None
-                lets it go, a `ToolResult` replaces it; whatever is raised withholds it (`denied`).
+                passes it, a `ToolResult` replaces it; exceptions withhold it (`denied`).
 
         Raises:
             SettingsError: They are not functions.
         """
-        from openapi_tools.options import functions_of
-
         self._guarded().outputs.extend(functions_of(guardrails, "guardrails"))
 
     def add_on_error_func(self, on_error_func: Callable[..., Any]) -> None:
         """Add a function for failures.
 
         Args:
-            on_error_func: Is called with the exception and the context and may be async. It gives
-                the `ToolResult` to return, or None; the first that gives one decides.
+            on_error_func: Is called with the exception and the context and may be async. It
+                returns a `ToolResult`, or None; the first result counts.
 
         Raises:
             SettingsError: It is not a function.
         """
-        from openapi_tools.options import functions_of
-
         self._guarded().errors.extend(functions_of(on_error_func, "on_error_func"))
 
     def __reduce__(self) -> Any:
@@ -335,7 +289,6 @@ class OperationTool:
         return self._session.__reduce__()
 
     def _guarded(self) -> Guards:
-        """Return what is hung into this tool's calls."""
         if self.guards is None:
             from openapi_tools.tools.guardrails import Guards
 
@@ -343,13 +296,13 @@ class OperationTool:
         return self.guards
 
     async def _ready(self) -> Caller:
-        """Return what calls this tool; the first call of a program leaves imports to a thread."""
+        """Return the caller; the first call of a program imports in a thread."""
         if self._caller is None and not _is_imported.is_set():
             await _imported()
         return self._called()
 
     def _called(self) -> Caller:
-        """Return what calls this tool; made at the first call, so that looks cost little."""
+        """Return the caller, made at the first call."""
         if self._caller is None:
             with importing:
                 from openapi_tools.tools.pipeline import Caller
@@ -361,7 +314,7 @@ class OperationTool:
 
 
 async def _imported() -> None:
-    """Import what calls need: a few hundred milliseconds, which no event loop should wait for."""
+    """Import the modules of a call in a thread, as that takes a few hundred milliseconds."""
     import asyncio
 
     try:
@@ -372,8 +325,6 @@ async def _imported() -> None:
 
 
 def _import() -> None:
-    from importlib import import_module
-
     with importing:
         for name in _NEEDED:
             import_module(name)

@@ -1,9 +1,11 @@
-"""A model's wish to call a tool, in whichever shape a coordinator or a provider hands it over."""
+"""Tool calls in the form of any coordinator or provider, and their contexts."""
 
 from __future__ import annotations
 
+import inspect
 import logging
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -12,11 +14,11 @@ from pydantic_core import from_json
 from openapi_tools.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
 logger = logging.getLogger("openapi_tools")
 
-# Where the parts of a call stand: Amplifier, MCP and OpenAI say `arguments`, Anthropic `input`,
+# The keys of a call's parts: Amplifier, MCP and OpenAI say `arguments`, Anthropic `input`,
 # Gemini, LangChain and Pydantic-AI `args`, LlamaIndex `tool_kwargs`. A responses call of OpenAI has
 # an `id` of its own beside the `call_id` that the answer has to name.
 _WRAPPERS = ("function_call", "functionCall", "function", "params")
@@ -27,10 +29,10 @@ _ARGUMENTS = ("arguments", "input", "args", "tool_kwargs")
 
 
 class ToolCall(BaseModel):
-    """A model's wish to call a tool.
+    """A model's call of a tool.
 
     Attributes:
-        id: Names the call, so that its answer can be told from others; may be empty.
+        id: The call's identifier, repeated in its result; may be empty.
         name: The tool's name.
         arguments: As the tool's input schema describes them.
     """
@@ -43,7 +45,7 @@ class ToolCall(BaseModel):
 
 
 def read_call(given: object) -> ToolCall:
-    """Return the call that an object or a mapping tells.
+    """Return the call in an object or a mapping.
 
     Args:
         given: A tool call as Amplifier, OpenAI (chat and responses), Anthropic, Gemini, MCP,
@@ -124,3 +126,62 @@ def _safe(function: Callable[..., Any], *arguments: Any) -> Any:
 
 def _named(given: object) -> str:
     return type(given).__name__
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Credentials, approval and state of one call.
+
+    A coordinator's own context works, too: any object with these attributes, or a mapping with
+    these keys.
+
+    Attributes:
+        credentials: By scheme name, as for `load_tools`; they replace the toolset's own.
+        approve: Asks a human about a call and returns True for a yes; may be async.
+        state: Anything for your guardrails.
+    """
+
+    credentials: Mapping[str, Any] | None = field(default=None, repr=False)
+    approve: Callable[[ToolCall], bool | Awaitable[bool]] | None = None
+    state: Any = None
+
+
+def member_of(context: object, name: str) -> Any:
+    """Return a member of a `Context`, or of an object or mapping like it; None without it."""
+    if isinstance(context, Mapping):
+        return context.get(name)
+    return getattr(context, name, None)
+
+
+async def context_for(source: Any, *facts: Any) -> Any:
+    """Return the context of a call in a coordinator.
+
+    Args:
+        source: A context for all calls, a function of the facts that returns one and may be async,
+            or None for a `Context` whose `state` is the first fact.
+        facts: The coordinator's own context, or nothing.
+    """
+    if source is None:
+        return Context(state=facts[0]) if facts else None
+    given = source(*facts) if callable(source) else source
+    return await given if inspect.isawaitable(given) else given
+
+
+def with_approve(context: Any, approve: Callable[[ToolCall], Any]) -> Any:
+    """Return a copy of a context with another `approve`."""
+    if isinstance(context, Mapping):
+        return {**context, "approve": approve}
+    return _Approved(context, approve)
+
+
+class _Approved:
+    """Another context with its own `approve`."""
+
+    def __init__(self, context: Any, approve: Callable[[ToolCall], Any]) -> None:
+        self._context = context
+        self.approve = approve
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._context, name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from openapi_tools.errors import SettingsError
 from openapi_tools.options import functions_of, kind_of, members_of
+from openapi_tools.redaction import excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
@@ -19,12 +21,11 @@ if TYPE_CHECKING:
     from openapi_tools.result import ToolResult
     from openapi_tools.tools.session import Session
     from openapi_tools.tools.tool import OperationTool
-    from openapi_tools.tools.toolset_definitions import Definitions
 
 
 @dataclass(frozen=True, slots=True)
 class Select:
-    """Which operations become tools; an operation has to satisfy everything that is given.
+    """Which operations become tools: those that satisfy every given member.
 
     Attributes:
         tags: It has one of these tags.
@@ -85,7 +86,7 @@ class Select:
 
 
 def _texts(name: str, given: Any) -> tuple[str, ...]:
-    """Return the texts of a member; one alone is meant as a list of it."""
+    """Return the texts of a member; one text counts as a list of it."""
     listed = (given,) if isinstance(given, str) or not isinstance(given, Iterable) else tuple(given)
     if all(isinstance(text, str) for text in listed):
         return listed
@@ -103,14 +104,14 @@ def _matches(text: str, patterns: Iterable[str]) -> bool:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class About:
-    """What is known of the document behind a toolset.
+    """Facts about the document of a toolset.
 
     Attributes:
         skipped: Operations that did not become tools.
-        warnings: Gives what else a reader of the document should know.
+        warnings: Returns other remarks on the document.
         security_schemes: By the document's names.
-        counts: Gives how many webhooks, callbacks and links there are.
-        document: Gives the parsed document.
+        counts: Returns the numbers of webhooks, callbacks and links.
+        document: Returns the parsed document.
     """
 
     skipped: tuple[Skipped, ...] = ()
@@ -127,8 +128,8 @@ class Toolset:
 
     Args:
         tools: The tools.
-        session: What they share.
-        about: What is known of their document.
+        session: Shared by the tools.
+        about: Facts about their document.
     """
 
     def __init__(
@@ -137,7 +138,8 @@ class Toolset:
         self._tools = {tool.name: tool for tool in tools}
         self._session = session
         self._about = about or About()
-        self._definitions: Definitions | None = None
+        self._profile: str | None = None
+        self._notes: dict[str, list[str]] = {}
 
     def __len__(self) -> int:
         return len(self._tools)
@@ -152,8 +154,6 @@ class Toolset:
         try:
             return self._tools[name]
         except KeyError:
-            from openapi_tools.tools.dispatch import no_such_tool
-
             raise KeyError(no_such_tool(name, list(self._tools))) from None
 
     def __repr__(self) -> str:
@@ -166,9 +166,9 @@ class Toolset:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What else a reader of the document, or of `definitions`, should know."""
-        told = () if self._definitions is None else self._definitions.warnings
-        return self._about.warnings() + told
+        """Remarks on the document and on `definitions`."""
+        notes = (note for listed in self._notes.values() for note in listed)
+        return (*self._about.warnings(), *notes)
 
     @property
     def security_schemes(self) -> Mapping[str, SecurityScheme]:
@@ -199,9 +199,9 @@ class Toolset:
         return Toolset(chosen, self._session, self._about)
 
     def definitions(self, profile: str) -> list[dict[str, Any]]:
-        """Return the tools as a provider's API takes them.
+        """Return the tools for a provider's API.
 
-        What it cannot take is left out; `warnings` then says what and why.
+        Unsupported tools are left out; `warnings` gives the reasons.
 
         Args:
             profile: `openai`, `openai_strict`, `anthropic`, `gemini` or `mcp`.
@@ -212,11 +212,24 @@ class Toolset:
         Raises:
             SettingsError: There is no such profile.
         """
-        if self._definitions is None:
-            from openapi_tools.tools.toolset_definitions import Definitions
+        from openapi_tools.providers.definitions import LIMITS, CannotExpress, check_profile, define
+        from openapi_tools.providers.shaping_cache import Memory
 
-            self._definitions = Definitions()
-        return self._definitions.of(self, profile)
+        check_profile(profile)
+        memory, found, notes = Memory(), [], []
+        for tool in self:
+            try:
+                definition = define(tool, profile, memory, loosely=True)
+            except CannotExpress as error:
+                notes.append(f"{profile}: {tool.name} is left out: {error}")
+                continue
+            found.append(definition.value)
+            notes += (f"{profile}: {tool.name}: {note}" for note in definition.notes)
+        if len(found) > LIMITS.get(profile, len(found)):
+            most = f"{LIMITS[profile]} tools in one request, and these are {len(found)}"
+            notes.append(f"{profile}: the provider takes {most}; select those that you need.")
+        self._profile, self._notes[profile] = profile, notes
+        return found
 
     async def call(
         self,
@@ -229,23 +242,21 @@ class Toolset:
         """Call a tool by name, or do what a model asks for.
 
         Args:
-            call: The tool's name, or a tool call as a coordinator or a provider hands it over.
+            call: The tool's name, or a tool call of any coordinator or provider.
             arguments: Of the call, when it is given by name.
-            context: What belongs to this one call, as for `execute`.
-            profile: Whose `definitions` the model was given; those that were asked for last, if
-                any, by default.
+            context: As for `execute`.
+            profile: Of the model's definitions; by default that of the last `definitions`.
 
         Returns:
-            As `execute`; an error result also for an unknown tool and for what is no call.
+            As `execute`; an error result also for an unknown tool or an unreadable call.
         """
-        from openapi_tools.tools.dispatch import answer_call
+        from openapi_tools.tools.pipeline import answer_call
 
-        if profile is None and self._definitions is not None:
-            profile = self._definitions.profile
-        return await answer_call(self, call, arguments, profile=profile, context=context)
+        known = self._profile if profile is None else profile
+        return await answer_call(self, call, arguments, profile=known, context=context)
 
     def add_input_guardrails(self, guardrails: Iterable[Callable[..., Any]]) -> None:
-        """Add functions that let calls go on, change or refuse them, to each of the tools.
+        """Add functions that pass, change or refuse calls to each tool.
 
         Args:
             guardrails: As for a tool; those of `require_approval` go to the tools they are for.
@@ -258,10 +269,7 @@ class Toolset:
             tool.add_input_guardrails(guardrails)
 
     def add_output_guardrails(self, guardrails: Iterable[Callable[..., Any]]) -> None:
-        """Add functions that let results go, change or withhold them, to each of the tools.
-
-        Args:
-            guardrails: As for a tool.
+        """Add functions that pass, change or withhold results to each tool.
 
         Raises:
             SettingsError: They are not functions.
@@ -271,11 +279,7 @@ class Toolset:
             tool.add_output_guardrails(guardrails)
 
     def add_on_error_func(self, on_error_func: Callable[..., Any]) -> None:
-        """Add a function for failures to each of the tools.
-
-        Args:
-            on_error_func: As for a tool.
-        """
+        """Add a function for failures to each tool."""
         for tool in self:
             tool.add_on_error_func(on_error_func)
 
@@ -283,8 +287,8 @@ class Toolset:
         """Have a function called with the events of each call: started, retry, completed, error.
 
         Args:
-            function: Called in the task of the call, which waits for it, so it has to be quick;
-                what it raises is logged once and changes nothing.
+            function: Called in the task of the call, so it has to be quick; its exceptions are
+                logged once.
 
         Returns:
             A function that ends this.
@@ -298,7 +302,7 @@ class Toolset:
         """Mount every tool into a coordinator, under its own name.
 
         Args:
-            coordinator: Whatever has `await mount("tools", tool, name=…)`.
+            coordinator: An object with `await mount("tools", tool, name=…)`.
 
         Returns:
             An async function that unmounts the tools and closes the connections, unless another
@@ -328,3 +332,10 @@ class Toolset:
         traceback: TracebackType | None,
     ) -> None:
         await self.aclose()
+
+
+def no_such_tool(name: object, names: list[str]) -> str:
+    """Return the message for an unknown tool, with close names."""
+    close = difflib.get_close_matches(str(name), names, n=3)
+    hint = f"; close names: {', '.join(close)}" if close else f" among {len(names)} tools"
+    return f"there is no tool {excerpt(repr(name), 100)}{hint}."

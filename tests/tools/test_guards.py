@@ -24,8 +24,8 @@ from openapi_tools import (
     load_tools,
     require_approval,
 )
-from openapi_tools.tools.context import with_approve
 from openapi_tools.tools.guardrails import question_of
+from openapi_tools.tools.tool_call import with_approve
 
 PET = {
     "type": "object",

@@ -14,7 +14,7 @@ from documents import document, operation
 
 from openapi_tools import CredentialsError, Select, Settings, SettingsError, load_tools
 from openapi_tools.tools import mounting
-from openapi_tools.tools.mount_configuration import options_of
+from openapi_tools.tools.mounting import options_of
 
 ROOT = Path(__file__).parents[2]
 
@@ -168,7 +168,6 @@ def test_mounting_elsewhere_imports_no_package_of_a_coordinator(folder: str | No
     code = f"""
 import asyncio, sys
 {get}
-import openapi_tools.contracts.amplifier
 class Coordinator:
     async def mount(self, point, tool, name=None):
         assert tool is tools[name]

@@ -14,11 +14,10 @@ from openapi_tools.contracts import requiring
 from openapi_tools.contracts.amplifier.amplifier_results import translated
 from openapi_tools.errors import CredentialsError, DeniedError, InputError, SettingsError
 from openapi_tools.result import ToolResult
-from openapi_tools.tools.context import Context, member_of, with_approve
 from openapi_tools.tools.guardrails import question_of, settled
-from openapi_tools.tools.mount_configuration import check_selected, options_of
+from openapi_tools.tools.mounting import check_selected, options_of
 from openapi_tools.tools.pipeline import call_id_in
-from openapi_tools.tools.tool_call import ToolCall, read_call
+from openapi_tools.tools.tool_call import Context, ToolCall, member_of, read_call, with_approve
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
