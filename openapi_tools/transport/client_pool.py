@@ -45,8 +45,6 @@ class LoopClient:
         under_way: The deadlines of the calls that have begun and not ended.
     """
 
-    __slots__ = ("_change", "client", "turns", "under_way")
-
     def __init__(self, client: httpx.AsyncClient, concurrency: int) -> None:
         self.client = client
         self.turns = asyncio.Semaphore(concurrency)
@@ -110,8 +108,8 @@ class ClientPool:
     def _leave_parent(self) -> None:
         """Begin anew in a process that was forked from the one that made this.
 
-        What is left behind must stay in memory: to free it would be to close it, and that would
-        speak to the parent's event loop.
+        The parent's objects must stay in memory: to free them would close them, through the
+        parent's event loop.
         """
         if self._process != os.getpid():
             _LEFT_BEHIND.append((self._clients, self._keepers))

@@ -183,8 +183,6 @@ class _Response(httpx.Response):
 class _Body(httpx.AsyncByteStream):
     """The body of an answer, which releases its connection at its end."""
 
-    __slots__ = ("_exchange", "_first", "_pool", "_stream")
-
     def __init__(
         self, pool: ConnectionPool, stream: Stream, exchange: WireExchange, first: bytes
     ) -> None:

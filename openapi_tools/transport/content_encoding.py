@@ -1,7 +1,6 @@
-"""Content codings undone in bounded steps.
+"""Content codings decoded in bounded steps: small pieces, counted.
 
-A kilobyte of gzip can stand for megabytes, and gzip inside gzip for more than any memory holds, so
-nothing is decoded that is not wanted: each coding gives small pieces, and counts what it gave.
+A kilobyte of gzip can expand to megabytes, and gzip inside gzip to more than any memory holds.
 
 Spec: RFC 9110, section 8.4; RFC 1950, 1951 and 1952 for the formats.
 """
@@ -9,7 +8,7 @@ Spec: RFC 9110, section 8.4; RFC 1950, 1951 and 1952 for the formats.
 from __future__ import annotations
 
 import zlib
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import CallError
 from openapi_tools.redaction import excerpt
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 CODINGS = "gzip, deflate"
-"""What answers may be coded in, for `Accept-Encoding`."""
+"""The supported codings, for `Accept-Encoding`."""
 
 _SHOWN = 60
 _STEP = 64 * 1024
@@ -28,20 +27,8 @@ _GZIP, _ZLIB, _RAW = 31, 15, -15
 _GZIP_MAGIC = b"\x1f\x8b"
 
 
-class Coding(Protocol):
-    """Undoes one coding."""
-
-    def feed(self, data: bytes) -> Iterator[bytes]:
-        """Give what the data decodes to, in pieces of at most 64 KiB."""
-        ...
-
-    def finish(self) -> None:
-        """Check that the data was complete."""
-        ...
-
-
 class Decoder:
-    """Undoes the content codings of one answer.
+    """Decodes the content codings of one answer.
 
     Args:
         header: The `Content-Encoding`, `""` when there is none.
@@ -57,20 +44,20 @@ class Decoder:
         if len(named) > _CHAINED:
             reason = f"the answer is coded {len(named)} times over; at most {_CHAINED} are undone."
             raise CallError("decode", reason)
-        self._codings: list[Coding] = [_coding(name, limit) for name in reversed(named)]
+        self._codings: list[_Gzip | _Deflate] = [_coding(name, limit) for name in reversed(named)]
         self._room = limit + limit // 64 + _STEP
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """Give what the data decodes to.
+        """Yield decoded pieces of at most 64 KiB.
 
         Raises:
             CallError: `decode` for data that is not what its coding says, `too_large` at the limit.
         """
-        # No coding makes data that much longer; data that stands for nothing can go on for ever.
+        # No coding makes data that much longer; data that decodes to nothing may never end.
         self._room -= len(data)
         if self._room < 0:
             raise too_large()
-        # What a step leaves over is copied, so that long data would be copied many times.
+        # The rest of each step is copied: long data would be copied many times.
         for start in range(0, len(data), _STEP):
             yield from self._through(data[start : start + _STEP], 0)
 
@@ -91,7 +78,7 @@ class Decoder:
             yield from self._through(piece, start + 1)
 
 
-def _coding(name: str, limit: int) -> Coding:
+def _coding(name: str, limit: int) -> _Gzip | _Deflate:
     match name:
         case "gzip" | "x-gzip":
             return _Gzip(limit)
@@ -104,7 +91,7 @@ def _coding(name: str, limit: int) -> Coding:
 
 
 class _Inflater:
-    """Gives what one zlib stream decodes to, and keeps count."""
+    """Decodes zlib streams, up to a limit for all of them."""
 
     def __init__(self, name: str, limit: int) -> None:
         self.name = name
@@ -112,7 +99,7 @@ class _Inflater:
 
     def pieces(self, stream: Any, data: bytes) -> Iterator[bytes]:
         piece = b""
-        # A full piece can mean that more is to come although all data has been taken in.
+        # After a full piece more may follow although all data has been consumed.
         while (data or len(piece) == _STEP) and not stream.eof:
             try:
                 piece = stream.decompress(data, _STEP)

@@ -116,20 +116,6 @@ class Exchange:
         unsent: It failed before anything of it left.
     """
 
-    __slots__ = (
-        "_broken",
-        "_cut",
-        "_options",
-        "_received",
-        "_redirects",
-        "_response",
-        "_settings",
-        "_started",
-        "begun",
-        "request",
-        "unsent",
-    )
-
     def __init__(self, request: httpx.Request, settings: Settings, options: SendOptions) -> None:
         self.request = request
         self._settings = settings
@@ -318,7 +304,7 @@ def _check_below(base: str, request: httpx.Request, target: httpx.Request, statu
 def _was_unsent(error: Exception) -> bool:
     """Whether nothing of a request left, though it may the next time."""
     unconnected = (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError)
-    # A certificate is no better a moment later.
+    # A certificate does not improve in a moment.
     return isinstance(error, unconnected) and not isinstance(error, TlsError)
 
 

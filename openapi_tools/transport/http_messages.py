@@ -53,22 +53,6 @@ class WireExchange:
         LocalProtocolError: Of httpx: the request breaks HTTP.
     """
 
-    __slots__ = (
-        "_fast",
-        "_h11",
-        "_head",
-        "_is_last",
-        "_left",
-        "_length",
-        "_request",
-        "_unread",
-        "headers",
-        "is_complete",
-        "reason",
-        "status",
-        "version",
-    )
-
     def __init__(self, request: httpx.Request, *, fast: bool) -> None:
         self._request = request
         self._h11 = h11.Connection(h11.CLIENT, max_incomplete_event_size=_LARGEST_HEAD)
@@ -178,7 +162,7 @@ class WireExchange:
             raise httpx.RemoteProtocolError(str(error)) from error
 
     def _next(self) -> bytes | None:
-        """Return the body's part in h11's next event; None when there is no further event."""
+        """Return the body's part in h11's next event; None after the last event."""
         event = self._h11.next_event()
         if isinstance(event, h11.Data):
             return bytes(event.data)
@@ -194,17 +178,6 @@ class WireExchange:
 
 class _Head:
     """The head of an answer, filled by the callbacks of httptools."""
-
-    __slots__ = (
-        "_parser",
-        "has_coding",
-        "headers",
-        "is_complete",
-        "keeps_alive",
-        "length",
-        "reason",
-        "status",
-    )
 
     def __init__(self, data: bytes) -> None:
         self.reason = b""

@@ -51,7 +51,7 @@ async def send_with(
     Args:
         auth: May send the request again, and others before it.
         client: Sends each of them.
-        request: What is to be answered.
+        request: The request of the call.
         options: Arguments of `client.send`.
 
     Raises:

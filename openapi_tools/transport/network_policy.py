@@ -1,8 +1,7 @@
 """Where connections may go: one policy for calls, token requests, documents and their `$ref`.
 
-A document from the internet must not turn the machine that reads it into a way to the hosts behind
-its firewall. Names prove nothing, so addresses are judged, all of them, and the connection is made
-to one that was judged.
+A document from the internet must not open a way to hosts behind the reader's firewall. Names prove
+nothing: all addresses are judged, and the connection is made to one that was judged.
 """
 
 from __future__ import annotations
@@ -77,7 +76,7 @@ _CARRIERS = tuple(
         ("::/96", 12),  # compatible
         ("64:ff9b::/96", 12),  # NAT64
         ("2002::/16", 2),  # 6to4
-        ("2001::/32", 4),  # Teredo: its server; the client stands inverted at the end
+        ("2001::/32", 4),  # Teredo: its server; the client is inverted at the end
     )
 )
 _TEREDO = IPv6Network("2001::/32")
@@ -103,15 +102,15 @@ class NetworkPolicy:
         return not self.private and (host.lower(), port) != self.named
 
     def check(self, host: str, port: int, addresses: Iterable[str]) -> None:
-        """Refuse a host when one of its addresses is none of the public internet.
+        """Refuse a host when one of its addresses is not of the public internet.
 
-        One bad address among good ones is enough: whoever answers for the name would only have to
-        wait until it is that one's turn.
+        One bad address among good ones is enough: the name's owner would only have to wait for
+        that one's turn.
 
         Args:
-            host: As it was asked for.
-            port: As it was asked for.
-            addresses: All that the host has, as the resolver gave them.
+            host: Of the request.
+            port: Of the request.
+            addresses: All that the resolver gave for the host.
 
         Raises:
             CallError: `denied`, naming the host and the kind of address.
@@ -134,11 +133,11 @@ class NetworkPolicy:
 
 
 class DocumentPolicy(NetworkPolicy):
-    """Where one document may be fetched from; its redirects stay in public once it was there.
+    """Where one document may be fetched from; its redirects stay public after a public address.
 
     Args:
         settings: For `allow_private` and `base_url`.
-        public: It stood in a document that came from a public address.
+        public: A document from a public address refers to it.
 
     Attributes:
         public: It came from a public address, or from a name that a proxy or a client resolved.
@@ -150,13 +149,13 @@ class DocumentPolicy(NetworkPolicy):
         self.public = public
 
     def check(self, host: str, port: int, addresses: Iterable[str]) -> None:
-        """Do what `NetworkPolicy.check` says, and note where the connection leads."""
+        """As `NetworkPolicy.check`; notes a public address."""
         addresses = list(addresses)
         policy_of(self._settings, public_document=self.public).check(host, port, addresses)
         self.public = self.public or any(not kind_of(address) for address in addresses)
 
     def check_name(self, host: str, port: int) -> None:
-        """Do what `NetworkPolicy.check_name` says, and note that nobody here knows the address."""
+        """As `NetworkPolicy.check_name`; a name whose address is unknown counts as public."""
         policy_of(self._settings, public_document=self.public).check_name(host, port)
         address = _address_of(host)
         self.public = self.public or address is None or not kind_of(address)
@@ -167,7 +166,7 @@ def policy_of(settings: Settings, *, public_document: bool = False) -> NetworkPo
 
     Args:
         settings: `allow_private` decides; without it the next argument does, and `base_url` is
-            always meant.
+            always allowed.
         public_document: The document was fetched from a public address.
     """
     if settings.allow_private is not None:
@@ -176,9 +175,7 @@ def policy_of(settings: Settings, *, public_document: bool = False) -> NetworkPo
 
 
 def kind_of(address: str) -> str:
-    """Return what kind of address this is.
-
-    IPv4 addresses inside IPv6 ones are judged for what they are.
+    """Return the kind of an address; IPv4 addresses inside IPv6 ones are judged as IPv4.
 
     Spec: RFC 6890 and IANA's registries of special-purpose addresses; RFC 4291 section 2.5.5,
     RFC 6052, RFC 3056, RFC 4380 and RFC 5214 for addresses within addresses.
@@ -197,7 +194,7 @@ def kind_of(address: str) -> str:
 
 
 def literal(host: str) -> str | None:
-    """Return the address that a host is, written in the usual way; None for a name."""
+    """Return a host that is an address in its usual form; None for a name."""
     for family in (socket.AF_INET, socket.AF_INET6):
         try:
             socket.inet_pton(family, host)
@@ -208,7 +205,7 @@ def literal(host: str) -> str | None:
 
 
 def _address_of(host: str) -> str | None:
-    """Return the address that a host's name alone tells; None for a name that is looked up."""
+    """Return the address of a literal host or of localhost; None for a name to be looked up."""
     name = host.lower().rstrip(".")
     if name == "localhost" or name.endswith(".localhost"):
         return "127.0.0.1"
@@ -283,7 +280,7 @@ async def look_up(host: str, port: int) -> list[Any]:
     threads of the loop's own executor.
 
     Raises:
-        OSError: There is no such name, or too many lookups hang.
+        OSError: The name does not exist, or too many lookups hang.
         UnicodeError: It cannot be a name.
     """
     if sum(isinstance(thread, _Lookup) for thread in threading.enumerate()) >= _MOST_LOOKUPS:

@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass
 from datetime import UTC
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from openapi_tools.http_rules import repeats
 from openapi_tools.observability.observers import current
@@ -24,12 +24,13 @@ if TYPE_CHECKING:
     from tenacity import RetryCallState
 
     from openapi_tools.errors import CallError
+    from openapi_tools.transport.exchange import Answer
 
 _LONGEST_ASKED = 86_400.0
 _SECONDS = re.compile(r"\d+(?:\.\d+)?")
 RETRIED_STATUSES = frozenset({429, 502, 503, 504})
 _UNSENT = 2
-"""How often a call is tried again that never left; what is refused now may be up in a moment."""
+"""How often a call that never left is tried again: a refusing server may be up in a moment."""
 _FIRST_WAIT = 0.1
 _LONGEST_WAIT = 8.0
 _SAVED = 10.0
@@ -41,14 +42,14 @@ class Outcome:
     """How an attempt ended.
 
     Attributes:
-        answer: What the server said, an `Answer`; None when it did not come to that.
-        error: Why not.
+        answer: The server's answer; None without one.
+        error: The error without an answer.
         unsent: Nothing of the request left.
         stale: It was sent on a connection kept from an earlier call, which was closed before an
             answer began: most likely before the request came.
     """
 
-    answer: Any = None
+    answer: Answer | None = None
     error: CallError | None = None
     unsent: bool = False
     stale: bool = False
@@ -56,7 +57,12 @@ class Outcome:
     @property
     def status(self) -> int:
         """The status of the answer; 0 for none."""
-        return 0 if self.answer is None else int(self.answer.status)
+        return 0 if self.answer is None else self.answer.status
+
+    @property
+    def asked_wait(self) -> float | None:
+        """The seconds that the server asks to wait, if it does."""
+        return None if self.answer is None else retry_after(self.answer.headers)
 
 
 class Budget:
@@ -65,13 +71,11 @@ class Budget:
     Every call adds a tenth, every further attempt takes one; at most ten are saved.
     """
 
-    __slots__ = ("_left",)
-
     def __init__(self) -> None:
         self._left = _SAVED
 
     def earn(self) -> None:
-        """Note a call."""
+        """Add a call's share."""
         self._left = min(self._left + _PER_CALL, _SAVED)
 
     def spend(self) -> bool:
@@ -83,11 +87,11 @@ class Budget:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class RetryRule:
     """When a call is tried again.
 
     Attributes:
-        request: What is sent.
+        request: The request of the call.
         retries: How often at most.
         keyed: It carries an idempotency key, so that a second one does nothing twice.
         deadline: By the loop's clock.
@@ -100,13 +104,8 @@ class Rule:
     deadline: float
     budget: Budget
 
-    def takes(self, outcome: Outcome, attempt: int) -> bool:
-        """Tell whether there may be another attempt.
-
-        Args:
-            outcome: Of the last one.
-            attempt: Its number, from 1.
-        """
+    def allows(self, outcome: Outcome, attempt: int) -> bool:
+        """Whether there may be another attempt after this one, counted from 1."""
         if outcome.unsent:
             return attempt <= max(_UNSENT, self.retries)
         repeatable = self.keyed or repeats(self.request)
@@ -115,35 +114,25 @@ class Rule:
         if not repeatable or attempt > self.retries:
             return False
         error = outcome.error
-        broken = error is not None and error.kind == "connection"
-        hopeless = error is not None and error.facts.get("retryable") is False
-        return (broken and not hopeless) or outcome.status in RETRIED_STATUSES
-
-    def wait(self, outcome: Outcome, jitter: float) -> float:
-        """Return the seconds until the next attempt.
-
-        Args:
-            outcome: Of the last one.
-            jitter: What it is when nobody asks for more.
-        """
-        if outcome.stale:
-            return 0.0
-        asked = None if outcome.answer is None else retry_after(outcome.answer.headers)
-        return jitter if asked is None else asked + jitter * 0.1
+        if error is None:
+            return outcome.status in RETRIED_STATUSES
+        return error.kind == "connection" and error.facts.get("retryable") is not False
 
     def fits(self, wait: float) -> bool:
-        """Tell whether there is time and budget for another attempt, and take it."""
+        """Whether there is time and budget for another attempt; takes it from the budget."""
         now = asyncio.get_running_loop().time()
         return now + wait < self.deadline and self.budget.spend()
 
 
-async def again(attempt: Callable[[], Awaitable[Outcome]], first: Outcome, rule: Rule) -> Outcome:
+async def retried(
+    attempt: Callable[[], Awaitable[Outcome]], first: Outcome, rule: RetryRule
+) -> Outcome:
     """Return the outcome of the last attempt.
 
     Args:
         attempt: Sends the request.
         first: The outcome of the first attempt, which was made.
-        rule: Says whether there is another.
+        rule: Decides on further ones.
     """
     import tenacity
 
@@ -153,25 +142,29 @@ async def again(attempt: Callable[[], Awaitable[Outcome]], first: Outcome, rule:
         found: Outcome = state.outcome.result()  # type: ignore[union-attr] # it has ended
         return found
 
-    def told(state: RetryCallState) -> None:
+    def wait(state: RetryCallState) -> float:
+        outcome, asked = outcome_of(state), outcome_of(state).asked_wait
+        if outcome.stale:
+            return 0.0
+        return jitter(state) if asked is None else asked + jitter(state) * 0.1
+
+    def tell(state: RetryCallState) -> None:
         outcome = outcome_of(state)
-        kind = "" if outcome.error is None else outcome.error.kind
-        asked = None if outcome.answer is None else retry_after(outcome.answer.headers)
         current().retry(
             state.upcoming_sleep,
             status=outcome.status or None,
-            error_type=kind,
-            retry_after=asked,
+            error_type="" if outcome.error is None else outcome.error.kind,
+            retry_after=outcome.asked_wait,
         )
 
     async def next_attempt() -> Outcome:
         return first if retrying.statistics["attempt_number"] == 1 else await attempt()
 
     retrying = tenacity.AsyncRetrying(
-        retry=lambda state: rule.takes(outcome_of(state), state.attempt_number),
-        wait=lambda state: rule.wait(outcome_of(state), jitter(state)),
+        retry=lambda state: rule.allows(outcome_of(state), state.attempt_number),
+        wait=wait,
         stop=lambda state: not rule.fits(state.upcoming_sleep),
-        before_sleep=told,
+        before_sleep=tell,
         retry_error_callback=outcome_of,
         sleep=asyncio.sleep,
     )
@@ -186,7 +179,7 @@ def retry_after(headers: httpx.Headers, *, now: float | None = None) -> float | 
 
     Args:
         headers: Of the answer.
-        now: Seconds since the epoch; the present when None.
+        now: Seconds since the epoch; the present by default.
 
     Returns:
         Seconds, between 0 and a day; None when the header is absent or unreadable.

@@ -16,7 +16,7 @@ from openapi_tools.transport.client_pool import (
 )
 from openapi_tools.transport.exchange import Answer, Exchange, SendOptions
 from openapi_tools.transport.network_policy import policy_of
-from openapi_tools.transport.retries import RETRIED_STATUSES, Budget, Outcome, Rule, again
+from openapi_tools.transport.retries import RETRIED_STATUSES, Budget, Outcome, RetryRule, retried
 from openapi_tools.transport.transport_errors import closed_client, named
 
 if TYPE_CHECKING:
@@ -39,8 +39,8 @@ class Sender:
 
     Args:
         settings: `timeout`, `concurrency`, `retries` and `max_response_bytes` are its limits.
-        client: A client of the user's own: its transport, authentication and headers are used, it
-            is never closed; its cookies, timeouts and redirects are not.
+        client: The user's own client, never closed: its transport, authentication and headers are
+            used; its cookies, timeouts and redirects are not.
         public: The document came from a public address.
         policy: Where it may connect to; by default as the settings and `public` have it.
 
@@ -114,18 +114,6 @@ class Attempts:
             `retryable` where known.
     """
 
-    __slots__ = (
-        "_about",
-        "_answer",
-        "_client",
-        "_exchange",
-        "_sender",
-        "_settings",
-        "_timeout",
-        "count",
-        "deadline",
-    )
-
     def __init__(self, sender: Sender, about: str) -> None:
         self._sender = sender
         self._settings = sender.settings
@@ -185,8 +173,6 @@ class Attempts:
     async def send(self, request: httpx.Request, options: SendOptions) -> Answer:
         """Return the answer to a request, redirects inside its origin followed.
 
-        Spec: RFC 9110, section 15.4 for redirects; only those of GET and HEAD are followed.
-
         Args:
             request: Its extensions and headers are completed.
             options: How it is sent.
@@ -202,14 +188,14 @@ class Attempts:
             async def attempt() -> Outcome:
                 return await self._attempt(request, options)
 
-            outcome = await again(attempt, outcome, self._rule(request, options))
+            outcome = await retried(attempt, outcome, self._rule(request, options))
         if outcome.error is not None:
             raise outcome.error
         self._answer = outcome.answer
         return self.answer
 
     async def _attempt(self, request: httpx.Request, options: SendOptions) -> Outcome:
-        """Return what comes of sending a request once."""
+        """Send a request once."""
         self._answer = None
         exchange = self._exchange = Exchange(request, self._settings, options)
         try:
@@ -225,12 +211,12 @@ class Attempts:
             return Outcome(error=error, unsent=exchange.unsent, stale=stale)
         return Outcome(exchange.answer(self.count))
 
-    def _rule(self, request: httpx.Request, options: SendOptions) -> Rule:
+    def _rule(self, request: httpx.Request, options: SendOptions) -> RetryRule:
         retries = self._settings.retries
-        return Rule(request, retries, options.keyed, self.deadline, self._sender.budget)
+        return RetryRule(request, retries, options.keyed, self.deadline, self._sender.budget)
 
     def _prepare(self, request: httpx.Request, options: SendOptions) -> None:
-        """Let a client of the user's add what it has, where that may go."""
+        """Add the headers of the user's client, where they may go."""
         client, url = self._client.client, request.url
         # Names are resolved by the user's transport: only literal addresses can be judged.
         self._sender.policy.check_name(url.host, url.port or (443 if url.scheme == "https" else 80))

@@ -1,6 +1,6 @@
-"""TLS: who is trusted, a client's own certificate, and what went wrong in words.
+"""TLS: trusted authorities, client certificates, and failures in words.
 
-Nothing here can be told to trust everyone.
+No setting turns verification off.
 """
 
 from __future__ import annotations
@@ -29,17 +29,14 @@ _making = ForkLock()
 
 
 class TlsError(httpx.ConnectError):
-    """A connection that is open but not to whom it should be, or in no way both sides speak.
-
-    Trying again changes nothing.
-    """
+    """TLS failed on an open connection; trying again changes nothing."""
 
 
 def trusted(settings: Settings) -> ssl.SSLContext:
     """Return the context for connections without a certificate of our own.
 
-    The authorities of `certifi` are trusted and those of `ca_file`; with `trust_env` those that
-    `SSL_CERT_FILE` or `SSL_CERT_DIR` name stand in place of certifi's.
+    The authorities of `certifi` are trusted and those of `ca_file`; with `trust_env` those of
+    `SSL_CERT_FILE` or `SSL_CERT_DIR` replace certifi's.
 
     Raises:
         CallError: A file of certificate authorities cannot be read.
@@ -93,11 +90,7 @@ def client_context(
 
 
 def in_words(error: ssl.SSLError) -> str:
-    """Return why TLS failed.
-
-    Args:
-        error: Of OpenSSL, raised in a handshake or by an alert that followed it.
-    """
+    """Return why TLS failed, for an error of a handshake or of an alert that followed it."""
     if isinstance(error, ssl.SSLCertVerificationError):
         text = excerpt(" ".join(str(error.verify_message).split()), _SHOWN).rstrip(".")
         return f"the server's certificate is not accepted: {text}"
@@ -123,7 +116,7 @@ def _usual(*, trust_env: bool) -> tuple[str, str]:
 
 
 def _dated(path: str | Path | None) -> tuple[str, int]:
-    """Return a file and when it was written, so that a changed one is read again."""
+    """Return a file and its time of change, so that a changed one is read again."""
     return ("", 0) if path is None else (os.fspath(path), Path(path).stat().st_mtime_ns)
 
 
@@ -146,7 +139,7 @@ def _context(usual: tuple[str, str], further: tuple[str, int]) -> ssl.SSLContext
 
 
 def _reason(error: OSError | ValueError) -> str:
-    """Say why a file could not be used, with nothing of what is in it."""
+    """Return why a file could not be used, without its content."""
     if isinstance(error, ssl.SSLError):
         return str(error.reason or "no PEM").replace("_", " ").lower()
     if isinstance(error, OSError) and error.strerror:

@@ -1,7 +1,7 @@
-"""What can go wrong on the way, as error results.
+"""Failures of the transport as error results.
 
-Nothing of a request but its method and its path without query enters a message, and nothing that a
-server or a library put into an exception unless it comes from the operating system.
+Of a request only the method and the path without query enter a message; of an exception only the
+operating system's own words.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ TRANSPORT_FAULTS = (
     TypeError,
     ValueError,
 )
-"""What transports raise besides httpx's own errors, which are no family of built-in ones.
+"""Built-in errors that transports raise besides those of httpx.
 
-Of these only OSError and EOFError tell of the network; the others are mistakes of a program.
+Only OSError and EOFError are the network's; the others are mistakes of a program.
 """
 
 
 def named(request: httpx.Request) -> str:
-    """Return what was called: `"GET /pets/7"`, without the query."""
+    """Return method and path without the query: `"GET /pets/7"`."""
     return f"{request.method} {path_of(request)}"
 
 
 def path_of(request: httpx.Request) -> str:
-    """Return the path that was asked for, as it was sent, without the query."""
+    """Return the path of a request as it was sent, without the query."""
     return excerpt(request.url.raw_path.partition(b"?")[0].decode("ascii", "replace"), _PATH)
 
 
@@ -53,7 +53,7 @@ def timed_out(request: httpx.Request, seconds: float, *, waiting: bool = False) 
     """Return the error for a call whose time is over.
 
     Args:
-        request: What was sent, or was to be.
+        request: Its request.
         seconds: The time it had.
         waiting: It still waited for its turn.
     """
@@ -71,27 +71,22 @@ def closed_client(request: httpx.Request) -> CallError:
 
 
 def broken_protocol(request: httpx.Request, what: str) -> CallError:
-    """Return the error for an answer that breaks HTTP.
-
-    Args:
-        request: What was sent.
-        what: What the server did.
-    """
+    """Return the error for an answer that breaks HTTP; `what` is the server's mistake."""
     reason = f"{named(request)}: the server {what}{_outcome(request)}"
     return CallError("protocol", reason, retryable=False)
 
 
 def failure(error: Exception, request: httpx.Request, seconds: float) -> CallError:
-    """Return what an exception of the HTTP client or its transport means.
+    """Return the error for an exception of the HTTP client or its transport.
 
     Args:
-        error: Whatever it raised.
-        request: What was sent, or was to be.
+        error: As it was raised.
+        request: The request of the call.
         seconds: The time that the call had.
     """
     if isinstance(error, httpx.InvalidURL):
-        # Of a `Location` such as `javascript:…`, which httpx reads also where it follows none; the
-        # request's own address was read long before.
+        # Of a `Location` such as `javascript:…`, which httpx always reads; the request's own
+        # address was read long before.
         return not_followed(request, "a place", "it is no address")
     of_the_network = (httpx.HTTPError, httpx.StreamError, OSError, EOFError)
     if isinstance(error, of_the_network):
@@ -100,7 +95,7 @@ def failure(error: Exception, request: httpx.Request, seconds: float) -> CallErr
 
 
 def _network_failure(error: Exception, request: httpx.Request, seconds: float) -> CallError:
-    """Return what an error of httpx or of the operating system means."""
+    """Return the error for one of httpx or of the operating system."""
     unsendable = (httpx.LocalProtocolError, httpx.UnsupportedProtocol)
     if isinstance(error, (httpx.TimeoutException, TimeoutError)):
         return timed_out(request, seconds)
@@ -116,7 +111,7 @@ def _network_failure(error: Exception, request: httpx.Request, seconds: float) -
 
 
 def _broken_answer(error: Exception, request: httpx.Request) -> CallError:
-    """Return what an answer that the HTTP client refuses means."""
+    """Return the error for an answer that the HTTP client refuses."""
     if str(error).startswith(_BAD_LOCATION):
         return not_followed(request, "a place", "it is no address")
     if _was_cut_off(error):
@@ -130,10 +125,10 @@ def not_followed(
     """Return the error for a redirect that is not followed.
 
     Args:
-        request: What was answered with the redirect.
-        to: Where it leads, without secrets.
-        why: Why it is not followed.
-        status: Of the redirect; None when the HTTP client did not say.
+        request: The redirected request.
+        to: The redirect's target, without secrets.
+        why: The reason.
+        status: Of the redirect, where known.
     """
     reason = f"{named(request)} was redirected to {to} and not followed: {why}."
     known = {} if status is None else {"status": status}
@@ -141,36 +136,30 @@ def not_followed(
 
 
 def in_answer(error: CallError, request: httpx.Request, status: int) -> CallError:
-    """Return an error of the answer's content with what was called and what was answered.
-
-    Args:
-        error: As content codings and limits raise it.
-        request: What was sent.
-        status: Of the answer.
-    """
+    """Return an error of an answer's content, with the request and the answer's status."""
     reason = f"{named(request)} answered {status}, but {error.reason}"
     return CallError(error.kind, reason, **{"status": status, **error.facts})
 
 
 def _mistake(error: Exception, request: httpx.Request) -> CallError:
-    """Return the error for what no network causes, after logging it."""
+    """Return the error for a mistake of a program, after logging it."""
     logger.error("%s failed in the HTTP client", named(request), exc_info=error)
     reason = f"{named(request)} failed in the HTTP client ({type(error).__name__}); see the log."
     return CallError("protocol", reason, retryable=False)
 
 
 def _was_cut_off(error: Exception) -> bool:
-    """Whether a server closed the connection too early, but said nothing wrong until then."""
+    """Whether a server closed the connection too early, its answer well-formed until then."""
     return any(word in str(error) for word in _CUT_OFF)
 
 
 def _unconnected(error: Exception, request: httpx.Request) -> CallError:
-    """Return the error for a connection that was never made; its reason is the system's own."""
+    """Return the error for a connection that was never made, with the system's reason."""
     address = excerpt(request.url.netloc.decode("ascii", "replace"), _PATH)
     cause = excerpt(" ".join(str(error).split()), _REASON)
     reason = f"{named(request)}: no connection to {address}"
     reason += f" ({cause})." if cause else "."
-    # A certificate is no better a moment later.
+    # A certificate does not improve in a moment.
     return CallError("connection", reason, retryable=not isinstance(error, TlsError))
 
 
