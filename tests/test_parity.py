@@ -79,6 +79,8 @@ CASES = [
 ]
 SMALL = [case for case in CASES if case.file.stat().st_size < LITTLE]
 CALLED_CASES = [case for case in CASES if case.title in TALKATIVE or case.file in SPECS]
+USUAL = {case.title for case in (*SMALL[::8], *CALLED_CASES)}
+"""Documents of every run; the others are long ones."""
 
 
 @pytest.fixture(scope="module")
@@ -88,8 +90,11 @@ def reader() -> Iterator[Reader]:
 
 
 def parameters(chosen: list[Case]) -> list[Any]:
-    """Return documents for `parametrize`; one that is skipped stands for those not at hand."""
-    listed = [pytest.param(case, id=case.title) for case in chosen]
+    """Return documents for `parametrize`; a skipped one stands for those not at hand."""
+    listed = [
+        pytest.param(case, id=case.title, marks=() if case.title in USUAL else pytest.mark.long)
+        for case in chosen
+    ]
     return listed if corpus.entries() else [*listed, *corpus.parameters([])]
 
 

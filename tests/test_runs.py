@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.long
+
 TESTS = Path(__file__).parent
 CASES = """
 import subprocess, sys
@@ -50,16 +52,13 @@ def said(tmp_path_factory):
     return ended.stdout.splitlines()
 
 
-@pytest.mark.long
 def test_failures_come_last_one_line_each(said):
-
     assert said[-3].startswith("=")
     assert said[-2].startswith("FAILED ")
     assert said[-2].endswith("::test_failing - assert 1 == 2")
     assert "1 failed, 1 passed, 3 skipped" in said[-1]
 
 
-@pytest.mark.long
 def test_a_reason_to_skip_is_said_once(said):
     assert [line for line in said if "the moon" in line] == ["3 skipped: it needs the moon"]
 

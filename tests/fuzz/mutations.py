@@ -64,7 +64,7 @@ class Tampered(NamedTuple):
 
     def value(self) -> Any:
         """Return it as a value."""
-        root = copy.deepcopy(seeds.values()[self.seed])
+        root = copy.deepcopy(seeds.value(self.seed))
         for move in self.moves:
             root = _moved(root, move)
         return root
@@ -117,18 +117,12 @@ def _piece(number: int) -> bytes:
 _ANY_VALUE = st.integers(0, len(_VALUES) - 1).map(_value)
 _ANY_MOVES = st.lists(_moves(_TREE_MOVES, _ANY_VALUE), max_size=5).map(tuple)
 _ANY_BYTES = st.integers(0, len(_BYTES) - 1).map(_piece) | st.binary(max_size=3)
-TAMPERED = st.builds(
-    Tampered,
-    st.sampled_from(list(seeds.values())),
-    _ANY_MOVES,
-    st.sampled_from(["json"] * 6 + ["yaml"] * 3 + ["raw"] * 3 + ["utf-16", "utf-32", "latin-1"]),
-    st.lists(_moves(_CUT_MOVES, _ANY_BYTES), max_size=3).map(tuple),
-)
+_FORMS = ["json"] * 6 + ["yaml"] * 3 + ["raw"] * 3 + ["utf-16", "utf-32", "latin-1"]
+_CUTS = st.lists(_moves(_CUT_MOVES, _ANY_BYTES), max_size=3).map(tuple)
+_SEEDS = st.deferred(lambda: st.sampled_from(seeds.names()))  # read when they are needed
+TAMPERED = st.builds(Tampered, _SEEDS, _ANY_MOVES, st.sampled_from(_FORMS), _CUTS)
 """Documents whose values and bytes were tampered with."""
-
-CHANGED = st.builds(
-    Tampered, st.sampled_from(list(seeds.values())), _ANY_MOVES, st.just("json"), st.just(())
-)
+CHANGED = st.builds(Tampered, _SEEDS, _ANY_MOVES, st.just("json"), st.just(()))
 """Documents whose values were tampered with."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ _LARGEST = 40_000
 _LEAST = 300
 
 
-@lru_cache(maxsize=1)
+@cache
 def documents() -> dict[str, bytes]:
     """Return documents by name, small ones first: published ones and some made for it."""
     found = {"every style": json.dumps(every_style()).encode(), "large": json.dumps(odd()).encode()}
@@ -32,20 +32,21 @@ def documents() -> dict[str, bytes]:
     return dict(sorted(found.items(), key=lambda item: len(item[1])))
 
 
-@lru_cache(maxsize=1)
-def values() -> dict[str, Any]:
-    """Return the same documents as values; what is no JSON or YAML is left out."""
-    found = {}
-    for name, data in documents().items():
-        try:
-            found[name] = json.loads(json.dumps(_read(data), default=str))
-        except (ValueError, TypeError, yaml.YAMLError):
-            continue
-    return found
+@cache
+def value(name: str) -> Any:
+    """Return a document as a value; None for what is not JSON or YAML."""
+    data = documents()[name]
+    try:
+        found = json.loads(data) if data.lstrip()[:1] == b"{" else yaml.safe_load(data)
+        return json.loads(json.dumps(found, default=str))
+    except (ValueError, TypeError, yaml.YAMLError):
+        return None
 
 
-def _read(data: bytes) -> Any:
-    return json.loads(data) if data.lstrip()[:1] == b"{" else yaml.safe_load(data)
+@cache
+def names() -> list[str]:
+    """Return the names of the documents that are values."""
+    return [name for name in documents() if value(name) is not None]
 
 
 _ANY = {"type": ["string", "number", "boolean", "null"]}

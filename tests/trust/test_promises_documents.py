@@ -166,8 +166,8 @@ async def test_a_schema_as_deep_as_may_be_is_loaded_shown_called_and_generated(s
 
 LONG = "x" * 1_000_000
 HUGE = {
-    "enum of 60,000": with_parameter({"enum": [f"value {n}" for n in range(60_000)]}),
-    "fifty enums": with_parameter(
+    "enum of 60,000": lambda: with_parameter({"enum": [f"value {n}" for n in range(60_000)]}),
+    "fifty enums": lambda: with_parameter(
         {
             "type": "object",
             "properties": {
@@ -175,11 +175,11 @@ HUGE = {
             },
         }
     ),
-    "description": with_parameter({"description": LONG * 2}, description=LONG * 2),
-    "name of a property": with_component(
+    "description": lambda: with_parameter({"description": LONG * 2}, description=LONG * 2),
+    "name of a property": lambda: with_component(
         {"type": "object", "properties": {LONG[:100_000]: {}, "a": {}}}
     ),
-    "name of a required property": with_component(
+    "name of a required property": lambda: with_component(
         {
             "type": "object",
             "properties": {
@@ -187,55 +187,57 @@ HUGE = {
             },
         }
     ),
-    "name of a parameter": with_parameter({}, name=LONG[:100_000]),
-    "default": with_parameter({"type": "string", "default": LONG}),
-    "default of many members": with_parameter({"default": {"a": ["x"] * 100_000}}),
-    "const": with_component({"type": "object", "properties": {"a": {"const": LONG}}}),
-    "example": with_parameter({}, example=LONG),
-    "examples": with_parameter({"examples": [LONG]}),
-    "pattern": with_parameter({"type": "string", "pattern": LONG}),
-    "title and format": with_parameter({"title": LONG, "format": LONG, "type": "string"}),
-    "50,000 required names": with_component(
+    "name of a parameter": lambda: with_parameter({}, name=LONG[:100_000]),
+    "default": lambda: with_parameter({"type": "string", "default": LONG}),
+    "default of many members": lambda: with_parameter({"default": {"a": ["x"] * 100_000}}),
+    "const": lambda: with_component({"type": "object", "properties": {"a": {"const": LONG}}}),
+    "example": lambda: with_parameter({}, example=LONG),
+    "examples": lambda: with_parameter({"examples": [LONG]}),
+    "pattern": lambda: with_parameter({"type": "string", "pattern": LONG}),
+    "title and format": lambda: with_parameter({"title": LONG, "format": LONG, "type": "string"}),
+    "50,000 required names": lambda: with_component(
         {"type": "object", "properties": {"a": {"required": [f"r{n}" for n in range(50_000)]}}}
     ),
-    "dependent names": with_component(
+    "dependent names": lambda: with_component(
         {"type": "object", "dependentRequired": {f"r{n}": ["a" * 50] for n in range(20_000)}}
     ),
-    "5,000 alternatives": with_parameter({"oneOf": [{"const": f"c{n}"} for n in range(5_000)]}),
-    "discriminator": with_component(
+    "5,000 alternatives": lambda: with_parameter(
+        {"oneOf": [{"const": f"c{n}"} for n in range(5_000)]}
+    ),
+    "discriminator": lambda: with_component(
         {
             "anyOf": [{"type": "object"}],
             "discriminator": {"propertyName": "t", "mapping": {LONG + str(n): "x" for n in "ab"}},
         }
     ),
-    "name of a discriminator": with_component(
+    "name of a discriminator": lambda: with_component(
         {"anyOf": [{"type": "object"}], "discriminator": {"propertyName": LONG}}
     ),
-    "name of a component": with_component(
+    "name of a component": lambda: with_component(
         {"properties": {f"p{n}": component(LONG[:100_000]) for n in range(9)}},
         **{LONG[:100_000]: {"type": "string"}},
     ),
-    "6,000 parameters": document(
+    "2,000 parameters": lambda: document(
         {
             "/x": {
                 "get": operation(
                     operationId="x",
                     parameters=[
                         {"name": f"p{n}{'y' * 50}", "in": "query", "schema": {}}
-                        for n in range(6_000)
+                        for n in range(2_000)
                     ],
                 )
             }
         }
     ),
-    "id of an operation": document({"/x": {"get": operation(operationId="o" * 1_000_000)}}),
-    "path": document({f"/{LONG}": {"get": operation()}}),
+    "id of an operation": lambda: document({"/x": {"get": operation(operationId="o" * 1_000_000)}}),
+    "path": lambda: document({f"/{LONG}": {"get": operation()}}),
 }
 
 
-@pytest.mark.parametrize("source", HUGE.values(), ids=HUGE.keys())
-def test_a_huge_value_is_shortened_or_left_out_and_the_definition_stays_below_256_kb(source):
-    (tool,) = load_tools(source)
+@pytest.mark.parametrize("name", HUGE)
+def test_a_huge_value_is_shortened_or_left_out_and_the_definition_stays_below_256_kb(name):
+    (tool,) = load_tools(HUGE[name]())
 
     assert len(definition(tool)) <= MOST_BYTES
     assert tool.operation
