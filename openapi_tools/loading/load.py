@@ -20,9 +20,8 @@ from openapi_tools.loading.loaded_tool import (
     find_operations,
 )
 from openapi_tools.loading.operations import Document
-from openapi_tools.loading.parse import parse, plain
-from openapi_tools.loading.parse_json import paused_gc
-from openapi_tools.loading.plain_data import without_lazy
+from openapi_tools.loading.parse import parse, paused_gc
+from openapi_tools.loading.plain_data import plain, without_lazy
 from openapi_tools.loading.references import Resource
 from openapi_tools.loading.servers_and_security import key_prefixes, root_servers, security_schemes
 from openapi_tools.loading.source import fetcher_of, read_source

@@ -1,18 +1,35 @@
-"""Read the bytes of a document: JSON or YAML, told apart by what they say, as plain data."""
+"""Read the bytes of a document, JSON or YAML, as plain data.
+
+Spec: RFC 8259, section 4 (names should be unique); YAML 1.2.2, section 3.2.1.3 (keys are unique).
+"""
 
 from __future__ import annotations
 
 import codecs
+import gc
+import json
 import re
+from collections import Counter
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import InvalidDocument
-from openapi_tools.loading.document_limits import DUPLICATES_BYTES
-from openapi_tools.loading.parse_json import NotJSON, read_json
-from openapi_tools.loading.plain_data import plain
+from openapi_tools.json_pointer import pointer
+from openapi_tools.loading.plain_data import (
+    MAX_NODES,
+    NOT_FINITE,
+    TOO_DEEP,
+    TOO_LONG,
+    TOO_MANY,
+    plain,
+)
 
-__all__ = ["Parsed", "parse", "plain"]
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+DUPLICATES_BYTES = 1_000_000
+"""Up to this size repeated keys are looked for unless the caller says otherwise."""
 
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF32_LE, "UTF-32"),
@@ -29,8 +46,58 @@ _FILE_KINDS = (
 _SIGHT = 4096
 _BRACKET = re.compile(rb"\s*[\[{]")
 _FLOW_MAPPING = re.compile(rb"\s*\{\s*[^\"}\s]")
-_AS_YAML = "It was read as YAML."
 _HTML = (b"<!doctype html", b"<html", b"<head", b"<body")
+_DENSE_BYTES = 16 * 1024 * 1024
+"""Below this size not even a text of nothing but empty arrays fills the memory."""
+
+_NO_VALUES = bytes(code for code in range(256) if code not in b",[{")
+"""What is left without them is as long as there may be values."""
+_PLACE = re.compile(r"(.+) at line (\d+) column (\d+)", re.DOTALL)
+_ESCAPED_COLON = re.compile(rb"\\u003[aA]")
+_WORDS = {
+    "EOF": "the text ends too early",
+    "recursion limit": TOO_DEEP,
+    "number out of range": TOO_LONG,
+    "lone leading surrogate": "half of a surrogate pair",
+    "unexpected end of hex escape": "half of a surrogate pair",
+}
+_DOCUMENTATION = frozenset({"description", "summary", "title", "example"})
+_NAMED_BY_USERS = frozenset(
+    [
+        "$defs",
+        "additionalOperations",
+        "callbacks",
+        "content",
+        "definitions",
+        "dependencies",
+        "dependentRequired",
+        "dependentSchemas",
+        "encoding",
+        "examples",
+        "headers",
+        "links",
+        "mapping",
+        "mediaTypes",
+        "parameters",
+        "pathItems",
+        "paths",
+        "patternProperties",
+        "properties",
+        "requestBodies",
+        "responses",
+        "schemas",
+        "scopes",
+        "securityDefinitions",
+        "securitySchemes",
+        "variables",
+        "webhooks",
+    ]
+)
+"""Members whose value is a map: its keys are names that users chose, `description` among them."""
+
+
+class NotJSON(InvalidDocument):
+    """Text that breaks JSON's grammar, which YAML may still be able to read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +138,12 @@ def parse(data: bytes, *, name: str, duplicates: bool | None = None) -> Parsed:
     try:
         text = _utf8(data)
         _refuse_other_files(text)
-        root, warnings = _read(text, check=check)
-        _refuse_other_values(root)
+        found = _read(text, check=check)
+        _refuse_other_values(found.root)
     except InvalidDocument as error:
         error.source = name
         raise
-    is_tree = _begins_like_json(text) and not any(line.endswith(_AS_YAML) for line in warnings)
-    return Parsed(root, tuple(warnings), is_tree)
+    return found
 
 
 def _utf8(data: bytes) -> bytes:
@@ -123,38 +189,30 @@ def _refuse_other_files(data: bytes) -> None:
         raise InvalidDocument("looks like XML; OpenAPI documents are JSON or YAML.")
 
 
-def _read(data: bytes, *, check: bool) -> tuple[Any, list[str]]:
-    """Read JSON where the text begins like it, else YAML."""
-    if not _begins_like_json(data):
+def _read(data: bytes, *, check: bool) -> Parsed:
+    """Read JSON where the text begins like it, else YAML; JSON with comments is YAML, too."""
+    if not _BRACKET.match(data) or _FLOW_MAPPING.match(data):
         return _read_as_yaml(data, check=check)
     try:
-        return read_json(data, check=check)
-    except NotJSON as error:
-        return _read_broken_json(data, error, check=check)
+        root, warnings = _read_json(data, check=check)
+    except NotJSON as fault:
+        try:
+            return _read_as_yaml(data, f"{fault.reason} It was read as YAML.", check=check)
+        except InvalidDocument as error:
+            raise (error if error.reason.startswith("not valid UTF-8") else fault) from None
+    return Parsed(root, tuple(warnings))
 
 
-def _begins_like_json(data: bytes) -> bool:
-    return _BRACKET.match(data) is not None and not _FLOW_MAPPING.match(data)
-
-
-def _read_broken_json(data: bytes, fault: NotJSON, *, check: bool) -> tuple[Any, list[str]]:
-    """Read JSON with trailing commas or comments as the YAML that it is."""
-    try:
-        root, warnings = _read_as_yaml(data, check=check)
-    except InvalidDocument as error:
-        raise (error if error.reason.startswith("not valid UTF-8") else fault) from None
-    return root, [*warnings, f"{fault.reason} {_AS_YAML}"]
-
-
-def _read_as_yaml(data: bytes, *, check: bool) -> tuple[Any, list[str]]:
+def _read_as_yaml(data: bytes, *remarks: str, check: bool) -> Parsed:
     """Read YAML; what is wrong may be the encoding."""
     from openapi_tools.loading.parse_yaml import read_yaml
 
     try:
-        return read_yaml(data, check=check)
+        root, warnings = read_yaml(data, check=check)
     except UnicodeDecodeError:
         _decode(data, "UTF-8")
         raise  # pragma: no cover -- the line before has raised
+    return Parsed(root, (*warnings, *remarks), is_tree=False)
 
 
 def _refuse_other_values(root: Any) -> None:
@@ -166,3 +224,118 @@ def _refuse_other_values(root: Any) -> None:
         raise InvalidDocument(
             f"{kind} at the top level, not an object with 'openapi' or 'swagger' in it."
         )
+
+
+@contextmanager
+def paused_gc() -> Iterator[None]:
+    """Keep the cyclic garbage collector away from what a parser is building.
+
+    It finds nothing in new dicts and lists, and takes a third of the time of a parse. What was
+    built then counts as old: it stays, and a young collection need not walk over all of it.
+    """
+    running = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if running:
+            if not gc.get_freeze_count():  # else a program has frozen objects of its own
+                gc.freeze()
+                gc.unfreeze()
+            gc.enable()
+
+
+def _read_json(data: bytes, *, check: bool) -> tuple[Any, list[str]]:
+    """Return the value of a JSON text, and warnings; `check` looks for keys and numbers."""
+    from pydantic_core import from_json, to_json
+
+    if len(data) > _DENSE_BYTES and len(data.translate(None, _NO_VALUES)) > MAX_NODES:
+        raise InvalidDocument(f"{TOO_MANY}.")
+    try:
+        with paused_gc():
+            root = from_json(data, allow_inf_nan=False)
+    except ValueError as error:
+        raise _complaint(data, str(error)) from None
+    if not check:
+        return root, []
+    text = to_json(root)
+    if b"Infinity" in text:
+        plain(root, name="")  # raises, and names the place, unless a text says so
+    return root, list(_repeated(data)) if _may_repeat(data, text) else []
+
+
+def _complaint(data: bytes, message: str) -> InvalidDocument:
+    """Return the error for a text that the parser does not take."""
+    from pydantic_core import from_json
+
+    match = _PLACE.fullmatch(message)
+    text, line, column = match.groups() if match else (message, "1", "1")
+    row = data.split(b"\n")[int(line) - 1]
+    column = len(row[: int(column)].decode(errors="replace"))
+    place = f"line {line}, column {column}"
+    for start, words in _WORDS.items():
+        if text.startswith(start):
+            return InvalidDocument(f"not valid JSON: {place}: {words}.")
+    try:
+        from_json(data)
+    except ValueError:
+        return NotJSON(f"not valid JSON: {place}: {text}.")
+    return InvalidDocument(f"{place}: {NOT_FINITE}.")
+
+
+def _may_repeat(data: bytes, text: bytes) -> bool:
+    """Tell whether a key may stand twice in an object; False is certain.
+
+    Each key has a colon behind it. Of two that are equal the parser keeps the last, and the other
+    one's colon is gone. Those in strings stay, unless they are written as an escape.
+
+    Args:
+        data: The JSON text.
+        text: What was parsed, as JSON once more.
+    """
+    if b"\\u" in data and _ESCAPED_COLON.search(data):
+        return True
+    return data.count(b":") != text.count(b":")
+
+
+def _repeated(data: bytes) -> Iterator[str]:
+    """Yield a warning for every repeated key, or raise for the first that may hide something."""
+    found: dict[int, tuple[Any, list[str]]] = {}
+
+    def collect(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        made = dict(pairs)
+        if len(made) != len(pairs):
+            counts = Counter(key for key, _ in pairs)
+            found[id(made)] = made, [key for key, count in counts.items() if count > 1]
+        return made
+
+    root = json.loads(data, object_pairs_hook=collect)
+    stack: list[tuple[Any, list[str | int]]] = [(root, [])] if found else []
+    while stack:
+        node, path = stack.pop()
+        _, keys = found.get(id(node), (None, ()))
+        yield from (repeated_key(path, key) for key in keys)
+        members = list(node.items() if isinstance(node, dict) else enumerate(node))
+        inner = [(item, [*path, key]) for key, item in members if isinstance(item, (dict, list))]
+        stack += reversed(inner)
+
+
+def repeated_key(path: Sequence[str | int], key: str, *, line: int | None = None) -> str:
+    """Return the warning for a repeated key that hides nothing but words.
+
+    Args:
+        path: The object that the key stands in.
+        key: The repeated key.
+        line: Line of the repetition, where known.
+
+    Raises:
+        InvalidDocument: The key may hide an operation, a parameter, a rule.
+    """
+    place = "" if line is None else f" (again in line {line})"
+    is_map = bool(path) and path[-1] in _NAMED_BY_USERS
+    if (key in _DOCUMENTATION or key.startswith("x-")) and not is_map:
+        return f"{pointer([*path, key])}: {key!r} stands twice{place}; the last one counts."
+    raise InvalidDocument(
+        f"{key!r} stands twice in one object{place} and hides the first; remove one of them.",
+        pointer=pointer(path),
+    )

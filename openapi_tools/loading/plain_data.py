@@ -1,4 +1,4 @@
-"""Plain JSON data: dicts with text keys, lists, text, finite numbers, booleans, None.
+"""Plain JSON data and its limits: dicts, lists, text, finite numbers, booleans, None.
 
 What a user gives as a dict may come from anywhere: other YAML readers, code that resolved every
 reference, an ordered or frozen mapping. It is judged in bounded time and never changed.
@@ -14,18 +14,26 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.errors import InvalidDocument
 from openapi_tools.json_pointer import pointer
-from openapi_tools.loading.document_limits import (
-    MAX_DEPTH,
-    MAX_NODES,
-    MAX_NUMBER,
-    NOT_FINITE,
-    TOO_DEEP,
-    TOO_LONG,
-    TOO_MANY,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, KeysView
+
+MAX_DEPTH = 201
+"""Arrays and objects inside one another: what the JSON parser allows; YAML gets the same."""
+
+MAX_NODES = 5_000_000
+"""Values in a document, aliases written out; GitHub's 13 MB hold about 0.6 million."""
+
+MAX_DIGITS = 4300
+"""Digits of an integer; Python refuses to write more of them as text."""
+
+MAX_NUMBER = 10**MAX_DIGITS
+"""Numbers stay below it; so no float is infinite either."""
+
+TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels; flatten it with '$ref'"
+TOO_MANY = f"more than {MAX_NODES:,} values; split the document"
+TOO_LONG = f"an integer of more than {MAX_DIGITS:,} digits; make it a string"
+NOT_FINITE = "a number that JSON does not have (NaN, infinity, out of range); make it a string"
 
 _CONTAINERS = frozenset({dict, list})
 _NUMBERS = frozenset({int, float})

@@ -12,7 +12,7 @@ from rows import Row, at_most
 from timing import Sample, interleaved, timed
 
 from openapi_tools import load_tools
-from openapi_tools.loading.parse_json import paused_gc
+from openapi_tools.loading.parse import paused_gc
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,7 +15,7 @@ from rows import POWER, Goal, Row
 from timing import Sample, exponent, timed, told
 
 from openapi_tools import Settings, load_tools
-from openapi_tools.loading.parse_json import paused_gc
+from openapi_tools.loading.parse import paused_gc
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -21,7 +21,7 @@ from fuzz.mutations import TAMPERED
 
 from openapi_tools import NotPicklableError, OpenAPIToolsError, Settings, SourceError, load_tools
 from openapi_tools.loading import cache, cache_file, cached_load
-from openapi_tools.loading.document_limits import DUPLICATES_BYTES
+from openapi_tools.loading.parse import DUPLICATES_BYTES
 from openapi_tools.loading.plain_data import LazyDict
 from openapi_tools.transport.sender import Answer
 

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from parsing import refusal, root
 
 from openapi_tools.errors import InvalidDocument
-from openapi_tools.loading import yaml_events
-from openapi_tools.loading.document_limits import DUPLICATES_BYTES, MAX_DEPTH
-from openapi_tools.loading.parse import parse
+from openapi_tools.loading import parse_yaml
+from openapi_tools.loading.parse import DUPLICATES_BYTES, parse
+from openapi_tools.loading.plain_data import MAX_DEPTH
 
 # What is a document at all
 
@@ -406,7 +406,7 @@ def test_a_document_of_millions_of_values_is_refused():
 
 
 def test_yaml_of_millions_of_values_is_refused_while_it_is_read(monkeypatch):
-    monkeypatch.setattr(yaml_events, "MAX_NODES", 100)
+    monkeypatch.setattr(parse_yaml, "MAX_NODES", 100)
 
     message = refusal(f"a:\n  b: [{'x, ' * 200}]")
 

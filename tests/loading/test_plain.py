@@ -15,8 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openapi_tools.errors import InvalidDocument
-from openapi_tools.loading.document_limits import MAX_DEPTH
-from openapi_tools.loading.parse import plain
+from openapi_tools.loading.plain_data import MAX_DEPTH, plain
 
 pytestmark = pytest.mark.untraced
 

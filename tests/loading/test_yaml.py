@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from parsing import refusal, root
 
-from openapi_tools.loading.document_limits import DUPLICATES_BYTES
-from openapi_tools.loading.parse import parse
-from openapi_tools.loading.yaml_events import resolve
+from openapi_tools.loading.parse import DUPLICATES_BYTES, parse
+from openapi_tools.loading.parse_yaml import resolve
 
 # Bombs
 
