@@ -108,23 +108,6 @@ class Forms:
             form = form._replace(schema={**form.schema, "type": "object"})
         return form._replace(encodings=form.encodings + more)
 
-    def shown(self, schema: dict[str, Any]) -> dict[str, Any] | None:
-        """Return the schema of a form that is no multipart body, None when `read` has to say it.
-
-        Args:
-            schema: Its converted schema.
-        """
-        whole = self._document.schemas.content(schema)
-        if not _UNION.isdisjoint(whole) or _SHAPED.isdisjoint(whole):
-            return None
-        return whole if "properties" in whole else schema
-
-    def encodings(
-        self, kind: str, schema: dict[str, Any], declared: dict[str, Any], resource: Resource
-    ) -> tuple[Encoding, ...]:
-        """Return the encodings of what `read` returns."""
-        return self.read(kind, schema, declared, resource).encodings
-
     def _members(
         self,
         schema: dict[str, Any],
@@ -141,9 +124,10 @@ class Forms:
         read = {
             name: self._member(name, member, nodes.get(name), resource, multipart=multipart)
             for name, member in whole.get("properties", {}).items()
+            if multipart or name in nodes
         }
         out = dict(whole)
-        if read:
+        if multipart and read:
             out["properties"] = {name: form.schema for name, form in read.items()}
         forms = list(read.values())
         for key in _ALTERNATIVES if depth else ():

@@ -7,12 +7,14 @@ that adding an operation does not rename another one.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections import Counter
+from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
 MAX_LENGTH = 64
 """Longest name that every provider takes, prefix included."""
@@ -22,14 +24,6 @@ RESERVED_ARGUMENTS = frozenset({"self", "config", "run_manager", "_tool_call_id"
 
 _HUMP = re.compile(r"([a-z0-9])([A-Z])|([A-Z]+)(?=[A-Z][a-z])")
 _OTHER = re.compile(r"[^A-Za-z0-9]+|__+")
-_WORD = re.compile(
-    r"[A-Z]?[a-z0-9]+|(?<![a-z0-9])[A-Z]+(?=[A-Z][a-z])|[A-Z]{2,}(?=[A-Z][a-z])|[A-Z]+[a-z0-9]*"
-)
-"""A word of ASCII text, as `_HUMP` and `_OTHER` would cut it out; the usual ones first."""
-_WORD_OR_LINE = re.compile(rf"{_WORD.pattern}|\n")
-_BLANKS = bytes(code if bytes([code]).isalnum() else 32 for code in range(256))
-"""Everything but ASCII letters and digits as blanks, for `bytes.translate`."""
-_BLANKS_IN_LINES = _BLANKS[:10] + b"\n" + _BLANKS[11:]
 _HASH_LENGTH = 6
 
 
@@ -51,40 +45,14 @@ class Candidate(Protocol):
 
 def short_hash(text: str) -> str:
     """Return six characters that stand for a text."""
-    import hashlib
-
     data = text.encode("utf-8", "surrogatepass")
     return hashlib.sha256(data).hexdigest()[:_HASH_LENGTH]
 
 
 def snake_case(text: str) -> str:
     """Return a text as lower-case words joined by `_`; every separator is a word boundary."""
-    if text.isascii():
-        if text.islower():  # no humps
-            return b"_".join(text.encode().translate(_BLANKS).split()).decode()
-        return "_".join(_WORD.findall(text)).lower()
-    if not text.islower():
-        text = _HUMP.sub(lambda hump: f"{hump[1]}_{hump[2]}" if hump[1] else f"{hump[3]}_", text)
-        text = text.lower()
-    return _OTHER.sub("_", text).strip("_")
-
-
-def _snake_cases(texts: Sequence[str]) -> list[str]:
-    """Return what `snake_case` returns for each text, at once where they are alike."""
-    lines = "\n".join(texts)
-    if lines.isascii() and lines.count("\n") == len(texts) - 1:
-        words = _words_in(lines)
-        framed = f"\n{words}\n"
-        if "__" not in framed and "_\n" not in framed and "\n_" not in framed:
-            return words.split("\n")
-    return list(map(snake_case, texts))
-
-
-def _words_in(lines: str) -> str:
-    """Return lines of ASCII as lower-case words joined by `_`, if separators stand between them."""
-    if lines.islower():  # no humps
-        return lines.encode().translate(_BLANKS_IN_LINES).decode().replace(" ", "_")
-    return "_".join(_WORD_OR_LINE.findall(lines)).lower().replace("_\n_", "\n")
+    text = _HUMP.sub(r"\1\3_\2", text)
+    return _OTHER.sub("_", text.lower()).strip("_")
 
 
 def tool_names(candidates: Sequence[Candidate], prefix: str = "") -> list[str]:
@@ -97,45 +65,21 @@ def tool_names(candidates: Sequence[Candidate], prefix: str = "") -> list[str]:
         candidates: The operations.
         prefix: Put before each name and counted in its length.
     """
-    names = _wanted(candidates, prefix)
-    taken = set(names)
-    if len(taken) == len(names):
-        return names
-    taken.clear()
-    for index, name in enumerate(names):
-        if name in taken:
-            names[index] = _free(name, candidates[index], taken)
-        taken.add(names[index])
+    names: list[str] = []
+    taken: set[str] = set()
+    for candidate in candidates:
+        name = _wanted(candidate, prefix)
+        names.append(_free(name, candidate, taken) if name in taken else name)
+        taken.add(names[-1])
     return names
 
 
-def _wanted(candidates: Sequence[Candidate], prefix: str) -> list[str]:
-    """Return the names that the operations would have alone."""
-    sources = [each.operation_id or _place(each) for each in candidates]
-    found = _snake_cases(sources)
-    names = [prefix + words for words in found] if prefix else found[:]
-    room = MAX_LENGTH - len(prefix)
-    if _are_plain(sources, found, room):
-        return names
-    for index, (words, source) in enumerate(zip(found, sources, strict=True)):
-        if len(words) > room or not words.isidentifier() or not source.isascii():
-            place, lost = _place(candidates[index]), not source.isascii()
-            names[index] = _mended(words, place, prefix, lost=lost)
-    return names
-
-
-def _are_plain(sources: Sequence[str], found: Sequence[str], room: int) -> bool:
-    """Tell whether no name has to be mended."""
-    return (
-        all(map(str.isascii, sources))
-        and all(map(str.isidentifier, found))
-        and max(map(len, found), default=0) <= room
-    )
-
-
-def _mended(words: str, place: str, prefix: str, *, lost: bool) -> str:
-    """Return a name in place of one that is no identifier, too long, or has lost letters."""
-    lost = lost or not words
+def _wanted(candidate: Candidate, prefix: str) -> str:
+    """Return the name that an operation would have alone."""
+    place = _place(candidate)
+    source = candidate.operation_id or place
+    words = snake_case(source)
+    lost = not words or not source.isascii()
     words = words or snake_case(place)
     name = prefix + (f"_{words}" if not prefix and words[:1].isdigit() else words)
     return _with_hash(name, place) if lost or len(name) > MAX_LENGTH else name
@@ -160,11 +104,6 @@ def _with_hash(name: str, source: str) -> str:
     return f"{name[: MAX_LENGTH - _HASH_LENGTH - 1].rstrip('_-')}_{short_hash(source)}"
 
 
-def are_portable(wires: Collection[str]) -> bool:
-    """Tell whether `argument_names` would take wire names, all different, as they are."""
-    return all(map(_is_portable, wires))
-
-
 def argument_names(wires: Iterable[tuple[str, str]]) -> list[str]:
     """Return an argument name for each (location, wire name), in the same order.
 
@@ -177,7 +116,7 @@ def argument_names(wires: Iterable[tuple[str, str]]) -> list[str]:
     """
     pairs = list(wires)
     wanted = [name for _, name in pairs]
-    if len(set(wanted)) == len(wanted) and are_portable(wanted):
+    if len(set(wanted)) == len(wanted) and all(map(_is_portable, wanted)):
         return wanted
     portable = [_portable(name) for _, name in pairs]
     spelled = Counter(name for _, name in pairs)
@@ -197,6 +136,7 @@ def is_other(name: str, wire: str) -> bool:
     )
 
 
+@lru_cache(maxsize=4096)
 def _is_portable(name: str) -> bool:
     """Tell whether every provider and coordinator takes a name as it is."""
     identifies = name.isascii() and name.isidentifier()

@@ -7,7 +7,7 @@ to 4.15.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ from openapi_tools.model import RequestBody
 from openapi_tools.visible_text import plain_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Collection
 
     from openapi_tools.loading.operations import Document
     from openapi_tools.loading.references import Resource
@@ -53,7 +53,7 @@ class Content:
         file: The whole body is a file object.
         headers: Headers of the parts of a multipart body.
         choices: Other ways, of which the model chooses one.
-        encodings: Gives those of the members that are not written the default way.
+        encodings: Of the members that are not written the default way.
     """
 
     media_type: str
@@ -64,7 +64,7 @@ class Content:
     file: bool = False
     headers: tuple[PartHeader, ...] = ()
     choices: tuple[Content, ...] = ()
-    encodings: Callable[[], tuple[Encoding, ...]] = tuple
+    encodings: tuple[Encoding, ...] = ()
 
     @property
     def is_empty(self) -> bool:
@@ -77,7 +77,7 @@ class Content:
             media_type=self.media_type,
             required=self.required,
             alternatives=self.alternatives,
-            encodings=self.encodings(),
+            encodings=self.encodings,
             file=self.file,
             choices=tuple(other.body() for other in self.choices),
         )
@@ -198,17 +198,10 @@ class Bodies:
 
     def _form(self, found: Content, declared: dict[str, Any], resource: Resource) -> None:
         """Say how a form is sent."""
-        kind, schema = found.media_type, found.schema
-        shown = None if media_types.is_multipart(kind) else self._forms.shown(schema)
-        if shown is None:
-            form = self._forms.read(kind, schema, declared, resource)
-            shown, found.headers = form.schema, form.headers
-            found.encodings = partial(tuple, form.encodings)
-        else:
-            found.encodings = partial(self._forms.encodings, kind, schema, declared, resource)
-        inner = self._document.schemas.content(shown)
-        found.flat = self._is_flat(shown, inner, required=found.required)
-        found.schema = shown
+        form = self._forms.read(found.media_type, found.schema, declared, resource)
+        found.schema, found.encodings, found.headers = form
+        inner = self._document.schemas.content(found.schema)
+        found.flat = self._is_flat(found.schema, inner, required=found.required)
 
     def _text(
         self,
