@@ -1,7 +1,6 @@
-"""Secrets in bytes, found however a server or a library repeats them, and masked.
+"""Secrets in bytes: plain, in base64, or escaped for URLs, JSON, HTML or JSON Pointers.
 
-As they are, in base64, or escaped for URLs, JSON, HTML or JSON Pointers. The text is unescaped,
-once for all secrets, so that no pattern grows with a secret.
+The text is unescaped, once for all secrets, so that no pattern grows with a secret.
 """
 
 from __future__ import annotations
@@ -18,9 +17,9 @@ if TYPE_CHECKING:
 
 MASK = "***"
 SHORTEST = 4
-"""A shorter text is part of too many others to be masked."""
+"""Shorter texts occur by chance."""
 _SURE = 8
-"""As short as that a text may be that is made of a secret, and masked too."""
+"""Shortest text derived from a secret that is masked too."""
 _RUN = re.compile(b"\1+")
 _LETTERS = {b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t"}
 
@@ -31,7 +30,7 @@ def octets_of(text: str) -> bytes:
 
 
 def text_of(octets: bytes) -> str:
-    """Return what `octets_of` was given, or UTF-8 of which a mask took half a character."""
+    """Reverse `octets_of`; a mask may have taken half a character."""
     try:
         return octets.decode(errors="surrogatepass")
     except UnicodeDecodeError:
@@ -47,10 +46,7 @@ _ESCAPES = re.compile(
 )
 _TAGS = re.compile(rb"<[^<>]{0,500}>")
 _STEPS = (_HIDDEN, *[_ESCAPES] * 6, _TAGS)
-"""What is replaced by its meaning, in order; escapes in layers, as of a URL in HTML in JSON.
-
-Control characters are never shown, such as NUL in UTF-16 without a mark; nor are a page's tags.
-"""
+"""Replacements in order: control characters, six layers of escapes, tags of a page."""
 
 
 def _plain(text: bytes, step: re.Pattern[bytes]) -> bytes:
@@ -66,7 +62,7 @@ def _plain(text: bytes, step: re.Pattern[bytes]) -> bytes:
 
 @lru_cache(maxsize=1024)
 def _meaning(token: bytes) -> bytes:
-    """Return what an escape means; nothing for control characters and tags."""
+    """Return the meaning of an escape; empty for control characters and tags."""
     kind, rest = token[:1], token[1:]
     if kind == b"%":
         return binascii.unhexlify(rest)
@@ -83,7 +79,7 @@ def _meaning(token: bytes) -> bytes:
 
 
 def _levels(text: bytes) -> Iterator[tuple[re.Pattern[bytes], bytes, bytes]]:
-    """Yield each step that changes a text, the text before it and after it."""
+    """Yield each step that changes a text, with the text before and after it."""
     idle = None
     for step in _STEPS:
         if step is not idle:
@@ -96,7 +92,7 @@ def _levels(text: bytes) -> Iterator[tuple[re.Pattern[bytes], bytes, bytes]]:
 
 @lru_cache(maxsize=128)
 def forms_of(secret: str) -> frozenset[bytes]:
-    """Return the forms of a secret of which one is in each text that repeats it, or its levels."""
+    """Return the forms of a secret; every repetition holds one, plain or unescaped."""
     octets = octets_of(secret)
     # Names of codings and schemes are shown in lower case; a form has a plus sign for a blank.
     forms = {octets, octets_of(secret.lower()), octets.replace(b" ", b"+")}
@@ -108,7 +104,7 @@ def forms_of(secret: str) -> frozenset[bytes]:
 
 
 def found(text: bytes, forms: frozenset[bytes]) -> list[bytes]:
-    """Return those forms that are in a text, escaped or not, the longest first."""
+    """Return the forms in a text, escaped or not, the longest first."""
     hits = {form for form in forms if form in text}
     for _, _, plain in _levels(text) if forms else ():
         hits |= {form for form in forms - hits if form in plain}
@@ -131,7 +127,7 @@ def masked(text: bytes, forms: list[bytes]) -> bytes:
 
 
 def _marked(text: bytes, forms: list[bytes], marks: bytearray) -> bytearray:
-    """Return a byte for each of a text: 1 for those of a form, and for those marked before."""
+    """Return a byte for each of a text: 1 within a form or an earlier mark, else 0."""
     marks = marks or bytearray(len(text))
     for form in forms:
         start = text.find(form)
@@ -153,7 +149,7 @@ def _carried(marks: bytearray, step: re.Pattern[bytes], before: bytes) -> bytear
         middle = plain + start - raw
         carried[raw:start] = marks[plain:middle]
         raw, plain = end, middle + len(_meaning(match[0]))
-        # What means nothing is masked between two characters that are.
+        # An empty meaning between two masked characters is masked.
         inside = plain == middle and marks[middle - 1 : middle + 1] == b"\1\1"
         if inside or 1 in marks[middle:plain]:
             carried[start:end] = b"\1" * (end - start)

@@ -1,8 +1,6 @@
-"""Known secrets, and their removal from everything that leaves: the only place that does it.
+"""Known secrets, and their removal from results, errors, previews, log records and output.
 
-Results, error texts, previews, log records and printed lines pass through here before they are cut:
-half a secret is not recognised. A server may repeat a secret as it is, in base64, or escaped for
-URLs, JSON or HTML; `masking.py` finds it.
+Texts are masked before they are cut: half a secret is not recognised.
 """
 
 from __future__ import annotations
@@ -37,7 +35,7 @@ _TELLING = re.compile(
     re.IGNORECASE,
 )
 _SHORTEST_ADDED = 8
-"""A shorter value of a header that was added says a version or a kind."""
+"""Shorter values of added headers are versions or kinds, not secrets."""
 _LOGGERS = (
     "openapi_tools",
     "openapi_tools.calls",
@@ -48,11 +46,11 @@ _LOGGERS = (
     "httpcore.proxy",
     "httpcore.socks",
 )
-"""Whose records may hold a URL, a header or an exception's text; filters are not inherited."""
+"""Loggers whose records may hold secrets; filters are not inherited."""
 
 
 def names_credential(name: str) -> bool:
-    """Tell whether a header is for credentials, by its name."""
+    """Whether a header's name says that it holds a credential."""
     return _TELLING.search(name) is not None
 
 
@@ -86,10 +84,10 @@ class Secret:
 
 
 class Redactor:
-    """Replaces the secrets that it knows by `***`.
+    """Replaces known secrets by `***`.
 
     Args:
-        parent: Knows some, too: those of a toolset, for one of its calls.
+        parent: Its secrets are masked too, for instance those of a toolset.
     """
 
     __slots__ = ("__weakref__", "_kept", "_parent", "_passing")
@@ -103,20 +101,20 @@ class Redactor:
         return bool(self._kept or self._passing or self._parent)
 
     def for_call(self) -> Redactor:
-        """Return one that also learns the secrets of a single call."""
+        """Return a redactor that also learns the secrets of a single call."""
         return Redactor(self)
 
     def know(self, *secrets: str, passing: bool = False) -> None:
         """Learn secrets.
 
         Args:
-            secrets: Texts; those of fewer than four characters are passed over.
-            passing: They are good for some time only, as tokens are; the last 32 are kept.
+            secrets: Texts; those of fewer than four characters are ignored.
+            passing: They expire, as tokens do; the last 32 are kept.
         """
         new = [forms_of(s) for s in dict.fromkeys(secrets) if len(s) >= SHORTEST]
         if not new:
             return
-        # Each assignment is whole: threads that look meanwhile see one state or the other.
+        # Each assignment is atomic for readers in other threads.
         if passing:
             others = (forms for forms in self._passing if forms not in new)
             self._passing = (*others, *new)[-_PASSING:]
@@ -125,7 +123,7 @@ class Redactor:
         _watch(self)
 
     def forms(self) -> frozenset[bytes]:
-        """Return every form in which a secret can be repeated."""
+        """Return every form of the secrets."""
         above = frozenset() if self._parent is None else self._parent.forms()
         return above.union(self._kept, *self._passing)
 
@@ -134,11 +132,11 @@ class Redactor:
         return _cleared(text, self.forms())
 
     def content(self, content: bytes) -> bytes:
-        """Return UTF-8 text, or other bytes, without the secrets; itself when it holds none."""
+        """Return bytes without the secrets; the same object if there are none."""
         return masked(content, found(content, self.forms()))
 
     def data(self, value: Any) -> Any:
-        """Return JSON-native data without the secrets; what holds none stays the same object."""
+        """Return JSON-native data without the secrets; the same object if there are none."""
         if not self:
             return value
         # All texts are searched together: most data holds no secret.
@@ -149,12 +147,12 @@ class Redactor:
 def learn_headers(
     before: Collection[tuple[str, str]], request: httpx.Request, learn: Callable[..., None]
 ) -> None:
-    """Learn the secrets in headers that an `httpx.Auth` or a user's client added, by their names.
+    """Learn the secrets in headers that an `httpx.Auth` or a user's client added.
 
     Args:
-        before: The headers that were there.
-        request: With those that were added.
-        learn: Is told of the secrets.
+        before: Headers of the request before that.
+        request: With the added headers.
+        learn: Called with the secrets.
     """
     for name, value in request.headers.multi_items():
         if (name, value) not in before and names_credential(name):
@@ -191,7 +189,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _digits(number: float) -> str:
-    """Return a number as a secret of digits would be written: without sign and fraction."""
+    """Return the digits of a number, without sign and fraction."""
     if isinstance(number, float) and not number.is_integer():  # nor are infinities
         return str(number)
     # Python refuses to write integers of thousands of digits, and no secret is one.
@@ -206,7 +204,7 @@ def _masked_data(value: Any, forms: list[bytes]) -> Any:
         for key, member in value.items():
             name = _masked_data(key, forms)
             while name != key and (name in members or name in value):
-                name += "*"  # two names that are masked stay two
+                name += "*"  # two masked names stay two
             members[name] = _masked_data(member, forms)
         return members
     if isinstance(value, list | tuple):
@@ -229,7 +227,7 @@ _guard = ForkLock()
 
 
 def _watch(redactor: Redactor) -> None:
-    """Take the secrets of a redactor out of log records, for as long as it lives."""
+    """Mask the secrets of a redactor in log records, for as long as it lives."""
     with _guard:
         _watched.add(redactor)
     for name in _LOGGERS:
@@ -237,7 +235,7 @@ def _watch(redactor: Redactor) -> None:
 
 
 def redacted(text: str) -> str:
-    """Return a text without any secret that anything here knows."""
+    """Return a text without the secrets of any redactor."""
     with _guard:
         redactors = list(_watched)
     return _cleared(text, frozenset().union(*(redactor.forms() for redactor in redactors)))
@@ -246,18 +244,14 @@ def redacted(text: str) -> str:
 def excerpt(text: str, most: int) -> str:
     """Return the beginning of a text from outside, without secrets; `…` marks a cut.
 
-    The one way to cut what a server, a library or a model said: half a secret is not recognised.
-
-    Args:
-        text: The whole text.
-        most: Characters to keep.
+    Texts of servers, libraries and models are cut by this function only.
     """
     text = redacted(text)
     return text if len(text) <= most else f"{text[:most]}…"
 
 
 def _hide(record: logging.LogRecord) -> bool:
-    """Take secrets out of a log record; a traceback becomes text, as its frames hold values."""
+    """Mask secrets in a log record; a traceback becomes text, as its frames hold values."""
     try:
         message = record.getMessage()
         hidden = redacted(message)
@@ -267,7 +261,7 @@ def _hide(record: logging.LogRecord) -> bool:
             lines = traceback.format_exception(*record.exc_info)
             record.exc_text = redacted("".join(lines)).rstrip("\n")
             record.exc_info = None
-    except Exception:  # noqa: BLE001 -- what is logged is code of others, and may fail to be shown
+    except Exception:  # noqa: BLE001 -- logged objects of user code may fail to be shown
         record.msg, record.args, record.exc_info = (
             f"{MASK} (a record that cannot be shown)",
             None,
@@ -277,12 +271,7 @@ def _hide(record: logging.LogRecord) -> bool:
 
 
 def hide(error: BaseException, redactor: Redactor) -> None:
-    """Take secrets out of an exception's words.
-
-    Args:
-        error: Of this package, or another one's.
-        redactor: Knows the secrets.
-    """
+    """Mask secrets in an exception's texts."""
     error.args = tuple(redactor.data(part) for part in error.args)
     if isinstance(error, OpenAPIToolsError):
         error.reason = redactor.text(error.reason)

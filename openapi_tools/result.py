@@ -105,7 +105,7 @@ class ToolResult(BaseModel):
 
         Args:
             kind: The error's type.
-            message: For the model: what happened, what is allowed, what to try.
+            message: For the model: the failure, the allowed values, the next step.
             metadata: As in `metadata`.
             facts: Further members of `error`; those that are None are left out.
         """

@@ -81,7 +81,7 @@ class Grants:
 
         Raises:
             RefusedError: The server refused.
-            CallError: There is no usable answer.
+            CallError: The answer is missing or not usable.
         """
         if scopes:
             parameters["scope"] = " ".join(sorted(scopes))

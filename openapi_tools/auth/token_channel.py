@@ -89,7 +89,7 @@ async def post(channel: Channel, url: str, form: Form) -> Reply:
     """Send a form and return the JSON object that is the answer.
 
     Raises:
-        CallError: There is no answer, or it is no JSON object.
+        CallError: There is no answer, or it is not a JSON object.
     """
     return await _exchange(channel, _request("POST", url, form))
 

@@ -114,10 +114,7 @@ def read_token(
 
 
 def is_sendable(text: object) -> TypeGuard[str]:
-    """Whether something is a text that can stand in a header, as every token must.
-
-    Spec: RFC 6750, section 2.1.
-    """
+    """Whether a value can be sent in a header, as a token is (RFC 6750, section 2.1)."""
     return isinstance(text, str) and len(text) <= _LONGEST and bool(_USABLE.fullmatch(text))
 
 
@@ -173,7 +170,7 @@ class TokenStore:
         return None
 
     def entries(self) -> list[Stored]:
-        """Return all entries, none when there is no file.
+        """Return all entries; none without a file.
 
         Raises:
             CredentialsError: As `load`.
@@ -316,7 +313,7 @@ def from_file(path: str | PathLike[str]) -> OAuth2:
     """Return the credential that a login has left in a file.
 
     Raises:
-        CredentialsError: There is no such file, others can read it, or it holds no token.
+        CredentialsError: The file is missing, others can read it, or it holds no token.
     """
     if not TokenStore(path).entries():
         reason = f"token file {str(path)!r} holds no token; log in: openapi-tools login SPEC"

@@ -101,7 +101,7 @@ class RequestPlan:
         settings: Server and file folders.
 
     Raises:
-        CallError: There is no usable server, or the method is not valid.
+        CallError: The server or the method is not valid.
     """
 
     __slots__ = ("_address", "_operation", "_own", "_settings", "_template")
