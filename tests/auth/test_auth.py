@@ -53,9 +53,7 @@ TRAVELS = [
 
 
 @pytest.mark.parametrize(("scheme", "value", "header"), TRAVELS, ids=[str(r[0]) for r in TRAVELS])
-async def test_a_credential_travels_in_its_header(
-    scheme: str, value: Any, header: tuple[str, str], recorder: Any
-) -> None:
+async def test_a_credential_travels_in_its_header(scheme, value, header, recorder):
     async with sent(recorder.url, [{scheme: []}], {scheme: value}) as toolset:
         result = await toolset["get_x"].execute({})
 
@@ -63,14 +61,14 @@ async def test_a_credential_travels_in_its_header(
     assert header in recorder.requests[-1].headers
 
 
-async def test_a_key_travels_in_the_query_encoded(recorder: Any) -> None:
+async def test_a_key_travels_in_the_query_encoded(recorder):
     async with sent(recorder.url, [{"query": []}], {"query": "a&b=c"}) as toolset:
         await toolset["get_x"].execute({})
 
     assert recorder.requests[-1].target == "/x?api%20key=a%26b%3Dc"
 
 
-async def test_all_schemes_of_the_first_requirement_that_can_be_met_are_used(recorder: Any) -> None:
+async def test_all_schemes_of_the_first_requirement_that_can_be_met_are_used(recorder):
     security = [{"basic": []}, {"header": [], "query": []}, {"bearer": []}]
     given = {"header": "h", "query": "q", "bearer": "b"}
     async with sent(recorder.url, security, given) as toolset:
@@ -85,7 +83,7 @@ async def test_all_schemes_of_the_first_requirement_that_can_be_met_are_used(rec
 @pytest.mark.parametrize(
     "security", [[{}, {"header": []}], [{"header": []}, {}]], ids=["before", "after"]
 )
-async def test_a_credential_is_sent_where_it_is_optional(security: Any, recorder: Any) -> None:
+async def test_a_credential_is_sent_where_it_is_optional(security, recorder):
     async with sent(recorder.url, security, {"header": SECRET}) as toolset:
         await toolset["get_x"].execute({})
     async with sent(recorder.url, security, {}) as toolset:
@@ -113,8 +111,8 @@ MISSING = [
     ("security", "credentials", "told"), MISSING, ids=[repr(row[0]) for row in MISSING]
 )
 async def test_a_missing_credential_is_an_error_result_that_says_how_to_give_it(
-    security: Any, credentials: dict[str, Any], told: str, recorder: Any
-) -> None:
+    security, credentials, told, recorder
+):
     async with sent(recorder.url, security, credentials) as toolset:
         result = await toolset["get_x"].execute({})
 
@@ -141,8 +139,8 @@ REFUSED = [
     ("security", "credentials", "told"), REFUSED, ids=[repr(row[0]) for row in REFUSED]
 )
 async def test_a_refusal_names_the_schemes_that_lack_a_credential(
-    security: Any, credentials: dict[str, Any], told: str, status: int
-) -> None:
+    security, credentials, told, status
+):
     answer = httpx.Response(status, json={"detail": "who are you?"}, headers={"Retry-After": "3"})
     root = document(
         {"/x": {"get": operation(security=security)}}, components={"securitySchemes": SCHEMES}
@@ -164,9 +162,7 @@ async def test_a_refusal_names_the_schemes_that_lack_a_credential(
 
 
 @pytest.mark.parametrize("security", [[], [{}], [{"basic": []}]], ids=["none", "optional", "other"])
-async def test_a_credential_is_not_sent_where_nothing_asks_for_it(
-    security: Any, recorder: Any
-) -> None:
+async def test_a_credential_is_not_sent_where_nothing_asks_for_it(security, recorder):
     async with sent(recorder.url, security, {"header": SECRET}, anonymous=True) as toolset:
         assert (await toolset["get_x"].execute({})).success
 
@@ -188,9 +184,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("scheme", "value"), WRONG, ids=repr)
-def test_a_credential_of_the_wrong_kind_is_refused_without_showing_it(
-    scheme: str, value: Any
-) -> None:
+def test_a_credential_of_the_wrong_kind_is_refused_without_showing_it(scheme, value):
     with pytest.raises(CredentialsError) as caught:
         loaded([], {scheme: value})
 
@@ -200,14 +194,14 @@ def test_a_credential_of_the_wrong_kind_is_refused_without_showing_it(
     assert "Evil" not in str(caught.value)
 
 
-def test_a_line_end_behind_a_key_is_stripped() -> None:
+def test_a_line_end_behind_a_key_is_stripped():
     tool = loaded([{"header": []}], {"header": f"{SECRET}\n"})
 
     assert tool.preview({}).headers["X-Key"] == "***"
 
 
 @pytest.mark.parametrize("scheme", ["header", "query", "cookie", "basic", "bearer"])
-def test_a_preview_and_every_repr_mask_the_credential(scheme: str) -> None:
+def test_a_preview_and_every_repr_mask_the_credential(scheme):
     tool = loaded([{scheme: []}], {scheme: f"me:{SECRET}"})
 
     request = tool.preview({})
@@ -242,8 +236,8 @@ OWN = [
 @pytest.mark.parametrize(("given", "header"), OWN, ids=["key", "bearer", "basic", "token"])
 @pytest.mark.parametrize("security", [[], [{"lost": []}]], ids=["none", "undefined"])
 async def test_a_document_that_declares_none_takes_credentials_on_request(
-    given: Any, header: tuple[str, str], security: Any, recorder: Any
-) -> None:
+    given, header, security, recorder
+):
     name = "lost" if security else "mine"
     async with sent(recorder.url, security, {name: given}) as toolset:
         assert (await toolset["get_x"].execute({})).success
@@ -251,7 +245,7 @@ async def test_a_document_that_declares_none_takes_credentials_on_request(
     assert recorder.last.headers.count(header) == 1
 
 
-async def test_a_function_is_asked_for_each_call_and_once_more_after_a_401(recorder: Any) -> None:
+async def test_a_function_is_asked_for_each_call_and_once_more_after_a_401(recorder):
     from servers.recorder import Answer
 
     asked: list[str] = []
@@ -271,7 +265,7 @@ async def test_a_function_is_asked_for_each_call_and_once_more_after_a_401(recor
     ]
 
 
-async def test_an_equal_credential_is_not_sent_again_after_a_401(recorder: Any) -> None:
+async def test_an_equal_credential_is_not_sent_again_after_a_401(recorder):
     recorder.answer.status = 401
     async with sent(recorder.url, [{"bearer": []}], {"bearer": lambda: SECRET}) as toolset:
         result = await toolset["get_x"].execute({})
@@ -292,9 +286,7 @@ CHALLENGES = [
 
 
 @pytest.mark.parametrize("challenge", CHALLENGES)
-async def test_a_challenge_that_cannot_be_answered_is_a_refusal(
-    challenge: str, recorder: Any, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_challenge_that_cannot_be_answered_is_a_refusal(challenge, recorder, caplog):
     recorder.answer.status = 401
     recorder.answer.headers = [("WWW-Authenticate", challenge)]
     async with sent(recorder.url, [{"digest": []}], {"digest": ("me", SECRET)}) as toolset:
@@ -305,7 +297,7 @@ async def test_a_challenge_that_cannot_be_answered_is_a_refusal(
     assert "Traceback" not in caplog.text
 
 
-async def test_two_schemes_for_one_header_cannot_be_met(recorder: Any) -> None:
+async def test_two_schemes_for_one_header_cannot_be_met(recorder):
     given = {"basic": ("me", SECRET), "bearer": SECRET}
     async with sent(recorder.url, [{"basic": [], "bearer": []}], given) as toolset:
         result = await toolset["get_x"].execute({})
@@ -316,7 +308,7 @@ async def test_two_schemes_for_one_header_cannot_be_met(recorder: Any) -> None:
     assert recorder.requests == []
 
 
-async def test_a_client_certificate_is_not_left_out_over_http(recorder: Any) -> None:
+async def test_a_client_certificate_is_not_left_out_over_http(recorder):
     import ssl
 
     root = document(
@@ -335,7 +327,7 @@ async def test_a_client_certificate_is_not_left_out_over_http(recorder: Any) -> 
     assert recorder.requests == []
 
 
-async def test_one_alternative_that_is_no_list_is_one_alternative(recorder: Any) -> None:
+async def test_one_alternative_that_is_no_list_is_one_alternative(recorder):
     async with sent(recorder.url, {"header": []}, {}) as toolset:
         result = await toolset["get_x"].execute({})
 
@@ -358,9 +350,7 @@ DESCRIBED = {
 
 @pytest.mark.parametrize(("description", "word"), DESCRIBED.items())
 @pytest.mark.parametrize("version", ["3.1", "2.0"])
-def test_a_key_without_the_word_that_its_description_names_is_a_warning(
-    description: str, word: str, version: str
-) -> None:
+def test_a_key_without_the_word_that_its_description_names_is_a_warning(description, word, version):
     scheme = {"type": "apiKey", "in": "header", "name": "Authorization", "description": description}
     root = document({"/x": {"get": operation()}}, components={"securitySchemes": {"key": scheme}})
     if version == "2.0":
@@ -380,7 +370,7 @@ def test_a_key_without_the_word_that_its_description_names_is_a_warning(
     assert warnings(key=lambda: SECRET) == warnings() == []
 
 
-async def test_what_stands_behind_a_word_in_a_key_is_a_secret_too(recorder: Any) -> None:
+async def test_what_stands_behind_a_word_in_a_key_is_a_secret_too(recorder):
     recorder.answer = Answer(body=b'{"seen": "s3cr3t-value"}')
     given = {"header": f"Token {SECRET}"}
     async with sent(recorder.url, [{"header": []}], given) as toolset:
@@ -402,8 +392,8 @@ async def test_what_stands_behind_a_word_in_a_key_is_a_secret_too(recorder: Any)
     ],
 )
 async def test_a_404_says_that_base_url_lacks_the_path_of_the_documents_server(
-    server: str, base: str, meant: str, recorder: Any
-) -> None:
+    server, base, meant, recorder
+):
     recorder.answer = Answer(status=404)
     servers = [{"url": server, "variables": {"host": {"default": "api.example"}}}]
     root = document({"/x": {"get": operation()}}, servers=servers)

@@ -26,9 +26,7 @@ KEYED = (
 
 
 @pytest.mark.parametrize(("location", "auth", "name"), KEYED, ids=[k[0] for k in KEYED])
-def test_an_argument_cannot_take_the_place_of_a_credential(
-    location: str, auth: RequestAuth, name: str
-):
+def test_an_argument_cannot_take_the_place_of_a_credential(location, auth, name):
     parameters = (Parameter(name, location), Parameter("o", "query", explode=True))
 
     with pytest.raises(InputError, match="set by the credentials") as caught:
@@ -39,7 +37,7 @@ def test_an_argument_cannot_take_the_place_of_a_credential(
 
 @pytest.mark.parametrize("location", ["query", "cookie"])
 @pytest.mark.parametrize("style", ["form", "cookie"])
-def test_nor_can_a_member_of_an_exploded_object(location: str, style: str):
+def test_nor_can_a_member_of_an_exploded_object(location, style):
     added = {"query": "query", "cookie": "cookies"}[location]
     auth = RequestAuth(**{added: (("api_key", "secret"),)})
     shape = Parameter("o", location, style=style if location == "cookie" else "form")
@@ -79,7 +77,7 @@ def test_credentials_come_last_and_are_encoded_where_that_is_needed():
     ],
     ids=["line break", "alphabet", "Host", "header name", "cookie value", "cookie name"],
 )
-def test_a_credential_that_cannot_be_sent_is_an_error_that_hides_it(auth: RequestAuth):
+def test_a_credential_that_cannot_be_sent_is_an_error_that_hides_it(auth):
     with pytest.raises(CallError) as caught:
         build(Operation("GET", "/"), {}, auth)
 

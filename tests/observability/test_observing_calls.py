@@ -12,21 +12,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from documents import document, operation
 from opentelemetry import baggage, context, trace
-from opentelemetry.sdk.metrics import MeterProvider
-from opentelemetry.sdk.metrics.export import InMemoryMetricReader
-from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-from opentelemetry.trace import SpanKind
 from servers.faults import Faults
 from servers.recorder import Answer, Recorder
 
 from openapi_tools import DeniedError, Select, Settings, Toolset, load_tools
-from openapi_tools.observability.observers import UNOBSERVED, Observers, current
+from openapi_tools.observability.observers import UNOBSERVED, current
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from servers.faults import Peer
 
     from openapi_tools.observability.observers import Event
@@ -66,58 +58,6 @@ def told(toolset: Toolset) -> list[Event]:
 async def hang(peer: Peer) -> None:
     await peer.request()
     await peer.hang()
-
-
-class Sdk:
-    """OpenTelemetry's own implementation, with providers that belong to nobody else."""
-
-    def __init__(self) -> None:
-        self._exporter = InMemorySpanExporter()
-        self._reader = InMemoryMetricReader()
-        self.tracers = TracerProvider()
-        self.tracers.add_span_processor(SimpleSpanProcessor(self._exporter))
-        self.meters = MeterProvider([self._reader])
-
-    def watch(self, toolset: Toolset) -> Toolset:
-        """Have a toolset report here, as it reports to the providers of a process."""
-        session = toolset._session
-        known = session.observers
-        session.observers = Observers(
-            known._address,
-            known._redact,
-            tracer_provider=self.tracers,
-            meter_provider=self.meters,
-        )
-        return toolset
-
-    @property
-    def spans(self) -> list[Any]:
-        return list(self._exporter.get_finished_spans())
-
-    @property
-    def requests(self) -> list[Any]:
-        return [span for span in self.spans if span.kind is SpanKind.CLIENT]
-
-    @property
-    def calls(self) -> list[Any]:
-        return [span for span in self.spans if span.kind is SpanKind.INTERNAL]
-
-    def outcomes(self) -> list[tuple[Any, Any]]:
-        """Status and error type of each request."""
-        names = ("http.response.status_code", "error.type")
-        return [tuple(map(span.attributes.get, names)) for span in self.requests]
-
-    def as_text(self) -> str:
-        data = self._reader.get_metrics_data()
-        return "".join(span.to_json() for span in self.spans) + (data.to_json() if data else "")
-
-
-@pytest.fixture
-def sdk() -> Iterator[Sdk]:
-    made = Sdk()
-    yield made
-    made.tracers.shutdown()
-    made.meters.shutdown()
 
 
 async def test_a_call_is_told_from_its_start_to_its_end(recorder):

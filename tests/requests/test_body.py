@@ -36,14 +36,14 @@ def whole(media_type: str, value: Any, **fields: Any) -> Content:
 
 
 @given(VALUES)
-def test_json_is_decoded_to_the_value(value: Any):
+def test_json_is_decoded_to_the_value(value):
     assert json.loads(whole("application/json", value).data) == value
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("media_type", ["application/x-ndjson", "application/jsonl"])
 @given(value=st.lists(VALUES, max_size=4))
-def test_json_lines_are_decoded_line_by_line(media_type: str, value: list[Any]):
+def test_json_lines_are_decoded_line_by_line(media_type, value):
     lines = whole(media_type, value).data.split(b"\n")
 
     assert [json.loads(line) for line in lines[:-1]] == value
@@ -51,14 +51,14 @@ def test_json_lines_are_decoded_line_by_line(media_type: str, value: list[Any]):
 
 
 @given(st.lists(VALUES, max_size=4))
-def test_a_json_text_sequence_is_decoded_record_by_record(value: list[Any]):
+def test_a_json_text_sequence_is_decoded_record_by_record(value):
     records = whole("application/json-seq", value).data.split(b"\x1e")
 
     assert [json.loads(record) for record in records[1:]] == value
 
 
 @given(st.dictionaries(TEXT, PRIMITIVES | st.lists(PRIMITIVES, max_size=3)))
-def test_a_form_is_decoded_to_its_members(value: dict[str, Any]):
+def test_a_form_is_decoded_to_its_members(value):
     expected = [
         (name, plain_text(item))
         for name, member in value.items()
@@ -71,7 +71,7 @@ def test_a_form_is_decoded_to_its_members(value: dict[str, Any]):
 
 
 @given(TEXT)
-def test_text_is_decoded_by_its_charset(value: str):
+def test_text_is_decoded_by_its_charset(value):
     sent = whole("text/plain", value)
 
     assert sent.media_type == "text/plain; charset=utf-8"
@@ -79,7 +79,7 @@ def test_text_is_decoded_by_its_charset(value: str):
 
 
 @given(st.binary())
-def test_a_file_is_sent_byte_for_byte(value: bytes):
+def test_a_file_is_sent_byte_for_byte(value):
     sent = whole("image/png", {"base64": base64.b64encode(value).decode()}, file=True)
 
     assert sent == Content("image/png", value)
@@ -139,9 +139,7 @@ def test_a_required_body_that_is_not_given_is_an_error():
         ),
     ],
 )
-def test_what_cannot_be_sent_is_refused_with_its_place(
-    body: RequestBody, arguments: dict, pointer: str
-):
+def test_what_cannot_be_sent_is_refused_with_its_place(body, arguments, pointer):
     with pytest.raises(InputError) as caught:
         content(body, **arguments)
 
@@ -150,7 +148,7 @@ def test_what_cannot_be_sent_is_refused_with_its_place(
 
 @pytest.mark.long
 @pytest.mark.parametrize("media_type", ["application/json", FORM, "multipart/form-data"])
-def test_nesting_without_end_is_refused(media_type: str):
+def test_nesting_without_end_is_refused(media_type):
     deep: Any = []
     for _ in range(100_000):
         deep = [deep]
@@ -175,9 +173,7 @@ def test_nesting_without_end_is_refused(media_type: str):
         ("text/plain\r\nX: 1", "a", "no media type"),
     ],
 )
-def test_what_nothing_here_writes_is_an_error_that_names_it(
-    media_type: str, value: Any, words: str
-):
+def test_what_nothing_here_writes_is_an_error_that_names_it(media_type, value, words):
     with pytest.raises(CallError, match=words) as caught:
         whole(media_type, value)
 
@@ -193,9 +189,7 @@ def test_what_nothing_here_writes_is_an_error_that_names_it(
         ("application/*", "a", Content("application/json", b'"a"')),
     ],
 )
-def test_a_range_becomes_a_media_type_that_fits_the_value(
-    media_type: str, value: Any, expected: Content
-):
+def test_a_range_becomes_a_media_type_that_fits_the_value(media_type, value, expected):
     assert whole(media_type, value) == expected
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import os
 from pathlib import Path
-from typing import Any
 
 import jsonschema
 import pytest
@@ -26,7 +25,7 @@ def test_a_file_has_bytes_and_what_the_model_says_of_them():
 
 
 @given(st.binary(max_size=64))
-def test_base64_of_both_alphabets_gives_the_bytes_back(content: bytes):
+def test_base64_of_both_alphabets_gives_the_bytes_back(content):
     standard = base64.b64encode(content).decode()
     url_safe = base64.urlsafe_b64encode(content).decode()
 
@@ -35,7 +34,7 @@ def test_base64_of_both_alphabets_gives_the_bytes_back(content: bytes):
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))
-def test_text_is_sent_as_utf_8(text: str):
+def test_text_is_sent_as_utf_8(text):
     assert read_file({"text": text}, PLAIN).content == text.encode()
 
 
@@ -60,14 +59,14 @@ def test_text_is_sent_as_utf_8(text: str):
         pytest.param({"path": "/etc/passwd"}, "/path", id="a path without roots"),
     ],
 )
-def test_anything_else_is_refused_with_its_place(value: Any, pointer: str):
+def test_anything_else_is_refused_with_its_place(value, pointer):
     with pytest.raises(InputError) as caught:
         read_file(value, PLAIN)
 
     assert caught.value.pointer == pointer
 
 
-def test_the_schema_offers_paths_only_where_folders_are_allowed(tmp_path: Path):
+def test_the_schema_offers_paths_only_where_folders_are_allowed(tmp_path):
     assert "path" not in file_schema(PLAIN)["properties"]
     assert "path" in file_schema(Settings(file_roots=(tmp_path,)))["properties"]
 
@@ -83,7 +82,7 @@ def test_the_schema_offers_paths_only_where_folders_are_allowed(tmp_path: Path):
         ("a", False),
     ],
 )
-def test_the_schema_takes_what_is_read_and_nothing_else(value: Any, fits: bool):
+def test_the_schema_takes_what_is_read_and_nothing_else(value, fits):
     schema = file_schema(PLAIN)
     jsonschema.Draft202012Validator.check_schema(schema)
 
@@ -105,7 +104,7 @@ def root(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("path", ["sub/a.txt", "{root}/sub/a.txt", "sub/../sub/a.txt", "within"])
-def test_a_file_inside_a_root_is_read(path: str, root: Path):
+def test_a_file_inside_a_root_is_read(path, root):
     settings = Settings(file_roots=(root / "missing", root))
 
     found = read_file({"path": path.format(root=root)}, settings)
@@ -121,7 +120,7 @@ def test_a_file_inside_a_root_is_read(path: str, root: Path):
         *("missing", "sub", "", "a\0b", "pipe", "sub/a.txt/x", "x" * 5000),
     ],
 )
-def test_no_path_leads_out_of_the_roots_or_to_what_is_no_file(path: str, root: Path):
+def test_no_path_leads_out_of_the_roots_or_to_what_is_no_file(path, root):
     with pytest.raises(InputError, match="no such file") as caught:
         read_file({"path": path.format(root=root)}, Settings(file_roots=(root,)))
 

@@ -37,7 +37,7 @@ from openapi_tools import media_types
         ("*/*", "none"),
     ],
 )
-def test_each_media_type_is_of_one_kind_or_of_none(media_type: str, kind: str):
+def test_each_media_type_is_of_one_kind_or_of_none(media_type, kind):
     predicates = {
         "json": media_types.is_json,
         "form": media_types.is_form,
@@ -55,7 +55,7 @@ def test_each_media_type_is_of_one_kind_or_of_none(media_type: str, kind: str):
     "text",
     ["a/b", "text/plain; charset=utf-8", 'a/b;c="d \\"e"', "image/*", "*/*", "a/b;type=c/d"],
 )
-def test_what_is_a_media_type(text: str):
+def test_what_is_a_media_type(text):
     assert media_types.is_media_type(text)
 
 
@@ -74,7 +74,7 @@ def test_what_is_a_media_type(text: str):
         "a/b;c=\u00e9",
     ],
 )
-def test_what_is_none(text: str):
+def test_what_is_none(text):
     assert not media_types.is_media_type(text)
 
 
@@ -104,7 +104,7 @@ def test_parameters_are_read_and_left_out():
         ("", "image/*", False),
     ],
 )
-def test_a_range_matches_what_it_stands_for(media_type: str, pattern: str, expected: bool):
+def test_a_range_matches_what_it_stands_for(media_type, pattern, expected):
     assert media_types.matches(media_type, pattern) is expected
 
 

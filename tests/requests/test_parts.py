@@ -76,7 +76,7 @@ def unescaped(name: str) -> str:
         NAMES.filter(lambda n: "\\" not in n), TEXT | st.integers() | st.booleans(), min_size=1
     )
 )
-def test_fields_are_read_back(value: dict[str, Any]):
+def test_fields_are_read_back(value):
     parts = parsed(sent(value))
 
     assert [(unescaped(disposition(h)["name"]), body.decode()) for h, body in parts] == [
@@ -88,7 +88,7 @@ def test_fields_are_read_back(value: dict[str, Any]):
 @given(
     st.lists(st.binary(max_size=32), min_size=1, max_size=3), NAMES.filter(lambda n: "\\" not in n)
 )
-def test_files_are_read_back(contents: list[bytes], filename: str):
+def test_files_are_read_back(contents, filename):
     files = [
         {"base64": base64.b64encode(content).decode(), "filename": filename, "content_type": "a/b"}
         for content in contents
@@ -105,7 +105,7 @@ def test_files_are_read_back(contents: list[bytes], filename: str):
 
 @pytest.mark.long
 @given(st.recursive(TEXT | st.none(), lambda v: st.lists(v) | st.dictionaries(TEXT, v)))
-def test_json_parts_are_read_back(value: Any):
+def test_json_parts_are_read_back(value):
     [(headers, body)] = parsed(sent({"a": {"value": value}}))
 
     assert headers["content-type"] == "application/json"
@@ -128,7 +128,7 @@ def test_the_email_package_reads_the_same():
 
 
 @given(st.lists(TEXT | st.dictionaries(TEXT, TEXT), min_size=1, max_size=4))
-def test_ordered_parts_are_read_back(value: list[Any]):
+def test_ordered_parts_are_read_back(value):
     parts = parsed(sent(value, media_type="multipart/mixed"))
 
     for item, (headers, body) in zip(value, parts, strict=True):
@@ -207,9 +207,7 @@ def test_headers_of_a_part_are_those_given_and_none_that_frame_it():
         *("surrogate", "surrogate in JSON", "wrong type"),
     ],
 )
-def test_what_cannot_be_sent_is_refused_with_its_place(
-    value: Any, encodings: list[Encoding], arguments: dict[str, Any], pointer: str
-):
+def test_what_cannot_be_sent_is_refused_with_its_place(value, encodings, arguments, pointer):
     with pytest.raises(InputError) as caught:
         sent(value, *encodings, **arguments)
 
@@ -231,9 +229,7 @@ def test_an_ordered_part_that_cannot_be_sent_is_refused_with_its_place():
         ({"a": "é"}, Encoding("a", content_type="text/plain; charset=utf-7"), "utf-7"),
     ],
 )
-def test_a_part_that_nothing_here_writes_is_an_error_that_names_it(
-    value: Any, encoding: Encoding, words: str
-):
+def test_a_part_that_nothing_here_writes_is_an_error_that_names_it(value, encoding, words):
     with pytest.raises(CallError, match=words):
         sent(value, encoding)
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from servers.recorder import Recorder
-
     from openapi_tools import Toolset
 
 TAR = b"\x1f\x8b\x00\xff"
@@ -93,9 +91,7 @@ async def toolset_for(url: str, kind: str, folder: Path) -> AsyncIterator[Toolse
 
 
 @pytest.mark.parametrize("kind", ["loaded", "generated"])
-async def test_a_body_goes_as_the_media_type_that_was_chosen(
-    recorder: Recorder, tmp_path: Path, kind: str
-) -> None:
+async def test_a_body_goes_as_the_media_type_that_was_chosen(recorder, tmp_path, kind):
     async with toolset_for(recorder.url, kind, tmp_path) as toolset:
         for path, arguments, media_type, data in CALLS:
             result = await toolset[f"post_{path}"].execute(arguments)

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, unquote
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from servers.documents import body, document, object_of, parameter
-from servers.recorder import Answer, Recorder
+from servers.recorder import Answer
 
 from openapi_tools import Settings, load_tools
 from openapi_tools.http_rules import has_dot_segment
-
-if TYPE_CHECKING:
-    from servers.wire import Wire
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=10)
 PRINTABLE = st.text(st.characters(min_codepoint=0x21, max_codepoint=0x7E), max_size=10)
@@ -50,16 +46,7 @@ EVERYWHERE = document(
     value=VALUES,
 )
 @settings(max_examples=60, deadline=None)
-async def test_a_server_decodes_what_was_given(
-    wire: Wire,
-    part: str,
-    text: str,
-    items: list[str],
-    member: str,
-    line: str,
-    crumb: str,
-    value: Any,
-):
+async def test_a_server_decodes_what_was_given(wire, part, text, items, member, line, crumb, value):
     arguments = {"part": part, "text": text, "list": items, "deep": {"a": member}}
     arguments |= {"X-Text": line, "crumb": crumb, "value": value}
 
@@ -77,7 +64,7 @@ async def test_a_server_decodes_what_was_given(
     assert json.loads(seen.body) == {"value": value}
 
 
-async def test_the_recorder_keeps_the_exact_bytes_of_several_requests(recorder: Recorder):
+async def test_the_recorder_keeps_the_exact_bytes_of_several_requests(recorder):
     settings = Settings(base_url=recorder.url)
     recorder.answers.append(Answer(status=404, body=b"[]"))
 

@@ -29,7 +29,7 @@ def served(url: str, **variables: ServerVariable) -> Operation:
         ("https://api.example/a%20b", "https://api.example/a%20b"),
     ],
 )
-def test_an_address_is_taken_without_its_last_slash(url: str, expected: str):
+def test_an_address_is_taken_without_its_last_slash(url, expected):
     assert server_url(served(url), Settings()) == expected
     assert server_url(Operation("GET", "/"), Settings(base_url=url)) == expected
 
@@ -64,7 +64,7 @@ def test_an_address_is_taken_without_its_last_slash(url: str, expected: str):
         "https://api.example/a\\b",
     ],
 )
-def test_anything_else_is_an_error_that_says_to_give_one(url: str):
+def test_anything_else_is_an_error_that_says_to_give_one(url):
     with pytest.raises(CallError, match="base_url") as caught:
         server_url(served(url), Settings())
 
@@ -75,7 +75,7 @@ def test_anything_else_is_an_error_that_says_to_give_one(url: str):
 @pytest.mark.parametrize(
     "url", ["https://999.1.1.1", "https://[::g]", "https://xn--\u0660.example"]
 )
-def test_a_host_that_is_none_is_an_error(url: str):
+def test_a_host_that_is_none_is_an_error(url):
     with pytest.raises(CallError) as caught:
         build_request(served(url), {}, settings=Settings())
 
@@ -88,7 +88,7 @@ def test_no_server_at_all_is_an_error():
 
 
 @pytest.mark.parametrize("url", ["/", "/v1", "v1", "", "//api.example/v1", "../x"])
-def test_a_relative_server_is_an_error_that_says_why(url: str):
+def test_a_relative_server_is_an_error_that_says_why(url):
     with pytest.raises(CallError) as caught:
         server_url(served(url), Settings())
 
@@ -130,7 +130,7 @@ REGION = ServerVariable("eu", ("eu", "us"))
         ("https://{r}.example", {"r": REGION}, {"other": "x"}, "https://eu.example"),
     ],
 )
-def test_variables_are_filled_in(url: str, variables: dict, given: dict, expected: str):
+def test_variables_are_filled_in(url, variables, given, expected):
     assert server_url(served(url, **variables), Settings(server_variables=given)) == expected
 
 
@@ -150,7 +150,7 @@ def test_variables_are_filled_in(url: str, variables: dict, given: dict, expecte
         ("https://trusted.example/{x}", "?a=b"),
     ],
 )
-def test_no_variable_moves_the_server(url: str, value: str):
+def test_no_variable_moves_the_server(url, value):
     operation = served(url, x=ServerVariable(value))
 
     with pytest.raises(CallError) as caught:

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from servers.documents import document
-
-if TYPE_CHECKING:
-    from servers.wire import Wire
 
 VECTORS = Path(__file__).parents[3] / "shared" / "vectors" / "style_examples.json"
 FOUND: dict[str, Any] = json.loads(VECTORS.read_text()) if VECTORS.is_file() else {}
@@ -50,9 +47,7 @@ def _expected(cell: dict[str, Any]) -> str:
 
 @in_one_loop
 @pytest.mark.parametrize(("cell", "place"), _cells())
-async def test_every_defined_cell_of_every_versions_table(
-    cell: dict[str, Any], place: str, wire: Wire
-):
+async def test_every_defined_cell_of_every_versions_table(cell, place, wire):
     # The column «empty», later called «undefined», prints what an empty string gives.
     value = "" if cell["value_kind"] in ("empty", "undefined") else cell["value"]
     declared = {"name": "color", "in": place, "style": cell["style"], "schema": {}}
@@ -91,7 +86,7 @@ def test_the_tables_are_whole():
     FOUND.get("parameter_examples_3_2", ()),
     ids=lambda e: f"{e.get('parameter', {}).get('name') or 'several'}={e['expected']}",
 )
-async def test_every_example_of_a_parameter(example: dict[str, Any], wire: Wire):
+async def test_every_example_of_a_parameter(example, wire):
     several = "parameters" in example
     declared = example["parameters"] if several else [example["parameter"]]
     arguments = example["value"] if several else {declared[0].get("name", "q"): example["value"]}
@@ -116,7 +111,7 @@ async def test_every_example_of_a_parameter(example: dict[str, Any], wire: Wire)
     ids=lambda e: e["source"].rpartition("JSON Values")[2] or "JSON Values",
 )
 @pytest.mark.parametrize("version", ["3.0.4", "3.1.2", "3.2.0"])
-async def test_every_example_of_a_form(example: dict[str, Any], version: str, wire: Wire):
+async def test_every_example_of_a_form(example, version, wire):
     content = {"schema": example["schema"]}
     if example["encoding"]:
         content["encoding"] = example["encoding"]
@@ -138,7 +133,7 @@ async def test_every_example_of_a_form(example: dict[str, Any], version: str, wi
         for place in example["in"]
     ],
 )
-async def test_every_collection_format(example: dict[str, Any], place: str, wire: Wire):
+async def test_every_collection_format(example, place, wire):
     declared = {
         "name": "foo",
         "in": place,

@@ -29,19 +29,19 @@ def decoded(parameter: Parameter, value: Any) -> list[tuple[str, str]]:
 
 
 @given(TEXT, PRIMITIVES)
-def test_a_primitive_in_a_query_is_decoded_to_its_text(name: str, value: Any):
+def test_a_primitive_in_a_query_is_decoded_to_its_text(name, value):
     assert decoded(Parameter(name, "query"), value) == [(name, plain_text(value))]
 
 
 @given(ARRAYS)
-def test_an_exploded_array_is_decoded_item_by_item(value: list[Any]):
+def test_an_exploded_array_is_decoded_item_by_item(value):
     expected = [("x", plain_text(item)) for item in value]
 
     assert decoded(Parameter("x", "query"), value) == expected
 
 
 @given(OBJECTS)
-def test_an_exploded_object_is_decoded_member_by_member(value: dict[str, Any]):
+def test_an_exploded_object_is_decoded_member_by_member(value):
     expected = [(key, plain_text(member)) for key, member in value.items()]
 
     assert decoded(Parameter("x", "query"), value) == expected
@@ -49,7 +49,7 @@ def test_an_exploded_object_is_decoded_member_by_member(value: dict[str, Any]):
 
 @pytest.mark.parametrize("style", ["form", "spaceDelimited", "pipeDelimited"])
 @given(value=ARRAYS)
-def test_a_joined_array_splits_at_the_delimiter_before_decoding(style: str, value: list[Any]):
+def test_a_joined_array_splits_at_the_delimiter_before_decoding(style, value):
     delimiter = {"form": ",", "spaceDelimited": "%20", "pipeDelimited": "%7C"}[style]
     value = [
         item.replace(" ", "").replace("|", "") if isinstance(item, str) else item for item in value
@@ -93,7 +93,7 @@ def _arrays(value: Any) -> Any:
 
 @pytest.mark.parametrize("printed", [True, False])
 @given(value=NESTED)
-def test_a_deep_object_is_put_together_again(printed: bool, value: Any):
+def test_a_deep_object_is_put_together_again(printed, value):
     pairs = decoded(Parameter("x", "query", style="deepObject", printed=printed), value)
 
     assert nested(pairs) == value
@@ -101,7 +101,7 @@ def test_a_deep_object_is_put_together_again(printed: bool, value: Any):
 
 @pytest.mark.long
 @given(st.recursive(PRIMITIVES | st.none(), lambda v: st.lists(v) | st.dictionaries(TEXT, v)))
-def test_json_in_a_query_and_in_a_header_is_decoded_to_the_value(value: Any):
+def test_json_in_a_query_and_in_a_header_is_decoded_to_the_value(value):
     if value is None:
         return
     [(_, text)] = decoded(Parameter("x", "query", media_type="application/json"), value)
@@ -113,7 +113,7 @@ def test_json_in_a_query_and_in_a_header_is_decoded_to_the_value(value: Any):
 
 
 @given(PRIMITIVES)
-def test_a_path_value_survives_unless_it_could_be_a_step(value: Any):
+def test_a_path_value_survives_unless_it_could_be_a_step(value):
     if isinstance(value, str) and has_dot_segment(value):
         return
 
@@ -124,7 +124,7 @@ def test_a_path_value_survives_unless_it_could_be_a_step(value: Any):
 
 
 @given(PRIMITIVES)
-def test_a_cookie_of_style_form_survives(value: Any):
+def test_a_cookie_of_style_form_survives(value):
     text = cookie_text(Parameter("c", "cookie"), value)
 
     assert unquote(text.removeprefix("c=")) == plain_text(value)
@@ -132,7 +132,7 @@ def test_a_cookie_of_style_form_survives(value: Any):
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
-def test_a_float_is_written_shortest_and_read_back(value: float):
+def test_a_float_is_written_shortest_and_read_back(value):
     text = plain_text(value)
 
     assert float(text) == value

@@ -33,7 +33,7 @@ def redirecting(place: str) -> Faults:
 
 
 @pytest.mark.parametrize("place", WRONG)
-async def test_a_redirect_to_it_is_not_followed(place: str, transport: str):
+async def test_a_redirect_to_it_is_not_followed(place, transport):
     async with redirecting(place) as server:
         settings = {"base_url": server.url, "transport": transport}
         result = await result_of(document(), settings=settings)
@@ -43,7 +43,7 @@ async def test_a_redirect_to_it_is_not_followed(place: str, transport: str):
 
 
 @pytest.mark.parametrize("place", WRONG)
-async def test_a_server_with_it_is_an_error_of_the_connection(place: str):
+async def test_a_server_with_it_is_an_error_of_the_connection(place):
     result = await result_of({**document(), "servers": [{"url": place}]})
 
     assert result.error["type"] == "connection"
@@ -51,7 +51,7 @@ async def test_a_server_with_it_is_an_error_of_the_connection(place: str):
 
 
 @pytest.mark.parametrize("place", WRONG)
-async def test_a_token_endpoint_with_it_is_named(place: str):
+async def test_a_token_endpoint_with_it_is_named(place):
     scheme = {"type": "oauth2", "flows": {"clientCredentials": {"tokenUrl": place, "scopes": {}}}}
     source = document(security=[{"o": []}])
     source["components"] = {"securitySchemes": {"o": scheme}}
@@ -65,20 +65,20 @@ async def test_a_token_endpoint_with_it_is_named(place: str):
 
 
 @pytest.mark.parametrize("place", WRONG)
-async def test_no_document_is_loaded_from_it(place: str):
+async def test_no_document_is_loaded_from_it(place):
     with pytest.raises(SourceError, match=r"not valid|no connection"):
         load_tools(place)
 
 
 @pytest.mark.parametrize("place", WRONG)
-async def test_no_document_is_loaded_through_a_redirect_to_it(place: str):
+async def test_no_document_is_loaded_through_a_redirect_to_it(place):
     async with redirecting(place) as server:
         with pytest.raises(SourceError, match="it is no address"):
             await asyncio.to_thread(load_tools, server.url)
 
 
 @pytest.mark.parametrize("place", REFERENCES)
-def test_a_reference_to_it_costs_its_operation(place: str):
+def test_a_reference_to_it_costs_its_operation(place):
     source = document(method="get", parameters=[{"$ref": f"{place}a.json#/x"}])
 
     toolset = load_tools(source, settings=Settings(ref_urls=(place,)))
@@ -88,7 +88,7 @@ def test_a_reference_to_it_costs_its_operation(place: str):
 
 
 @pytest.mark.parametrize("place", REFERENCES)
-def test_a_document_that_calls_itself_so_is_loaded(place: str):
+def test_a_document_that_calls_itself_so_is_loaded(place):
     source = {
         **document(method="get", parameters=[{"$ref": "a.json#/x"}]),
         "openapi": "3.2.0",

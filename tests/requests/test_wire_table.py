@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from servers import rows_bodies, rows_parts, rows_places, rows_query, rows_swagger
-from servers.documents import Row, document
+from servers.documents import document
 
 if TYPE_CHECKING:
     from servers.recorder import Recorded
-    from servers.wire import Wire
 
 ROWS = [
     pytest.param(row, id=f"{group}: {row.title}")
@@ -32,7 +31,7 @@ def _seen(recorded: Recorded, what: str) -> Any:
 
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize("row", ROWS)
-async def test_the_bytes_are_those_of_the_standard(row: Row, wire: Wire):
+async def test_the_bytes_are_those_of_the_standard(row, wire):
     recorded = await wire.send(document(**row.operation), row.arguments)
 
     assert {what: _seen(recorded, what) for what in row.expected} == row.expected

@@ -30,7 +30,7 @@ VALUES = st.recursive(
 
 @pytest.mark.long
 @given(VALUES, st.integers(40, 2000))
-def test_a_shortened_value_fits_and_a_value_that_fits_is_left_alone(value: Any, room: int):
+def test_a_shortened_value_fits_and_a_value_that_fits_is_left_alone(value, room):
     shortened = shorten(value, room)
 
     assert len(encode(shortened)) <= room
@@ -72,7 +72,7 @@ PLAIN_VALUES = st.recursive(
 
 @pytest.mark.long
 @given(PLAIN_VALUES, st.booleans())
-def test_json_is_read_as_it_is(value: Any, ascii_only: bool):
+def test_json_is_read_as_it_is(value, ascii_only):
     text = json.dumps(value, ensure_ascii=ascii_only)
 
     assert read_json(text.encode()) == (value, [])
@@ -96,7 +96,7 @@ def test_json_is_read_as_it_is(value: Any, ascii_only: bool):
     ],
     ids=lambda evil: evil[:12],
 )
-def test_broken_markup_takes_no_time(evil: str):
+def test_broken_markup_takes_no_time(evil):
     started = time.process_time()
 
     text = page_text(evil)
@@ -121,11 +121,11 @@ def test_broken_markup_takes_no_time(evil: str):
         ("a\x00b\x1b[31m", "ab[31m"),
     ],
 )
-def test_a_page_is_its_text(page: str, text: str):
+def test_a_page_is_its_text(page, text):
     assert page_text(page) == f"[HTML page] {text}"
 
 
 @pytest.mark.long
 @given(VALUES, st.integers(40, 500))
-def test_any_body_has_words(body: Any, room: int):
+def test_any_body_has_words(body, room):
     assert len(words_of(body, room)) <= room

@@ -98,7 +98,7 @@ def typed(media_type: str, body: bytes, *headers: tuple[str, str]) -> Answer:
     ],
 )
 async def test_a_body_without_the_events_or_parts_that_it_promises_is_not_lost(
-    media_type: str, body: bytes, expected: Any
+    media_type, body, expected
 ):
     result = await answered(typed(media_type, body), max_output_chars=2_000_000)
 
@@ -108,7 +108,7 @@ async def test_a_body_without_the_events_or_parts_that_it_promises_is_not_lost(
 
 
 @pytest.mark.parametrize("media_type", ["text/event-stream", "multipart/mixed; boundary=b"])
-async def test_a_blank_body_holds_no_events_and_no_parts(media_type: str):
+async def test_a_blank_body_holds_no_events_and_no_parts(media_type):
     result = await answered(typed(media_type, b"\r\n\r\n"))
 
     assert (result.success, result.output) == (True, [])
@@ -158,9 +158,7 @@ NOTES = [
 
 
 @pytest.mark.parametrize(("headers", "note"), NOTES)
-async def test_what_only_headers_tell_stands_in_one_line_after_the_output(
-    headers: list[tuple[str, str]], note: str
-):
+async def test_what_only_headers_tell_stands_in_one_line_after_the_output(headers, note):
     result = await answered(typed("application/json", b'[{"id": 7}]', *headers))
 
     assert result.output == [{"id": 7}]
@@ -182,7 +180,7 @@ async def test_what_only_headers_tell_stands_in_one_line_after_the_output(
         [("X-Next-Steps", "2"), ("X-Subtotal-Time", "7"), ("ETag", '"7"')],
     ],
 )
-async def test_headers_that_tell_nothing_of_pages_add_no_line(headers: list[tuple[str, str]]):
+async def test_headers_that_tell_nothing_of_pages_add_no_line(headers):
     result = await answered(typed("application/json", b"[]", *headers))
 
     assert (str(result), result.header_note) == ("[]", "")
@@ -281,7 +279,7 @@ EXPOSED = ("Access-Control-Expose-Headers", ", ".join(["X-Colour", *(name for na
 
 @pytest.mark.parametrize("way", ["loaded", "generated"])
 async def test_headers_that_the_document_or_the_answer_names_are_kept_but_no_credentials(
-    way: str, tmp_path: Path
+    way, tmp_path
 ):
     answer = typed("application/json", b"{}", *TOLD, *NEVER, EXPOSED, ("X-Other", "z"))
 
@@ -313,7 +311,7 @@ def test_an_operation_names_the_declared_headers_that_are_not_kept_anyway():
         ),
     ],
 )
-async def test_a_success_without_content_is_a_word(raw: bytes, word: str):
+async def test_a_success_without_content_is_a_word(raw, word):
     result = await answered(Answer(raw=raw))
 
     assert (result.success, result.output, str(result)) == (True, None, word)
@@ -324,7 +322,7 @@ UNCHANGED = Answer(raw=b'HTTP/1.1 304 Not Modified\r\nETag: "7"\r\n\r\n')
 
 
 @pytest.mark.parametrize("name", ["If-None-Match", "If-Modified-Since"])
-async def test_304_is_a_success_of_a_request_with_a_condition(name: str):
+async def test_304_is_a_success_of_a_request_with_a_condition(name):
     condition = {"name": name, "in": "header", "schema": {"type": "string"}}
     described = document({"/x": {"get": operation(parameters=[condition])}})
 
@@ -361,7 +359,7 @@ async def test_304_without_a_condition_is_an_error():
     ],
 )
 async def test_endless_json_gives_what_came_by_the_end_of_the_time(
-    media_type: str, sent: bytes, output: Any, transport: str
+    media_type, sent, output, transport
 ):
     result = await stalled(f"Content-Type: {media_type}", sent, transport=transport)
 
@@ -394,7 +392,7 @@ async def test_notes_of_an_endless_stream_without_events_are_said_once():
     ],
     ids=["no value", "blanks", "HTML", "deep", "with a length", "text"],
 )
-async def test_an_answer_of_which_no_whole_value_came_in_time_is_a_timeout(head: str, sent: bytes):
+async def test_an_answer_of_which_no_whole_value_came_in_time_is_a_timeout(head, sent):
     result = await stalled(head, sent)
 
     assert result.error is not None
@@ -409,7 +407,7 @@ NOISE = bytes(range(256)) * 33
 @pytest.mark.parametrize(
     "media_type", ["application/octet-stream", "application/pdf", "image/tiff"]
 )
-async def test_large_binary_answers_are_a_note_with_type_size_and_how_to_get_them(media_type: str):
+async def test_large_binary_answers_are_a_note_with_type_size_and_how_to_get_them(media_type):
     result = await answered(typed(media_type, NOISE))
 
     assert result.success
@@ -461,9 +459,7 @@ async def test_a_small_image_keeps_its_base64_in_the_text():
     assert json.loads(str(result)) == result.output
 
 
-async def test_text_under_the_media_type_of_bytes_is_a_file_only_where_it_is_too_long(
-    tmp_path: Path,
-):
+async def test_text_under_the_media_type_of_bytes_is_a_file_only_where_it_is_too_long(tmp_path):
     answer = typed("application/octet-stream", b"word " * 1000)
 
     shown = await answered(answer, download_dir=tmp_path)
@@ -471,7 +467,7 @@ async def test_text_under_the_media_type_of_bytes_is_a_file_only_where_it_is_too
     cut = await answered(answer, max_output_chars=1000)
 
     assert shown.output == "word " * 1000
-    (file,) = tmp_path.iterdir()  # noqa: ASYNC240 -- nothing else runs
+    (file,) = tmp_path.iterdir()
     assert (written.output["file"], file.read_bytes()) == (str(file), b"word " * 1000)
     assert cut.output.endswith("… [5000 characters in all]")
 
@@ -485,7 +481,7 @@ async def test_text_under_the_media_type_of_bytes_is_a_file_only_where_it_is_too
     ],
 )
 async def test_json_with_bytes_that_are_no_utf_8_is_not_called_lenient_for_them(
-    body: bytes, output: Any, notes: list[str]
+    body, output, notes
 ):
     result = await answered(typed("application/json", body))
 

@@ -19,8 +19,6 @@ from openapi_tools.settings import Settings
 from openapi_tools.transport.sender import Answer
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from openapi_tools.result import ToolResult
 
 JSON = "application/json"
@@ -100,7 +98,7 @@ def read(
     ],
     ids=lambda value: repr(value)[:30] if isinstance(value, bytes | str) else None,
 )
-def test_a_body_is_read_by_its_media_type(media_type: str, content: bytes, expected: Any):
+def test_a_body_is_read_by_its_media_type(media_type, content, expected):
     result = read(content, media_type)
 
     assert result.success
@@ -120,7 +118,7 @@ def test_a_body_is_read_by_its_media_type(media_type: str, content: bytes, expec
         ("", b"\x00\xff"),
     ],
 )
-def test_bytes_come_as_base64(media_type: str, content: bytes):
+def test_bytes_come_as_base64(media_type, content):
     result = read(content, media_type)
 
     assert result.output == {
@@ -140,16 +138,14 @@ def test_bytes_come_as_base64(media_type: str, content: bytes):
         (202, "POST", b""),
     ],
 )
-def test_an_answer_without_content_is_a_success_without_output(
-    status: int, method: str, content: bytes
-):
+def test_an_answer_without_content_is_a_success_without_output(status, method, content):
     result = read(content, status=status, method=method)
 
     assert (result.success, result.output, str(result)) == (True, None, "Success")
 
 
 @pytest.mark.parametrize("status", [201, 202])
-def test_where_a_new_resource_is_stands_in_the_metadata(status: int):
+def test_where_a_new_resource_is_stands_in_the_metadata(status):
     result = read(status=status, headers={"Location": "/pets/8"})
 
     assert result.success
@@ -230,7 +226,7 @@ def test_header_values_are_cleaned_and_bounded():
         "4000 digits",
     ],
 )
-def test_odd_json_becomes_clean_data(content: bytes, expected: Any):
+def test_odd_json_becomes_clean_data(content, expected):
     result = read(content)
 
     assert result.success
@@ -252,7 +248,7 @@ def test_odd_json_becomes_clean_data(content: bytes, expected: Any):
     ],
     ids=["cut", "cut array", "text", "deep", "300 deep", "digits", "HTML", "long", "broken UTF-16"],
 )
-def test_what_claims_to_be_json_and_is_not_is_a_decode_error(content: bytes, words: str):
+def test_what_claims_to_be_json_and_is_not_is_a_decode_error(content, words):
     result = read(content)
 
     assert result.error is not None
@@ -275,9 +271,7 @@ def test_what_claims_to_be_json_and_is_not_is_a_decode_error(content: bytes, wor
         ("unheard-of", b"\xc3\xa9", "é", "not supported"),
     ],
 )
-def test_text_that_is_not_what_it_says_is_marked(
-    charset: str, content: bytes, expected: str, note: str
-):
+def test_text_that_is_not_what_it_says_is_marked(charset, content, expected, note):
     result = read(content, f"text/plain; charset={charset}")
 
     assert result.output == expected
@@ -318,7 +312,7 @@ def test_an_event_that_the_stream_ends_in_is_left_out_and_noted():
 @pytest.mark.parametrize(
     ("cut", "words"), [("timeout", "time was over"), ("too_large", "too large")]
 )
-def test_a_stream_that_was_cut_says_so(cut: str, words: str):
+def test_a_stream_that_was_cut_says_so(cut, words):
     result = read(b"data: 1\n\n", "text/event-stream", cut=cut)
 
     assert result.success
@@ -337,7 +331,7 @@ def test_a_stream_that_was_cut_says_so(cut: str, words: str):
         ("application/geo+json-seq", b"\x1e1\n", [1]),
     ],
 )
-def test_json_after_json_becomes_a_list(media_type: str, content: bytes, expected: list[Any]):
+def test_json_after_json_becomes_a_list(media_type, content, expected):
     assert read(content, media_type).output == expected
 
 
@@ -421,7 +415,7 @@ def test_a_large_answer_is_cut_and_says_how_large_it_was():
         ("<p>" + "text " * 1000, "text/html"),
     ],
 )
-def test_no_output_is_longer_than_the_cap(content: str, media_type: str):
+def test_no_output_is_longer_than_the_cap(content, media_type):
     result = read(content.encode(), media_type, max_output_chars=500)
 
     assert result.success
@@ -473,7 +467,7 @@ def test_bytes_too_long_to_be_shown_are_left_out():
     ],
 )
 def test_a_download_gets_a_safe_name_in_the_users_folder(
-    tmp_path: Path, disposition: str, media_type: str, expected: str
+    tmp_path, disposition, media_type, expected
 ):
     folder = tmp_path / "new"
 
@@ -488,7 +482,7 @@ def test_a_download_gets_a_safe_name_in_the_users_folder(
     assert [path.name for path in tmp_path.iterdir()] == ["new"]
 
 
-def test_a_download_never_touches_a_file_that_exists(tmp_path: Path):
+def test_a_download_never_touches_a_file_that_exists(tmp_path):
     (tmp_path / "download.png").write_bytes(b"mine")
     (tmp_path / "download-1.png").symlink_to(tmp_path / "elsewhere")
 
@@ -499,7 +493,7 @@ def test_a_download_never_touches_a_file_that_exists(tmp_path: Path):
     assert not (tmp_path / "elsewhere").exists()
 
 
-def test_a_download_that_cannot_be_written_comes_as_base64(tmp_path: Path):
+def test_a_download_that_cannot_be_written_comes_as_base64(tmp_path):
     blocked = tmp_path / "file"
     blocked.write_bytes(b"")
 
@@ -509,7 +503,7 @@ def test_a_download_that_cannot_be_written_comes_as_base64(tmp_path: Path):
     assert "could not be written" in result.metadata["notes"][0]
 
 
-def test_nothing_is_written_without_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_nothing_is_written_without_a_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     read(PNG, "image/png", headers={"Content-Disposition": 'attachment; filename="x.png"'})
@@ -599,9 +593,7 @@ PROBLEM = "application/problem+json"
         (799, JSON, {"message": "odd status"}, "799: odd status."),
     ],
 )
-def test_an_error_speaks_with_the_words_of_the_api(
-    status: int, media_type: str, body: Any, expected: str
-):
+def test_an_error_speaks_with_the_words_of_the_api(status, media_type, body, expected):
     result = read(json.dumps(body).encode(), media_type, status)
 
     assert result.error is not None
@@ -630,7 +622,7 @@ def test_an_error_speaks_with_the_words_of_the_api(
         (999, "http", False),
     ],
 )
-def test_a_status_decides_the_kind_of_error(status: int, kind: str, retryable: bool):
+def test_a_status_decides_the_kind_of_error(status, kind, retryable):
     result = read(b"", "", status)
 
     assert result.is_error
@@ -664,7 +656,7 @@ def test_a_status_decides_the_kind_of_error(status: int, kind: str, retryable: b
         "image",
     ],
 )
-def test_an_error_takes_at_most_4_kb(content: bytes, media_type: str):
+def test_an_error_takes_at_most_4_kb(content, media_type):
     result = read(content, media_type, 502)
 
     assert result.error is not None
@@ -714,7 +706,7 @@ NOW = 1_700_000_000.0
     ],
     ids=lambda value: repr(value)[:40],
 )
-def test_the_wait_that_a_server_asks_for_is_a_clean_number(value: str, expected: float | None):
+def test_the_wait_that_a_server_asks_for_is_a_clean_number(value, expected):
     assert retry_after(httpx.Headers({"Retry-After": value}), now=NOW) == expected
 
 
@@ -755,7 +747,7 @@ BODIES = st.binary() | st.text(st.sampled_from('{}[]",:\\u0dB-\r\n <>!/&#;e19adt
 
 
 @given(BODIES, MEDIA_TYPES, st.integers(200, 999))
-def test_any_bytes_become_a_result(content: bytes, media_type: str, status: int):
+def test_any_bytes_become_a_result(content, media_type, status):
     result = read(content, media_type, status, max_output_chars=100)
 
     assert isinstance(result.success, bool)

@@ -154,7 +154,7 @@ ALL = sorted(set(SCHEMES) - {"oidc"})
 
 
 @pytest.mark.parametrize("scheme", ALL)
-async def test_no_result_log_or_repr_shows_a_secret(scheme: str) -> None:
+async def test_no_result_log_or_repr_shows_a_secret(scheme):
     value = VALUES.get(scheme, SECRET)
     told: list[Any] = []
     with listening() as heard:
@@ -191,7 +191,7 @@ async def test_no_result_log_or_repr_shows_a_secret(scheme: str) -> None:
 
 
 @pytest.mark.parametrize("scheme", ALL)
-async def test_dry_runs_and_mocks_show_no_secret(scheme: str) -> None:
+async def test_dry_runs_and_mocks_show_no_secret(scheme):
     root = api("http://api.test", scheme)
     value = VALUES.get(scheme, SECRET)
     dry = load_tools(root, credentials={scheme: value}, settings=Settings(dry_run=True))
@@ -207,7 +207,7 @@ async def test_dry_runs_and_mocks_show_no_secret(scheme: str) -> None:
 
 
 @pytest.mark.parametrize("scheme", ALL)
-async def test_no_pickle_copy_or_traceback_with_locals_shows_a_secret(scheme: str) -> None:
+async def test_no_pickle_copy_or_traceback_with_locals_shows_a_secret(scheme):
     value = VALUES.get(scheme, SECRET)
 
     async def hang(peer: Any) -> None:
@@ -242,7 +242,7 @@ async def test_no_pickle_copy_or_traceback_with_locals_shows_a_secret(scheme: st
 
 @pytest.mark.parametrize("scheme", sorted(set(ALL) - {"oauth"}))
 @pytest.mark.parametrize("kind", ["text", "SecretStr"])
-def test_no_error_about_a_wrong_value_shows_it(scheme: str, kind: str) -> None:
+def test_no_error_about_a_wrong_value_shows_it(scheme, kind):
     wrong = f"me:{SECRET}\r\nX-Evil: 1"
     given = {scheme: SecretStr(wrong) if kind == "SecretStr" else wrong}
 
@@ -256,9 +256,7 @@ def test_no_error_about_a_wrong_value_shows_it(scheme: str, kind: str) -> None:
     assert caught.value.__context__ is None
 
 
-async def test_a_function_that_fails_shows_nothing_of_what_it_raised(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+async def test_a_function_that_fails_shows_nothing_of_what_it_raised(caplog):
     known = load_tools(api("http://127.0.0.1:1", "header"), credentials={"header": SECRET})
 
     def fail() -> str:
@@ -275,7 +273,7 @@ async def test_a_function_that_fails_shows_nothing_of_what_it_raised(
     assert "the vault said ***" in caplog.text
 
 
-def test_generated_files_show_no_secret(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_generated_files_show_no_secret(tmp_path, monkeypatch):
     monkeypatch.setenv("API_KEY", SECRET)
     file = tmp_path / "api.json"
     file.write_text(json.dumps(api("http://api.test", "header")))
@@ -289,7 +287,7 @@ def test_generated_files_show_no_secret(tmp_path: Any, monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize("scheme", ALL)
 @pytest.mark.parametrize("way", ["server of the operation", "redirect", "redirect with a body"])
-async def test_a_second_origin_sees_no_secret(scheme: str, way: str) -> None:
+async def test_a_second_origin_sees_no_secret(scheme, way):
     value = VALUES.get(scheme, SECRET)
     async with Recorder() as sink, Recorder() as home:
         root = api(home.url, scheme)
@@ -317,7 +315,7 @@ async def test_a_second_origin_sees_no_secret(scheme: str, way: str) -> None:
     unseen(scheme, result, result.error)
 
 
-async def test_optional_credentials_stay_at_home_and_the_result_says_so() -> None:
+async def test_optional_credentials_stay_at_home_and_the_result_says_so():
     async with Recorder() as sink, Recorder() as home:
         root = api(home.url, "header")
         get = root["paths"]["/ok"]["get"]
@@ -338,7 +336,7 @@ async def test_optional_credentials_stay_at_home_and_the_result_says_so() -> Non
     assert home.url in note
 
 
-async def test_a_document_that_changed_its_server_gets_no_credentials() -> None:
+async def test_a_document_that_changed_its_server_gets_no_credentials():
     async with Recorder() as sink:
         settings = Settings(credential_origins=("https://api.example.com",))
         root = api(sink.url, "header")
@@ -352,7 +350,7 @@ async def test_a_document_that_changed_its_server_gets_no_credentials() -> None:
     assert sink.requests == []
 
 
-async def test_a_model_can_neither_set_nor_read_a_credential() -> None:
+async def test_a_model_can_neither_set_nor_read_a_credential():
     async with Recorder() as home, keyed(home.url) as toolset:
         tool = toolset["ok"]
         asked = ["X-Key", "header", "Authorization", "api_key", "base_url", "timeout"]
@@ -364,7 +362,7 @@ async def test_a_model_can_neither_set_nor_read_a_credential() -> None:
     assert "X-Key" not in json.dumps(tool.input_schema)
 
 
-async def test_a_secret_that_comes_back_as_a_number_or_a_key_is_masked() -> None:
+async def test_a_secret_that_comes_back_as_a_number_or_a_key_is_masked():
     said = Answer(body=b'{"12345678": 12345678, "n": [12345678.0, -12345678, 1]}')
     async with Recorder(said) as home, keyed(home.url, "12345678") as toolset:
         result = await toolset["ok"].execute({})
@@ -372,7 +370,7 @@ async def test_a_secret_that_comes_back_as_a_number_or_a_key_is_masked() -> None
     assert result.output == {"***": "***", "n": ["***", "***", 1]}
 
 
-async def test_secrets_of_one_call_are_masked_as_well() -> None:
+async def test_secrets_of_one_call_are_masked_as_well():
     async with Faults(reflect) as server, load_tools(api(server.url, "header")) as toolset:
         result = await toolset["ok"].execute({}, context=Context(credentials={"header": SECRET}))
 
@@ -380,7 +378,7 @@ async def test_secrets_of_one_call_are_masked_as_well() -> None:
     unseen("header", result, result.metadata)
 
 
-async def test_what_a_guardrail_gives_is_masked_too() -> None:
+async def test_what_a_guardrail_gives_is_masked_too():
     async with Recorder() as home, keyed(home.url) as toolset:
         toolset.add_output_guardrails([lambda *_: ToolResult.ok({"k": SECRET})])
         result = await toolset["ok"].execute({})
@@ -388,9 +386,7 @@ async def test_what_a_guardrail_gives_is_masked_too() -> None:
     assert result.output == {"k": "***"}
 
 
-def test_the_command_line_shows_no_secret(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_line_shows_no_secret(monkeypatch, tmp_path, capsys):
     from openapi_tools.cli import main
 
     monkeypatch.setenv("API_KEY", SECRET)
@@ -407,7 +403,7 @@ def test_the_command_line_shows_no_secret(
     unseen("query", printed.out, printed.err)
 
 
-def test_a_rich_traceback_shows_no_secret() -> None:
+def test_a_rich_traceback_shows_no_secret():
     from rich.console import Console
     from rich.traceback import Traceback
 
@@ -430,7 +426,7 @@ def test_a_rich_traceback_shows_no_secret() -> None:
 
 
 @pytest.mark.parametrize("way", ["auth of a scheme", "auth of a client", "header of a client"])
-async def test_what_others_put_into_a_request_is_masked_too(way: str, library: Any) -> None:
+async def test_what_others_put_into_a_request_is_masked_too(way, library):
     async with Faults(reflect) as server, contextlib.AsyncExitStack() as stack:
         options: dict[str, Any] = {"credentials": {"header": httpx.BasicAuth("me", SECRET)}}
         if way != "auth of a scheme":
@@ -446,7 +442,7 @@ async def test_what_others_put_into_a_request_is_masked_too(way: str, library: A
     assert "***" in str(results[0])
 
 
-async def test_a_client_of_the_users_keeps_its_own_credentials_at_home(library: Any) -> None:
+async def test_a_client_of_the_users_keeps_its_own_credentials_at_home(library):
     async with Recorder() as sink, Recorder() as home:
         root = api(home.url, "header")
         root["paths"]["/ok"]["get"]["servers"] = [{"url": sink.url}]
@@ -461,7 +457,7 @@ async def test_a_client_of_the_users_keeps_its_own_credentials_at_home(library: 
     assert sink.requests == []
 
 
-async def test_functions_for_failures_see_exceptions_without_secrets() -> None:
+async def test_functions_for_failures_see_exceptions_without_secrets():
     seen: list[str] = []
     moved = Answer(302, [("Location", f"http://127.0.0.1:1/p/{SECRET.replace('/', '')}")], b"")
     known = SECRET.replace("/", "")  # of which httpx escapes some characters, not all
@@ -474,7 +470,7 @@ async def test_functions_for_failures_see_exceptions_without_secrets() -> None:
     assert known not in seen[0]
 
 
-async def test_a_download_is_named_without_secrets(tmp_path: Any) -> None:
+async def test_a_download_is_named_without_secrets(tmp_path):
     headers = [
         ("Content-Type", "application/octet-stream"),
         ("Content-Disposition", 'attachment; filename="k3y-of-mine.bin"'),
@@ -491,7 +487,7 @@ async def test_a_download_is_named_without_secrets(tmp_path: Any) -> None:
     assert file.read_bytes() == b"\x00***\x01"
 
 
-async def test_two_names_that_are_masked_stay_two() -> None:
+async def test_two_names_that_are_masked_stay_two():
     said = Answer(body=b'{"abcdef": 1, "***": 2, "x-abcdef": 3}')
     async with Recorder(said) as home, keyed(home.url, "abcdef") as toolset:
         result = await toolset["ok"].execute({})
@@ -499,9 +495,7 @@ async def test_two_names_that_are_masked_stay_two() -> None:
     assert sorted(result.output.values()) == [1, 2, 3]
 
 
-async def test_what_comes_with_a_call_is_not_read_from_the_environment(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_what_comes_with_a_call_is_not_read_from_the_environment(monkeypatch):
     monkeypatch.setenv("HOST_SECRET", SECRET)
     async with Recorder() as home, load_tools(api(home.url, "header")) as toolset:
         context = Context(credentials={"header": "${HOST_SECRET}"})
@@ -510,7 +504,7 @@ async def test_what_comes_with_a_call_is_not_read_from_the_environment(
     assert home.last.header("X-Key") == "${HOST_SECRET}"
 
 
-async def test_a_call_that_times_out_shows_no_key_of_its_query() -> None:
+async def test_a_call_that_times_out_shows_no_key_of_its_query():
     async def hang(peer: Any) -> None:
         await peer.request()
         await peer.hang()
@@ -528,9 +522,7 @@ async def test_a_call_that_times_out_shows_no_key_of_its_query() -> None:
 
 
 @pytest.mark.parametrize("way", ["its own scheme", "a scheme of the user's", "a client's"])
-async def test_a_document_from_a_url_sends_credentials_to_another_origin_only_once_it_is_named(
-    way: str,
-) -> None:
+async def test_a_document_from_a_url_sends_credentials_to_another_origin_only_once_it_is_named(way):
     mine = {"in": "header", "name": "X-Key", "value": SECRET}
     async with (
         Recorder() as docs,
@@ -566,7 +558,7 @@ async def test_a_document_from_a_url_sends_credentials_to_another_origin_only_on
     unseen("header", refused, warning)
 
 
-async def test_a_document_from_a_url_sends_credentials_to_its_own_origin() -> None:
+async def test_a_document_from_a_url_sends_credentials_to_its_own_origin():
     async with Recorder() as home:
         home.answer = Answer(body=json.dumps(api("/v1", "header")).encode())
         url, given = f"{home.url}/api.json", {"header": SECRET}
@@ -580,7 +572,7 @@ async def test_a_document_from_a_url_sends_credentials_to_its_own_origin() -> No
 
 
 @pytest.mark.parametrize("form", ["file", "dict"])
-async def test_a_document_of_the_users_own_chooses_its_server(form: str, tmp_path: Any) -> None:
+async def test_a_document_of_the_users_own_chooses_its_server(form, tmp_path):
     async with Recorder() as home:
         root = api(home.url, "header")
         file = tmp_path / "api.json"
@@ -593,7 +585,7 @@ async def test_a_document_of_the_users_own_chooses_its_server(form: str, tmp_pat
     assert home.last.header("X-Key") == SECRET
 
 
-async def test_an_operation_elsewhere_names_every_origin_in_the_line_to_paste() -> None:
+async def test_an_operation_elsewhere_names_every_origin_in_the_line_to_paste():
     async with Recorder() as home, Recorder() as other:
         root = api("/", "header")
         root["paths"]["/ok"]["get"]["servers"] = [{"url": other.url}]

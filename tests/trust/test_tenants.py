@@ -68,7 +68,7 @@ def sent(server: Faults, name: str) -> list[str]:
     return [line.partition(": ")[2] for line in lines if line.lower().startswith(f"{name}:")]
 
 
-async def test_a_mapping_that_changes_hands_is_another_callers() -> None:
+async def test_a_mapping_that_changes_hands_is_another_callers():
     given = {"client_id": "first-tenant", "client_secret": "first-secret"}
     async with Faults(reflect) as server, api(server.url) as toolset:
         await toolset["oauth"].execute({}, context=whose({"oauth": given}))
@@ -79,7 +79,7 @@ async def test_a_mapping_that_changes_hands_is_another_callers() -> None:
     assert tokens == ["Bearer token-of-first-tenant", "Bearer token-of-other-tenant"]
 
 
-async def test_equal_mappings_share_a_token() -> None:
+async def test_equal_mappings_share_a_token():
     async with Faults(reflect) as server, api(server.url) as toolset:
         for _ in range(3):
             given = {"client_id": "first-tenant", "client_secret": "first-secret"}
@@ -88,7 +88,7 @@ async def test_equal_mappings_share_a_token() -> None:
     assert sum(request.startswith(b"POST /t") for request in server.requests) == 1
 
 
-async def test_one_function_serves_two_schemes() -> None:
+async def test_one_function_serves_two_schemes():
     def secret() -> str:
         return "one-secret"
 
@@ -100,7 +100,7 @@ async def test_one_function_serves_two_schemes() -> None:
     assert sent(server, "authorization") == ["Bearer one-secret"]
 
 
-async def test_a_scheme_of_the_callers_own_goes_along_each_time() -> None:
+async def test_a_scheme_of_the_callers_own_goes_along_each_time():
     mine = {"in": "header", "name": "X-Mine", "value": lambda: "my-secret"}
     async with Faults(reflect) as server, api(server.url) as toolset:
         for _ in range(3):
@@ -109,9 +109,7 @@ async def test_a_scheme_of_the_callers_own_goes_along_each_time() -> None:
     assert sent(server, "x-mine") == ["my-secret"] * 3
 
 
-async def test_what_comes_with_a_call_reads_no_variable_of_the_host(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_what_comes_with_a_call_reads_no_variable_of_the_host(monkeypatch):
     monkeypatch.setenv("HOST_SECRET", "a-secret-of-the-host")
     given = {"client_id": "me", "client_secret": "${HOST_SECRET}"}
     async with Faults(reflect) as server, api(server.url) as toolset:
@@ -122,7 +120,7 @@ async def test_what_comes_with_a_call_reads_no_variable_of_the_host(
     assert b"YS1zZWNyZXQtb2YtdGhlLWhvc3Q" not in b"".join(server.requests)
 
 
-async def test_each_of_hundreds_of_callers_finds_no_token_in_an_answer() -> None:
+async def test_each_of_hundreds_of_callers_finds_no_token_in_an_answer():
     async with Faults(reflect) as server, api(server.url) as toolset:
         clients = [OAuth2(client_id=f"tenant{n:03}", client_secret="s3cret") for n in range(150)]
         calls = [toolset["oauth"].execute({}, context=whose({"oauth": c})) for c in clients]
@@ -133,7 +131,7 @@ async def test_each_of_hundreds_of_callers_finds_no_token_in_an_answer() -> None
     assert all("***" in str(result) for result in results)
 
 
-async def test_what_calls_bring_along_is_forgotten_with_them() -> None:
+async def test_what_calls_bring_along_is_forgotten_with_them():
     async with Recorder() as recorder, api(recorder.url) as toolset:
         for number in range(100):
             await toolset["bearer"].execute({}, context=whose({"bearer": f"token-{number:05}"}))
@@ -158,7 +156,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize("url", WRONG)
-def test_an_address_that_is_not_understood_whole_has_no_origin(url: str) -> None:
+def test_an_address_that_is_not_understood_whole_has_no_origin(url):
     assert origin_of(url) == ""
 
 
@@ -170,11 +168,11 @@ def test_an_address_that_is_not_understood_whole_has_no_origin(url: str) -> None
         ("http://[::1]:80/", "http://[::1]"),
     ],
 )
-def test_an_origin_is_scheme_host_and_port(url: str, origin: str) -> None:
+def test_an_origin_is_scheme_host_and_port(url, origin):
     assert origin_of(url) == origin
 
 
-async def test_a_secret_goes_to_no_port_that_looks_like_the_servers() -> None:
+async def test_a_secret_goes_to_no_port_that_looks_like_the_servers():
     async with Recorder() as sink, Recorder() as home:
         padded = f"http://127.0.0.1:0{sink.port}/t"
         flow = {"clientCredentials": {"tokenUrl": padded, "scopes": {}}}
@@ -192,7 +190,7 @@ async def test_a_secret_goes_to_no_port_that_looks_like_the_servers() -> None:
     assert sink.requests == home.requests == []
 
 
-async def test_a_challenge_with_a_bomb_for_a_body_is_passed_over() -> None:
+async def test_a_challenge_with_a_bomb_for_a_body_is_passed_over():
     bomb = gzip.compress(b"\0" * 60_000_000)
     headers = [
         ("WWW-Authenticate", 'Digest realm="r", nonce="n", qop="auth"'),
@@ -210,7 +208,7 @@ async def test_a_challenge_with_a_bomb_for_a_body_is_passed_over() -> None:
 
 
 @pytest.mark.long
-async def test_names_that_hang_hold_up_no_other_call(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_names_that_hang_hold_up_no_other_call(monkeypatch):
     import socket
     import threading
 
@@ -236,7 +234,7 @@ async def test_names_that_hang_hold_up_no_other_call(monkeypatch: pytest.MonkeyP
     assert {result.error["type"] for result in results if result.error} == {"timeout"}
 
 
-async def test_a_deep_result_of_a_guardrail_raises_nothing() -> None:
+async def test_a_deep_result_of_a_guardrail_raises_nothing():
     deep: Any = []
     for _ in range(700):
         deep = [deep]
@@ -256,7 +254,7 @@ class UnshowableError(Exception):
 
 
 @pytest.mark.parametrize("error", [SyntaxError("x", ("f", 1, "a", 5)), UnshowableError()], ids=repr)
-async def test_an_exception_that_cannot_be_logged_raises_nothing(error: Exception) -> None:
+async def test_an_exception_that_cannot_be_logged_raises_nothing(error):
     def fail() -> str:
         raise error
 
@@ -269,7 +267,7 @@ async def test_an_exception_that_cannot_be_logged_raises_nothing(error: Exceptio
     assert result.error["type"] == "credentials"
 
 
-async def test_half_of_a_secret_is_not_left_at_a_cut() -> None:
+async def test_half_of_a_secret_is_not_left_at_a_cut():
     secret = "k3y-0123456789-abcdefghij"  # of which another toolset's is a part
     path = f"/{'p' * 180}{secret}"
     escaped = "".join(f"\\u{ord(c):04x}" for c in secret)
@@ -315,7 +313,7 @@ print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
-def test_a_fork_in_the_middle_of_a_log_record_does_not_hang() -> None:
+def test_a_fork_in_the_middle_of_a_log_record_does_not_hang():
     done = subprocess.run(
         [sys.executable, "-c", FORKED], capture_output=True, text=True, check=False, timeout=30
     )
@@ -323,7 +321,7 @@ def test_a_fork_in_the_middle_of_a_log_record_does_not_hang() -> None:
     assert (done.stdout, done.stderr) == ("7\n", "")
 
 
-def test_records_of_httpx_lose_what_is_known(caplog: pytest.LogCaptureFixture) -> None:
+def test_records_of_httpx_lose_what_is_known(caplog):
     toolset = api("http://api.test", credentials={"key": "un1que/value"})
     with caplog.at_level(logging.INFO, "httpx"):
         logging.getLogger("httpx").info("GET %s", "http://api.test/?key=un1que%2fvalue")

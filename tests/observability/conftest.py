@@ -1,0 +1,82 @@
+"""OpenTelemetry's own implementation as a fixture."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.trace import SpanKind
+
+from openapi_tools.observability.observers import Observers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from openapi_tools import Toolset
+
+
+class Sdk:
+    """Providers that are not those of the process, and their spans and measurements."""
+
+    def __init__(self) -> None:
+        self._spans = InMemorySpanExporter()
+        self._reader = InMemoryMetricReader()
+        self.tracers = TracerProvider()
+        self.tracers.add_span_processor(SimpleSpanProcessor(self._spans))
+        self.meters = MeterProvider([self._reader])
+
+    def watch(self, toolset: Toolset) -> Toolset:
+        """Have a toolset report here, as it reports to the providers of a process."""
+        known = toolset._session.observers
+        providers = {"tracer_provider": self.tracers, "meter_provider": self.meters}
+        toolset._session.observers = Observers(known._address, known._redact, **providers)
+        return toolset
+
+    @property
+    def spans(self) -> list[Any]:
+        return list(self._spans.get_finished_spans())
+
+    def span(self, name: str) -> Any:
+        [found] = [span for span in self.spans if span.name == name]
+        return found
+
+    @property
+    def requests(self) -> list[Any]:
+        return [span for span in self.spans if span.kind is SpanKind.CLIENT]
+
+    @property
+    def calls(self) -> list[Any]:
+        return [span for span in self.spans if span.kind is SpanKind.INTERNAL]
+
+    def outcomes(self) -> list[tuple[Any, Any]]:
+        """Status and error type of each request."""
+        names = ("http.response.status_code", "error.type")
+        return [tuple(map(span.attributes.get, names)) for span in self.requests]
+
+    @property
+    def measured(self) -> list[Any]:
+        data = self._reader.get_metrics_data()
+        found = [
+            metric
+            for of_resource in (data.resource_metrics if data else ())
+            for of_scope in of_resource.scope_metrics
+            for metric in of_scope.metrics
+        ]
+        assert {metric.name for metric in found} <= {"http.client.request.duration"}
+        return [point for metric in found for point in metric.data.data_points]
+
+    def as_text(self) -> str:
+        return "".join(span.to_json() for span in self.spans) + str(self.measured)
+
+
+@pytest.fixture
+def sdk() -> Iterator[Sdk]:
+    made = Sdk()
+    yield made
+    made.tracers.shutdown()
+    made.meters.shutdown()
