@@ -8,7 +8,6 @@ import logging
 import os
 import pickle
 import threading
-import time
 import traceback
 
 import pytest
@@ -96,17 +95,6 @@ async def test_a_token_is_kept_until_shortly_before_it_expires(server, channel):
     assert len(server.forms) == 2
 
 
-async def test_scopes_are_those_that_the_operations_require(server, channel):
-    made = tokens(server, **CREDENTIALS)
-
-    await made.token(channel, scopes=["read"])
-    await made.token(channel, scopes=["write"])
-    await made.token(channel, scopes=["read"])
-    await made.token(channel)
-
-    assert [form["scope"] for form in server.forms] == ["read", "read write"]
-
-
 async def test_scopes_of_the_user_replace_those_of_the_document(server, channel):
     made = tokens(server, **CREDENTIALS, scopes="write")
 
@@ -189,19 +177,6 @@ async def test_a_client_does_not_take_the_place_of_a_person(server, channel):
 
     assert "log in" in error.reason
     assert server.grants("client_credentials") == 0
-
-
-async def test_an_expired_token_is_refreshed_once_for_a_hundred_calls(server, channel):
-    made = tokens(server, **CREDENTIALS)
-    old = await made.token(channel)
-    server.revoke()
-    server.delay = 0.1
-
-    new = await asyncio.gather(*(made.token(channel, stale=old) for _ in range(100)))
-
-    assert len(set(new)) == 1
-    assert new[0] != old
-    assert len(server.forms) == 2
 
 
 def test_one_refresh_for_calls_in_two_threads(server):
@@ -343,17 +318,6 @@ async def test_a_token_that_the_process_before_a_fork_asks_for_is_not_waited_for
     assert await asking
 
 
-async def test_a_token_that_the_api_refused_is_not_given_again(server, channel):
-    made = tokens(server, access_token="given-by-hand-0123")
-
-    assert await made.token(channel) == "given-by-hand-0123"
-    error = await refusal(made.token(channel, stale="given-by-hand-0123"))
-    assert await made.token(channel) == "given-by-hand-0123"  # one refusal is no proof for others
-
-    assert (error.kind, server.forms) == ("credentials", [])
-    assert "log in" in error.reason
-
-
 async def test_a_server_that_gives_the_same_token_again_is_an_error_for_that_call_alone(server):
     body = b'{"access_token": "always-the-same", "token_type": "bearer"}'
     scheme = SecurityScheme("oauth2", flows={"clientCredentials": {"tokenUrl": "/token"}})
@@ -395,13 +359,6 @@ async def test_an_endpoint_elsewhere_gets_nothing_unless_it_is_named(server):
     assert "'http://localhost:1'))" in error.reason
     assert server.find(named)
     assert len(server.forms) == 1
-
-
-async def test_a_document_elsewhere_is_asked_by_nobody(server):
-    async with channel_to(server, may_go=lambda _: False) as (channel, _):
-        await refusal(tokens(server, **CREDENTIALS).token(channel))
-
-    assert server.asked == {}
 
 
 @pytest.mark.parametrize(
@@ -503,13 +460,3 @@ def test_a_password_is_not_sent_where_the_document_has_no_such_flow(server):
 def test_another_kind_of_scheme_takes_no_tokens(server):
     with pytest.raises(CredentialsError, match="'apiKey', which takes no OAuth2"):
         tokens(server, SecurityScheme("apiKey"), **CREDENTIALS)
-
-
-async def test_a_token_that_has_expired_long_ago_is_replaced(server, channel, monkeypatch):
-    made = tokens(server, **CREDENTIALS)
-    first = await made.token(channel)
-    later = time.time() + 10_000
-
-    monkeypatch.setattr(time, "time", lambda: later)
-
-    assert await made.token(channel) != first

@@ -56,19 +56,6 @@ async def test_a_call_gets_a_token_for_the_scopes_it_requires(server, credential
     assert len(server.forms) == 1
 
 
-async def test_openid_connect_is_discovered(server):
-    document = server.document
-    document["components"]["securitySchemes"]["oauth"] = {
-        "type": "openIdConnect",
-        "openIdConnectUrl": f"{server.url}/.well-known/openid-configuration",
-    }
-    async with load_tools(document, credentials={"oauth": OAuth2(**APP)}) as toolset:
-        results = [await toolset["get_me"].execute({}) for _ in range(2)]
-
-    assert [result.success for result in results] == [True, True]
-    assert server.asked["/.well-known/openid-configuration"] == 1
-
-
 async def test_an_expired_token_is_replaced_before_the_call(server):
     server.lifetime = 1
     async with load(server, OAuth2(**APP)) as toolset:
@@ -205,24 +192,6 @@ async def test_a_token_endpoint_elsewhere_may_be_allowed(server, allow):
     result = await called(server, OAuth2(**APP, **members), base_url=base_url, **settings)
 
     assert result.success, result.error
-
-
-async def test_a_refused_client_is_an_error_result_without_the_secret(server):
-    server.clients = {}
-
-    result = await called(server, OAuth2(**APP))
-
-    assert result.error["type"] == "credentials"
-    assert "invalid_client" in result.error["message"]
-    assert SECRET not in result.model_dump_json()
-
-
-async def test_a_refresh_token_that_is_good_no_more_says_to_log_in(server):
-    result = await called(server, OAuth2(client_id="public", refresh_token="refresh-of-old"))
-
-    assert result.error["type"] == "credentials"
-    assert "openapi-tools login SPEC oauth" in result.error["message"]
-    assert "refresh-of-old" not in result.model_dump_json()
 
 
 async def test_a_file_of_tokens_is_a_credential(server, tmp_path):

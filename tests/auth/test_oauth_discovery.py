@@ -62,12 +62,6 @@ async def test_the_description_of_another_issuer_is_refused(server, issuer):
     assert "does not belong to the address that was asked" in error.reason
 
 
-async def test_a_slash_at_the_end_of_the_issuer_does_not_matter(server):
-    server.metadata["issuer"] = f"{server.url}/"
-    async with channel_to(server) as (channel, _):
-        assert server.find(await Tokens(CONFIG, server.openid, "openid").token(channel))
-
-
 @pytest.mark.parametrize(
     "endpoint", ["http://auth.example.com/token", "javascript:alert(1)", 7, None, "", ["x"]]
 )

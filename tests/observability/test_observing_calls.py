@@ -13,7 +13,7 @@ import pytest
 from documents import document, operation
 from opentelemetry import baggage, context, trace
 from servers.faults import Faults
-from servers.recorder import Answer, Recorder
+from servers.recorder import Answer
 
 from openapi_tools import DeniedError, Select, Settings, Toolset, load_tools
 from openapi_tools.observability.observers import UNOBSERVED, current
@@ -354,19 +354,6 @@ async def test_the_trace_context_does_not_go_to_a_server_that_credentials_do_not
     assert result.success
     assert len(sdk.requests) == 1
     assert recorder.last.header("traceparent") is None
-
-
-async def test_a_request_to_nowhere_is_told_without_a_status(sdk):
-    async with Recorder() as server:
-        url = server.url
-    async with sdk.watch(pets(url)) as toolset:
-        events = told(toolset)
-
-        result = await toolset["get_pet"].execute({"petId": 7})
-
-    assert result.error["type"] == events[-1].error_type == "connection"
-    assert events[-1].attempts == result.metadata["attempts"] == len(sdk.requests)
-    assert set(sdk.outcomes()) == {(None, "connection")}
 
 
 CALL = """

@@ -204,7 +204,3 @@ def test_a_file_in_a_form_is_base64():
     body = RequestBody(FORM, properties=(Property("f"),), encodings=(Encoding("f", file=True),))
 
     assert content(body, f={"text": "é?"}) == Content(FORM, b"f=w6k%2F")
-
-
-def test_a_form_given_as_text_is_sent_as_it_is():
-    assert whole(FORM, "a=1&b=%20") == Content(FORM, b"a=1&b=%20")

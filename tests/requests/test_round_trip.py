@@ -9,9 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from servers.documents import body, document, object_of, parameter
-from servers.recorder import Answer
 
-from openapi_tools import Settings, load_tools
 from openapi_tools.http_rules import has_dot_segment
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=10)
@@ -62,17 +60,3 @@ async def test_a_server_decodes_what_was_given(wire, part, text, items, member, 
     assert seen.header("x-text") == line
     assert unquote(seen.header("cookie") or "") == f"crumb={crumb}"
     assert json.loads(seen.body) == {"value": value}
-
-
-async def test_the_recorder_keeps_the_exact_bytes_of_several_requests(recorder):
-    settings = Settings(base_url=recorder.url)
-    recorder.answers.append(Answer(status=404, body=b"[]"))
-
-    async with load_tools(EVERYWHERE, settings=settings) as toolset:
-        results = [await toolset["call"].execute({"part": "a", "value": n}) for n in (1, 2)]
-
-    assert [result.success for result in results] == [False, True]
-    assert [request.body for request in recorder.requests] == [b'{"value":1}', b'{"value":2}']
-    assert recorder.last.raw.startswith(b"POST /p/a/x HTTP/1.1\r\nHost: 127.0.0.1:")
-    assert recorder.last.raw.endswith(b'\r\n\r\n{"value":2}')
-    assert recorder.connections == 1

@@ -144,14 +144,6 @@ def test_an_answer_without_content_is_a_success_without_output(status, method, c
     assert (result.success, result.output, str(result)) == (True, None, "Success")
 
 
-@pytest.mark.parametrize("status", [201, 202])
-def test_where_a_new_resource_is_stands_in_the_metadata(status):
-    result = read(status=status, headers={"Location": "/pets/8"})
-
-    assert result.success
-    assert result.metadata["location"] == "/pets/8"
-
-
 def test_the_metadata_holds_what_helps_with_the_next_call():
     headers = {
         "Link": "</pets?page=2>; rel=next",
@@ -436,15 +428,6 @@ def test_text_is_cut_at_the_end_of_a_word():
     )
 
 
-def test_bytes_too_long_to_be_shown_are_left_out():
-    result = read(b"\x00" * 3000, "image/png", max_output_chars=500)
-
-    assert result.output["bytes"] == 3000
-    assert "base64" not in result.output
-    assert "download_dir" in result.output["left_out"]
-    assert result.metadata["truncated"] == {"chars": 4000, "kept": 0}
-
-
 @pytest.mark.parametrize(
     ("disposition", "media_type", "expected"),
     [
@@ -721,10 +704,6 @@ def test_rate_limits_say_how_long_to_wait():
         "retry_after": 7.0,
         "body": "slow down",
     }
-
-
-def test_no_header_no_wait():
-    assert retry_after(httpx.Headers()) is None
 
 
 MEDIA_TYPES = st.sampled_from(
