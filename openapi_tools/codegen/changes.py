@@ -51,15 +51,7 @@ _SHORT.maxlevel = 3
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One change of one tool.
-
-    Attributes:
-        kind: What changed; `unreadable` when the old tool cannot be compared.
-        tool: The tool's name, the new one of a renamed tool.
-        breaking: A caller of the old tool may fail.
-        details: What it was and is now, one line each, breaking ones first.
-        before: The old name of a renamed tool.
-    """
+    """One change of one tool."""
 
     kind: Kind
     tool: str

@@ -204,12 +204,7 @@ def _is_word(keyword: object) -> bool:
 
 
 def _followed(node: Any, root: Schema) -> tuple[Schema, Schema | None]:
-    """Follow references that stand alone.
-
-    Returns:
-        The describing keywords on the way, of which the nearest count, and the schema; None when it
-        is not a schema, or a reference leads nowhere.
-    """
+    """Follow references that stand alone."""
     words: Schema = {}
     for _ in range(_MOST_REFERENCES):
         if isinstance(node, bool):

@@ -39,11 +39,7 @@ def folders(path: str) -> list[str]:
 
 
 def make_folders(base: Path, path: str) -> Path:
-    """Make the folders of a file below a resolved one, and return where the file goes.
-
-    Raises:
-        OutputError: The file would be outside `base`.
-    """
+    """Make the folders of a file below a resolved one, and return where the file goes."""
     target = base / path
     if not target.parent.resolve().is_relative_to(base):
         raise OutputError(f"{path!r} leads out of the folder.", path=str(base))
@@ -113,14 +109,7 @@ def parents(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[bool]:
-    """Lock other generators out of a folder while this process lives.
-
-    Yields:
-        Whether the lock holds: some file systems have none.
-
-    Raises:
-        OutputError: Another generator held the lock for a minute.
-    """
+    """Lock other generators out of a folder while this process lives."""
     handle = -1
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY) if fcntl else -1
@@ -148,11 +137,7 @@ def _lock(handle: int, folder: Path) -> bool:
 
 
 def exchange(one: Path, other: Path) -> None:
-    """Swap two folders in one step.
-
-    Raises:
-        OSError: This system or file system cannot do that.
-    """
+    """Swap two folders in one step."""
     first, second = os.fsencode(one), os.fsencode(other)
     try:
         libc = ctypes.CDLL(None, use_errno=True)

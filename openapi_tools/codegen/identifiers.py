@@ -28,12 +28,12 @@ _NOISE = {
     *("spec", "specification", "swagger", "the", "web"),
 }
 _API = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*")
-_TAKEN_CONSTANTS = {
+TAKEN_CONSTANTS = {
     *("INDEX", "SECURITY_SCHEMES", "SKIPPED", "COUNTS", "SETTINGS"),
     *("SERVERS", "SERVERS_BY_URL", "TYPE_CHECKING"),
 }
 _TAKEN_CLASSES = {
-    *_TAKEN_CONSTANTS,
+    *TAKEN_CONSTANTS,
     *("Any", "ClassVar", "Ellipsis", "False", "None", "NotImplemented", "True"),
     *("Encoding", "Operation", "OperationTool", "Parameter", "Property", "RequestBody"),
     *("SecurityScheme", "Server", "ServerVariable", "Skipped", "Select", "Settings", "Toolset"),
@@ -98,11 +98,6 @@ class ClassNames(Names):
         if name in self._taken:
             name += digest(tool).upper()
         return self.claim(name, whose=tool)
-
-
-def constant_names() -> Names:
-    """Return the names for shared schemas."""
-    return Names(_TAKEN_CONSTANTS)
 
 
 def constant_name(text: str) -> str:

@@ -49,13 +49,8 @@ class Code(str):
 _NONE = Code()
 
 
-class TooDeep(OpenAPIToolsError):  # noqa: N818 -- says what is wrong, as the other exceptions do
+class TooDeep(OpenAPIToolsError):  # noqa: N818 -- reads as a fact, like the others
     """A value cannot be written as plain Python; as JSON text it can."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            f"a value is nested too deep, or has a number too long, for {WIDTH} columns."
-        )
 
 
 def literal(value: Any, *, indent: int = 0, lead: int | None = None) -> Code:
@@ -73,7 +68,7 @@ def literal(value: Any, *, indent: int = 0, lead: int | None = None) -> Code:
     """
     text = _written(value, indent, WIDTH - (indent if lead is None else lead))
     if text is None:
-        raise TooDeep
+        raise TooDeep(f"a value is nested too deep, or has a number too long, for {WIDTH} columns.")
     return Code(text)
 
 
@@ -83,10 +78,6 @@ def assignment(
     """Return the statement `name: annotation = value`, indented, without a final line break.
 
     If the value is too deep for a literal, `plain` is written as JSON text in its place.
-
-    Raises:
-        TooDeep: The value is too deep, and `plain` is None.
-        TypeError: `literal` cannot write the value.
     """
     head = " " * indent + name + (f": {annotation}" if annotation else "") + " = "
     try:
@@ -98,11 +89,7 @@ def assignment(
 
 
 def json_text(value: Any, *, indent: int, lead: int) -> Code:
-    """Return JSON data as `json.loads("…")`, for what is too deep for `literal`.
-
-    Raises:
-        OpenAPIToolsError: It is too deep, contains itself, or does not read back as the same.
-    """
+    """Return JSON data as `json.loads("…")`, for values too deep for `literal`."""
     text = _compact(value)
     flat = _quoted(_escaped(text))
     if lead + len(_LOADS) + len(flat) < WIDTH:
@@ -145,23 +132,16 @@ def _compact(value: Any) -> str:
         raise OpenAPIToolsError("a value is not the same after it was written as JSON text.")
     level = [value]
     for _ in range(JSON_LEVELS + 1):
-        level = [
-            member
-            for node in level
-            if isinstance(node, (dict, list))
-            for member in (node.values() if isinstance(node, dict) else node)
+        inside = [
+            n.values() if isinstance(n, dict) else n for n in level if type(n) in (dict, list)
         ]
-        if not level:
+        if not (level := [member for members in inside for member in members]):
             return text
     raise OpenAPIToolsError(f"a value is nested deeper than {JSON_LEVELS} levels; use '$ref'.")
 
 
 def _written(value: Any, indent: int, room: int) -> str | None:
-    """Write a value that starts on a line with `indent`, in `room` columns of it.
-
-    Returns:
-        One line or several, of which the last may be followed by a comma; None if impossible.
-    """
+    """Write a value that starts on a line with `indent`, in `room` columns of it."""
     flat = _flat(value, WIDTH)
     if flat is not None and len(flat) <= room:
         return flat
@@ -220,10 +200,9 @@ def _flat(value: Any, room: int) -> str | None:
 def _members(value: Any) -> tuple[str, Iterator[tuple[str, Any]], str] | None:
     """Return the brackets of a value, and its members with what precedes each."""
     kind = value.__class__
-    if kind is list:
-        return "[", (("", item) for item in value), "]"
-    if kind is tuple:
-        return "(", (("", item) for item in value), ")"
+    if kind in (list, tuple):
+        opening, closing = "[]" if kind is list else "()"
+        return opening, (("", item) for item in value), closing
     if kind in _CALLS:
         named = ((f"{name}=" if name else "", item) for name, item in value.shown())
         return f"{kind.__name__}(", named, ")"

@@ -1,4 +1,4 @@
-"""An output folder: the manifest of its package, and what is to become of every file.
+"""An output folder: the manifest of its package, and the state of every file.
 
 The manifest holds the document, the tools and a digest of every file, by which a later run tells
 its own files from edited and foreign ones.
@@ -136,11 +136,7 @@ def _is_file(item: tuple[str, object]) -> bool:
 
 
 def look(target: Target) -> Placed:
-    """Find out what is to become of every file.
-
-    Raises:
-        OutputError: A foreign file, a link or a folder is in the way.
-    """
+    """Find out which files to write, keep and remove."""
     there = {path: read_inside(target.root, path) for path in target.contents}
     known = _known_digests(target, there[target.manifest])
     differing = {
@@ -180,16 +176,12 @@ def read_output(output: Path, *, manifest: str) -> dict[str, str]:
 
 
 def manifest_in(output: Path, name: str) -> Manifest | None:
-    """Return the manifest of a folder; None where there is no valid one."""
+    """Return the manifest of a folder; None without a valid one."""
     return read_manifest(_texts(output, [name]).get(name, ""))
 
 
 def read_inside(root: Path, path: str) -> bytes | None:
-    """Read a generated file without following links; None when it is absent.
-
-    Raises:
-        OutputError: A link, or something that is not a file, is there or on the way.
-    """
+    """Read a generated file without following links; None when it is absent."""
     for place in (*folders(path), path):
         mode = mode_of(root / place)
         if mode is None:

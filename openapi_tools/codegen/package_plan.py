@@ -8,10 +8,10 @@ from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from openapi_tools.codegen.identifiers import (
+    TAKEN_CONSTANTS,
     ClassNames,
     Names,
     constant_name,
-    constant_names,
     digest,
     slug,
 )
@@ -116,7 +116,7 @@ class _Shared:
         self._texts: dict[int, str] = {}  # by identity: tools share their definitions
         self._values: dict[tuple[str, str], Any] = {}
         self.codes: dict[tuple[str, str], Code] = {}
-        names = constant_names()
+        names = Names(TAKEN_CONSTANTS)
         for record in records:
             for name, value in record.input_schema.get("$defs", {}).items():
                 if (text := self._texts.get(id(value))) is None:

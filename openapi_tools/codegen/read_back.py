@@ -42,14 +42,7 @@ _LONGEST = 200
 
 
 class Unreadable(OpenAPIToolsError):  # noqa: N818 -- reads as a fact, like the package's others
-    """A file, or a tool in it, cannot be read without running it.
-
-    Attributes:
-        reason: What cannot be read.
-        path: The file.
-        line: Line in the file, from 1; 0 when it is unknown.
-        tool: The tool's name, if that can be read.
-    """
+    """A file, or a tool in it, cannot be read without running it."""
 
     def __init__(self, reason: str, *, path: str, line: int = 0, tool: str = "") -> None:
         super().__init__(reason)
@@ -109,11 +102,7 @@ def read_schemes(files: Files) -> dict[str, SecurityScheme]:
 
 
 def parse(source: str, *, path: str) -> ast.Module:
-    """Return the syntax tree of a file.
-
-    Raises:
-        Unreadable: It is not Python source, or nested deeper than the parser goes.
-    """
+    """Return the syntax tree of a file."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # such as an invalid escape in an old file
@@ -138,11 +127,7 @@ class _Package:
         self._modules: dict[str, _Module | Unreadable] = {}
 
     def module(self, path: str) -> _Module:
-        """Return a parsed file.
-
-        Raises:
-            Unreadable: It cannot be parsed.
-        """
+        """Return a parsed file."""
         if path not in self._modules:
             source = self._files[path]
             try:
@@ -260,12 +245,7 @@ class _Module:
         return self._constants[key]
 
     def value(self, node: ast.expr, *, plain: bool) -> Any:
-        """Return the value of an expression.
-
-        Raises:
-            Unreadable: It is not understood.
-            RecursionError: It is nested deeper than the interpreter goes.
-        """
+        """Return the value of an expression."""
         match node:
             case ast.Constant(value=value) if type(value) in _SCALARS:
                 return value

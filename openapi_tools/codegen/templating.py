@@ -75,11 +75,7 @@ class Templates:
         }
 
     def render(self, name: str, values: Mapping[str, Any]) -> str:
-        """Return the text of a file, for instance of `"tools.py"`.
-
-        Raises:
-            TemplateError: The template is wrong.
-        """
+        """Return the text of a file, for instance of `"tools.py"`."""
         file, kind = f"{name}.jinja", name.rpartition(".")[2]
         try:
             text = self._environments[kind].get_template(file).render(values)
@@ -107,7 +103,7 @@ class Templates:
         if isinstance(value, Code):
             return value
         if isinstance(value, jinja2.Undefined):
-            return str(value)  # which raises, and says what is undefined
+            return str(value)  # raises, and names the undefined value
         # A macro or a block gives text with marks.
         text = self._writers[kind](self._filled(value) if type(value) is str else value)
         if kind not in _VALUES:
@@ -140,10 +136,7 @@ def markdown(value: Any) -> str:
 
 
 def _toml(value: Any) -> str:
-    """Return a value as TOML; basic strings take JSON's escapes, but no surrogates.
-
-    Spec: TOML 1.0.0, String.
-    """
+    """Return a value as TOML; basic strings take JSON's escapes, but no surrogates."""
     text = json.dumps(value, ensure_ascii=False)
     text = _SURROGATE.sub("\ufffd", text)
     return _NO_ASCII.sub(lambda found: f"\\U{ord(found.group()):08x}", text)

@@ -41,11 +41,7 @@ _ADVICE = {
 
 
 def compare(output: Path, files: Mapping[str, str], *, manifest: str) -> Placed:
-    """Return what `place` would do with force, and write nothing.
-
-    Raises:
-        OutputError: `place` could not do it.
-    """
+    """Return what `place` would do with force, and write nothing."""
     with _system_errors(output):
         return look(_target(output, files, manifest))
 

@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openapi_tools.codegen.identifiers import (
+    TAKEN_CONSTANTS,
     ClassNames,
     Names,
     api_name,
     constant_name,
-    constant_names,
     digest,
     is_api_name,
     slug,
@@ -206,7 +206,7 @@ def test_a_shared_schema_is_named_as_a_constant(text, expected):
 
 @given(st.lists(ANY, max_size=20))
 def test_constants_are_all_different_and_never_those_of_the_index(texts):
-    names = constant_names()
+    names = Names(TAKEN_CONSTANTS)
 
     found = [names.claim(constant_name(text), whose=text) for text in texts]
 

@@ -28,7 +28,7 @@ _ESCAPE = re.compile(r"\\(?:u\{[0-9A-F]+\}|.)")
 _PARAGRAPH = re.compile(r"[^\n]*\n|[^\n]+")
 
 
-class Unwritable(OpenAPIToolsError):  # noqa: N818 -- says what is wrong, as the other exceptions do
+class Unwritable(OpenAPIToolsError):  # noqa: N818 -- reads as a fact, like the others
     """A value has no Elixir literal."""
 
 
@@ -37,13 +37,7 @@ class Fields(dict[str, Any]):
 
 
 def literal(value: Any, *, indent: int = 0, lead: int | None = None) -> Code:
-    """Return a value as Elixir code; arguments as in `openapi_tools.codegen.literals`.
-
-    Raises:
-        Unwritable: It holds a value that Elixir cannot: half of a surrogate pair, an infinity, a
-            number of thousands of digits, more than `DEEPEST` levels.
-        TypeError: It holds a value of another type.
-    """
+    """Return a value as Elixir code; arguments as in `openapi_tools.codegen.literals`."""
     before = indent if lead is None else lead
     return Code(_written(value, indent, WIDTH - before, 0))
 

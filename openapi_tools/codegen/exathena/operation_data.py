@@ -71,11 +71,7 @@ class ToolNames:
 def operation_data(
     name: str, operation: Operation, schemes: Mapping[str, SecurityScheme]
 ) -> Fields:
-    """Return a tool's operation as data for the helper.
-
-    Raises:
-        Unwritable: The helper cannot call it as the document says.
-    """
+    """Return a tool's operation as data for the helper."""
     if operation.method not in _METHODS:
         raise Unwritable(f"the method {operation.method!r:.40} is none that Elixir's client knows.")
     path, query = _template(operation.path)
