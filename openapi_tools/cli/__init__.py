@@ -6,9 +6,9 @@ wrong usage or a document that does not load, 130 interrupted.
 
 from __future__ import annotations
 
+from openapi_tools.cli.group import commands
+
 
 def main() -> None:
     """Run the command line on `sys.argv` and exit."""
-    from openapi_tools.cli.group import commands
-
     commands.main()

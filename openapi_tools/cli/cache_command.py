@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from openapi_tools.cli.output import as_json, clean, remark, say
+from openapi_tools.loading import cache as folder
+from openapi_tools.loading.cache import age
+from openapi_tools.loading.cached_load import listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,8 +23,6 @@ _KILO = 1000
 @click.option("--json", "wants_json", is_flag=True, help="Write JSON.")
 def cache(*, wants_clear: bool, wants_json: bool) -> None:
     """List the documents of the cache: size, age, tools, source."""
-    from openapi_tools.loading import cache as folder
-
     if wants_clear:
         count, size = folder.clear()
         if wants_json:
@@ -40,8 +41,6 @@ def cache(*, wants_clear: bool, wants_json: bool) -> None:
 
 def _documents() -> Iterator[dict[str, Any]]:
     """Yield what is known of each document, the one used last first."""
-    from openapi_tools.loading.cached_load import listed
-
     for entry, label in listed():
         if label is None:
             yield {"source": None, "size": entry.size, "age": None, "tools": None}
@@ -53,8 +52,6 @@ def _documents() -> Iterator[dict[str, Any]]:
 
 def _line(document: dict[str, Any]) -> str:
     """Return a document as a line; what is of another version, or broken, has no source."""
-    from openapi_tools.loading.cache import age
-
     if document["source"] is None:
         return (
             f"{_size(document['size'])}\t-\t-\t(of no use: another version, damaged or unfinished)"

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+import difflib
+import json
 import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from openapi_tools.cli.argument_values import read_arguments, read_json_argument
 from openapi_tools.cli.credential_options import OPTIONS, identifying
 from openapi_tools.cli.output import as_json, clean, for_shell, remark, say
-from openapi_tools.cli.spec_argument import load, reading, source_of, tool_of
+from openapi_tools.cli.spec_argument import load, read_stdin, reading, resolved, source_of, tool_of
 from openapi_tools.errors import CallError, OpenAPIToolsError
 from openapi_tools.redaction import redacted
 from openapi_tools.requests.preview import preview_of
+from openapi_tools.validation.tool_input import Checker
 
 if TYPE_CHECKING:
     import httpx
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     from openapi_tools.tools.tool import OperationTool
     from openapi_tools.tools.toolset import Toolset
 
+_JSON_TYPES = {"integer", "number", "boolean", "object", "null"}
 _NOWHERE = "http://mock.invalid"
 
 
@@ -54,8 +58,6 @@ def call(
     if spec == "-" and json_input == "-":
         message = "SPEC and --json cannot both be read from standard input."
         raise click.UsageError(message)
-    import asyncio
-
     run = _Run(base_url or (_NOWHERE if mock else None))
     toolset = run.load(spec, timeout=timeout, mock=mock)
     found = tool_of(toolset, tool)
@@ -125,7 +127,6 @@ class _Run:
 
 
 def _kind(result: ToolResult) -> str:
-    """Return the kind of an error, with the status where there is one."""
     error = result.error or {}
     status = error.get("status")
     return f"{error.get('type', 'error')} {status}" if status else str(error.get("type", "error"))
@@ -137,3 +138,117 @@ def _text(result: ToolResult) -> str:
     if isinstance(result.output, str):
         return clean(result.output) if terminal else result.output
     return as_json(result.output, pretty=terminal)
+
+
+def read_arguments(pairs: tuple[str, ...], schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments that `name=value` pairs stand for, read by the input schema.
+
+    Text where the schema wants text; JSON where it wants a number, a boolean, an object or an
+    array; an array also from several pairs of one name. Where it allows several types, JSON unless
+    the text alone fits.
+
+    Raises:
+        click.UsageError: No `=`, an unknown name, a name given twice, or no JSON.
+    """
+    properties = schema.get("properties", {})
+    given: dict[str, list[str]] = {}
+    for pair in pairs:
+        name, equals, text = pair.partition("=")
+        if not equals:
+            message = f"{pair!r:.100} is no name=value."
+            raise click.UsageError(message)
+        if name not in properties:
+            raise click.UsageError(_unknown(name, list(properties)))
+        given.setdefault(name, []).append(text)
+    return {name: _read(name, texts, properties[name], schema) for name, texts in given.items()}
+
+
+def read_json_argument(text: str) -> dict[str, Any]:
+    """Return the object that `--json` gives: itself, `@file`, or `-` for standard input.
+
+    Raises:
+        click.UsageError: It cannot be read, or is no JSON object.
+    """
+    try:
+        if text == "-":
+            text = read_stdin().decode()
+        elif text.startswith("@"):
+            with open(text[1:], encoding="utf-8") as file:  # noqa: PTH123 -- as the user wrote it
+                text = file.read()
+        value = json.loads(text)
+    except OSError as error:
+        message = f"--json: {text[1:]!r}: {error.strerror}."
+        raise click.UsageError(message) from None
+    except (ValueError, RecursionError) as error:
+        message = f"--json is no JSON: {error}."
+        raise click.UsageError(message) from None
+    if not isinstance(value, dict):
+        message = f"--json must be an object, not {type(value).__name__}."
+        raise click.UsageError(message)
+    return value
+
+
+def _unknown(name: str, known: list[str]) -> str:
+    close = difflib.get_close_matches(name, known, n=3)
+    if close:
+        return f"no argument is named {name!r:.100}; did you mean {' or '.join(close)}?"
+    return f"no argument is named {name!r:.100}; there are {', '.join(known) or 'none'}."
+
+
+def _read(name: str, texts: list[str], schema: Any, root: dict[str, Any]) -> Any:
+    """Return one argument's value."""
+    types = _types(schema, root)
+    if types == {"array"} or (types is not None and types == {"array", "null"}):
+        return _read_array(name, texts, resolved(schema, root), root)
+    if len(texts) > 1:
+        if types is None or "array" in types:
+            return [_loose(text, {}, root) for text in texts]
+        message = f"{name} is given {len(texts)} times, but is no array."
+        raise click.UsageError(message)
+    text = texts[0]
+    if types is None or len(types) > 1:
+        return _loose(text, schema, root)
+    return text if types == {"string"} else _json(name, text, next(iter(types)))
+
+
+def _read_array(name: str, texts: list[str], schema: Any, root: dict[str, Any]) -> Any:
+    """Return an array: one text of JSON, or an item for each text."""
+    if len(texts) == 1:
+        value = _loose(texts[0], schema, root)
+        if isinstance(value, list) or value is None:
+            return value
+    items = schema.get("items", {})
+    return [_read(name, [text], items, root) for text in texts]
+
+
+def _json(name: str, text: str, kind: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        message = f"{name}: {text!r:.100} is no JSON, but {kind} is expected."
+        raise click.UsageError(message) from None
+
+
+def _loose(text: str, schema: Any, root: dict[str, Any]) -> Any:
+    """Return a text of several allowed types as JSON, or as it is if only that fits."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    checker = Checker({"properties": {"value": schema}, "$defs": root.get("$defs", {})})
+    only_text = checker.fits({"value": text}) and not checker.fits({"value": value})
+    return text if only_text else value
+
+
+def _types(schema: Any, root: dict[str, Any]) -> set[str] | None:
+    """Return the types that a schema allows, None when it does not say."""
+    schema = resolved(schema, root)
+    kind = schema.get("type")
+    if isinstance(kind, str):
+        return {kind} if kind in {*_JSON_TYPES, "string", "array"} else None
+    if isinstance(kind, list):
+        return set(kind)
+    values = schema.get("enum", [schema["const"]] if "const" in schema else None)
+    if isinstance(values, list) and all(isinstance(value, str) for value in values):
+        return {"string"}
+    return None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tomllib
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,10 +12,9 @@ import click
 from openapi_tools.cli.credential_options import given_credentials, given_settings, identifying
 from openapi_tools.cli.list_command import skipped_data
 from openapi_tools.cli.output import as_json, busy, clean, for_shell, remark, say
-from openapi_tools.cli.projects import Job, read_jobs
-from openapi_tools.cli.selection_options import selecting, selection
-from openapi_tools.cli.spec_argument import source_of
+from openapi_tools.cli.spec_argument import selecting, selection, source_of
 from openapi_tools.errors import SettingsError
+from openapi_tools.options import settings_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,7 +23,29 @@ if TYPE_CHECKING:
     from openapi_tools.settings import Settings
 
 _LISTED = 20
+_FILE = "pyproject.toml"
+_TABLE = "tool.openapi-tools.generate"
+_TEXTS = ("spec", "output", "layout", "templates")
+_LISTS = ("tags", "methods", "match")
+_CHOICES = {"target": ("python", "exathena"), "layout": ("package", "module")}
 _FOLDER = click.Path(path_type=Path)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One package to generate: a row of pyproject.toml or the command's options."""
+
+    name: str
+    spec: str
+    output: Path
+    target: str = "python"
+    layout: str = "package"
+    templates: Path | None = None
+    tags: tuple[str, ...] = ()
+    methods: tuple[str, ...] = ()
+    match: tuple[str, ...] = ()
+    settings: Settings | None = None
+    place: str = ""
 
 
 @click.command("generate")
@@ -81,7 +104,7 @@ def _jobs(spec: str | None, *, output: str | None, **options: Any) -> list[Job]:
     if spec is None:
         if output or given or given_settings() or given_credentials():
             raise click.UsageError("--output, --name, --bearer and the like need SPEC.")
-        return read_jobs()
+        return _project_jobs()
     if not output:
         raise click.UsageError("SPEC needs --output, the folder of the package.")
     match = given.pop("patterns", ())
@@ -114,10 +137,8 @@ def _run(job: Job, *, check: bool, force: bool) -> Report:
 
 def _settings(job: Job) -> Settings | None:
     """Return the settings of a package, with what the options say of credentials."""
-    from openapi_tools.settings import Settings
-
     given = given_settings()
-    return Settings(**given) if given else job.settings
+    return settings_of(given) if given else job.settings
 
 
 def _tell(report: Report, *, check: bool, wants_diff: bool) -> None:
@@ -162,7 +183,6 @@ def _files(report: Report, *, check: bool) -> Iterator[str]:
 
 
 def _listed(state: str, paths: Sequence[str]) -> Iterator[str]:
-    """Yield a line for each file, of many the first ones."""
     for path in paths[:_LISTED]:
         yield f"{state}: {path}"
     if len(paths) > _LISTED:
@@ -196,3 +216,80 @@ def _as_data(report: Report, *, wants_diff: bool) -> dict[str, Any]:
         "skipped": skipped_data(report),
         "warnings": list(report.warnings),
     } | ({"diff": list(report.diff())} if wants_diff else {})
+
+
+def _project_jobs() -> list[Job]:
+    """Return the packages that the nearest pyproject.toml lists, from here upwards."""
+    for folder in (Path.cwd(), *Path.cwd().parents):
+        path = folder / _FILE
+        if path.is_file():
+            return [_job(name, entry, folder) for name, entry in _project_table(path).items()]
+    message = f"give SPEC and --output, or a [{_TABLE}] table in {_FILE}; there is no {_FILE} here."
+    raise click.UsageError(message)
+
+
+def _project_table(path: Path) -> dict[str, Any]:
+    """Return the table, which is not empty."""
+    try:
+        with path.open("rb") as file:
+            node: Any = tomllib.load(file)
+    except (OSError, ValueError, RecursionError) as error:
+        raise click.UsageError(f"{path} cannot be read: {error}.") from None
+    for key in _TABLE.split("."):
+        node = node.get(key, {}) if isinstance(node, dict) else {}
+    if not isinstance(node, dict) or not node:
+        message = f"give SPEC and --output, or list packages under [{_TABLE}.NAME] in {path}."
+        raise click.UsageError(message)
+    return node
+
+
+def _job(name: str, entry: Any, folder: Path) -> Job:
+    """Return one package; paths are relative to the file that names them."""
+    place = f"[{_TABLE}.{name}]"
+    if not isinstance(entry, dict) or not name:
+        raise click.UsageError(f"{place} must be a table with 'spec' and 'output', and a name.")
+    for key, value in entry.items():
+        _check_member(key, value, place)
+    for key in ("spec", "output"):
+        if not entry.get(key):
+            raise click.UsageError(f"{place} lacks {key!r}.")
+    known = {key: tuple(entry[key]) for key in _LISTS if key in entry}
+    spec = entry["spec"]
+    return Job(
+        name=name,
+        spec=spec if "://" in spec else str(folder / spec),
+        output=folder / entry["output"],
+        target=entry.get("target", _CHOICES["target"][0]),
+        layout=entry.get("layout", _CHOICES["layout"][0]),
+        templates=folder / entry["templates"] if "templates" in entry else None,
+        settings=_project_settings(entry.get("settings", {}), place, folder),
+        place=place,
+        **known,
+    )
+
+
+def _project_settings(members: dict[str, Any], place: str, folder: Path) -> Settings:
+    root = members.get("ref_root")
+    try:
+        own = {"ref_root": folder / root} if isinstance(root, str) else {}
+        return settings_of(members | own)
+    except SettingsError as error:
+        raise click.UsageError(f"{place}: settings: {error}") from None
+
+
+def _check_member(key: str, value: Any, place: str) -> None:
+    """Refuse what is unknown or of a wrong kind."""
+    if key in (*_TEXTS, "target"):
+        right, kind = isinstance(value, str), "a text"
+    elif key in _LISTS:
+        right = isinstance(value, list) and all(isinstance(item, str) for item in value)
+        kind = "a list of texts"
+    elif key == "settings":
+        right, kind = isinstance(value, dict), "a table"
+    else:
+        known = ", ".join((*_TEXTS, *_LISTS, "settings", "target"))
+        raise click.UsageError(f"{place} has no {key!r:.60}; there are {known}.")
+    if key in _CHOICES:
+        right, kind = value in _CHOICES[key], f"one of {', '.join(_CHOICES[key])}"
+    if not right:
+        raise click.UsageError(f"{place}: {key!r} must be {kind}.")

@@ -1,9 +1,11 @@
-"""The group of all commands, and what every one of them does with errors."""
+"""The group of all commands, and their handling of errors."""
 
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
@@ -21,7 +23,7 @@ _UNWRITTEN = 1
 
 
 class Later(click.Command):
-    """A command as the list of all shows it; its module is imported when it is asked for.
+    """A command for `--help`; its module is imported when it is used.
 
     Args:
         name: As it is typed.
@@ -35,15 +37,13 @@ class Later(click.Command):
 
     def load(self) -> click.Command:
         """Return the command itself."""
-        from importlib import import_module
-
         module, _, attribute = self._home.partition(":")
         command: click.Command = getattr(import_module(f"openapi_tools.cli.{module}"), attribute)
         return command
 
 
 class Commands(click.Group):
-    """A group that says in one line what went wrong and never shows a traceback for it."""
+    """A group that reports every error in one line, without a traceback."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -62,7 +62,7 @@ class Commands(click.Group):
 
 
 def _run(group: click.Group, args: list[str]) -> int:
-    """Return the exit code of a command, whatever becomes of what it writes."""
+    """Return the exit code of a command; also when its output cannot be written."""
     if sys.stdout is None:
         _say_error("standard output is closed.")
         return _UNWRITTEN
@@ -81,7 +81,7 @@ def _run(group: click.Group, args: list[str]) -> int:
 
 
 def _invoked(group: click.Group, args: list[str]) -> int:
-    """Return the exit code of a command, after telling what went wrong."""
+    """Return the exit code of a command, and report its errors."""
     try:
         with group.make_context(PROGRAM, args) as context:
             code = group.invoke(context)
@@ -110,9 +110,7 @@ def _tell(error: click.ClickException) -> int:
 
 
 def _close_quietly() -> None:
-    """Let nobody write where nothing can be written, the interpreter at its end included."""
-    import os
-
+    """Discard further output, also the interpreter's at its end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -10,12 +10,16 @@ from openapi_tools.cli.credential_options import given_credentials, identifying
 from openapi_tools.cli.list_command import skipped_data
 from openapi_tools.cli.output import as_json, busy, clean, say
 from openapi_tools.cli.spec_argument import load, reading, source_of
+from openapi_tools.default_settings import DEFAULT_SETTINGS
+from openapi_tools.errors import DocumentError
+from openapi_tools.loading.load import read_document
+from openapi_tools.loading.source import fetcher_of
+from openapi_tools.openapi_core.document_check import Finding, findings, shorten
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping
 
-    from openapi_tools.openapi_core.document_check import Finding
     from openapi_tools.tools.toolset import Toolset
 
 
@@ -33,8 +37,6 @@ if TYPE_CHECKING:
 @reading
 def lint(spec: str, *, wants_json: bool, limit: int) -> int:
     """Check SPEC with openapi-core's validation; say what was skipped. Exit 1 for any error."""
-    from openapi_tools.openapi_core.document_check import findings
-
     source = source_of(spec)
     toolset = load(source)
     with busy("Checking the document"):
@@ -55,12 +57,6 @@ def duplicate_keys(
     Raises:
         SourceError: The document cannot be read.
     """
-    from openapi_tools.default_settings import DEFAULT_SETTINGS
-    from openapi_tools.errors import DocumentError
-    from openapi_tools.loading.load import read_document
-    from openapi_tools.loading.source import fetcher_of
-    from openapi_tools.openapi_core.document_check import Finding, shorten
-
     fetcher = fetcher_of(source, DEFAULT_SETTINGS, credentials)
     try:
         read_document(source, DEFAULT_SETTINGS, duplicates=True, fetcher=fetcher)

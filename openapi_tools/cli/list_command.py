@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import shutil
 import sys
+from io import StringIO
 from typing import TYPE_CHECKING
 
 import click
 
 from openapi_tools.cli.credential_options import identifying
 from openapi_tools.cli.output import as_json, clean, for_shell, remark, say
-from openapi_tools.cli.selection_options import selecting, selection
-from openapi_tools.cli.spec_argument import load, reading, source_of
+from openapi_tools.cli.spec_argument import load, reading, selecting, selection, source_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -69,19 +69,14 @@ def _why_none(toolset: Toolset, *, tags: tuple[str, ...], methods: tuple[str, ..
 
 
 def _listed(names: list[str]) -> str:
-    """Return names in a row, not too many of them."""
     more = f", … {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return ", ".join(f"{name:.60}" for name in names[:_NAMED]) + more
 
 
 def table(rows: Iterable[tuple[str, ...]], *, width: int) -> str:
     """Return rows as a table of a width in characters; what the texts say is never markup."""
-    from io import StringIO
-
-    from rich import box
-    from rich.console import Console
+    from rich import box, console, text
     from rich.table import Table
-    from rich.text import Text
 
     drawn = Table(*_HEADS, box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     drawn.columns[0].no_wrap = drawn.columns[1].no_wrap = True
@@ -93,9 +88,9 @@ def table(rows: Iterable[tuple[str, ...]], *, width: int) -> str:
         max((len(row[2]) for row in listed), default=4), max(room * 3 // 5, 8)
     )
     for row in listed:
-        drawn.add_row(*map(Text, row))
+        drawn.add_row(*map(text.Text, row))
     out = StringIO()
-    Console(file=out, width=width).print(drawn)
+    console.Console(file=out, width=width).print(drawn)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
 
 

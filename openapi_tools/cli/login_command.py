@@ -1,26 +1,36 @@
-"""`openapi-tools login`: a person agrees, and a token lands in a file."""
+"""`openapi-tools login`: interactive login that keeps the token in a file."""
 
 from __future__ import annotations
 
+import asyncio
+import sys
+import webbrowser
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from openapi_tools.auth.login import Login
+from openapi_tools.auth.oauth2 import OAuth2
+from openapi_tools.auth.token_channel import Channel
+from openapi_tools.auth.token_store import TokenStore
 from openapi_tools.cli.credential_options import read_credentials
 from openapi_tools.cli.output import clean, remark, say
 from openapi_tools.cli.spec_argument import load, reading, source_of
 from openapi_tools.errors import CallError
+from openapi_tools.redaction import Redactor
+from openapi_tools.requests.server_urls import origin_of, server_url
+from openapi_tools.settings import Settings
+from openapi_tools.transport.connection_pool import ConnectionPool
+from openapi_tools.transport.network_policy import policy_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from openapi_tools.auth.login import DeviceCode, Login, Plan
-    from openapi_tools.auth.oauth2 import OAuth2
-    from openapi_tools.auth.token_store import Stored, TokenStore
+    from openapi_tools.auth.login import DeviceCode, Plan
+    from openapi_tools.auth.token_store import Stored
     from openapi_tools.model import SecurityScheme
-    from openapi_tools.settings import Settings
     from openapi_tools.tools.toolset import Toolset
 
 _T = TypeVar("_T")
@@ -81,9 +91,6 @@ def login(spec: str, scheme: str | None, *, token_file: Path, **options: Any) ->
     SCHEME may be left out where the document has one scheme for OAuth 2 or OpenID Connect. Then
     `openapi-tools call SPEC … --credential SCHEME=@FILE` uses the token.
     """
-    from openapi_tools.auth.token_store import TokenStore
-    from openapi_tools.settings import Settings
-
     settings = Settings(base_url=options["base_url"])
     toolset = load(source_of(spec), base_url=options["base_url"])
     name, found = _scheme(toolset.security_schemes, scheme)
@@ -111,7 +118,7 @@ def login(spec: str, scheme: str | None, *, token_file: Path, **options: Any) ->
 
 @dataclass(frozen=True, slots=True)
 class _Choices:
-    """What the person chose."""
+    """The options of a login."""
 
     config: OAuth2
     device: bool
@@ -149,8 +156,6 @@ def _scheme(
 
 def _config(toolset: Toolset, name: str, scheme: SecurityScheme, options: dict[str, Any]) -> OAuth2:
     """Return the client that the options describe."""
-    from openapi_tools.auth.oauth2 import OAuth2
-
     secret = None
     if reference := options["client_secret"]:
         if not reference.startswith("$"):
@@ -195,8 +200,6 @@ class _Run:
 
     def log_in(self, settings: Settings) -> Stored:
         """Return the token."""
-        import asyncio
-
         device = self._choices.device
         plan = asyncio.run(self._done(settings, lambda attempt: attempt.plan(device=device)))
         self._agree(plan)
@@ -208,16 +211,9 @@ class _Run:
             raise click.ClickException(message) from None
 
     async def _done(self, settings: Settings, act: Callable[[Login], Awaitable[_T]]) -> _T:
-        """Return what comes of a part of the login, in time."""
-        import asyncio
-
-        from openapi_tools.auth.login import Login
-        from openapi_tools.auth.token_channel import Channel
-        from openapi_tools.redaction import Redactor
-        from openapi_tools.requests.server_urls import origin_of
-
+        """Return the result of a step of the login, within the time limit."""
         server, learn = self._server(settings), Redactor().know
-        origins = self._toolset._session.origins  # noqa: SLF001 -- the same package
+        origins = self._toolset.session.origins
         seconds = self._choices.timeout
         async with _transport(settings, self._toolset) as transport:
             channel = Channel(
@@ -235,9 +231,6 @@ class _Run:
                 raise CallError("timeout", f"nobody agreed within {seconds:g} s.") from None
 
     def _server(self, settings: Settings) -> str:
-        """Return the address that the scheme's operations are called at."""
-        from openapi_tools.requests.server_urls import server_url
-
         operations = [tool.operation for tool in self._toolset]
         if not operations:
             raise click.UsageError("the document has no operation to log in for.")
@@ -245,7 +238,7 @@ class _Run:
         return server_url(next(needing, operations[0]), settings)
 
     def _agree(self, plan: Plan) -> None:
-        """Show where the login leads, and ask where that is elsewhere."""
+        """Show the endpoints of the login, and ask if they are at another origin."""
         config = plan.config
         place = (
             config.device_authorization_url if self._choices.device else config.authorization_url
@@ -270,8 +263,6 @@ class _Run:
     def _show_url(self, url: str) -> None:
         remark(f"open this in a browser: {url}")
         if self._choices.browser:
-            import webbrowser
-
             webbrowser.open(url)
 
     def _show_code(self, code: DeviceCode) -> None:
@@ -279,15 +270,9 @@ class _Run:
 
 
 def _is_person_there() -> bool:
-    import sys
-
     return sys.stdin is not None and sys.stdin.isatty()
 
 
 def _transport(settings: Settings, toolset: Toolset) -> Any:
-    """Return a transport that goes where calls of this document may go."""
-    from openapi_tools.transport.connection_pool import ConnectionPool
-    from openapi_tools.transport.network_policy import policy_of
-
-    public = toolset._session.provenance.public  # noqa: SLF001 -- the same package
+    public = toolset.session.provenance.public
     return ConnectionPool(settings, policy_of(settings, public_document=public))

@@ -1,4 +1,4 @@
-"""What is written: text that a terminal may show, and JSON."""
+"""Output: text that is safe for a terminal, and JSON."""
 
 from __future__ import annotations
 
@@ -72,12 +72,11 @@ def remark(text: str) -> None:
 
 @contextmanager
 def busy(message: str) -> Iterator[None]:
-    """Show on a terminal that something takes its time; nothing elsewhere."""
+    """Show progress on a terminal; nothing elsewhere."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield
         return
-    from rich.console import Console
-    from rich.text import Text
+    from rich import console, text
 
-    with Console(stderr=True).status(Text(clean(message, lines=False))):
+    with console.Console(stderr=True).status(text.Text(clean(message, lines=False))):
         yield

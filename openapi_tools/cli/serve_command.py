@@ -10,8 +10,7 @@ from click.core import ParameterSource
 
 from openapi_tools.cli.credential_options import identifying
 from openapi_tools.cli.output import for_shell, remark
-from openapi_tools.cli.selection_options import selecting, selection
-from openapi_tools.cli.spec_argument import load, reading, source_of
+from openapi_tools.cli.spec_argument import load, reading, selecting, selection, source_of
 from openapi_tools.tools.guardrails import require_approval
 
 if TYPE_CHECKING:

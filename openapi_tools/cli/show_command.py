@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from openapi_tools.cli.argument_places import in_words, travels
-from openapi_tools.cli.argument_values import resolved
 from openapi_tools.cli.credential_options import identifying
 from openapi_tools.cli.output import as_json, clean, say
-from openapi_tools.cli.spec_argument import load, reading, source_of, tool_of
+from openapi_tools.cli.spec_argument import load, reading, resolved, source_of, tool_of
+from openapi_tools.validation.tool_input import Checker
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from openapi_tools.model import Operation, Parameter, RequestBody
     from openapi_tools.tools.tool import OperationTool
     from openapi_tools.tools.toolset import Toolset
 
@@ -54,7 +54,7 @@ def _as_data(tool: OperationTool, toolset: Toolset) -> dict[str, Any]:
         "destructive": tool.destructive,
         "input_schema": tool.input_schema,
         "not_checked": list(_unchecked(tool)),
-        "arguments": travels(operation),
+        "arguments": _places(operation),
         "servers": [server.url for server in operation.servers],
         "security": [
             {name: list(scopes) for name, scopes in alternative.items()}
@@ -90,7 +90,7 @@ def _arguments(tool: OperationTool) -> Iterator[str]:
     """Yield one line per argument: name, type, whether it is required, and its way."""
     schema = tool.input_schema
     properties: Mapping[str, Any] = schema.get("properties", {})
-    ways = {travel["argument"]: in_words(travel) for travel in travels(tool.operation)}
+    ways = {place["argument"]: _in_words(place) for place in _places(tool.operation)}
     width = max(map(len, properties), default=0)
     for name, entry in properties.items():
         need = ", required" if name in schema.get("required", ()) else ""
@@ -99,13 +99,10 @@ def _arguments(tool: OperationTool) -> Iterator[str]:
 
 
 def _unchecked(tool: OperationTool) -> tuple[str, ...]:
-    from openapi_tools.validation.tool_input import Checker
-
     return tuple(note.removesuffix("; not checked") for note in Checker(tool.input_schema).notes)
 
 
 def _type(schema: Any, root: dict[str, Any]) -> str:
-    """Return what kind of value a schema asks for, in a few words."""
     return " or ".join(_types(schema, root, 0)) or "any"
 
 
@@ -136,7 +133,6 @@ def _branches(schema: dict[str, Any], keyword: str) -> list[Any]:
 
 
 def _array(schema: dict[str, Any], root: dict[str, Any], depth: int) -> str:
-    """Return `array of …`, or `array` alone where its items may be anything."""
     items = _types(schema.get("items", {}), root, depth + 1) if depth < _DEEPEST else []
     if len(items) > 1:
         return f"array of ({' or '.join(items)})"
@@ -153,9 +149,57 @@ def _security(tool: OperationTool, toolset: Toolset) -> str:
 
 
 def _scheme(toolset: Toolset, name: str) -> str:
-    """Return what kind of credential a scheme takes."""
     scheme = toolset.security_schemes.get(name)
     if scheme is None:
         return "not defined in the document"
     detail = f"{scheme.location} {scheme.name}" if scheme.type == "apiKey" else scheme.scheme
     return f"{scheme.type} {detail}".strip()
+
+
+def _places(operation: Operation) -> list[dict[str, Any]]:
+    """Return for every argument where it goes: its `in`, its name there and how it is written.
+
+    `in` is `path`, `query`, `header`, `cookie`, `querystring` or `body`; the name `""` in the body
+    means the whole body.
+    """
+    found = [_parameter_place(parameter) for parameter in operation.parameters]
+    return [*found, *(_body_places(operation.body) if operation.body else ())]
+
+
+def _in_words(place: dict[str, Any]) -> str:
+    if place["in"] != "body":
+        how = place["media_type"] or place["style"] + (", explode" if place["explode"] else "")
+        return f"{place['in']} {place['name']} ({how})"
+    whole = f"member {place['name']} of the body" if place["name"] else "the body"
+    part = f", header {place['header']} of its part" if place.get("header") else ""
+    return f"{whole}{part} ({place['media_type']})"
+
+
+def _parameter_place(parameter: Parameter) -> dict[str, Any]:
+    """Return the way of a parameter."""
+    return {
+        "argument": parameter.argument,
+        "in": parameter.location,
+        "name": parameter.name,
+        "style": parameter.style,
+        "explode": bool(parameter.explode),
+        "allow_reserved": parameter.allow_reserved,
+        "media_type": parameter.media_type,
+    }
+
+
+def _body_places(body: RequestBody) -> Iterator[dict[str, Any]]:
+    """Yield the ways of the arguments that are the body or its members."""
+    common = {"in": "body", "media_type": body.media_type}
+    if body.argument:
+        yield {"argument": body.argument, "name": "", **common}
+    for member in body.properties:
+        yield {"argument": member.argument, "name": member.name, **common}
+    for encoding in body.encodings:
+        for header in encoding.headers:
+            yield {
+                "argument": header.argument,
+                "name": encoding.name,
+                "header": header.name,
+                **common,
+            }

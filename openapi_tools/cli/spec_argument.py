@@ -1,10 +1,11 @@
-"""From the argument SPEC to tools."""
+"""The argument SPEC and the options that select tools, and their loading."""
 
 from __future__ import annotations
 
 import difflib
 import re
 import sys
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +14,13 @@ import click
 from openapi_tools.cli.credential_options import given_credentials, given_settings
 from openapi_tools.cli.output import busy
 from openapi_tools.errors import SourceError
+from openapi_tools.json_pointer import unescape
+from openapi_tools.options import settings_of
+from openapi_tools.tools.toolset import Select
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     import httpx
 
     from openapi_tools.tools.tool import OperationTool
@@ -85,11 +91,8 @@ def load(
     given = given_settings() | {n: value for n, value in members.items() if value is not None}
     if click.get_current_context().meta[_NO_CACHE]:
         given["cache"] = False
-    credentials, settings = given_credentials(), None
-    if given:  # else pydantic need not be imported
-        from openapi_tools.settings import Settings
-
-        settings = Settings(**given)
+    credentials = given_credentials()
+    settings = settings_of(given or None)  # the defaults need no pydantic
     with busy("Reading the document"):
         return load_tools(source, credentials=credentials, settings=settings, client=client)
 
@@ -107,3 +110,51 @@ def tool_of(toolset: Toolset, name: str) -> OperationTool:
     hint = f"; did you mean {' or '.join(close)}?" if close else f" among {len(names)} tools."
     message = f"no tool is named {name!r:.100}{hint}"
     raise click.UsageError(message)
+
+
+def selecting(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options `tags`, `methods` and `patterns`."""
+    options = (
+        click.option(
+            "--tag", "tags", multiple=True, help="Only operations with this tag; repeatable."
+        ),
+        click.option("--method", "methods", multiple=True, help="Only this method; repeatable."),
+        click.option(
+            "--match",
+            "patterns",
+            multiple=True,
+            help="Only tools whose name or path holds this text, or matches it as a glob; "
+            "repeatable.",
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def selection(tags: Sequence[str], methods: Sequence[str], patterns: Sequence[str]) -> Select:
+    """Return what the options select."""
+    return Select(tags=tags, methods=methods, where=_matcher(patterns))
+
+
+def _matcher(patterns: Sequence[str]) -> Callable[[OperationTool], bool]:
+    """Return a test whether a tool's name or path has one of the patterns."""
+
+    def matches(tool: OperationTool) -> bool:
+        texts = (tool.name, tool.path)
+        return not patterns or any(
+            pattern in text or fnmatchcase(text, pattern) for pattern in patterns for text in texts
+        )
+
+    return matches
+
+
+def resolved(schema: Any, root: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema without a `$ref` at its root; an input schema's lead into `$defs`."""
+    for _ in range(16):
+        reference = schema.get("$ref") if isinstance(schema, dict) else None
+        if not isinstance(reference, str) or not reference.startswith("#/$defs/"):
+            break
+        name = unescape(reference.removeprefix("#/$defs/"))
+        schema = root.get("$defs", {}).get(name, {})
+    return schema if isinstance(schema, dict) else {}

@@ -128,7 +128,7 @@ class Toolset:
 
     Args:
         tools: The tools.
-        session: Shared by the tools.
+        session: Shared by the tools, for modules of this package.
         about: Facts about their document.
     """
 
@@ -136,7 +136,7 @@ class Toolset:
         self, tools: Iterable[OperationTool], session: Session, about: About | None = None
     ) -> None:
         self._tools = {tool.name: tool for tool in tools}
-        self._session = session
+        self.session = session
         self._about = about or About()
         self._profile: str | None = None
         self._notes: dict[str, list[str]] = {}
@@ -196,7 +196,7 @@ class Toolset:
         """
         wanted = Select.of(select)
         chosen = [tool for tool in self if wanted is None or wanted.takes(tool)]
-        return Toolset(chosen, self._session, self._about)
+        return Toolset(chosen, self.session, self._about)
 
     def definitions(self, profile: str) -> list[dict[str, Any]]:
         """Return the tools for a provider's API.
@@ -296,7 +296,7 @@ class Toolset:
         Raises:
             SettingsError: It is a coroutine function.
         """
-        return self._session.observers.subscribe(function)
+        return self.session.observers.subscribe(function)
 
     async def mount(self, coordinator: Any) -> Callable[[], Awaitable[None]]:
         """Mount every tool into a coordinator, under its own name.
@@ -313,14 +313,14 @@ class Toolset:
         """
         from openapi_tools.tools.mounting import mount_tools
 
-        return await mount_tools(self, coordinator, self._session)
+        return await mount_tools(self, coordinator, self.session)
 
     def __reduce__(self) -> Any:
-        return self._session.__reduce__()
+        return self.session.__reduce__()
 
     async def aclose(self) -> None:
         """Close the connections, but not a client of yours; later calls are error results."""
-        await self._session.sender.aclose()
+        await self.session.sender.aclose()
 
     async def __aenter__(self) -> Self:
         return self

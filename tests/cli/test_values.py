@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 import pytest
 
-from openapi_tools.cli.argument_values import read_arguments, read_json_argument
+from openapi_tools.cli.call_command import read_arguments, read_json_argument
 
 SCHEMA = {
     "type": "object",

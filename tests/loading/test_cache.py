@@ -470,7 +470,7 @@ def test_answers_are_checked_as_before():
     answer = Answer(request, 200, headers, b'[{"date": 1}]')
 
     assert is_from_cache(toolset)
-    assert any("date" in line for line in toolset._session.check_answer(request, answer))
+    assert any("date" in line for line in toolset.session.check_answer(request, answer))
 
 
 def test_threads_may_look_at_once():

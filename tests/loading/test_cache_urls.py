@@ -344,7 +344,7 @@ def test_where_a_copy_came_from_still_guards_calls(site, monkeypatch):
     monkeypatch.setattr(network_policy, "kind_of", real)
 
     assert is_from_cache(again)
-    assert [toolset._session.provenance.public for toolset in (again, stale)] == [True, True]
+    assert [toolset.session.provenance.public for toolset in (again, stale)] == [True, True]
 
 
 def test_a_document_that_no_longer_can_be_kept_leaves_no_copy(site, folder):

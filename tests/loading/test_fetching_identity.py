@@ -398,7 +398,7 @@ def test_a_key_in_the_query_stands_in_no_address_of_the_toolset():
         given, settings = {"key": TOKEN}, Settings(credential_origins=site.url)
         for path in ("openapi.json", "old.json"):
             toolset = load_tools(f"{site.url}/{path}", credentials=given, settings=settings)
-            session = toolset._session
+            session = toolset.session
             shown = repr([toolset["two"].operation, session.provenance, toolset.warnings])
             assert TOKEN not in shown
 

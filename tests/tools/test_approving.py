@@ -117,8 +117,8 @@ async def test_the_time_that_people_take_is_not_the_calls(recorder: Recorder) ->
         return True
 
     async with api(recorder.url, approve=approve) as toolset:
-        fast = toolset._session.settings.model_copy(update={"timeout": 0.3})
-        toolset._session.sender._settings = fast
+        fast = toolset.session.settings.model_copy(update={"timeout": 0.3})
+        toolset.session.sender._settings = fast
         result = await toolset["delete"].execute({})
 
     assert result.success

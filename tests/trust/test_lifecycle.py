@@ -110,7 +110,7 @@ def test_threads_that_make_the_first_call_at_once_share_their_connections() -> N
 
     def first(_: int) -> int:
         ready.wait()
-        return id(toolset._session.sender)
+        return id(toolset.session.sender)
 
     with ThreadPoolExecutor(8) as pool:
         senders = set(pool.map(first, range(8)))

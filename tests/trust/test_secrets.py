@@ -170,7 +170,7 @@ async def test_no_result_log_or_repr_shows_a_secret(scheme):
             sent = b"".join(server.requests)
             shown = [repr(toolset), repr(toolset["ok"]), toolset["ok"].description]
             shown += [repr(toolset["ok"].preview({})), str(toolset["ok"].preview({}).url)]
-            shown += [repr(toolset._session), repr(toolset._session.credentials)]
+            shown += [repr(toolset.session), repr(toolset.session.credentials)]
             await toolset.aclose()
         async with load_tools(
             api("http://127.0.0.1:1", scheme),
@@ -218,7 +218,7 @@ async def test_no_pickle_copy_or_traceback_with_locals_shows_a_secret(scheme):
         toolset = load_tools(
             api(server.url, scheme), credentials={scheme: value}, settings=Settings(timeout=20)
         )
-        for thing in (toolset, toolset["ok"], toolset._session):
+        for thing in (toolset, toolset["ok"], toolset.session):
             for step in (pickle.dumps, copy.copy, copy.deepcopy):
                 with pytest.raises(NotPicklableError, match="neither pickled nor copied"):
                     step(thing)

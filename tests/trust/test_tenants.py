@@ -139,7 +139,7 @@ async def test_what_calls_bring_along_is_forgotten_with_them():
                 {}, context=whose({"digest": ("me", f"pw-{number:05}")})
             )
 
-    assert not toolset._session.redactor
+    assert not toolset.session.redactor
 
 
 WRONG = [
