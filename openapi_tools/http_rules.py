@@ -1,8 +1,9 @@
-"""HTTP's rules for methods, header names and path segments, and how servers bend them."""
+"""Kinds of methods, headers and path segments, and the ways in which servers bend them."""
 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, unquote_plus
 
@@ -17,6 +18,26 @@ _SAFE = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "QUERY"})
 _IDEMPOTENT = _SAFE | {"PUT", "DELETE"}
 _HEADERS = frozenset({"x-http-method", "x-http-method-override", "x-method-override"})
 _MEMBER = "_method"
+
+_CREDENTIAL = re.compile(
+    r"auth(?!or(?!i[sz]))|cookie|credential|csrf|jwt|key|pass|secret|session|signature|token|xsrf",
+    re.IGNORECASE,
+)
+_KEPT = re.compile(
+    r"(?:x-)?(?:allow|content-(?:disposition|language|length|range|type)|etag|last-modified|link"
+    r"|location|pagination|retry-after)|(?:x-)?rate-?limit.*|.*(?:request-?id|correlation-id)"
+)
+_PAGING = "(?:page|pagination|paging)?"
+_NEXT = re.compile(
+    rf"{_PAGING}(?:next(?:page)?(?:cursor|id|key|link|marker|number|offset|range|token|ur[il])?"
+    r"|cursornext|has(?:more|next(?:page)?))|(?:ms)?continuation(?:token)?"
+)
+_TOTAL = re.compile(
+    rf"(?:wp|item|list|result|{_PAGING})total"
+    r"(?:count|elements|entries|hits|items|objects|pages|records|results|rows|size)?"
+    rf"|{_PAGING}(?:page|items?|records?|results?)count"
+)
+_LONGEST_NAME = 40
 
 _DECODINGS = 8
 _BLANK = r"[\x00-\x20\x7f]*"
@@ -111,3 +132,33 @@ def has_dot_segment(text: str) -> bool:
             return False
         text = decoded
     return True
+
+
+def names_credential(name: str) -> bool:
+    """Whether a header's name says that it holds a credential."""
+    return _CREDENTIAL.search(name) is not None
+
+
+def is_kept(name: str) -> bool | None:
+    """Whether results keep a response header, by its name in lower case.
+
+    Returns:
+        True for headers that help with the next call, False for those with credentials, None for
+        others: they are kept if the document or the answer names them.
+    """
+    if header_label(name) or _KEPT.fullmatch(name):
+        return True
+    return False if names_credential(name) else None
+
+
+@lru_cache(maxsize=1024)
+def header_label(name: str) -> str:
+    """Return a response header's label in the line for a model; empty for most."""
+    if name in ("content-range", "location"):
+        return name.title()
+    if len(name) > _LONGEST_NAME:
+        return ""
+    word = name.removeprefix("x-").replace("-", "").replace("_", "")
+    if name == "link" or _NEXT.fullmatch(word):
+        return "Next page"
+    return "Total" if _TOTAL.fullmatch(word) else ""

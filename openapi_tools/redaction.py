@@ -8,7 +8,6 @@ from __future__ import annotations
 import base64
 import binascii
 import logging
-import re
 import traceback
 import weakref
 from typing import TYPE_CHECKING, Any
@@ -21,6 +20,7 @@ from openapi_tools.errors import (
     OpenAPIToolsError,
 )
 from openapi_tools.forks import ForkLock
+from openapi_tools.http_rules import names_credential
 from openapi_tools.masking import MASK, SHORTEST, forms_of, found, masked, octets_of, text_of
 
 if TYPE_CHECKING:
@@ -30,10 +30,6 @@ if TYPE_CHECKING:
 
 _PASSING = 32
 _LARGEST = 10**100
-_TELLING = re.compile(
-    r"auth(?!or(?!i[sz]))|cookie|credential|csrf|jwt|key|pass|secret|session|signature|token|xsrf",
-    re.IGNORECASE,
-)
 _SHORTEST_ADDED = 8
 """Shorter values of added headers are versions or kinds, not secrets."""
 _LOGGERS = (
@@ -47,11 +43,6 @@ _LOGGERS = (
     "httpcore.socks",
 )
 """Loggers whose records may hold secrets; filters are not inherited."""
-
-
-def names_credential(name: str) -> bool:
-    """Whether a header's name says that it holds a credential."""
-    return _TELLING.search(name) is not None
 
 
 class Secret:

@@ -164,12 +164,7 @@ class Tokens:
     async def token(
         self, channel: Channel, *, scopes: Iterable[str] = (), stale: str | None = None
     ) -> str:
-        """Return an access token to send.
-
-        Raises:
-            CallError: `credentials` when the user has to mend something, otherwise what went wrong
-                on the way to the authorization server.
-        """
+        """Return an access token to send; a failure is a CallError."""
         wanted = frozenset(self._config.scopes or scopes)
         refused = None if stale is None else Secret(stale)
         del stale

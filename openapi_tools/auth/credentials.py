@@ -171,11 +171,7 @@ class Credentials:
         return self._overlays[key]
 
     def overlaid(self, given: object, redactor: Redactor) -> Credentials:
-        """Return these credentials with others in front of them.
-
-        Raises:
-            CredentialsError: As for a new instance; or it is not a mapping.
-        """
+        """Return these credentials with others in front of them."""
         if given is None:
             return self
         if not isinstance(given, Mapping):

@@ -1,4 +1,7 @@
-"""Endpoints of an authorization server, and whether a secret may go there."""
+"""Endpoints of an authorization server, and whether a secret may go there.
+
+A missing or forbidden endpoint is a `CallError`.
+"""
 
 from __future__ import annotations
 
@@ -62,11 +65,7 @@ class Endpoints:
         self._metadata: Metadata | None = None
 
     async def token(self, channel: Channel, flow: str | None, *, refresh: bool = False) -> str:
-        """Return the token endpoint; a secret may be sent there.
-
-        Raises:
-            CallError: There is none, or the document names one elsewhere.
-        """
+        """Return the token endpoint; a secret may be sent there."""
         if self._config.token_url:
             return self._protected(self._config.token_url, "token endpoint")
         if self.discovery_url:
@@ -82,11 +81,7 @@ class Endpoints:
         return url
 
     async def authorization(self, channel: Channel) -> str:
-        """Return the authorization endpoint; no secret goes there.
-
-        Raises:
-            CallError: There is none.
-        """
+        """Return the authorization endpoint; no secret goes there."""
         url = self._config.authorization_url
         if not url and self.discovery_url:
             url = (await self.metadata(channel)).authorization
@@ -99,11 +94,7 @@ class Endpoints:
         return self._protected(absolute(channel, url), "authorization endpoint")
 
     async def device(self, channel: Channel) -> str:
-        """Return the device authorization endpoint; a client secret may go there.
-
-        Raises:
-            CallError: There is none, or the document names one elsewhere.
-        """
+        """Return the device authorization endpoint; a client secret may go there."""
         if url := self._config.device_authorization_url:
             return self._protected(url, "device authorization endpoint")
         if self.discovery_url:
@@ -125,11 +116,7 @@ class Endpoints:
         return self._config.openid_connect_url or self._scheme.openid_connect_url
 
     async def metadata(self, channel: Channel) -> Metadata:
-        """Return the server's metadata, fetched once.
-
-        Raises:
-            CallError: There is none, or it belongs to another issuer.
-        """
+        """Return the server's metadata, fetched once."""
         if self._metadata is None:
             url = self._protected(absolute(channel, self.discovery_url), "OpenID Connect address")
             if _WELL_KNOWN not in url:

@@ -103,9 +103,6 @@ class Grants:
         """Refuse an answer that is an error.
 
         Spec: RFC 6749, section 5.2. GitHub answers 200 to what it refuses.
-
-        Raises:
-            RefusedError: The answer is an error.
         """
         if reply.status in _SUCCESS and "error" not in reply.members:
             return

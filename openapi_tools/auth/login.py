@@ -1,5 +1,7 @@
 """Interactive login: in a browser on this machine, or on another device.
 
+Failures are `CallError`s; `by_browser` also raises OSError for a port that is not available.
+
 Spec: RFC 6749, section 4.1; RFC 7636 (PKCE); RFC 8628 (devices); RFC 9207 (issuer).
 """
 
@@ -91,11 +93,7 @@ class Login:
         self._redactor.know(*config.secrets())
 
     async def plan(self, *, device: bool) -> Plan:
-        """Return the endpoints of the login; no secret is sent.
-
-        Raises:
-            CallError: An endpoint is missing, or the server's description of itself.
-        """
+        """Return the endpoints of the login; no secret is sent."""
         # Nothing is sent to the endpoints before the user has seen them.
         channel = replace(self._channel, may_go=lambda _: True)
         endpoints = Endpoints(self._config, self._scheme, self._name)
@@ -126,10 +124,6 @@ class Login:
             port: For the browser's answer; 0 takes a free one.
             show: Called with the URL to open.
             tell: Called with a remark on each ignored answer.
-
-        Raises:
-            CallError: The user or the server refused, or the server failed.
-            OSError: The port is not available.
         """
         state, verifier = (
             Secret(generate_token(_STATE_LENGTH)),
@@ -167,11 +161,7 @@ class Login:
             raise self._fault("another authorization server answers than the one asked (iss).")
 
     async def by_device(self, plan: Plan, *, show: Callable[[DeviceCode], None]) -> Stored:
-        """Return the token of a user who consents on another device; `show` gets the code.
-
-        Raises:
-            CallError: The user or the server refused, or the server failed.
-        """
+        """Return the token of a user who consents on another device; `show` gets the code."""
         config, url = plan.config, plan.config.device_authorization_url
         form = plain_form(config, {"scope": " ".join(config.scopes)})
         reply = await channels.post(self._channel, url, form)
@@ -244,11 +234,7 @@ def _seconds(value: Any, *, usual: float, largest: float) -> float:
 
 
 def authorization_url(config: OAuth2, back: str, *, state: Secret, verifier: Secret) -> str:
-    """Return the URL at which a user consents.
-
-    Raises:
-        CallError: The endpoint's own query has a parameter of this request.
-    """
+    """Return the URL at which a user consents."""
     url = config.authorization_url
     taken = _OWN_FIELDS.intersection(parse_qs(urlsplit(url).query, keep_blank_values=True))
     if taken:

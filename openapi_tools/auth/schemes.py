@@ -133,11 +133,7 @@ def hold(scheme: Scheme, value: Any, *, expand: bool = True) -> Credential:
 
 
 def lasting(scheme: Scheme, value: Any) -> Any:
-    """Return a credential in a form that compares by value, if there is one.
-
-    Raises:
-        CredentialsError: It does not fit the scheme.
-    """
+    """Return a credential in a form that compares by value, if there is one."""
     config = _oauth2(scheme, value, expand=False)
     if config is not None:
         return config

@@ -1,4 +1,7 @@
-"""Exchanges with authorization servers: bounded, without redirects, cookies and environment."""
+"""Exchanges with authorization servers: bounded, without redirects, cookies and environment.
+
+Failures are `CallError`s.
+"""
 
 from __future__ import annotations
 
@@ -86,20 +89,12 @@ class Reply:
 
 
 async def post(channel: Channel, url: str, form: Form) -> Reply:
-    """Send a form and return the JSON object that is the answer.
-
-    Raises:
-        CallError: There is no answer, or it is not a JSON object.
-    """
+    """Send a form and return the JSON object that is the answer."""
     return await _exchange(channel, _request("POST", url, form))
 
 
 async def get(channel: Channel, url: str) -> Reply:
-    """Fetch a JSON object.
-
-    Raises:
-        CallError: As `post`.
-    """
+    """Fetch a JSON object."""
     return await _exchange(channel, _request("GET", url))
 
 

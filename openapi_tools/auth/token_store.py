@@ -1,6 +1,7 @@
 """Tokens, and the file that keeps them between processes.
 
 Each entry is bound to its API, scheme and client. A client secret is never written.
+An unusable file is a `CredentialsError`.
 """
 
 from __future__ import annotations
@@ -158,11 +159,7 @@ class TokenStore:
         return f"TokenStore({str(self._path)!r})"
 
     def load(self, *, origin: str, scheme: str, client_id: str = "") -> Stored | None:
-        """Return the entry for an API, a scheme and a client; None when there is none.
-
-        Raises:
-            CredentialsError: Others can read the file, or it is none of tokens.
-        """
+        """Return the entry for an API, a scheme and a client; None when there is none."""
         for entry in self.entries():
             same_client = client_id in ("", entry.client_id)
             if same_client and (entry.origin, entry.scheme) == (origin, scheme):
@@ -170,11 +167,7 @@ class TokenStore:
         return None
 
     def entries(self) -> list[Stored]:
-        """Return all entries; none without a file.
-
-        Raises:
-            CredentialsError: As `load`.
-        """
+        """Return all entries; none without a file."""
         text = self._read()
         if text is None:
             return []
@@ -188,11 +181,7 @@ class TokenStore:
         return entries
 
     def save(self, stored: Stored) -> None:
-        """Put an entry in the file, in the place of the one for the same API, scheme and client.
-
-        Raises:
-            CredentialsError: The file cannot be written, or is not ours to write.
-        """
+        """Put an entry in the file, in the place of the one for the same API, scheme and client."""
         with _writing:
             others = [entry for entry in self.entries() if _key(entry) != _key(stored)]
             data = {"version": _VERSION, "tokens": [_data(each) for each in (stored, *others)]}

@@ -15,6 +15,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import DocumentError, InvalidDocument, UnresolvableReference
+from openapi_tools.http_rules import is_kept
 from openapi_tools.json_pointer import pointer_token
 from openapi_tools.loading import versions
 from openapi_tools.loading.keyword_values import as_text, is_text, is_true
@@ -22,7 +23,6 @@ from openapi_tools.loading.parameters import OF_BODY, Parameters
 from openapi_tools.loading.references import References, Resource, is_url_reference
 from openapi_tools.loading.schemas import Schemas
 from openapi_tools.requests.encoding import is_token
-from openapi_tools.responses.response_headers import is_kept
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

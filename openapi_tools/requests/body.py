@@ -75,9 +75,6 @@ def form_text(value: Any, sources: Sources) -> str:
     array gives one pair per item; null is left out.
 
     Spec: OpenAPI 3.2.0, sections 4.14.5.1 and 4.15.3.
-
-    Raises:
-        InputError: A member holds something that cannot be sent; its pointer begins at the member.
     """
     if not isinstance(value, dict):
         return content_text("application/x-www-form-urlencoded", value)

@@ -186,11 +186,7 @@ def build_request(
 
 
 def with_auth(request: httpx.Request, auth: RequestAuth) -> httpx.Request:
-    """Return a request without arguments with credentials added; its own headers stay.
-
-    Raises:
-        CallError: `credentials`: one cannot be sent in its place.
-    """
+    """Return a request without arguments with credentials added; its own headers stay."""
     headers = list(request.headers.raw)
     for name, text in _auth_headers(set(), auth):
         if name not in request.headers:

@@ -240,12 +240,7 @@ def json_bytes(value: Any) -> bytes:
 
 
 def encode_text(text: str, charset: str = "") -> bytes:
-    """Return the text in a charset that a media type names; UTF-8 when it names none.
-
-    Raises:
-        CallError: The charset is not one of `CHARSETS`.
-        InputError: The text has characters that the charset does not have.
-    """
+    """Return the text in a charset that a media type names; UTF-8 when it names none."""
     codec = charset.lower() or "utf-8"
     if codec not in CHARSETS:
         raise CallError("invalid_input", f"text in the charset {charset!r} cannot be written.")

@@ -93,10 +93,6 @@ def multipart(media_type: str, value: Any, sources: Sources) -> tuple[str, bytes
     An object gives one part per member, or several of the same name for an array; members that are
     null are left out. An array gives unnamed parts in order. Parts of text in a form carry no
     Content-Type, as browsers send them: `text/plain` is its default.
-
-    Raises:
-        CallError: This package cannot write such a body.
-        InputError: A member holds something that cannot be sent.
     """
     boundary = secrets.token_hex(16)
     body = b"".join(

@@ -48,11 +48,7 @@ def server_url(operation: Operation, settings: Settings) -> str:
 
 
 def url_of(servers: Sequence[Server], settings: Settings) -> str:
-    """Return the address of a document's first server, without a slash at its end.
-
-    Raises:
-        CallError: There is none, or it is not a plain http(s) address.
-    """
+    """Return the address of a document's first server, without a slash at its end."""
     if not servers:
         raise CallError("connection", f"the document names no server; {_HINT}.")
     url = _filled(servers[0], settings.server_variables)

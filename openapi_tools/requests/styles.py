@@ -29,9 +29,6 @@ def path_text(parameter: Parameter, value: Any) -> str:
     """Return the value of a path parameter, encoded, with the prefix of its style.
 
     Spec: OpenAPI 3.2.0, sections 4.8.2 and 4.12.6; RFC 6570, sections 3.2.2, 3.2.5 and 3.2.7.
-
-    Raises:
-        InputError: The value is null, or a server could read it as a step to another path.
     """
     if value is None:
         raise InputError("a value is needed; null has no form in a path.")
@@ -64,9 +61,6 @@ def query_pairs(parameter: Parameter, value: Any) -> list[tuple[str, str]]:
     that are not null.
 
     Spec: OpenAPI 3.2.0, section 4.12; RFC 6570, sections 2.3 and 3.2.8.
-
-    Raises:
-        InputError: The value holds something that no query can carry.
     """
     if parameter.printed:
         reserved, plain = encoding.QUERY_RESERVED_PRINTED, encoding.QUERY_PRINTED
@@ -98,9 +92,6 @@ def cookie_text(parameter: Parameter, value: Any) -> str:
     With `content` of `text/plain` the application itself writes what a cookie can hold.
 
     Spec: OpenAPI 3.2.0, section 4.12.3 and Appendix D; RFC 6265, section 4.1.1.
-
-    Raises:
-        InputError: A cookie cannot hold the name or value.
     """
     encoding.check_cookie_name(parameter.name)
     if parameter.style == "cookie" or essence(parameter.media_type) == "text/plain":
@@ -121,9 +112,6 @@ def header_text(parameter: Parameter, value: Any) -> str | None:
     Nothing is percent-encoded or quoted.
 
     Spec: OpenAPI 3.2.0, section 4.12.2.2 and Appendix D; RFC 9110, section 5.5.
-
-    Raises:
-        InputError: A header cannot hold the value.
     """
     if parameter.media_type and value is not None:
         text = content_text(parameter.media_type, value, ascii_only=True)
@@ -139,10 +127,6 @@ def content_text(media_type: str, value: Any, *, ascii_only: bool = False) -> st
     """Return a value as text of its media type, before any encoding.
 
     Spec: OpenAPI 3.2.0, section 4.12.2.3, Fixed Fields for use with `content`.
-
-    Raises:
-        CallError: An array or object in a media type that this package cannot write.
-        InputError: The value holds something that no text can carry.
     """
     if is_json(media_type):
         return json_text(value, ascii_only=ascii_only)

@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import codecs
+import re
 from dataclasses import replace
+from functools import lru_cache
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic_core import to_json
 
 from openapi_tools.errors import CallError
+from openapi_tools.http_rules import header_label, is_kept
 from openapi_tools.media_types import essence, is_json, parameter
 from openapi_tools.responses.body_content import Body, Content, Shape, read_content
 from openapi_tools.responses.problems import words_of
-from openapi_tools.responses.response_headers import LONGEST, header_note, kept_headers
 from openapi_tools.responses.server_json import PARTLY, VALUES, clean, encode, read_json
-from openapi_tools.responses.shown_text import as_utf8, decode_text
+from openapi_tools.responses.shown_text import as_utf8, clean_text, decode_text
 from openapi_tools.responses.truncation import shorten
 from openapi_tools.result import ToolResult
 from openapi_tools.transport.retries import retry_after
 from openapi_tools.transport.transport_errors import timed_out
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    import httpx
+
     from openapi_tools.errors import ErrorType
     from openapi_tools.model import Operation
     from openapi_tools.redaction import Redactor
@@ -42,6 +48,21 @@ _VALUE = 50
 _PROSE = 1200
 _GROWTH = 4
 """Upper bound for the growth of JSON text when it is written anew."""
+_LONGEST = 1024
+"""Characters of a header that a result keeps."""
+
+_MOST = 40
+_LONGEST_LIST = 8192
+_PARAMETERS = 512
+_EXPOSED = "access-control-expose-headers"
+_NONE = frozenset({"", "-1", "0", "false", "none", "null"})
+_NUMBER = re.compile(r"[0-9]{1,20}")
+_RANGE = re.compile(r"(?:[\w-]{1,30} )?(?:[0-9]{1,20}-[0-9]{1,20}|\*)/(?:[0-9]{1,20}|\*)", re.ASCII)
+_LINK = re.compile(r'<([^<>]*)>((?:[^<"]|"[^"]*")*)')
+
+_LABELS = ("Next page", "Total", "Content-Range", "Location")
+_EACH = 3
+_NOTE_ROOM = 1200
 
 
 def read_answer(
@@ -69,8 +90,8 @@ def read_answer(
     """
     if redactor:
         answer = _without_secrets(answer, redactor)
-    headers = kept_headers(answer.headers, operation.response_headers)
-    media_type = headers.pop("content-type", "")[:LONGEST]
+    headers = _kept_headers(answer.headers, operation.response_headers)
+    media_type = headers.pop("content-type", "")[:_LONGEST]
     metadata = _metadata(answer, headers, media_type)
     if not _succeeded(answer):
         return _failed(answer, metadata)
@@ -83,7 +104,7 @@ def read_answer(
         facts = {"status": answer.status}
         return ToolResult.failed("decode", reason, metadata=metadata, facts=facts)
     output = _output(content, answer, metadata, settings)
-    return ToolResult.ok(output, metadata, header_note=header_note(headers))
+    return ToolResult.ok(output, metadata, header_note=_header_note(headers))
 
 
 def _timed_out(answer: Answer, settings: Settings) -> CallError:
@@ -104,7 +125,7 @@ def _metadata(answer: Answer, headers: dict[str, str], media_type: str) -> dict[
     metadata: dict[str, Any] = {
         "status": answer.status,
         "media_type": essence(media_type),
-        "headers": {name: value[:LONGEST] for name, value in headers.items()},
+        "headers": {name: value[:_LONGEST] for name, value in headers.items()},
         "elapsed": answer.elapsed,
         "attempts": answer.attempts,
     }
@@ -123,7 +144,7 @@ def _content(answer: Answer, media_type: str, operation: Operation, settings: Se
             return Content(*read_json(answer.content, values=_values(settings)))
         except ValueError:
             pass  # read below, where the error finds its words
-    disposition = answer.headers.get("content-disposition", "")[:LONGEST]
+    disposition = answer.headers.get("content-disposition", "")[:_LONGEST]
     body = Body(answer.content, media_type, disposition, cut=bool(answer.cut))
     shape = Shape(
         room=settings.max_output_chars,
@@ -206,7 +227,7 @@ def _error_body(answer: Answer) -> Any:
         return None
     # Of an error that is longer than any API's, a beginning is enough.
     data = answer.content if len(answer.content) <= _ERROR_READ else answer.content[:_ERROR_HEAD]
-    body = Body(data, answer.headers.get("content-type", "")[:LONGEST])
+    body = Body(data, answer.headers.get("content-type", "")[:_LONGEST])
     shape = Shape(room=_ERROR_ROOM, binary=False)
     try:
         value = read_content(body, shape).value
@@ -255,3 +276,89 @@ def _masked(content: bytes, media_type: str, redactor: Redactor) -> bytes:
         except ValueError:
             pass  # text under a wrong name
     return masked if plain is content else codecs.BOM_UTF8 + masked
+
+
+def _kept_headers(headers: httpx.Headers, declared: Collection[str] = ()) -> dict[str, str]:
+    """Return the headers that a result keeps, by lower-case name, in full length.
+
+    Spec: WHATWG Fetch, section 3.3.5, for `Access-Control-Expose-Headers`.
+
+    Args:
+        headers: Of the answer.
+        declared: Names, in lower case, from the document.
+    """
+    found: dict[str, str] = {}
+    others: list[tuple[str, bytes]] = []
+    asked = set(declared)
+    for raw_name, raw_value in headers.raw:
+        name, kept = _known(raw_name)
+        if kept:
+            _add_header(found, name, raw_value)
+        elif kept is None:
+            others.append((name, raw_value))
+            if name == _EXPOSED:
+                names = raw_value[:_LONGEST_LIST].decode("latin-1").lower().split(",")
+                asked.update(map(str.strip, names))
+    for name, raw_value in others if asked else ():
+        if name in asked:
+            _add_header(found, name, raw_value)
+    return found
+
+
+@lru_cache(maxsize=1024)
+def _known(raw_name: bytes) -> tuple[str, bool | None]:
+    """Return a header's name and `is_kept` of it."""
+    name = raw_name.decode("latin-1").lower()[:_LONGEST]
+    return name, is_kept(name)
+
+
+def _add_header(found: dict[str, str], name: str, raw_value: bytes) -> None:
+    """Keep a line of a header; lines with one name are joined (RFC 9110, section 5.3)."""
+    if len(found) <= _MOST or name in found or name == "content-type":
+        value = _legible(raw_value)
+        found[name] = f"{found[name]}, {value}" if name in found else value
+
+
+def _legible(value: bytes) -> str:
+    try:
+        text = value.decode()
+    except UnicodeDecodeError:
+        text = value.decode("latin-1")
+    return text if text.isprintable() else clean_text(text)
+
+
+def _header_note(headers: Mapping[str, str]) -> str:
+    """Return a line about further pages, totals and the place of a new resource; may be empty.
+
+    It holds words, numbers and ranges only, never a header's sentence.
+
+    Spec: RFC 8288, section 3, for `Link`; RFC 9110, sections 10.2.2 and 14.4.
+    """
+    told: dict[str, list[str]] = {}
+    left = _NOTE_ROOM
+    for name, value in headers.items():
+        label = header_label(name)
+        fact = _fact(label, _next_link(value) if name == "link" else value) if label else ""
+        if fact and len(told.setdefault(label, [])) < _EACH:
+            fact = fact if len(fact) <= left else "too long to be shown"
+            left -= len(fact)
+            told[label].append(fact if name == label.lower() else f"{fact} ({name})")
+    return "; ".join(f"{label}: {', '.join(told[label])}" for label in _LABELS if label in told)
+
+
+def _fact(label: str, value: str) -> str:
+    """Return the word, number or range in a header's value; empty for none."""
+    if label == "Total":
+        return value if _NUMBER.fullmatch(value) else ""
+    if label == "Content-Range":
+        return value if _RANGE.fullmatch(value) else ""
+    is_word = value.isprintable() and " " not in value
+    return value if is_word and value.lower() not in _NONE else ""
+
+
+def _next_link(links: str) -> str:
+    """Return the target of the link to the next page in a `Link` header; empty without one."""
+    for target, parameters in _LINK.findall(links[:_LONGEST_LIST]):
+        if "next" in parameter(parameters[:_PARAMETERS], "rel").lower().split():
+            return str(target).strip()
+    return ""

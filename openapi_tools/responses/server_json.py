@@ -91,11 +91,7 @@ def _read_head(content: bytes, charset: str) -> tuple[Any, list[str]]:
 
 
 def read_begun(content: bytes, charset: str = "") -> tuple[Any, list[str]]:
-    """Return the values at the beginning of JSON text, which may end anywhere, and notes.
-
-    Raises:
-        ValueError: There is no whole value, or it is nested too deep.
-    """
+    """Return the values at the beginning of JSON text, which may end anywhere, and notes."""
     text, notes, _ = decode_text(content[:_HEAD], charset)
     head = _closed(text.removeprefix("\ufeff"))
     try:
