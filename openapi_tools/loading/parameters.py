@@ -83,7 +83,7 @@ class Parameters:
         self._references = references
         self._version = dialect.version
         self._locations = _locations(dialect)
-        self._lists: dict[tuple[int, int, int], list[ParameterNode]] = {}
+        self._lists: dict[tuple[int, int], list[ParameterNode]] = {}
         self._referred: dict[tuple[int, str], ParameterNode] = {}
 
     def of(self, operation: OperationNode) -> list[ParameterNode]:
@@ -97,24 +97,32 @@ class Parameters:
         Raises:
             DocumentError: One is malformed or leads nowhere.
         """
-        above, own = operation.item.get("parameters"), operation.node.get("parameters")
-        key = (id(operation.resource), id(above), id(own))
+        above, own = (
+            self._listed(operation, operation.item),
+            self._listed(operation, operation.node),
+        )
+        if not above or not own:
+            return above or own
+        return list({node[:2]: node for node in (*above, *own)}.values())
+
+    def _listed(self, operation: OperationNode, holder: dict[str, Any]) -> list[ParameterNode]:
+        """Return the parameters that an operation or its path item lists."""
+        listed = holder.get("parameters")
+        if listed is None:
+            return []
+        key = (id(operation.resource), id(listed))
         found = self._lists.get(key)
         if found is None:
-            nodes = [
-                *self._read_list(above, operation.resource, operation.path_pointer),
-                *self._read_list(own, operation.resource, operation.pointer),
-            ]
+            above = operation.pointer if holder is operation.node else operation.path_pointer
+            nodes = self._read_list(listed, operation.resource, f"{above}/parameters")
             found = self._lists[key] = list({node[:2]: node for node in nodes}.values())
         return found
 
-    def _read_list(self, listed: Any, resource: Resource, above: str) -> Iterator[ParameterNode]:
-        """Yield the parameters of one list."""
-        pointer = f"{above}/parameters"
-        if not isinstance(listed, list | None):
+    def _read_list(self, listed: Any, resource: Resource, pointer: str) -> Iterator[ParameterNode]:
+        if not isinstance(listed, list):
             reason = "'parameters' must be an array."
             raise InvalidDocument(reason, source=self._source, pointer=pointer)
-        for index, item in enumerate(listed or ()):
+        for index, item in enumerate(listed):
             try:
                 yield self._read(item, resource)
             except DocumentError as error:
@@ -208,12 +216,13 @@ class Arguments:
         arguments = [argument for argument in found if argument is not None]
         known = [argument.wire for argument in arguments if argument.location == "path"]
         variables = path_variables(operation.path, known)
-        if variables is known or frozenset(known) == frozenset(variables):
+        if variables is known:
             return arguments
-        missing = [name for name in variables if name not in known]
+        declares, has = frozenset(known), frozenset(variables)
+        missing = [name for name in variables if name not in declares]
         return [
             *[self._undeclared(name, operation.resource) for name in missing],
-            *[each for each in arguments if each.location != "path" or each.wire in variables],
+            *[each for each in arguments if each.location != "path" or each.wire in has],
         ]
 
     def _is_offered(self, parameter: ParameterNode) -> bool:
@@ -309,10 +318,11 @@ def plain_path(path: str, names: list[str]) -> str:
         path: As in the document.
         names: The path parameters that are declared.
     """
+    known = frozenset(names)
 
     def spelled(variable: re.Match[str]) -> str:
         name = variable[1].lstrip(".;?").rstrip("*")
-        changes = variable[1] not in names and name in names and "/" not in name
+        changes = variable[1] not in known and name in known and "/" not in name
         return f"{{{name}}}" if changes else variable[0]
 
     return VARIABLE.sub(spelled, path)

@@ -80,8 +80,9 @@ class Usability:
         variables = path_variables(path, known)
         if variables is known:
             return
-        undeclared = [name for name in variables if name not in known]
-        placeless = [name for name in known if name not in variables]
+        declares, has = frozenset(known), frozenset(variables)
+        undeclared = [name for name in variables if name not in declares]
+        placeless = [name for name in known if name not in has]
         self._warn(operation, undeclared, "{} in the path is not declared; it is taken as text.")
         self._warn(operation, placeless, "the path has no {}; the parameter is left out.")
 
