@@ -52,7 +52,6 @@ class Inputs:
     ) -> None:
         self._document = document
         self._settings = settings
-        self.description_chars = settings.description_chars
         self._arguments = Arguments(document, schemes)
 
     @cached_property
@@ -87,7 +86,7 @@ class Inputs:
             return schema
         shown = f"`{wire}`" if wire.isprintable() and visible(wire) == wire else ascii(wire)
         words = f"Sent as {shown}. {schema.get('description', '')}".rstrip()
-        return {**schema, "description": cut(words, self.description_chars)}
+        return {**schema, "description": cut(words, self._settings.description_chars)}
 
     def operation(self, operation: OperationNode, name: str) -> Operation:
         """Return how an operation is called.

@@ -11,7 +11,6 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import CallError, DocumentError, OpenAPIToolsError, bare
-from openapi_tools.loading.inputs import Inputs
 from openapi_tools.loading.loaded_tool import (
     LoadedTool,
     Operations,
@@ -285,7 +284,7 @@ def tools_of(
         counts=lambda: counts | found.counts(),
         document=lambda: without_lazy(document.root),
     )
-    shared = Shared(document, Inputs(document, session.settings, schemes), session)
+    shared = Shared(document, schemes, session)
     nodes = found.nodes or repeat(None)
     return Toolset(map(LoadedTool, found.tools, repeat(shared), nodes), session, about)
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.errors import DocumentError
 from openapi_tools.forks import ForkLock
 from openapi_tools.json_pointer import unescape
+from openapi_tools.loading.inputs import Inputs
 from openapi_tools.loading.keyword_values import as_text
 from openapi_tools.loading.naming import tool_names
 from openapi_tools.loading.operations import OperationNode
@@ -19,11 +20,10 @@ from openapi_tools.tools.tool import OperationTool
 from openapi_tools.visible_text import plain_text, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from openapi_tools.loading.inputs import Inputs
     from openapi_tools.loading.operations import Document
-    from openapi_tools.model import Operation
+    from openapi_tools.model import Operation, SecurityScheme
     from openapi_tools.tools.session import Session
     from openapi_tools.tools.toolset import Toolset
 
@@ -68,21 +68,26 @@ class Facts(NamedTuple):
     counts: dict[str, int]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Shared:
     """What the tools of one document share.
 
     Attributes:
         document: The document.
-        inputs: Builds its operations.
+        schemes: Its security schemes.
         session: For their calls.
         turn: Held while something is built: `inputs` converts one schema at a time.
     """
 
     document: Document
-    inputs: Inputs
+    schemes: Mapping[str, SecurityScheme]
     session: Session
     turn: ForkLock = field(default_factory=ForkLock)
+
+    @cached_property
+    def inputs(self) -> Inputs:
+        """Builds the document's operations."""
+        return Inputs(self.document, self.session.settings, self.schemes)
 
 
 class Operations(NamedTuple):
@@ -164,7 +169,7 @@ class LoadedTool(OperationTool):
         known = self._facts.description
         if known is not None:
             return known
-        return describe(self._found(), self._shared.inputs.description_chars)
+        return describe(self._found(), self._shared.session.settings.description_chars)
 
     @property
     def facts(self) -> ToolFacts:

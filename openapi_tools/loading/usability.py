@@ -17,14 +17,15 @@ from openapi_tools.http_rules import has_dot_segment
 from openapi_tools.json_pointer import pointer
 from openapi_tools.loading.keyword_values import (
     HOLDING,
+    LISTS,
     MAPS,
     NULLABLE,
+    ONE,
     TESTS,
     as_boolean,
     is_readable,
 )
 from openapi_tools.loading.parameters import is_left_out, path_variables
-from openapi_tools.loading.reference_scan import Scan, may_refer, scan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -39,6 +40,16 @@ _MOST = 10
 _SHOWN = 100
 _LONGEST = 500
 
+_OBJECTS = frozenset({"content", "headers", "encoding", "prefixEncoding"})
+"""Members that hold objects of OpenAPI, which say how a request is written."""
+_SINGLE = (ONE - {"items"}) | {"schema", "itemSchema", "itemEncoding"}
+_HOLDING = _OBJECTS | MAPS | LISTS | _SINGLE | {"items"}
+"""Members in which a request's schemas and references stand; no other one is looked into.
+
+`items` may be a list in Swagger 2.0, and in JSON Schema up to 2019.
+"""
+_WATCHED = _HOLDING | {"$ref"}
+
 
 class Usability:
     """Finds faults in the operations of a document.
@@ -49,7 +60,7 @@ class Usability:
 
     def __init__(self, document: Document) -> None:
         self._document = document
-        self._scans: dict[int, Scan] = {}
+        self._scans: dict[int, tuple[list[str], str]] = {}
         self._clean: set[int] = set()
         self.warnings: list[str] = []
 
@@ -98,7 +109,7 @@ class Usability:
         self, node: Any, resource: Resource, operation: OperationNode, member: str
     ) -> None:
         """Walk over everything that a node reaches, component by component."""
-        if not may_refer(node):
+        if node.__class__ is not dict or _WATCHED.isdisjoint(node):
             return
         seen: set[int] = set()
         waiting = [(node, resource)]
@@ -108,7 +119,7 @@ class Usability:
             if key in self._clean or key in seen:
                 continue
             seen.add(key)
-            refs, fault = self._scans.get(key) or self._scans.setdefault(key, scan(node))
+            refs, fault = self._scans.get(key) or self._scans.setdefault(key, _scan(node))
             if fault:
                 raise self._document.invalid(fault, f"{operation.pointer}{member}")
             for ref in refs:
@@ -116,6 +127,55 @@ class Usability:
                 target = self._document.follow({"$ref": ref}, owner, pointer)
                 waiting.append((target.node, target.resource))
         self._clean |= seen
+
+
+def _scan(root: Any) -> tuple[list[str], str]:
+    """Return the references in a node, each once, and its first fault or an empty text."""
+    refs: dict[str, None] = {}
+    faults: list[str] = []
+    level = [root]
+    while level:
+        level = _below(level, refs, faults)
+    return list(refs), faults[0] if faults else ""
+
+
+def _below(level: list[Any], refs: dict[str, None], faults: list[str]) -> list[Any]:
+    """Return the nodes one level deeper; note the references and faults of this level."""
+    below: list[Any] = []
+    for node in level:
+        for key in node if node.__class__ is dict else ():
+            if key not in _WATCHED:  # before a look at the value, which may be far away in memory
+                continue
+            value = node[key]
+            kind = value.__class__
+            if key == "$ref" and kind is str and value:
+                refs[value] = None
+            elif key == "$ref":
+                faults.append(f"'$ref' is {value!r:.60}; it must be a text that names a place.")
+            elif key in _OBJECTS:
+                below += _objects(key, value, faults)
+            elif kind is dict and key in MAPS:
+                below += value.values()
+            elif kind is dict and key not in LISTS:
+                below.append(value)
+            elif kind is list and (key in LISTS or key == "items"):
+                below += value
+    return below
+
+
+def _objects(key: str, value: Any, faults: list[str]) -> list[Any]:
+    """Return the objects of OpenAPI in a member."""
+    found: list[Any] = []
+    if isinstance(value, list) and key == "prefixEncoding":
+        found = value
+    elif isinstance(value, dict) and key != "prefixEncoding":
+        found = list(value.values())
+    faults += [
+        f"{key!r} must hold objects, this is {each!r:.60}."
+        for each in found
+        if not isinstance(each, dict | bool) and each is not None
+    ]
+    return found
 
 
 _HOLDS = {
