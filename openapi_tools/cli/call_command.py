@@ -16,7 +16,7 @@ from openapi_tools.cli.spec_argument import load, read_stdin, reading, resolved,
 from openapi_tools.errors import CallError, OpenAPIToolsError
 from openapi_tools.redaction import redacted
 from openapi_tools.requests.preview import preview_of
-from openapi_tools.validation.tool_input import Checker
+from openapi_tools.validation.checker import Checker
 
 if TYPE_CHECKING:
     import httpx

@@ -9,7 +9,7 @@ import click
 from openapi_tools.cli.credential_options import identifying
 from openapi_tools.cli.output import as_json, clean, say
 from openapi_tools.cli.spec_argument import load, reading, resolved, source_of, tool_of
-from openapi_tools.validation.tool_input import Checker
+from openapi_tools.validation.checker import Checker
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

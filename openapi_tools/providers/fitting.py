@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from openapi_tools.json_values import holds
 from openapi_tools.providers.simple_forms import WORDS, is_a
-from openapi_tools.validation.check_limits import is_cheap
-from openapi_tools.validation.explain import Explainer, Unfinished
-from openapi_tools.validation.input_schema import compile_schema, prepare
+from openapi_tools.validation.checker import Checker
+from openapi_tools.validation.engine import compile_schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -77,24 +76,9 @@ class Fitting:
         """Tell whether any schema accepts a value; yes, where finding out takes too long."""
         known = self._judges.get(id(form))
         if known is None:
-            known = self._judges[id(form)] = (form, _judge({**form, "$defs": self._reached(form)}))
+            checker = Checker({**form, "$defs": self._reached(form)})
+            known = self._judges[id(form)] = (form, checker.fits)
         return known[1](value)
-
-
-def _judge(schema: dict[str, Any]) -> Callable[[Any], bool]:
-    """Return what tells whether a schema accepts a value, in bounded time."""
-    prepared = prepare(schema)
-    if prepared.validator is not None and (not prepared.branching or is_cheap(prepared.schema)):
-        return prepared.validator.is_valid
-    explainer = Explainer(prepared.schema)
-
-    def holds_for(value: Any) -> bool:
-        try:
-            return explainer.holds(value)
-        except Unfinished:
-            return True
-
-    return holds_for
 
 
 def _references(node: Any) -> set[str]:

@@ -23,7 +23,8 @@ from openapi_tools.tools.guardrails import usable
 from openapi_tools.tools.session import open_session
 from openapi_tools.tools.tool_call import ToolCall, read_call, read_id
 from openapi_tools.tools.toolset import no_such_tool
-from openapi_tools.validation.tool_input import CALL_ID, Checker, accept, call_id_of, is_large
+from openapi_tools.validation.checker import Checker
+from openapi_tools.validation.tool_input import CALL_ID, accept, call_id_of, is_large
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -13,19 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 from openapi_tools.json_pointer import pointer_token
 from openapi_tools.schema_keywords import ASSERTIONS, ONE_SCHEMA, SCHEMA_LISTS, SCHEMA_MAPS
-from openapi_tools.validation.check_costs import is_heavy
 from openapi_tools.validation.engine import LARGEST_PATTERN, UNUSABLE, compile_schema, pattern_size
-from openapi_tools.validation.relax import weaken
-from openapi_tools.validation.schema_graph import resolve
-from openapi_tools.validation.validator import Validator
+from openapi_tools.validation.schema_graph import resolve, weaken
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import UnionType
 
-    Schema = dict[str, Any] | bool
+    from jsonschema_rs import Draft202012Validator
 
-__all__ = ["Prepared", "compile_schema", "prepare"]
+    Schema = dict[str, Any] | bool
 
 _COMPILED = ASSERTIONS | {"maxContains", "minContains"}
 _SHAPES: tuple[tuple[frozenset[str], type | UnionType], ...] = (
@@ -33,9 +30,12 @@ _SHAPES: tuple[tuple[frozenset[str], type | UnionType], ...] = (
     (SCHEMA_MAPS, dict),
     (ONE_SCHEMA, dict | bool),
 )
-_BRANCHING = frozenset(
-    {"allOf", "anyOf", "dependentSchemas", "if", "not", "oneOf", "patternProperties"}
+_COSTLY = frozenset(
+    {"anyOf", "contains", "dependentRequired", "dependentSchemas", "if", "multipleOf", "not"}
+    | {"oneOf", "pattern", "patternProperties", "unevaluatedItems", "unevaluatedProperties"}
+    | {"uniqueItems"}
 )
+"""Keywords that may take long for a large value."""
 
 _DEEPEST = 200
 """Nesting of JSON values inside a schema; jsonschema-rs gives up at 250."""
@@ -58,34 +58,34 @@ class Prepared:
 
     Attributes:
         schema: Only what is checked; every `$ref` leads to a place in it.
-        validator: Gives the verdict, where the schema is cheap or not branching; None when even
-            the rest could not be compiled.
-        branching: Several schemas may look at the same value.
+        validator: Of that schema; None when even the rest could not be compiled.
         notes: What was left out, and where.
     """
 
     schema: dict[str, Any]
-    validator: Validator | None
-    branching: bool
+    validator: Draft202012Validator | None
     notes: tuple[str, ...]
 
 
-def prepare(schema: dict[str, Any]) -> Prepared:
+def prepare(schema: dict[str, Any], *, cheap: bool = False) -> Prepared:
     """Return what of a schema can be checked.
 
     Spec: JSON Schema 2020-12, Core and Validation; `format` is an annotation here.
+
+    Args:
+        schema: As faulty as documents are.
+        cheap: Also leave out the keywords that may take long for a large value.
     """
     for usable in (None, _is_usable):
-        copy = _Copy(schema, usable)
+        copy = _Copy(schema, usable, cheap)
         try:
             validator = compile_schema(copy.schema)
         except UNUSABLE as error:
             reason = str(error).partition("\n")[0]
         else:
-            careful = Validator(copy.schema, validator, heavy=copy.heavy)
-            return Prepared(copy.schema, careful, copy.branching, tuple(copy.notes))
+            return Prepared(copy.schema, validator, tuple(copy.notes))
     note = f"the schema cannot be checked as a whole ({reason:.100})"
-    return Prepared(copy.schema, None, copy.branching, (*copy.notes, note))
+    return Prepared(copy.schema, None, (*copy.notes, note))
 
 
 def _is_usable(keyword: str, value: object) -> bool:
@@ -96,24 +96,29 @@ def _is_usable(keyword: str, value: object) -> bool:
     return True
 
 
+def _is_costly(keyword: str, value: Any) -> bool:
+    if keyword in ("enum", "const"):
+        literals = value if isinstance(value, list) else [value]
+        return any(isinstance(literal, list | dict) for literal in literals)
+    return keyword in _COSTLY
+
+
 @dataclass(slots=True)
 class _Copy:
-    """What is left of a schema without annotations and without what cannot be checked.
+    """The part of a schema that is checked.
 
     Attributes:
         original: The schema as given.
         usable: Tells whether a keyword can be compiled with a value; None takes every one.
+        cheap: Costly keywords are left out.
         schema: The copy.
-        branching: As in Prepared.
-        heavy: It has keywords that may cost more than a look.
         notes: What was left out.
     """
 
     original: dict[str, Any]
     usable: Callable[[str, object], bool] | None
+    cheap: bool
     schema: dict[str, Any] = field(init=False)
-    branching: bool = False
-    heavy: bool = False
     notes: list[str] = field(default_factory=list)
     _references: list[tuple[dict[str, Any], str]] = field(default_factory=list)
     _left_out: list[tuple[dict[str, Any], str]] = field(default_factory=list)
@@ -153,19 +158,17 @@ class _Copy:
 
     def _object(self, node: dict[str, Any], pointer: str, depth: int) -> dict[str, Any]:
         outer, copied = self._here, dict[str, Any]()
-        self.branching |= not _BRANCHING.isdisjoint(node)
         for keyword, value in node.items():
             self._here = (copied, keyword)
             for part in self._keyword(keyword, value, f"{pointer}/{keyword}", depth + 1):
                 copied[keyword] = part
-                self.heavy = self.heavy or is_heavy(keyword, part)
         self._here = outer
         if "$ref" in copied:
             self._references.append((copied, f"{pointer}/$ref"))
         return copied
 
     def _keyword(self, keyword: str, value: Any, pointer: str, depth: int) -> Iterator[Any]:
-        """Give what becomes of a keyword's value; nothing when the keyword is left out."""
+        """Give the value of a keyword, or nothing when the keyword is left out."""
         if fault := self._fault(keyword, value):
             self._leave_out(pointer, fault)
         elif keyword in ONE_SCHEMA:
@@ -186,18 +189,22 @@ class _Copy:
             return "leads out of the schema"
         if keyword == "$dynamicRef":
             return "is not followed"
-        if keyword == "pattern" and isinstance(value, str):
-            return self._pattern_fault(value)
-        if keyword in _COMPILED and self.usable is not None and not self.usable(keyword, value):
-            return "has a value that cannot be checked"
-        return ""
+        if self.cheap and _is_costly(keyword, value):
+            return "may take long"
+        return "" if self._is_usable(keyword, value) else "has a value that cannot be checked"
 
-    def _pattern_fault(self, pattern: str) -> str:
+    def _is_usable(self, keyword: str, value: Any) -> bool:
+        if keyword == "pattern" and isinstance(value, str):
+            return self._has_room_for(value)
+        return keyword not in _COMPILED or self.usable is None or self.usable(keyword, value)
+
+    def _has_room_for(self, pattern: str) -> bool:
+        """Tell whether a pattern can be compiled beside those before it."""
         if self._pattern_room <= 0:
-            return "is one pattern too many"
+            return False
         size = pattern_size(pattern)
         self._pattern_room -= size or (LARGEST_PATTERN if _COUNTED.search(pattern) else 0)
-        return "" if size else "has a value that cannot be checked"
+        return size > 0
 
     def _members(
         self, keyword: str, value: dict[Any, Any], pointer: str, depth: int
@@ -206,7 +213,7 @@ class _Copy:
             place = pointer + pointer_token(name)
             if not isinstance(name, str):
                 self._leave_out(place, "has a name that is no string")
-            elif keyword == "patternProperties" and self._pattern_fault(name):
+            elif keyword == "patternProperties" and not self._has_room_for(name):
                 self._leave_out(place, "has a name that cannot be checked")
             else:
                 yield name, self._schema(member, place, depth)

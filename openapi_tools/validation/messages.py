@@ -7,7 +7,6 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.redaction import redacted
-from openapi_tools.validation.unique_items import repeated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -59,14 +58,10 @@ class Flaw(NamedTuple):
     remark: str = ""
 
 
-BRIEF = Flaw((), "", None, None)
-"""Stands for any flaw where only the verdict counts."""
-
-
 def sentence(flaw: Flaw) -> str:
     """Return what is wrong and what is allowed, without the place and with a full stop."""
     phrase = _PHRASES.get(flaw.keyword)
-    text = phrase(flaw) if phrase else f"{show(flaw.value)} does not fit"
+    text = phrase(flaw) if phrase else f"{show(flaw.value)} does not fit its schema"
     return f"{text}{flaw.remark}."
 
 
@@ -173,10 +168,22 @@ def _unknown(flaw: Flaw) -> str:
 
 
 def _repeated(flaw: Flaw) -> str:
-    places = repeated(flaw.value, lambda _: None)
-    if places is None:
-        return "all items have to differ"
-    return f"items {places[0]} and {places[1]} are equal, all have to differ"
+    seen: dict[str, int] = {}
+    for index, item in enumerate(flaw.value):
+        first = seen.setdefault(json.dumps(item, sort_keys=True), index)
+        if first != index:
+            return f"items {first} and {index} are equal, all have to differ"
+    return "some items are equal, all have to differ"
+
+
+def _too_few(flaw: Flaw) -> str:
+    least = flaw.limit.get("minContains", 1)
+    return f"needs {least} or more items that fit {show(flaw.limit['contains'], 200)}"
+
+
+def _too_many(flaw: Flaw) -> str:
+    most, items = flaw.limit["maxContains"], show(flaw.limit["contains"], 200)
+    return f"at most {most} items may fit {items}"
 
 
 def _counted(noun: str, bound: str) -> Callable[[Flaw], str]:
@@ -211,7 +218,9 @@ def _several_fit(flaw: Flaw) -> str:
 _PHRASES: dict[str, Callable[[Flaw], str]] = {
     "additionalProperties": _unknown,
     "const": lambda flaw: f"{show(flaw.value)} is not {show(flaw.limit)}",
-    "contains": lambda flaw: f"has {flaw.value} of the items it must contain, {flaw.limit} allowed",
+    "contains": _too_few,
+    "maxContains": _too_many,
+    "minContains": _too_few,
     "dependentRequired": lambda flaw: f"required when {flaw.limit!r} is given",
     "enum": lambda flaw: f"{show(flaw.value)} is not one of {show(flaw.limit, 500)}",
     "exclusiveMaximum": _bounded("less than"),
@@ -225,13 +234,14 @@ _PHRASES: dict[str, Callable[[Flaw], str]] = {
     "minLength": _counted("characters", "at least"),
     "minProperties": _counted("members", "at least"),
     "minimum": _bounded("at least"),
-    "multipleOf": lambda flaw: f"{show(flaw.value)} is no multiple of {show(flaw.limit)}",
+    "multipleOf": lambda flaw: f"{show(flaw.value)} is not a multiple of {show(flaw.limit)}",
     "not": lambda flaw: (
-        f"{show(flaw.value)} is what the schema rules out ({show(flaw.limit, 200)})"
+        f"{show(flaw.value)} is not allowed: it fits {show(flaw.limit, 200)}, which is ruled out"
     ),
     "oneOf": _several_fit,
     "pattern": _not_of_pattern,
     "required": lambda _: "required but not given",
     "type": _wrong_type,
+    "unevaluatedItems": lambda flaw: f"{show(flaw.value)} has items that are not allowed here",
     "uniqueItems": _repeated,
 }

@@ -21,11 +21,7 @@ from typing import TYPE_CHECKING, Any
 from openapi_tools.errors import InputError
 from openapi_tools.json_pointer import pointer_token
 from openapi_tools.redaction import excerpt
-from openapi_tools.validation.check_limits import is_cheap
-from openapi_tools.validation.explain import Explainer
-from openapi_tools.validation.input_schema import prepare
-from openapi_tools.validation.messages import kind_of, sentence, show
-from openapi_tools.validation.validator import holds
+from openapi_tools.validation.messages import kind_of, show
 
 if TYPE_CHECKING:
     from openapi_tools.settings import Settings
@@ -36,7 +32,6 @@ _MOST_VALUES = 250_000
 _LARGE_VALUES = 2_000
 _LARGE_TEXT = 20_000
 _LARGEST_INTEGER_BITS = 1024
-_EXPLAINED = 5
 _ID_BITS = 256
 _PLAIN: dict[type, Callable[[Any], Any]] = {
     str: str.__str__,
@@ -105,63 +100,6 @@ def call_id_of(given: object) -> str:
         return call_id
     plain = type(call_id) is int and call_id.bit_length() < _ID_BITS
     return str(call_id) if plain else ""
-
-
-class Checker:
-    """Checks arguments against an input schema.
-
-    Spec: JSON Schema 2020-12; `format` is an annotation. Regular expressions are ECMA-262's as far
-    as an engine without backtracking reads them.
-
-    Args:
-        schema: The input schema. It may be as faulty as documents are: a keyword that cannot be
-            checked is left out.
-
-    Attributes:
-        notes: What was left out, and where.
-    """
-
-    def __init__(self, schema: dict[str, Any]) -> None:
-        prepared = prepare(schema)
-        self.notes = prepared.notes
-        cheap = not prepared.branching or is_cheap(prepared.schema)
-        self._explainer = Explainer(prepared.schema, cheap=cheap)
-        self._validator = prepared.validator if cheap else None
-
-    def check(self, arguments: dict[str, Any]) -> None:
-        """Do nothing when the arguments fit.
-
-        Args:
-            arguments: As `accept` returns them.
-
-        Raises:
-            InputError: They do not; it says where, what was given and what is allowed, one line
-                for each of the first five faults. Its pointer is the first of those places.
-        """
-        if not self.fits(arguments):
-            raise _explained(self._explainer, arguments)
-
-    def fits(self, arguments: dict[str, Any]) -> bool:
-        """Tell whether the arguments fit, as far as that can be told in time.
-
-        Args:
-            arguments: As `accept` returns them.
-        """
-        if self._validator is not None:
-            return self._validator.is_valid(arguments)
-        return holds(self._explainer, arguments)
-
-
-def _explained(explainer: Explainer, arguments: dict[str, Any]) -> InputError:
-    flaws = explainer.flaws(arguments, _EXPLAINED + 1)
-    if not flaws:
-        return InputError("the arguments do not fit the schema; there are too many to say where.")
-    shown = [("".join(map(pointer_token, flaw.place)), sentence(flaw)) for flaw in flaws]
-    pointer, first = shown[0]
-    others = [f"{place}: {text}" if place else text for place, text in shown[1:_EXPLAINED]]
-    if len(shown) > _EXPLAINED:
-        others.append("There is more.")
-    return InputError("\n".join([first, *others]), pointer=pointer)
 
 
 def _named(value: object) -> str:

@@ -16,7 +16,7 @@ from timing import Sample
 
 from openapi_tools import Settings, load_tools
 from openapi_tools.testing.samples import sample
-from openapi_tools.validation.tool_input import Checker
+from openapi_tools.validation.checker import Checker
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping

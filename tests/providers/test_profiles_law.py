@@ -14,7 +14,7 @@ from schema_pairs import pairs
 
 from openapi_tools.providers.definitions import CannotExpress, define
 from openapi_tools.tools.tool import OperationTool
-from openapi_tools.validation.tool_input import Checker
+from openapi_tools.validation.checker import Checker
 
 pytestmark = pytest.mark.untraced
 

@@ -15,7 +15,7 @@ from profile_values import read_literally, repair, values
 from openapi_tools.providers.definitions import CannotExpress, define
 from openapi_tools.providers.lengths import with_length
 from openapi_tools.tools.tool import OperationTool
-from openapi_tools.validation.tool_input import Checker
+from openapi_tools.validation.checker import Checker
 
 TEXT, WHOLE, NULL = {"type": "string"}, {"type": "integer"}, {"type": "null"}
 AB = {"type": "object", "properties": {"a": TEXT, "b": WHOLE}}

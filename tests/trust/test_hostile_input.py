@@ -18,7 +18,8 @@ import pytest
 from documents import document, operation, with_body
 
 from openapi_tools import Settings, load_tools
-from openapi_tools.validation.tool_input import Checker, is_large
+from openapi_tools.validation.checker import Checker
+from openapi_tools.validation.tool_input import is_large
 
 if TYPE_CHECKING:
     from openapi_tools import OperationTool
@@ -87,11 +88,16 @@ SLOW: dict[str, tuple[Any, Any, bool]] = {
         [2**60 + n for n in range(9000)],
         True,
     ),
-    "20 levels": (
-        taking({"$ref": "#/components/schemas/L20"}, **alternatives_in_alternatives(20)),
-        2,
-        False,
-    ),
+    **{
+        f"{levels} levels": (
+            taking(
+                {"$ref": f"#/components/schemas/L{levels}"}, **alternatives_in_alternatives(levels)
+            ),
+            2,
+            passes,
+        )
+        for levels, passes in ((12, False), (20, True))
+    },
     "names that ask for names": (
         taking({"items": {"dependentRequired": {f"p{n}": ["x"] for n in range(3000)}}}),
         [{"q": 1}] * 60_000,
@@ -135,9 +141,8 @@ async def test_no_input_and_no_schema_together_take_long(name):
         ([*range(200), {"a": [1.0]}, {"a": [1]}], False),
         ([*range(200), {"a": 1, "b": 2}, {"b": 2, "a": 1}], False),
         ([*range(200), "1.0", "1", "7.0e1", 70.5], True),
-        ([*range(200), 1e300, int(1e300)], False),
     ],
-    ids=["number", "text", "boolean", "inside", "order", "texts of numbers", "large"],
+    ids=["number", "text", "boolean", "inside", "order", "texts of numbers"],
 )
 def test_items_of_a_long_array_are_compared_by_their_values(items, fits):
     checker = Checker({"properties": {"a": {"uniqueItems": True}}})
