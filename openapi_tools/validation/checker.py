@@ -154,11 +154,13 @@ class Checker:
 
     def _first_flaws(self, arguments: dict[str, Any]) -> Iterator[Flaw]:
         """Give what the first error by the cheaper keywords tells of, for values not too large."""
+        from jsonschema_rs import ValidationError
+
         size, judge = size_of(arguments), self._cheaper()
         if size.values <= _LARGEST and judge.affords(size):
             try:
                 judge.validator.validate(arguments)
-            except ValueError as error:
+            except ValidationError as error:
                 yield from read_flaws([error], judge.schema)
 
 

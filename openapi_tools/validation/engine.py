@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from openapi_tools.validation.schema_graph import groups
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from jsonschema_rs import Draft202012Validator
 
@@ -47,6 +47,9 @@ _ODD = 300.0
 
 _MOST_ODD = 100
 """Such numbers in an array of different items: the validator gives them all the same hash."""
+
+_MOST_FRAMES = 10_000.0
+"""Schemas that call each other; the validator's stack ends at some 80,000."""
 
 _MOST_STEPS = 50_000
 _LARGEST = 2.0**53
@@ -135,16 +138,19 @@ class Price:
         schema: As `prepare` returns it.
     """
 
-    __slots__ = ("_matching", "_per_character", "_per_value", "_unique")
+    __slots__ = ("_frames", "_matching", "_per_character", "_per_value", "_unique")
 
     def __init__(self, schema: Node) -> None:
         self._unique = self._matching = False
         self._per_value = looks(schema, schema, self._of_value)
+        self._frames = looks(schema, schema, lambda _: 1.0, together=max)
         self._per_character = looks(schema, schema, _character_price) if self._matching else 0.0
 
     def affords(self, size: Size) -> bool:
         """Tell whether a verdict on a value of this size comes in time."""
         if self._unique and size.odd > _MOST_ODD:
+            return False
+        if self._frames * len(size.levels) > _MOST_FRAMES:
             return False
         price = self._per_value * (size.values + size.odd * _ODD)
         return price + self._per_character * size.characters <= _AT_ONCE
@@ -156,7 +162,11 @@ class Price:
 
 
 def looks(
-    schema: Node, root: Node, own: Callable[[Node], float], depth: int | None = None
+    schema: Node,
+    root: Node,
+    own: Callable[[Node], float],
+    depth: int | None = None,
+    together: Callable[[Iterable[float]], float] = sum,
 ) -> float:
     """Return what all schemas together cost that may look at one value or at what holds it.
 
@@ -166,6 +176,7 @@ def looks(
         own: The cost of a schema without those inside it.
         depth: Of the value. Without it a schema that leads back to itself counts once, as its
             verdict on a value is remembered; with it every turn counts.
+        together: Puts together the costs of the schemas inside one.
     """
     costs: dict[tuple[int, int | None], float] = {}
     inner: dict[tuple[int, int | None], list[list[tuple[int, int | None]]]] = {}
@@ -174,7 +185,8 @@ def looks(
         node, left, is_done = waiting.pop()
         key = (id(node), left)
         if is_done:
-            costs[key] = own(node) + sum(max(map(costs.__getitem__, part)) for part in inner[key])
+            parts = [max(map(costs.__getitem__, part)) for part in inner[key]]
+            costs[key] = own(node) + (together(parts) if parts else 0.0)
         elif key not in costs:
             costs[key] = 0.0
             inner[key] = []

@@ -68,23 +68,24 @@ def _keyword_flaws(
 ) -> Iterator[Flaw]:
     """Give the flaws by one keyword of a schema."""
     kind: Any = error.kind
-    word = error.schema_path[-1]
+    given: Any = error.instance
+    word = str(error.schema_path[-1])
     limit = schema.get(word)
     match keyword:
         case "type":
             is_file = schema.get("properties", {}).keys() >= _FILE
-            yield Flaw(place, keyword, limit, error.instance, _FILE_HINT if is_file else "")
+            yield Flaw(place, keyword, limit, given, _FILE_HINT if is_file else "")
         case "required":
-            needed_by = _needed_by(kind.property, limit, error.instance)
+            needed_by = _needed_by(kind.property, limit, given)
             yield Flaw((*place, kind.property), word, needed_by, None)
         case "additionalProperties" | "unevaluatedProperties":
             told_as = "additionalProperties" if limit is False else ""
             for name in kind.unexpected:
-                yield Flaw((*place, name), told_as, _names(schema), error.instance[name])
+                yield Flaw((*place, name), told_as, _names(schema), given[name])
         case "contains":
             yield Flaw(place, word, schema, None)
         case _:
-            yield Flaw(place, keyword, limit, error.instance)
+            yield Flaw(place, keyword, limit, given)
 
 
 def _needed_by(name: str, limit: Any, given: Any) -> str | None:

