@@ -32,9 +32,9 @@ class Sdk:
 
     def watch(self, toolset: Toolset) -> Toolset:
         """Have a toolset report here, as it reports to the providers of a process."""
-        known = toolset._session.observers
+        known = toolset.session.observers
         providers = {"tracer_provider": self.tracers, "meter_provider": self.meters}
-        toolset._session.observers = Observers(known._address, known._redact, **providers)
+        toolset.session.observers = Observers(known._address, known._redact, **providers)
         return toolset
 
     @property
