@@ -42,11 +42,7 @@ def document(
     if method != method.lower():
         item = {"additionalOperations": item}
     head = {"swagger": version} if version == "2.0" else {"openapi": version}
-    return {
-        **head,
-        "info": {"title": "one operation", "version": "1"},
-        "paths": {path: item},
-    }
+    return {**head, "info": {"title": "one operation", "version": "1"}, "paths": {path: item}}
 
 
 def _has_form(parameters: list[dict[str, Any]] | None) -> bool:

@@ -117,13 +117,7 @@ CODINGS = (
     Route(
         "endless-empty-blocks", BOMB, empty_blocks, "too_large", READ, dripped="timeout|too_large"
     ),
-    Route(
-        "nested-gzip",
-        NESTED,
-        explodes(256, "gzip, gzip", times=2),
-        "too_large",
-        READ,
-    ),
+    Route("nested-gzip", NESTED, explodes(256, "gzip, gzip", times=2), "too_large", READ),
     Route("nested-gzip-3", NESTED, explodes(256, "gzip, gzip, gzip", times=3), "too_large", READ),
     Route(
         "sixty-codings",
@@ -238,13 +232,7 @@ STREAMS = (
     Route("events", KINDS, closes(EVENTS + b"data: 1\n\ndata: [DONE]\n\n"), "ok"),
     Route("endless-events", KINDS, drips(EVENTS, b"data: 1\n\n"), "ok", hangs=True),
     Route("flood-of-events", KINDS, floods(EVENTS, b"data: 1\n\n" * 7000), "ok", READ),
-    Route(
-        "flood-of-nothing",
-        KINDS,
-        floods(EVENTS + b"data: 1\n\n", b"\n" * 64_000),
-        "ok",
-        READ,
-    ),
+    Route("flood-of-nothing", KINDS, floods(EVENTS + b"data: 1\n\n", b"\n" * 64_000), "ok", READ),
     Route("one-endless-event", KINDS, floods(EVENTS, b"data: 1" * 8000), "too_large", READ),
     Route("no-event", KINDS, hangs(EVENTS + b": only a comment\n"), "timeout", hangs=True),
     Route("json-lines", KINDS, closes(LINES + b'{"a": 1}\n{"a": 2}\nbroken {\n'), "ok"),

@@ -51,10 +51,7 @@ CONNECTIONS = (
     Route("reset-in-chunk", BODY, resets(CHUNKED + b'20\r\n{"half": true}'), "connection"),
     Route("keep-alive-closed", "keep-alive closed by the peer", closes(WHOLE), "ok"),
     Route(
-        "reset-when-reused",
-        "reset on reused connection",
-        reset_when_used_again,
-        "ok|connection",
+        "reset-when-reused", "reset on reused connection", reset_when_used_again, "ok|connection"
     ),
     Route(
         "answer-before-body",
@@ -201,10 +198,7 @@ DELIMITERS = (
     ),
     Route("second-answer", AGAIN, keeps(WHOLE + POISON), "ok"),
     Route(
-        "second-answer-after-chunks",
-        AGAIN,
-        keeps(CHUNKED + b"2\r\n{}\r\n0\r\n\r\n" + POISON),
-        "ok",
+        "second-answer-after-chunks", AGAIN, keeps(CHUNKED + b"2\r\n{}\r\n0\r\n\r\n" + POISON), "ok"
     ),
     Route(
         "body-after-204",

@@ -238,12 +238,7 @@ SUCCESSES = (
     Route("205", WITHOUT, says(b"", status="205 Reset Content"), "ok"),
     Route("202", WITHOUT, says(b"", status="202 Accepted"), "ok"),
     Route("201-location", WITHOUT, redirects("{sink}/caught", "201 Created"), "ok"),
-    Route(
-        "endless-pages",
-        "endless pagination, next on another origin",
-        give_a_page,
-        "ok",
-    ),
+    Route("endless-pages", "endless pagination, next on another origin", give_a_page, "ok"),
     Route(
         "sets-cookies",
         "server sets cookies",

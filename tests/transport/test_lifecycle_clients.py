@@ -333,9 +333,7 @@ async def test_headers_of_a_users_client_are_sent_only_where_the_request_lacks_t
         "openapi": "3.1.0",
         "info": {"title": "t", "version": "1"},
         "servers": [{"url": "https://api.test"}],
-        "paths": {
-            "/": {"post": {"parameters": [{"name": "X-A", "in": "header", "schema": {}}]}},
-        },
+        "paths": {"/": {"post": {"parameters": [{"name": "X-A", "in": "header", "schema": {}}]}}},
     }
     own = {"x-a": "client", "Accept": "no", "content-length": "9", "X-B": "more"}
     async with httpx.AsyncClient(transport=httpx.MockTransport(answer), headers=own) as client:

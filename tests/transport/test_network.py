@@ -378,9 +378,7 @@ async def test_a_proxy_that_cannot_be_used_is_an_error_without_its_words(
     assert "hunter2" not in result.output
 
 
-async def test_a_proxy_that_does_not_answer_is_a_connection_error(
-    monkeypatch: pytest.MonkeyPatch,
-):
+async def test_a_proxy_that_does_not_answer_is_a_connection_error(monkeypatch: pytest.MonkeyPatch):
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{port}")

@@ -57,16 +57,11 @@ def kind(result: Answer | CallError) -> str:
     return result.kind if isinstance(result, CallError) else str(result.status)
 
 
-async def reset_at_once(peer: Peer) -> None:
-    await peer.request()
-    peer.reset()
-
-
 async def close_at_once(peer: Peer) -> None:
     await peer.request()
 
 
-def partly(data: bytes, *, reset: bool = False, hang: bool = False) -> Behaviour:
+def partly(data: bytes, *, hang: bool = False) -> Behaviour:
     """Return a behaviour that begins an answer and does not end it."""
 
     async def behave(peer: Peer) -> None:
@@ -74,9 +69,6 @@ def partly(data: bytes, *, reset: bool = False, hang: bool = False) -> Behaviour
         await peer.write(data)
         if hang:
             await peer.hang()
-        if reset:
-            await asyncio.sleep(0.05)  # what was written has to arrive before the reset
-            peer.reset()
 
     return behave
 
@@ -110,107 +102,7 @@ async def refuse_before_the_body(peer: Peer) -> None:
     peer.reset()
 
 
-CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 ENDLESS = b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"
-EARLY = b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(
-    ("behave", "expected"),
-    [
-        (reset_at_once, "connection"),
-        (close_at_once, "connection"),
-        (partly(b"HTTP/1.1 200 OK\r\nContent-"), "connection"),
-        (partly(b"HTTP/1.1 200 OK\r\nContent-", reset=True), "connection"),
-        (partly(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"), "connection"),
-        (partly(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{", reset=True), "connection"),
-        (partly(CHUNKED + b"5\r\nhel", reset=True), "connection"),
-        (hang, "timeout"),
-        (partly(b"HTTP/1.1 200 OK\r\n", hang=True), "timeout"),
-        (partly(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", hang=True), "timeout"),
-        (partly(CHUNKED + b"5\r\nhello\r\n", hang=True), "timeout"),
-        (dripping(b"HTTP/1.1 200 OK\r\nX: ", b"y"), "timeout"),
-        (dripping(CHUNKED, b"1\r\nx\r\n"), "timeout"),
-        (flooding(b"", EARLY), "timeout"),
-        (replying(EARLY * 50 + answer()), "200"),
-        (partly(CHUNKED + b"zz\r\nhello\r\n0\r\n\r\n"), "protocol"),
-        (partly(CHUNKED + b"5\r\nhelloXX0\r\n\r\n"), "protocol"),
-        (partly(CHUNKED + b"5\r\nhello\r\n"), "protocol"),
-        (partly(CHUNKED + b"fffffffffffffffffffff\r\nhello"), "protocol"),
-        (partly(b"HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\nhello"), "protocol"),
-        (
-            partly(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello!"),
-            "protocol",
-        ),
-        (
-            replying(
-                b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n"
-                b"5\r\nhello\r\n0\r\n\r\n"
-            ),
-            "200",
-        ),
-        (partly(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n", hang=True), "too_large"),
-        (flooding(ENDLESS, b"x" * 10_000), "too_large"),
-        (flooding(CHUNKED, b"3e8\r\n" + b"x" * 1000 + b"\r\n"), "too_large"),
-        (flooding(b"HTTP/1.1 200 OK\r\n", b"X: y\r\n" * 1000), "protocol"),
-        (partly(b"HTTP/1.1 200 OK\r\nX: " + b"y" * 10**6 + b"\r\n\r\n"), "protocol"),
-        (replying(answer(b"{}", *(f"X-{i}: y" for i in range(1000)))), "200"),
-        (partly(b"HELLO WORLD\r\n\r\n"), "protocol"),
-        (partly(b"<html>HTTP/0.9</html>"), "connection"),
-        (replying(answer(status="999 Odd")), "999"),
-        (
-            partly(b"HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n"),
-            "protocol",
-        ),
-        (partly(b"HTTP/1.1 200 OK\r\nno colon\r\n\r\n"), "protocol"),
-        (partly(b"HTTP/1.1 200 OK\r\nX: a\x00b\r\n\r\n"), "protocol"),
-        (replying(answer(b"{}", "X: caf\xe9")), "200"),
-    ],
-    ids=[
-        "reset before headers",
-        "close before headers",
-        "close inside headers",
-        "reset inside headers",
-        "short body",
-        "reset in body",
-        "reset in chunk",
-        "no answer",
-        "silence inside headers",
-        "headers then silence",
-        "body stalls",
-        "headers drip",
-        "body drips",
-        "endless 103",
-        "fifty 103",
-        "bad chunk size",
-        "bad chunk terminator",
-        "chunks without an end",
-        "chunk of 2^84",
-        "negative length",
-        "two lengths",
-        "length and chunks",
-        "declared 1 GB",
-        "endless body",
-        "endless chunks",
-        "endless headers",
-        "giant header",
-        "1000 headers",
-        "garbage status line",
-        "HTTP/0.9",
-        "status 999",
-        "status 101",
-        "header without colon",
-        "NUL in header",
-        "header in Latin-1",
-    ],
-)
-async def test_a_faulty_answer_is_one_kind_of_error(behave: Behaviour, expected: str):
-    # What ends by itself has time to, also where the machine is busy.
-    patience = {} if expected == "timeout" else {"timeout": 20}
-    result = await outcome(behave, **patience)
-
-    assert kind(result) == expected
 
 
 @pytest.mark.long
@@ -343,53 +235,6 @@ async def test_an_endless_body_takes_no_more_memory_than_the_cap_allows():
         result = await outcome(flood, timeout=10, max_response_bytes=10 * 2**20)
 
     assert kind(result) == "too_large"
-
-
-def first_then(first: bytes, others: bytes) -> Behaviour:
-    async def behave(peer: Peer) -> None:
-        while True:
-            await peer.request()
-            await peer.write(first if len(peer.server.requests) == 1 else others)
-
-    return behave
-
-
-POISON = answer(b'{"poison": true}')
-
-
-@pytest.mark.parametrize(
-    ("method", "first"),
-    [
-        ("GET", answer() + POISON),
-        ("GET", CHUNKED + b"2\r\n{}\r\n0\r\n\r\n" + POISON),
-        ("DELETE", b"HTTP/1.1 204 No Content\r\n\r\n" + b"body of a 204"),
-        ("GET", b"HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\nhello"),
-        ("HEAD", answer(b"body of a HEAD")),
-    ],
-    ids=["a second answer", "a second answer after chunks", "204", "304", "HEAD"],
-)
-async def test_bytes_after_an_answer_do_not_poison_the_next_call(method: str, first: bytes):
-    sender = Sender(Settings(timeout=2))
-    own = answer(b'{"own": true}')
-    async with Faults(first_then(first, own)) as server:
-        await sender.send(httpx.Request(method, server.url))
-
-        second = await sender.send(httpx.Request("GET", server.url))
-
-    assert second.content == b'{"own": true}'
-    await sender.aclose()
-
-
-async def test_a_connection_that_the_server_closed_while_idle_is_replaced():
-    sender = Sender(Settings(timeout=2))
-    async with Faults(replying(answer())) as server:
-        first = await sender.send(httpx.Request("GET", server.url))
-        await server.until(lambda: server.ended == 1)
-
-        second = await sender.send(httpx.Request("GET", server.url))
-
-        assert (first.status, second.status, server.connections) == (200, 200, 2)
-    await sender.aclose()
 
 
 EVENTS = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"

@@ -317,8 +317,7 @@ async def test_an_answer_is_read_alike(name: str, closes: bool):
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["a bare line feed behind a chunk", "a blank before an extension", "a trailer with NUL"],
+    "name", ["a bare line feed behind a chunk", "a blank before an extension", "a trailer with NUL"]
 )
 async def test_chunks_that_break_http_are_refused(name: str, transport: str):
     ends = await ends_of(ANSWERS[name], "GET", transport, closes=True)
@@ -368,11 +367,7 @@ async def test_connections_are_used_again_and_few_are_kept(transport: str):
 
 async def test_a_kept_connection_grows_old(monkeypatch: pytest.MonkeyPatch, transport: str):
     monkeypatch.setattr("openapi_tools.transport.connection_pool.IDLE_SECONDS", 0.01)
-    async with (
-        Faults(serve) as server,
-        Faults(serve) as other,
-        client_over(transport) as client,
-    ):
+    async with Faults(serve) as server, Faults(serve) as other, client_over(transport) as client:
         await client.get(server.url)
         await asyncio.sleep(0.05)
         await client.get(other.url)  # a request to elsewhere tidies up, too

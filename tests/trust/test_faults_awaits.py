@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-import httpcore
 import httpx
 import pytest
 from servers.fault_routes import FaultSite, case_of, fault_document
@@ -102,7 +101,7 @@ ERRORS = [
     EOFError(),
     TimeoutError(),
     httpx.ReadError("broken"),
-    httpcore.RemoteProtocolError("broken"),
+    httpx.RemoteProtocolError("broken"),
     RuntimeError("a mistake"),
 ]
 
@@ -172,86 +171,3 @@ async def test_what_ends_a_program_is_not_made_a_result(error: BaseException):
 
         following = await tool.execute({"q": "after"})
         assert following.output == {"echo": "q=after"}
-
-
-class FailingBackend(httpcore.AsyncNetworkBackend):
-    """Opens connections of which one operation fails, in a client of the user's own.
-
-    Args:
-        at: Which one of all operations, from 1.
-        error: How.
-    """
-
-    def __init__(self, at: int, error: Exception) -> None:
-        self._backend = httpcore.AnyIOBackend()
-        self._left, self._error = at, error
-
-    @property
-    def has_failed(self) -> bool:
-        return self._left <= 0
-
-    def step(self) -> None:
-        """Count an operation."""
-        self._left -= 1
-        if self._left == 0:
-            raise self._error
-
-    async def connect_tcp(self, *given: Any, **named: Any) -> httpcore.AsyncNetworkStream:
-        self.step()
-        return FailingStream(self, await self._backend.connect_tcp(*given, **named))
-
-    async def sleep(self, seconds: float) -> None:
-        await self._backend.sleep(seconds)
-
-
-class FailingStream(httpcore.AsyncNetworkStream):
-    """One of its connections."""
-
-    def __init__(self, backend: FailingBackend, stream: httpcore.AsyncNetworkStream) -> None:
-        self._backend, self._stream = backend, stream
-
-    async def read(self, max_bytes: int, timeout: Any = None) -> bytes:  # noqa: ASYNC109 -- httpcore's
-        self._backend.step()
-        return await self._stream.read(min(max_bytes, 40), timeout)
-
-    async def write(self, buffer: bytes, timeout: Any = None) -> None:  # noqa: ASYNC109 -- httpcore's
-        self._backend.step()
-        await self._stream.write(buffer, timeout)
-
-    async def aclose(self) -> None:
-        await self._stream.aclose()
-
-    def get_extra_info(self, info: str) -> Any:
-        return self._stream.get_extra_info(info)
-
-
-BACKEND_ERRORS = [
-    OSError("raw"),
-    httpcore.ReadError("gone"),
-    httpcore.ConnectError("no"),
-    KeyError(),
-]
-
-
-@pytest.mark.parametrize("error", BACKEND_ERRORS, ids=lambda error: type(error).__name__)
-async def test_a_backend_that_fails_at_any_operation_makes_an_error_result(error: Exception):
-    async with FaultSite() as site:
-        for at in range(1, MOST):
-            transport = httpx.AsyncHTTPTransport()
-            backend = transport._pool._network_backend = FailingBackend(at, error)
-            async with (
-                httpx.AsyncClient(transport=transport) as client,
-                toolset_of(site, client=client) as toolset,
-            ):
-                tool = toolset["get_echo"]
-                result = await tool.execute({"q": "broken"})
-                failed = backend.has_failed
-                following = await tool.execute({"q": f"after-{at}"})
-            await until_closed(site)
-
-            if not failed:
-                break
-            assert not result.is_error or result.error["type"] in ENDS
-            assert following.output == {"echo": f"q=after-{at}"}
-        assert 3 < at < MOST - 1
-        assert result.output == {"echo": "q=broken"}

@@ -32,54 +32,6 @@ def files_in(folder: Path) -> list[Path]:
     return [path for path in folder.rglob("*") if path.is_file()]
 
 
-@pytest.mark.long
-@pytest.mark.parametrize(
-    ("method", "slug"),
-    [
-        ("get", "second-answer"),
-        ("post", "second-answer"),
-        ("get", "second-answer-after-chunks"),
-        ("post", "body-after-204"),
-        ("get", "body-after-304"),
-        ("head", "body-after-head"),
-        ("get", "keep-alive-closed"),
-        ("get", "body-stalls"),
-    ],
-)
-@pytest.mark.parametrize("following", ["get_echo", "post_echo"])
-async def test_what_comes_after_an_answer_is_not_the_next_answer(
-    method: str, slug: str, following: str
-):
-    async with FaultSite() as site, toolset_of(site.url, slug, timeout=1) as toolset:
-        await toolset[f"{method}_{slug}".replace("-", "_")].execute({})
-
-        result = await toolset[following].execute({"q": "own"})
-
-        assert result.output == {"echo": "q=own"}
-        assert site.seen["POST /echo"] <= 1
-
-
-async def test_an_answer_that_arrives_between_two_calls_is_nobodys():
-    async def poison(peer: Peer) -> None:
-        await peer.request()
-        await peer.write(answer(b'{"own": 1}'))
-        await peer.write(answer(b'{"poison": true}') if poisoned.is_set() else b"")
-        await poisoned.wait()
-        await peer.write(answer(b'{"poison": true}'))
-        await peer.hang()
-
-    poisoned = asyncio.Event()
-    async with Faults(poison) as server, toolset_of(server.url) as toolset:
-        first = await toolset["get_echo"].execute({})
-        poisoned.set()
-        await asyncio.sleep(0.05)  # the second answer has to arrive while nobody waits for it
-
-        second = await toolset["get_echo"].execute({})
-
-    assert first.output == {"own": 1}
-    assert second.output == {"own": 1}
-
-
 @pytest.mark.parametrize("method", ["get", "post"])
 async def test_a_connection_that_breaks_when_it_is_used_again(method: str):
     async with FaultSite() as site, toolset_of(site.url, "reset-when-reused") as toolset:
