@@ -20,11 +20,6 @@ def test_a_ratio_is_the_median_of_the_ratios_of_each_round():
     assert slow.above(fast) == 2.0
 
 
-@pytest.mark.parametrize(("share", "expected"), [(0.0, 1), (0.5, 5), (0.9, 9), (1.0, 10)])
-def test_a_quantile_is_one_of_the_figures(share, expected):
-    assert Sample(tuple(range(10, 0, -1))).quantile(share) == expected
-
-
 @pytest.mark.parametrize("power", [0.5, 1.0, 2.0])
 def test_the_exponent_is_that_of_the_growth(power):
     points = [(size, 3e-6 * size**power) for size in (500, 1000, 4000, 11_000)]
@@ -76,13 +71,6 @@ def test_a_row_says_whether_its_goals_are_met():
     assert " ".join(as_line(row).split()) == (
         "load 20.0 ms +0.10 x goal <= +0.15 x: met, <= 10 ms: missed; cold"
     )
-
-
-def test_a_row_that_was_not_measured_gives_the_reason():
-    row = Row("FastMCP", goals=(at_least(20),), note="not installed")
-
-    assert as_markdown(row) == "| FastMCP |  |  |  | >= 20.00 x; not installed |"
-    assert guard.ratios("peers", [row]) == {}
 
 
 def test_rows_with_a_ratio_and_a_goal_are_recorded():

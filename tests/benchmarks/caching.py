@@ -12,20 +12,11 @@ from pydantic_core import from_json
 from rows import BEYOND, Row, at_most
 from timing import interleaved
 
-from openapi_tools import Settings
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from published import Document
-
-ABSENT = "not measured: this version has no cache"
-
-
-def is_there() -> bool:
-    """Tell whether the package has a cache of documents."""
-    return "cache" in Settings.model_fields
 
 
 def variables(folder: str) -> dict[str, str]:
@@ -35,9 +26,6 @@ def variables(folder: str) -> dict[str, str]:
 
 def second_loads(rounds: int) -> Iterator[Row]:
     """Time first and second loads of files beside the parse of the JSON that says the same."""
-    if not is_there():
-        yield Row("second load", note=ABSENT)
-        return
     for document in DOCUMENTS:
         with tempfile.TemporaryDirectory() as folder:
             yield from _second(document, folder, rounds)

@@ -95,11 +95,8 @@ def _peaks(runs: int) -> Iterator[Row]:
     yield Row("peak of a process that parses GitHub's JSON (json)", parse, parse.over(nothing))
     goals = (at_most(100, "MiB"),)
     yield Row("peak of one that lists GitHub's tools", first, first.over(nothing), goals)
-    if caching.is_there():
-        second, goals = took["second"], (at_most(40, "MiB"),)
-        yield Row("the same from the cache", second, second.over(nothing), goals)
-    else:
-        yield Row("the same from the cache", note=caching.ABSENT)
+    second, goals = took["second"], (at_most(35, "MiB"),)
+    yield Row("the same from the cache", second, second.over(nothing), goals)
 
 
 def _taken(runs: int, asked: dict[str, Callable[[], str]]) -> dict[str, Sample]:

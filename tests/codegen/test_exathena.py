@@ -185,12 +185,6 @@ def test_what_the_helper_cannot_do_is_said(called, reason):
         operation_data("x", called, {})
 
 
-def test_headers_that_no_argument_sets_are_not_among_the_parameters():
-    called = Operation("GET", "/", parameters=(Parameter("Host", "header"),))
-
-    assert operation_data("x", called, {})["parameters"] == []
-
-
 @pytest.mark.parametrize(
     ("scheme", "place"),
     [
@@ -250,17 +244,6 @@ def test_tools_that_came_and_went_are_told(tmp_path):
         ("removed", "b", True),
     ]
     assert report.removed == ("lib/pets_tools/tools/b.ex",)
-
-
-def test_an_edited_file_is_not_overwritten(tmp_path):
-    generate(TWO, tmp_path)
-    file = tmp_path / "lib/pets_tools/tools/a.ex"
-    file.write_text(file.read_text() + "# mine\n")
-
-    with pytest.raises(OutputError, match=r"a\.ex: edited by hand"):
-        generate(TWO, tmp_path)
-    assert generate(TWO, tmp_path, check=True).edited == ("lib/pets_tools/tools/a.ex",)
-    assert generate(TWO, tmp_path, force=True).written == ("lib/pets_tools/tools/a.ex",)
 
 
 @pytest.mark.parametrize("targets", [("exathena", "python"), ("python", "exathena")])

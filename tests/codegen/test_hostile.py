@@ -21,7 +21,7 @@ from hostile_packages import (
 )
 from literal_values import TRICKY
 
-from openapi_tools import Settings, generate_package, load_tools
+from openapi_tools import Settings, load_tools
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -225,21 +225,6 @@ print(found)
 
 def _json(schema: Any) -> dict[str, Any]:
     return {"content": {"application/json": {"schema": schema}}}
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_one_hostile_document_after_another(tmp_path, layout):
-    texts = [*CODE.values(), *NAMES.values()][::9]
-    for text in texts:
-        generate(hostile(text), tmp_path / "out", layout)
-        report = generate_package(
-            hostile(text), tmp_path / "out", name="museum", layout=layout, check=True
-        )
-
-        assert not report.drifted
-        assert not report.changes
-        assert not list(report.diff())
 
 
 def test_what_extensions_say_is_not_heard(tmp_path):

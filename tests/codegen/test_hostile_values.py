@@ -60,27 +60,6 @@ def test_the_list_of_tools_shows_a_text_as_it_is(tmp_path, title, shown):
     text.encode()
 
 
-@pytest.mark.parametrize(
-    "version",
-    [
-        *('1"\nx = "', "1.0\n", "1.0-beta", "", "1" * 7, "1.2.3.4.5", "\u0661", "v1", 1.5, True),
-        10**4000,
-    ],
-)
-def test_a_version_that_is_none_to_python_is_zero(tmp_path, version):
-    source = document({"/a": {"get": operation()}}, info={"title": "t", "version": version})
-    files = generate(source, tmp_path / "out")
-
-    assert_harmless(
-        {path: text.encode() for path, text in files.items()},
-        harmless_files(tmp_path / "harmless", "museum", "package"),
-        "museum",
-    )
-    shown = re.search('^version = "(.*)"$', files["pyproject.toml"], re.MULTILINE)
-    assert shown
-    assert shown[1] == ("1.5" if version == 1.5 else "0")
-
-
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_user_and_password_of_a_url_are_never_written(tmp_path, layout):
     secret = "me:hunter2"
@@ -195,16 +174,6 @@ def _json(schema: Any) -> dict[str, Any]:
 
 def _query(schema: Any) -> dict[str, Any]:
     return {"name": "q", "in": "query", "schema": schema}
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_thousands_of_tools_stay_in_few_files(tmp_path, layout):
-    paths = {f"/a{n}": {"get": operation(operationId="same", tags=["t"])} for n in range(1500)}
-
-    files = generate(document(paths), tmp_path / "out", layout)
-
-    assert len(files) < 200
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

@@ -217,18 +217,6 @@ def test_an_integer_longer_than_a_line_is_refused(number: int) -> None:
         literal({"maximum": number})
 
 
-@pytest.mark.parametrize(
-    "value",
-    [nested(20), nested(400), nested(400, key="a"), {"maximum": 10**4299}, {"a": PROSE * 3}, "x"],
-    ids=["20", "400 lists", "400 objects", "number", "text", "short"],
-)
-def test_json_text_holds_what_has_no_plain_layout(value: Any) -> None:
-    code = json_text(value, indent=4, lead=20)
-
-    assert same(read(code), value)
-    assert longest_line(" " * 20 + code) <= 100
-
-
 def test_json_text_ends_its_lines_with_members() -> None:
     value = {"a": {"type": "string"}, "b": {"description": PROSE}, "c": ["it's"]}
 

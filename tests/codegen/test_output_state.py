@@ -132,15 +132,6 @@ def test_a_path_that_could_lead_elsewhere_makes_it_unreadable(path: str):
     assert read_manifest(changed(files={path: digest(b"")})) is None
 
 
-@pytest.mark.parametrize("path", ["a", "README.md", "a/b/c.py", "__init__.py", "a-b.c_d", "0.py"])
-def test_plain_paths_are_read(path: str):
-    manifest = read_manifest(changed(files={path: digest(b"")}))
-
-    assert is_plain_path(path)
-    assert manifest is not None
-    assert manifest.files == {path: digest(b"")}
-
-
 def test_every_file_that_the_manifest_lists_is_read(out: Path) -> None:
     (out / "own.py").write_text("mine")
 
@@ -182,12 +173,6 @@ def test_a_link_on_the_way_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "out" / MANIFEST).write_text(placed_files({"pkg/a.py": PY})[MANIFEST])
 
     assert read_output(tmp_path / "out", manifest=MANIFEST).keys() == {MANIFEST}
-
-
-def test_bytes_that_are_no_text_are_shown_as_such(out: Path) -> None:
-    (out / "README.md").write_bytes(b"a\xff")
-
-    assert read_output(out, manifest=MANIFEST)["README.md"] == "a\ufffd"
 
 
 @pytest.mark.parametrize("name", ["a\0b", "x" * 300, "\ud800"])

@@ -38,10 +38,6 @@ def modules(found: Plan) -> dict[str, list[str]]:
     return {str(m.stem): [tool.record.name for tool in m.tools] for m in found.modules}
 
 
-def lines_of(module: Any) -> int:
-    return sum(part.count("\n") + 1 for tool in module.tools for part in tool.statements)
-
-
 def test_each_tag_is_a_module_and_tools_keep_their_order() -> None:
     found = plan(record("b", "Dogs"), record("c", "Big Cats"), record("a", "Dogs"), record("d"))
 
@@ -83,27 +79,6 @@ def test_a_long_tag_is_parted_by_its_paths() -> None:
         "tools_all_dogs": [f"dogs_{n}" for n in range(12)],
         "tools_other": ["other"],
     }
-
-
-def test_no_module_passes_its_length_and_no_tool_is_parted() -> None:
-    tools = [record(f"t{n}", "All", path=f"/x/{n % 7}/y/{n}", lines=n % 90) for n in range(150)]
-    giant = record("giant", "All", path="/x/3/y", lines=2_000)
-
-    found = plan(*tools, giant)
-
-    long = [module for module in found.modules if lines_of(module) > 1_500]
-    assert [[tool.record.name for tool in module.tools] for module in long] == [["giant"]]
-    assert len(found.modules) < 20
-
-
-def test_another_tool_elsewhere_moves_nothing() -> None:
-    tools = [record(f"t{n}", "ab"[n % 2], path=f"/{n % 5}/{n}", lines=60) for n in range(60)]
-    before = modules(plan(*tools))
-
-    after = modules(plan(record("new", "Other"), *tools, record("newer")))
-
-    assert {stem: after.get(stem) for stem in before} == before
-    assert after.keys() - before.keys() == {"tools_other", "tools"}
 
 
 def test_a_definition_stands_once_however_many_tools_have_it() -> None:

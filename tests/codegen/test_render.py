@@ -77,16 +77,6 @@ def rows(files: dict[str, str]) -> list[list[str]]:
     return [row for row in found if row]
 
 
-def test_a_package_is_these_files_in_this_order() -> None:
-    files = package(record("a", tags=("One",)), record("b", tags=("Two",)))
-
-    assert list(files) == [
-        *("pyproject.toml", "README.md", "pets_tools/__init__.py", "pets_tools/py.typed"),
-        *("pets_tools/index.py", "pets_tools/tools_one.py", "pets_tools/tools_two.py"),
-        *("amplifier_module_tool_pets/__init__.py", "tests/test_pets_tools.py"),
-    ]
-
-
 @pytest.mark.parametrize("layout", ["package", "module"])
 def test_python_is_ascii_under_its_header_and_parses(layout: str) -> None:
     schemes = {EVIL: SecurityScheme("apiKey", name=EVIL, location="header")}

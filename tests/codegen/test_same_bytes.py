@@ -149,14 +149,6 @@ def marks_in(folder: Path) -> dict[str, tuple[int, int]]:
     return {name: (file.st_ino, file.st_mtime_ns) for name, file in found}
 
 
-def test_a_changed_summary_touches_the_readme_as_well(museum, tmp_path):
-    changed = copy.deepcopy(museum)
-    changed["paths"]["/tickets"]["post"]["summary"] = "Buy some"
-
-    files = {"README.md", "api_tools/tools_tickets.py", "manifest.json"}
-    assert touched(museum, changed, tmp_path) == files
-
-
 def test_a_change_that_no_tool_shows_touches_the_manifest_only(museum, tmp_path):
     changed = copy.deepcopy(museum)
     changed["info"]["description"] = "Another museum."

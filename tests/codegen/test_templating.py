@@ -219,12 +219,6 @@ def test_what_is_wrong_with_a_template_is_one_line_with_its_place(
     assert "Undefined" not in said
 
 
-@pytest.mark.parametrize("name", ["tools.py", "README.md", "pyproject.toml"])
-def test_a_slip_in_a_name_says_which_in_every_kind_of_file(render: Render, name: str) -> None:
-    with pytest.raises(TemplateError, match="^" + name + r"\.jinja:1: 'titel' is undefined\.$"):
-        render(name, "{{ titel }}")
-
-
 def test_a_fault_in_an_included_template_is_placed_there(tmp_path: Path) -> None:
     (tmp_path / "functions.py.jinja").write_text("\n{{ nothing }}")
 
@@ -293,19 +287,6 @@ def test_the_template_in_the_docs_works(tmp_path: Path) -> None:
     (path,) = (path for path in files if path.startswith("pets_tools/tools"))
     assert files[path].split("\n")[:2] == [HEADER.strip(), "# Copyright 2026 Example Ltd."]
     assert files[path].replace("# Copyright 2026 Example Ltd.\n", "") == ours[path]
-
-
-def test_text_that_a_template_prints_reads_back_equal(tmp_path: Path) -> None:
-    files = build(tmp_path, tools_py=with_line("text = {{ tool.record.description }}"))
-
-    (path,) = (path for path in files if path.startswith("pets_tools/tools"))
-    (tool,) = (node for node in ast.parse(files[path]).body if isinstance(node, ast.ClassDef))
-    texts = [
-        ast.literal_eval(node.value)
-        for node in tool.body
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) in ("text", "description")
-    ]
-    assert texts == [BREAKS_OUT, BREAKS_OUT]
 
 
 STRIPPED = """{% filter replace('"', '') %}{{ tool.record.description }}{% endfilter %}"""

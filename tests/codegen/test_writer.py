@@ -161,15 +161,6 @@ def test_force_overwrites_what_was_edited(room: Path):
     assert NEW.items() <= files_in(room).items()
 
 
-def test_an_edit_that_equals_the_new_text_is_fine(room: Path):
-    (room / "README.md").write_text(NEW["README.md"])
-
-    placed = place(room, NEW, manifest=MANIFEST)
-
-    assert "README.md" in placed.unchanged
-    assert placed.edited == ()
-
-
 def test_many_edited_files_are_counted(tmp_path: Path):
     files = with_manifest({f"a{number}.py": PY for number in range(9)})
     place(tmp_path / "out", files, manifest=MANIFEST)
@@ -194,12 +185,6 @@ def test_without_a_manifest_the_first_line_tells_our_files(room: Path, text: str
 
     assert NEW.items() <= files_in(room).items()
     assert STALE[0] in files_in(room)
-
-
-def test_a_lost_manifest_is_written_again_when_all_files_are_as_they_were(room: Path):
-    (room / MANIFEST).unlink()
-
-    assert place(room, OLD, manifest=MANIFEST).written == (MANIFEST,)
 
 
 def test_a_manifest_that_an_editor_laid_out_anew_is_no_edit(room: Path):

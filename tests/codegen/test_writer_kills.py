@@ -40,14 +40,6 @@ def test_the_folder_stays_the_same_for_a_shell_that_stands_in_it(out, monkeypatc
     assert Path.cwd() == out / where
 
 
-def test_an_empty_folder_stays_the_same_for_a_shell_that_stands_in_it(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
-    place(Path(), OLD, manifest=MANIFEST)
-
-    assert files_in(Path()) == files_in(tmp_path) == OLD
-
-
 @pytest.mark.parametrize("shared", [False, True])
 def test_a_file_that_changes_in_this_moment_is_noticed(out, monkeypatch, shared):
     if shared:
@@ -263,24 +255,6 @@ def test_a_kill_between_single_files_is_healed_by_the_next_run(tmp_path: Path, o
         result for result in results if result["found"] not in ({**OLD, **own}, {**NEW, **own})
     ]
     assert len(mixed) > 4
-
-
-@pytest.mark.long
-@POSIX
-def test_a_killed_run_after_a_killed_run_is_healed(tmp_path: Path):
-    code = """
-results = []
-for _ in range(60):
-    fresh()
-    killed(start(task["new"], step=chance.randrange(10, 40)))
-    killed(start(task["third"], step=chance.randrange(50)))
-    results.append(heal(task["new"]))
-print(json.dumps(results))
-"""
-
-    results = drive(tmp_path / "a" / "out", code, third=THIRD, stand=True)
-
-    assert all(result == {"healed": NEW, "left": []} for result in results)
 
 
 @POSIX

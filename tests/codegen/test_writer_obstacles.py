@@ -5,9 +5,7 @@ import json
 import os
 import subprocess
 import sys
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from output_folders import (
@@ -31,9 +29,6 @@ from output_folders import (
 from openapi_tools.codegen import file_system
 from openapi_tools.codegen.writer import compare, place
 from openapi_tools.errors import OutputError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 @POSIX
@@ -107,15 +102,6 @@ def test_something_that_is_no_file_is_in_the_way(out: Path, make):
 
     with pytest.raises(OutputError, match=r"README\.md: a generated file belongs here"):
         place(out, NEW, manifest=MANIFEST, force=True)
-
-
-@POSIX
-def test_a_stale_name_that_is_no_file_stays(out: Path):
-    (out / STALE[1]).unlink()
-    os.mkfifo(out / STALE[1])
-
-    assert place(out, NEW, manifest=MANIFEST).kept == STALE[1:]
-    assert (out / STALE[1]).exists()
 
 
 def test_a_file_in_place_of_a_folder_inside_is_refused(out: Path):
@@ -224,32 +210,6 @@ def test_what_is_read_only_stays_as_it_is(room: Path, locked: str):
         (room / locked).chmod(mode)
 
     assert failure.value.path == str(room / locked)
-
-
-@contextmanager
-def closed(folder: Path) -> Iterator[None]:
-    folder.chmod(0o555)
-    try:
-        if os.access(folder, os.W_OK):
-            pytest.skip("modes do not stop this user")
-        yield
-    finally:
-        folder.chmod(0o755)
-
-
-@POSIX
-def test_a_closed_folder_above_means_one_file_after_the_other(out: Path):
-    with closed(out.parent):
-        place(out, NEW, manifest=MANIFEST)
-
-    assert files_in(out) == NEW
-
-
-@POSIX
-def test_a_closed_folder_above_is_an_error_when_the_folder_is_absent(tmp_path: Path):
-    expected = pytest.raises(OutputError, match="Permission denied; allow that")
-    with closed(tmp_path), expected:
-        place(tmp_path / "out", OLD, manifest=MANIFEST)
 
 
 def test_a_folder_above_that_takes_no_folder_means_one_file_after_the_other(out, monkeypatch):

@@ -7,11 +7,9 @@ import socket
 import httpx
 import pytest
 from fuzz import executing, loading
-from fuzz.budget import Harness
 from fuzz.inputs import SECRET
 from fuzz.mutations import Move, Tampered
 from fuzz.watch import nothing_reached
-from hypothesis import strategies as st
 
 from openapi_tools import ToolResult, load_tools
 
@@ -87,19 +85,6 @@ def test_a_file_is_noticed(tmp_path):
         (tmp_path / "x").read_text()
     with pytest.raises(AssertionError, match="open"), nothing_reached():
         (tmp_path / "x").read_text()
-
-
-def test_a_round_fails_with_its_smallest_case_and_comes_again():
-    def check(number: int) -> None:
-        assert number < 1000
-
-    harness = Harness("x", st.integers(0, 10**6), check)
-    noted: list[int] = []
-
-    with pytest.raises(AssertionError):
-        harness.round(3, noted.append)
-
-    assert noted[-1] == 1000
 
 
 def test_a_tampered_document_is_what_its_moves_make_of_it():

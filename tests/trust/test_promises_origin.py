@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,12 +9,10 @@ from documents import document, operation, tools
 from packages import imported
 
 from openapi_tools import Select, Settings, generate_package, load_tools
-from openapi_tools.codegen.changes import changes
-from openapi_tools.codegen.package_data import Record
 from openapi_tools.loading.operations import Document
 from openapi_tools.loading.references import Resource
 from openapi_tools.loading.servers_and_security import root_servers
-from openapi_tools.model import Operation, Server, ServerVariable
+from openapi_tools.model import Server, ServerVariable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -144,13 +141,6 @@ def test_flags_are_the_extensions_that_are_true_in_order_of_their_names():
     )
 
 
-def test_an_operation_without_flags_says_nothing_of_them():
-    (tool,) = tools({"/x": {"get": operation(**{"x-a": False})}})
-
-    assert tool.operation.extensions == ()
-    assert "extensions" not in repr(tool.operation)
-
-
 def test_at_most_32_flags_are_kept_the_same_whatever_their_order():
     names = [f"x-{number:04}" for number in range(1000)]
     one, other = (
@@ -159,15 +149,6 @@ def test_at_most_32_flags_are_kept_the_same_whatever_their_order():
     )
 
     assert one.operation.extensions == other.operation.extensions == tuple(names[:32])
-
-
-def test_flags_in_yaml_are_read_as_yaml_1_2_says():
-    text = json.dumps(document({"/x": {"get": operation()}}))
-    text = text.replace('"get": {', '"get": {x-a: true, x-b: yes, x-c: on, x-d: True, ')
-
-    (tool,) = load_tools(text)
-
-    assert tool.operation.extensions == ("x-a", "x-d")
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -180,15 +161,3 @@ def test_a_generated_tool_has_the_flags_of_the_loaded_one(layout, tmp_path):
         generated = package.load()["x"].operation
     assert generated.extensions
     assert generated == load_tools(root)["x"].operation
-
-
-def test_a_flag_that_is_gone_is_told_as_a_change():
-    before, after = (
-        {"x": Record("x", "", {}, Operation("POST", "/x", extensions=flags))}
-        for flags in (("x-needs-approval",), ())
-    )
-
-    (change,) = changes(before, after)
-
-    assert change.kind == "operation"
-    assert "x-needs-approval" in change.details[0]
