@@ -3,7 +3,7 @@
 ```
 OpenAPIToolsError
 ├── DocumentError(reason, source, pointer)   something in a document; the place is a JSON Pointer
-│   ├── InvalidDocument                      it is no OpenAPI document, or breaks its rules
+│   ├── InvalidDocument                      it is not an OpenAPI document, or breaks its rules
 │   ├── UnresolvableReference                a `$ref` leads nowhere, in a circle or astray
 │   └── UnsupportedFeature                   legal OpenAPI that this package does not handle
 ├── SourceError(reason, source)              the document could not be read at all
@@ -46,7 +46,7 @@ class OpenAPIToolsError(Exception):
     """Any error of this package.
 
     Attributes:
-        reason: What is wrong and what to do, without the place.
+        reason: The error and what to do, without the place.
     """
 
     def __init__(self, reason: str) -> None:
@@ -61,7 +61,7 @@ class DocumentError(OpenAPIToolsError):
     """Something in a document is wrong.
 
     Attributes:
-        reason: What is wrong and what to do.
+        reason: The error and what to do.
         source: File or URL of the document; empty when it was given as a value.
         pointer: JSON Pointer of the place, `""` for the whole document (RFC 6901).
     """
@@ -77,7 +77,7 @@ class DocumentError(OpenAPIToolsError):
 
 
 class InvalidDocument(DocumentError):  # noqa: N818 -- the names are public promises
-    """The document is no OpenAPI document, or breaks the rules of its version."""
+    """The document is not an OpenAPI document, or breaks the rules of its version."""
 
 
 class UnresolvableReference(DocumentError):  # noqa: N818 -- as above
@@ -110,7 +110,7 @@ class InputError(OpenAPIToolsError):
     """The model's input does not fit the tool.
 
     Attributes:
-        reason: What was given and what is allowed.
+        reason: The given and the allowed values.
         pointer: JSON Pointer into the input, for instance `/limit`.
     """
 
@@ -154,7 +154,7 @@ class CredentialsError(OpenAPIToolsError):
     """Credentials that do not fit the document, or that a call lacks.
 
     Attributes:
-        reason: What is wrong and what to give instead; never holds the value.
+        reason: The error and what to give instead; never holds the value.
         scheme: Name of the security scheme.
     """
 
@@ -188,7 +188,7 @@ class OutputError(OpenAPIToolsError):
     """Generated files cannot or may not be put where they were asked for.
 
     Attributes:
-        reason: What stands in the way and what to do.
+        reason: The obstacle and what to do.
         path: The file or folder.
     """
 
@@ -204,7 +204,7 @@ class TemplateError(OpenAPIToolsError):
     """A template for generated files is wrong.
 
     Attributes:
-        reason: What is wrong and what to do.
+        reason: The error and what to do.
         template: The template's file name, with the line where that is known: `tools.py.jinja:3`.
     """
 

@@ -261,8 +261,8 @@ class Skipped(_Value):
     """An operation that did not become a tool.
 
     Attributes:
-        pointer: JSON Pointer of what is wrong.
-        reason: What is wrong and what to do.
+        pointer: JSON Pointer of the error.
+        reason: The error and what to do.
         method: Upper case; empty when the whole path item is wrong.
         path: As in the document.
     """

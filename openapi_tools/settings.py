@@ -188,7 +188,7 @@ class Settings(BaseModel):
     @field_validator("credential_origins")
     @classmethod
     def _check_origins(cls, origins: tuple[str, ...]) -> tuple[str, ...]:
-        """Refuse what is no origin: a path would promise a narrower place than it is."""
+        """Refuse other values than origins: a path would promise a narrower place."""
         for origin in origins:
             if not _ORIGIN.fullmatch(origin):
                 shown = "" if "@" in origin else f" {origin[:_SHOWN]!r}"

@@ -1,4 +1,4 @@
-"""`openapi-tools cache`: which documents are kept, and how to be rid of them."""
+"""`openapi-tools cache`: list or remove cached documents."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def cache(*, wants_clear: bool, wants_json: bool) -> None:
 
 
 def _documents() -> Iterator[dict[str, Any]]:
-    """Yield what is known of each document, the one used last first."""
+    """Yield facts about each document, the last used first."""
     for entry, label in listed():
         if label is None:
             yield {"source": None, "size": entry.size, "age": None, "tools": None}
@@ -51,7 +51,7 @@ def _documents() -> Iterator[dict[str, Any]]:
 
 
 def _line(document: dict[str, Any]) -> str:
-    """Return a document as a line; what is of another version, or broken, has no source."""
+    """Return a document as a line; a damaged one, or one of another version, has no source."""
     if document["source"] is None:
         return (
             f"{_size(document['size'])}\t-\t-\t(of no use: another version, damaged or unfinished)"

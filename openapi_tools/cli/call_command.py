@@ -167,7 +167,7 @@ def read_json_argument(text: str) -> dict[str, Any]:
     """Return the object that `--json` gives: itself, `@file`, or `-` for standard input.
 
     Raises:
-        click.UsageError: It cannot be read, or is no JSON object.
+        click.UsageError: It cannot be read, or is not a JSON object.
     """
     try:
         if text == "-":
@@ -230,7 +230,7 @@ def _json(name: str, text: str, kind: str) -> Any:
 
 
 def _loose(text: str, schema: Any, root: dict[str, Any]) -> Any:
-    """Return a text of several allowed types as JSON, or as it is if only that fits."""
+    """Return a text of several allowed types as JSON, or unchanged if only that fits."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):

@@ -90,8 +90,7 @@ def identifying(command: Callable[..., Any]) -> Callable[..., Any]:
 def given_credentials() -> dict[str, Any]:
     """Return the credentials that the options of this command give.
 
-    What stands in the place of a value is shown only where it begins with `$`: otherwise the shell
-    may have put the value in, which is a secret.
+    A wrong value is never shown: the shell may have expanded the variable.
 
     Raises:
         click.UsageError: A value is not of the form that the option takes, or no such variable.

@@ -99,7 +99,7 @@ def generate(
 
 
 def _jobs(spec: str | None, *, output: str | None, **options: Any) -> list[Job]:
-    """Return what is to be generated: SPEC, or what pyproject.toml lists."""
+    """Return the packages to generate: SPEC, or those of pyproject.toml."""
     given = {name: value for name, value in options.items() if value}
     if spec is None:
         if output or given or given_settings() or given_credentials():
@@ -169,7 +169,7 @@ def _changes(report: Report) -> Iterator[str]:
 
 
 def _files(report: Report, *, check: bool) -> Iterator[str]:
-    """Yield what is said of files: which of them differ, or how many were touched."""
+    """Yield lines about files: the different ones, or their numbers."""
     overwritten = [path for path in report.edited if path not in report.kept]
     changed = [path for path in report.written if path not in overwritten]
     if check:
@@ -278,7 +278,7 @@ def _project_settings(members: dict[str, Any], place: str, folder: Path) -> Sett
 
 
 def _check_member(key: str, value: Any, place: str) -> None:
-    """Refuse what is unknown or of a wrong kind."""
+    """Refuse unknown members and wrong types."""
     if key in (*_TEXTS, "target"):
         right, kind = isinstance(value, str), "a text"
     elif key in _LISTS:

@@ -26,7 +26,7 @@ class Later(click.Command):
     """A command for `--help`; its module is imported when it is used.
 
     Args:
-        name: As it is typed.
+        name: Of the command.
         words: What it does, in one line.
         home: Its module in this package, and its name there.
     """
@@ -48,7 +48,7 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that arguments begin with, its name and what is left of them."""
+        """Return the command, its name and the other arguments."""
         name, found, left = super().resolve_command(ctx, args)
         return name, found.load() if isinstance(found, Later) else found, left
 
@@ -134,8 +134,8 @@ for later in (
     Later("call", "Call one tool and print its result.", "call_command:call"),
     Later("login", "Log in and keep the token in a file.", "login_command:login"),
     Later("serve", "Serve the tools over MCP.", "serve_command:serve"),
-    Later("lint", "Say what is wrong with a document.", "lint_command:lint"),
+    Later("lint", "Check a document for errors.", "lint_command:lint"),
     Later("generate", "Write the tools as a Python package.", "generate_command:generate"),
-    Later("cache", "Say which documents are kept, or forget them.", "cache_command:cache"),
+    Later("cache", "List or remove cached documents.", "cache_command:cache"),
 ):
     commands.add_command(later)

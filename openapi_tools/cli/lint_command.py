@@ -1,4 +1,4 @@
-"""`openapi-tools lint`: what is wrong with a document."""
+"""`openapi-tools lint`: check a document."""
 
 from __future__ import annotations
 

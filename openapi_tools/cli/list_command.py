@@ -140,7 +140,7 @@ def skipped_data(found: Toolset | Report) -> list[dict[str, str]]:
 
 
 def _tell_skipped(toolset: Toolset, *, verbose: bool) -> None:
-    """Say what is not in the list."""
+    """Report skipped operations and warnings."""
     count = len(toolset.skipped)
     if verbose:
         for entry in toolset.skipped:

@@ -95,7 +95,7 @@ def login(spec: str, scheme: str | None, *, token_file: Path, **options: Any) ->
     toolset = load(source_of(spec), base_url=options["base_url"])
     name, found = _scheme(toolset.security_schemes, scheme)
     store = TokenStore(token_file)
-    store.entries()  # what stands in the way of it is better said before the browser opens
+    store.entries()  # errors of the file come before the browser opens
     choices = _Choices(
         config=_config(toolset, name, found, options),
         device=options["device"],

@@ -123,7 +123,7 @@ def listening(host: str, port: int) -> socket.socket:
 def _on_signal(act: Callable[[], object]) -> Iterator[None]:
     """Act when the process is interrupted or told to end, instead of what Python does."""
     before = {}
-    with suppress(ValueError):  # not in the main thread: whoever runs that decides
+    with suppress(ValueError):  # only the main thread can set handlers
         for number in (signal.SIGINT, signal.SIGTERM):
             before[number] = signal.signal(number, lambda *_: act())
     try:

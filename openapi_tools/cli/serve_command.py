@@ -60,9 +60,7 @@ _HTTP_ONLY = {
 )
 @click.option("--base-url", help="Call this server instead of the document's.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds at most.")
-@click.option(
-    "--ask", is_flag=True, help="Have the client's user approve every call that is no read."
-)
+@click.option("--ask", is_flag=True, help="Have the client's user approve every call but reads.")
 @identifying
 @reading
 def serve(  # noqa: PLR0913 -- one for each option
@@ -113,7 +111,7 @@ def serve(  # noqa: PLR0913 -- one for each option
 
 
 def _check_options(context: click.Context) -> None:
-    """Refuse what says where to listen, when nobody is listened to."""
+    """Refuse options for listening with stdio."""
     for name, option in _HTTP_ONLY.items():
         if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
             raise click.UsageError(f"{option} is for http only; add --transport http.")

@@ -54,7 +54,7 @@ def to_function_tools(
             default a `Context` whose `state` is the `FunctionInvocationContext`.
 
     Raises:
-        SettingsError: `approval` is no rule.
+        SettingsError: `approval` is not a rule.
     """
     asked = rule_of(False if approval is None else approval)
     return [

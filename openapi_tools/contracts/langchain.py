@@ -211,7 +211,7 @@ class _Writer:
             self._depth -= 1
 
     def _own(self, schema: dict[str, Any], path: str) -> dict[str, Any]:
-        """Return a schema that is no reference itself."""
+        """Return a schema without a reference at its root."""
         self._left -= 1
         before = self._cuts
         written: dict[str, Any] = {}
@@ -251,7 +251,7 @@ class _Writer:
         return {**written, **own} if beside.keys() <= _WORDS else {"allOf": [written], **own}
 
     def _cut(self, name: str, beside: dict[str, Any]) -> dict[str, Any]:
-        """Return what is said of a definition that is not written out."""
+        """Return the stub of a definition that is not inlined."""
         self._cuts += 1
         definition, first = self._definitions[name], self._open.get(name)
         kind = definition.get("type") if isinstance(definition, dict) else None

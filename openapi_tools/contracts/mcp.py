@@ -364,7 +364,7 @@ def _json_start(start: Message, body: bytes) -> Message:
 def _fitted(event: bytes) -> bytes:
     """Return an event without `structuredContent`, if that makes it small enough.
 
-    The text has the same. An event that stays too large stands as it is: not every client has a
+    The text has the same. An event that stays too large is unchanged: not every client has a
     bound, and those that have one say so themselves.
     """
     answer = _ANSWER.fullmatch(event) if len(event) > _LARGEST else None

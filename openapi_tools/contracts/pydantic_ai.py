@@ -1,8 +1,8 @@
 """Pydantic-AI: each tool as its `Tool`, which hands over arguments without looking at them.
 
-An error result is raised as `ToolFailed`, which the model is shown as a failed call, and so are
-arguments that are no JSON object. `ModelRetry` would end the run once a tool has failed more often
-than its `retries` allow, and a 404 is an answer like any other.
+An error result, and arguments that are not a JSON object, raise `ToolFailed`: the model sees a
+failed call. `ModelRetry` would end the run after as many failures as `retries` allows, and a 404 is
+an answer like any other.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def to_tools(
             `state` is the `RunContext`.
 
     Raises:
-        SettingsError: `approval` is no rule.
+        SettingsError: `approval` is not a rule.
     """
     asked = rule_of(False if approval is None else approval)
     known = callable(context) or member_of(context, "approve") is not None

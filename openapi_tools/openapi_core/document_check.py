@@ -28,11 +28,11 @@ _NAMED = {("properties",), ("responses",), ("definitions",), ("schemas",), ("$de
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that a document says wrongly.
+    """One error of a document.
 
     Attributes:
         pointer: JSON Pointer of the place, `""` for the whole document (RFC 6901).
-        message: What is wrong there, in one line.
+        message: The error, in one line.
         severity: `"error"`, or `"note"` where something could not be checked.
     """
 
@@ -42,7 +42,7 @@ class Finding:
 
 
 def findings(root: Mapping[str, Any]) -> list[Finding]:
-    """Return what is wrong with a document, in the document's order of checks, each once.
+    """Return the errors of a document, each once.
 
     The document's version's own JSON Schema is checked first, then what no schema can say:
     duplicate ids and parameters, path variables without a parameter, defaults that do not fit,
@@ -82,7 +82,7 @@ def _version(root: Mapping[str, Any]) -> str | None:
 
 
 def _odd_ids(root: Mapping[str, Any]) -> Iterator[Finding]:
-    """Yield the operation ids that may look like another one, or hold what nobody sees."""
+    """Yield operation ids with confusable or invisible characters."""
     paths = root.get("paths")
     for path, item in paths.items() if isinstance(paths, Mapping) else ():
         for method, node in item.items() if isinstance(item, Mapping) else ():
@@ -195,7 +195,7 @@ def _against_rules(root: Mapping[str, Any], version: str) -> Iterator[Finding]:
 def _located(name: str, check: Any) -> Any:
     """Return a keyword check that notes where it looks, and that one failure does not stop.
 
-    openapi-spec-validator says what is wrong but not where, and ends at the first reference that
+    openapi-spec-validator reports errors without their place, and ends at the first reference that
     it cannot resolve.
     """
 
@@ -240,7 +240,7 @@ def _collected_once(method: Any) -> Any:
 
 
 def _literal(root: Mapping[str, Any], place: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return where a place stands in the text: behind a `$ref`, that is its target."""
+    """Return the place in the text: the target of a `$ref`."""
     keys: tuple[Any, ...] = ()
     node: Any = root
     for key in place:
@@ -274,7 +274,7 @@ def closed_path(document: Mapping[str, Any]) -> SchemaPath:
 
     By default its resolver opens files and fetches URLs that a `$ref` names, even without handlers.
     """
-    # Its usual separator, `#`, may stand in path templates and property names.
+    # The default separator, `#`, occurs in path templates and property names.
     return SchemaPath.from_dict(
         document, separator="\0", handlers=_Refusing(), resolved_cache_maxsize=128
     )

@@ -56,13 +56,13 @@ class Judge:
         self._spec: Any = None
 
     def request(self, request: httpx.Request) -> list[str]:
-        """Return what is wrong with a request whose body has been read; one line each."""
+        """Return the errors of a request whose body has been read; one line each."""
         return self._ask(request, self._request_errors)
 
     def answer(
         self, request: httpx.Request, status: int, headers: Mapping[str, str], content: bytes
     ) -> list[str]:
-        """Return what is wrong with an answer; one line each."""
+        """Return the errors of an answer; one line each."""
         seen = SeenAnswer(status, headers, content or None, media_type(headers))
         return self._ask(request, lambda *asked: self._answer_errors(seen, *asked))
 
@@ -96,7 +96,7 @@ class Judge:
     def _answer_errors(
         self, answer: SeenAnswer, request: httpx.Request, route: Route
     ) -> Iterator[Exception]:
-        """Yield what is wrong with status, headers and body."""
+        """Yield the errors of status, headers and body."""
         if not isinstance(route.operation.get("responses"), Mapping):
             return
         seen = see_request(request, route, self.document)

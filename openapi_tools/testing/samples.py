@@ -132,7 +132,7 @@ class _Sampler:
                 return _text(schema)
 
     def _object(self, schema: Mapping[str, Any], depth: int) -> dict[str, Any]:
-        """Return an object; it is an answer, so what is only ever written is left out."""
+        """Return an object without `writeOnly` members, as of an answer."""
         required = [name for name in _listed(schema, "required") if isinstance(name, str)]
         given = schema.get("properties")
         properties = given if isinstance(given, Mapping) else {}

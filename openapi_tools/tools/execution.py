@@ -62,8 +62,8 @@ class Execution:
     """Brings the calls of one tool to its API.
 
     Args:
-        tool: What is called.
-        session: What it shares with other tools.
+        tool: The tool.
+        session: Shared with other tools.
     """
 
     __slots__ = ("_about", "_bounds", "_grant", "_options", "_plan", "_session", "_tool")
@@ -72,7 +72,7 @@ class Execution:
         self._tool = tool
         self._session = session
         self._about = ""
-        # What is the same for every call: found by the first one.
+        # Shared by all calls, made by the first.
         self._bounds: OriginPolicy | None = None
         self._grant: Grant | None = None
         self._options: SendOptions | None = None
@@ -84,7 +84,7 @@ class Execution:
         """Return what the API answers.
 
         Raises:
-            CallError: There is no answer that can be used.
+            CallError: There is no usable answer.
             InputError: A value cannot be sent.
             CredentialsError: Credentials of the context do not fit the document.
         """
@@ -124,7 +124,7 @@ class Execution:
         """Return the request that a call would send, with `***` in place of credentials.
 
         Raises:
-            CallError: There is no server to send it to.
+            CallError: There is no usable server.
             InputError: A value cannot be sent.
         """
         return self._masked(self._prepare(arguments, None, self._session.redactor))[0]
@@ -162,7 +162,7 @@ class Execution:
         return replace(preview, note=note, call_id=call_id)
 
     def _is_asked_for(self) -> bool:
-        """Whether somebody has to approve the calls of this tool."""
+        """Whether calls of this tool need approval."""
         rule = self._session.settings.approve_for
         if callable(rule):
             return bool(rule(self._tool))
@@ -187,7 +187,7 @@ class Execution:
         return Channel.over(attempts.transport, prepared.bounds, learn)
 
     def _grant_of(self, prepared: PreparedCall) -> Grant | None:
-        """Return what is granted to every call; None when a call has to ask."""
+        """Return the grant shared by all calls; None when each call has its own."""
         return self._grant if prepared.credentials is self._session.credentials else None
 
     async def _granted(

@@ -105,7 +105,7 @@ class Guards:
 
 
 class Approval:
-    """An input guardrail that asks whoever the context names.
+    """An input guardrail that asks the context's `approve`.
 
     Args:
         rule: Which tools it is for.
@@ -201,7 +201,7 @@ def usable(result: ToolResult, name: str) -> ToolResult:
     """Return a result of the user's code, if it is valid JSON.
 
     Raises:
-        DeniedError: They are no JSON.
+        DeniedError: They are not JSON.
     """
     try:
         json.dumps([result.output, result.error], allow_nan=False, ensure_ascii=False).encode()

@@ -34,7 +34,7 @@ async def mount_tools(
     """Mount every tool of a toolset; all of them or none.
 
     Raises:
-        SettingsError: It is no coordinator, or a tool of such a name is mounted already.
+        SettingsError: It is not a coordinator, or a tool of such a name is mounted already.
     """
     if not callable(getattr(coordinator, "mount", None)):
         raise SettingsError(f"{type(coordinator).__name__} is no coordinator: it has no mount().")

@@ -206,7 +206,7 @@ class OperationTool:
 
         Raises:
             InputError: The arguments do not fit.
-            CallError: There is no server to send it to.
+            CallError: There is no usable server.
         """
         return self._called().preview(arguments)
 
@@ -229,7 +229,7 @@ class OperationTool:
             The API's answer; an error result for an error status.
 
         Raises:
-            CallError: There is no answer that can be used.
+            CallError: There is no usable answer.
             InputError: The arguments do not fit.
         """
         return await self._called().run(call, context)

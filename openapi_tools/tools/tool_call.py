@@ -50,10 +50,10 @@ def read_call(given: object) -> ToolCall:
     Args:
         given: A tool call as Amplifier, OpenAI (chat and responses), Anthropic, Gemini, MCP,
             LangChain, Pydantic-AI, LlamaIndex or the Agent Framework have it. Arguments may be a
-            mapping, or JSON text of an object; none at all is no arguments.
+            mapping, or JSON text of an object; missing ones count as none.
 
     Raises:
-        InputError: It is no tool call; it says what is missing.
+        InputError: It is not a tool call; the message names the missing part.
     """
     if isinstance(given, ToolCall):
         return given

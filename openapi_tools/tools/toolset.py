@@ -210,7 +210,7 @@ class Toolset:
             One dict for each tool; schemas are shared, so do not change them.
 
         Raises:
-            SettingsError: There is no such profile.
+            SettingsError: The profile is unknown.
         """
         from openapi_tools.providers.definitions import LIMITS, CannotExpress, check_profile, define
         from openapi_tools.providers.shaping_cache import Memory
@@ -309,7 +309,7 @@ class Toolset:
             coordinator still holds tools of the same document.
 
         Raises:
-            SettingsError: It is no coordinator, or a tool of such a name is mounted already.
+            SettingsError: It is not a coordinator, or a tool of such a name is mounted already.
         """
         from openapi_tools.tools.mounting import mount_tools
 

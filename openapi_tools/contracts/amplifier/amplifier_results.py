@@ -22,7 +22,7 @@ def translated(result: ToolResult) -> Any:
     try:
         return _translated(result)
     except (TypeError, ValueError, RecursionError) as error:
-        # A guardrail may give an output that is no JSON.
+        # A guardrail may return an output that is not JSON.
         reason = f"the result cannot be shown ({type(error).__name__})."
         failed = ToolResult.failed("protocol", reason, metadata=result.metadata)
         return _translated(failed.for_call(result.tool_call_id))
@@ -37,7 +37,7 @@ def _translated(result: ToolResult) -> Any:
     # The message has the API's own words already; as `body` they would be shown twice.
     error = result.error and {key: result.error[key] for key in result.error if key != "body"}
     made = AmplifierResult(success=result.success, output=shown, error=error, content=blocks)
-    str(made)  # raises for what is no JSON
+    str(made)  # raises for values that are not JSON
     return made.made_of(result)
 
 

@@ -176,7 +176,7 @@ class Presented:
     Other attributes are the tool's: `annotations`, `read_only`, `schema` and the rest.
 
     Args:
-        tool: What is called.
+        tool: The tool.
         coordinator: Where it is mounted.
     """
 
@@ -217,7 +217,7 @@ class Presented:
             read = read_call(call)
         except InputError:
             read = ToolCall(name="")
-        if read.name != self.name:  # the tool says what is wrong
+        if read.name != self.name:  # the tool reports the error
             return translated(await self._tool(call, context))
         return await self.execute({**read.arguments, _CALL_ID: read.id}, context=context)
 
@@ -283,7 +283,7 @@ class Presented:
 
 
 def _is_heard(hooks: Any, event: str) -> bool:
-    """Tell whether somebody may listen; an event is emitted in a fifth of a millisecond."""
+    """Tell whether an event may have handlers, as emitting takes a fifth of a millisecond."""
     listeners = getattr(hooks, "list_handlers", None)
     known = listeners(event) if callable(listeners) else None
     return not isinstance(known, dict) or any(known.values())
