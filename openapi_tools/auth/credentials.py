@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-from openapi_tools.auth.schemes import Credential, CredentialRequest, Scheme, hold, lasting, needed
+from openapi_tools.auth.schemes import Credential, Scheme, TokenContext, hold, lasting, needed
 from openapi_tools.errors import CallError, CredentialsError, OpenAPIToolsError
 from openapi_tools.masking import MASK
 from openapi_tools.model import SecurityScheme
@@ -19,11 +19,10 @@ from openapi_tools.requests.request_auth import RequestAuth, joined
 from openapi_tools.requests.server_urls import origin_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
     from pathlib import Path
 
     from openapi_tools.auth.schemes import Ask
-    from openapi_tools.auth.token_channel import Channel
     from openapi_tools.model import Operation
 
 logger = logging.getLogger("openapi_tools")
@@ -87,19 +86,6 @@ class Grant:
     auth: RequestAuth = field(default_factory=RequestAuth)
     note: str = ""
     renewable: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class TokenContext:
-    """The context of a call in which credentials ask for tokens.
-
-    Attributes:
-        channel: Returns a channel to token endpoints.
-        redactor: Learns the secrets.
-    """
-
-    channel: Callable[[], Channel]
-    redactor: Redactor
 
 
 NOTHING = Grant()
@@ -228,9 +214,8 @@ class Credentials:
                 parts.append(credential.fixed)
             elif credential.ask is not None:
                 scopes = (requirement or {}).get(name, ())
-                old = None if stale is None else stale.auth
-                asked = CredentialRequest(context.channel(), context.redactor, scopes, old)
-                parts.append(await _asked(name, credential.ask, asked))
+                own = replace(context, scopes=scopes, stale=stale.auth if stale else None)
+                parts.append(await _asked(name, credential.ask, own))
         auth = self._joined(names, parts)
         if auth.certificate is not None and not policy.server.lower().startswith("https:"):
             reason = "a client certificate is shown over https only, and the server is http"
@@ -297,10 +282,10 @@ class Credentials:
         return joined(parts)
 
 
-async def _asked(name: str, ask: Ask, asked: CredentialRequest) -> RequestAuth:
+async def _asked(name: str, ask: Ask, context: TokenContext) -> RequestAuth:
     """Return the part of a request from a credential that is asked for."""
     try:
-        return await ask(asked)
+        return await ask(context)
     except OpenAPIToolsError:
         raise
     except Exception as error:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from openapi_tools.auth.token_channel import Channel
     from openapi_tools.model import SecurityScheme
 
-    Ask = Callable[["CredentialRequest"], Awaitable[RequestAuth]]
+    Ask = Callable[["TokenContext"], Awaitable[RequestAuth]]
 
 _TOKEN_TYPES = ("oauth2", "openIdConnect")
 _LOCATIONS = ("header", "query", "cookie")
@@ -76,17 +76,17 @@ class Scheme:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CredentialRequest:
-    """A call's request for a credential.
+class TokenContext:
+    """The context in which a credential is asked for a call.
 
     Attributes:
-        channel: To a token endpoint.
+        channel: Returns a channel to token endpoints.
         redactor: Learns the secrets.
         scopes: Required by the operation.
         stale: Given before, and refused with 401.
     """
 
-    channel: Channel
+    channel: Callable[[], Channel]
     redactor: Redactor
     scopes: tuple[str, ...] = ()
     stale: RequestAuth | None = None
@@ -104,9 +104,7 @@ class Credential:
 
     masked: RequestAuth
     fixed: RequestAuth | None = field(default=None, repr=False)
-    ask: Callable[[CredentialRequest], Awaitable[RequestAuth]] | None = field(
-        default=None, repr=False
-    )
+    ask: Ask | None = field(default=None, repr=False)
 
 
 def hold(scheme: Scheme, value: Any, *, expand: bool = True) -> Credential:
@@ -274,12 +272,12 @@ def _tokens(scheme: Scheme, config: Any) -> Ask:
     tokens = Tokens(config, scheme.declared, scheme.name)
     scheme.redactor.know(*tokens.secrets())
 
-    async def ask(asked: CredentialRequest) -> RequestAuth:
+    async def ask(context: TokenContext) -> RequestAuth:
         stale = None
-        if asked.stale is not None:
-            stale = next((v[7:] for _, v in asked.stale.headers if v[:7] == "Bearer "), None)
-        token = await tokens.token(asked.channel, scopes=asked.scopes, stale=stale)
-        asked.redactor.know(token)
+        if context.stale is not None:
+            stale = next((v[7:] for _, v in context.stale.headers if v[:7] == "Bearer "), None)
+        token = await tokens.token(context.channel(), scopes=context.scopes, stale=stale)
+        context.redactor.know(token)
         return RequestAuth(headers=(("Authorization", f"Bearer {token}"),))
 
     return ask
@@ -288,7 +286,7 @@ def _tokens(scheme: Scheme, config: Any) -> Ask:
 def _function(scheme: Scheme, function: Callable[[], Any]) -> Ask:
     """Return a function that asks the user's function."""
 
-    async def ask(asked: CredentialRequest) -> RequestAuth:
+    async def ask(context: TokenContext) -> RequestAuth:
         value = function()
         if inspect.isawaitable(value):
             value = await value
@@ -296,7 +294,7 @@ def _function(scheme: Scheme, function: Callable[[], Any]) -> Ask:
             reason = f"the function for {scheme.name!r} gives no credential."
             raise CredentialsError(reason, scheme=scheme.name)
         # The value is a secret of this call only.
-        return _added(replace(scheme, redactor=asked.redactor), value)
+        return _added(replace(scheme, redactor=context.redactor), value)
 
     return ask
 

@@ -8,7 +8,8 @@ import uuid
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from openapi_tools.auth.credentials import NOTHING, TokenContext
+from openapi_tools.auth.credentials import NOTHING
+from openapi_tools.auth.schemes import TokenContext
 from openapi_tools.errors import DeniedError, OpenAPIToolsError
 from openapi_tools.redaction import hide
 from openapi_tools.requests.builder import RequestPlan
