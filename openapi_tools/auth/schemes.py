@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeGuard
 
+from openapi_tools.auth.oauth2 import OAuth2
 from openapi_tools.errors import CredentialsError
 from openapi_tools.masking import MASK
 from openapi_tools.options import from_environment
@@ -254,18 +255,16 @@ def _is_auth(value: Any) -> bool:
     return hasattr(value, "async_auth_flow") and not isinstance(value, type)
 
 
-def _oauth2(scheme: Scheme, value: Any, *, expand: bool = True) -> Any:
+def _oauth2(scheme: Scheme, value: Any, *, expand: bool = True) -> OAuth2 | None:
     """Return the OAuth 2 configuration in a value, if it is one."""
     if not scheme.authorizes or isinstance(value, str | list | tuple):
         return None
-    from openapi_tools.auth.oauth2 import OAuth2
-
     if isinstance(value, Mapping):
         return OAuth2.of(value, expand=expand)
     return value if isinstance(value, OAuth2) else None
 
 
-def _tokens(scheme: Scheme, config: Any) -> Ask:
+def _tokens(scheme: Scheme, config: OAuth2) -> Ask:
     """Return a function that asks for a token."""
     from openapi_tools.auth.access_tokens import Tokens
 

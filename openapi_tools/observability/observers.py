@@ -339,11 +339,7 @@ class Observers:
         started = Event(
             "started", tool, operation.method, self._url(operation), self._redact(call_id)
         )
-        spans = None
-        if telemetry is not None:
-            from openapi_tools.observability.spans import CallSpans
-
-            spans = CallSpans(telemetry, started)
+        spans = None if telemetry is None else telemetry.begin(started)
         observation = Observation(started, self._subscribers, spans).inside(previous)
         observation.tell(started)
         return observation

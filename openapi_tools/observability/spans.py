@@ -80,6 +80,10 @@ class Telemetry:
         """Return a method as a metric's attribute; all unknown ones share one value."""
         return name if name in self.methods else _OTHER
 
+    def begin(self, started: Event) -> CallSpans:
+        """Begin the span of a call."""
+        return CallSpans(self, started)
+
 
 def find_telemetry(
     known: Telemetry | None,

@@ -33,10 +33,7 @@ async def asked(behave, *, times=1):
     """Return what comes of asking a server that behaves like that: a token, or the error."""
     scheme = SecurityScheme("oauth2", flows={"clientCredentials": {"tokenUrl": "/token"}})
     settings = Settings()
-    async with (
-        Faults(behave) as server,
-        ConnectionPool(settings, policy_of(settings)) as transport,
-    ):
+    async with Faults(behave) as server, ConnectionPool(settings, policy_of(settings)) as transport:
         made = Tokens(OAuth2(client_id="app", client_secret=SECRET), scheme, "oauth")
         channel = Channel(transport, lambda _: True, lambda *_: None, server.url)
         result = None
@@ -213,10 +210,7 @@ async def test_an_absurd_lifetime_is_no_obstacle_and_no_reason_to_ask_for_each_c
 
     scheme = SecurityScheme("oauth2", flows={"clientCredentials": {"tokenUrl": "/token"}})
     settings = Settings()
-    async with (
-        Faults(once) as server,
-        ConnectionPool(settings, policy_of(settings)) as transport,
-    ):
+    async with Faults(once) as server, ConnectionPool(settings, policy_of(settings)) as transport:
         made = Tokens(OAuth2(client_id="app", client_secret=SECRET), scheme, "oauth")
         channel = Channel(transport, lambda _: True, lambda *_: None, server.url)
         assert [await made.token(channel) for _ in range(3)] == ["good-token"] * 3
@@ -305,10 +299,7 @@ async def test_a_server_that_asks_to_wait_is_left_alone():
 
     scheme = SecurityScheme("oauth2", flows={"clientCredentials": {"tokenUrl": "/token"}})
     settings = Settings()
-    async with (
-        Faults(busy) as server,
-        ConnectionPool(settings, policy_of(settings)) as transport,
-    ):
+    async with Faults(busy) as server, ConnectionPool(settings, policy_of(settings)) as transport:
         made = Tokens(OAuth2(client_id="app", client_secret=SECRET), scheme, "oauth")
         channel = Channel(transport, lambda _: True, lambda *_: None, server.url)
         for _ in range(5):

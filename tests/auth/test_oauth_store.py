@@ -162,11 +162,7 @@ def test_a_file_of_this_version_is_read(path):
 
 @pytest.mark.parametrize(
     "other",
-    [
-        {"origin": "https://other.example.com"},
-        {"scheme": "another"},
-        {"client_id": "another"},
-    ],
+    [{"origin": "https://other.example.com"}, {"scheme": "another"}, {"client_id": "another"}],
 )
 def test_a_token_for_something_else_is_not_used(path, other):
     TokenStore(path).save(entry(**other))

@@ -43,11 +43,7 @@ def test_nor_can_a_member_of_an_exploded_object(location, style):
     shape = Parameter("o", location, style=style if location == "cookie" else "form")
 
     with pytest.raises(InputError, match="set by the credentials"):
-        build(
-            Operation("GET", "/", parameters=(shape,)),
-            {"o": {"a": 1, "api_key": "evil"}},
-            auth,
-        )
+        build(Operation("GET", "/", parameters=(shape,)), {"o": {"a": 1, "api_key": "evil"}}, auth)
 
 
 def test_credentials_come_last_and_are_encoded_where_that_is_needed():

@@ -633,10 +633,7 @@ def test_the_trace_context_holds_the_state_of_the_trace_but_no_baggage():
     headers = trace_headers()
     context.detach(token)
 
-    assert headers == {
-        "traceparent": f"00-{1:032x}-{2:016x}-01",
-        "tracestate": "vendor=value",
-    }
+    assert headers == {"traceparent": f"00-{1:032x}-{2:016x}-01", "tracestate": "vendor=value"}
 
 
 def test_without_a_span_there_is_no_trace_context():

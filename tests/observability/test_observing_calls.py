@@ -35,10 +35,7 @@ BUSY = Answer(503, [("Retry-After", "0")])
 
 def pets(url: str, **given: Any) -> Toolset:
     """The tools of an API at `url`, `get_pet` and `add_pet`, that wants two keys."""
-    paths = {
-        "/pets/{petId}": {"get": GET_PET},
-        "/pets": {"post": operation(operationId="add_pet")},
-    }
+    paths = {"/pets/{petId}": {"get": GET_PET}, "/pets": {"post": operation(operationId="add_pet")}}
     made = document(
         paths,
         servers=[{"url": f"{url}/v1"}],
@@ -274,14 +271,7 @@ class OddError(Exception):
     """None of Python's own, nor derived from one but the root."""
 
 
-@pytest.mark.parametrize(
-    "fault",
-    [
-        ValueError,
-        asyncio.QueueFull,
-        OddError,
-    ],
-)
+@pytest.mark.parametrize("fault", [ValueError, asyncio.QueueFull, OddError])
 async def test_a_subscriber_that_raises_changes_no_call(fault, recorder, caplog):
     def fail(event: Event) -> None:
         raise fault

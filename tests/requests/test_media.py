@@ -52,8 +52,7 @@ def test_each_media_type_is_of_one_kind_or_of_none(media_type, kind):
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["a/b", "text/plain; charset=utf-8", 'a/b;c="d \\"e"', "image/*", "*/*", "a/b;type=c/d"],
+    "text", ["a/b", "text/plain; charset=utf-8", 'a/b;c="d \\"e"', "image/*", "*/*", "a/b;type=c/d"]
 )
 def test_what_is_a_media_type(text):
     assert media_types.is_media_type(text)
