@@ -14,7 +14,6 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import InvalidDocument
-from openapi_tools.json_values import compact
 from openapi_tools.loading import keyword_values
 from openapi_tools.loading.all_of import WORDS, ReadOnly, merge, merge_all
 from openapi_tools.loading.naming import short_hash
@@ -33,10 +32,6 @@ MAX_INLINED = 32
 """Components merged into one another through `allOf`; further ones stay references."""
 MAX_INLINED_SCHEMAS = 500
 """A component of more schemas is not merged, so that components that double do not explode."""
-_SHARED_IN_ALL = 1_000_000
-"""Characters of all members that are kept to be compared with."""
-_NESTING = frozenset({"properties", "items", "anyOf", "oneOf"})
-"""Without one of these a member is converted sooner than it is compared."""
 
 _LEAF = frozenset({"type", "description"})
 _SHOWN = frozenset(
@@ -76,9 +71,6 @@ class Schemas:
         self._open: set[str] = set()
         self._closures = Closures()
         self._recursive: dict[str, bool] = {}
-        self._alike: dict[bytes, dict[str, Any]] = {}
-        self._alike_room = _SHARED_IN_ALL
-        self._links: dict[str, str] = {}
         self._read_only = ReadOnly(references)
 
     def convert(self, node: Any, resource: Resource, depth: int = 0) -> dict[str, Any]:
@@ -147,7 +139,7 @@ class Schemas:
         """Return a `$ref` with what stands beside it."""
         if depth > MAX_DEPTH:
             raise _too_deep(resource)
-        converted: dict[str, Any] = {"$ref": self._link(node, resource)}
+        converted: dict[str, Any] = {"$ref": f"#/$defs/{self._define(node, resource)}"}
         if len(node) == 1:
             return converted
         words = node.get("description")
@@ -164,16 +156,6 @@ class Schemas:
         if keyword_values.is_nullable(siblings):
             return {**beside, "anyOf": [converted, {"type": "null"}]}
         return {**converted, **beside}
-
-    def _link(self, node: dict[str, Any], resource: Resource) -> str:
-        """Return the `$ref` to the definition that a reference leads to."""
-        ref = node["$ref"] if resource is self._references.entry else None
-        if type(ref) is not str:
-            return f"#/$defs/{self._define(node, resource)}"
-        link = self._links.get(ref)
-        if link is None:
-            link = self._links[ref] = f"#/$defs/{self._define(node, resource)}"
-        return link
 
     def _define(self, node: dict[str, Any], resource: Resource) -> str:
         """Return the name of the definition that a reference leads to."""
@@ -272,32 +254,14 @@ class Schemas:
             len(names) <= keyword_values.MAX_LABEL and names.isprintable()
         )  # all of them at once
         hides = key == "properties"
-        shares = depth == 1 and resource is self._references.entry
         out = {}
         for name, value in values.items():
             if not named and not keyword_values.is_name(name):
                 continue
             if hides and self._read_only.is_hidden(value, resource):
                 continue
-            if type(value) is not dict or "$ref" in value:
-                out[name] = self.convert(value, resource, depth)
-            elif shares and not _NESTING.isdisjoint(value):
-                out[name] = self._member(value, resource, depth)
-            else:
-                out[name] = self._schema(value, resource, depth)
+            out[name] = self.convert(value, resource, depth)
         return out
-
-    def _member(self, node: dict[str, Any], resource: Resource, depth: int) -> dict[str, Any]:
-        """Convert a member of an object; those that say the same to the letter are one."""
-        text = compact(node)
-        found = self._alike.get(text)
-        if found is None:
-            found = self.convert(node, resource, depth)
-            # What is merged depends on the definitions that are being converted.
-            if len(text) <= self._alike_room and b'"allOf"' not in text:
-                self._alike_room -= len(text)
-                self._alike[text] = found
-        return found
 
     def _translated(
         self, out: dict[str, Any], node: dict[str, Any], resource: Resource
