@@ -2,15 +2,18 @@ from __future__ import annotations
 
 import json
 from itertools import permutations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jsonschema_rs
 import pytest
-from documents import document, operation, tools, with_body, with_schema
+from documents import operation, tools, with_body, with_schema
 
 from openapi_tools import InputError, Settings, load_tools
 from openapi_tools.json_values import compact, most_in
 from openapi_tools.loading.schema_limits import size_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def told(schema: Any, *, openapi: str = "3.1.1", **members: Any) -> Any:
@@ -408,66 +411,49 @@ def test_a_discriminator_without_a_union_leaves_the_object_open_for_its_variants
     assert tool.operation.body.argument == "body"
 
 
-def test_schemas_nested_deeper_than_can_be_walked_are_refused_with_a_place() -> None:
-    deep: dict[str, Any] = {"type": "string"}
-    for _ in range(250):
-        deep = {"type": "array", "items": deep}
-    text = json.dumps(
-        document(
-            {
-                "/x": {"get": operation(parameters=[{"name": "q", "in": "query", "schema": deep}])},
-                "/y": {"get": operation()},
-            }
-        )
-    )
-
-    try:
-        toolset = load_tools(text)
-    except Exception as error:
-        assert type(error).__name__ == "InvalidDocument"  # noqa: PT017 -- either way is right
-    else:
-        assert len(toolset) + len(toolset.skipped) == 2
+def chain(count: int, link: Callable[[dict[str, Any]], Any], end: Any) -> dict[str, Any]:
+    """Components `S0`, `S1`, … each of which refers to the next."""
+    schemas = {f"S{i}": link({"$ref": f"#/components/schemas/S{i + 1}"}) for i in range(count)}
+    return {"schemas": {**schemas, f"S{count}": end}}
 
 
-def test_a_chain_of_three_thousand_components_loads_with_definitions() -> None:
-    schemas: dict[str, Any] = {
-        f"S{i}": {"type": "object", "properties": {"n": {"$ref": f"#/components/schemas/S{i + 1}"}}}
-        for i in range(3000)
+def members(**properties: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties}
+
+
+TEXT = {"type": "string"}
+CHAINS = [
+    ("long", chain(3_000, lambda ref: members(n=ref), TEXT), 256_000, 3_001),
+    ("exponential", chain(40, lambda ref: members(a=ref, b=ref), TEXT), 20_000, 41),
+    ("tripled", chain(14, lambda ref: {"allOf": [ref] * 3}, members(a=TEXT)), 256_000, None),
+    (
+        "words around one",
+        chain(26, lambda ref: members(a={"allOf": [ref], "title": "A"}, b=ref), TEXT),
+        10_000,
+        27,
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("components", "most", "count"), [row[1:] for row in CHAINS], ids=[row[0] for row in CHAINS]
+)
+def test_components_that_refer_to_one_another_stay_bounded(
+    components: dict[str, Any], most: int, count: int | None
+) -> None:
+    schema = with_schema({"$ref": "#/components/schemas/S0"}, components=components)
+
+    assert len(json.dumps(schema)) < most
+    assert count is None or len(schema["$defs"]) == count
+
+
+def test_words_around_one_component_need_no_all_of() -> None:
+    declared = {"allOf": [{"$ref": "#/components/schemas/A"}], "description": "a"}
+
+    assert told(declared, components={"schemas": {"A": TEXT}}) == {
+        "$ref": "#/$defs/A",
+        "description": "a",
     }
-    schemas["S3000"] = {"type": "string"}
-
-    schema = with_schema({"$ref": "#/components/schemas/S0"}, components={"schemas": schemas})
-
-    assert len(schema["$defs"]) == 3001
-
-
-def test_exponential_references_stay_linear() -> None:
-    schemas: dict[str, Any] = {
-        f"S{i}": {
-            "type": "object",
-            "properties": {
-                "a": {"$ref": f"#/components/schemas/S{i + 1}"},
-                "b": {"$ref": f"#/components/schemas/S{i + 1}"},
-            },
-        }
-        for i in range(40)
-    }
-    schemas["S40"] = {"type": "string"}
-
-    schema = with_schema({"$ref": "#/components/schemas/S0"}, components={"schemas": schemas})
-
-    assert len(json.dumps(schema)) < 20_000
-
-
-def test_all_of_that_triples_at_every_level_stays_bounded() -> None:
-    schemas: dict[str, Any] = {
-        f"S{i}": {"allOf": [{"$ref": f"#/components/schemas/S{i + 1}"}] * 3} for i in range(14)
-    }
-    schemas["S14"] = {"type": "object", "properties": {"a": {"type": "string"}}}
-
-    schema = with_schema({"$ref": "#/components/schemas/S0"}, components={"schemas": schemas})
-
-    assert len(json.dumps(schema)) < 256_000
 
 
 def test_huge_enums_and_texts_are_shortened_with_a_mark() -> None:
@@ -519,35 +505,13 @@ def test_a_huge_inline_schema_is_pruned_and_accepts_what_it_accepted() -> None:
     assert not validator.is_valid({"q": "x"})
 
 
-def test_words_around_one_component_do_not_copy_it() -> None:
-    schemas: dict[str, Any] = {
-        f"S{i}": {
-            "type": "object",
-            "properties": {
-                name: {"allOf": [{"$ref": f"#/components/schemas/S{i + 1}"}], "description": name}
-                for name in "ab"
-            },
-        }
-        for i in range(26)
-    }
-    schemas["S26"] = {"type": "string"}
-
-    schema = with_schema({"$ref": "#/components/schemas/S0"}, components={"schemas": schemas})
-
-    assert schema["$defs"]["S0"]["properties"]["a"] == {"$ref": "#/$defs/S1", "description": "a"}
-    assert len(json.dumps(schema)) < 10_000
-
-
 def test_components_that_double_when_merged_stay_references_in_the_end() -> None:
-    def doubled(i: int) -> dict[str, Any]:
-        ref = {"$ref": f"#/components/schemas/S{i + 1}"}
-        more = {"type": "object", "properties": {"x": {}}}
-        return {"type": "object", "properties": {name: {"allOf": [ref, more]} for name in "ab"}}
+    def doubled(ref: dict[str, Any]) -> dict[str, Any]:
+        return members(**{name: {"allOf": [ref, members(x={})]} for name in "ab"})
 
-    schemas: dict[str, Any] = {f"S{i}": doubled(i) for i in range(40)}
-    schemas["S40"] = {"type": "object", "properties": {"z": {"type": "string"}}}
+    components = chain(40, doubled, members(z=TEXT))
 
-    schema = with_schema({"$ref": "#/components/schemas/S0"}, components={"schemas": schemas})
+    schema = with_schema({"$ref": "#/components/schemas/S0"}, components=components)
 
     assert len(json.dumps(schema)) < 256_000
     value: Any = {"z": "end"}
