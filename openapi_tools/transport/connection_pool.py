@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import importlib.util
 import ssl
 import time
@@ -285,8 +286,13 @@ def proxy_of(url: httpx.URL) -> httpx.Proxy | None:
 async def _write(stream: Stream, exchange: WireExchange) -> None:
     """Write a request, or the part of it that a server takes before it answers."""
     try:
-        async for piece in exchange.written():
-            await stream.write(piece)
+        whole = exchange.at_once()
+        if whole is not None:
+            await stream.write(whole)
+            return
+        async with contextlib.aclosing(exchange.pieces()) as pieces:
+            async for piece in pieces:
+                await stream.write(piece)
     except httpx.WriteError:
         return  # the server may have answered before it had everything
 

@@ -21,7 +21,7 @@ except ImportError:  # the extra `fast` is not installed
     httptools = None  # type: ignore[assignment] # to mypy a name is always the module
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncGenerator
 
 HAS_HTTPTOOLS = httptools is not None
 
@@ -83,17 +83,24 @@ class WireExchange:
             return not self._is_last
         return self._h11.their_state is h11.DONE and not self._h11.trailing_data[0]
 
-    async def written(self) -> AsyncIterator[bytes]:
-        """Yield the bytes of the request; all of them at once when the body is at hand.
+    def at_once(self) -> bytes | None:
+        """Return the bytes of the request if its body is at hand; None when it comes in pieces.
 
         Raises:
             LocalProtocolError: Of httpx: the body is not as long as the header says.
         """
-        if isinstance(self._request.stream, httpx.ByteStream):
-            body = b"".join(self._request.stream)
-            content = self._written(h11.Data(body)) if body else b""
-            yield b"".join((self._head, content, self._written(h11.EndOfMessage())))
-            return
+        if not isinstance(self._request.stream, httpx.ByteStream):
+            return None
+        body = b"".join(self._request.stream)
+        content = self._written(h11.Data(body)) if body else b""
+        return b"".join((self._head, content, self._written(h11.EndOfMessage())))
+
+    async def pieces(self) -> AsyncGenerator[bytes]:
+        """Yield the bytes of the request as its body comes.
+
+        Raises:
+            LocalProtocolError: As `at_once`.
+        """
         yield self._head
         async for piece in self._request.stream:  # type: ignore[union-attr] # of an AsyncClient
             yield self._written(h11.Data(piece))
