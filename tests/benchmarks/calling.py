@@ -12,7 +12,7 @@ from issues import ANSWER, BASE, BODY, DOCUMENT, QUERY, URL
 from published import GITHUB
 from pydantic_core import from_json, to_json
 from rows import Row, at_most
-from timing import Sample
+from timing import Sample, turns
 
 from openapi_tools import Settings, load_tools
 from openapi_tools.testing.samples import sample
@@ -119,20 +119,19 @@ def verdicts(rounds: int) -> Iterator[Row]:
         fits = Checker(schema).fits
         assert fits(arguments)
         text = to_json(arguments)
-        check, parse = _checked(
-            rounds, lambda f=fits, a=arguments: f(a), lambda t=text: from_json(t)
-        )
+        actions = {
+            "check": lambda f=fits, a=arguments: _each(lambda: f(a)),
+            "parse": lambda t=text: _each(lambda: from_json(t)),
+        }
+        check, parse = turns(rounds, actions).values()
         goals = (at_most(10, "us"),) if share == SHARES["90th percentile"] else ()
         note = f"a schema of {len(to_json(schema))} bytes"
         yield Row(name, check, check.over(parse), goals, note=note)
 
 
-def _checked(rounds: int, *actions: Callable[[], object]) -> list[Sample]:
-    found: list[list[float]] = [[] for _ in actions]
-    for _ in range(rounds):
-        for seconds, action in zip(found, actions, strict=True):
-            begin = time.process_time()
-            for _ in range(CHECKS):
-                action()
-            seconds.append((time.process_time() - begin) / CHECKS)
-    return [Sample(tuple(seconds)) for seconds in found]
+def _each(action: Callable[[], object]) -> float:
+    """Return the CPU seconds of one of many runs."""
+    begin = time.process_time()
+    for _ in range(CHECKS):
+        action()
+    return (time.process_time() - begin) / CHECKS

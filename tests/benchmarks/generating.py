@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from published import GITHUB
 from rows import Row, at_most
-from starting import processes
-from timing import Sample, child, told
+from timing import Sample, child, told, turns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,7 +64,7 @@ def generates(rounds: int) -> Iterator[Row]:
             f"generate_package({str(GITHUB.file)!r}, {str(output)!r}, name='github')"
         )
         parse = f"import json; json.load(open({str(GITHUB.file)!r}, 'rb'))"
-        took = processes(
+        took = turns(
             rounds,
             {"parse": lambda: child(("-c", parse)), "generate": lambda: child(("-c", command))},
         )

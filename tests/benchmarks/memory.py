@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import caching
 from published import GITHUB
 from rows import Row, at_most
-from timing import Sample, told
+from timing import told, turns
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 # What a load imports counts in the peaks below, not as growth; OpenSSL alone would be 4 MiB.
 _GROWTH = """
@@ -67,8 +67,10 @@ def memory(rounds: int) -> Iterator[Row]:
 def _growth(runs: int) -> Iterator[Row]:
     kinds = ("parse", "load", "schemas")
     file = str(GITHUB.file)
-    took = _taken(
-        runs, {kind: lambda kind=kind: told(("-c", _GROWTH, kind, file)) for kind in kinds}
+    took = turns(
+        runs,
+        {kind: lambda kind=kind: float(told(("-c", _GROWTH, kind, file))) for kind in kinds},
+        "MiB",
     )
     parse, load, schemas = (took[kind] for kind in kinds)
     yield Row("GitHub: growth by the parse (pydantic_core)", parse)
@@ -82,13 +84,12 @@ def _peaks(runs: int) -> Iterator[Row]:
     file = str(GITHUB.file)
     with tempfile.TemporaryDirectory() as folder:
         asked = {
-            "pass": lambda: told(("-c", _PEAK)),
-            "parse": lambda: told(("-c", _PARSE + _PEAK, file)),
-            "first": lambda: told(("-c", _LIST + _PEAK, file)),
-            "second": lambda: told(("-c", _LIST + _PEAK, file), caching.variables(folder)),
+            "pass": lambda: float(told(("-c", _PEAK))),
+            "parse": lambda: float(told(("-c", _PARSE + _PEAK, file))),
+            "first": lambda: float(told(("-c", _LIST + _PEAK, file))),
+            "second": lambda: float(told(("-c", _LIST + _PEAK, file), caching.variables(folder))),
         }
-        asked["second"]()  # fills the cache
-        took = _taken(runs, asked)
+        took = turns(runs, asked, "MiB")
     nothing = took["pass"]
     yield Row("peak of `python -c pass`", nothing)
     parse, first = took["parse"], took["first"]
@@ -97,12 +98,3 @@ def _peaks(runs: int) -> Iterator[Row]:
     yield Row("peak of one that lists GitHub's tools", first, first.over(nothing), goals)
     second, goals = took["second"], (at_most(35, "MiB"),)
     yield Row("the same from the cache", second, second.over(nothing), goals)
-
-
-def _taken(runs: int, asked: dict[str, Callable[[], str]]) -> dict[str, Sample]:
-    """Return what processes print, in MiB, asked in turn."""
-    found: dict[str, list[float]] = {name: [] for name in asked}
-    for _ in range(runs):
-        for name, ask in asked.items():
-            found[name].append(float(ask()))
-    return {name: Sample(tuple(sizes), "MiB") for name, sizes in found.items()}

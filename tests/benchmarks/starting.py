@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import caching
 from published import GITHUB
 from rows import Row, at_most
-from timing import Sample, child
+from timing import child, turns
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator
 
 COMMAND = ("-m", "openapi_tools")
 LISTING = (*COMMAND, "list", str(GITHUB.file))
@@ -20,7 +20,7 @@ LISTING = (*COMMAND, "list", str(GITHUB.file))
 def starts(rounds: int) -> Iterator[Row]:
     """Time processes that do little."""
     with tempfile.TemporaryDirectory() as folder:
-        took = processes(
+        took = turns(
             2 * rounds,  # short ones differ by more than what is looked for
             {
                 "pass": lambda: child(("-c", "pass")),
@@ -43,14 +43,3 @@ def starts(rounds: int) -> Iterator[Row]:
     name = "openapi-tools list, GitHub, from the cache"
     second = took["second"]
     yield Row(name, second, second.over(nothing), (at_most(250, "ms"),))
-
-
-def processes(rounds: int, runs: Mapping[str, Callable[[], float]]) -> dict[str, Sample]:
-    """Run processes in turn; the first round compiles modules and fills caches."""
-    found: dict[str, list[float]] = {name: [] for name in runs}
-    for number in range(rounds + 1):
-        for name, run in runs.items():
-            seconds = run()
-            if number:
-                found[name].append(seconds)
-    return {name: Sample(tuple(seconds)) for name, seconds in found.items()}

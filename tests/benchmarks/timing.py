@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -73,19 +74,26 @@ def exponent(points: Sequence[tuple[float, float]]) -> float:
     return statistics.linear_regression(sizes, costs).slope
 
 
-def interleaved(rounds: int, actions: Mapping[str, Callable[[], object]]) -> dict[str, Sample]:
-    """Run all actions in turn, again and again, and return what each took.
-
-    A first round, which fills caches, is not counted. The garbage collector is on while they run,
-    as it is for users; what an action returns is freed after its time was taken.
-    """
+def turns(
+    rounds: int, actions: Mapping[str, Callable[[], float]], unit: str = "s"
+) -> dict[str, Sample]:
+    """Run all actions in turn, again and again; a first round, which fills caches, is left out."""
     found: dict[str, list[float]] = {name: [] for name in actions}
     for number in range(rounds + 1):
         for name, action in actions.items():
-            seconds = timed(action)
+            value = action()
             if number:
-                found[name].append(seconds)
-    return {name: Sample(tuple(seconds)) for name, seconds in found.items()}
+                found[name].append(value)
+    return {name: Sample(tuple(values), unit) for name, values in found.items()}
+
+
+def interleaved(rounds: int, actions: Mapping[str, Callable[[], object]]) -> dict[str, Sample]:
+    """Return what each of some actions took, run in turn.
+
+    The garbage collector is on while they run, as it is for users; what an action returns is freed
+    after its time was taken.
+    """
+    return turns(rounds, {name: partial(timed, action) for name, action in actions.items()})
 
 
 def timed(action: Callable[[], object]) -> float:

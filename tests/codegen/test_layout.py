@@ -187,6 +187,7 @@ def test_ruff_agrees_with_the_tools_of_a_document(path: Path) -> None:
     assert_ruff_agrees(parts_of(path))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_ruff_agrees_with_the_tools_of_a_published_document(shared: Path, name: str) -> None:
     assert_ruff_agrees(parts_of(shared / "corpus" / name))

@@ -174,7 +174,14 @@ def test_a_changed_definition_touches_the_one_place_where_it_stands(discord, tmp
     assert touched(discord, changed, tmp_path) == {"api_tools/schemas.py", "manifest.json"}
 
 
-@pytest.mark.parametrize("path", SPECS, ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "path",
+    [
+        path if path.stem != "discord" else pytest.param(path, marks=pytest.mark.long)
+        for path in SPECS
+    ],
+    ids=lambda path: path.name,
+)
 def test_a_selection_changes_nothing_in_the_tools_that_are_left(path, tmp_path):
     loaded = load_tools(path)
     select = Select(names=[tool.name for tool in loaded][::3])

@@ -257,6 +257,7 @@ def test_a_kill_between_single_files_is_healed_by_the_next_run(tmp_path: Path, o
     assert len(mixed) > 4
 
 
+@pytest.mark.long
 @POSIX
 def test_an_edit_after_a_killed_run_is_still_an_edit(tmp_path: Path):
     code = """
