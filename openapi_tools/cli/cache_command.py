@@ -40,7 +40,6 @@ def cache(*, wants_clear: bool, wants_json: bool) -> None:
 
 
 def _documents() -> Iterator[dict[str, Any]]:
-    """Yield facts about each document, the last used first."""
     for entry, label in listed():
         if label is None:
             yield {"source": None, "size": entry.size, "age": None, "tools": None}

@@ -58,72 +58,63 @@ def call(
     if spec == "-" and json_input == "-":
         message = "SPEC and --json cannot both be read from standard input."
         raise click.UsageError(message)
-    run = _Run(base_url or (_NOWHERE if mock else None))
-    toolset = run.load(spec, timeout=timeout, mock=mock)
+    problems: list[str] = []
+    base_url = base_url or (_NOWHERE if mock else None)
+    loaded: list[Toolset] = []
+    client = _mock_client(loaded, base_url, problems) if mock else None
+    settings = {"base_url": base_url, "timeout": timeout, "anonymous": mock or None}
+    toolset = load(source_of(spec), client=client, **settings)
+    loaded.append(toolset)
     found = tool_of(toolset, tool)
     given = read_json_argument(json_input) if json_input is not None else {}
     given |= read_arguments(arguments, found.input_schema)
     if dry_run:
-        return asyncio.run(run.preview(toolset, found, given))
-    return asyncio.run(run.execute(toolset, found, given))
+        return asyncio.run(_preview(toolset, found, given))
+    return asyncio.run(_execute(toolset, found, given, problems))
 
 
-class _Run:
-    """One call."""
+def _mock_client(
+    loaded: list[Toolset], base_url: str | None, problems: list[str]
+) -> httpx.AsyncClient:
+    from openapi_tools.testing.mock import mock_client
 
-    def __init__(self, base_url: str | None) -> None:
-        self.base_url = base_url
-        self.problems: list[str] = []
+    path = (base_url or "").partition("://")[2].partition("/")[2]
+    base_path = f"/{path}" if path else ""
+    return mock_client(lambda: loaded[0].document, problems=problems, base_path=base_path)
 
-    def load(self, spec: str, *, timeout: float | None, mock: bool) -> Toolset:
-        """Return the tools, with a client that answers from the document where that is wanted."""
-        loaded: list[Toolset] = []
-        client = self._mock_client(loaded) if mock else None
-        settings = {"base_url": self.base_url, "timeout": timeout, "anonymous": mock or None}
-        toolset = load(source_of(spec), client=client, **settings)
-        loaded.append(toolset)
-        return toolset
 
-    def _mock_client(self, loaded: list[Toolset]) -> httpx.AsyncClient:
-        """Return a client for a document that is not loaded yet."""
-        from openapi_tools.testing.mock import mock_client
+async def _execute(
+    toolset: Toolset, tool: OperationTool, given: dict[str, Any], problems: list[str]
+) -> int:
+    """Call the tool, print its result and return the exit code."""
+    async with toolset:
+        result = await tool.execute(given)
+    for problem in problems:
+        kind = "note" if problem.startswith("not judged") else "openapi-core"
+        remark(redacted(f"{kind}: {problem}"))
+    if result.is_error:
+        click.echo(clean(redacted(f"{_kind(result)}: {for_shell(result)}")), err=True)
+        if (result.error or {}).get("type") == "auth" and not tool.operation.security:
+            remark(f"The document does not say which credentials are needed; {OPTIONS}.")
+        return 1
+    if result.output is not None:
+        say(redacted(_text(result)))
+    if result.header_note:
+        remark(redacted(result.header_note))
+    return 0
 
-        path = (self.base_url or "").partition("://")[2].partition("/")[2]
-        return mock_client(
-            lambda: loaded[0].document,
-            problems=self.problems,
-            base_path=f"/{path}" if path else "",
-        )
 
-    async def execute(self, toolset: Toolset, tool: OperationTool, given: dict[str, Any]) -> int:
-        """Call the tool, print what came of it and return the exit code."""
-        async with toolset:
-            result = await tool.execute(given)
-        for problem in self.problems:
-            kind = "note" if problem.startswith("not judged") else "openapi-core"
-            remark(redacted(f"{kind}: {problem}"))
-        if result.is_error:
-            click.echo(clean(redacted(f"{_kind(result)}: {for_shell(result)}")), err=True)
-            if (result.error or {}).get("type") == "auth" and not tool.operation.security:
-                remark(f"The document does not say which credentials are needed; {OPTIONS}.")
+async def _preview(toolset: Toolset, tool: OperationTool, given: dict[str, Any]) -> int:
+    """Print the request and return the exit code."""
+    async with toolset:
+        try:
+            request = tool.preview(given)
+        except OpenAPIToolsError as error:
+            kind = error.kind if isinstance(error, CallError) else "invalid_input"
+            click.echo(clean(redacted(f"{kind}: {for_shell(error)}")), err=True)
             return 1
-        if result.output is not None:
-            say(redacted(_text(result)))
-        if result.header_note:
-            remark(redacted(result.header_note))
-        return 0
-
-    async def preview(self, toolset: Toolset, tool: OperationTool, given: dict[str, Any]) -> int:
-        """Print what would be sent and return the exit code."""
-        async with toolset:
-            try:
-                request = tool.preview(given)
-            except OpenAPIToolsError as error:
-                kind = error.kind if isinstance(error, CallError) else "invalid_input"
-                click.echo(clean(redacted(f"{kind}: {for_shell(error)}")), err=True)
-                return 1
-            say(clean(redacted(str(preview_of(request, tool.name, given)))))
-        return 0
+        say(clean(redacted(str(preview_of(request, tool.name, given)))))
+    return 0
 
 
 def _kind(result: ToolResult) -> str:

@@ -66,7 +66,6 @@ def duplicate_keys(
 
 
 def _as_data(found: list[Finding], toolset: Toolset) -> dict[str, Any]:
-    """Return the findings as JSON data."""
     return {
         "findings": [
             {"severity": item.severity, "pointer": item.pointer, "message": item.message}

@@ -57,7 +57,6 @@ def list_tools(
 
 
 def _why_none(toolset: Toolset, *, tags: tuple[str, ...], methods: tuple[str, ...]) -> str:
-    """Return what could have been selected, where nothing was."""
     known = {tag for tool in toolset for tag in tool.tags}
     there = []
     if tags:

@@ -96,7 +96,11 @@ def login(spec: str, scheme: str | None, *, token_file: Path, **options: Any) ->
     name, found = _scheme(toolset.security_schemes, scheme)
     store = TokenStore(token_file)
     store.entries()  # errors of the file come before the browser opens
-    choices = _Choices(
+    run = _Run(
+        toolset=toolset,
+        settings=settings,
+        name=name,
+        scheme=found,
         config=_config(toolset, name, found, options),
         device=options["device"],
         browser=not options["no_browser"],
@@ -104,9 +108,8 @@ def login(spec: str, scheme: str | None, *, token_file: Path, **options: Any) ->
         timeout=options["timeout"],
         agreed=options["yes"],
     )
-    run = _Run(choices, toolset, name=name, scheme=found)
     try:
-        stored = run.log_in(settings)
+        stored = run.log_in()
     except CallError as error:
         text = str(error)
         for named, option in _OPTIONS.items():
@@ -114,18 +117,6 @@ def login(spec: str, scheme: str | None, *, token_file: Path, **options: Any) ->
         remark(f"openapi-tools: error: {text}")
         return 1
     return _keep(store, stored, token_file)
-
-
-@dataclass(frozen=True, slots=True)
-class _Choices:
-    """The options of a login."""
-
-    config: OAuth2
-    device: bool
-    browser: bool
-    port: int
-    timeout: float
-    agreed: bool
 
 
 def _keep(store: TokenStore, stored: Stored, path: Path) -> int:
@@ -187,35 +178,36 @@ def _usual_scopes(
     return sorted(required or (listed if isinstance(listed, dict) else ()))
 
 
+@dataclass(frozen=True, slots=True)
 class _Run:
     """One login, from the plan to the token."""
 
-    def __init__(
-        self, choices: _Choices, toolset: Toolset, *, name: str, scheme: SecurityScheme
-    ) -> None:
-        self._choices = choices
-        self._toolset = toolset
-        self._name = name
-        self._scheme = scheme
+    toolset: Toolset
+    settings: Settings
+    name: str
+    scheme: SecurityScheme
+    config: OAuth2
+    device: bool
+    browser: bool
+    port: int
+    timeout: float
+    agreed: bool
 
-    def log_in(self, settings: Settings) -> Stored:
-        """Return the token."""
-        device = self._choices.device
-        plan = asyncio.run(self._done(settings, lambda attempt: attempt.plan(device=device)))
+    def log_in(self) -> Stored:
+        plan = asyncio.run(self._done(lambda attempt: attempt.plan(device=self.device)))
         self._agree(plan)
         try:
-            return asyncio.run(self._done(settings, lambda attempt: self._agreed(attempt, plan)))
+            return asyncio.run(self._done(lambda attempt: self._agreed(attempt, plan)))
         except OSError as error:
             reason = (error.strerror or type(error).__name__).partition(" (")[0]
-            message = f"port {self._choices.port} cannot be listened on ({reason}); give another."
+            message = f"port {self.port} cannot be listened on ({reason}); give another."
             raise click.ClickException(message) from None
 
-    async def _done(self, settings: Settings, act: Callable[[Login], Awaitable[_T]]) -> _T:
+    async def _done(self, act: Callable[[Login], Awaitable[_T]]) -> _T:
         """Return the result of a step of the login, within the time limit."""
-        server, learn = self._server(settings), Redactor().know
-        origins = self._toolset.session.origins
-        seconds = self._choices.timeout
-        async with _transport(settings, self._toolset) as transport:
+        server, learn = self._server(), Redactor().know
+        origins = self.toolset.session.origins
+        async with _transport(self.settings, self.toolset) as transport:
             channel = Channel(
                 transport,
                 lambda url: origin_of(url) in origins,
@@ -223,29 +215,27 @@ class _Run:
                 origin_of(server),
                 base_url=server,
             )
-            attempt = Login(self._choices.config, self._scheme, name=self._name, channel=channel)
+            attempt = Login(self.config, self.scheme, name=self.name, channel=channel)
             try:
-                async with asyncio.timeout(seconds):
+                async with asyncio.timeout(self.timeout):
                     return await act(attempt)
             except TimeoutError:
-                raise CallError("timeout", f"nobody agreed within {seconds:g} s.") from None
+                raise CallError("timeout", f"nobody agreed within {self.timeout:g} s.") from None
 
-    def _server(self, settings: Settings) -> str:
-        operations = [tool.operation for tool in self._toolset]
+    def _server(self) -> str:
+        operations = [tool.operation for tool in self.toolset]
         if not operations:
             raise click.UsageError("the document has no operation to log in for.")
-        needing = (o for o in operations if any(self._name in names for names in o.security))
-        return server_url(next(needing, operations[0]), settings)
+        needing = (o for o in operations if any(self.name in names for names in o.security))
+        return server_url(next(needing, operations[0]), self.settings)
 
     def _agree(self, plan: Plan) -> None:
         """Show the endpoints of the login, and ask if they are at another origin."""
         config = plan.config
-        place = (
-            config.device_authorization_url if self._choices.device else config.authorization_url
-        )
+        place = config.device_authorization_url if self.device else config.authorization_url
         remark(f"authorization: {place}")
         remark(f"token: {config.token_url}")
-        if not plan.elsewhere or self._choices.agreed:
+        if not plan.elsewhere or self.agreed:
             return
         remark("these endpoints of the document are not at the API's own origin.")
         if not _is_person_there():
@@ -254,15 +244,13 @@ class _Run:
             raise click.ClickException("nothing was sent.")
 
     async def _agreed(self, attempt: Login, plan: Plan) -> Stored:
-        if self._choices.device:
+        if self.device:
             return await attempt.by_device(plan, show=self._show_code)
-        return await attempt.by_browser(
-            plan, port=self._choices.port, show=self._show_url, tell=remark
-        )
+        return await attempt.by_browser(plan, port=self.port, show=self._show_url, tell=remark)
 
     def _show_url(self, url: str) -> None:
         remark(f"open this in a browser: {url}")
-        if self._choices.browser:
+        if self.browser:
             webbrowser.open(url)
 
     def _show_code(self, code: DeviceCode) -> None:

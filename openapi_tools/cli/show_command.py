@@ -176,7 +176,6 @@ def _in_words(place: dict[str, Any]) -> str:
 
 
 def _parameter_place(parameter: Parameter) -> dict[str, Any]:
-    """Return the way of a parameter."""
     return {
         "argument": parameter.argument,
         "in": parameter.location,

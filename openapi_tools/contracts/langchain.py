@@ -116,7 +116,6 @@ async def _answer(
 
 
 def _blocking(call: Any) -> Any:
-    """Return a function that waits for an async one."""
 
     def wait(**arguments: Any) -> Any:
         try:
@@ -198,7 +197,6 @@ class _Writer:
         self._cuts = 0
 
     def write(self, schema: Any, path: str) -> Any:
-        """Return a schema without references."""
         if not isinstance(schema, dict):
             return schema
         if self._depth >= _MAX_DEPTH:
@@ -211,7 +209,6 @@ class _Writer:
             self._depth -= 1
 
     def _own(self, schema: dict[str, Any], path: str) -> dict[str, Any]:
-        """Return a schema without a reference at its root."""
         self._left -= 1
         before = self._cuts
         written: dict[str, Any] = {}
@@ -224,7 +221,6 @@ class _Writer:
         return _portable(_widened(written) if self._cuts > before else written)
 
     def _value(self, key: str, value: Any, path: str) -> Any:
-        """Return a keyword's value."""
         if key in _ONE:
             return self.write(value, path + _ONE[key])
         if key in _SEVERAL:
@@ -251,7 +247,6 @@ class _Writer:
         return {**written, **own} if beside.keys() <= _WORDS else {"allOf": [written], **own}
 
     def _cut(self, name: str, beside: dict[str, Any]) -> dict[str, Any]:
-        """Return the stub of a definition that is not inlined."""
         self._cuts += 1
         definition, first = self._definitions[name], self._open.get(name)
         kind = definition.get("type") if isinstance(definition, dict) else None

@@ -100,7 +100,6 @@ def _shortened(text: str) -> str:
 
 
 def _output(result: ToolResult, name: str, arguments: dict[str, Any]) -> ToolOutput:
-    """Return a result as LlamaIndex has it."""
     return ToolOutput(
         tool_name=name,
         blocks=[_block(content) for content in result.as_content()],

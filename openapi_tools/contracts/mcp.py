@@ -168,7 +168,6 @@ class _Desk:
         return takes_forms and (self._is_stateless or session.can_send_request)
 
     async def approve(self, call: ToolCall) -> bool:
-        """Tell whether the user says yes to a call."""
         if self._is_stateless:
             return self._answered(call)
         session, asked_for = self._request.session, self._request.request_id
@@ -215,7 +214,6 @@ async def _beat(session: ServerSession) -> None:
 
 
 def _described(tool: OperationTool) -> dict[str, Any]:
-    """Return a tool as `tools/list` has it."""
     described: dict[str, Any] = {
         "name": tool.name,
         "description": _clean(tool.description),
@@ -229,7 +227,6 @@ def _described(tool: OperationTool) -> dict[str, Any]:
 
 
 def _answer(result: ToolResult) -> types.CallToolResult:
-    """Return a result as `tools/call` has it."""
     contents = result.as_content()
     answer: dict[str, Any] = {
         "content": [_content(content) for content in contents],

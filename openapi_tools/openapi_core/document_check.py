@@ -82,7 +82,6 @@ def _version(root: Mapping[str, Any]) -> str | None:
 
 
 def _odd_ids(root: Mapping[str, Any]) -> Iterator[Finding]:
-    """Yield operation ids with confusable or invisible characters."""
     paths = root.get("paths")
     for path, item in paths.items() if isinstance(paths, Mapping) else ():
         for method, node in item.items() if isinstance(item, Mapping) else ():
@@ -256,7 +255,6 @@ def _literal(root: Mapping[str, Any], place: tuple[Any, ...]) -> tuple[Any, ...]
 
 
 def _unchecked(place: tuple[Any, ...], failure: BaseException | None) -> Finding:
-    """Return what it means that a check could not go on."""
     if isinstance(failure, RecursionError):
         return Finding(pointer(place), "not checked: a circle of $ref, or too deep", "note")
     if not isinstance(failure, Unresolvable):

@@ -96,7 +96,6 @@ class Judge:
     def _answer_errors(
         self, answer: SeenAnswer, request: httpx.Request, route: Route
     ) -> Iterator[Exception]:
-        """Yield the errors of status, headers and body."""
         if not isinstance(route.operation.get("responses"), Mapping):
             return
         seen = see_request(request, route, self.document)

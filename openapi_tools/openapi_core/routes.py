@@ -98,7 +98,6 @@ def _bases(
     operation: Mapping[str, Any],
     base_path: str | None,
 ) -> list[str]:
-    """Return the possible base paths, with `{variables}`."""
     if base_path is not None:
         return [base_path.rstrip("/")]
     if "swagger" in document:
@@ -111,7 +110,6 @@ def _bases(
 
 
 def _match(template: str, path: str, query: str, bases: list[str]) -> dict[str, str] | None:
-    """Return the path variables, None if the path does not match."""
     shape, _, fixed = template.partition("#")[0].partition("?")
     if fixed and not set(parse_qsl(fixed)) <= set(parse_qsl(query)):
         return None

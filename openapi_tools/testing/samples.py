@@ -66,7 +66,6 @@ class _Sampler:
         self.left = _MOST_SCHEMAS
 
     def value(self, node: Any, depth: int) -> Any:
-        """Return a value for a schema that is inside `depth` others."""
         schema = self._resolved(node)
         given = _given(schema)
         if given:

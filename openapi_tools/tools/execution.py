@@ -163,7 +163,6 @@ class Execution:
         return replace(preview, note=note, call_id=call_id)
 
     def _is_asked_for(self) -> bool:
-        """Whether calls of this tool need approval."""
         rule = self._session.settings.approve_for
         if callable(rule):
             return bool(rule(self._tool))
@@ -286,7 +285,6 @@ class Execution:
 
 
 def _explained(result: ToolResult, why: str) -> ToolResult:
-    """Return an error result that also says what may be the reason."""
     if not why or result.error is None:
         return result
     facts = dict(result.error)

@@ -160,7 +160,6 @@ async def ask(question: Callable[..., Any] | None, subject: Any) -> Any:
 
 
 async def _asked(guard: Callable[..., Any], *subjects: Any) -> Any:
-    """Return a guardrail's verdict."""
     try:
         return await _given(guard, *subjects)
     except (CallError, InputError):
@@ -248,7 +247,6 @@ def _same(arguments: Any, others: Any) -> bool:
 
 
 def _changed(call: ToolCall, verdict: Any, guard: Callable[..., Any]) -> ToolCall:
-    """Return the call as a guardrail wants it."""
     if verdict is None or verdict is True:
         return call
     if verdict is False:

@@ -109,7 +109,6 @@ class Caller:
         return self._failure(failure) if explain is None else await explain(failure)
 
     def _checked(self, result: Any) -> ToolResult:
-        """Return a result of a step, which may be the user's code."""
         if not isinstance(result, ToolResult):
             raise TypeError(f"a ToolResult is needed, not {type(result).__name__}")
         return usable(result, self._tool.name) if self._hooked else result
@@ -124,7 +123,6 @@ class Caller:
     async def _guarded(
         self, given: object, call_id: str, context: Any, profile: str | None
     ) -> ToolResult:
-        """Return the answer with guardrails and functions for failures."""
         tool = self._tool
 
         async def explain(error: Exception) -> ToolResult:
@@ -224,7 +222,6 @@ class Caller:
         return arguments
 
     def _restored(self, arguments: dict[str, Any], profile: str) -> dict[str, Any]:
-        """Return arguments as the input schema takes them."""
         if profile not in self._restorers:
             with importing:
                 from openapi_tools.providers.definitions import restorer

@@ -81,7 +81,6 @@ def _inner(given: object) -> object:
 
 
 def _arguments(given: object) -> dict[str, Any]:
-    """Return arguments that may come as JSON text."""
     if isinstance(given, str | bytes):
         given = _parsed(given)
     if given is None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Mapping
 from contextlib import AbstractContextManager, AsyncExitStack, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ import openapi_tools
 from openapi_tools.contracts import requiring
 from openapi_tools.contracts.amplifier.amplifier_results import translated
 from openapi_tools.errors import CredentialsError, DeniedError, InputError, SettingsError
+from openapi_tools.options import members_of
 from openapi_tools.result import ToolResult
 from openapi_tools.tools.guardrails import question_of, settled
 from openapi_tools.tools.mounting import check_selected, options_of
@@ -20,7 +20,7 @@ from openapi_tools.tools.pipeline import call_id_in
 from openapi_tools.tools.tool_call import Context, ToolCall, member_of, read_call, with_approve
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable
+    from collections.abc import Awaitable, Callable, Iterable, Mapping
 
     from openapi_tools.tools.tool import OperationTool
     from openapi_tools.tools.toolset import Toolset
@@ -81,7 +81,6 @@ def _tell(place: str, toolset: Toolset) -> None:
 
 
 def _check_names(toolsets: Mapping[str, Toolset]) -> None:
-    """Do nothing when no two documents have tools of one name."""
     places: dict[str, str] = {}
     for place, toolset in toolsets.items():
         taken = [tool.name for tool in toolset if tool.name in places]
@@ -111,20 +110,16 @@ def _parts(config: Mapping[str, Any] | None) -> list[tuple[str, Mapping[str, Any
 
 
 def _checked(given: Any, place: str, keys: tuple[str, ...]) -> Mapping[str, Any]:
-    """Return a mapping that has known keys only."""
-    if not isinstance(given, Mapping):
-        raise SettingsError(f"{place}: must be a mapping by name, not {type(given).__name__}.")
-    for key in given:
-        if key not in keys:
-            raise SettingsError(f"{place}: there is no {key!r:.60}; there are {', '.join(keys)}.")
+    if given is None:
+        raise SettingsError(f"{place}: must be a mapping by name, not NoneType.")
+    known = members_of(given, keys, place)
     whole = "specs" in keys
-    if given.get("spec") is None and not (whole and ("specs" in given or not given)):
+    if known.get("spec") is None and not (whole and ("specs" in known or not known)):
         raise SettingsError(f"{place}: there is no 'spec'; give the URL or the path of a document.")
-    return given
+    return known
 
 
 async def _loaded(place: str, part: Mapping[str, Any]) -> Toolset:
-    """Return the tools of one document."""
     try:
         options = options_of({key: value for key, value in part.items() if key != "spec"})
         return check_selected(
