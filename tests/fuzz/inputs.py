@@ -32,32 +32,9 @@ TEXTS = [
     *("{x}", "{{7*7}}", "${x}", "%s", "__proto__", "__class__", SECRET, "***"),
 ]
 _NAMES = [
-    *(
-        "x",
-        "y",
-        "a",
-        "b",
-        "f",
-        "c",
-        "body",
-        "_tool_call_id",
-        "Authorization",
-        "base_url",
-        "timeout",
-        "Host",
-    ),
-    *(
-        "value",
-        "children",
-        "tags",
-        "base64",
-        "text",
-        "filename",
-        "content_type",
-        "path",
-        "api_key",
-        "X-Api-Key",
-    ),
+    *("x", "y", "a", "b", "f", "c", "body", "_tool_call_id", "Authorization", "base_url"),
+    *("timeout", "Host", "value", "children", "tags", "base64", "text", "filename", "content_type"),
+    *("path", "api_key", "X-Api-Key"),
 ]
 _NUMBERS = [0, -1, -0.0, 3, 2**53, 2**64, 10**400, 10**308, 1e308, 5e-324, math.nan, math.inf]
 

@@ -44,6 +44,11 @@ def component(name: str) -> dict[str, str]:
     return {"$ref": f"#/components/schemas/{name}"}
 
 
+def an_object(properties: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of an object with some properties."""
+    return {"type": "object", "properties": properties}
+
+
 def with_parameter(schema: Any, **members: Any) -> dict[str, Any]:
     """Return a document with one GET that has a query parameter `q`."""
     parameter = {"name": "q", "in": "query", "schema": schema, **members}

@@ -14,6 +14,7 @@ from trust.promises import (
     BASE,
     HEAD,
     MOST_BYTES,
+    an_object,
     component,
     definition,
     quiet,
@@ -152,7 +153,7 @@ def test_a_schema_nested_900_levels_is_refused_at_load_and_at_generation(source,
         with_component(nested(185, "array")),
         with_component(nested(90, "object")),
         written(185),
-        with_component({"type": "object", "properties": {"a": nested(180, "array")}}),
+        with_component(an_object({"a": nested(180, "array")})),
     ],
     ids=["arrays", "objects", "text", "member"],
 )
@@ -168,35 +169,23 @@ LONG = "x" * 1_000_000
 HUGE = {
     "enum of 60,000": lambda: with_parameter({"enum": [f"value {n}" for n in range(60_000)]}),
     "fifty enums": lambda: with_parameter(
-        {
-            "type": "object",
-            "properties": {
-                f"p{n}": {"enum": ["y" * 600 + str(m) for m in range(50)]} for n in range(50)
-            },
-        }
+        an_object({f"p{n}": {"enum": ["y" * 600 + str(m) for m in range(50)]} for n in range(50)})
     ),
     "description": lambda: with_parameter({"description": LONG * 2}, description=LONG * 2),
-    "name of a property": lambda: with_component(
-        {"type": "object", "properties": {LONG[:100_000]: {}, "a": {}}}
-    ),
+    "name of a property": lambda: with_component(an_object({LONG[:100_000]: {}, "a": {}})),
     "name of a required property": lambda: with_component(
-        {
-            "type": "object",
-            "properties": {
-                "a": {"properties": {LONG[:100_000]: {}}, "required": [LONG[:100_000], "b"]}
-            },
-        }
+        an_object({"a": {"properties": {LONG[:100_000]: {}}, "required": [LONG[:100_000], "b"]}})
     ),
     "name of a parameter": lambda: with_parameter({}, name=LONG[:100_000]),
     "default": lambda: with_parameter({"type": "string", "default": LONG}),
     "default of many members": lambda: with_parameter({"default": {"a": ["x"] * 100_000}}),
-    "const": lambda: with_component({"type": "object", "properties": {"a": {"const": LONG}}}),
+    "const": lambda: with_component(an_object({"a": {"const": LONG}})),
     "example": lambda: with_parameter({}, example=LONG),
     "examples": lambda: with_parameter({"examples": [LONG]}),
     "pattern": lambda: with_parameter({"type": "string", "pattern": LONG}),
     "title and format": lambda: with_parameter({"title": LONG, "format": LONG, "type": "string"}),
     "50,000 required names": lambda: with_component(
-        {"type": "object", "properties": {"a": {"required": [f"r{n}" for n in range(50_000)]}}}
+        an_object({"a": {"required": [f"r{n}" for n in range(50_000)]}})
     ),
     "dependent names": lambda: with_component(
         {"type": "object", "dependentRequired": {f"r{n}": ["a" * 50] for n in range(20_000)}}
@@ -217,14 +206,14 @@ HUGE = {
         {"properties": {f"p{n}": component(LONG[:100_000]) for n in range(9)}},
         **{LONG[:100_000]: {"type": "string"}},
     ),
-    "2,000 parameters": lambda: document(
+    "4,500 parameters": lambda: document(
         {
             "/x": {
                 "get": operation(
                     operationId="x",
                     parameters=[
                         {"name": f"p{n}{'y' * 50}", "in": "query", "schema": {}}
-                        for n in range(2_000)
+                        for n in range(4_500)
                     ],
                 )
             }
@@ -244,12 +233,9 @@ def test_a_huge_value_is_shortened_or_left_out_and_the_definition_stays_below_25
 
 
 def test_the_size_of_a_definition_does_not_depend_on_what_was_looked_at_before():
-    large = {
-        "type": "object",
-        "properties": {f"p{n}": {"type": "string", "description": "d " * 400} for n in range(30)},
-    }
+    large = an_object({f"p{n}": {"type": "string", "description": "d " * 400} for n in range(30)})
     names = [f"S{n}" for n in range(50)]
-    body = {"type": "object", "properties": {name: component(name) for name in names}}
+    body = an_object({name: component(name) for name in names})
     content = {"content": {"application/json": {"schema": body}}}
     toolset = tools(
         {f"/{name}": {"post": operation(requestBody=content)} for name in "ab"},
@@ -313,7 +299,7 @@ def test_thousands_of_branches_of_all_of_are_merged_as_far_as_the_budget_goes():
     branches = [
         {"properties": {f"p{n}": {"type": "string"}}, "required": [f"p{n}"]} for n in range(4_000)
     ]
-    source = with_component({"type": "object", "properties": {"a": {"allOf": branches}}})
+    source = with_component(an_object({"a": {"allOf": branches}}))
     started = time.monotonic()
 
     (tool,) = load_tools(source)
@@ -324,22 +310,17 @@ def test_thousands_of_branches_of_all_of_are_merged_as_far_as_the_budget_goes():
 
 REFERENCES = {
     "doubles 40 times": {
-        f"S{n}": {"type": "object", "properties": {k: component(f"S{n + 1}") for k in "ab"}}
-        for n in range(40)
+        f"S{n}": an_object({k: component(f"S{n + 1}") for k in "ab"}) for n in range(40)
     },
     "allOf of three, 14 times": {
         f"S{n}": {"allOf": [component(f"S{n + 1}")] * 3 + [{"properties": {f"p{n}": {}}}]}
         for n in range(14)
     },
     "chain of 3,000 members": {
-        f"S{n}": {"type": "object", "properties": {"next": component(f"S{n + 1}")}}
-        for n in range(3000)
+        f"S{n}": an_object({"next": component(f"S{n + 1}")}) for n in range(3000)
     },
     "everything in everything": {
-        f"S{n}": {
-            "type": "object",
-            "properties": {f"p{k}": component(f"S{(n * 31 + k * 7) % 400}") for k in range(40)},
-        }
+        f"S{n}": an_object({f"p{k}": component(f"S{(n * 31 + k * 7) % 400}") for k in range(40)})
         for n in range(400)
     },
 }
@@ -347,7 +328,7 @@ REFERENCES = {
 
 @pytest.mark.parametrize("schemas", REFERENCES.values(), ids=REFERENCES.keys())
 async def test_references_that_multiply_or_go_in_circles_give_a_bounded_definition(schemas):
-    last = {"type": "object", "properties": {"end": {"type": "string"}}}
+    last = an_object({"end": {"type": "string"}})
     others = {f"S{len(schemas)}": last, **schemas}
     started = time.monotonic()
 
@@ -409,7 +390,7 @@ def test_a_circle_of_parameters_path_items_or_bodies_skips_its_operation_by_name
 @pytest.mark.parametrize(
     "schemas",
     [
-        {"S0": {"allOf": [component("S0"), {"type": "object", "properties": {"a": {}}}]}},
+        {"S0": {"allOf": [component("S0"), an_object({"a": {}})]}},
         {
             "S0": {"allOf": [component("S9"), {"type": "object"}]},
             "S9": {"allOf": [component("S0"), {"properties": {"a": {"type": "string"}}}]},
@@ -588,16 +569,9 @@ def test_urls_that_are_documentation_only_are_never_fetched(no_network):
     "path",
     [
         *("//evil.example/x", "http://evil.example/x", "https:evil.example", "/a?b=1", "/a#b"),
-        *(
-            "/a\r\nHost: evil.example",
-            "/a b",
-            "/{undeclared}",
-            "/{a}{b}",
-            "x",
-            "",
-            "@evil.example/",
-        ),
-        *("/..", "/a/../../b", "/%2e%2e/x", "\\\\evil.example\\x", "/a\\..\\b", ":8080/x"),
+        *("/a\r\nHost: evil.example", "/a b", "/{undeclared}", "/{a}{b}", "x", ""),
+        *("@evil.example/", "/..", "/a/../../b", "/%2e%2e/x", "\\\\evil.example\\x", "/a\\..\\b"),
+        ":8080/x",
     ],
 )
 async def test_a_hostile_path_is_skipped_or_stays_below_the_base_url(path):

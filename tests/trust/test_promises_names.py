@@ -76,29 +76,10 @@ def test_lint_notes_an_id_that_may_look_like_another(look_alike):
 
 
 TAGS = [
-    *(
-        "CON",
-        "nul",
-        "com1",
-        "aux.txt",
-        "-rf",
-        ".git",
-        ".github/workflows",
-        "__pycache__",
-        "x" * 300,
-    ),
-    *("../../x", "/etc/passwd", "C:\\x", "\\\\server\\share", "a\0b", "..", ".", "~", "", "🚀"),
-    *(
-        "json",
-        "typing",
-        "conftest",
-        "sitecustomize",
-        "index",
-        "schemas",
-        "__init__",
-        "Tools",
-        "tools",
-    ),
+    *("CON", "nul", "com1", "aux.txt", "-rf", ".git", ".github/workflows", "__pycache__"),
+    *("x" * 300, "../../x", "/etc/passwd", "C:\\x", "\\\\server\\share", "a\0b", "..", ".", "~"),
+    *("", "🚀", "json", "typing", "conftest", "sitecustomize", "index", "schemas", "__init__"),
+    *("Tools", "tools"),
 ]
 
 
@@ -177,19 +158,8 @@ async def test_one_name_in_five_places_is_five_arguments_that_reach_their_places
 
 WIRE_NAMES = [
     *("filter[status]", "$top", "@type", "a b", "a-b", "a.b", "a_b", "A_B", "self", "input"),
-    *(
-        "headers",
-        "_tool_call_id",
-        "config",
-        "1st",
-        "é",
-        "日本",
-        "x[]",
-        "x",
-        "x" * 300,
-        "class",
-        "...",
-    ),
+    *("headers", "_tool_call_id", "config", "1st", "é", "日本", "x[]", "x", "x" * 300, "class"),
+    "...",
 ]
 
 
