@@ -42,16 +42,16 @@ class Metadata:
 
     Attributes:
         issuer: Its name, a URL.
-        token: The token endpoint; empty if there is none, like the others.
-        authorization: The authorization endpoint.
-        device: The device authorization endpoint.
+        token_url: The token endpoint; empty if there is none, like the others.
+        authorization_url: The authorization endpoint.
+        device_authorization_url: The device authorization endpoint.
         names_itself: Its authorization answers hold `iss`.
     """
 
     issuer: str
-    token: str
-    authorization: str
-    device: str
+    token_url: str
+    authorization_url: str
+    device_authorization_url: str
     names_itself: bool
 
 
@@ -65,26 +65,21 @@ class Endpoints:
         self._metadata: Metadata | None = None
 
     async def token(self, channel: Channel, flow: str | None, *, refresh: bool = False) -> str:
-        """Return the token endpoint; a secret may be sent there."""
-        if self._config.token_url:
-            return self._protected(self._config.token_url, "token endpoint")
-        if self.discovery_url:
-            url = (await self.metadata(channel)).token
-        else:
-            url = _declared(self._scheme, flow, refresh=refresh)
-        if not url:
-            raise self._fault("the document names no token endpoint; give OAuth2(token_url=…).")
-        url = absolute(channel, url)
-        self._protected(url, "token endpoint")
-        if not self._config.openid_connect_url and not channel.may_go(url):
-            raise self._elsewhere(channel, url)
-        return url
+        """Return the token endpoint; a secret may be sent there.
+
+        Args:
+            channel: Of the toolset.
+            flow: The flow; None for a refresh token of the user.
+            refresh: For a refresh token.
+        """
+        declared = _declared(self._scheme, flow, refresh=refresh)
+        return await self._secret_endpoint(channel, "token_url", "token endpoint", declared)
 
     async def authorization(self, channel: Channel) -> str:
         """Return the authorization endpoint; no secret goes there."""
         url = self._config.authorization_url
         if not url and self.discovery_url:
-            url = (await self.metadata(channel)).authorization
+            url = (await self.metadata(channel)).authorization_url
         if not url:
             flow = self._scheme.flows.get(configs.AUTHORIZATION_CODE, {})
             url = _text(flow.get("authorizationUrl"))
@@ -95,17 +90,20 @@ class Endpoints:
 
     async def device(self, channel: Channel) -> str:
         """Return the device authorization endpoint; a client secret may go there."""
-        if url := self._config.device_authorization_url:
-            return self._protected(url, "device authorization endpoint")
-        if self.discovery_url:
-            url = (await self.metadata(channel)).device
-        else:
-            flow = self._scheme.flows.get(configs.DEVICE, {})
-            url = _text(flow.get("deviceAuthorizationUrl"))
+        declared = _text(self._scheme.flows.get(configs.DEVICE, {}).get("deviceAuthorizationUrl"))
+        member, name = "device_authorization_url", "device authorization endpoint"
+        return await self._secret_endpoint(channel, member, name, declared)
+
+    async def _secret_endpoint(
+        self, channel: Channel, member: str, name: str, declared: str
+    ) -> str:
+        """Return the user's URL, else the metadata's or the document's if a secret may go there."""
+        if url := getattr(self._config, member):
+            return self._protected(url, name)
+        url = getattr(await self.metadata(channel), member) if self.discovery_url else declared
         if not url:
-            hint = "give OAuth2(device_authorization_url=…)"
-            raise self._fault(f"the document names no device authorization endpoint; {hint}.")
-        url = self._protected(absolute(channel, url), "device authorization endpoint")
+            raise self._fault(f"the document names no {name}; give OAuth2({member}=…).")
+        url = self._protected(absolute(channel, url), name)
         if not self._config.openid_connect_url and not channel.may_go(url):
             raise self._elsewhere(channel, url)
         return url
