@@ -63,11 +63,10 @@ _PATH_PART = re.compile(r"(?:\{[^{}]*\}|[^?#])*")
 
 
 class _Address(NamedTuple):
-    """A server's address, as text and as the HTTP client reads it; no path ends in a slash."""
+    """A server's address, as text and as the HTTP client reads it, with its path."""
 
     base: str
-    scheme: str
-    netloc: bytes
+    url: httpx.URL
     path: bytes
 
 
@@ -114,7 +113,7 @@ class RequestPlan:
         self._address = _read_address(server_url(operation, settings))
         self._template = _read_template(operation.path)
         self._own = (
-            (b"Host", self._address.netloc),
+            (b"Host", self._address.url.netloc),
             (b"Accept", _accept(operation.accept).encode("latin-1")),
             (b"Accept-Encoding", b"gzip, deflate"),
             _USER_AGENT,
@@ -165,11 +164,11 @@ class RequestPlan:
 
     def _url(self, target: str) -> httpx.URL:
         """Return the URL of a target below the server's address."""
-        address, text = self._address, self._address.base + target
-        check_length(text)
-        url = read_url(text)
-        expected = (address.scheme, address.netloc, address.path + target.encode())
-        if (url.scheme, url.netloc, url.raw_path) != expected:
+        address = self._address
+        check_length(address.base + target)
+        raw_path = address.path + target.encode()
+        url = address.url.copy_with(raw_path=raw_path)
+        if (url.netloc, url.raw_path) != (address.url.netloc, raw_path):
             raise CallError("denied", "the request would leave its server; it is not sent.")
         return url
 
@@ -206,7 +205,7 @@ def _read_address(base: str) -> _Address:
         url = read_url(base)
     except InvalidUrlError as error:
         raise CallError("connection", f"the server address is not valid ({error}).") from None
-    return _Address(base, url.scheme, url.netloc, url.raw_path.rstrip(b"/"))
+    return _Address(base, url, url.raw_path.rstrip(b"/"))
 
 
 @lru_cache(maxsize=8192)
