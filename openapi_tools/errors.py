@@ -181,7 +181,7 @@ class MissingExtraError(OpenAPIToolsError, ImportError):
 
 
 class NotPicklableError(OpenAPIToolsError, TypeError):
-    """What holds connections or secrets is neither pickled nor copied."""
+    """Objects with connections or secrets are neither pickled nor copied."""
 
 
 class OutputError(OpenAPIToolsError):

@@ -1,4 +1,4 @@
-"""What a fork of the process waits for, so that a child finds every lock free.
+"""Locks for which a fork of the process waits, so that a child finds every lock free.
 
 A child has the thread that forked and no other, and all locks as they were: one that another thread
 held is never released there. The same holds for a module that another thread was importing, which
@@ -23,7 +23,7 @@ _held: dict[int, set[ForkLock]] = {}
 
 
 class ForkLock:
-    """A reentrant lock for which forks wait, so that what it guards is whole in the child."""
+    """A reentrant lock for which forks wait, so that its data is whole in the child."""
 
     __slots__ = ("__weakref__", "_lock")
 

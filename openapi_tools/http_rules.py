@@ -111,7 +111,7 @@ def _overrides(request: httpx.Request) -> bool:
 
 
 def header_key(name: str) -> str:
-    """Return a header's name as it is compared: servers take `_` and `-` for the same character.
+    """Return a header's name for comparisons: servers take `_` and `-` for the same character.
 
     Spec: RFC 3875, section 4.1.18: both become `_`.
     """

@@ -1,4 +1,4 @@
-"""Media types: what they are called and what they hold."""
+"""Media types: their names and the kinds of content that they announce."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def parameter(media_type: str, name: str) -> str:
 
 
 def without_parameter(media_type: str, name: str) -> str:
-    """Return the media type as it is, less one parameter."""
+    """Return the media type without one parameter."""
     kept = (m[0] for m in _PARAMETER.finditer(media_type) if m[1].lower() != name)
     return media_type.partition(";")[0].strip() + "".join(kept)
 

@@ -189,12 +189,12 @@ class ReadOnly:
     def not_required_of_any(
         self, out: dict[str, Any], node: dict[str, Any], resource: Resource
     ) -> None:
-        """Drop from a merged `required` what any branch says that only the server writes.
+        """Drop the names from a merged `required` that any branch marks as `readOnly`.
 
         Args:
             out: The converted schema, changed in place.
             node: As the document has it, with `allOf`.
-            resource: The document it stands in.
+            resource: Its document.
         """
         if "required" not in out:
             return
@@ -239,7 +239,7 @@ class ReadOnly:
         Args:
             out: The converted schema with `required`, changed in place.
             node: As the document has it.
-            resource: The document it stands in.
+            resource: Its document.
         """
         members = node.get("properties")
         offered = out.get("properties", ())

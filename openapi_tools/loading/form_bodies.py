@@ -88,7 +88,7 @@ class Forms:
             kind: Its media type.
             schema: Its converted schema.
             declared: The Media Type Object.
-            resource: The document that it stands in.
+            resource: Its document.
         """
         multipart = media_types.is_multipart(kind)
         whole = self._document.schemas.content(schema)
@@ -178,7 +178,7 @@ class Forms:
         listed = whole.get("prefixItems", [])
         count = max(len(nodes), len(listed))
         nodes += [None] * (count - len(nodes))
-        rest = whole.get("items", True)  # whatever comes without a schema is no file
+        rest = whole.get("items", True)  # parts without a schema are not files
         schemas = [*listed, *[rest] * (count - len(listed))]
         read = [
             self._member(str(index), schema, node, resource, multipart=True)

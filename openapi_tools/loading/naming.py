@@ -44,7 +44,7 @@ class Candidate(Protocol):
 
 
 def short_hash(text: str) -> str:
-    """Return six characters that stand for a text."""
+    """Return a hash of six characters."""
     data = text.encode("utf-8", "surrogatepass")
     return hashlib.sha256(data).hexdigest()[:_HASH_LENGTH]
 
@@ -138,7 +138,7 @@ def is_other(name: str, wire: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _is_portable(name: str) -> bool:
-    """Tell whether every provider and coordinator takes a name as it is."""
+    """Tell whether every provider and coordinator takes a name unchanged."""
     identifies = name.isascii() and name.isidentifier()
     return identifies and len(name) <= MAX_LENGTH and name not in RESERVED_ARGUMENTS
 

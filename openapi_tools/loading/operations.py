@@ -1,7 +1,7 @@
 """Document -> operations, one at a time, each seen as OpenAPI 3 writes it.
 
-`Document` finds the operations and answers what any of them declares; nothing is built before it is
-asked for. What is wrong with an operation is a `DocumentError` with its JSON Pointer.
+`Document` finds the operations and reads their members on demand; a fault of an operation is a
+`DocumentError` with its JSON Pointer.
 
 Spec: OpenAPI 3.2.0, sections 4.8 to 4.10; Swagger 2.0.
 """
@@ -45,7 +45,7 @@ class OperationNode:
         path: The key in `paths`.
         member: Its place in the path item, a JSON Pointer without the first `/`.
         node: The Operation Object.
-        item: The Path Item Object that it stands in.
+        item: The Path Item Object that holds it.
         resource: The document that holds both.
     """
 
@@ -93,7 +93,7 @@ class Document:
         fetcher: What fetched it, where it came from a URL.
 
     Raises:
-        InvalidDocument: It is of no supported version, or `paths` is no object.
+        InvalidDocument: Its version is not supported, or `paths` is not an object.
     """
 
     def __init__(self, entry: Resource, settings: Settings, fetcher: Fetcher | None = None) -> None:
@@ -123,14 +123,14 @@ class Document:
         return root
 
     def shared(self, kind: str, node: list[Any], make: Callable[[list[Any]], Any]) -> Any:
-        """Return what is made of the first members of a list, the same value for everybody.
+        """Return a value made of the first members of a list, once for all operations.
 
-        A list at the root counts for every operation: made for each anew it would fill the memory.
+        A list at the root counts for every operation: a value for each would fill the memory.
 
         Args:
-            kind: What is made.
-            node: A list of the document, which is known by its identity.
-            make: Makes it.
+            kind: The kind of value, part of its key.
+            node: A list of the document; its identity is the rest of the key.
+            make: Makes the value.
         """
         key = (kind, id(node))
         if key not in self._shared:
@@ -187,7 +187,7 @@ class Document:
                 yield from self._additional(path, node, resource)
 
     def _path_item(self, path: str, item: Any) -> tuple[dict[str, Any], Resource]:
-        """Return a path item whose `$ref` is followed, and the document that it stands in."""
+        """Return a path item, its `$ref` followed, and its document."""
         if isinstance(item, dict) and "$ref" not in item:
             return item, self.entry
         pointer = f"/paths{pointer_token(path)}"
@@ -246,7 +246,7 @@ class Document:
         return body, resource
 
     def follow(self, node: Any, resource: Resource, pointer: str) -> Any:
-        """Follow a reference; what is wrong with it is said of the place where it stands."""
+        """Follow a reference; errors name the given place."""
         try:
             return self.references.follow(node, resource, pointer)
         except UnresolvableReference as error:

@@ -43,7 +43,7 @@ class ParameterNode(NamedTuple):
         location: Its `in`.
         name: On the wire.
         node: The Parameter Object, as the document has it.
-        resource: The document that it stands in.
+        resource: Its document.
     """
 
     location: str

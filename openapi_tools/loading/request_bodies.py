@@ -1,4 +1,4 @@
-"""Request Body Object -> what is sent, and the arguments that feed it.
+"""Request Body Object -> the body that is sent, and the schema of its arguments.
 
 Spec: OpenAPI 3.0.4 sections 4.7.13 to 4.7.15, 3.1.2 sections 4.8.13 to 4.8.15, 3.2.0 sections 4.13
 to 4.15.
@@ -45,7 +45,7 @@ class Content:
     """How a body is sent, before its arguments have names.
 
     Attributes:
-        media_type: Of what is sent.
+        media_type: Of the body.
         alternatives: The other media types that the document lists.
         required: A body is sent even when no argument feeds it.
         schema: The whole body's schema.
@@ -72,7 +72,7 @@ class Content:
         return self.flat and not self.required and not self.schema.get("properties")
 
     def body(self) -> RequestBody:
-        """Return what is sent, without the names of its arguments."""
+        """Return the body without the names of its arguments."""
         return RequestBody(
             media_type=self.media_type,
             required=self.required,
@@ -103,7 +103,7 @@ class Bodies:
 
         Args:
             node: A Request Body Object, references followed.
-            resource: The document that it stands in.
+            resource: Its document.
             own: The media types that the user chose for this operation; the model chooses one of
                 several. One that the document does not list is sent all the same.
 
@@ -174,7 +174,7 @@ class Bodies:
     def _complete(
         self, found: Content, declared: dict[str, Any], resource: Resource, words: str
     ) -> None:
-        """Say how a body of a media type is sent, and what the model is told of it."""
+        """Add the schema of a body, and how it is sent."""
         kind, schema = found.media_type, found.schema
         family = _family(kind)
         if family == "form":
@@ -228,13 +228,7 @@ class Bodies:
         return {**schema, "description": plain_text(words, self._settings.description_chars)}
 
     def _is_flat(self, schema: dict[str, Any], inner: dict[str, Any], *, required: bool) -> bool:
-        """Tell whether the members of a body are offered as arguments of their own.
-
-        Args:
-            schema: The whole body's.
-            inner: The same, a reference followed.
-            required: The body has to be sent.
-        """
+        """Tell whether the members of a body become arguments; `inner` is its resolved schema."""
         return (
             self._settings.body == "flat"
             and _PLAIN.issuperset(inner)
@@ -287,7 +281,7 @@ def _rank(kind: str) -> int:
 
 @lru_cache(maxsize=1024)
 def _family(kind: str) -> str:
-    """Return what decides first how a body is sent: `form`, `wildcard`, `json` or nothing."""
+    """Return the family of a media type: `form`, `wildcard`, `json` or an empty text."""
     if media_types.is_form(kind) or media_types.is_multipart(kind):
         return "form"
     if media_types.is_wildcard(kind):

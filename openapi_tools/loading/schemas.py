@@ -1,8 +1,7 @@
 """Schema Object of any version -> JSON Schema 2020-12.
 
-A converted schema is self-contained but for `$ref`s into `#/$defs`; `Schemas.closure` gives
-those that are reached. What no validator could read (a malformed keyword, an unknown type) is left
-out.
+A converted schema is self-contained but for `$ref`s into `#/$defs`, which `Schemas.closure` gives.
+Malformed keywords and unknown types are left out.
 
 Spec: JSON Schema 2020-12; OpenAPI 3.0.4 section 4.7.24, 3.1.1 section 4.8.24; Swagger 2.0 "Schema
 Object".
@@ -39,7 +38,7 @@ _SHOWN = frozenset(
 )
 """Words that a model reads and the API does not get."""
 _USUAL = frozenset({"required", "enum"})
-"""What alone of the keywords that versions differ in stands in most schemas."""
+"""The only version-dependent keywords of most schemas."""
 _UNIONS = ("oneOf", "anyOf")
 _UNNAMED = re.compile(r"[^A-Za-z0-9_.-]+")
 """What needs escaping in a URI or a JSON Pointer."""
@@ -78,8 +77,8 @@ class Schemas:
 
         Args:
             node: A Schema Object or a boolean; for anything else any value is taken.
-            resource: The document it stands in.
-            depth: How many schemas it stands in.
+            resource: Its document.
+            depth: The number of schemas around it.
 
         Raises:
             InvalidDocument: It is nested deeper than `MAX_DEPTH`.
@@ -113,7 +112,7 @@ class Schemas:
         return definition
 
     def content(self, schema: dict[str, Any]) -> dict[str, Any]:
-        """Return what a `$ref` leads to, with what stands beside it where that is exact."""
+        """Return the schema behind a `$ref`, merged with its siblings where that is exact."""
         for _ in range(MAX_INLINED):
             if "$ref" not in schema:
                 break
@@ -193,14 +192,7 @@ class Schemas:
     def _keywords(
         self, node: dict[str, Any], resource: Resource, depth: int, *, known: bool
     ) -> dict[str, Any]:
-        """Convert one keyword after the other.
-
-        Args:
-            node: Has more than a type and a description.
-            resource: The document it stands in.
-            depth: How many schemas it stands in.
-            known: Its type is one that JSON Schema has.
-        """
+        """Convert one keyword after the other; `known`: JSON Schema has its type."""
         out: dict[str, Any] = {}
         for key, value in node.items():
             if (test := _TESTS.get(key)) is not None:
@@ -221,7 +213,7 @@ class Schemas:
         return out
 
     def _clean_words(self, out: dict[str, Any]) -> None:
-        """Take out of words, in place, what a model is not to read."""
+        """Clean the words that a model reads, in place."""
         if "description" in out:
             out["description"] = plain_text(out["description"], self._description_chars)
         for key in _SHOWN.intersection(out):
@@ -294,8 +286,8 @@ class Schemas:
     def _is_base(self, target: Target) -> bool:
         """Tell whether one of a schema's own variants names it in `allOf`.
 
-        Taken literally such a union never ends; what is meant is that the variants extend the
-        schema's other keywords.
+        Taken literally such a union never ends; the variants are meant to extend the schema's other
+        keywords.
         """
         variants = [part for key in _UNIONS for part in _listed(target.node, key)]
         seen: list[int] = []

@@ -48,8 +48,7 @@ def servers(document: Document, declared: OperationNode) -> tuple[Server, ...]:
 def root_servers(document: Document) -> tuple[Server, ...]:
     """Return the document's own servers, which its credentials belong to.
 
-    Where it names none, that is the place it was loaded from; where that is no URL either, the
-    servers of its first operation. Empty when there is nothing of all this.
+    Without them its own address counts, and without a URL the servers of its first operation.
 
     Spec: OpenAPI 3.2.0, sections 4.1.1 and 4.6; Swagger 2.0, "Swagger Object".
     """
@@ -113,7 +112,7 @@ def _scalar(value: Any) -> str:
 def requirements(
     document: Document, node: Mapping[str, Any]
 ) -> tuple[dict[str, tuple[str, ...]], ...]:
-    """Return what an operation requires; the document's own when it says nothing."""
+    """Return an operation's security requirements, by default those of the document."""
     listed = node.get("security", document.root.get("security"))
     if isinstance(listed, dict) and listed:  # meant as the only alternative
         return _requirements([listed])
@@ -184,7 +183,7 @@ def _security_scheme(node: dict[str, Any]) -> SecurityScheme:
 
 
 def _flow(node: dict[str, Any]) -> dict[str, Any]:
-    """Return an OAuth Flow Object with what the standard has: whatever else is in it may be huge.
+    """Return the standard's members of an OAuth Flow Object: others may be huge.
 
     Spec: OpenAPI 3.2.0, section 4.29, OAuth Flow Object.
     """

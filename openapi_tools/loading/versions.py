@@ -1,7 +1,7 @@
 """Swagger 2.0 and OpenAPI 3.0, 3.1, 3.2 seen as one dialect: that of OpenAPI 3.
 
-What differs between the versions of OpenAPI 3 is a handful of facts in `Dialect`. A Swagger 2.0
-operation is written anew as OpenAPI 3 when it is looked at; its schemas stay where they are.
+`Dialect` holds the few differences between versions of OpenAPI 3. Swagger 2.0 objects are written
+anew as OpenAPI 3 on demand; schemas stay where they are.
 
 Spec: Swagger 2.0; OpenAPI 3.0.4, 3.1.2, 3.2.0.
 """
@@ -102,7 +102,7 @@ def parameter(declared: dict[str, Any]) -> dict[str, Any]:
 
 
 def _collection(declared: dict[str, Any]) -> str:
-    """Return an array's `collectionFormat`; the default stands for what is no text."""
+    """Return an array's `collectionFormat`; values that are not text fall back to the default."""
     collection = declared.get("collectionFormat")
     return collection if isinstance(collection, str) else "csv"
 
@@ -166,7 +166,7 @@ def _form(fields: list[dict[str, Any]], consumes: list[str]) -> dict[str, Any]:
 
 
 def _form_type(fields: list[dict[str, Any]], consumes: list[str]) -> str:
-    """Return the form's media type: multipart when it has a file, else what is declared."""
+    """Return the form's media type: multipart when it has a file, else the declared one."""
     forms = [kind for kind in consumes if kind.startswith(("multipart/", "application/x-www-form"))]
     if any(declared.get("type") == "file" for declared in fields):
         parts = [kind for kind in forms if kind.startswith("multipart/")]
@@ -191,7 +191,7 @@ def servers(root: dict[str, Any], operation: dict[str, Any]) -> list[dict[str, A
     listed = [schemes] if isinstance(schemes, str) else schemes
     listed = listed if isinstance(listed, list) else []
     known = [scheme for scheme in ("https", "http") if scheme in listed]
-    if listed and not known:  # ws, wss: named as it is, so that the call can say so
+    if listed and not known:  # ws, wss: kept, so that the call can name it
         known = [str(listed[0])]
     if not known:
         return [{"url": f"//{host}{base}"}]

@@ -24,7 +24,7 @@ def outline(node: Any, resource: Resource, references: References) -> str:
 
     Args:
         node: The body's Schema Object.
-        resource: The document that it stands in.
+        resource: Its document.
         references: Resolves `$ref`.
 
     Returns:
@@ -45,7 +45,7 @@ class _Outline:
         self._left = _MOST
 
     def element(self, node: Any, resource: Resource, name: str, depth: int) -> str:
-        """Return one element with what is in it."""
+        """Return one element with its content."""
         self._left -= 1
         schema, resource = _whole(node, resource, self._references)
         name = _named(schema, name)
@@ -78,7 +78,7 @@ class _Outline:
 def _whole(
     node: Any, resource: Resource, references: References
 ) -> tuple[dict[str, Any], Resource]:
-    """Return a schema with what its `allOf` says laid under it, one level deep."""
+    """Return a schema merged with the branches of its `allOf`, one level deep."""
     schema, resource, _ = references.follow(node, resource)
     if not isinstance(schema, dict):
         return {}, resource
