@@ -43,11 +43,9 @@ _ELEMENTS = (
     "sup|table|tbody|td|tfoot|th|thead|tr|tt|u|ul|var|video|wbr"
 )
 _MARKUP = rf"<(?:/?(?:{_ELEMENTS})(?:\s[^<>]{{0,300}})?/?>|!--.{{0,300}}?-->)"
-_TAG = re.compile(_MARKUP, re.IGNORECASE | re.DOTALL)
 _CODE_OR_TAG = re.compile(rf"(`[^`\n]*`)|{_MARKUP}", re.IGNORECASE | re.DOTALL)
 """What looks like an element inside a code span, or has no element's name, is a placeholder."""
 _LINK = re.compile(r"\[([^\[\]]{0,300})\]\([^()\s]{0,1000}(?: \"[^\"]{0,300}\")?\)")
-_VISIBLE = bytes([10, *range(32, 127)])
 _USER = re.compile(r"(?<=//)[^/?#]*(?=@)")
 _BLANK = re.compile(r"\n{3,}")
 
@@ -80,35 +78,23 @@ def plain_text(text: str, limit: int) -> str:
         text: Any text of a document.
         limit: Most characters to keep, the `…` of a cut included.
     """
-    text = text[: limit * 8].strip()  # far more than stays, and bounded
-    # One character is found faster than several: it says where a closer look is worth its time.
-    if "\n" in text or not (text.isascii() and text.isprintable()):
-        text = _clean_lines(text)
+    text = _clean_lines(text[: limit * 8].strip())  # far more than stays, and bounded
     if "<" in text:
-        text = _without_tags(_BREAK.sub("\n", text))
+        text = _CODE_OR_TAG.sub(r"\1", _BREAK.sub("\n", text))
     if "&" in text:
         text = _without_controls(html.unescape(text))
     if "[" in text and "](" in text:
         text = text.replace("![", "[") if "!" in text else text
         text = "".join(_LINK.split(text))  # what lies between, and the words
-    text = text.strip()
-    return cut(text, limit)
-
-
-def _without_tags(text: str) -> str:
-    """Take out HTML elements and comments that stand outside of code."""
-    if "`" in text:
-        return _CODE_OR_TAG.sub(lambda found: found[1] or "", text)
-    return _TAG.sub("", text)
+    return cut(text.strip(), limit)
 
 
 def _clean_lines(text: str) -> str:
     """Return a text with plain line ends and no invisible characters."""
-    if "\r" in text:
-        text = text.replace("\r\n", "\n").replace("\r", "\n")
-    if not text.isascii() or text.encode().translate(None, _VISIBLE):
-        text = _without_controls(text)
-    return _BLANK.sub("\n\n", text) if "\n\n\n" in text else text
+    if text.isascii() and text.isprintable():
+        return text
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return _BLANK.sub("\n\n", _without_controls(text))
 
 
 def _without_controls(text: str) -> str:

@@ -112,23 +112,19 @@ class Bodies:
         """
         if len(own) > 1:
             return _several([self.read(node, resource, (kind,)) for kind in own])
-        content = node.get("content") or _JSON
-        if len(content) > MAX_CHOICES:
-            content = dict(islice(content.items(), MAX_CHOICES))
+        content = dict(islice((node.get("content") or _JSON).items(), MAX_CHOICES))
         wanted = own or self._wanted
         chosen = preferred(content, wanted)
         declared, owner = self._media_type(content[chosen], resource)
         schema = self._schema(chosen, declared, owner)
-        uploads = (
-            [kind for kind in content if media_types.is_multipart(kind)] if len(content) > 1 else []
-        )
+        uploads = list(filter(media_types.is_multipart, content))
         if uploads and not wanted and self._holds_files(chosen, schema):
             chosen = uploads[0]  # bytes have no place in JSON
             declared, owner = self._media_type(content[chosen], resource)
             schema = self._schema(chosen, declared, owner)
         if own and not media_types.matches(chosen, own[0]):
             chosen = own[0]
-        others = tuple(kind for kind in content if kind != chosen) if len(content) > 1 else ()
+        others = tuple(kind for kind in content if kind != chosen)
         described = node.get("description")
         words = described if isinstance(described, str) and described else ""
         found = Content(chosen, others, is_true(node.get("required")), schema)
@@ -254,8 +250,6 @@ def _several(contents: list[Content]) -> Content:
 
 def preferred(kinds: Collection[str], wanted: tuple[str, ...]) -> str:
     """Return the media type to send: the user's first, then JSON, forms, text, anything else."""
-    if len(kinds) == 1 and not wanted:
-        return next(iter(kinds))
     for pattern in wanted:
         for kind in kinds:
             if media_types.matches(kind, pattern) or media_types.matches(pattern, kind):
