@@ -7,6 +7,8 @@ first used, so that importing the package costs nothing.
 
 from __future__ import annotations
 
+from importlib import import_module
+
 from openapi_tools._version import __version__
 
 TYPE_CHECKING = False  # type checkers take it for true; `typing` would double the start's cost
@@ -122,8 +124,6 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used (PEP 562)."""
-    from importlib import import_module
-
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(f"openapi_tools.{_HOMES[name]}"), name)

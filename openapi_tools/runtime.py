@@ -5,6 +5,7 @@ The names below are what generated packages import; each is imported when it is 
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -67,8 +68,6 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Import a name when it is first used (PEP 562)."""
-    from importlib import import_module
-
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(f"openapi_tools.{_HOMES[name]}"), name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Callable  # noqa: TC003 -- pydantic reads the annotations
 from pathlib import Path  # noqa: TC003 -- pydantic reads the annotations
@@ -227,7 +228,5 @@ def _line(fault: Mapping[str, Any]) -> str:
 
 def _close(name: str) -> str:
     """End a sentence, with the setting that was meant when one is close."""
-    import difflib
-
     found = difflib.get_close_matches(name, Settings.model_fields, n=1)
     return f"; did you mean {found[0]}?" if found else "."

@@ -57,6 +57,7 @@ class Session:
     redactor: Redactor
     observers: Observers
     provenance: Provenance = field(default_factory=Provenance)
+    client: httpx.AsyncClient | httpx2.AsyncClient | None = None
     client_brings: bool = False
     check_answer: Callable[[httpx.Request, Answer], list[str]] | None = None
     is_placed: bool = False
@@ -74,7 +75,7 @@ class Session:
 
         with self._turn:  # tools may be called from several threads
             if self._sender is None:
-                self._sender = Sender(self.settings, public=self.provenance.public)
+                self._sender = Sender(self.settings, self.client, public=self.provenance.public)
             return self._sender
 
     def bounds(self, operation: Operation) -> OriginPolicy:
@@ -146,28 +147,18 @@ def open_session(
     known = Credentials(
         credentials_of(credentials), schemes or {}, redactor=redactor, ca_file=settings.ca_file
     )
-    return Session(
+    session = Session(
         settings,
         known,
         redactor,
         Observers(lambda operation: server_url(operation, settings), redactor.text),
         provenance,
+        client=client,
         client_brings=brings_identity(client),
-        _sender=_sender(settings, client, provenance),
     )
-
-
-def _sender(
-    settings: Settings,
-    client: httpx.AsyncClient | httpx2.AsyncClient | None,
-    provenance: Provenance,
-) -> Sender | None:
-    """Return a sender where errors show before the first call: a wrong client or missing extra."""
-    if client is None and settings.transport != "fast":
-        return None
-    from openapi_tools.transport.sender import Sender
-
-    return Sender(settings, client, public=provenance.public)
+    if client is not None or settings.transport == "fast":
+        _ = session.sender  # raises for an unusable client or a missing extra
+    return session
 
 
 def brings_identity(client: httpx.AsyncClient | httpx2.AsyncClient | None) -> bool:
