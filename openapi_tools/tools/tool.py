@@ -30,7 +30,6 @@ _NEEDED = (
     "encodings.idna",  # which sockets ask for with the first name of a host
     "importlib.readers",  # which certifi asks for
     "sniffio",
-    "tenacity",
 )
 _is_imported = threading.Event()
 _HOOKS = ("on_invoke", "run", "on_output", "on_error")

@@ -14,6 +14,8 @@ from datetime import UTC
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 
+import tenacity
+
 from openapi_tools.http_rules import repeats
 from openapi_tools.observability.observers import current
 
@@ -134,8 +136,6 @@ async def retried(
         first: The outcome of the first attempt, which was made.
         rule: Decides on further ones.
     """
-    import tenacity
-
     jitter = tenacity.wait_random_exponential(multiplier=_FIRST_WAIT, max=_LONGEST_WAIT)
 
     def outcome_of(state: RetryCallState) -> Outcome:

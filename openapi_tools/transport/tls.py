@@ -11,6 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import certifi
 import httpx
 
 from openapi_tools.errors import CallError, CredentialsError
@@ -110,8 +111,6 @@ def _usual(*, trust_env: bool) -> tuple[str, str]:
         found = os.environ.get("SSL_CERT_FILE", ""), os.environ.get("SSL_CERT_DIR", "")
         if found[0] or found[1]:
             return (found[0], "") if found[0] else found
-    import certifi
-
     return certifi.where(), ""
 
 
