@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import inspect
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeGuard
@@ -233,9 +234,8 @@ def _certificate(scheme: Scheme, value: Any) -> ssl.SSLContext:
 
 
 def _is_context(value: Any) -> TypeGuard[ssl.SSLContext]:
-    import ssl
-
-    return isinstance(value, ssl.SSLContext)
+    module = sys.modules.get("ssl")  # without it there is no context yet
+    return module is not None and isinstance(value, module.SSLContext)
 
 
 def _client_certificate(scheme: Scheme, value: Any) -> ClientCertificate:
