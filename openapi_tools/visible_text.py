@@ -46,6 +46,7 @@ _MARKUP = rf"<(?:/?(?:{_ELEMENTS})(?:\s[^<>]{{0,300}})?/?>|!--.{{0,300}}?-->)"
 _CODE_OR_TAG = re.compile(rf"(`[^`\n]*`)|{_MARKUP}", re.IGNORECASE | re.DOTALL)
 """What looks like an element inside a code span, or has no element's name, is a placeholder."""
 _LINK = re.compile(r"\[([^\[\]]{0,300})\]\([^()\s]{0,1000}(?: \"[^\"]{0,300}\")?\)")
+_VISIBLE = bytes([10, *range(32, 127)])
 _USER = re.compile(r"(?<=//)[^/?#]*(?=@)")
 _BLANK = re.compile(r"\n{3,}")
 
@@ -91,10 +92,10 @@ def plain_text(text: str, limit: int) -> str:
 
 def _clean_lines(text: str) -> str:
     """Return a text with plain line ends and no invisible characters."""
-    if text.isascii() and text.isprintable():
-        return text
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    return _BLANK.sub("\n\n", _without_controls(text))
+    if not text.isascii() or text.encode().translate(None, _VISIBLE):
+        text = _without_controls(text)
+    return _BLANK.sub("\n\n", text)
 
 
 def _without_controls(text: str) -> str:

@@ -51,7 +51,8 @@ def short_hash(text: str) -> str:
 
 def snake_case(text: str) -> str:
     """Return a text as lower-case words joined by `_`; every separator is a word boundary."""
-    text = _HUMP.sub(r"\1\3_\2", text)
+    if not text.islower():
+        text = _HUMP.sub(r"\1\3_\2", text)
     return _OTHER.sub("_", text.lower()).strip("_")
 
 

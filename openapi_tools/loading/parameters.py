@@ -131,7 +131,9 @@ class Parameters:
 
     def _read(self, item: Any, resource: Resource) -> ParameterNode:
         """Return an item of a list, references followed."""
-        if not isinstance(item, dict) or not isinstance(item.get("$ref"), str):
+        if not isinstance(item, dict) or "$ref" not in item:
+            return self._checked(item, resource)
+        if not isinstance(item["$ref"], str):
             return self._checked(*self._references.follow(item, resource)[:2])
         key = (id(resource), item["$ref"])
         if key not in self._referred:

@@ -73,8 +73,9 @@ class Usability:
         document = self._document
         parameters = document.parameters.of(operation)
         self._check_path(operation, parameters)
-        for parameter in parameters:
-            self._check_node(parameter.node, parameter.resource, operation, "/parameters")
+        for _, _, node, resource in parameters:
+            if not _WATCHED.isdisjoint(node):  # most say nothing that needs a look
+                self._check_node(node, resource, operation, "/parameters")
         body = None if document.dialect.swagger else document.request_body(operation)
         if body is not None:
             self._check_node(*body, operation, "/requestBody")
@@ -109,7 +110,7 @@ class Usability:
         self, node: Any, resource: Resource, operation: OperationNode, member: str
     ) -> None:
         """Walk over everything that a node reaches, component by component."""
-        if node.__class__ is not dict or _WATCHED.isdisjoint(node):
+        if id(node) in self._clean:
             return
         seen: set[int] = set()
         waiting = [(node, resource)]
