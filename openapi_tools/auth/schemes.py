@@ -234,7 +234,7 @@ def _certificate(scheme: Scheme, value: Any) -> ssl.SSLContext:
 
 
 def _is_context(value: Any) -> TypeGuard[ssl.SSLContext]:
-    module = sys.modules.get("ssl")  # without it there is no context yet
+    module = sys.modules.get("ssl")  # every context needs it
     return module is not None and isinstance(value, module.SSLContext)
 
 

@@ -23,7 +23,7 @@ def shorten(value: Any, room: int) -> Any:
     """Return a value whose JSON text takes at most `room` characters.
 
     Arrays keep their head, objects all members as long as possible with the longest ones cut, text
-    its head up to the end of a word. A mark counts what is left out.
+    its head up to the end of a word. A mark counts the omissions.
 
     Args:
         value: JSON-native.
