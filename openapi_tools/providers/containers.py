@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.json_values import same
-from openapi_tools.providers.shaping_errors import CannotExpress
+from openapi_tools.providers.shaping import CannotExpress
 from openapi_tools.providers.simple_forms import is_anything
 
 if TYPE_CHECKING:

@@ -13,13 +13,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from openapi_tools.errors import SettingsError
-from openapi_tools.providers.shaping_errors import CannotExpress
+from openapi_tools.providers.shaping import CannotExpress
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from openapi_tools.providers.restore import Restorer
-    from openapi_tools.providers.shaping_cache import Memory
+    from openapi_tools.providers.shaping import Memory
 
     Schema = dict[str, Any]
 
@@ -119,7 +119,7 @@ def restorer(schema: Schema, profile: str) -> Restorer | None:
 
 def _is_strict(schema: Schema) -> bool:
     """Tell whether `definitions` gives an input schema in the strict mode."""
-    from openapi_tools.providers.shaping_cache import Memory
+    from openapi_tools.providers.shaping import Memory
 
     try:
         _subset(schema, "openai_strict", Memory())
@@ -161,7 +161,7 @@ def define(
     if not _NAME.fullmatch(tool.name):
         raise CannotExpress(f"providers take no name like {tool.name!r:.100}")
     if memory is None:
-        from openapi_tools.providers.shaping_cache import Memory
+        from openapi_tools.providers.shaping import Memory
 
         memory = Memory()
     schema = tool.input_schema
@@ -183,7 +183,7 @@ def _loose(tool: Described, schema: Schema, profile: str, reason: CannotExpress)
         raise reason
     if profile == "openai_strict":
         return Definition(_openai(tool, schema), (f"`strict` is false: {reason}",), schema, "")
-    from openapi_tools.providers.shaping_cache import Memory
+    from openapi_tools.providers.shaping import Memory
 
     for levels in _LEVELS:
         with suppress(CannotExpress):

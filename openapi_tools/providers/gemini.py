@@ -18,7 +18,7 @@ from openapi_tools.providers.provider_names import (
     is_portable,
     labels,
 )
-from openapi_tools.providers.shaping_errors import CannotExpress
+from openapi_tools.providers.shaping import CannotExpress
 from openapi_tools.providers.simple_forms import is_a
 from openapi_tools.providers.wording import told
 

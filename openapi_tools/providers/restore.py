@@ -27,7 +27,7 @@ from openapi_tools.providers.provider_names import (
     labels,
     portable_forms,
 )
-from openapi_tools.providers.shaping_errors import CannotExpress
+from openapi_tools.providers.shaping import CannotExpress
 from openapi_tools.providers.simple_forms import Forms, is_anything, kind
 
 if TYPE_CHECKING:

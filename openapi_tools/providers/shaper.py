@@ -24,8 +24,7 @@ from openapi_tools.providers.containers import (
 from openapi_tools.providers.fitting import Fitting
 from openapi_tools.providers.one_of import Apart
 from openapi_tools.providers.provider_names import ANYTHING, KEY, VALUE, extras_name, renamed
-from openapi_tools.providers.shaping_cache import Entry, Memory, Shaped
-from openapi_tools.providers.shaping_errors import CannotExpress, refuse
+from openapi_tools.providers.shaping import CannotExpress, Entry, Memory, Shaped, refuse
 from openapi_tools.providers.simple_forms import WORDS, Forms, kind
 from openapi_tools.providers.wording import HARD, called, loosened
 from openapi_tools.schema_keywords import UNIONS
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from openapi_tools.providers.containers import Members, Others
-    from openapi_tools.providers.dialect import Dialect
+    from openapi_tools.providers.shaping import Dialect
     from openapi_tools.providers.simple_forms import Form
 
 _DEFINITIONS = "#/$defs/"

@@ -12,7 +12,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.json_values import holds, same
-from openapi_tools.providers.shaping_errors import CannotExpress
+from openapi_tools.providers.shaping import CannotExpress
 from openapi_tools.schema_keywords import ASSERTIONS, ONE_SCHEMA, SCHEMA_LISTS, SCHEMA_MAPS, UNIONS
 from openapi_tools.validation.schema_graph import resolve
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from openapi_tools.providers.fitting import checked_pattern
 from openapi_tools.providers.lengths import with_length
 from openapi_tools.providers.provider_names import ANYTHING, ENTRIES, KEY, VALUE, labels
-from openapi_tools.providers.shaping_errors import CannotExpress
+from openapi_tools.providers.shaping import CannotExpress
 from openapi_tools.providers.wording import described, told, with_default
 
 if TYPE_CHECKING:

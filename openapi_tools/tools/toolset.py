@@ -213,7 +213,7 @@ class Toolset:
             SettingsError: The profile is unknown.
         """
         from openapi_tools.providers.definitions import LIMITS, CannotExpress, check_profile, define
-        from openapi_tools.providers.shaping_cache import Memory
+        from openapi_tools.providers.shaping import Memory
 
         check_profile(profile)
         memory, found, notes = Memory(), [], []

@@ -22,10 +22,9 @@ from openapi_tools.providers.definitions import (
     define,
     restorer,
 )
-from openapi_tools.providers.dialect import Dialect
 from openapi_tools.providers.gemini import Gemini
 from openapi_tools.providers.restore import Restorer
-from openapi_tools.providers.shaping_cache import Memory
+from openapi_tools.providers.shaping import Dialect, Memory
 from openapi_tools.providers.strict import Strict
 from openapi_tools.tools.tool import OperationTool
 

@@ -15,7 +15,7 @@ from profile_values import read_literally, repair, values
 
 from openapi_tools import Settings, load_tools
 from openapi_tools.providers.definitions import MOST_CHARACTERS, PROFILES, CannotExpress, define
-from openapi_tools.providers.shaping_cache import Memory
+from openapi_tools.providers.shaping import Memory
 from openapi_tools.validation.checker import Checker
 
 pytestmark = pytest.mark.untraced
