@@ -197,7 +197,7 @@ def _shaped(schema: Schema, profile: str, memory: Memory) -> tuple[Schema, tuple
     if profile in _PLAIN:
         return schema, ()
     if profile == "anthropic":
-        from openapi_tools.providers.renaming import with_names
+        from openapi_tools.providers.provider_names import with_names
 
         return with_names(schema, _is_anthropic_key, memory.renamed), ()
     return _subset(schema, profile, memory)
