@@ -1,4 +1,4 @@
-"""`$ref` on demand: pointers anywhere in the document, other files, cycles, and what may be read.
+"""References of a document, resolved on demand.
 
 Nothing is resolved before it is asked for, and nothing is copied. A node is only meaningful
 together with the `Resource` it stands in, because its own references are relative to that.
@@ -15,7 +15,9 @@ from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 
 from openapi_tools.errors import DocumentError, SourceError, UnresolvableReference
 from openapi_tools.json_pointer import find
-from openapi_tools.loading.plain_data import without_lazy
+from openapi_tools.loading.parse import parse
+from openapi_tools.loading.plain_data import LazyDict, without_lazy
+from openapi_tools.loading.source import read_file
 from openapi_tools.visible_text import without_user
 
 if TYPE_CHECKING:
@@ -140,10 +142,11 @@ class References:
     def _at(self, pointer: str, ref: str, owner: Resource) -> Any:
         """Return the node at a JSON Pointer."""
         try:
-            return without_lazy(find(owner.root, pointer))
+            node = find(owner.root, pointer)
         except LookupError as error:
             reason = f"'$ref': {ref!r} leads nowhere; there is no {error.args[0]!r}."
             raise self._error(reason, owner) from None
+        return node.plain() if isinstance(node, LazyDict) else node
 
     def _anchor(self, name: str, ref: str, owner: Resource) -> Any:
         """Return the schema with a plain-name anchor (JSON Schema 2020-12, section 8.2.2)."""
@@ -176,9 +179,6 @@ class References:
 
     def _read(self, address: str, ref: str, base: Resource) -> Resource:
         """Read another file or URL, if that is allowed."""
-        from openapi_tools.loading import source
-        from openapi_tools.loading.parse import parse
-
         self.alone = False
         try:
             url = urljoin(base.uri, address) if _is_url(base.uri) else address
@@ -186,7 +186,7 @@ class References:
                 found = self._fetched(self._allowed_url(url, ref), public=base.public)
             else:
                 path = self._allowed_path(address, ref, base)
-                found = source.read_file(path, self._settings)
+                found = read_file(path, self._settings)
             if found.uri in self._resources:
                 return self._resources[found.uri]
             root = parse(found.data or b"", name=found.name).root
@@ -213,7 +213,7 @@ class References:
         own = urljoin(self.entry.uri, ".") if _is_url(self.entry.uri) else ""
         plain = ".." not in unquote(unquote(url)) and "\\" not in unquote(url)
         prefixes = [prefix for prefix in (own, *self._settings.ref_urls) if prefix]
-        if plain and any(_below(url, prefix) for prefix in prefixes):
+        if plain and any(_is_below(url, prefix) for prefix in prefixes):
             return url
         raise self._error(
             f"'$ref': {ref!r} leads to another place on the network, which is not read; "
@@ -252,7 +252,7 @@ def _is_url(uri: str) -> bool:
     return uri.lower().startswith(("http://", "https://"))
 
 
-def _below(url: str, prefix: str) -> bool:
+def _is_below(url: str, prefix: str) -> bool:
     """Tell whether a URL is the prefix itself or lies below it, at a path boundary."""
     return url == prefix or url.startswith(prefix if prefix.endswith("/") else f"{prefix}/")
 
