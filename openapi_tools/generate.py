@@ -195,7 +195,7 @@ def _refuse_none(skipped: Sequence[Skipped], standing: Sequence[str]) -> None:
         reason = f"none of its {len(skipped)} operations can be a tool. {' '.join(reasons)}{more}"
         raise DocumentError(reason)
     if standing:
-        reason = f"it has no operations; the package of {len(standing)} tools stays as it is. "
+        reason = f"it has no operations; the package of {len(standing)} tools is unchanged. "
         raise DocumentError(f"{reason}Remove that if it is not wanted any more.")
 
 

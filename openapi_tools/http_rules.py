@@ -57,7 +57,7 @@ def is_idempotent(method: str) -> bool:
 
 
 def is_destructive(method: str) -> bool:
-    """Whether a method changes or deletes what is there; POST adds, as clients of MCP see it."""
+    """Whether a method changes or deletes data; POST counts as adding, as in MCP clients."""
     return method not in _SAFE and method != "POST"
 
 

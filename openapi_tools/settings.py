@@ -217,7 +217,7 @@ def _line(fault: Mapping[str, Any]) -> str:
     name = ".".join(str(step)[:_SHOWN] for step in fault["loc"])
     text = str(fault["msg"])
     if fault["type"] == "extra_forbidden":
-        return f"{name}: there is no such setting{_close(name)}"
+        return f"{name}: unknown setting{_close(name)}"
     if fault["type"] == "value_error":
         return f"{name}: {text.removeprefix('Value error, ')}"
     value = fault["input"]

@@ -339,7 +339,7 @@ class Tokens:
         self._last, self._quiet_until = error, time.monotonic() + until
 
     def _login_needed(self, said: str) -> CallError:
-        reason = "there is no token that could be sent, and none to be had without a person"
+        reason = "no usable token is stored, and only a login can get one"
         if said:
             reason = f"its refresh token is good no more: {said.rstrip('.')}"
         file = self._config.token_file or "FILE"

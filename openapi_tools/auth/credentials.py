@@ -262,7 +262,7 @@ class Credentials:
         first = ways[0][0]
         form = "…" if first in self._schemes else _OWN_EXAMPLE
         return (
-            f"no credential is there for {wanted}. Whoever set up this tool gives it: "
+            f"no credential is there for {wanted}. Pass it when loading the tools: "
             f"credentials={{{first[:100]!r}: {form}}}."
         )
 

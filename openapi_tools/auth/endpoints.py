@@ -143,7 +143,7 @@ class Endpoints:
         if channels.is_protected(url):
             return url
         raise self._fault(
-            f"its {what} is no https address of this form: https://host/path; secrets go nowhere "
+            f"its {what} is not an https address of the form https://host/path; secrets go nowhere "
             "else but to this machine."
         )
 

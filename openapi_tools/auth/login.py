@@ -175,7 +175,7 @@ class Login:
             async with asyncio.timeout(seconds):
                 return self._stored(plan, await self._polled(plan, grants, code, reply))
         except TimeoutError:
-            raise self._fault("nobody agreed before the code expired; begin again.") from None
+            raise self._fault("the code expired before approval; begin again.") from None
 
     def _device_code(self, reply: Reply) -> tuple[Secret, DeviceCode]:
         """Return the codes of an answer (RFC 8628, section 3.2)."""

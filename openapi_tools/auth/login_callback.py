@@ -31,7 +31,7 @@ _PAGE = (
     "<p>{text}</p></html>"
 )
 _TAKEN = "The answer has arrived. Close this window and go back to the terminal."
-_PASSED_OVER = "This is no answer that is being waited for."
+_PASSED_OVER = "This is not the expected answer."
 
 
 class CodeAnswer:

@@ -226,7 +226,7 @@ def _check_url(name: str, url: object) -> None:
     if not isinstance(url, str):
         _refuse(f"{name} must be a text, not {type(url).__name__}.")
     if url and not _URL.fullmatch(url):
-        _refuse(f"{name} is no http(s) URL of host and path, without a user and a fragment.")
+        _refuse(f"{name} is not an http(s) URL of host and path, without user and fragment.")
 
 
 def _scopes(given: object) -> tuple[str, ...]:

@@ -331,7 +331,7 @@ def _text(scheme: Scheme, value: Any, *, empty: bool = False) -> str:
     if not text and not empty:
         raise CredentialsError(f"the credential for {name!r} is empty.", scheme=name)
     if any("\ud800" <= character <= "\udfff" for character in text):
-        raise CredentialsError(f"the credential for {name!r} is no text.", scheme=name)
+        raise CredentialsError(f"the credential for {name!r} is not valid text.", scheme=name)
     if any(character < " " or character == "\x7f" for character in text):
         reason = f"the credential for {name!r} holds a line break or control character."
         raise CredentialsError(reason, scheme=name)

@@ -175,7 +175,7 @@ class TokenStore:
             data = json.loads(text)
             entries = [_entry(item) for item in data["tokens"]]
         except (ValueError, TypeError, LookupError, RecursionError, OverflowError):
-            self._refuse("is no file of tokens; delete it and log in again.")
+            self._refuse("is not a token file; delete it and log in again.")
         if data.get("version") != _VERSION:
             self._refuse("is of another version; delete it and log in again.")
         return entries
@@ -211,7 +211,7 @@ class TokenStore:
 
     def _check(self, found: os.stat_result) -> None:
         if not stat.S_ISREG(found.st_mode):
-            self._refuse("is no regular file.")
+            self._refuse("is not a regular file.")
         if os.name != "posix":
             return
         if found.st_mode & _OTHERS:

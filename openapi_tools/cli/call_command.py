@@ -146,7 +146,7 @@ def read_arguments(pairs: tuple[str, ...], schema: dict[str, Any]) -> dict[str, 
     for pair in pairs:
         name, equals, text = pair.partition("=")
         if not equals:
-            message = f"{pair!r:.100} is no name=value."
+            message = f"{pair!r:.100} is not of the form name=value."
             raise click.UsageError(message)
         if name not in properties:
             raise click.UsageError(_unknown(name, list(properties)))
@@ -171,7 +171,7 @@ def read_json_argument(text: str) -> dict[str, Any]:
         message = f"--json: {text[1:]!r}: {error.strerror}."
         raise click.UsageError(message) from None
     except (ValueError, RecursionError) as error:
-        message = f"--json is no JSON: {error}."
+        message = f"--json is not valid JSON: {error}."
         raise click.UsageError(message) from None
     if not isinstance(value, dict):
         message = f"--json must be an object, not {type(value).__name__}."
@@ -194,7 +194,7 @@ def _read(name: str, texts: list[str], schema: Any, root: dict[str, Any]) -> Any
     if len(texts) > 1:
         if types is None or "array" in types:
             return [_loose(text, {}, root) for text in texts]
-        message = f"{name} is given {len(texts)} times, but is no array."
+        message = f"{name} is given {len(texts)} times, but is not an array."
         raise click.UsageError(message)
     text = texts[0]
     if types is None or len(types) > 1:
@@ -216,7 +216,7 @@ def _json(name: str, text: str, kind: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
-        message = f"{name}: {text!r:.100} is no JSON, but {kind} is expected."
+        message = f"{name}: {text!r:.100} is not valid JSON, but {kind} is expected."
         raise click.UsageError(message) from None
 
 

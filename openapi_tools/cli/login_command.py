@@ -220,7 +220,7 @@ class _Run:
                 async with asyncio.timeout(self.timeout):
                     return await act(attempt)
             except TimeoutError:
-                raise CallError("timeout", f"nobody agreed within {self.timeout:g} s.") from None
+                raise CallError("timeout", f"no approval within {self.timeout:g} s.") from None
 
     def _server(self) -> str:
         operations = [tool.operation for tool in self.toolset]

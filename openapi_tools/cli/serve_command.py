@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from openapi_tools.tools.toolset import Toolset
 
 _PATH = "/mcp"
-_OPEN = "warning: whoever reaches this address can call the tools; it asks for no password."
+_OPEN = "warning: anyone who reaches this address can call the tools; it asks for no password."
 _HTTP_ONLY = {
     "host": "--host",
     "port": "--port",
@@ -91,7 +91,7 @@ def serve(  # noqa: PLR0913 -- one for each option
     toolset = load(source_of(spec), base_url=base_url, timeout=timeout)
     toolset = toolset.select(selection(tags, methods, patterns))
     if not len(toolset):
-        raise click.UsageError("there is no tool to serve; `openapi-tools list` shows which exist.")
+        raise click.UsageError("no tools to serve; `openapi-tools list` shows which exist.")
     for warning in toolset.warnings:
         remark(f"warning: {for_shell(warning)}")
     if ask:
@@ -118,9 +118,9 @@ def _check_options(context: click.Context) -> None:
 
 
 def _check_stdin(spec: str) -> None:
-    """Refuse what leaves no standard input for the client."""
+    """Refuse options that leave no standard input for the client."""
     if sys.stdin is None:
-        raise click.UsageError("standard input is closed, so there is no client; use http.")
+        raise click.UsageError("standard input is closed, so no client can connect; use http.")
     if spec == "-":
         message = "SPEC and the client cannot both be read from standard input; use http."
         raise click.UsageError(message)

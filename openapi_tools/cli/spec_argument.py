@@ -58,7 +58,7 @@ def source_of(spec: str) -> str | Path | bytes:
         return spec  # the loader says which schemes it reads
     path = Path(spec)
     if _HOST.fullmatch(spec) and not path.exists():
-        raise SourceError(f"there is no such file; did you mean http://{spec}?", source=spec)
+        raise SourceError(f"no such file; did you mean http://{spec}?", source=spec)
     return path
 
 

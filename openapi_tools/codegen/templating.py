@@ -190,7 +190,7 @@ def _reason(error: Exception) -> str:
         case jinja2.TemplateSyntaxError(message=str(text)):
             pass
         case jinja2.TemplateNotFound(name=name):
-            text = f"there is no template {str(name)!r}"
+            text = f"template {str(name)!r} not found"
         case _:
             text = " ".join(str(error).split()) or type(error).__name__
     return text if text.endswith(".") else f"{text}."

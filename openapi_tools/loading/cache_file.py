@@ -216,7 +216,7 @@ def _rows(parts: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, bytes, int]]:
 
 
 def _parts(root: dict[str, Any], keys: dict[str, list[str]]) -> Iterator[tuple[str, Any]]:
-    """Yield the parts of a document by their places; note the keys of what is split."""
+    """Yield the parts of a document by pointer, and record the keys of the split objects."""
     waiting = [("", root, _SPLIT)]
     while waiting:
         place, node, split = waiting.pop()

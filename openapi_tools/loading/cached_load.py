@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from openapi_tools.settings import Settings
 
 MIN_BYTES = 64 * 1024
-"""A smaller document, unless it is fetched, is parsed as fast as it is looked for."""
+"""Smaller local documents are not cached: parsing them is as fast as a lookup."""
 
 _FRESH = 100_000_000
 """Nanoseconds: a file that changed just now may change again without its times telling."""

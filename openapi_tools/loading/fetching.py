@@ -82,7 +82,7 @@ class Fetcher:
         loop: An event loop in another thread to send in, where the client's connections belong;
             None for a loop of its own.
         warnings: What went wrong without ending the load.
-        digest: SHA-256 of the entry document as it is at hand, where it may be fetched again.
+        digest: SHA-256 of the cached entry document, which may have to be fetched again.
 
     Raises:
         SourceError: The URL cannot be used.

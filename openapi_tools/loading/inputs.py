@@ -44,7 +44,7 @@ class Inputs:
     Args:
         document: The document.
         settings: As in `Settings`.
-        schemes: The document's security schemes; the parameters that they fill are no arguments.
+        schemes: The document's security schemes; parameters that they fill are left out.
     """
 
     def __init__(

@@ -196,7 +196,7 @@ def read_document(
     duplicates: bool,
     fetcher: Fetcher | None = None,
 ) -> tuple[Document, tuple[str, ...]]:
-    """Return the parsed document, and what is to be said of reading it.
+    """Return the parsed document and the warnings of reading it.
 
     Args:
         source: As for `load_tools`.
@@ -332,7 +332,7 @@ def _bare_keys(document: Document, session: Session) -> Iterator[str]:
     for name, word in key_prefixes(document).items():
         if session.credentials.lacks_word(name):
             yield (
-                f"the key for {name!r:.100} is sent as it is, but by the document's description "
+                f"the key for {name!r:.100} is sent unchanged, but by the document's description "
                 f"it begins with a word: '{word} …'; give it so if the API refuses the key."
             )
 

@@ -167,7 +167,7 @@ class Document:
         for found in self._of_path(path, item):
             if isinstance(found, OperationNode) and found.member == member:
                 return found
-        raise self.invalid("there is no such operation.", f"/paths{pointer_token(path)}/{member}")
+        raise self.invalid("no such operation.", f"/paths{pointer_token(path)}/{member}")
 
     def _of_path(self, path: str, item: Any) -> Iterator[OperationNode | DocumentError]:
         """Yield the operations of one path item in its own order."""

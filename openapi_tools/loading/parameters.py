@@ -192,7 +192,7 @@ class Arguments:
 
     Args:
         document: The document.
-        schemes: Its security schemes; the parameters that they fill are no arguments.
+        schemes: Its security schemes; parameters that they fill are left out.
     """
 
     def __init__(self, document: Document, schemes: Mapping[str, SecurityScheme]) -> None:

@@ -51,7 +51,7 @@ _DENSE_BYTES = 16 * 1024 * 1024
 """Below this size not even a text of nothing but empty arrays fills the memory."""
 
 _NO_VALUES = bytes(code for code in range(256) if code not in b",[{")
-"""What is left without them is as long as there may be values."""
+"""Deleting these bytes leaves an upper bound on the number of values."""
 _PLACE = re.compile(r"(.+) at line (\d+) column (\d+)", re.DOTALL)
 _ESCAPED_COLON = re.compile(rb"\\u003[aA]")
 _WORDS = {
@@ -108,7 +108,7 @@ class Parsed:
         root: A dict of plain data: text keys, lists, text, integers, finite floats, booleans, None.
         warnings: What was read although it is doubtful, for instance
             `"/info/description: 'description' stands twice; the last one counts."`.
-        is_tree: It was JSON, in which nothing stands in two places; YAML has aliases.
+        is_tree: It was JSON, which shares no values; YAML has aliases.
     """
 
     root: Any
@@ -169,7 +169,7 @@ def _decode(data: bytes, encoding: str) -> str:
 
 
 def _refuse_other_files(data: bytes) -> None:
-    """Refuse what is no JSON or YAML at first sight, and say what it looks like."""
+    """Refuse data that is clearly not JSON or YAML, and name its likely format."""
     start = data[:_SIGHT].lstrip()
     if not start and not data.strip():
         raise InvalidDocument("the document is empty.")
@@ -204,7 +204,7 @@ def _read(data: bytes, *, check: bool) -> Parsed:
 
 
 def _read_as_yaml(data: bytes, *remarks: str, check: bool) -> Parsed:
-    """Read YAML; what is wrong may be the encoding."""
+    """Read YAML, and report a wrong encoding where that is the cause."""
     from openapi_tools.loading.parse_yaml import read_yaml
 
     try:
@@ -324,7 +324,7 @@ def repeated_key(path: Sequence[str | int], key: str, *, line: int | None = None
     """Return the warning for a repeated key that hides nothing but words.
 
     Args:
-        path: The object that the key stands in.
+        path: The object that has the key.
         key: The repeated key.
         line: Line of the repetition, where known.
 

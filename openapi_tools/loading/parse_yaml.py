@@ -152,7 +152,7 @@ def _complaint(text: str, error: yaml.YAMLError) -> InvalidDocument:
         found = _UNPRINTABLE.search(text)
         index = found.start() if found else 0
         line, column = text.count("\n", 0, index), index - text.rfind("\n", 0, index) - 1
-        problem = f"the character U+{ord(text[index]):04X}, which YAML does not allow as it is"
+        problem = f"the character U+{ord(text[index]):04X}, which YAML does not allow unescaped"
     else:
         line, column = mark.line, mark.column
         if text[mark.index : mark.index + 1] == "\t":

@@ -46,7 +46,7 @@ def is_plain(root: Any) -> bool:
     """Tell whether a value is a dict or list of plain data, neither too deep nor too large.
 
     Args:
-        root: Any value; what stands in it twice is counted twice.
+        root: Any value; a shared part counts once for each use.
     """
     budget = MAX_NODES
     level = [root] if type(root) in _CONTAINERS else None
@@ -75,7 +75,7 @@ def _below(level: list[Any]) -> list[Any] | None:
 
 
 def _members(containers: list[Any]) -> list[Any] | None:
-    """Return all values in a few dicts and lists, None when a key is no text."""
+    """Return the values of some dicts and lists; None when a key is not a string."""
     members = gc.get_referents(*containers)
     if len(members) == sum(map(len, containers)):
         return members  # CPython leaves out the keys of a dict that has none but text
@@ -127,7 +127,7 @@ class _Copy(NamedTuple):
 
 
 class _Copier:
-    """Copies what is not plain; what is shared is looked at once."""
+    """Copies values that are not plain; visits shared ones once."""
 
     def __init__(self) -> None:
         self._done: dict[int, _Copy] = {}

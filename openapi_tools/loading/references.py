@@ -1,7 +1,7 @@
 """References of a document, resolved on demand.
 
 Nothing is resolved before it is asked for, and nothing is copied. A node is only meaningful
-together with the `Resource` it stands in, because its own references are relative to that.
+together with its `Resource`, because its own references are relative to that.
 
 Spec: RFC 6901 (JSON Pointer), RFC 3986 section 5 (relative references), OpenAPI 3.2.0 section 4.6.
 """
@@ -41,7 +41,7 @@ class Resource:
         name: What messages call it.
         self_uri: The document's own `$self` (3.2), which other references may use for it.
         public: It was fetched from a public address.
-        is_tree: No value stands in two places, as aliases of YAML do.
+        is_tree: No value is shared, unlike with YAML aliases.
     """
 
     root: Any
@@ -58,7 +58,7 @@ class Target(NamedTuple):
 
     Attributes:
         node: The data there.
-        resource: The document it stands in.
+        resource: The document that contains it.
         pointer: Its JSON Pointer in that document; an anchor as `#name`.
     """
 
@@ -95,7 +95,7 @@ class References:
 
         Args:
             ref: The value of `$ref`.
-            resource: The document it stands in.
+            resource: The document that contains it.
 
         Raises:
             UnresolvableReference: It leads nowhere or where it may not.
@@ -153,7 +153,7 @@ class References:
         if owner.anchors is None:
             owner.anchors = dict(_anchors(without_lazy(owner.root)))
         if name not in owner.anchors:
-            raise self._error(f"'$ref': {ref!r} leads nowhere; there is no such anchor.", owner)
+            raise self._error(f"'$ref': {ref!r} leads nowhere; no such anchor.", owner)
         return owner.anchors[name]
 
     def _resource(self, address: str, ref: str, base: Resource) -> Resource:
@@ -191,13 +191,13 @@ class References:
                 return self._resources[found.uri]
             root = parse(found.data or b"", name=found.name).root
         except SourceError as error:
-            # The reason alone: a path of this machine is nobody else's business.
+            # The reason alone: a message must not show a path of this machine.
             raise self._error(f"'$ref': {ref!r} cannot be read: {error.reason}", base) from error
         except UnresolvableReference:
             raise
         except DocumentError as error:
             place = f"#{error.pointer}: " if error.pointer else ""
-            reason = f"'$ref': {ref!r} is no usable file: {place}{error.reason}"
+            reason = f"'$ref': {ref!r} is not a usable file: {place}{error.reason}"
             raise self._error(reason, base) from error
         return Resource(root, found.uri, found.name, public=found.public)
 

@@ -2,7 +2,8 @@
 
 Some APIs refer from every body to nearly all of their components. Such an input schema first loses
 the words of its definitions, then the definitions farthest from the arguments, then the deepest
-parts. "Anything" replaces what is left out, so a smaller schema accepts all that the full one does.
+parts. "Anything" replaces the parts left out, so a smaller schema accepts all
+that the full one does.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ class Source:
 
     Attributes:
         data: The bytes; None when `value` is given, or the document did not change.
-        value: A mapping that the user gave, as it is.
+        value: A mapping that the user gave, not copied.
         uri: Base of relative references: the URL after redirects, without user and password, or the
             file's absolute path; empty for text, bytes and mappings.
         name: What messages call it: the path as given, the URL without user, password and query;
@@ -188,11 +188,11 @@ def too_large(limit: int, name: str) -> SourceError:
 
 
 def _check_kind(mode: int, name: str) -> None:
-    """Refuse what is no ordinary file."""
+    """Refuse folders, devices, pipes and sockets."""
     if stat.S_ISDIR(mode):
         raise SourceError("is a folder; give the document's file.", source=name)
     if not stat.S_ISREG(mode):
-        raise SourceError("is no ordinary file but a device, pipe or socket.", source=name)
+        raise SourceError("is not a regular file but a device, pipe or socket.", source=name)
 
 
 def _open_at_once(path: str, flags: int) -> int:
@@ -213,13 +213,13 @@ def _reason(error: OSError | ValueError) -> str:
     """Say why a file could not be read."""
     match error:
         case FileNotFoundError():
-            return "there is no such file"
+            return "no such file"
         case PermissionError():
             return "may not be read"
         case OSError():
             return f"cannot be read ({error.strerror or type(error).__name__})"
         case _:
-            return "is no path"
+            return "is not a valid path"
 
 
 def relative_place(uri: str, entry: str) -> str:

@@ -111,7 +111,7 @@ def _unseen(root: Mapping[str, Any]) -> Iterator[Finding]:
             elif isinstance(value, Mapping | list):
                 waiting.append((inner, value))
             for text in sorted(text for text in texts if visible(text) != text):
-                message = f"{text!a:.200} has characters that are not shown; it is sent as it is"
+                message = f"{text!a:.200} has characters that are not shown; it is sent unchanged"
                 yield Finding(pointer(inner), shorten(message), "note")
 
 

@@ -135,7 +135,7 @@ def _unwanted(schema: Any, required: set[str]) -> set[str]:
         raise CannotExpress("`not` cannot be said")
     optional = [name for name in schema["required"] if name not in required]
     if not optional:
-        raise CannotExpress("`not` refuses what is required", empty=True)
+        raise CannotExpress("`not` refuses a required member", empty=True)
     return {optional[-1]}
 
 

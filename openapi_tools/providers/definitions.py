@@ -101,10 +101,10 @@ def restorer(schema: Schema, profile: str) -> Restorer | None:
         profile: One of `PROFILES`, or empty where it is not known.
 
     Returns:
-        Its `restored(arguments)` does it; None where a profile leaves the schema as it is.
+        Its `restored(arguments)` does it; None where a profile leaves the schema unchanged.
 
     Raises:
-        SettingsError: There is no such profile.
+        SettingsError: The profile is unknown.
     """
     if profile:
         check_profile(profile)
@@ -134,10 +134,10 @@ def check_profile(profile: str) -> None:
     """Do nothing for the name of a profile.
 
     Raises:
-        SettingsError: There is no such profile; it names those that exist.
+        SettingsError: The profile is unknown; the message names the known ones.
     """
     if profile not in PROFILES:
-        raise SettingsError(f"there is no profile {profile!r:.100}; take {', '.join(PROFILES)}.")
+        raise SettingsError(f"unknown profile {profile!r:.100}; take {', '.join(PROFILES)}.")
 
 
 def define(
@@ -155,7 +155,7 @@ def define(
 
     Raises:
         CannotExpress: The provider's schemas cannot say what the tool takes.
-        SettingsError: There is no such profile.
+        SettingsError: The profile is unknown.
     """
     check_profile(profile)
     if not _NAME.fullmatch(tool.name):
@@ -178,7 +178,7 @@ def define(
 
 
 def _loose(tool: Described, schema: Schema, profile: str, reason: CannotExpress) -> Definition:
-    """Return a tool that a profile cannot express as it is."""
+    """Return a definition with a looser schema than the tool's."""
     if schema.get("type") != "object":
         raise reason
     if profile == "openai_strict":

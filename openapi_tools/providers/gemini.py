@@ -108,7 +108,7 @@ class Gemini:
         return {**words, **{key: value for key, value in given.items() if is_a(value, kind)}}
 
     def anything(self) -> dict[str, Form]:
-        """Refer to the next level, for a circle may stand in few places; the last has scalars."""
+        """Refer to the next level, as few cycles are allowed; the last level has scalars only."""
         names = [ANYTHING, *(f"{ANYTHING}_{level}" for level in range(2, _LEVELS + 1))]
         found: dict[str, Form] = {}
         inner: Form | None = None

@@ -29,7 +29,7 @@ _EMPTY = "(empty)"
 
 
 def is_portable(name: str) -> bool:
-    """Tell whether every provider takes a member's name as it is."""
+    """Tell whether every provider takes a member's name unchanged."""
     return _PORTABLE.fullmatch(name) is not None
 
 
@@ -52,7 +52,7 @@ def renamed(names: Iterable[str], takes: Callable[[str], Any]) -> dict[str, str]
 
     Args:
         names: The members that an object declares.
-        takes: Whether a provider takes a name as it is.
+        takes: Whether a provider takes a name unchanged.
     """
     declared = list(names)
     taken = set(declared)

@@ -1,10 +1,10 @@
-"""Arguments by a provider's schema -> what the input schema takes.
+"""Arguments in a provider's form -> arguments that fit the input schema.
 
-The way back needs no notes of the way there: it walks value and input schema together and undoes
-what stands in the form of a profile. Of alternatives it takes the first that fits what was undone.
+The value and the input schema are walked together, and each change of a profile is undone. Of
+several alternatives the first that fits the restored value counts.
 
-`Restorer(schema, profile)` undoes what that profile does. One without a profile is for arguments
-that do not fit as they are, and undoes what cannot have been meant otherwise.
+`Restorer(schema, profile)` undoes that profile's changes. Without a profile it is for arguments
+that do not fit the input schema, and undoes only unambiguous changes.
 """
 
 from __future__ import annotations
@@ -257,7 +257,7 @@ def _traits_of(schema: dict[str, Any]) -> _Traits:
 
 
 def _spelled(declared: dict[str, Any], value: dict[str, Any]) -> dict[str, str]:
-    """Return the API's names of members that stand in a value under a portable one."""
+    """Map the portable names of a value's members to the API's names."""
     found: dict[str, str] = {}
     for name in declared:
         if name not in value and not is_portable(name):
@@ -277,7 +277,7 @@ def _without_entries(value: Any) -> Any:
 
 
 def _of_entries(value: Any) -> Any:
-    """Return an object that is written as its entries; anything else as it is."""
+    """Turn a list of entries into an object; return other values unchanged."""
     if isinstance(value, dict) and value.keys() == {ENTRIES} and are_pairs(value[ENTRIES]):
         return {pair[KEY]: pair[VALUE] for pair in value[ENTRIES]}
     return value

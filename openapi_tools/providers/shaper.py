@@ -98,7 +98,7 @@ class Shaper:
         own = {key: value for key, value in self._schema.items() if key not in hidden}
         forms = self._forms.options(own)
         if len(forms) != 1 or kind(forms[0]) != "object":
-            raise CannotExpress("the input is no plain object")
+            raise CannotExpress("the input is not a plain object")
         return self._object(forms[0], "", whole=True)
 
     def _reached(self) -> dict[str, Form]:
@@ -175,7 +175,7 @@ class Shaper:
             raise CannotExpress("the schema is too large", place=place, final=True)
         if id(node) in self._open:
             raise CannotExpress("it leads back to itself, with other keywords", place=place)
-        if len(self._open) >= _DEEPEST:  # merged anew on each turn, a circle is no node seen before
+        if len(self._open) >= _DEEPEST:  # merging makes new nodes, so a cycle has no known node
             reason = "it is nested too deep, or leads back to itself"
             raise CannotExpress(reason, place=place, final=True)
         self._open.add(id(node))
@@ -190,7 +190,7 @@ class Shaper:
             self._open.discard(id(node))
 
     def _in_words(self, node: Form, error: CannotExpress) -> Shaped:
-        """Return a schema that accepts more, and tells in its description what is asked for."""
+        """Return a looser schema whose description states the requirements."""
         self.notes.append(f"{error}; it is said in words")
         for looser in loosened(node):
             with suppress(CannotExpress):

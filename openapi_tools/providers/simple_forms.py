@@ -1,7 +1,7 @@
 """A schema as alternatives that need no further look: one type each, or an enumeration.
 
 `$ref`, `allOf`, `anyOf`, `oneOf`, `const` and lists of types are worked out; members and items stay
-as they are. What is met exactly is met; what cannot be is refused, never approximated.
+unchanged. Schemas are combined exactly or refused, never approximated.
 
 Spec: JSON Schema 2020-12, Core, sections 8 and 10; Validation, section 6.
 """
@@ -90,7 +90,7 @@ class Forms:
             CannotExpress: They are too many, or two keywords cannot be met exactly.
         """
         if depth > _DEEPEST:
-            raise CannotExpress("its alternatives stand in one another too deep")
+            raise CannotExpress("its alternatives are nested too deep")
         if not isinstance(node, dict):
             return [{}] if node is True else []
         if node.keys().isdisjoint(IN_PLACE):
@@ -154,7 +154,7 @@ class Forms:
         return found
 
     def both(self, some: list[Form], others: list[Form]) -> list[Form]:
-        """Return what is in one of some and in one of others."""
+        """Return the intersections of each pair of forms."""
         if len(some) * len(others) > _MOST:
             raise CannotExpress("it has too many alternatives")
         met = (meet(one, other) for one in some for other in others)
@@ -227,7 +227,7 @@ def _finite(node: Form, kinds: list[str] | None) -> list[Form]:
 
 
 def meet(one: Form, other: Form) -> Form | None:
-    """Return the form that accepts what both accept; None when there is no such value.
+    """Return the intersection of two forms; None when it is empty.
 
     Args:
         one: Its words go before those of the other.

@@ -1,7 +1,7 @@
 """The strict mode of OpenAI: closed objects in which every member is required.
 
 The rules: `anyOf` alone of all that combines schemas, never at the root; no keyword that bounds a
-length or a number of members; `$ref` without anything beside it; null for what is absent.
+length or a number of members; `$ref` without anything beside it; null for absent members.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ class Tally(NamedTuple):
 
     Attributes:
         members: Of all objects together.
-        levels: Schemas inside one another; what is referred to counts for itself.
+        levels: Nested schemas; the target of a `$ref` counts separately.
         characters: Of names of members and of the values of enumerations.
         values: Of all enumerations together.
     """

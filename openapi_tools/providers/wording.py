@@ -45,7 +45,7 @@ def told(schema: Form, form: Form, formats: Mapping[str, frozenset[str]]) -> For
 
 
 def with_default(words: Form, form: Form) -> Form:
-    """Return words that also tell what is taken when a value is absent."""
+    """Return a description that also names the default."""
     default = form.get("default")
     if default is None or len(text := json.dumps(default, ensure_ascii=False)) > _LONGEST:
         return words

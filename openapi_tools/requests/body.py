@@ -58,7 +58,7 @@ def build_content(
     if not _is_given(body, arguments):
         return None
     if not media_types.is_media_type(body.media_type):
-        raise CallError("invalid_input", f"{body.media_type!r} is no media type.")
+        raise CallError("invalid_input", f"{body.media_type!r} is not a valid media type.")
     write = _file if body.file else _writer_of(body.media_type)
     sources = _NO_SOURCES if write is _json else sources_of(body.encodings, arguments, settings)
     try:

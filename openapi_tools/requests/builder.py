@@ -107,7 +107,7 @@ class RequestPlan:
 
     def __init__(self, operation: Operation, settings: Settings) -> None:
         if not is_token(operation.method):
-            raise CallError("invalid_input", f"{shown(operation.method)} is no method.")
+            raise CallError("invalid_input", f"{shown(operation.method)} is not a valid method.")
         self._operation = operation
         self._settings = settings
         self._address = _read_address(server_url(operation, settings))
@@ -308,7 +308,7 @@ def _query(template: _Template, operation: Operation, places: _Places, auth: Req
         pairs += _auth_query(auth)
     query = "&".join(filter(None, pairs))
     if has_override(query) and not can_override(operation):
-        raise InputError("a query that says '_method' may change what is done; leave it out.")
+        raise InputError("a query with '_method' may change the method; leave it out.")
     return f"?{query}" if query else ""
 
 

@@ -294,7 +294,7 @@ def _from_disk(path: str, settings: Settings) -> bytes:
                 return _contents(found)
         except (OSError, RuntimeError, *FAULTS):
             continue
-    raise InputError("there is no such file in the folders that files may be read from.")
+    raise InputError("no such file in the folders that files may be read from.")
 
 
 def _contents(path: Path) -> bytes:

@@ -90,5 +90,5 @@ def _body(content: bytes, redactor: Redactor) -> str | None:
     try:
         text = redactor.text(content.decode())
     except UnicodeDecodeError:
-        return f"({len(content)} bytes that are no text)"
+        return f"({len(content)} bytes that are not text)"
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({len(text)} characters in all)"

@@ -129,7 +129,7 @@ def _checked(url: str) -> str:
     if match is None or int(match["port"] or 0) > _HIGHEST_PORT or has_dot_segment(path):
         # The part before an @ may be a password.
         named = "" if "@" in url else f" {shown(url)}"
-        reason = f"the server address{named} is no plain http or https address"
+        reason = f"the server address{named} is not a plain http or https address"
         raise CallError("connection", f"{reason} of host, port and path; {_HINT}.")
     authority = url[: match.start("path")] if match["path"] else url
     return authority + path.rstrip("/")

@@ -24,7 +24,7 @@ _HEAD = 400_000
 VALUES = 200_000
 """Default for the most values of one JSON text: some 25 MB of objects."""
 
-_NO_STRICT_JSON = "the answer is no strict JSON; it was read as far as its meaning is plain"
+_NO_STRICT_JSON = "the answer is not strict JSON; it was read as far as its meaning is plain"
 
 PARTLY = "the answer goes on; only its beginning was read"
 """The note on a text with more values or lines than can be shown."""
@@ -175,7 +175,7 @@ _LINE_END = re.compile(r"\r\n|\r|\n")
 _READ = 1_000_000
 _LINES = 200_000
 _UNREADABLE = 10_000
-UNREADABLE = "what is no JSON is given as text"
+UNREADABLE = "lines that are not JSON are given as text"
 """The note on lines that could not be read."""
 
 _UNFINISHED = "the stream ends in the middle of an event, which is left out"

@@ -85,7 +85,7 @@ class Execution:
         """Return what the API answers.
 
         Raises:
-            CallError: There is no usable answer.
+            CallError: The API gave no usable answer.
             InputError: A value cannot be sent.
             CredentialsError: Credentials of the context do not fit the document.
         """
@@ -125,7 +125,7 @@ class Execution:
         """Return the request that a call would send, with `***` in place of credentials.
 
         Raises:
-            CallError: There is no usable server.
+            CallError: No server is usable.
             InputError: A value cannot be sent.
         """
         return self._masked(self._prepare(arguments, None, self._session.redactor))[0]

@@ -100,7 +100,7 @@ class Guards:
                 if isinstance(verdict, ToolResult):
                     return usable(verdict, _name(function))
             except Exception:
-                logger.exception("%s failed; the failure is given as it is", _name(function))
+                logger.exception("%s failed; its error is passed on", _name(function))
         return None
 
 
@@ -118,7 +118,7 @@ class Approval:
         """Raise a `DeniedError` unless the call is approved."""
         approve = member_of(context, "approve")
         if not callable(approve):
-            raise DeniedError(f"{call.name} needs approval, and there is nobody to ask.")
+            raise DeniedError(f"{call.name} needs approval, but approval is not configured.")
         if await _given(approve, call) is not True:
             raise DeniedError(f"{call.name} was not approved.")
 
@@ -205,8 +205,8 @@ def usable(result: ToolResult, name: str) -> ToolResult:
     try:
         json.dumps([result.output, result.error], allow_nan=False, ensure_ascii=False).encode()
     except (TypeError, ValueError, RecursionError) as error:
-        logger.exception("%s gives a result that is no JSON", name)
-        raise DeniedError(f"{name} gives a result that is no JSON; it was withheld.") from error
+        logger.exception("%s gives a result that is not JSON", name)
+        raise DeniedError(f"{name} gives a result that is not JSON; it was withheld.") from error
     return result
 
 
@@ -259,7 +259,7 @@ def _changed(call: ToolCall, verdict: Any, guard: Callable[..., Any]) -> ToolCal
 
 
 def _unusable(guard: Callable[..., Any], verdict: Any) -> DeniedError:
-    logger.error("%s gives %s, which is no verdict", _name(guard), type(verdict).__name__)
+    logger.error("%s gives %s, which is not a verdict", _name(guard), type(verdict).__name__)
     return DeniedError(f"{_name(guard)} gives no verdict; the call was refused.")
 
 

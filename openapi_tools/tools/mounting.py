@@ -37,7 +37,7 @@ async def mount_tools(
         SettingsError: It is not a coordinator, or a tool of such a name is mounted already.
     """
     if not callable(getattr(coordinator, "mount", None)):
-        raise SettingsError(f"{type(coordinator).__name__} is no coordinator: it has no mount().")
+        raise SettingsError(f"{type(coordinator).__name__} is not a coordinator: no mount().")
     taken = sorted(_mounted(coordinator) & {tool.name for tool in toolset})
     if taken:
         names = ", ".join(taken[:3]) + (", …" if len(taken) > 3 else "")  # noqa: PLR2004

@@ -205,7 +205,7 @@ class OperationTool:
 
         Raises:
             InputError: The arguments do not fit.
-            CallError: There is no usable server.
+            CallError: No server is usable.
         """
         return self._called().preview(arguments)
 
@@ -228,7 +228,7 @@ class OperationTool:
             The API's answer; an error result for an error status.
 
         Raises:
-            CallError: There is no usable answer.
+            CallError: The API gave no usable answer.
             InputError: The arguments do not fit.
         """
         return await self._called().run(call, context)

@@ -60,7 +60,7 @@ def read_call(given: object) -> ToolCall:
     inner = _inner(given)
     name = _first(inner, _NAMES)
     if not isinstance(name, str) or not name:
-        raise InputError(f"{_named(given)} is no tool call: it has no name of a tool.")
+        raise InputError(f"{_named(given)} is not a tool call: it has no name of a tool.")
     arguments = _arguments(_first(inner, _ARGUMENTS))
     try:
         return ToolCall(id=read_id(given), name=name, arguments=arguments)
@@ -97,7 +97,7 @@ def _parsed(text: str | bytes) -> Any:
     try:
         return from_json(text, allow_inf_nan=False)
     except ValueError as error:
-        raise InputError(f"the arguments of a call are no JSON: {error}.") from None
+        raise InputError(f"the arguments of a call are not valid JSON: {error}.") from None
 
 
 def _is_call(given: object) -> bool:

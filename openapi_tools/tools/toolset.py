@@ -338,4 +338,4 @@ def no_such_tool(name: object, names: list[str]) -> str:
     """Return the message for an unknown tool, with close names."""
     close = difflib.get_close_matches(str(name), names, n=3)
     hint = f"; close names: {', '.join(close)}" if close else f" among {len(names)} tools"
-    return f"there is no tool {excerpt(repr(name), 100)}{hint}."
+    return f"no tool is called {excerpt(repr(name), 100)}{hint}."

@@ -275,7 +275,7 @@ def proxy_of(url: httpx.URL) -> httpx.Proxy | None:
     try:
         proxy = httpx.Proxy(read_url(address if "://" in address else f"http://{address}"))
     except ValueError:
-        reason = f"the proxy that the environment names for {url.scheme} is no usable address."
+        reason = f"the proxy that the environment names for {url.scheme} is not a usable address."
         raise CallError("connection", reason, retryable=False) from None
     if proxy.url.scheme.startswith("socks") and importlib.util.find_spec("socksio") is None:
         reason = "the environment names a SOCKS proxy, which takes the package 'socksio'."

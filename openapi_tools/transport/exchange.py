@@ -333,7 +333,7 @@ def _redirected(
     try:
         target = read_url(places.pop(), request.url).copy_with(fragment=None)
     except InvalidUrlError:
-        raise not_followed(request, "a place", "it is no address", status=status) from None
+        raise not_followed(request, "a place", "it is not an address", status=status) from None
     if refusal := _refusal(request, target, followed):
         raise not_followed(request, _shown(target), refusal, status=status)
     kept = [(name, value) for name, value in request.headers.raw if name.lower() != b"host"]

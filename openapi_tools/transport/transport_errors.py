@@ -87,7 +87,7 @@ def failure(error: Exception, request: httpx.Request, seconds: float) -> CallErr
     if isinstance(error, httpx.InvalidURL):
         # Of a `Location` such as `javascript:…`, which httpx always reads; the request's own
         # address was read long before.
-        return not_followed(request, "a place", "it is no address")
+        return not_followed(request, "a place", "it is not an address")
     of_the_network = (httpx.HTTPError, httpx.StreamError, OSError, EOFError)
     if isinstance(error, of_the_network):
         return _network_failure(error, request, seconds)
@@ -113,7 +113,7 @@ def _network_failure(error: Exception, request: httpx.Request, seconds: float) -
 def _broken_answer(error: Exception, request: httpx.Request) -> CallError:
     """Return the error for an answer that the HTTP client refuses."""
     if str(error).startswith(_BAD_LOCATION):
-        return not_followed(request, "a place", "it is no address")
+        return not_followed(request, "a place", "it is not an address")
     if _was_cut_off(error):
         return _disconnected(request)
     return broken_protocol(request, "sent an answer that breaks HTTP")

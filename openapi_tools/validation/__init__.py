@@ -1,1 +1,1 @@
-"""Check a model's input against its schema, and say what is wrong with it."""
+"""Check a model's input against its schema, and describe its faults."""

@@ -1,4 +1,4 @@
-"""Arguments against an input schema: the verdict, and in words what is wrong.
+"""Validates arguments against an input schema, and describes their faults.
 
 jsonschema-rs judges. Where that might take too long, costly keywords are left out; where even the
 rest might, the arguments count as fitting: the API checks its input too.
@@ -79,7 +79,7 @@ class Checker:
             arguments: As `accept` returns them.
 
         Raises:
-            InputError: They do not; it says where, what was given and what is allowed, one line
+            InputError: They do not fit; it gives place, value and allowed values, one line
                 for each of the first five faults. Its pointer is the first of those places.
         """
         if not self.fits(arguments):

@@ -41,7 +41,7 @@ _DEEPEST = 200
 """Nesting of JSON values inside a schema; jsonschema-rs gives up at 250."""
 
 _LARGEST = 20_000
-"""Schemas inside a schema, those counted again that stand in several places."""
+"""The most schemas inside a schema; shared ones count once for each use."""
 
 _POINTER = 200
 
@@ -57,7 +57,7 @@ class Prepared:
     """A schema that can be checked against.
 
     Attributes:
-        schema: Only what is checked; every `$ref` leads to a place in it.
+        schema: The checked part; every `$ref` points into it.
         validator: Of that schema; None when even the rest could not be compiled.
         notes: What was left out, and where.
     """
@@ -145,7 +145,7 @@ class _Copy:
         if isinstance(node, bool):
             return node
         if not isinstance(node, dict):
-            self._leave_out(pointer, "is no schema")
+            self._leave_out(pointer, "is not a schema")
             return True
         self._count += 1
         if depth > _DEEPEST or self._count > _LARGEST:
@@ -212,7 +212,7 @@ class _Copy:
         for name, member in value.items():
             place = pointer + pointer_token(name)
             if not isinstance(name, str):
-                self._leave_out(place, "has a name that is no string")
+                self._leave_out(place, "has a name that is not a string")
             elif keyword == "patternProperties" and not self._has_room_for(name):
                 self._leave_out(place, "has a name that cannot be checked")
             else:

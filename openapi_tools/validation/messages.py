@@ -1,4 +1,4 @@
-"""What is wrong with a value, in words for a model."""
+"""Messages for a model about the faults of a value."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Flaw(NamedTuple):
 
     Attributes:
         place: The way into the input: names and indexes.
-        keyword: Of JSON Schema; `additionalProperties` also for what is unevaluated, `false` where
+        keyword: Of JSON Schema; `additionalProperties` also for unevaluated members, `false` where
             nothing is allowed.
         limit: What the keyword asks for.
         value: What was given.
@@ -59,7 +59,7 @@ class Flaw(NamedTuple):
 
 
 def sentence(flaw: Flaw) -> str:
-    """Return what is wrong and what is allowed, without the place and with a full stop."""
+    """Describe a fault and the allowed values in a sentence, without the place."""
     phrase = _PHRASES.get(flaw.keyword)
     text = phrase(flaw) if phrase else f"{show(flaw.value)} does not fit its schema"
     return f"{text}{flaw.remark}."

@@ -54,7 +54,7 @@ def groups(node: Node, root: Node) -> Groups:
 def weaken(root: Node, left_out: list[tuple[Node, str]]) -> None:
     """Take out of a schema what would refuse more, now that parts of it are missing.
 
-    Without a requirement more values fit, but fewer where a schema stands inside `not` or among
+    Without a requirement more values fit, but fewer where a schema is inside `not` or among
     alternatives of which exactly one may fit.
 
     Args:

@@ -1,7 +1,7 @@
 """The model's input: taken as JSON, then checked against the input schema.
 
-What is taken is what JSON can say. Python values that frameworks put into a tool's input become
-JSON by these rules:
+JSON values are accepted. Python values that frameworks put into a tool's input become JSON by
+these rules:
 
 - Pydantic models, dataclasses and mappings become objects; tuples, sets and deques become arrays.
 - Dates, times, durations, UUIDs, paths, URLs and IP addresses become strings, as pydantic writes
@@ -49,8 +49,8 @@ def accept(given: object, settings: Settings) -> dict[str, Any]:
         settings: `max_input_chars` bounds the size.
 
     Raises:
-        InputError: It is no object, or holds what JSON or a request cannot: NaN, half a surrogate
-            pair, bytes, nesting deeper than 100, names that are no strings, too much of it: over
+        InputError: It is not an object, or holds values that JSON or a request cannot: NaN, half a
+            surrogate pair, bytes, nesting deeper than 100, names that are not strings, more than
             `max_input_chars` or 250,000 values.
     """
     # By their types: `isinstance` asks the value too, which is code of its own.
@@ -63,7 +63,7 @@ def is_large(given: object) -> bool:
     """Tell whether taking and checking an input may take more than some milliseconds.
 
     Args:
-        given: What the coordinator handed over. Nothing of it runs: what is not made of Python's
+        given: What the coordinator handed over. None of its code runs: anything but Python's
             own types counts as large.
     """
     values, characters = 0, 0
@@ -88,7 +88,7 @@ def call_id_of(given: object) -> str:
     """Return the id of the call that an input carries; empty when it has none.
 
     Args:
-        given: What the coordinator handed over. A mapping that is no dict may raise anything.
+        given: What the coordinator handed over. A mapping other than a dict may raise any error.
     """
     call_id: Any = None
     mapping: Any = given
@@ -103,7 +103,7 @@ def call_id_of(given: object) -> str:
 
 
 def _named(value: object) -> str:
-    """Return what a value is, and a plain one as it is, without trusting it to be JSON."""
+    """Return a plain value's text, and any other value's kind, without trusting it to be JSON."""
     if value is None or issubclass(type(value), list | tuple):
         return "null" if value is None else "an array"
     if type(value) in (bool, int, float, str):
@@ -223,7 +223,7 @@ class _Intake:
             if value.bit_length() > _LARGEST_INTEGER_BITS:
                 raise InputError("the number is too large; JSON numbers end at about 1.8e308.")
         elif value - value != 0:
-            raise InputError(f"{value!r} is no JSON number; give a finite one.")
+            raise InputError(f"{value!r} is not a JSON number; give a finite one.")
 
     def _other(self, value: Any, depth: int) -> Any:
         """Return a value of another type than JSON's, by the module's rules."""
@@ -238,7 +238,7 @@ class _Intake:
         if issubclass(kind, list):
             return self._items(list.copy(value), depth)
         if issubclass(kind, bytes | bytearray | memoryview):
-            raise InputError('bytes are no JSON; give a file as {"base64": "…"} or {"text": "…"}.')
+            raise InputError('bytes are not JSON; give a file as {"base64": "…"} or {"text": "…"}.')
         if issubclass(kind, Decimal):
             return self._value(_number(value), depth)
         return self._value(_by_pydantic(value), depth)
@@ -254,7 +254,7 @@ def _check_text(text: str) -> None:
 
 
 def _legible(name: object) -> str:
-    """Return a name as it can stand in a message."""
+    """Return a name in a form that fits a message."""
     if not isinstance(name, str):
         return f"({type(name).__name__})"
     return excerpt(name, 100).encode(errors="backslashreplace").decode()
@@ -262,7 +262,7 @@ def _legible(name: object) -> str:
 
 def _number(value: Decimal) -> float:
     if not value.is_finite():
-        raise InputError(f"{value} is no JSON number; give a finite one.")
+        raise InputError(f"{value} is not a JSON number; give a finite one.")
     if value.adjusted() > 308:  # noqa: PLR2004 -- the largest exponent of a double
         raise InputError("the number is too large; JSON numbers end at about 1.8e308.")
     if value == value.to_integral_value():
@@ -280,4 +280,4 @@ def _by_pydantic(value: object) -> Any:
         return to_jsonable_python(value, inf_nan_mode="constants")
     except (ValueError, TypeError, RecursionError):
         name = type(value).__name__
-        raise InputError(f"a value of the type {name} is no JSON; give plain data.") from None
+        raise InputError(f"a value of the type {name} is not JSON; give plain data.") from None

@@ -106,5 +106,5 @@ async def test_a_description_is_fetched_over_https_or_from_this_machine_only(ser
 
     error = await refusal(server, scheme=scheme)
 
-    assert "is no https address" in error.reason
+    assert "is not an https address" in error.reason
     assert server.asked == {}

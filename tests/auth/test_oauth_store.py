@@ -95,7 +95,7 @@ def test_a_folder_and_a_pipe_are_refused(path, tmp_path):
     os.mkfifo(path, 0o600)
 
     for wrong in (path, tmp_path):
-        with pytest.raises(CredentialsError, match="is no regular file"):
+        with pytest.raises(CredentialsError, match="is not a regular file"):
             TokenStore(wrong).load(**PLACE)
 
 

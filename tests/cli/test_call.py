@@ -317,7 +317,7 @@ def test_a_body_that_is_no_text_is_only_counted(run, specs, offline):
     )  # fmt: skip
 
     assert result.exit_code == 0
-    assert "bytes that are no text" in result.stdout
+    assert "bytes that are not text" in result.stdout
 
 
 def test_the_mock_answers_without_a_network(run, museum, offline):

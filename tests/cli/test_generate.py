@@ -755,7 +755,7 @@ def test_a_package_is_never_emptied(run, write, tmp_path, target, options, chang
         assert "GET /one at /paths/~1one/get/parameters/0: " in result.stderr
         assert "GET /two at " in result.stderr
     else:
-        assert "the package of 2 tools stays as it is" in result.stderr
+        assert "the package of 2 tools is unchanged" in result.stderr
     assert {p: p.read_bytes() for p in (tmp_path / "out").rglob("*") if p.is_file()} == before
 
 

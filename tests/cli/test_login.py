@@ -326,7 +326,7 @@ def test_nobody_agrees_in_time(server, browser, log_in):
     done = log_in("--no-browser", "--timeout", "0.3")
 
     assert done.exit_code == 1
-    assert done.stderr.splitlines()[-1] == "openapi-tools: error: nobody agreed within 0.3 s."
+    assert done.stderr.splitlines()[-1] == "openapi-tools: error: no approval within 0.3 s."
     assert "open this in a browser: http://127.0.0.1" in done.stderr
     assert browser.urls == []
 
@@ -457,7 +457,7 @@ def test_nobody_agrees_on_the_device(server, log_in):
     done = log_in("--device", "--timeout", "0.4")
 
     assert done.exit_code == 1
-    assert "nobody agreed within 0.4 s" in done.stderr
+    assert "no approval within 0.4 s" in done.stderr
 
 
 @pytest.mark.parametrize(

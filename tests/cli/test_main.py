@@ -194,8 +194,8 @@ def test_a_closed_standard_input_is_one_line(command):
         ("htp://x/y", "'htp' addresses are not read"),
         ("ftp://x/y", "'ftp' addresses are not read"),
         ("file:///etc/hosts", "'file' addresses are not read"),
-        ("no/such:file", "no/such:file: there is no such file."),
-        ("no.such.file", "no.such.file: there is no such file."),
+        ("no/such:file", "no/such:file: no such file."),
+        ("no.such.file", "no.such.file: no such file."),
     ],
 )
 def test_what_is_neither_a_file_nor_an_address_that_is_read_says_so(run, spec, said):

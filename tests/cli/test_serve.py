@@ -109,7 +109,7 @@ def test_the_warnings_of_a_document_go_to_standard_error(run, write):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--tag", "nothing"], "there is no tool to serve"),
+        (["--tag", "nothing"], "no tools to serve"),
         (["--transport", "smoke"], "'smoke' is not one of"),
         (["--port", "70000"], "70000 is not in the range"),
         (["--credential", f"key={SECRET}"], "names no environment variable"),
@@ -144,7 +144,7 @@ def test_standard_input_that_is_closed_is_wrong_usage(museum):
 
     assert done.returncode == 2
     assert done.stderr.endswith(
-        "error: standard input is closed, so there is no client; use http.\n"
+        "error: standard input is closed, so no client can connect; use http.\n"
     )
 
 
@@ -176,7 +176,11 @@ def test_a_port_that_is_taken_is_told_in_one_line(run, museum):
 
 @pytest.mark.parametrize(
     ("host", "said"),
-    [("127.0.0.1", ""), ("localhost", ""), ("127.0.0.2", "warning: whoever reaches this address")],
+    [
+        ("127.0.0.1", ""),
+        ("localhost", ""),
+        ("127.0.0.2", "warning: anyone who reaches this address"),
+    ],
 )
 def test_many_clients_are_served_over_http(run, museum, monkeypatch, host, said):
     found = []

@@ -83,14 +83,14 @@ def test_a_value_is_read_by_the_schema_of_its_argument(pairs, expected):
 @pytest.mark.parametrize(
     ("pairs", "said"),
     [
-        (["text"], "'text' is no name=value"),
+        (["text"], "'text' is not of the form name=value"),
         (["=x"], "no argument is named ''"),
         (["txt=1"], "did you mean text"),
         (["zzzzzz=1"], "there are text, state"),
-        (["count=five"], "count: 'five' is no JSON, but integer is expected"),
-        (["filter={"], "is no JSON, but object is expected"),
-        (["ids=x"], "ids: 'x' is no JSON, but integer is expected"),
-        (["text=a", "text=b"], "text is given 2 times, but is no array"),
+        (["count=five"], "count: 'five' is not valid JSON, but integer is expected"),
+        (["filter={"], "is not valid JSON, but object is expected"),
+        (["ids=x"], "ids: 'x' is not valid JSON, but integer is expected"),
+        (["text=a", "text=b"], "text is given 2 times, but is not an array"),
     ],
 )
 def test_what_cannot_be_read_is_wrong_usage(pairs, said):

@@ -192,7 +192,7 @@ def nested(levels):
     [
         ("a\ud800b", "half of a surrogate pair"),
         ({"\udfff": 1}, "half of a surrogate pair"),
-        (math.inf, "no number in Elixir"),
+        (math.inf, "not a number in Elixir"),
         (10**5000, "thousands of digits"),
         (nested(200), "nests deeper than 100 levels"),
     ],

@@ -99,7 +99,7 @@ async def test_a_server_with_a_user_is_still_not_called(recorder):
 
     result = await tools["a"].execute({})
 
-    assert "is no plain http or https address" in str(result)
+    assert "is not a plain http or https address" in str(result)
     assert recorder.requests == []
 
 

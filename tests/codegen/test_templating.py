@@ -196,7 +196,7 @@ def test_the_sandbox_keeps_python_out_of_reach(render: Render, expression: str) 
         ("{{ 'a' + 1 }}", "1: can only concatenate str"),
         ("{% for x in 5 %}{% endfor %}", "1: 'int' object is not iterable."),
         ("{{ range(10 ** 9) | list }}", "1: Range too big."),
-        ('{% include "nothing.jinja" %}', "1: there is no template 'nothing.jinja'"),
+        ('{% include "nothing.jinja" %}', "1: template 'nothing.jinja' not found"),
         ('{% extends "tools.py.jinja" %}', ": maximum recursion depth exceeded"),
         ('{% include "tools.py.jinja" %}', ": maximum recursion depth exceeded"),
         ("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}", ": maximum recursion depth exceeded"),

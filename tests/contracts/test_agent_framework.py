@@ -388,9 +388,9 @@ async def test_a_model_reads_what_is_wrong_with_its_arguments_and_repairs_them(t
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ('{"status": "so', "the arguments of a call are no JSON: "),
+        ('{"status": "so', "the arguments of a call are not valid JSON: "),
         ("[1]", "the arguments of a call have to be an object, not list."),
-        ('"sold"', "the arguments of a call are no JSON: "),
+        ('"sold"', "the arguments of a call are not valid JSON: "),
     ],
 )
 async def test_a_model_is_told_when_its_arguments_are_no_object(toolset, shop, arguments, told):
@@ -682,7 +682,7 @@ async def test_invoking_a_tool_yourself_is_no_approval(toolset, shop):
     told = text_of(await function.invoke(arguments={"id": 7}, tool_call_id="c"))
     called = await function(id=7)
 
-    assert told == "delete_pet needs approval, and there is nobody to ask."
+    assert told == "delete_pet needs approval, but approval is not configured."
     assert called.error["type"] == "denied"
     assert shop.asked == []
 
@@ -714,7 +714,7 @@ async def test_the_loop_of_one_tool_is_no_approval_for_another(toolset, shop):
     model = Model([("sly", {})])
     await Agent(client=model, tools=[sly, *functions]).run("Go.")
 
-    assert model.texts == ["delete_pet needs approval, and there is nobody to ask."]
+    assert model.texts == ["delete_pet needs approval, but approval is not configured."]
     assert shop.asked == []
 
 
@@ -726,7 +726,7 @@ async def test_a_tool_that_no_longer_asks_is_not_approved_either(toolset, shop):
 
     await Agent(client=model, tools=functions).run("Go.")
 
-    assert model.texts == ["delete_pet needs approval, and there is nobody to ask."]
+    assert model.texts == ["delete_pet needs approval, but approval is not configured."]
     assert shop.asked == []
 
 

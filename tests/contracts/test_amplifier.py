@@ -152,7 +152,7 @@ def test_nothing_is_raised_whatever_comes_in_or_out(kind: str) -> None:
     found = observe(kind)["calls"]
 
     assert found["hostile"] == [False, False, False, False]
-    withheld = "<lambda> gives a result that is no JSON; it was withheld."
+    withheld = "<lambda> gives a result that is not JSON; it was withheld."
     assert found["unshowable"] == [False, withheld]
 
 
@@ -226,9 +226,9 @@ def test_a_call_is_told_to_the_hooks_with_little_and_no_secret(kind: str) -> Non
         ("allow", "{}"),
         ("deny", "delete_pet was not approved."),
         ("default", "delete_pet was not approved."),
-        ("late", "delete_pet was not approved: nobody answered in 300 seconds."),
+        ("late", "delete_pet was not approved: no answer within 300 seconds."),
         ("broken", "Approval failed (OSError); the call was refused."),
-        ("nobody", "delete_pet needs approval, and there is nobody to ask."),
+        ("nobody", "delete_pet needs approval, but approval is not configured."),
     ],
 )
 def test_the_coordinators_approval_system_decides(kind: str, system: str, text: str) -> None:

@@ -334,7 +334,7 @@ FAULTS: list[tuple[Any, str]] = [
     ({"select": {"tag": "Events"}}, "select: there is no 'tag'; there are tags, methods,"),
     ({"select": ["Events"]}, "select: must be a mapping by name, not list."),
     ({"settings": {"timeout": -1}}, "timeout: input should be greater than 0"),
-    ({"settings": {"time_out": 1}}, "time_out: there is no such setting; did you mean timeout?"),
+    ({"settings": {"time_out": 1}}, "time_out: unknown setting; did you mean timeout?"),
     ({"settings": {"prefix": "x_"}}, "prefix was decided when the package was generated"),
     ({"settings": {"check_answers": True}}, "check_answers needs the document"),
     ([], "configuration: must be a mapping by name, not list."),

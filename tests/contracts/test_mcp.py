@@ -212,7 +212,7 @@ async def test_without_a_user_to_ask_a_call_that_needs_approval_is_denied(mode, 
         result = await client.call_tool("delete_pet", {"id": 1})
 
     assert result.is_error
-    assert texts(result) == ["delete_pet needs approval, and there is nobody to ask."]
+    assert texts(result) == ["delete_pet needs approval, but approval is not configured."]
     assert api.requests == []
 
 
@@ -410,9 +410,9 @@ async def test_any_tools_are_served(mode):
         {}, mode=mode, toolset=(tool for tool in toolset if tool.name != "b")
     ) as some:
         listed = await some.list_tools()
-        with pytest.raises(MCPError, match=r"there is no tool 'a'; close names: a2, a1\."):
+        with pytest.raises(MCPError, match=r"no tool is called 'a'; close names: a2, a1\."):
             await some.call_tool("a", {})
-        with pytest.raises(MCPError, match=r"there is no tool 'b' among 2 tools\."):
+        with pytest.raises(MCPError, match=r"no tool is called 'b' among 2 tools\."):
             await some.call_tool("b", {})
     one = create_server([toolset["b"]])
 

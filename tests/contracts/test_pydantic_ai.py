@@ -189,8 +189,8 @@ async def test_arguments_of_any_name_reach_the_tool(shop: Toolset, recorder: Rec
         ("[1]", "the arguments of a call have to be an object, not list."),
         ("null", "/petId: required but not given."),
         ("3", "the arguments of a call have to be an object, not int."),
-        ('{"petId": 3', "the arguments of a call are no JSON: EOF while parsing an object"),
-        ('{"petId": NaN}', "the arguments of a call are no JSON: expected value"),
+        ('{"petId": 3', "the arguments of a call are not valid JSON: EOF while parsing an object"),
+        ('{"petId": NaN}', "the arguments of a call are not valid JSON: expected value"),
         ('"x"', "the arguments of a call have to be an object, not str."),
     ],
 )
@@ -403,7 +403,7 @@ async def test_a_call_that_nobody_approves_here_is_denied(
 
     (part,) = returned((await agent.run("Go.")).all_messages())
 
-    assert part.content == "sell_pet needs approval, and there is nobody to ask."
+    assert part.content == "sell_pet needs approval, but approval is not configured."
     assert recorder.requests == []
 
 

@@ -382,8 +382,8 @@ def test_media_types_for_tools_that_do_not_exist_are_told() -> None:
 
     first, second = tools(offering("text/plain"), settings=settings).warnings
 
-    assert first == "media_types: there is no tool 'sav'; close names: save."
-    assert second == "media_types: there is no tool 'nothing_like_it' among 1 tools."
+    assert first == "media_types: no tool is called 'sav'; close names: save."
+    assert second == "media_types: no tool is called 'nothing_like_it' among 1 tools."
 
 
 @pytest.mark.parametrize("kinds", ["text", "*/*", "text/*", "", [], ["text/plain", "x"]])

@@ -90,13 +90,13 @@ def test_a_link_stays_where_it_is_so_that_references_are_relative_to_it(tmp_path
     [
         ("missing.json", "no such file"),
         ("folder", "is a folder"),
-        ("pipe", "no ordinary file"),
-        ("socket", "no ordinary file"),
+        ("pipe", "not a regular file"),
+        ("socket", "not a regular file"),
         ("large.json", "larger than 1,000 bytes"),
         ("sparse.json", "larger than 1,000 bytes"),
         ("pets.json/below", "cannot be read"),
         ("a" * 5000, "cannot be read"),
-        ("a\0b", "is no path"),
+        ("a\0b", "is not a valid path"),
     ],
 )
 def test_what_cannot_be_read_says_why(tmp_path, monkeypatch, path, reason):
@@ -121,7 +121,7 @@ def test_devices_are_not_read_since_they_may_never_end(device):
     if not Path(device).exists() or Path(device).is_file():
         pytest.skip(f"{device} is no device here")
 
-    with pytest.raises(SourceError, match=r"no ordinary file|cannot be read"):
+    with pytest.raises(SourceError, match=r"not a regular file|cannot be read"):
         read_source(device, SETTINGS)
 
 

@@ -170,7 +170,7 @@ def test_nesting_without_end_is_refused(media_type):
         ("image/*", "a", r"image/\*"),
         ("text/plain; charset=ebcdic", "a", "ebcdic"),
         ("no type", "a", "no type"),
-        ("text/plain\r\nX: 1", "a", "no media type"),
+        ("text/plain\r\nX: 1", "a", "not a valid media type"),
     ],
 )
 def test_what_nothing_here_writes_is_an_error_that_names_it(media_type, value, words):

@@ -39,7 +39,7 @@ async def test_a_redirect_to_it_is_not_followed(place, transport):
         result = await result_of(document(), settings=settings)
 
     assert result.error["type"] == "redirect"
-    assert "it is no address" in str(result)
+    assert "it is not an address" in str(result)
 
 
 @pytest.mark.parametrize("place", WRONG)
@@ -73,7 +73,7 @@ async def test_no_document_is_loaded_from_it(place):
 @pytest.mark.parametrize("place", WRONG)
 async def test_no_document_is_loaded_through_a_redirect_to_it(place):
     async with redirecting(place) as server:
-        with pytest.raises(SourceError, match="it is no address"):
+        with pytest.raises(SourceError, match="it is not an address"):
             await asyncio.to_thread(load_tools, server.url)
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 LOSSY = "bytes that are no utf-8 are shown as U+FFFD"
-LENIENT = "the answer is no strict JSON; it was read as far as its meaning is plain"
+LENIENT = "the answer is not strict JSON; it was read as far as its meaning is plain"
 OVER = "… the stream went on; the time was over"
 PLAIN = document({"/x": {"get": operation()}})
 

@@ -168,7 +168,7 @@ def test_a_preview_cuts_a_long_body_and_counts_what_is_no_text() -> None:
     assert long.body is not None
     assert len(long.body) < 20_100
     assert "30000 characters" in long.body
-    assert binary.body == "(2 bytes that are no text)"
+    assert binary.body == "(2 bytes that are not text)"
 
 
 @pytest.mark.parametrize("rule", ["sometimes", "", "x-"])

@@ -110,8 +110,8 @@ def test_an_empty_object_is_taken_before_another_name_for_arguments() -> None:
         ({}, "no name"),
         ({"name": ""}, "no name"),
         ({"name": 5}, "no name"),
-        ({"name": "x", "arguments": "{"}, "no JSON"),
-        ({"name": "x", "arguments": "NaN"}, "no JSON"),
+        ({"name": "x", "arguments": "{"}, "not valid JSON"),
+        ({"name": "x", "arguments": "NaN"}, "not valid JSON"),
         ({"name": "x", "arguments": "[1]"}, "object"),
         ({"name": "x", "arguments": 5}, "object"),
         ({"name": "x", "arguments": {1: 2}}, "object"),
@@ -177,7 +177,7 @@ async def test_arguments_that_are_no_json_are_answered_for_their_call() -> None:
     results = [await toolset.call(given), await toolset["get_pet"](given, None)]
 
     assert [result.tool_call_id for result in results] == ["call_1"] * 2
-    assert all("no JSON" in str(result) for result in results)
+    assert all("not valid JSON" in str(result) for result in results)
 
 
 async def test_an_unknown_tool_says_close_names_and_whose_call_it_answers() -> None:

@@ -36,7 +36,7 @@ WRONG = [
     ("settings", Settings, "settings: give Settings(base_url=…, …), not the class Settings."),
     ("settings", 7, "not int."),
     ("settings", False, "not bool."),
-    ("settings", {"base": "x"}, "base: there is no such setting"),
+    ("settings", {"base": "x"}, "base: unknown setting"),
     ("settings", {1: "x"}, "settings: must be a mapping by name"),
     ("select", "get_a", "select: give Select(tags=…, methods=…, …), not str."),
     ("select", ["get_a"], "not list."),

@@ -182,7 +182,7 @@ assert "amplifier_core" not in sys.modules
 
 
 async def test_what_is_no_coordinator_is_refused() -> None:
-    with pytest.raises(SettingsError, match="dict is no coordinator"):
+    with pytest.raises(SettingsError, match="dict is not a coordinator"):
         await toolset().mount({})
 
 

@@ -361,8 +361,8 @@ async def test_a_proxy_is_not_asked_for_this_machine_when_it_is_guarded(proxy: R
 @pytest.mark.parametrize(
     ("address", "words"),
     [
-        ("http://me:hunter2@[::1", "no usable address"),
-        ("gopher://me:hunter2@127.0.0.1:1", "no usable address"),
+        ("http://me:hunter2@[::1", "not a usable address"),
+        ("gopher://me:hunter2@127.0.0.1:1", "not a usable address"),
         ("socks5://me:hunter2@127.0.0.1:1", "SOCKS"),
     ],
 )

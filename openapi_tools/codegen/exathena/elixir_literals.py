@@ -152,7 +152,7 @@ def _string(text: str) -> str:
 def _number(value: float) -> str:
     """Return a number; Elixir's floats have digits on both sides of their point."""
     if not isinstance(value, int) and not isfinite(value):
-        raise Unwritable(f"{value!r} is no number in Elixir.")
+        raise Unwritable(f"{value!r} is not a number in Elixir.")
     try:
         mantissa, mark, exponent = repr(value).partition("e")
     except ValueError:  # Python writes no integer of that many digits

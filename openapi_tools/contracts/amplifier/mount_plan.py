@@ -272,7 +272,7 @@ class Presented:
                 prompt, [_YES, _NO], _WAIT, "deny"
             )
         except (ApprovalTimeoutError, TimeoutError):
-            reason = f"{tool.name} was not approved: nobody answered in {_WAIT:.0f} seconds."
+            reason = f"{tool.name} was not approved: no answer within {_WAIT:.0f} seconds."
             raise DeniedError(reason) from None
         return bool(answer == _YES)
 
