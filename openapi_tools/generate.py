@@ -58,7 +58,7 @@ TARGETS = ("python", EXATHENA)
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What generating a package did, or would do.
+    """The changes that generating a package made, or would make.
 
     Attributes:
         api: Name of the API: its package is `<api>_tools`.
@@ -184,11 +184,7 @@ def _files(
 
 
 def _refuse_none(skipped: Sequence[Skipped], standing: Sequence[str]) -> None:
-    """Raise where no tool is left of operations, or of the package that stands there.
-
-    Raises:
-        DocumentError: With the reasons why operations were skipped.
-    """
+    """Raise where no tools are left; the error has the reasons of skipped operations."""
     if skipped:
         reasons = [f"{s.method} {s.path} at {s.pointer}: {s.reason}" for s in skipped[:_NAMED]]
         more = f" … {len(skipped) - _NAMED} more." if len(skipped) > _NAMED else ""

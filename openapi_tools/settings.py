@@ -1,4 +1,4 @@
-"""What a user may set for the tools of one document."""
+"""The settings for the tools of one document."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ class Settings(BaseModel):
     def _check_media_types(
         cls, kinds: tuple[str, ...] | dict[str, tuple[str, ...]]
     ) -> tuple[str, ...] | dict[str, tuple[str, ...]]:
-        """Refuse what no tool's body can be sent as."""
+        """Refuse media types in which no body can be sent."""
         for name, listed in kinds.items() if isinstance(kinds, dict) else ():
             wrong = [kind for kind in listed if not is_media_type(kind) or is_wildcard(kind)]
             if wrong or not listed:

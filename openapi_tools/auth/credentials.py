@@ -267,14 +267,14 @@ class Credentials:
         )
 
     def _elsewhere(self, operation: Operation, policy: OriginPolicy) -> Grant:
-        """Return what a call gets that goes where the credentials may not."""
+        """Return the grant of a call to a server that may not get the credentials."""
         wanted = {} not in operation.security if operation.security else bool(self._own)
         if policy.lenient or not wanted:
             return Grant(note=policy.refusal())
         raise CallError("credentials", f"{policy.refusal()} It was not sent.")
 
     def _joined(self, names: Iterable[str], parts: list[RequestAuth]) -> RequestAuth:
-        """Return what all schemes of a requirement add."""
+        """Join the additions of a requirement's schemes."""
         listed = ", ".join(f"{name!r:.100}" for name in names)
         if sum(part.httpx_auth is not None or _authorizes(part) for part in parts) > 1:
             reason = f"{listed} are required together, but all of them are sent as 'Authorization'."

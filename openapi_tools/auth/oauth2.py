@@ -127,7 +127,7 @@ class OAuth2:
 
     @classmethod
     def of(cls, members: Mapping[str, Any], *, expand: bool = True) -> Self:
-        """Return what a configuration file says, member by member.
+        """Return the members of a configuration file.
 
         Args:
             members: For instance `{"client_id": "app", "client_secret": "${SECRET}"}`.

@@ -52,7 +52,7 @@ class ClientCertificate:
 
 @dataclass(frozen=True, slots=True)
 class Scheme:
-    """A security scheme, with what its credentials use.
+    """A security scheme, with the parts that its credentials use.
 
     Attributes:
         name: The document's name for it, or the user's.

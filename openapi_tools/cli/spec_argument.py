@@ -47,7 +47,7 @@ reading = click.option(
 
 
 def source_of(spec: str) -> str | Path | bytes:
-    """Return what to load: a URL, a path, or the bytes on standard input for `-`.
+    """Return the source: a URL, a path, or the bytes on standard input for `-`.
 
     Raises:
         SourceError: Standard input is closed, or a URL lacks its beginning.
@@ -63,7 +63,7 @@ def source_of(spec: str) -> str | Path | bytes:
 
 
 def read_stdin() -> bytes:
-    """Return what comes on standard input.
+    """Return the bytes on standard input.
 
     Raises:
         SourceError: It is closed, or is none that can be read.
@@ -133,7 +133,7 @@ def selecting(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def selection(tags: Sequence[str], methods: Sequence[str], patterns: Sequence[str]) -> Select:
-    """Return what the options select."""
+    """Return the selection that the options make."""
     return Select(tags=tags, methods=methods, where=_matcher(patterns))
 
 

@@ -326,10 +326,8 @@ def _limits(settings: Settings, deadline: float) -> Settings:
 
 
 def _apart(work: Coroutine[Any, Any, _T]) -> _T:
-    """Run a coroutine in a thread and an event loop of its own: this thread's loop may be running.
-
-    The loop does not wait for threads of its executor, in which a resolver may hang.
-    """
+    """Run a coroutine in a thread with its own loop, as this thread's loop may be running."""
+    # Not `asyncio.run`: it waits for the executor's threads, in which a resolver may hang.
     loop = asyncio.new_event_loop()
     task = loop.create_task(work, context=Context())
 
@@ -364,7 +362,7 @@ def _conditions(etag: str, modified: str) -> dict[str, str]:
 
 
 def _told(headers: httpx.Headers) -> dict[str, Any]:
-    """Return what a server says of the version that it sent, and whether it may be kept."""
+    """Return a response's version headers, and whether it may be cached."""
     etag, modified = (headers.get(name, "") for name in ("etag", "last-modified"))
     directives = headers.get("cache-control", "").lower().replace(" ", "").split(",")
     return {

@@ -174,7 +174,7 @@ async def aload_tools(
     client: httpx.AsyncClient | httpx2.AsyncClient | None = None,
     strict: bool = False,
 ) -> Toolset:
-    """Do what `load_tools` does in a thread, so that an event loop goes on meanwhile."""
+    """Run `load_tools` in a thread, so that the event loop is not blocked."""
     import asyncio
 
     loop = asyncio.get_running_loop()
@@ -338,7 +338,7 @@ def _bare_keys(document: Document, session: Session) -> Iterator[str]:
 
 
 def _answer_checker(document: Document) -> Callable[[httpx.Request, Answer], list[str]]:
-    """Return what compares answers with the document; it asks openapi-core."""
+    """Return a check of answers against the document, by openapi-core."""
     from openapi_tools.openapi_core import make_checker
 
     return make_checker(lambda: without_lazy(document.root), base_url=document.settings.base_url)

@@ -102,7 +102,7 @@ class NotJSON(InvalidDocument):
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """What a document says.
+    """A parsed document.
 
     Attributes:
         root: A dict of plain data: text keys, lists, text, integers, finite floats, booleans, None.
@@ -228,7 +228,7 @@ def _refuse_other_values(root: Any) -> None:
 
 @contextmanager
 def paused_gc() -> Iterator[None]:
-    """Keep the cyclic garbage collector away from what a parser is building.
+    """Pause the cyclic garbage collector while a parser builds its values.
 
     It finds nothing in new dicts and lists, and takes a third of the time of a parse. What was
     built then counts as old: it stays, and a young collection need not walk over all of it.
@@ -284,14 +284,11 @@ def _complaint(data: bytes, message: str) -> InvalidDocument:
 
 
 def _may_repeat(data: bytes, text: bytes) -> bool:
-    """Tell whether a key may stand twice in an object; False is certain.
+    """Tell whether a key may be repeated in an object; False is certain.
 
     Each key has a colon behind it. Of two that are equal the parser keeps the last, and the other
     one's colon is gone. Those in strings stay, unless they are written as an escape.
-
-    Args:
-        data: The JSON text.
-        text: What was parsed, as JSON once more.
+    `text` is the parsed value, written as JSON again.
     """
     if b"\\u" in data and _ESCAPED_COLON.search(data):
         return True

@@ -167,7 +167,7 @@ class _MergeKey(str):
 
 
 class _Anchored(NamedTuple):
-    """A value with a name, and what it adds wherever the name is used."""
+    """A value with an anchor, and the cost of each alias to it."""
 
     value: Any
     text: str | None

@@ -170,7 +170,7 @@ class References:
 
     @property
     def has_public(self) -> bool:
-        """Whether some of what was read so far came from a public address."""
+        """Whether a document read so far came from a public address."""
         return self.entry.public or any(found.public for found in self._resources.values())
 
     def _keep(self, uri: str, resource: Resource) -> Resource:

@@ -64,7 +64,7 @@ def fetcher_of(
     credentials: Mapping[str, Any] | None = None,
     client: httpx.AsyncClient | httpx2.AsyncClient | None = None,
 ) -> Fetcher | None:
-    """Return what fetches the documents of one load; None where the source is not a URL.
+    """Return the fetcher of one load; None where the source is not a URL.
 
     Args:
         source: As for `load_tools`.
@@ -91,7 +91,7 @@ def read_source(
     settings: Settings,
     fetcher: Fetcher | None = None,
 ) -> Source:
-    """Read what the user calls a document.
+    """Read a document from any source that the user may give.
 
     A text is a URL when it begins with `http://` or `https://`; a document when it has several
     lines, begins with `{`, `[` or `<`, or is blank; else a path.
@@ -141,7 +141,7 @@ def address_of(source: object) -> str | Path | None:
 
 
 def read_file(path: Path, settings: Settings) -> Source:
-    """Read a file, after a look at what it is and how large.
+    """Read a file, after a check of its kind and size.
 
     Args:
         path: An ordinary file; devices and pipes may never end.

@@ -95,10 +95,7 @@ def _odd_ids(root: Mapping[str, Any]) -> Iterator[Finding]:
 
 
 def _unseen(root: Mapping[str, Any]) -> Iterator[Finding]:
-    """Yield the names and values that hold characters that are not shown, and travel as they are.
-
-    Such characters are left out of descriptions and other words.
-    """
+    """Yield the names and values that are sent with invisible characters."""
     waiting: list[tuple[tuple[Any, ...], Any]] = [((), root)]
     while waiting:
         place, node = waiting.pop()
@@ -158,7 +155,7 @@ def _wants_reference(branch: list[Any]) -> bool:
 
 
 def _distance(branch: list[Any], depth: int) -> tuple[bool, bool, int]:
-    """Return how far a branch is from what was written; `in` and fixed values tell kinds apart."""
+    """Return how far a branch is from the value; `in` and fixed values tell kinds apart."""
     own = [error for error in branch if len(error.instance_path) == depth + 1]
     fixed = [error for error in own if type(error.kind).__name__.endswith(("Enum", "Constant"))]
     deepest = max(len(error.instance_path) for error in branch)
@@ -175,7 +172,7 @@ def _value_at(root: Any, path: Iterable[Any]) -> Any:
 
 
 def _against_rules(root: Mapping[str, Any], version: str) -> Iterator[Finding]:
-    """Yield what openapi-spec-validator finds beyond the JSON Schema."""
+    """Yield the findings of openapi-spec-validator beyond the JSON Schema."""
     checks = getattr(openapi_spec_validator, f"OpenAPIV{version}SpecValidator").keyword_validators
     located = {name: _located(name, check) for name, check in checks.items()}
     root_check: Any = KeywordValidatorRegistry(located)["__root__"]

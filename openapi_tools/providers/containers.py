@@ -126,7 +126,7 @@ def _follow_patterns(declared: dict[str, Any], form: Form, fits: Fits) -> None:
 
 
 def _unwanted(schema: Any, required: set[str]) -> set[str]:
-    """Return members without which an object does not fit what it may not fit."""
+    """Return the members to leave out, so that no object fits a `not` schema."""
     plain = isinstance(schema, dict) and schema.get("type", "object") == "object"
     keywords = schema.keys() - {"type"} if plain else set()
     if keywords == {"anyOf"}:

@@ -35,7 +35,7 @@ __all__ = [
 
 
 class Described(Protocol):
-    """What a definition is made from: a tool."""
+    """The attributes of a tool that a definition needs."""
 
     @property
     def name(self) -> str: ...
@@ -94,7 +94,7 @@ class Definition:
 
 
 def restorer(schema: Schema, profile: str) -> Restorer | None:
-    """Return what brings arguments by a profile into the form of an input schema.
+    """Return the restorer of arguments from a profile's form to that of the input schema.
 
     Args:
         schema: The input schema.
@@ -193,7 +193,7 @@ def _loose(tool: Described, schema: Schema, profile: str, reason: CannotExpress)
 
 
 def _shaped(schema: Schema, profile: str, memory: Memory) -> tuple[Schema, tuple[str, ...]]:
-    """Return an input schema as a profile has it, and what was left out."""
+    """Return an input schema in a profile's form, and notes on the parts left out."""
     if profile in _PLAIN:
         return schema, ()
     if profile == "anthropic":

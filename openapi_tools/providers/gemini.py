@@ -35,7 +35,7 @@ _LEVELS = 3
 
 
 class Gemini:
-    """What Gemini's schemas can say; `Dialect` says what its methods mean."""
+    """The dialect of Gemini's schemas; see `Dialect` for its methods."""
 
     null_for_absent = False
 

@@ -74,7 +74,7 @@ def extras_name(names: Iterable[str]) -> str:
 
 
 def labels(values: Iterable[Any]) -> dict[str, Any]:
-    """Return the values of an enumeration by what they are called where all must be strings."""
+    """Map string labels to the values of an enumeration, for providers that allow only strings."""
     listed = list(values)
     taken = {value for value in listed if isinstance(value, str) and value}
     named: dict[str, Any] = {}

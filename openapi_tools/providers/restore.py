@@ -41,7 +41,7 @@ _FAULTS = (CannotExpress, ValueError, TypeError, KeyError, AttributeError, Recur
 
 
 class Restorer:
-    """Undoes what a profile did to the schema of one tool.
+    """Undoes a profile's changes to the schema of one tool.
 
     Args:
         schema: The tool's input schema.

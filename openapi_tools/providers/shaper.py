@@ -1,4 +1,4 @@
-"""An input schema as a provider wants it: what all providers with a subset of JSON Schema share.
+"""Shapes input schemas for providers: the part common to all that take a subset of JSON Schema.
 
 Whatever fits the shaped schema is, restored by the module `back`, accepted by the schema itself. A
 shaped object has declared members only: a provider makes no others.
@@ -143,7 +143,7 @@ class Shaper:
         return shaped
 
     def _is_current(self, entry: Entry) -> bool:
-        """Tell whether what was decided for another tool holds for this one."""
+        """Tell whether a decision made for another tool holds for this one."""
         return entry.references.isdisjoint(self._failed) and all(
             self._forms.target(name) is node for name, node in entry.looked
         )
@@ -308,7 +308,7 @@ class Shaper:
         return _FREE
 
     def _enumeration(self, forms: list[Form], *, beside_strings: bool) -> Form:
-        """Return a schema for the values of several enumerations, with what they mean."""
+        """Return a schema for the values of several enumerations, with their meanings."""
         values: list[Any] = []
         legend: list[str] = []
         for form in forms:
@@ -358,7 +358,7 @@ class Shaper:
     def _bounded(
         self, members: Members, shaped: dict[str, Form], required: list[str], place: str
     ) -> Form:
-        """Return an object's schema with what it says of the number of its members."""
+        """Return an object's schema with its bounds on the number of members."""
         counts: Form = {}
         if members.least > len(required):
             counts["minProperties"] = members.least

@@ -162,7 +162,7 @@ class Forms:
 
 
 def closing(forms: list[Form], node: Form) -> list[Form]:
-    """Say of members that no part of a schema speaks of what the schema as a whole says."""
+    """Apply `unevaluatedProperties` to the members that a form does not describe."""
     rest = node.get("unevaluatedProperties", True)
     if rest is True or node.keys().isdisjoint(IN_PLACE):
         return forms
@@ -210,7 +210,7 @@ def _by_type(node: Form) -> list[Form]:
 
 
 def _of_null(node: Form) -> Form:
-    """Return what a schema says of null."""
+    """Return the part of a schema about null."""
     return {"type": "null", **{key: node[key] for key in _OF_EVERY_TYPE if key in node}}
 
 
@@ -285,7 +285,7 @@ def _meet_members(met: Form, one: Form, other: Form) -> None:
 
 
 def _member(form: Form, name: str) -> Any:
-    """Return what a form says of a member."""
+    """Return a form's schema for a member."""
     members = form.get("properties", {})
     if name in members:
         return members[name]

@@ -36,7 +36,7 @@ _NULL = {"type": "null"}
 
 
 class Strict:
-    """What schemas of the strict mode can say; `Dialect` says what its methods mean."""
+    """The dialect of the strict mode's schemas; see `Dialect` for its methods."""
 
     null_for_absent = True
 
@@ -138,7 +138,7 @@ def _kind(value: Any) -> str:
 
 
 class Tally(NamedTuple):
-    """What counts against the limits.
+    """The sizes that count against the limits.
 
     Attributes:
         members: Of all objects together.

@@ -1,4 +1,4 @@
-"""What a schema's words say to a model, where a provider knows few keywords for them."""
+"""Descriptions that tell a model the constraints for which a provider has no keyword."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ class Execution:
     async def result(
         self, arguments: dict[str, Any], context: Any = None, call_id: str = ""
     ) -> ToolResult:
-        """Return what the API answers.
+        """Send the request and return the API's result.
 
         Raises:
             CallError: The API gave no usable answer.
@@ -234,7 +234,7 @@ class Execution:
         )
 
     async def _read(self, attempts: Attempts, prepared: PreparedCall) -> ToolResult:
-        """Return what an answer means, without the secrets that a server repeats."""
+        """Return the result that an answer means, without secrets that the server repeats."""
         answer, read = attempts.answer, self._result
         if len(answer.content) > _LARGE:
             result = await self._apart(attempts, read, answer, prepared.redactor)

@@ -99,7 +99,7 @@ async def _unmount(coordinator: Any, name: str) -> None:
 
 
 def options_of(config: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return what a mount plan's configuration says as the options of `load_tools`.
+    """Turn a mount plan's configuration into options of `load_tools`.
 
     `${NAME}` in `base_url` is read from the environment here, in a credential when it is taken.
 

@@ -115,7 +115,7 @@ def _member(given: object, key: str) -> Any:
 
 
 def _safe(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Return what a function gives, None when it fails: a foreign object runs code of its own."""
+    """Return a function's result, None when it fails: a foreign object runs its own code."""
     try:
         return function(*arguments)
     except Exception:

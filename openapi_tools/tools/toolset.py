@@ -239,7 +239,7 @@ class Toolset:
         context: Any = None,
         profile: str | None = None,
     ) -> ToolResult:
-        """Call a tool by name, or do what a model asks for.
+        """Call a tool by name, or run a model's tool call.
 
         Args:
             call: The tool's name, or a tool call of any coordinator or provider.

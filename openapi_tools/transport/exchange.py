@@ -311,18 +311,10 @@ def _was_unsent(error: Exception) -> bool:
 def _redirected(
     request: httpx.Request, response: httpx.Response, followed: int
 ) -> httpx.Request | None:
-    """Return the request that a redirect asks for; None when it names no place.
+    """Return the request that a redirect asks for; None without a `Location`.
 
     Another origin may be anyone's: neither credentials nor the input go there. A second POST would
     act twice.
-
-    Args:
-        request: The redirected request.
-        response: The redirect; its body is not read.
-        followed: How many redirects led to `request`.
-
-    Raises:
-        CallError: `redirect`, when it is not followed.
     """
     places = set(response.headers.get_list("location"))
     if not places:

@@ -68,7 +68,7 @@ class Prepared:
 
 
 def prepare(schema: dict[str, Any], *, cheap: bool = False) -> Prepared:
-    """Return what of a schema can be checked.
+    """Return the part of a schema that can be checked.
 
     Spec: JSON Schema 2020-12, Core and Validation; `format` is an annotation here.
 

@@ -134,7 +134,7 @@ def _wrong_type(flaw: Flaw) -> str:
 
 
 def _would_fit(text: str, types: Any) -> bool:
-    """Whether a string holds what was meant: a number, boolean, array or object."""
+    """Whether a string holds a number, boolean, array or object that would fit."""
     try:
         meant = json.loads(text) if len(text) <= _SHOWN else None
     except (ValueError, RecursionError):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def resolve(root: dict[str, Any] | bool, reference: str) -> Any:
-    """Return what a `$ref` names inside the schema; None when there is nothing.
+    """Return the target of a `$ref` inside the schema; None when it is missing.
 
     Spec: RFC 6901, section 6.
     """
@@ -52,7 +52,7 @@ def groups(node: Node, root: Node) -> Groups:
 
 
 def weaken(root: Node, left_out: list[tuple[Node, str]]) -> None:
-    """Take out of a schema what would refuse more, now that parts of it are missing.
+    """Remove the keywords that would refuse more values now that other parts are missing.
 
     Without a requirement more values fit, but fewer where a schema is inside `not` or among
     alternatives of which exactly one may fit.

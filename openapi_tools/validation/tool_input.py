@@ -112,7 +112,7 @@ def _named(value: object) -> str:
 
 
 class _Intake:
-    """Copies a value, and stops at what no request can carry.
+    """Copies a value; raises at parts that no request can carry.
 
     Args:
         room: Characters that the input may still take as JSON; an estimate, cheap to keep.

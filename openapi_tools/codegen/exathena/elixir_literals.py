@@ -96,7 +96,7 @@ def _entry(key: str, value: Any, indent: int, place: tuple[int, int]) -> str:
 
 
 def _shape(value: Any) -> tuple[str, Iterator[tuple[str, Any]], str]:
-    """Return what opens a container, its members with the code of their keys, what closes it."""
+    """Return a container's opening, its members with the code of their keys, and its closing."""
     if isinstance(value, Fields):
         return "%{", ((f"{_word(key)}: ", member) for key, member in value.items()), "}"
     if isinstance(value, Mapping):

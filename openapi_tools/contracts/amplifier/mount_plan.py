@@ -247,7 +247,7 @@ class Presented:
         return with_approve(context, self._approve)
 
     def _call_id(self, given: object) -> str:
-        """Return the id of this call, as far as coordinator or input tell it.
+        """Return the id of this call where the coordinator or the input gives it.
 
         loop-streaming tells it by the task that calls; loop-basic keeps it to itself.
         """
