@@ -29,7 +29,6 @@ _NEEDED = (
     "openapi_tools.transport.sender",
     "encodings.idna",  # which sockets ask for with the first name of a host
     "importlib.readers",  # which certifi asks for
-    "sniffio",
 )
 _is_imported = threading.Event()
 _HOOKS = ("on_invoke", "run", "on_output", "on_error")

@@ -93,3 +93,19 @@ def test_an_extra_installs_alone_and_runs_its_examples(
     for example in examples:
         done = run(python, "-c", example, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
+
+
+BESIDE = ("langchain", "langgraph", "pydantic-ai-slim", "llama-index-core", "mcp")
+
+
+@pytest.mark.long
+@pytest.mark.xdist_group("extras")
+def test_the_package_resolves_beside_the_coordinators(wheel: Path, tmp_path: Path) -> None:
+    """With the pip that Python's own `venv` brings, which gives up sooner than later ones."""
+    venv.create(tmp_path / "venv", with_pip=True)
+    pip = (tmp_path / "venv" / "bin" / "python", "-m", "pip", "install", "--quiet", "--dry-run")
+    done = run(*pip, wheel, *BESIDE, "agent-framework-core", cwd=tmp_path)
+    if done.returncode and any(words in done.stderr for words in NOT_THERE):
+        pytest.skip("pip cannot fetch the packages of the coordinators")
+
+    assert done.returncode == 0, done.stderr
