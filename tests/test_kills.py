@@ -19,7 +19,7 @@ from openapi_tools.codegen.output_state import digest, read_manifest
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-pytestmark = POSIX
+pytestmark = [pytest.mark.long, POSIX]
 
 SPEC = Path(__file__).parents[1] / "specs" / "discord.json"
 GENERATE = [sys.executable, "-m", "openapi_tools", "generate"]
@@ -123,7 +123,6 @@ def spans(spec: Path, output: Path) -> tuple[float, float]:
     return time.monotonic() - begun, time.monotonic() - writes
 
 
-@pytest.mark.long
 def test_a_killed_run_leaves_the_old_or_the_new_package(tmp_path: Path, specs: list[Path]) -> None:
     output = tmp_path / "out"
     states = []

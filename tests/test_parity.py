@@ -186,6 +186,7 @@ def test_a_generated_tool_would_send_what_the_loaded_one_would(case, pair, same_
     assert differing == []
 
 
+@pytest.mark.long
 def test_a_generated_tool_would_send_the_same_for_any_input(case, pair, same_boundaries):
     names = [tool.name for tool in pair.generated]
     if not names:

@@ -175,6 +175,7 @@ def _every_style() -> dict[str, Any]:
     return {"openapi": "3.2.0", "info": info, "paths": paths}
 
 
+@pytest.mark.long
 @settings(REPEATABLE, max_examples=1500)
 @given(st.data())
 def test_every_style_and_kind_of_body_reads_back(every_style, data):
@@ -259,6 +260,7 @@ def _meant(value: Any) -> Any:
     return value
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("entry", corpus.parameters(SMALL))
 def test_garbage_is_refused_and_sends_nothing(entry, line):
     toolset = load_tools(entry.file, settings=Settings(base_url=line.base_url, anonymous=True))

@@ -14,7 +14,7 @@ from openapi_tools import Settings, load_tools
 if TYPE_CHECKING:
     from openapi_tools import OperationTool
 
-pytestmark = pytest.mark.untraced
+pytestmark = [pytest.mark.long, pytest.mark.untraced]
 
 SETTINGS = Settings(base_url="http://api.example.com", anonymous=True)
 
@@ -35,7 +35,6 @@ async def why_not_sent(tool: OperationTool, alternative: Alternative) -> str:
     return reason
 
 
-@pytest.mark.long
 async def test_an_instance_of_every_alternative_is_sent_in_all_published_documents() -> None:
     count, ruled_out, lacking = 0, [], []
     if not entries():

@@ -233,6 +233,7 @@ def test_a_wrong_member_is_said_when_the_document_is_loaded(server):
         load(server, {"client_ID": "app"})
 
 
+@pytest.mark.long
 async def test_what_a_model_is_shown_holds_no_credential(server):
     async with load(server, OAuth2(**APP)) as toolset:
         shown = json.dumps([tool.get_schema() for tool in toolset])

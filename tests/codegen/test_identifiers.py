@@ -124,6 +124,7 @@ def test_a_long_name_is_cut_and_gets_a_hash():
     assert names.claim("y" * 66, whose="") == "y" * 66
 
 
+@pytest.mark.long
 @given(st.lists(st.tuples(st.sampled_from(["a", "b", "a_b", "x" * 70]), ANY), max_size=30))
 def test_names_are_all_different_and_do_not_depend_on_later_ones(claims):
     names, fewer = Names(), Names()
@@ -204,6 +205,7 @@ def test_a_shared_schema_is_named_as_a_constant(text, expected):
     assert constant_name(text) == expected
 
 
+@pytest.mark.long
 @given(st.lists(ANY, max_size=20))
 def test_constants_are_all_different_and_never_those_of_the_index(texts):
     names = Names(TAKEN_CONSTANTS)

@@ -248,6 +248,7 @@ def test_what_json_text_cannot_hold_is_refused(value: Any, reason: str) -> None:
         json_text(value, indent=0, lead=0)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "value",
     [

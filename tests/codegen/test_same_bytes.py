@@ -166,6 +166,7 @@ def test_a_new_tag_adds_a_module_and_touches_no_other(museum, tmp_path):
     assert touched(changed, museum, tmp_path) == files
 
 
+@pytest.mark.long
 def test_a_changed_definition_touches_the_one_place_where_it_stands(discord, tmp_path):
     changed = copy.deepcopy(discord)
     definition = changed["components"]["schemas"]["BaseCreateMessageCreateRequest"]

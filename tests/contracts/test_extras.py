@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "contracts.md").read_text(encoding="utf-8")
 FENCE = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -71,7 +73,6 @@ def base(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return found
 
 
-@pytest.mark.long
 @pytest.mark.xdist_group("extras")  # one worker installs what they share once
 @pytest.mark.parametrize("extra", extras())
 def test_an_extra_installs_alone_and_runs_its_examples(
@@ -98,7 +99,6 @@ def test_an_extra_installs_alone_and_runs_its_examples(
 BESIDE = ("langchain", "langgraph", "pydantic-ai-slim", "llama-index-core", "mcp")
 
 
-@pytest.mark.long
 @pytest.mark.xdist_group("extras")
 def test_the_package_resolves_beside_the_coordinators(wheel: Path, tmp_path: Path) -> None:
     """With the pip that Python's own `venv` brings, which gives up sooner than later ones."""

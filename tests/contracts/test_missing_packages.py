@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parents[2]
 USES = {
     "agent-framework": ("agent_framework", "agent_framework"),
@@ -31,7 +33,6 @@ except MissingExtraError as error:
 """
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("extra", USES)
 def test_a_missing_package_is_one_error_that_names_the_extra(extra: str) -> None:
     module, package = USES[extra]

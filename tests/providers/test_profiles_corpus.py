@@ -18,7 +18,7 @@ from openapi_tools.providers.definitions import MOST_CHARACTERS, PROFILES, Canno
 from openapi_tools.providers.shaping import Memory
 from openapi_tools.validation.checker import Checker
 
-pytestmark = pytest.mark.untraced
+pytestmark = [pytest.mark.long, pytest.mark.untraced]
 
 ROOT = Path(__file__).parents[2]
 LARGE = {
@@ -73,7 +73,6 @@ FILES = [
 ]
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("file", FILES)
 def test_every_definition_keeps_the_providers_rules(file, profile, large):
@@ -96,7 +95,6 @@ def test_no_tool_is_left_out_where_json_schema_is_known(file, profile, large):
     assert not any(definition.notes for _, definition in found)
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("entry", parameters(entries()))
 def test_every_tool_of_every_published_document_has_a_definition_in_bounds(entry):
     toolset = toolset_of(entry)
@@ -113,7 +111,6 @@ def test_every_tool_of_every_published_document_has_a_definition_in_bounds(entry
         assert all(f"openai_strict: {name}: `strict` is false: " in told for name in loose)
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("profile", ["openai_strict", "gemini"])
 @pytest.mark.parametrize("file", FILES)
 def test_whatever_fits_a_definition_fits_the_tool_once_restored(file, profile, large):

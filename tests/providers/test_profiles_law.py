@@ -16,7 +16,7 @@ from openapi_tools.providers.definitions import CannotExpress, define
 from openapi_tools.tools.tool import OperationTool
 from openapi_tools.validation.checker import Checker
 
-pytestmark = pytest.mark.untraced
+pytestmark = [pytest.mark.long, pytest.mark.untraced]
 
 EXAMPLES = int(os.environ.get("PROFILE_EXAMPLES", "150"))
 
@@ -61,7 +61,6 @@ CIRCLE = {
 """Each turn of it is merged anew from two schemas, so no node comes twice."""
 
 
-@pytest.mark.long
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
 @example((CIRCLE, CIRCLE))
 @given(pairs())

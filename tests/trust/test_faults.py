@@ -88,7 +88,10 @@ def is_late(report: Report, method: str, route: Route) -> bool:
     return report.outcomes[f"{method} {route.path}"].seconds > BUDGET + SLACK
 
 
-pytestmark = pytest.mark.xdist_group("faults")  # one worker asks the whole set once
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.xdist_group("faults"),
+]  # one worker asks the whole set once
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
@@ -119,7 +122,6 @@ def written(value: Any) -> str:
     return text
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     ("method", "route"), CASES, ids=[f"{method} {route.slug}" for method, route in CASES]
 )

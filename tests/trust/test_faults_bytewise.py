@@ -55,6 +55,7 @@ async def ends_of(cases: list[tuple[str, Route]], site: FaultSite, **settings: A
 
 
 pytestmark = [
+    pytest.mark.long,
     pytest.mark.xdist_group("bytewise"),  # one worker asks the whole set once
     pytest.mark.untraced,
 ]
@@ -74,7 +75,6 @@ async def ends() -> Ends:
         return ending | waiting
 
 
-@pytest.mark.long
 def test_every_fault_ends_as_it_should_byte_by_byte(ends: Ends):
     assert len(ends) == len(CASES)
     for method, route in CASES:

@@ -15,9 +15,10 @@ HERE = Path(__file__).parent
 MEBIBYTE = 1024
 """In the KiB that the system counts in."""
 
-pytestmark = pytest.mark.skipif(
-    not Path("/proc/self/status").exists(), reason="memory is read from /proc"
-)
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc"),
+]
 
 
 def told_by(program: str, *arguments: str) -> dict[str, Any]:
@@ -28,7 +29,6 @@ def told_by(program: str, *arguments: str) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.long
 def test_the_whole_set_of_faults_takes_less_than_64_mb():
     with FaultProcess() as site:
         told = told_by("measure_faults.py", site.url)
@@ -36,7 +36,6 @@ def test_the_whole_set_of_faults_takes_less_than_64_mb():
     assert told["growth"] < 64 * MEBIBYTE, told["most"]
 
 
-@pytest.mark.long
 def test_failing_calls_leave_nothing_behind():
     told = told_by("run_failing_calls.py", "2000")
 
