@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+import house
 import pytest
 
 import openapi_tools
@@ -118,3 +119,14 @@ def test_every_public_name_can_be_imported_and_is_documented() -> None:
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         openapi_tools.nothing  # noqa: B018 -- the look is what is tested
     assert dir(openapi_tools) == sorted(openapi_tools.__all__)
+
+
+def test_no_private_attribute_of_another_library_is_used():
+    assert house.private_uses(house.modules_of(house.PACKAGE)) == ()
+
+
+def test_every_file_has_a_name_of_its_own_and_is_worth_one():
+    modules = house.modules_of(house.PACKAGE)
+
+    assert house.shared_names(modules) == ()
+    assert house.small_modules(modules) == ()
