@@ -95,7 +95,7 @@ def _clean_lines(text: str) -> str:
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if not text.isascii() or text.encode().translate(None, _VISIBLE):
         text = _without_controls(text)
-    return _BLANK.sub("\n\n", text)
+    return _BLANK.sub("\n\n", text) if "\n\n\n" in text else text
 
 
 def _without_controls(text: str) -> str:

@@ -22,7 +22,7 @@ MAX_LENGTH = 64
 RESERVED_ARGUMENTS = frozenset({"self", "config", "run_manager", "_tool_call_id"})
 """Names that coordinators take for themselves."""
 
-_HUMP = re.compile(r"([a-z0-9])([A-Z])|([A-Z]+)(?=[A-Z][a-z])")
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?<![a-z0-9][A-Z])(?=[A-Z][a-z])")
 _OTHER = re.compile(r"[^A-Za-z0-9]+|__+")
 _HASH_LENGTH = 6
 
@@ -52,7 +52,7 @@ def short_hash(text: str) -> str:
 def snake_case(text: str) -> str:
     """Return a text as lower-case words joined by `_`; every separator is a word boundary."""
     if not text.islower():
-        text = _HUMP.sub(r"\1\3_\2", text)
+        text = _HUMP.sub("_", text)
     return _OTHER.sub("_", text.lower()).strip("_")
 
 

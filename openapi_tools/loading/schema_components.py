@@ -132,7 +132,7 @@ def uses_of(schema: dict[str, Any]) -> Uses:
             every.add(name)
             if same:
                 in_place.add(name)
-        for key in () if HOLDING.isdisjoint(node) else node.keys() & HOLDING:
+        for key in HOLDING.intersection(node):
             below = same and key in IN_PLACE
             stack += [(part, below) for part in _parts(key, node[key])]
     return Uses(frozenset(every), frozenset(in_place), count)
