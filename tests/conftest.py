@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import importlib
 import os
 import signal
@@ -83,11 +82,6 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     finally:
         threading.settrace(in_threads)  # type: ignore[arg-type]
         sys.settrace(tracer)
-
-
-def pytest_collection_finish() -> None:
-    """Keep the garbage collector from walking through thousands of collected tests again."""
-    gc.freeze()
 
 
 def pytest_deselected(items: list[pytest.Item]) -> None:
