@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -18,17 +20,18 @@ TRIES = 4
 async def gap_beside(tool: OperationTool, given: Any) -> tuple[float, ToolResult]:
     """Call a tool; the longest time between two ticks of 5 ms meanwhile, and the result.
 
-    Time counts as far as this process worked in it: a busy machine lets a process wait.
+    A busy machine lets threads wait for a processor: that time does not count, but work does.
     """
     gaps: list[float] = []
 
     async def tick() -> None:
-        last, worked = time.perf_counter(), time.process_time()
+        last, worked, waited = time.perf_counter(), time.process_time(), waits()
         while True:
             await asyncio.sleep(0.005)
-            now, work = time.perf_counter(), time.process_time()
-            gaps.append(min(now - last, work - worked))
-            last, worked = now, work
+            now, work, wait = time.perf_counter(), time.process_time(), waits()
+            gap = now - last
+            gaps.append(max(min(gap, work - worked), gap - max(wait - waited, 0)))
+            last, worked, waited = now, work, wait
 
     ticking = asyncio.create_task(tick())
     await asyncio.sleep(0.02)
@@ -37,3 +40,12 @@ async def gap_beside(tool: OperationTool, given: Any) -> tuple[float, ToolResult
     await asyncio.sleep(0.006)
     ticking.cancel()
     return max(gaps), result
+
+
+def waits() -> float:
+    """Return how long the threads of this process waited for a processor; 0 outside Linux."""
+    total = 0
+    for file in Path("/proc/self/task").glob("*/schedstat"):
+        with suppress(OSError):  # the thread has ended
+            total += int(file.read_text().split()[1])
+    return total / 1e9

@@ -12,7 +12,7 @@ import traceback
 
 import pytest
 from pydantic import SecretStr
-from servers.authorization import PASSWORD, SECRET, authorization_server, channel_to
+from servers.authorization import PASSWORD, SECRET, channel_to
 from servers.recorder import Answer, Recorder
 
 from openapi_tools.auth.access_tokens import Tokens
@@ -21,18 +21,6 @@ from openapi_tools.errors import CallError, CredentialsError
 from openapi_tools.model import SecurityScheme
 
 CREDENTIALS = {"client_id": "app", "client_secret": SECRET}
-
-
-@pytest.fixture(scope="module")
-def running():
-    with authorization_server() as state:
-        yield state
-
-
-@pytest.fixture
-def server(running):
-    running.reset()
-    return running
 
 
 @pytest.fixture

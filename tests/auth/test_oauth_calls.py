@@ -8,7 +8,7 @@ import logging
 import threading
 
 import pytest
-from servers.authorization import PASSWORD, SECRET, authorization_server
+from servers.authorization import PASSWORD, SECRET
 from servers.recorder import Recorder
 
 from openapi_tools import CredentialsError, Settings, load_tools
@@ -16,18 +16,6 @@ from openapi_tools.auth.oauth2 import OAuth2
 from openapi_tools.auth.token_store import from_file
 
 APP = {"client_id": "app", "client_secret": SECRET}
-
-
-@pytest.fixture(scope="module")
-def running():
-    with authorization_server() as state:
-        yield state
-
-
-@pytest.fixture
-def server(running):
-    running.reset()
-    return running
 
 
 def load(server, credential, **settings):

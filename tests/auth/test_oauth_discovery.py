@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from servers.authorization import SECRET, authorization_server, channel_to
+from servers.authorization import SECRET, channel_to
 
 from openapi_tools.auth.access_tokens import Tokens
 from openapi_tools.auth.oauth2 import OAuth2
@@ -12,18 +12,6 @@ from openapi_tools.model import SecurityScheme
 
 WELL_KNOWN = "/.well-known/openid-configuration"
 CONFIG = OAuth2(client_id="app", client_secret=SECRET)
-
-
-@pytest.fixture(scope="module")
-def running():
-    with authorization_server() as state:
-        yield state
-
-
-@pytest.fixture
-def server(running):
-    running.reset()
-    return running
 
 
 async def refusal(server, *, config=CONFIG, scheme=None, may_go=lambda _: True):

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 import pytest
-from servers.authorization import PASSWORD, SECRET, authorization_server, channel_to
+from servers.authorization import PASSWORD, SECRET, channel_to
 
 from openapi_tools.auth.access_tokens import Tokens
 from openapi_tools.auth.oauth2 import OAuth2
@@ -23,18 +23,6 @@ from openapi_tools.redaction import Secret
 
 ROOT = Path(__file__).parents[2]
 PLACE = {"origin": "https://api.example.com", "scheme": "oauth"}
-
-
-@pytest.fixture(scope="module")
-def running():
-    with authorization_server() as state:
-        yield state
-
-
-@pytest.fixture
-def server(running):
-    running.reset()
-    return running
 
 
 @pytest.fixture

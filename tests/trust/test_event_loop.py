@@ -58,10 +58,11 @@ def array_of(items: Any, **others: Any) -> Any:
     return with_body({"type": "object", "properties": {"a": {"items": items, **others}}})
 
 
-async def test_the_ticker_of_these_tests_notices_what_blocks():
+@pytest.mark.parametrize("block", [work, time.sleep])
+async def test_the_ticker_of_these_tests_notices_what_blocks(block):
     client = httpx.AsyncClient(transport=httpx.MockTransport(lambda _: httpx.Response(204)))
     (tool,) = load_tools(document({"/x": {"get": operation()}}), client=client)
-    tool.add_input_guardrails([lambda call, context: work(LONGEST)])
+    tool.add_input_guardrails([lambda call, context: block(2 * LONGEST)])
 
     gap, _ = await gap_beside(tool, {})
 
