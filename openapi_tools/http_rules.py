@@ -1,4 +1,4 @@
-"""Kinds of methods, headers and path segments, and the ways in which servers bend them."""
+"""HTTP's methods, headers and URLs, and the ways in which servers bend them."""
 
 from __future__ import annotations
 
@@ -46,6 +46,30 @@ _DOT_SEGMENT = re.compile(
 )
 
 
+class InvalidUrlError(ValueError):
+    """A text is not a URL."""
+
+
+def read_url(text: str, base: httpx.URL | None = None) -> httpx.URL:
+    """Return a URL whose every part can be read.
+
+    Args:
+        text: A URL, or a reference that is relative to `base`.
+        base: Start of a relative reference.
+
+    Raises:
+        InvalidUrlError: It is not a URL; its host may be an invalid `xn--` label.
+    """
+    import httpx  # loading a document needs none of it
+
+    try:
+        url = httpx.URL(text) if base is None else base.join(text)
+        url.host  # noqa: B018 -- decodes `xn--` labels, with errors of other packages
+    except (httpx.InvalidURL, ValueError) as error:
+        raise InvalidUrlError(str(error)) from None
+    return url
+
+
 def is_safe(method: str) -> bool:
     """Whether a method only reads (RFC 9110, section 9.2.1)."""
     return method in _SAFE
@@ -68,10 +92,11 @@ def can_override(operation: Operation) -> bool:
     DELETE.
     """
     for parameter in operation.parameters:
-        if parameter.location == "header" and header_key(parameter.name) in _HEADERS:
-            return True
-        if parameter.location == "query" and parameter.name.lower() == _MEMBER:
-            return True
+        match parameter.location:
+            case "header" if header_key(parameter.name) in _HEADERS:
+                return True
+            case "query" if parameter.name.lower() == _MEMBER:
+                return True
     return has_override(operation.path.partition("?")[2]) or _of_form(operation.body)
 
 

@@ -1,19 +1,88 @@
-"""JSON values: their equality, in which true is not 1 and 1 is 1.0, and their size as text."""
+"""JSON values: pointers to them, their equality, their size as text, JSON Schema's keywords.
+
+Spec: RFC 6901, JSON Pointer; JSON Schema Core 2020-12, sections 8, 10 and 11, and Validation
+2020-12, section 6, for the keywords.
+"""
 
 from __future__ import annotations
 
 import json
-from functools import cache
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+from urllib.parse import unquote
 
 _ASCII = bytes(range(128))
 
+TYPES = frozenset({"string", "number", "integer", "boolean", "object", "array", "null"})
+ASSERTIONS = frozenset(
+    {"const", "dependentRequired", "enum", "exclusiveMaximum", "exclusiveMinimum", "maxItems"}
+    | {"maxLength", "maxProperties", "maximum", "minItems", "minLength", "minProperties", "minimum"}
+    | {"multipleOf", "pattern", "required", "type", "uniqueItems"}
+)
+"""Keywords that look at a value without handing any of it to another schema."""
+ONE_SCHEMA = frozenset(
+    {"additionalProperties", "contains", "else", "if", "items", "not", "propertyNames", "then"}
+    | {"unevaluatedItems", "unevaluatedProperties"}
+)
+SCHEMA_LISTS = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
+SCHEMA_MAPS = frozenset(
+    {"$defs", "definitions", "dependentSchemas", "patternProperties", "properties"}
+)
+UNIONS = ("anyOf", "oneOf")
+IN_PLACE = frozenset({"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas"})
+"""Keywords whose schemas apply to the same value, not to a member of it."""
+
+
+def pointer_token(key: object) -> str:
+    """Return a key or index as one step of a JSON Pointer, slash included."""
+    return "/" + str(key).replace("~", "~0").replace("/", "~1")
+
+
+def unescape(token: str) -> str:
+    """Return the key that a reference token names."""
+    return token.replace("~1", "/").replace("~0", "~")
+
+
+def pointer(keys: Iterable[object]) -> str:
+    """Return keys and indexes as a JSON Pointer, for instance `/paths/~1pets/get`."""
+    return "".join(map(pointer_token, keys))
+
+
+def keys_of(text: str) -> tuple[str, ...]:
+    """Return the keys of a JSON Pointer; `""`, the whole document, has none."""
+    return tuple(map(unescape, text.split("/")[1:]))
+
+
+def find(root: Any, text: str) -> Any:
+    """Return the value at a JSON Pointer.
+
+    Raises:
+        LookupError: There is none; its argument is the key that was not found.
+    """
+    for token in text.split("/")[1:]:
+        key = unescape(token) if "~" in token else token
+        if isinstance(root, Mapping) and key in root:
+            root = root[key]
+        elif isinstance(root, list) and key.isdecimal() and int(key) < len(root):
+            root = root[int(key)]
+        else:
+            raise LookupError(key)
+    return root
+
+
+def resolve(root: Any, reference: str) -> Any:
+    """Return the target of a `$ref` inside a schema; None when it is missing.
+
+    Spec: RFC 6901, section 6.
+    """
+    try:
+        return find(root, unquote(reference))
+    except LookupError:
+        return None
+
 
 def same(one: Any, other: Any) -> bool:
-    """Tell whether two values are equal in JSON."""
+    """Tell whether two values are equal in JSON, in which true is not 1 and 1 is 1.0."""
     if one is other or isinstance(one, bool) or isinstance(other, bool):
         return one is other
     if isinstance(one, list) and isinstance(other, list):
@@ -48,14 +117,11 @@ def _identity(value: Any) -> Any:
 
 
 def most_in(text: bytes) -> int:
-    """Return a number of characters that a value does not exceed as JSON.
+    """Return a number of characters that a value, written by `compact`, does not exceed as JSON.
 
     A text grows by a blank behind each comma and colon, and by a sign and a nought in a number with
     an exponent; there is a comma, colon or bracket before each. An escape takes six characters for
     DEL, and at most three for each byte outside ASCII.
-
-    Args:
-        text: The value, written by `compact`.
     """
     blanks = 3 * (text.count(b",") + text.count(b":")) + 2 * text.count(b"[") + 2
     escapes = 5 * text.count(b"\x7f")
@@ -66,15 +132,9 @@ def most_in(text: bytes) -> int:
 
 def compact(value: Any) -> bytes:
     """Return a JSON value as compact text in UTF-8; one with halves of characters, as ASCII."""
-    try:
-        return _writer()(value)
-    except ValueError:  # half of a character, which UTF-8 cannot write
-        return json.dumps(value).encode()
-
-
-@cache
-def _writer() -> Callable[[Any], bytes]:
-    """Import the fastest writer when it is first needed; the start is to stay light."""
     from pydantic_core import to_json
 
-    return to_json
+    try:
+        return to_json(value)
+    except ValueError:  # half of a character, which UTF-8 cannot write
+        return json.dumps(value).encode()

@@ -1,19 +1,66 @@
-"""Check and convert the options of callers, and fill in `${NAME}` from the environment."""
+"""Default settings and checks of callers' options, without importing pydantic.
+
+Importing pydantic takes longer than listing a large document, and more memory.
+"""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
 
-from openapi_tools.default_settings import DEFAULT_SETTINGS
 from openapi_tools.errors import CredentialsError, SettingsError
 
 if TYPE_CHECKING:
     from openapi_tools.settings import Settings
 
+_MEBIBYTE = 1024 * 1024
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+
+
+class DefaultSettings:
+    """The defaults of `Settings`, by the same names; `Settings` describes them."""
+
+    __slots__ = ()
+
+    base_url = None
+    server_variables: Mapping[str, str] = MappingProxyType({})
+    timeout = 30.0
+    concurrency = 20
+    max_response_bytes = 10 * _MEBIBYTE
+    max_output_chars = 256_000
+    max_input_chars = 4 * _MEBIBYTE
+    max_base64_bytes = 8192
+    download_dir = None
+    check_answers = False
+    file_roots = ()
+    prefix = ""
+    body: Final = "flat"
+    media_types = ()
+    description_chars = 1024
+    max_document_bytes = 64 * _MEBIBYTE
+    ref_root = None
+    ref_urls = ()
+    allow_private = None
+    trust_env = False
+    ca_file = None
+    credential_origins = ()
+    anonymous = False
+    retries = 0
+    idempotency_header = None
+    approve = None
+    approve_for = "destructive"
+    dry_run = False
+    trace_context = False
+    cache = True
+    stale = False
+    transport: Final = "auto"
+
+
+DEFAULT_SETTINGS: Any = DefaultSettings()
+"""Passed in place of settings: readers use their members only."""
 
 
 def settings_of(given: Any) -> Settings:

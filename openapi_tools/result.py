@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, PrivateAttr
 
-from openapi_tools.default_settings import DefaultSettings
+from openapi_tools.options import DefaultSettings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from openapi_tools.default_settings import DefaultSettings
 from openapi_tools.errors import SettingsError
 from openapi_tools.media_types import is_media_type, is_wildcard
+from openapi_tools.options import DefaultSettings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

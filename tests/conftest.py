@@ -46,7 +46,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.add_cleanup(folder.cleanup)
     if name := os.environ.get("OPENAPI_TOOLS_TRANSPORT"):
         from openapi_tools import Settings
-        from openapi_tools.default_settings import DefaultSettings
+        from openapi_tools.options import DefaultSettings
 
         DefaultSettings.transport = name  # type: ignore[misc]
         Settings.model_fields["transport"].default = name

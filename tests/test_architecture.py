@@ -21,7 +21,7 @@ HTTP_HOMES = (
     "testing/",
     "openapi_core/",
     "loading/fetching.py",
-    "urls.py",
+    "http_rules.py",
     "cli/call_command.py",
 )
 
@@ -87,7 +87,7 @@ def test_urls_are_read_in_one_place() -> None:
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "httpx.URL"
     }
 
-    assert readers == {"urls.py"}
+    assert readers == {"http_rules.py"}
 
 
 def test_every_exception_is_caught_in_one_place_of_a_call_only() -> None:

@@ -10,11 +10,11 @@ from openapi_tools.cli.credential_options import given_credentials, identifying
 from openapi_tools.cli.list_command import skipped_data
 from openapi_tools.cli.output import as_json, busy, clean, say
 from openapi_tools.cli.spec_argument import load, reading, source_of
-from openapi_tools.default_settings import DEFAULT_SETTINGS
 from openapi_tools.errors import DocumentError
 from openapi_tools.loading.load import read_document
 from openapi_tools.loading.source import fetcher_of
 from openapi_tools.openapi_core.document_check import Finding, findings, shorten
+from openapi_tools.options import DEFAULT_SETTINGS
 
 if TYPE_CHECKING:
     import os

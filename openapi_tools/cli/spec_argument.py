@@ -14,7 +14,7 @@ import click
 from openapi_tools.cli.credential_options import given_credentials, given_settings
 from openapi_tools.cli.output import busy
 from openapi_tools.errors import SourceError
-from openapi_tools.json_pointer import unescape
+from openapi_tools.json_values import unescape
 from openapi_tools.options import settings_of
 from openapi_tools.tools.toolset import Select
 

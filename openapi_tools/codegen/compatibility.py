@@ -15,8 +15,7 @@ import json
 from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from openapi_tools.json_pointer import pointer_token
-from openapi_tools.validation.schema_graph import resolve
+from openapi_tools.json_values import pointer_token, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

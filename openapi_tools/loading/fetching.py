@@ -19,6 +19,7 @@ from openapi_tools.auth.credentials import Credentials, OriginPolicy, brings_sch
 from openapi_tools.auth.schemes import TokenContext
 from openapi_tools.auth.token_channel import Channel
 from openapi_tools.errors import CallError, SourceError
+from openapi_tools.http_rules import InvalidUrlError, read_url
 from openapi_tools.loading.servers_and_security import (
     requirements,
     root_servers,
@@ -35,7 +36,6 @@ from openapi_tools.transport.content_encoding import CODINGS
 from openapi_tools.transport.network_policy import DocumentPolicy
 from openapi_tools.transport.sender import Answer, Attempts, Sender, SendOptions
 from openapi_tools.transport.transport_errors import named
-from openapi_tools.urls import InvalidUrlError, read_url
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping

@@ -9,7 +9,7 @@ import re
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Final
 
-from openapi_tools.schema_keywords import ONE_SCHEMA, SCHEMA_LISTS, SCHEMA_MAPS, TYPES
+from openapi_tools.json_values import ONE_SCHEMA, SCHEMA_LISTS, SCHEMA_MAPS, TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.errors import DocumentError
 from openapi_tools.forks import ForkLock
-from openapi_tools.json_pointer import unescape
+from openapi_tools.json_values import unescape
 from openapi_tools.loading.inputs import Inputs
 from openapi_tools.loading.keyword_values import as_text
 from openapi_tools.loading.naming import tool_names

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import DocumentError, InvalidDocument, UnresolvableReference
 from openapi_tools.http_rules import is_kept
-from openapi_tools.json_pointer import pointer_token
+from openapi_tools.json_values import pointer_token
 from openapi_tools.loading import versions
 from openapi_tools.loading.keyword_values import as_text, is_text, is_true
 from openapi_tools.loading.parameters import OF_BODY, Parameters

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import InvalidDocument
-from openapi_tools.json_pointer import pointer
+from openapi_tools.json_values import pointer
 from openapi_tools.loading.plain_data import (
     MAX_NODES,
     NOT_FINITE,

@@ -17,7 +17,7 @@ import yaml
 from yaml import events
 
 from openapi_tools.errors import InvalidDocument
-from openapi_tools.json_pointer import pointer
+from openapi_tools.json_values import pointer
 from openapi_tools.loading.parse import paused_gc, repeated_key
 from openapi_tools.loading.plain_data import (
     MAX_DEPTH,

@@ -13,7 +13,7 @@ from itertools import chain, compress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.errors import InvalidDocument
-from openapi_tools.json_pointer import pointer
+from openapi_tools.json_values import pointer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, KeysView

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 
 from openapi_tools.errors import DocumentError, SourceError, UnresolvableReference
-from openapi_tools.json_pointer import find
+from openapi_tools.json_values import find
 from openapi_tools.loading.parse import parse
 from openapi_tools.loading.plain_data import LazyDict, without_lazy
 from openapi_tools.loading.source import read_file

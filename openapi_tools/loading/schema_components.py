@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from openapi_tools.json_values import compact, most_in
+from openapi_tools.json_values import IN_PLACE, compact, most_in
 from openapi_tools.loading.keyword_values import HOLDING, LISTS, MAPS
-from openapi_tools.schema_keywords import IN_PLACE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

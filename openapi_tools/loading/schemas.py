@@ -13,12 +13,12 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import InvalidDocument
+from openapi_tools.json_values import TYPES
 from openapi_tools.loading import keyword_values
 from openapi_tools.loading.all_of import WORDS, ReadOnly, merge, merge_all
 from openapi_tools.loading.naming import short_hash
 from openapi_tools.loading.schema_components import Closures, defined, name_of, reach, uses_of
 from openapi_tools.loading.source import relative_place
-from openapi_tools.schema_keywords import TYPES
 from openapi_tools.visible_text import plain_text, visible_in
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from openapi_tools.errors import DocumentError
 from openapi_tools.http_rules import has_dot_segment
-from openapi_tools.json_pointer import pointer
+from openapi_tools.json_values import pointer
 from openapi_tools.loading.keyword_values import (
     HOLDING,
     LISTS,

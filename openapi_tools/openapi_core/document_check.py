@@ -15,7 +15,7 @@ from openapi_spec_validator.validation.exceptions import OpenAPIValidationError
 from openapi_spec_validator.validation.registries import KeywordValidatorRegistry
 from referencing.exceptions import Unresolvable
 
-from openapi_tools.json_pointer import keys_of, pointer
+from openapi_tools.json_values import keys_of, pointer
 from openapi_tools.redaction import redacted
 from openapi_tools.visible_text import visible
 

@@ -17,7 +17,7 @@ from openapi_core.validation import request as request_validators
 from openapi_core.validation import response as response_validators
 from openapi_core.validation.request.exceptions import MissingParameterError, MissingRequestBody
 
-from openapi_tools.json_pointer import pointer
+from openapi_tools.json_values import pointer
 from openapi_tools.openapi_core.adapters import (
     Decoders,
     SeenAnswer,

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
-from openapi_tools.json_pointer import find
+from openapi_tools.json_values import find
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
 _LONGEST_CHAIN = 64

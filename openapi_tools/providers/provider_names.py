@@ -7,8 +7,8 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
+from openapi_tools.json_values import ONE_SCHEMA, SCHEMA_LISTS, SCHEMA_MAPS
 from openapi_tools.providers.wording import called
-from openapi_tools.schema_keywords import ONE_SCHEMA, SCHEMA_LISTS, SCHEMA_MAPS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

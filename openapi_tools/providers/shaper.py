@@ -12,8 +12,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.json_pointer import pointer_token
-from openapi_tools.json_values import unequal
+from openapi_tools.json_values import UNIONS, pointer_token, unequal
 from openapi_tools.providers.containers import (
     array_of,
     is_free,
@@ -27,7 +26,6 @@ from openapi_tools.providers.provider_names import ANYTHING, KEY, VALUE, extras_
 from openapi_tools.providers.shaping import CannotExpress, Entry, Memory, Shaped, refuse
 from openapi_tools.providers.simple_forms import WORDS, Forms, kind
 from openapi_tools.providers.wording import HARD, called, loosened
-from openapi_tools.schema_keywords import UNIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

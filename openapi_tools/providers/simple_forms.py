@@ -11,10 +11,17 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.json_values import holds, same
+from openapi_tools.json_values import (
+    ASSERTIONS,
+    ONE_SCHEMA,
+    SCHEMA_LISTS,
+    SCHEMA_MAPS,
+    UNIONS,
+    holds,
+    resolve,
+    same,
+)
 from openapi_tools.providers.shaping import CannotExpress
-from openapi_tools.schema_keywords import ASSERTIONS, ONE_SCHEMA, SCHEMA_LISTS, SCHEMA_MAPS, UNIONS
-from openapi_tools.validation.schema_graph import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

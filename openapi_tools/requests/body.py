@@ -10,9 +10,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools import media_types
-from openapi_tools.default_settings import DEFAULT_SETTINGS
 from openapi_tools.errors import CallError, InputError
-from openapi_tools.json_pointer import pointer_token
+from openapi_tools.json_values import pointer_token
+from openapi_tools.options import DEFAULT_SETTINGS
 from openapi_tools.requests.encoding import encode_text, form_encode, json_bytes, placed
 from openapi_tools.requests.multipart import (
     OCTETS,

@@ -16,8 +16,15 @@ import httpx
 
 from openapi_tools._version import __version__
 from openapi_tools.errors import CallError, InputError
-from openapi_tools.http_rules import can_override, has_dot_segment, has_override, header_key
-from openapi_tools.json_pointer import pointer_token
+from openapi_tools.http_rules import (
+    InvalidUrlError,
+    can_override,
+    has_dot_segment,
+    has_override,
+    header_key,
+    read_url,
+)
+from openapi_tools.json_values import pointer_token
 from openapi_tools.media_types import is_form, is_media_type
 from openapi_tools.requests.body import build_content, form_text
 from openapi_tools.requests.encoding import (
@@ -43,7 +50,6 @@ from openapi_tools.requests.styles import (
     path_text,
     query_pairs,
 )
-from openapi_tools.urls import InvalidUrlError, read_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from openapi_tools.errors import CallError, InputError
-from openapi_tools.json_pointer import pointer_token
+from openapi_tools.json_values import pointer_token
 from openapi_tools.redaction import excerpt
 
 if TYPE_CHECKING:

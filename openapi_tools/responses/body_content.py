@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from openapi_tools.default_settings import DefaultSettings
 from openapi_tools.errors import CallError
 from openapi_tools.media_types import (
     essence,
@@ -22,6 +21,7 @@ from openapi_tools.media_types import (
     is_text,
     parameter,
 )
+from openapi_tools.options import DefaultSettings
 from openapi_tools.responses.server_json import (
     PARTLY,
     UNREADABLE,

@@ -14,9 +14,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.default_settings import DEFAULT_SETTINGS
 from openapi_tools.errors import CredentialsError, SettingsError, bare
-from openapi_tools.options import settings_of
+from openapi_tools.options import DEFAULT_SETTINGS, settings_of
 from openapi_tools.tools.session import Provenance, open_session
 from openapi_tools.tools.toolset import About, Select, Toolset
 

@@ -15,10 +15,10 @@ import httpcore
 import httpx
 
 from openapi_tools.errors import CallError, MissingExtraError
+from openapi_tools.http_rules import read_url
 from openapi_tools.transport.http_messages import HAS_HTTPTOOLS, WireExchange
 from openapi_tools.transport.sockets import connect, connect_error
 from openapi_tools.transport.tls import trusted
-from openapi_tools.urls import read_url
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

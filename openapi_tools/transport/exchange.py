@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 
 from openapi_tools.errors import CallError
-from openapi_tools.http_rules import has_dot_segment, reads
+from openapi_tools.http_rules import InvalidUrlError, has_dot_segment, read_url, reads
 from openapi_tools.media_types import essence, is_json, is_sequential
 from openapi_tools.observability.observers import current, trace_headers
 from openapi_tools.redaction import excerpt, learn_headers
@@ -28,7 +28,6 @@ from openapi_tools.transport.transport_errors import (
     path_of,
     timed_out,
 )
-from openapi_tools.urls import InvalidUrlError, read_url
 
 if TYPE_CHECKING:
     import ssl

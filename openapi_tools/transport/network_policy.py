@@ -14,8 +14,8 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import CallError
+from openapi_tools.http_rules import InvalidUrlError, read_url
 from openapi_tools.redaction import excerpt
-from openapi_tools.urls import InvalidUrlError, read_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import InputError
-from openapi_tools.json_pointer import pointer
+from openapi_tools.json_values import pointer
 from openapi_tools.validation.engine import Price, looks, size_of
 from openapi_tools.validation.flaws import read_flaws
 from openapi_tools.validation.input_schema import prepare

@@ -11,10 +11,16 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.json_pointer import pointer_token
-from openapi_tools.schema_keywords import ASSERTIONS, ONE_SCHEMA, SCHEMA_LISTS, SCHEMA_MAPS
+from openapi_tools.json_values import (
+    ASSERTIONS,
+    ONE_SCHEMA,
+    SCHEMA_LISTS,
+    SCHEMA_MAPS,
+    pointer_token,
+    resolve,
+)
 from openapi_tools.validation.engine import LARGEST_PATTERN, UNUSABLE, compile_schema, pattern_size
-from openapi_tools.validation.schema_graph import resolve, weaken
+from openapi_tools.validation.schema_graph import weaken
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -6,27 +6,14 @@ Spec: JSON Schema 2020-12, Core, sections 8 and 10.
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
 
-from openapi_tools.json_pointer import find
-from openapi_tools.schema_keywords import ONE_SCHEMA, SCHEMA_LISTS
+from openapi_tools.json_values import ONE_SCHEMA, SCHEMA_LISTS, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     Node = dict[str, Any]
     Groups = list[tuple[bool, list[Node]]]
-
-
-def resolve(root: dict[str, Any] | bool, reference: str) -> Any:
-    """Return the target of a `$ref` inside the schema; None when it is missing.
-
-    Spec: RFC 6901, section 6.
-    """
-    try:
-        return find(root, unquote(reference))
-    except LookupError:
-        return None
 
 
 def groups(node: Node, root: Node) -> Groups:

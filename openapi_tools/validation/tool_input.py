@@ -19,7 +19,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import InputError
-from openapi_tools.json_pointer import pointer_token
+from openapi_tools.json_values import pointer_token
 from openapi_tools.redaction import excerpt
 from openapi_tools.validation.messages import kind_of, show
 

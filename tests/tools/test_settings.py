@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from openapi_tools import Settings, SettingsError
-from openapi_tools.default_settings import DEFAULT_SETTINGS
 from openapi_tools.errors import OpenAPIToolsError
+from openapi_tools.options import DEFAULT_SETTINGS
 
 SECRET = "hunter2"
 

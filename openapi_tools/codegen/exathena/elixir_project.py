@@ -15,7 +15,7 @@ from openapi_tools.codegen.render import common_values
 from openapi_tools.codegen.templating import Templates, markdown
 from openapi_tools.errors import CallError, SettingsError
 from openapi_tools.http_rules import is_read
-from openapi_tools.json_pointer import pointer_token
+from openapi_tools.json_values import pointer_token
 from openapi_tools.model import Skipped
 from openapi_tools.requests.server_urls import server_url
 from openapi_tools.settings import Settings
