@@ -1,15 +1,21 @@
 """Known secrets, and their removal from results, errors, previews, log records and output.
 
-Texts are masked before they are cut: half a secret is not recognised.
+Secrets are found plain, in base64, or escaped for URLs, JSON, HTML or JSON Pointers. The text is
+unescaped, once for all secrets, so that no pattern grows with a secret. Texts are masked before
+they are cut: half a secret is not recognised.
 """
 
 from __future__ import annotations
 
 import base64
 import binascii
+import html
 import logging
+import re
 import traceback
 import weakref
+from contextlib import suppress
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import (
@@ -21,36 +27,28 @@ from openapi_tools.errors import (
 )
 from openapi_tools.forks import ForkLock
 from openapi_tools.http_rules import names_credential
-from openapi_tools.masking import MASK, SHORTEST, forms_of, found, masked, octets_of, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
     import httpx
 
+MASK = "***"
+
+_SHORTEST = 4  # shorter texts occur by chance
+_SHORTEST_DERIVED = 8
+_SHORTEST_ADDED = 8  # shorter values of added headers are versions or kinds
 _PASSING = 32
 _LARGEST = 10**100
-_SHORTEST_ADDED = 8
-"""Shorter values of added headers are versions or kinds, not secrets."""
 _LOGGERS = (
-    "openapi_tools",
-    "openapi_tools.calls",
-    "httpx",
-    "httpcore.connection",
-    "httpcore.http11",
-    "httpcore.http2",
-    "httpcore.proxy",
-    "httpcore.socks",
+    *("openapi_tools", "openapi_tools.calls", "httpx", "httpcore.connection", "httpcore.http11"),
+    *("httpcore.http2", "httpcore.proxy", "httpcore.socks"),
 )
 """Loggers whose records may hold secrets; filters are not inherited."""
 
 
 class Secret:
-    """A text that no `repr`, no `vars` and no pickle shows.
-
-    Args:
-        value: The text.
-    """
+    """A text that no `repr`, no `vars` and no pickle shows."""
 
     __slots__ = ("_reveal",)
 
@@ -75,11 +73,7 @@ class Secret:
 
 
 class Redactor:
-    """Replaces known secrets by `***`.
-
-    Args:
-        parent: Its secrets are masked too, for instance those of a toolset.
-    """
+    """Replaces known secrets, also those of its parent, by `***`."""
 
     __slots__ = ("__weakref__", "_kept", "_parent", "_passing")
 
@@ -96,13 +90,8 @@ class Redactor:
         return Redactor(self)
 
     def know(self, *secrets: str, passing: bool = False) -> None:
-        """Learn secrets.
-
-        Args:
-            secrets: Texts; those of fewer than four characters are ignored.
-            passing: They expire, as tokens do; the last 32 are kept.
-        """
-        new = [forms_of(s) for s in dict.fromkeys(secrets) if len(s) >= SHORTEST]
+        """Learn secrets of four characters and more; of `passing` ones the last 32 are kept."""
+        new = [_forms_of(s) for s in dict.fromkeys(secrets) if len(s) >= _SHORTEST]
         if not new:
             return
         # Each assignment is atomic for readers in other threads.
@@ -111,7 +100,10 @@ class Redactor:
             self._passing = (*others, *new)[-_PASSING:]
         else:
             self._kept = self._kept.union(*new)
-        _watch(self)
+        with _guard:
+            _watched.add(self)
+        for name in _LOGGERS:
+            logging.getLogger(name).addFilter(_hide)  # which adds it once
 
     def forms(self) -> frozenset[bytes]:
         """Return every form of the secrets."""
@@ -124,105 +116,20 @@ class Redactor:
 
     def content(self, content: bytes) -> bytes:
         """Return bytes without the secrets; the same object if there are none."""
-        return masked(content, found(content, self.forms()))
+        return _masked(content, self.forms())
 
     def data(self, value: Any) -> Any:
         """Return JSON-native data without the secrets; the same object if there are none."""
         if not self:
             return value
         # All texts are searched together: most data holds no secret.
-        forms = found(octets_of("\n".join(_texts(value))), self.forms())
+        forms = _found(_octets_of("\n".join(_texts(value))), self.forms())
         return _masked_data(value, forms) if forms else value
 
 
-def learn_headers(
-    before: Collection[tuple[str, str]], request: httpx.Request, learn: Callable[..., None]
-) -> None:
-    """Learn the secrets in headers that an `httpx.Auth` or a user's client added.
-
-    Args:
-        before: Headers of the request before that.
-        request: With the added headers.
-        learn: Called with the secrets.
-    """
-    for name, value in request.headers.multi_items():
-        if (name, value) not in before and names_credential(name):
-            word, _, rest = value.partition(" ")
-            secrets = [value, rest, *(c.partition("=")[2] for c in value.split("; "))]
-            if word.lower() == "basic":
-                secrets += _in_basic(rest)
-            learn(*(secret for secret in secrets if len(secret) >= _SHORTEST_ADDED))
-
-
-def _in_basic(encoded: str) -> list[str]:
-    """Return user and password of basic authentication, and the password."""
-    try:
-        pair = base64.b64decode(encoded).decode()
-    except (binascii.Error, UnicodeDecodeError):
-        return []
-    return [pair, pair.partition(":")[2]]
-
-
-def _texts(value: Any) -> Iterator[str]:
-    """Yield every text in JSON-native data, and every number as one."""
-    waiting = [value]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, str):
-            yield part
-        elif isinstance(part, dict):
-            waiting += part
-            waiting += part.values()
-        elif isinstance(part, list | tuple):
-            waiting += part
-        elif isinstance(part, int | float) and not isinstance(part, bool):
-            yield _digits(part)
-
-
-def _digits(number: float) -> str:
-    """Return the digits of a number, without sign and fraction."""
-    if isinstance(number, float) and not number.is_integer():  # nor are infinities
-        return str(number)
-    # Python refuses to write integers of thousands of digits, and no secret is one.
-    return str(abs(int(number))) if abs(number) < _LARGEST else ""
-
-
-def _masked_data(value: Any, forms: list[bytes]) -> Any:
-    if isinstance(value, str):
-        return _masked_text(value, forms)
-    if isinstance(value, dict):
-        members: dict[Any, Any] = {}
-        for key, member in value.items():
-            name = _masked_data(key, forms)
-            while name != key and (name in members or name in value):
-                name += "*"  # two masked names stay two
-            members[name] = _masked_data(member, forms)
-        return members
-    if isinstance(value, list | tuple):
-        return [_masked_data(item, forms) for item in value]
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return MASK if _digits(value).encode() in forms else value
-    return value
-
-
-def _cleared(text: str, forms: frozenset[bytes]) -> str:
-    return _masked_text(text, found(octets_of(text), forms))
-
-
-def _masked_text(text: str, forms: list[bytes]) -> str:
-    return text_of(masked(octets_of(text), forms)) if forms else text
-
-
 _watched: weakref.WeakSet[Redactor] = weakref.WeakSet()
+"""Redactors whose secrets are masked in log records, for as long as they live."""
 _guard = ForkLock()
-
-
-def _watch(redactor: Redactor) -> None:
-    """Mask the secrets of a redactor in log records, for as long as it lives."""
-    with _guard:
-        _watched.add(redactor)
-    for name in _LOGGERS:
-        logging.getLogger(name).addFilter(_hide)  # which adds it once
 
 
 def redacted(text: str) -> str:
@@ -241,6 +148,32 @@ def excerpt(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[:most]}…"
 
 
+def hide(error: BaseException, redactor: Redactor) -> None:
+    """Mask secrets in an exception's texts."""
+    error.args = tuple(redactor.data(part) for part in error.args)
+    if isinstance(error, OpenAPIToolsError):
+        error.reason = redactor.text(error.reason)
+    if isinstance(error, DocumentError | InputError):
+        error.pointer = redactor.text(error.pointer)
+    if isinstance(error, CallError):
+        error.facts = redactor.data(error.facts)
+
+
+def learn_headers(
+    before: Collection[tuple[str, str]], request: httpx.Request, learn: Callable[..., None]
+) -> None:
+    """Give `learn` the secrets in headers that a request did not have before."""
+    for name, value in request.headers.multi_items():
+        if (name, value) not in before and names_credential(name):
+            word, _, rest = value.partition(" ")
+            secrets = [value, rest, *(c.partition("=")[2] for c in value.split("; "))]
+            if word.lower() == "basic":
+                with suppress(binascii.Error, UnicodeDecodeError):
+                    pair = base64.b64decode(rest).decode()
+                    secrets += [pair, pair.partition(":")[2]]
+            learn(*(secret for secret in secrets if len(secret) >= _SHORTEST_ADDED))
+
+
 def _hide(record: logging.LogRecord) -> bool:
     """Mask secrets in a log record; a traceback becomes text, as its frames hold values."""
     try:
@@ -253,20 +186,194 @@ def _hide(record: logging.LogRecord) -> bool:
             record.exc_text = redacted("".join(lines)).rstrip("\n")
             record.exc_info = None
     except Exception:  # noqa: BLE001 -- logged objects of user code may fail to be shown
-        record.msg, record.args, record.exc_info = (
-            f"{MASK} (a record that cannot be shown)",
-            None,
-            None,
-        )
+        record.msg = f"{MASK} (a record that cannot be shown)"
+        record.args = record.exc_info = None
     return True
 
 
-def hide(error: BaseException, redactor: Redactor) -> None:
-    """Mask secrets in an exception's texts."""
-    error.args = tuple(redactor.data(part) for part in error.args)
-    if isinstance(error, OpenAPIToolsError):
-        error.reason = redactor.text(error.reason)
-    if isinstance(error, DocumentError | InputError):
-        error.pointer = redactor.text(error.pointer)
-    if isinstance(error, CallError):
-        error.facts = redactor.data(error.facts)
+def _texts(value: Any) -> Iterator[str]:
+    """Yield every text in JSON-native data, and every number as one."""
+    waiting = [value]
+    while waiting:
+        match waiting.pop():
+            case str() as text:
+                yield text
+            case dict() as members:
+                waiting += members
+                waiting += members.values()
+            case list() | tuple() as items:
+                waiting += items
+            case int() | float() as number:
+                yield _digits(number)
+
+
+def _digits(number: float) -> str:
+    """Return the digits of a number, without sign and fraction."""
+    if isinstance(number, float) and not number.is_integer():  # nor are infinities
+        return str(number)
+    # Python refuses to write integers of thousands of digits, and no secret is one.
+    return str(abs(int(number))) if abs(number) < _LARGEST else ""
+
+
+def _masked_data(value: Any, forms: frozenset[bytes]) -> Any:
+    match value:
+        case str():
+            return _cleared(value, forms)
+        case dict():
+            members: dict[Any, Any] = {}
+            for key, member in value.items():
+                name = _masked_data(key, forms)
+                while name != key and (name in members or name in value):
+                    name += "*"  # two masked names stay two
+                members[name] = _masked_data(member, forms)
+            return members
+        case list() | tuple():
+            return [_masked_data(item, forms) for item in value]
+        case int() | float() if _digits(value).encode() in forms:
+            return MASK
+        case _:
+            return value
+
+
+def _cleared(text: str, forms: frozenset[bytes]) -> str:
+    octets = _octets_of(text)
+    masked = _masked(octets, forms)
+    if masked is octets:
+        return text
+    try:
+        return masked.decode(errors="surrogatepass")
+    except UnicodeDecodeError:  # a mask may have taken half a character
+        return masked.decode(errors="replace")
+
+
+def _octets_of(text: str) -> bytes:
+    """Return a text in UTF-8, lone surrogates too."""
+    return text.encode(errors="surrogatepass")
+
+
+_CONTROLS = bytes([*range(9), 11, 12, *range(14, 32), 127])
+_HIDDEN = re.compile(b"[" + re.escape(_CONTROLS) + b"]")
+_ESCAPES = re.compile(
+    rb"%[0-9A-Fa-f]{2}"
+    rb"|\\u[0-9A-Fa-f]{4}(?:\\u[Dd][C-Fc-f][0-9A-Fa-f]{2})?|\\x[0-9A-Fa-f]{2}|\\[bfnrt/\\\"']"
+    rb"|&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][0-9A-Za-z]{1,31});|~[01]",
+)
+_TAGS = re.compile(rb"<[^<>]{0,500}>")
+_STEPS = (_HIDDEN, *[_ESCAPES] * 6, _TAGS)
+"""Replacements in order: control characters, six layers of escapes, tags of a page."""
+_LETTERS = {b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t"}
+_RUN = re.compile(b"\1+")
+
+
+def _plain(text: bytes, step: re.Pattern[bytes]) -> bytes:
+    if step is _HIDDEN:
+        return text.translate(None, _CONTROLS)  # much faster than the pattern
+    plain, end = bytearray(), 0
+    for match in step.finditer(text):  # `sub` would join millions of pieces in one long step
+        plain += text[end : match.start()]
+        plain += _meaning(match[0])
+        end = match.end()
+    return bytes(plain + text[end:]) if end else text
+
+
+@lru_cache(maxsize=1024)
+def _meaning(token: bytes) -> bytes:
+    """Return the meaning of an escape; empty for control characters and tags."""
+    kind, rest = token[:1], token[1:]
+    if kind == b"%":
+        return binascii.unhexlify(rest)
+    if kind == b"~":
+        return b"/" if rest == b"1" else b"~"
+    if kind == b"&":
+        return _octets_of(html.unescape(token.decode()))
+    if kind != b"\\":
+        return b""
+    if len(rest) == 1:
+        return _LETTERS.get(rest, rest)
+    units = binascii.unhexlify(token.replace(b"\\u", b"").removeprefix(b"\\x"))
+    return units if rest[:1] == b"x" else _octets_of(units.decode("utf-16-be", "surrogatepass"))
+
+
+def _levels(text: bytes) -> Iterator[tuple[re.Pattern[bytes], bytes, bytes]]:
+    """Yield each step that changes a text, with the text before and after it."""
+    idle = None
+    for step in _STEPS:
+        if step is not idle:
+            before, text = text, _plain(text, step)
+            if text == before:
+                idle = step
+            else:
+                yield step, before, text
+
+
+@lru_cache(maxsize=128)
+def _forms_of(secret: str) -> frozenset[bytes]:
+    """Return the forms of a secret; every repetition holds one, plain or unescaped."""
+    octets = _octets_of(secret)
+    # Names of codings and schemes are shown in lower case; a form has a plus sign for a blank.
+    forms = {octets, _octets_of(secret.lower()), octets.replace(b" ", b"+")}
+    for code in (base64.b64encode, base64.urlsafe_b64encode):
+        forms |= {code(octets), code(octets).rstrip(b"=")}
+    # An escape that is part of the secret is unescaped with the text around it.
+    forms |= {
+        text
+        for step, _, text in _levels(octets)
+        if step is _ESCAPES and len(text) >= _SHORTEST_DERIVED
+    }
+    return frozenset(form for form in forms if len(form) >= _SHORTEST)
+
+
+def _found(text: bytes, forms: frozenset[bytes]) -> frozenset[bytes]:
+    """Return the forms in a text, escaped or not."""
+    hits = frozenset(form for form in forms if form in text)
+    for _, _, plain in _levels(text) if forms else ():
+        hits |= {form for form in forms - hits if form in plain}
+    return hits
+
+
+def _masked(text: bytes, forms: frozenset[bytes]) -> bytes:
+    """Return a text with a mask in place of the forms in it; the same object if there are none."""
+    hits = _found(text, forms)
+    if not hits:
+        return text
+    levels = list(_levels(text))
+    marks = bytearray(len(levels[-1][2] if levels else text))
+    for step, before, plain in reversed(levels):
+        _mark(plain, hits, marks)
+        marks = _carried(marks, step, before)
+    _mark(text, hits, marks)
+    pieces: list[bytes] = []
+    end = 0
+    for run in _RUN.finditer(marks):
+        pieces += (text[end : run.start()], MASK.encode())
+        end = run.end()
+    return b"".join((*pieces, text[end:]))
+
+
+def _mark(text: bytes, forms: frozenset[bytes], marks: bytearray) -> None:
+    """Set the byte of each place within a form to 1."""
+    for form in forms:
+        start = text.find(form)
+        while start >= 0:
+            end = start + len(form)
+            marks[start:end] = b"\1" * len(form)
+            start = text.find(form, end)
+
+
+def _carried(marks: bytearray, step: re.Pattern[bytes], before: bytes) -> bytearray:
+    """Return the marks of the text before a step, from those of the text after it."""
+    carried = bytearray(len(before))
+    if 1 not in marks:
+        return carried
+    raw = plain = 0
+    for match in step.finditer(before):
+        start, end = match.span()
+        middle = plain + start - raw
+        carried[raw:start] = marks[plain:middle]
+        raw, plain = end, middle + len(_meaning(match[0]))
+        # An empty meaning between two masked characters is masked.
+        inside = plain == middle and marks[middle - 1 : middle + 1] == b"\1\1"
+        if inside or 1 in marks[middle:plain]:
+            carried[start:end] = b"\1" * (end - start)
+    carried[raw:] = marks[plain:]
+    return carried

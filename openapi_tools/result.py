@@ -21,16 +21,10 @@ _NOT_MODIFIED = 304
 # Providers refuse a whole request for one image of another type.
 IMAGES = ("image/gif", "image/jpeg", "image/png", "image/webp")
 _BASE64 = re.compile(r"[A-Za-z0-9+/]*={0,2}")
-_FACTS = {"base64", "media_type", "bytes"}
 
 
 class TextContent(BaseModel):
-    """A text for a model.
-
-    Attributes:
-        type: `"text"`.
-        text: The text.
-    """
+    """A text for a model."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -42,13 +36,7 @@ class TextContent(BaseModel):
 
 
 class ImageContent(BaseModel):
-    """An image for a model.
-
-    Attributes:
-        type: `"image"`.
-        data: The bytes, base64-encoded.
-        media_type: For instance `image/png`.
-    """
+    """An image for a model: its bytes in base64, and its type, for instance `image/png`."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -106,7 +94,7 @@ class ToolResult(BaseModel):
         Args:
             kind: The error's type.
             message: For the model: the failure, the allowed values, the next step.
-            metadata: As in `metadata`.
+            metadata: Facts about the answer.
             facts: Further members of `error`; those that are None are left out.
         """
         known = {name: value for name, value in (facts or {}).items() if value is not None}
@@ -116,27 +104,14 @@ class ToolResult(BaseModel):
     @classmethod
     def _made(cls, metadata: dict[str, Any] | None, header_note: str = "", **members: Any) -> Self:
         """Return an instance; five times as fast as `model_construct`."""
-        made = cls.__new__(cls)
-        set_member = object.__setattr__
+        made, set_member = cls.__new__(cls), object.__setattr__
+        facts = {} if metadata is None else metadata
+        noted = {"_tool_call_id": "", "_metadata": facts, "_header_note": header_note}
         set_member(made, "__dict__", members)
         set_member(made, "__pydantic_fields_set__", {*members})
         set_member(made, "__pydantic_extra__", None)
-        facts = {} if metadata is None else metadata
-        noted = {"_tool_call_id": "", "_metadata": facts, "_header_note": header_note}
         set_member(made, "__pydantic_private__", noted)
         return made
-
-    def with_facts(self, metadata: dict[str, Any], header_note: str = "") -> Self:
-        """Note facts about the answer, and return the result itself."""
-        self._noted().update(_metadata=metadata, _header_note=header_note)
-        return self
-
-    def _noted(self) -> dict[str, Any]:
-        """Return the values of the private members; pydantic is slow to set them."""
-        if self.__pydantic_private__ is None:  # made by `model_construct` of a subclass, say
-            self.model_post_init(None)
-        noted: dict[str, Any] = self.__pydantic_private__  # type: ignore[assignment] # set now
-        return noted
 
     @property
     def is_error(self) -> bool:
@@ -163,7 +138,10 @@ class ToolResult(BaseModel):
 
     def for_call(self, tool_call_id: str) -> ToolResult:
         """Note which call this answers, and return the result itself."""
-        self._noted()["_tool_call_id"] = tool_call_id
+        if self.__pydantic_private__ is None:  # made by `model_construct` of a subclass, say
+            self.model_post_init(None)
+        noted: Any = self.__pydantic_private__  # pydantic is slow to set its members
+        noted["_tool_call_id"] = tool_call_id
         return self
 
     def as_content(self) -> list[TextContent | ImageContent]:
@@ -180,7 +158,7 @@ class ToolResult(BaseModel):
             return self._word()
         if isinstance(self.output, str):
             return self.output or self._word()
-        return images_in_words(self.output) or json.dumps(self.output, ensure_ascii=False)
+        return _images_in_words(self.output) or json.dumps(self.output, ensure_ascii=False)
 
     def _word(self) -> str:
         """Return the text for a missing output."""
@@ -201,8 +179,9 @@ def without_secrets(result: ToolResult, redactor: Redactor) -> ToolResult:
     if all(map(operator.is_, clean, parts)):
         return result
     output, error, *facts = clean
-    other = type(result).model_construct(success=result.success, output=output, error=error)
-    return other.with_facts(*facts).for_call(result.tool_call_id)
+    made = type(result)._made  # noqa: SLF001 -- of this module
+    other = made(*facts, success=result.success, output=output, error=error)
+    return other.for_call(result.tool_call_id)
 
 
 def contents_of(output: Any, text: str, note: str = "") -> list[TextContent | ImageContent]:
@@ -213,28 +192,22 @@ def contents_of(output: Any, text: str, note: str = "") -> list[TextContent | Im
         text: The answer as text, for everything but images.
         note: A last content, unless it is empty.
     """
-    return [*_answered(output, text), *([TextContent(text=note)] if note else [])]
-
-
-def _answered(output: Any, text: str) -> list[TextContent | ImageContent]:
+    last = [TextContent(text=note)] if note else []
     if (image := _image(output)) is not None:
-        return [image]
+        return [image, *last]
     images = [_image_in(part) for part in output] if isinstance(output, list) else []
-    if any(images):
-        pairs = zip(images, output, strict=True)
-        return [image or TextContent(text=_text(part)) for image, part in pairs]
-    return [TextContent(text=text)]
+    if not any(images):
+        return [TextContent(text=text), *last]
+    pairs = zip(images, output, strict=True)
+    return [*(image or TextContent(text=_text(part)) for image, part in pairs), *last]
 
 
-def images_in_words(output: Any) -> str:
+def _images_in_words(output: Any) -> str:
     """Return an answer with its images named in words if one is large, else an empty text."""
-    contents = _answered(output, "")
+    contents = contents_of(output, "")
     sizes = [_bytes_in(part.data) for part in contents if isinstance(part, ImageContent)]
-    return (
-        "\n".join(map(str, contents))
-        if max(sizes, default=0) > DefaultSettings.max_base64_bytes
-        else ""
-    )
+    is_large = max(sizes, default=0) > DefaultSettings.max_base64_bytes
+    return "\n".join(map(str, contents)) if is_large else ""
 
 
 def _image_in(part: Any) -> ImageContent | None:
@@ -243,19 +216,13 @@ def _image_in(part: Any) -> ImageContent | None:
 
 
 def _image(value: Any) -> ImageContent | None:
-    """Return the image of a value in the form in which answers show bytes."""
-    if not isinstance(value, dict) or set(value) != _FACTS or value["media_type"] not in IMAGES:
-        return None
-    if not _is_base64(value["base64"], value["bytes"]):
-        return None
-    return ImageContent(data=value["base64"], media_type=value["media_type"])
-
-
-def _is_base64(text: Any, size: Any) -> bool:
-    """Whether a text holds that many bytes; a JSON answer may only look like an image."""
-    if not isinstance(text, str) or len(text) % 4 or not _BASE64.fullmatch(text):
-        return False
-    return bool(_bytes_in(text) == size)
+    """Return the image of a value that shows bytes; a JSON answer may only look like one."""
+    match value:
+        case {"base64": str(data), "media_type": kind, "bytes": size, **others}:
+            is_image = not others and kind in IMAGES and len(data) % 4 == 0
+            if is_image and _BASE64.fullmatch(data) and _bytes_in(data) == size:
+                return ImageContent(data=data, media_type=kind)
+    return None
 
 
 def _bytes_in(text: str) -> int:

@@ -244,7 +244,7 @@ def members():
         yield from (
             pytest.param(name, id=f"{cls.__name__}.{name}")
             for name in sorted(names)
-            if not name.startswith(("_", "model_")) and name not in ("with_facts", "for_call")
+            if not name.startswith(("_", "model_")) and name != "for_call"
         )
 
 

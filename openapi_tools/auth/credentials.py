@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 from openapi_tools.auth.schemes import Credential, Scheme, TokenContext, hold, lasting, needed
 from openapi_tools.errors import CallError, CredentialsError, OpenAPIToolsError
-from openapi_tools.masking import MASK
 from openapi_tools.model import SecurityScheme
-from openapi_tools.redaction import Redactor
+from openapi_tools.redaction import MASK, Redactor
 from openapi_tools.requests.request_auth import RequestAuth, joined
 from openapi_tools.requests.server_urls import origin_of
 

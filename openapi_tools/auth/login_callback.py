@@ -14,8 +14,7 @@ import secrets
 from typing import TYPE_CHECKING, Self
 from urllib.parse import parse_qs, urlsplit
 
-from openapi_tools.masking import MASK
-from openapi_tools.redaction import Secret, excerpt
+from openapi_tools.redaction import MASK, Secret, excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from openapi_tools.errors import CredentialsError, NotPicklableError, bare
-from openapi_tools.masking import MASK
 from openapi_tools.options import VARIABLE as _VARIABLE
 from openapi_tools.options import from_environment
-from openapi_tools.redaction import Secret
+from openapi_tools.redaction import MASK, Secret
 
 if TYPE_CHECKING:
     from pydantic import SecretStr

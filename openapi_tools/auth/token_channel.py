@@ -17,7 +17,7 @@ import httpx
 from openapi_tools._version import __version__
 from openapi_tools.errors import CallError
 from openapi_tools.http_rules import read_url
-from openapi_tools.masking import MASK
+from openapi_tools.redaction import MASK
 from openapi_tools.requests.server_urls import origin_of
 from openapi_tools.transport.content_encoding import CODINGS, Decoder
 from openapi_tools.transport.transport_errors import TRANSPORT_FAULTS, failure
