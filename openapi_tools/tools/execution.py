@@ -21,7 +21,7 @@ from openapi_tools.tools.guardrails import ask
 from openapi_tools.tools.tool_call import member_of
 from openapi_tools.transport.exchange import SendOptions
 from openapi_tools.transport.transport_errors import timed_out
-from openapi_tools.validation.tool_input import is_large
+from openapi_tools.validation.engine import is_large
 
 if TYPE_CHECKING:
     from collections.abc import Callable

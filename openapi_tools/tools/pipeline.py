@@ -24,7 +24,7 @@ from openapi_tools.tools.session import open_session
 from openapi_tools.tools.tool_call import ToolCall, read_call, read_id
 from openapi_tools.tools.toolset import no_such_tool
 from openapi_tools.validation.checker import Checker
-from openapi_tools.validation.tool_input import CALL_ID, accept, call_id_of, is_large
+from openapi_tools.validation.tool_input import CALL_ID, accept, accept_small, call_id_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -181,9 +181,10 @@ class Caller:
 
     async def _fitted(self, given: object, profile: str | None = None) -> dict[str, Any]:
         """Return arguments that fit; a large input is checked in a thread."""
-        if is_large(given):
+        small = accept_small(given, self._session.settings)
+        if small is None:
             return await asyncio.to_thread(self.check, given, profile)
-        return self.check(given, profile)
+        return self._fit(small, profile, is_small=True)
 
     def _failure(self, error: Exception) -> ToolResult:
         """Return an exception as an error result."""
@@ -207,12 +208,16 @@ class Caller:
 
     def check(self, given: object, profile: str | None = None) -> dict[str, Any]:
         """Do what `OperationTool.check` says."""
-        arguments = accept(given, self._session.settings)
+        return self._fit(accept(given, self._session.settings), profile)
+
+    def _fit(
+        self, arguments: dict[str, Any], profile: str | None, *, is_small: bool = False
+    ) -> dict[str, Any]:
         if profile is not None:
-            arguments = self._restored(arguments, profile)
+            arguments, is_small = self._restored(arguments, profile), False
         if self._checker is None:
             self._checker = Checker(self._tool.input_schema)
-        if self._checker.fits(arguments):
+        if self._checker.fits(arguments, is_small=is_small):
             return arguments
         # For example null for an absent argument, as profiles ask of models.
         repaired = self._restored(arguments, "")

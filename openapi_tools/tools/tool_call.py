@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import from_json
 
 from openapi_tools.errors import InputError
+from openapi_tools.validation.tool_input import id_text
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -24,7 +25,6 @@ logger = logging.getLogger("openapi_tools")
 _WRAPPERS = ("function_call", "functionCall", "function", "params")
 _IDS = ("call_id", "tool_call_id", "tool_id", "id")
 _NAMES = ("name", "tool_name")
-_ID_BITS = 256
 _ARGUMENTS = ("arguments", "input", "args", "tool_kwargs")
 
 
@@ -70,10 +70,7 @@ def read_call(given: object) -> ToolCall:
 
 def read_id(given: object) -> str:
     """Return the id of a call, also where its arguments cannot be read; empty without one."""
-    call_id = _first(_inner(given), _IDS) or _first(given, _IDS)
-    if isinstance(call_id, str):
-        return call_id
-    return str(call_id) if type(call_id) is int and call_id.bit_length() < _ID_BITS else ""
+    return id_text(_first(_inner(given), _IDS) or _first(given, _IDS))
 
 
 def _inner(given: object) -> object:

@@ -11,33 +11,28 @@ from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import InputError
 from openapi_tools.json_values import pointer
-from openapi_tools.validation.engine import Price, looks, size_of
-from openapi_tools.validation.flaws import read_flaws
+from openapi_tools.validation.engine import SMALL_TEXT, SMALL_VALUES, Size, looks, size_of
 from openapi_tools.validation.input_schema import prepare
-from openapi_tools.validation.messages import Flaw, sentence
+from openapi_tools.validation.messages import Flaw, read_flaws, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from openapi_tools.validation.engine import Size
-    from openapi_tools.validation.input_schema import Prepared
+    from openapi_tools.validation.engine import Judge, Node
 
 _TOLD = 5
+_SMALL = Size(2 * SMALL_VALUES + 1, SMALL_TEXT, 0, [1] * 101)
+"""The most that a small input has: names count as values, and 100 levels may be below it."""
 _MOST_ERRORS = 5_000
 """Errors that may be made at once; each takes some microseconds."""
-
 _TEXT = 1_000
 """Characters that take as long to copy into an error as another error takes."""
-
 _COPY = 0.1
 """Errors whose time it takes to copy a value into the error of a value that holds it."""
-
 _NAMES = 50.0
 """Errors by `propertyNames` of an object; each of them holds a copy of it."""
-
 _LARGEST = 150_000
 """Values of an argument that may be copied into one error."""
-
 _MEMBERS = 100
 
 
@@ -55,20 +50,27 @@ class Checker:
         notes: What was left out, and where.
     """
 
-    def __init__(self, schema: dict[str, Any]) -> None:
-        prepared = prepare(schema)
-        self.notes = prepared.notes
-        self._schema = prepared.schema
-        self._whole = _Judge(prepared)
-        self._cheap: _Judge | None = None
+    def __init__(self, schema: Node) -> None:
+        self._whole = prepare(schema)
+        self.notes = self._whole.notes
+        self._schema = self._whole.schema
+        self._known = self._schema.get("properties", {})
+        self._cheap: Judge | None = None
+        self._affords_small: bool | None = None
         self._errors: dict[tuple[str | None, int], float] = {}
 
-    def fits(self, arguments: Any) -> bool:
+    def fits(self, arguments: Any, *, is_small: bool = False) -> bool:
         """Tell whether the arguments fit, as far as that can be told in time.
 
         Args:
             arguments: As `accept` returns them.
+            is_small: `accept_small` returned them.
         """
+        if is_small:
+            if self._affords_small is None:
+                self._affords_small = self._whole.affords(_SMALL)
+            if self._affords_small:
+                return bool(self._whole.validator.is_valid(arguments))
         judge = self._judge(size_of(arguments))
         return judge is None or judge.validator.is_valid(arguments)
 
@@ -85,16 +87,16 @@ class Checker:
         if not self.fits(arguments):
             raise _explained(list(islice(self._flaws(arguments), _TOLD + 1)))
 
-    def _judge(self, size: Size) -> _Judge | None:
-        """Return a validator that is done in time with a value of this size."""
+    def _judge(self, size: Size) -> Judge | None:
+        """Return a judge that is done in time with a value of this size."""
         if self._whole.affords(size):
             return self._whole
         judge = self._cheaper()
         return judge if judge.affords(size) else None
 
-    def _cheaper(self) -> _Judge:
+    def _cheaper(self) -> Judge:
         if self._cheap is None:
-            self._cheap = _Judge(prepare(self._schema, cheap=True))
+            self._cheap = prepare(self._schema, cheap=True)
         return self._cheap
 
     def _flaws(self, arguments: dict[str, Any]) -> Iterator[Flaw]:
@@ -132,28 +134,26 @@ class Checker:
 
     def _errors_by_value(self, name: str, depth: int) -> float:
         """Return how many errors a value at that depth, and those that hold it, may have."""
-        known = self._schema.get("properties", {})
-        key = (name if name in known else None, depth)
+        key = (name if name in self._known else None, depth)
         if key not in self._errors:
-            node = {**self._schema, "properties": {name: known[name]} if name in known else {}}
+            own = {name: self._known[name]} if name in self._known else {}
+            node = {**self._schema, "properties": own}
             self._errors[key] = looks(node, self._schema, _errors_of, depth + 1)
         return self._errors[key]
 
     def _flaws_of_large(self, name: str, value: Any) -> Iterator[Flaw]:
         """Give one flaw of an argument that may have too many."""
-        known = self._schema.get("properties", {})
-        if name in known:
-            checker = Checker(
-                {"properties": {name: known[name]}, "$defs": self._schema.get("$defs", {})}
-            )
+        if name in self._known:
+            alone, definitions = {name: self._known[name]}, self._schema.get("$defs", {})
+            checker = Checker({"properties": alone, "$defs": definitions})
             if not checker.fits({name: value}):
-                first = islice(checker._first_flaws({name: value}), 1)
+                first = checker._first_flaws({name: value})
                 yield next(first, Flaw((name,), "", None, value))
         elif self._schema.get("additionalProperties") is False:
-            yield Flaw((name,), "additionalProperties", list(known), value)
+            yield Flaw((name,), "additionalProperties", list(self._known), value)
 
     def _first_flaws(self, arguments: dict[str, Any]) -> Iterator[Flaw]:
-        """Give what the first error by the cheaper keywords tells of, for values not too large."""
+        """Give the flaws of the first error by cheap keywords, for values not too large."""
         from jsonschema_rs import ValidationError
 
         size, judge = size_of(arguments), self._cheaper()
@@ -164,23 +164,7 @@ class Checker:
                 yield from read_flaws([error], judge.schema)
 
 
-class _Judge:
-    """A compiled schema with its price."""
-
-    def __init__(self, prepared: Prepared) -> None:
-        self.schema = prepared.schema
-        self.validator: Any = prepared.validator
-        self._price: Price | None = None
-
-    def affords(self, size: Size) -> bool:
-        if self.validator is None:
-            return False
-        if self._price is None:
-            self._price = Price(self.schema)
-        return self._price.affords(size)
-
-
-def _errors_of(node: dict[str, Any]) -> float:
+def _errors_of(node: Node) -> float:
     return 1.0 + len(node.get("required", ())) + _NAMES * ("propertyNames" in node)
 
 

@@ -3,26 +3,32 @@
 It lets no other thread run meanwhile, so schemas are priced before they are used. Its engine for
 regular expressions never goes back: the time of a match grows with the text times the size of the
 compiled pattern, so that size is bounded.
+
+Spec: JSON Schema 2020-12, Core, sections 8 and 10, for the schemas that look at a value.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from openapi_tools.validation.schema_graph import groups
+from openapi_tools.json_values import ONE_SCHEMA, SCHEMA_LISTS, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from jsonschema_rs import Draft202012Validator
 
-    from openapi_tools.validation.schema_graph import Node
-
-    Schema = dict[str, Any] | bool
+    Node = dict[str, Any]
+    Schema = Node | bool
 
 LARGEST_PATTERN = 1_000_000
 """Bytes of a compiled pattern; `^.{1,300}$` takes about half of it."""
+UNUSABLE = (ValueError, TypeError, OverflowError, RecursionError)
+"""Errors of a schema that cannot be compiled."""
+SMALL_VALUES = 2_000
+SMALL_TEXT = 20_000
+"""Values and characters of an input that is checked in a few milliseconds."""
 
 _LONGEST_PATTERN = 10_000
 _SLOWNESS = {4_000: 1_500.0, 16_000: 5_500.0, 64_000: 12_000.0, 256_000: 33_000.0}
@@ -30,12 +36,8 @@ _SLOWEST = 115_000.0
 """Nanoseconds that a character may take, by the bytes of the pattern: measured with patterns and
 texts made for it; others are a thousand times faster."""
 
-UNUSABLE = (ValueError, TypeError, OverflowError, RecursionError)
-"""Errors of a schema that cannot be compiled."""
-
 _AT_ONCE = 50_000_000.0
 """Nanoseconds that a verdict may take, by estimates that are far too high for common schemas."""
-
 _LOOK = 45.0
 _COMPARISON = 600.0
 _PART = 300.0
@@ -44,13 +46,10 @@ _MATCH = 55.0
 _DIVISION = 10_000.0
 _ODD = 300.0
 """How much more a number costs that no machine word holds."""
-
 _MOST_ODD = 100
 """Such numbers in an array of different items: the validator gives them all the same hash."""
-
 _MOST_FRAMES = 10_000.0
 """Schemas that call each other; the validator's stack ends at some 80,000."""
-
 _MOST_STEPS = 50_000
 _LARGEST = 2.0**53
 _SMALLEST = 1e-9
@@ -73,7 +72,6 @@ def compile_schema(schema: Schema, *, size_limit: int = LARGEST_PATTERN) -> Draf
 
 
 def _refuse(uri: str) -> Any:
-    """Refuse to fetch a schema."""
     raise ValueError(f"{uri} is not looked up")
 
 
@@ -125,40 +123,68 @@ def size_of(value: Any) -> Size:
                 inner += part.values()
             elif kind is list:
                 inner += part
-            elif _is_odd(part):
+            elif is_odd(part):
                 odd += 1
         level = inner
     return Size(names + sum(levels), characters, odd, levels)
 
 
-class Price:
-    """The most that a verdict by a schema costs.
+def is_odd(value: Any) -> bool:
+    """Tell whether a value is a number that no machine word holds."""
+    if not isinstance(value, int | float) or not value:
+        return False
+    return not _SMALLEST <= abs(value) < _LARGEST
 
-    Args:
-        schema: As `prepare` returns it.
+
+def is_large(value: Any) -> bool:
+    """Tell whether work on a JSON-native value may take more than some milliseconds."""
+    size = size_of(value)
+    return size.values > SMALL_VALUES or size.characters > SMALL_TEXT
+
+
+class Judge:
+    """A schema with its validator and its price.
+
+    Attributes:
+        schema: The checked part; every `$ref` points into it.
+        validator: Of that schema; None when even the rest could not be compiled.
+        notes: What was left out, and where.
     """
 
-    __slots__ = ("_frames", "_matching", "_per_character", "_per_value", "_unique")
-
-    def __init__(self, schema: Node) -> None:
-        self._unique = self._matching = False
-        self._per_value = looks(schema, schema, self._of_value)
-        self._frames = looks(schema, schema, lambda _: 1.0, together=max)
-        self._per_character = looks(schema, schema, _character_price) if self._matching else 0.0
+    def __init__(
+        self, schema: Node, validator: Draft202012Validator | None, notes: tuple[str, ...]
+    ) -> None:
+        self.schema = schema
+        self.validator: Any = validator
+        self.notes = notes
 
     def affords(self, size: Size) -> bool:
         """Tell whether a verdict on a value of this size comes in time."""
-        if self._unique and size.odd > _MOST_ODD:
+        if self.validator is None:
             return False
-        if self._frames * len(size.levels) > _MOST_FRAMES:
+        is_unique, frames, per_value, per_character = self._price
+        if is_unique and size.odd > _MOST_ODD:
             return False
-        price = self._per_value * (size.values + size.odd * _ODD)
-        return price + self._per_character * size.characters <= _AT_ONCE
+        if frames * len(size.levels) > _MOST_FRAMES:
+            return False
+        price = per_value * (size.values + size.odd * _ODD)
+        return price + per_character * size.characters <= _AT_ONCE
 
-    def _of_value(self, node: Node) -> float:
-        self._unique |= node.get("uniqueItems") is True
-        self._matching |= "pattern" in node or "patternProperties" in node
-        return _value_price(node)
+    @cached_property
+    def _price(self) -> tuple[bool, float, float, float]:
+        seen: list[Node] = []
+
+        def of_value(node: Node) -> float:
+            seen.append(node)
+            return _value_price(node)
+
+        per_value = looks(self.schema, self.schema, of_value)
+        frames = looks(self.schema, self.schema, lambda _: 1.0, together=max)
+        per_character = 0.0
+        if any("pattern" in node or "patternProperties" in node for node in seen):
+            per_character = looks(self.schema, self.schema, _character_price)
+        is_unique = any(node.get("uniqueItems") is True for node in seen)
+        return is_unique, frames, per_value, per_character
 
 
 def looks(
@@ -202,7 +228,7 @@ def looks(
 
 
 def _value_price(node: Node) -> float:
-    """Return the nanoseconds that the keywords of a schema itself may take for a value."""
+    """Return the nanoseconds that a schema's own keywords may take for a value."""
     price = _LOOK
     literals = [*node.get("enum", ()), *([node["const"]] if "const" in node else ())]
     if parts := [part for part in literals if isinstance(part, list | dict)]:
@@ -213,19 +239,33 @@ def _value_price(node: Node) -> float:
         price += len(node.get(keyword, ())) * _NAME
     price += len(node.get("patternProperties", ())) * _MATCH
     if "multipleOf" in node:
-        price += _DIVISION * (10 if _is_odd(node["multipleOf"]) else 1)
+        price += _DIVISION * (10 if is_odd(node["multipleOf"]) else 1)
     return price
 
 
 def _character_price(node: Node) -> float:
-    """Return the nanoseconds that the patterns of a schema itself may take for a character."""
-    patterns = [*node.get("patternProperties", ())]
-    if "pattern" in node:
-        patterns.append(node["pattern"])
+    """Return the nanoseconds that a schema's own patterns may take for a character."""
+    patterns = [*node.get("patternProperties", ()), *filter(None, [node.get("pattern")])]
     return sum(_SLOWNESS.get(pattern_size(pattern), _SLOWEST) for pattern in patterns)
 
 
-def _is_odd(value: Any) -> bool:
-    if not isinstance(value, int | float) or not value:
-        return False
-    return not _SMALLEST <= abs(value) < _LARGEST
+def groups(node: Node, root: Node) -> list[tuple[bool, list[Node]]]:
+    """Return the schemas that a schema hands a value or its parts to, with what they get.
+
+    Those of one group never see the same value. Their first member tells whether they get a part
+    of the value, not the whole.
+    """
+    found: list[tuple[bool, Iterable[Any]]] = []
+    for keyword, value in node.items():
+        if keyword in ("properties", "prefixItems"):
+            found.append((True, value.values() if isinstance(value, dict) else value))
+        elif keyword in ONE_SCHEMA:
+            found.append((keyword not in ("if", "then", "else", "not"), [value]))
+        elif keyword in SCHEMA_LISTS:
+            found += [(False, [branch]) for branch in value]
+        elif keyword in ("dependentSchemas", "patternProperties"):
+            found += [(keyword == "patternProperties", [member]) for member in value.values()]
+        elif keyword == "$ref":
+            found.append((False, [resolve(root, value)]))
+    schemas = ((inside, [one for one in group if isinstance(one, dict)]) for inside, group in found)
+    return [(inside, group) for inside, group in schemas if group]

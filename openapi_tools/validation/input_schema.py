@@ -1,4 +1,4 @@
-"""A tool's input schema, made ready for checking input against it.
+"""The part of a tool's input schema that can be checked.
 
 Published documents hold keywords that no validator takes: regular expressions of another dialect,
 types that do not exist, limits of the wrong type. Those are left out, each with a note, so that the
@@ -19,16 +19,20 @@ from openapi_tools.json_values import (
     pointer_token,
     resolve,
 )
-from openapi_tools.validation.engine import LARGEST_PATTERN, UNUSABLE, compile_schema, pattern_size
-from openapi_tools.validation.schema_graph import weaken
+from openapi_tools.validation.engine import (
+    LARGEST_PATTERN,
+    UNUSABLE,
+    Judge,
+    compile_schema,
+    groups,
+    pattern_size,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import UnionType
 
-    from jsonschema_rs import Draft202012Validator
-
-    Schema = dict[str, Any] | bool
+    from openapi_tools.validation.engine import Node, Schema
 
 _COMPILED = ASSERTIONS | {"maxContains", "minContains"}
 _SHAPES: tuple[tuple[frozenset[str], type | UnionType], ...] = (
@@ -42,39 +46,19 @@ _COSTLY = frozenset(
     | {"uniqueItems"}
 )
 """Keywords that may take long for a large value."""
-
 _DEEPEST = 200
 """Nesting of JSON values inside a schema; jsonschema-rs gives up at 250."""
-
 _LARGEST = 20_000
 """The most schemas inside a schema; shared ones count once for each use."""
-
 _POINTER = 200
-
 _PATTERNS = 4_000_000
 """Bytes of all compiled patterns of a schema; compiling that many takes some 40 ms."""
-
 _COUNTED = re.compile(r"\{\d")
 """What a pattern has that is refused for its size, and took time until then."""
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """A schema that can be checked against.
-
-    Attributes:
-        schema: The checked part; every `$ref` points into it.
-        validator: Of that schema; None when even the rest could not be compiled.
-        notes: What was left out, and where.
-    """
-
-    schema: dict[str, Any]
-    validator: Draft202012Validator | None
-    notes: tuple[str, ...]
-
-
-def prepare(schema: dict[str, Any], *, cheap: bool = False) -> Prepared:
-    """Return the part of a schema that can be checked.
+def prepare(schema: Node, *, cheap: bool = False) -> Judge:
+    """Return the part of a schema that can be checked, with its validator.
 
     Spec: JSON Schema 2020-12, Core and Validation; `format` is an annotation here.
 
@@ -89,9 +73,9 @@ def prepare(schema: dict[str, Any], *, cheap: bool = False) -> Prepared:
         except UNUSABLE as error:
             reason = str(error).partition("\n")[0]
         else:
-            return Prepared(copy.schema, validator, tuple(copy.notes))
+            return Judge(copy.schema, validator, tuple(copy.notes))
     note = f"the schema cannot be checked as a whole ({reason:.100})"
-    return Prepared(copy.schema, None, (*copy.notes, note))
+    return Judge(copy.schema, None, (*copy.notes, note))
 
 
 def _is_usable(keyword: str, value: object) -> bool:
@@ -111,24 +95,16 @@ def _is_costly(keyword: str, value: Any) -> bool:
 
 @dataclass(slots=True)
 class _Copy:
-    """The part of a schema that is checked.
+    """The part of a schema that is checked; `usable` tells whether a keyword can be compiled."""
 
-    Attributes:
-        original: The schema as given.
-        usable: Tells whether a keyword can be compiled with a value; None takes every one.
-        cheap: Costly keywords are left out.
-        schema: The copy.
-        notes: What was left out.
-    """
-
-    original: dict[str, Any]
+    original: Node
     usable: Callable[[str, object], bool] | None
     cheap: bool
-    schema: dict[str, Any] = field(init=False)
+    schema: Node = field(init=False)
     notes: list[str] = field(default_factory=list)
-    _references: list[tuple[dict[str, Any], str]] = field(default_factory=list)
-    _left_out: list[tuple[dict[str, Any], str]] = field(default_factory=list)
-    _here: tuple[dict[str, Any], str] = field(default_factory=lambda: ({}, ""))
+    _references: list[tuple[Node, str]] = field(default_factory=list)
+    _left_out: list[tuple[Node, str]] = field(default_factory=list)
+    _here: tuple[Node, str] = field(default_factory=lambda: ({}, ""))
     _count: int = 0
     _pattern_room: int = _PATTERNS
 
@@ -141,7 +117,7 @@ class _Copy:
                 self._leave_out(pointer, "leads to nothing in the schema")
                 del node["$ref"]
         if self._left_out:
-            weaken(self.schema, self._left_out)
+            _weaken(self.schema, self._left_out)
 
     def _leave_out(self, pointer: str, reason: str) -> None:
         self.notes.append(f"{pointer[:_POINTER]}: {reason}; not checked")
@@ -162,8 +138,9 @@ class _Copy:
             return True
         return self._object(node, pointer, depth)
 
-    def _object(self, node: dict[str, Any], pointer: str, depth: int) -> dict[str, Any]:
-        outer, copied = self._here, dict[str, Any]()
+    def _object(self, node: Node, pointer: str, depth: int) -> Node:
+        outer = self._here
+        copied: Node = {}
         for keyword, value in node.items():
             self._here = (copied, keyword)
             for part in self._keyword(keyword, value, f"{pointer}/{keyword}", depth + 1):
@@ -223,3 +200,61 @@ class _Copy:
                 self._leave_out(place, "has a name that cannot be checked")
             else:
                 yield name, self._schema(member, place, depth)
+
+
+def _weaken(root: Node, left_out: list[tuple[Node, str]]) -> None:
+    """Remove the keywords that would refuse more values now that other parts are missing.
+
+    Without a requirement more values fit, but fewer where a schema is inside `not` or among
+    alternatives of which exactly one may fit.
+    `left_out` names the schemas that miss something, and the keyword that it belonged to.
+    """
+    for node, keyword in left_out:
+        if keyword in ("properties", "patternProperties"):
+            _drop(node, "additionalProperties", "unevaluatedProperties")
+        if keyword == "prefixItems":
+            _drop(node, "items", "unevaluatedItems")
+    nodes, parents = _parents(root)
+    weak = {id(node) for node, _ in left_out}
+    reached = list(weak)
+    while reached:
+        for parent in parents.get(reached.pop(), ()):
+            if parent not in weak:
+                weak.add(parent)
+                reached.append(parent)
+    for node in nodes:
+        _weaken_one(node, root, weak)
+
+
+def _drop(node: Node, *keywords: str) -> None:
+    for keyword in keywords:
+        node.pop(keyword, None)
+
+
+def _parents(root: Node) -> tuple[list[Node], dict[int, list[int]]]:
+    """Return all schemas that the root leads to, and which schemas lead to each."""
+    nodes, parents = [root], {id(root): list[int]()}
+    for node in nodes:
+        for child in (child for _, group in groups(node, root) for child in group):
+            if id(child) not in parents:
+                nodes.append(child)
+                parents[id(child)] = []
+            parents[id(child)].append(id(node))
+    return nodes, parents
+
+
+def _weaken_one(node: Node, root: Node, weak: set[int]) -> None:
+    def is_weak(*keywords: str) -> bool:
+        parts = {keyword: node[keyword] for keyword in keywords if keyword in node}
+        return any(id(child) in weak for _, group in groups(parts, root) for child in group)
+
+    if is_weak("oneOf"):
+        node["allOf"] = [*node.get("allOf", ()), {"anyOf": node.pop("oneOf")}]
+    if is_weak("not"):
+        _drop(node, "not")
+    if is_weak("if"):
+        _drop(node, "if", "then", "else")
+    if is_weak("contains"):
+        _drop(node, "maxContains")
+    if is_weak("$ref", "allOf", "anyOf", "if", "then", "else", "dependentSchemas"):
+        _drop(node, "unevaluatedItems", "unevaluatedProperties")

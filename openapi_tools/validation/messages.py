@@ -1,18 +1,28 @@
-"""Messages for a model about the faults of a value."""
+"""The faults of a value: read from the errors of jsonschema-rs, and described for a model.
+
+A list of everything that is wrong with every alternative of `anyOf` or `oneOf` does not help a
+model; the alternative that comes closest does. A wrong type tells most against an alternative,
+then a constant such as a discriminator's.
+"""
 
 from __future__ import annotations
 
+import difflib
 import json
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from openapi_tools.json_values import UNIONS
 from openapi_tools.redaction import redacted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
+
+    from jsonschema_rs import ValidationError
+
+    from openapi_tools.validation.engine import Node, Schema
 
     Place = tuple[str | int, ...]
-    Schema = dict[str, Any] | bool
 
 _KINDS = {
     "array": "an array",
@@ -37,6 +47,10 @@ _LARGEST_INTEGER_BITS = 1024
 _LISTED = 20
 _NAME = 100
 _COMPARED = 500
+_PER_BRANCH = 20
+_BRANCHES = 200
+_FILE = frozenset({"base64", "text"})
+_FILE_HINT = '; give {"text": …} or {"base64": …}'
 
 
 class Flaw(NamedTuple):
@@ -58,6 +72,155 @@ class Flaw(NamedTuple):
     remark: str = ""
 
 
+def read_flaws(errors: Iterable[ValidationError], root: Node) -> Iterator[Flaw]:
+    """Give the flaws that errors of a validator of `root` tell of, each once.
+
+    Where a type is wrong, other errors of the same value are left out.
+    """
+    told = [(error, error.kind.name, tuple(error.instance_path)) for error in errors]
+    wrong_type = {place for _, keyword, place in told if keyword == "type"}
+    seen: list[Flaw] = []
+    for error, keyword, place in told:
+        if keyword == "type" or place not in wrong_type:
+            for flaw in _flaws_of(error, keyword, place, root):
+                if flaw not in seen:
+                    seen.append(flaw)
+                    yield flaw
+
+
+def _flaws_of(error: Any, keyword: str, place: Place, root: Node) -> Iterator[Flaw]:
+    schema = _at(root, error.schema_path[:-1])
+    if keyword == "falseSchema":
+        yield Flaw(place, "false", None, None)
+    elif not isinstance(schema, dict):
+        yield Flaw(place, "", None, error.instance)
+    elif keyword == "propertyNames":
+        inner = error.kind.error
+        for flaw in read_flaws([inner], root):
+            yield flaw._replace(place=(*place, inner.instance))
+    elif keyword in UNIONS:
+        yield from _union_flaws(error, schema[keyword], place, root)
+    else:
+        yield from _keyword_flaws(error, keyword, place, schema)
+
+
+def _keyword_flaws(error: Any, keyword: str, place: Place, schema: Node) -> Iterator[Flaw]:
+    kind, given, word = error.kind, error.instance, str(error.schema_path[-1])
+    limit = schema.get(word)
+    match keyword:
+        case "type":
+            is_file = schema.get("properties", {}).keys() >= _FILE
+            yield Flaw(place, keyword, limit, given, _FILE_HINT if is_file else "")
+        case "required":
+            needed_by = _needed_by(kind.property, limit, given)
+            yield Flaw((*place, kind.property), word, needed_by, None)
+        case "additionalProperties" | "unevaluatedProperties":
+            told_as = "additionalProperties" if limit is False else ""
+            for name in kind.unexpected:
+                yield Flaw((*place, name), told_as, _names(schema), given[name])
+        case "contains":
+            yield Flaw(place, word, schema, None)
+        case _:
+            yield Flaw(place, keyword, limit, given)
+
+
+def _needed_by(name: str, limit: Any, given: Any) -> str | None:
+    """Return the member that needs another one by `dependentRequired`; None by `required`."""
+    if not isinstance(limit, dict):
+        return None
+    return next((other for other in limit if other in given and name in limit[other]), None)
+
+
+def _at(root: Any, path: list[Any]) -> Any:
+    try:
+        for step in path:
+            root = root[step]
+    except LookupError:  # the validator leaves empty names out of its paths
+        return None
+    return root
+
+
+def _names(schema: Node) -> list[str]:
+    """Return the names a schema knows, also those of its branches."""
+    branches = [b for key in ("allOf", "anyOf", "oneOf") for b in schema.get(key, ())]
+    parts = [schema, *(branch for branch in branches if isinstance(branch, dict))]
+    return list(dict.fromkeys(name for part in parts for name in part.get("properties", ())))
+
+
+class _Branch(NamedTuple):
+    """An alternative that does not fit; the closest one comes first when sorted."""
+
+    wrong_type: bool
+    wrong_constants: int
+    faults: int
+    nearness: int
+    number: int
+    flaws: list[Flaw]
+
+
+def _union_flaws(error: Any, branches: list[Schema], place: Place, root: Node) -> Iterator[Flaw]:
+    """Give the flaws by the alternative that comes closest."""
+    context = error.kind.context
+    fitting = [index for index, errors in enumerate(context) if not errors]
+    if fitting:
+        names = [_label(branches[index], index) for index in fitting[:5]]
+        yield Flaw(place, "oneOf", names, error.instance)
+        return
+    found = [
+        _branch(list(islice(read_flaws(errors, root), _PER_BRANCH)), place, index)
+        for index, errors in enumerate(context[:_BRANCHES])
+    ]
+    if merged := _merged(found, place, error.instance):
+        yield merged
+        return
+    best = min(found)
+    remark = ""
+    if sum(branch.wrong_type == best.wrong_type for branch in found) > 1:
+        name = _label(branches[best.number], best.number)
+        remark = f" (as {name}, the closest of {len(branches)} alternatives)"
+    yield from (flaw._replace(remark=flaw.remark or remark) for flaw in best.flaws)
+
+
+def _label(branch: Schema, index: int) -> str:
+    reference = branch.get("$ref", "") if isinstance(branch, dict) else ""
+    name = reference.rpartition("/")[2][:100]
+    return repr(name) if name and name != "#" else f"alternative {index + 1}"
+
+
+def _branch(flaws: list[Flaw], place: Place, index: int) -> _Branch:
+    near = [flaw for flaw in flaws if len(flaw.place) <= len(place) + 1]
+    return _Branch(
+        wrong_type=any(flaw.keyword == "type" and flaw.place == place for flaw in flaws),
+        wrong_constants=sum(flaw.keyword in ("const", "enum") for flaw in near),
+        faults=len(flaws),
+        nearness=-max((len(flaw.place) for flaw in flaws), default=0),
+        number=index,
+        flaws=flaws,
+    )
+
+
+def _merged(branches: list[_Branch], place: Place, value: Any) -> Flaw | None:
+    """Return one flaw where all want another type, or other constants in one place.
+
+    The constants are those of a discriminator, or of enumerations side by side.
+    """
+    firsts = [branch.flaws[0] for branch in branches if branch.flaws]
+    if all(flaw.keyword == "type" and flaw.place == place for flaw in firsts):
+        limits = (f.limit if isinstance(f.limit, list) else [f.limit] for f in firsts)
+        return Flaw(place, "type", [name for limit in limits for name in limit], value)
+    constants = [_constant(branch) for branch in branches]
+    first = constants[0]
+    if first is None or any(flaw is None or flaw.place != first.place for flaw in constants):
+        return None
+    found = [flaw for flaw in constants if flaw is not None]
+    options = [option for f in found for option in (f.limit if f.keyword == "enum" else [f.limit])]
+    return Flaw(first.place, "enum", options, first.value)
+
+
+def _constant(branch: _Branch) -> Flaw | None:
+    return next((flaw for flaw in branch.flaws if flaw.keyword in ("const", "enum")), None)
+
+
 def sentence(flaw: Flaw) -> str:
     """Describe a fault and the allowed values in a sentence, without the place."""
     phrase = _PHRASES.get(flaw.keyword)
@@ -66,12 +229,7 @@ def sentence(flaw: Flaw) -> str:
 
 
 def show(value: Any, room: int = _SHOWN) -> str:
-    """Return a value in few characters, strings in single quotes, the rest as JSON writes it.
-
-    Args:
-        value: JSON-native.
-        room: Characters, more or less.
-    """
+    """Return a JSON-native value in about `room` characters, strings in single quotes."""
     match value:
         case None | bool():
             return json.dumps(value)
@@ -87,8 +245,7 @@ def show(value: Any, room: int = _SHOWN) -> str:
             return text if len(text) <= room else f"{text[: room - 1]}…"
 
 
-def _show_parts(value: list[Any] | dict[str, Any], room: int) -> str:
-    """Return an array or object with as many of its parts as there is room for."""
+def _show_parts(value: list[Any] | Node, room: int) -> str:
     opening, closing = "[]" if isinstance(value, list) else "{}"
     half = room // 2
     if half < _LEAST:
@@ -134,7 +291,7 @@ def _wrong_type(flaw: Flaw) -> str:
 
 
 def _would_fit(text: str, types: Any) -> bool:
-    """Whether a string holds a number, boolean, array or object that would fit."""
+    """Whether a string holds JSON of a fitting type."""
     try:
         meant = json.loads(text) if len(text) <= _SHOWN else None
     except (ValueError, RecursionError):
@@ -147,9 +304,6 @@ def _would_fit(text: str, types: Any) -> bool:
 
 
 def _unknown(flaw: Flaw) -> str:
-    """Say that a name is unknown, and which ones are close or, if they are few, known."""
-    import difflib
-
     known = [name for name in flaw.limit if len(name) <= _NAME]
     if not known:
         return "is not known here; leave it out"
@@ -160,11 +314,7 @@ def _unknown(flaw: Flaw) -> str:
         text += f"; did you mean {' or '.join(map(repr, close))}?"
     if len(known) > _LISTED:
         return text if close else f"{text}, nor is any name like it; leave it out"
-    return (
-        f"{text} Known: {', '.join(map(repr, known))}"
-        if close
-        else (f"{text}; known are {', '.join(map(repr, known))}")
-    )
+    return f"{text}{' Known:' if close else '; known are'} {', '.join(map(repr, known))}"
 
 
 def _repeated(flaw: Flaw) -> str:
@@ -186,35 +336,25 @@ def _too_many(flaw: Flaw) -> str:
     return f"at most {most} items may fit {items}"
 
 
-def _counted(noun: str, bound: str) -> Callable[[Flaw], str]:
-    """Return the phrase for a limit on a length, in units of `noun`."""
-
-    def phrase(flaw: Flaw) -> str:
-        return f"has {len(flaw.value)} {noun}, {bound} {flaw.limit} allowed"
-
-    return phrase
+def _counted(flaw: Flaw) -> str:
+    bound, noun = _BOUNDS[flaw.keyword[:3]], _NOUNS[flaw.keyword[3:]]
+    return f"has {len(flaw.value)} {noun}, {bound} {flaw.limit} allowed"
 
 
-def _bounded(bound: str) -> Callable[[Flaw], str]:
-    """Return the phrase for a limit on a number."""
-
-    def phrase(flaw: Flaw) -> str:
-        return f"{show(flaw.value)} is out of range, {bound} {show(flaw.limit)} is allowed"
-
-    return phrase
+def _bounded(flaw: Flaw) -> str:
+    bound = _BOUNDS[flaw.keyword]
+    return f"{show(flaw.value)} is out of range, {bound} {show(flaw.limit)} is allowed"
 
 
-def _not_of_pattern(flaw: Flaw) -> str:
-    return f"{show(flaw.value)} does not match the pattern {show(flaw.limit, 200)}"
-
-
-def _several_fit(flaw: Flaw) -> str:
-    return (
-        f"fits {' and '.join(flaw.limit)}, of which exactly one may fit; "
-        "leave out what belongs to the others"
-    )
-
-
+_BOUNDS = {
+    "exclusiveMaximum": "less than",
+    "exclusiveMinimum": "more than",
+    "max": "at most",
+    "maximum": "at most",
+    "min": "at least",
+    "minimum": "at least",
+}
+_NOUNS = {"Items": "items", "Length": "characters", "Properties": "members"}
 _PHRASES: dict[str, Callable[[Flaw], str]] = {
     "additionalProperties": _unknown,
     "const": lambda flaw: f"{show(flaw.value)} is not {show(flaw.limit)}",
@@ -223,23 +363,20 @@ _PHRASES: dict[str, Callable[[Flaw], str]] = {
     "minContains": _too_few,
     "dependentRequired": lambda flaw: f"required when {flaw.limit!r} is given",
     "enum": lambda flaw: f"{show(flaw.value)} is not one of {show(flaw.limit, 500)}",
-    "exclusiveMaximum": _bounded("less than"),
-    "exclusiveMinimum": _bounded("more than"),
     "false": lambda _: "is not allowed here; leave it out",
-    "maxItems": _counted("items", "at most"),
-    "maxLength": _counted("characters", "at most"),
-    "maxProperties": _counted("members", "at most"),
-    "maximum": _bounded("at most"),
-    "minItems": _counted("items", "at least"),
-    "minLength": _counted("characters", "at least"),
-    "minProperties": _counted("members", "at least"),
-    "minimum": _bounded("at least"),
+    **{f"{bound}{noun}": _counted for bound in ("max", "min") for noun in _NOUNS},
+    **dict.fromkeys(("exclusiveMaximum", "exclusiveMinimum", "maximum", "minimum"), _bounded),
     "multipleOf": lambda flaw: f"{show(flaw.value)} is not a multiple of {show(flaw.limit)}",
     "not": lambda flaw: (
         f"{show(flaw.value)} is not allowed: it fits {show(flaw.limit, 200)}, which is ruled out"
     ),
-    "oneOf": _several_fit,
-    "pattern": _not_of_pattern,
+    "oneOf": lambda flaw: (
+        f"fits {' and '.join(flaw.limit)}, of which exactly one may fit; "
+        "leave out what belongs to the others"
+    ),
+    "pattern": lambda flaw: (
+        f"{show(flaw.value)} does not match the pattern {show(flaw.limit, 200)}"
+    ),
     "required": lambda _: "required but not given",
     "type": _wrong_type,
     "unevaluatedItems": lambda flaw: f"{show(flaw.value)} has items that are not allowed here",

@@ -1,4 +1,4 @@
-"""The model's input: taken as JSON, then checked against the input schema.
+"""The model's input, taken as JSON.
 
 JSON values are accepted. Python values that frameworks put into a tool's input become JSON by
 these rules:
@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from openapi_tools.errors import InputError
 from openapi_tools.json_values import pointer_token
 from openapi_tools.redaction import excerpt
+from openapi_tools.validation.engine import SMALL_TEXT, SMALL_VALUES, is_odd
 from openapi_tools.validation.messages import kind_of, show
 
 if TYPE_CHECKING:
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
 CALL_ID = "_tool_call_id"
 _DEEPEST = 100
 _MOST_VALUES = 250_000
-_LARGE_VALUES = 2_000
-_LARGE_TEXT = 20_000
 _LARGEST_INTEGER_BITS = 1024
 _ID_BITS = 256
 _PLAIN: dict[type, Callable[[Any], Any]] = {
@@ -45,7 +44,7 @@ def accept(given: object, settings: Settings) -> dict[str, Any]:
     """Return the arguments of a call as JSON-native data, without `_tool_call_id`.
 
     Args:
-        given: What the coordinator handed over; it is not changed, and nothing of it is shared.
+        given: From the coordinator; it is not changed, and nothing of it is shared.
         settings: `max_input_chars` bounds the size.
 
     Raises:
@@ -56,39 +55,35 @@ def accept(given: object, settings: Settings) -> dict[str, Any]:
     # By their types: `isinstance` asks the value too, which is code of its own.
     if type(given) is not dict and not issubclass(type(given), Mapping):
         raise InputError(f"the input has to be an object with the arguments, not {_named(given)}.")
-    return _Intake(settings.max_input_chars).members(given, 1, without=CALL_ID)
+    return _Intake(settings.max_input_chars, _MOST_VALUES).members(given, 1, without=CALL_ID)
 
 
-def is_large(given: object) -> bool:
-    """Tell whether taking and checking an input may take more than some milliseconds.
+def accept_small(given: object, settings: Settings) -> dict[str, Any] | None:
+    """Return what `accept` returns; None where taking and checking may take some milliseconds.
 
-    Args:
-        given: What the coordinator handed over. None of its code runs: anything but Python's
-            own types counts as large.
+    None of the input's own code runs: anything but Python's own types counts as large.
+
+    Raises:
+        InputError: As `accept`.
     """
-    values, characters = 0, 0
-    waiting = [given]
-    while waiting:
-        part = waiting.pop()
-        if type(part) is str:
-            characters += len(part)
-        elif type(part) is list or type(part) is dict:
-            values += len(part)
-            if values > _LARGE_VALUES:
-                return True
-            waiting += part
-            if type(part) is dict:
-                waiting += part.values()
-        elif part is not None and type(part) not in (int, float, bool):
-            return True
-    return characters > _LARGE_TEXT
+    if type(given) is not dict:
+        return None
+    room = min(settings.max_input_chars, SMALL_TEXT)
+    try:
+        return _Intake(room, SMALL_VALUES, is_small=True).members(given, 1, without=CALL_ID)
+    except _LargeError:
+        return None
+
+
+class _LargeError(Exception):
+    """The input is not small."""
 
 
 def call_id_of(given: object) -> str:
     """Return the id of the call that an input carries; empty when it has none.
 
     Args:
-        given: What the coordinator handed over. A mapping other than a dict may raise any error.
+        given: From the coordinator. A mapping other than a dict may raise any error.
     """
     call_id: Any = None
     mapping: Any = given
@@ -96,10 +91,14 @@ def call_id_of(given: object) -> str:
         call_id = dict.get(mapping, CALL_ID)  # a subclass may have a `get` of its own
     elif issubclass(type(given), Mapping):
         call_id = mapping.get(CALL_ID)
+    return id_text(call_id)
+
+
+def id_text(call_id: Any) -> str:
+    """Return a call id as text; empty for a value that is neither a text nor a small integer."""
     if isinstance(call_id, str):
         return call_id
-    plain = type(call_id) is int and call_id.bit_length() < _ID_BITS
-    return str(call_id) if plain else ""
+    return str(call_id) if type(call_id) is int and call_id.bit_length() < _ID_BITS else ""
 
 
 def _named(value: object) -> str:
@@ -116,13 +115,16 @@ class _Intake:
 
     Args:
         room: Characters that the input may still take as JSON; an estimate, cheap to keep.
+        values: Values that it may still have.
+        is_small: Values of other types than JSON's, and more than that, raise `_LargeError`.
     """
 
-    __slots__ = ("_room", "_values")
+    __slots__ = ("_is_small", "_room", "_values")
 
-    def __init__(self, room: int) -> None:
+    def __init__(self, room: int, values: int, *, is_small: bool = False) -> None:
         self._room = room
-        self._values = _MOST_VALUES
+        self._values = values
+        self._is_small = is_small
 
     def members(self, value: Any, depth: int, *, without: str | None = None) -> dict[str, Any]:
         copied: dict[str, Any] = {}
@@ -136,16 +138,13 @@ class _Intake:
                     room += len(member)
                     copied[name] = member
                     continue
-            self._add(copied, name, member, depth)
+            try:
+                copied[self._name(name)] = self._value(member, depth)
+            except InputError as error:
+                pointer = pointer_token(_legible(name)) + error.pointer
+                raise InputError(error.reason, pointer=pointer) from None
         self._take(room)
         return copied
-
-    def _add(self, copied: dict[str, Any], name: Any, member: Any, depth: int) -> None:
-        try:
-            copied[self._name(name)] = self._value(member, depth)
-        except InputError as error:
-            pointer = pointer_token(_legible(name)) + error.pointer
-            raise InputError(error.reason, pointer=pointer) from None
 
     def _items(self, value: Any, depth: int) -> list[Any]:
         copied: list[Any] = []
@@ -178,6 +177,8 @@ class _Intake:
             return self.members(value, depth + 1)
         elif kind is list:
             return self._items(value, depth + 1)
+        elif self._is_small:
+            raise _LargeError
         else:
             return self._other(value, depth + 1)
         return value
@@ -185,10 +186,11 @@ class _Intake:
     def _name(self, name: Any) -> str:
         if type(name) is str and name.isascii():
             return name
+        if self._is_small and type(name) is not str:
+            raise _LargeError
         if not isinstance(name, str):
-            raise InputError(
-                f"a name has to be a string; this one is of type {type(name).__name__}."
-            )
+            kind = type(name).__name__
+            raise InputError(f"a name has to be a string; this one is of type {kind}.")
         plain: str = self._value(str.__str__(name), 1)
         return plain
 
@@ -208,14 +210,14 @@ class _Intake:
         """Count values before they are looked at."""
         self._values -= values
         if self._values < 0:
-            raise InputError(
-                f"the input is too large: it has over {_MOST_VALUES:,} values; give less at once."
-            )
+            reason = f"it has over {_MOST_VALUES:,} values; give less at once."
+            raise _LargeError if self._is_small else InputError(f"the input is too large: {reason}")
 
     def _take(self, count: int) -> None:
         self._room -= count
         if self._room < 0:
-            raise InputError("the input is too large; give less at once (max_input_chars).")
+            reason = "the input is too large; give less at once (max_input_chars)."
+            raise _LargeError if self._is_small else InputError(reason)
 
     def _check_number(self, value: float) -> None:
         self._take(8)
@@ -224,33 +226,34 @@ class _Intake:
                 raise InputError("the number is too large; JSON numbers end at about 1.8e308.")
         elif value - value != 0:
             raise InputError(f"{value!r} is not a JSON number; give a finite one.")
+        if self._is_small and is_odd(value):
+            raise _LargeError
 
     def _other(self, value: Any, depth: int) -> Any:
         """Return a value of another type than JSON's, by the module's rules."""
         kind = type(value)
         if issubclass(kind, Enum):
             return self._value(value.value, depth)
-        for plain in (str, int, float):
-            if issubclass(kind, plain):
-                return self._value(_PLAIN[plain](value), depth)
+        for base, as_plain in _PLAIN.items():
+            if issubclass(kind, base):
+                return self._value(as_plain(value), depth)
         if issubclass(kind, Mapping):
             return self.members(value, depth)
         if issubclass(kind, list):
             return self._items(list.copy(value), depth)
         if issubclass(kind, bytes | bytearray | memoryview):
             raise InputError('bytes are not JSON; give a file as {"base64": "…"} or {"text": "…"}.')
-        if issubclass(kind, Decimal):
-            return self._value(_number(value), depth)
-        return self._value(_by_pydantic(value), depth)
+        return self._value(
+            _number(value) if issubclass(kind, Decimal) else _by_pydantic(value), depth
+        )
 
 
 def _check_text(text: str) -> None:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise InputError(
-            "the text holds half of a surrogate pair; give whole Unicode characters."
-        ) from None
+        reason = "the text holds half of a surrogate pair; give whole Unicode characters."
+        raise InputError(reason) from None
 
 
 def _legible(name: object) -> str:
