@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from openapi_tools.loading.load import aload_tools, load_tools
     from openapi_tools.model import Skipped
     from openapi_tools.observability.observers import Event
-    from openapi_tools.requests.preview import Preview
+    from openapi_tools.requests.request_auth import Preview
     from openapi_tools.result import ImageContent, TextContent, ToolResult
     from openapi_tools.settings import Settings
     from openapi_tools.tools.guardrails import require_approval
@@ -63,7 +63,7 @@ _HOMES = {
     "OpenAPIToolsError": "errors",
     "OperationTool": "tools.tool",
     "OutputError": "errors",
-    "Preview": "requests.preview",
+    "Preview": "requests.request_auth",
     "Report": "generate",
     "Select": "tools.toolset",
     "Settings": "settings",

@@ -15,7 +15,7 @@ from openapi_tools.cli.output import as_json, clean, for_shell, remark, say
 from openapi_tools.cli.spec_argument import load, read_stdin, reading, resolved, source_of, tool_of
 from openapi_tools.errors import CallError, OpenAPIToolsError
 from openapi_tools.redaction import redacted
-from openapi_tools.requests.preview import preview_of
+from openapi_tools.requests.request_auth import preview_of
 from openapi_tools.validation.checker import Checker
 
 if TYPE_CHECKING:

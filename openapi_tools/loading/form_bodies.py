@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from openapi_tools import media_types
 from openapi_tools.loading.keyword_values import as_boolean, is_true
 from openapi_tools.model import Encoding, Parameter
-from openapi_tools.requests.multipart import file_schema
+from openapi_tools.requests.body import file_schema
 from openapi_tools.visible_text import plain_text
 
 if TYPE_CHECKING:

@@ -25,23 +25,26 @@ from openapi_tools.http_rules import (
     read_url,
 )
 from openapi_tools.json_values import pointer_token
-from openapi_tools.media_types import is_form, is_media_type
-from openapi_tools.requests.body import build_content, form_text
+from openapi_tools.media_types import is_form, is_json, is_media_type, is_wildcard
+from openapi_tools.requests.body import Content, form_text, sources_of, write_content
 from openapi_tools.requests.encoding import (
     OWN_HEADERS,
     PATH_LITERAL,
-    check_cookie_name,
-    check_cookie_value,
-    check_header,
     check_length,
     is_token,
+    json_bytes,
     keep_triples,
     percent_encode,
     placed,
     shown,
 )
-from openapi_tools.requests.multipart import sources_of
-from openapi_tools.requests.request_auth import RequestAuth
+from openapi_tools.requests.request_auth import (
+    RequestAuth,
+    auth_cookies,
+    auth_headers,
+    auth_query,
+    check_unset,
+)
 from openapi_tools.requests.server_urls import VARIABLE, server_url
 from openapi_tools.requests.styles import (
     content_text,
@@ -52,14 +55,11 @@ from openapi_tools.requests.styles import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
-    from openapi_tools.model import Operation, Parameter
+    from openapi_tools.model import Operation, Parameter, RequestBody
     from openapi_tools.settings import Settings
 
-    _Line = tuple[bytes, bytes]
-
-_CREDENTIAL_HEADERS = frozenset({"authorization", "proxy-authorization"})
 _NO_AUTH = RequestAuth()
 _USER_AGENT = (b"User-Agent", f"openapi-tools/{__version__}".encode())
 _WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
@@ -68,24 +68,11 @@ _WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 _PATH_PART = re.compile(r"(?:\{[^{}]*\}|[^?#])*")
 
 
-class _Address(NamedTuple):
-    """A server's address, as text and as the HTTP client reads it, with its path."""
-
-    base: str
-    url: httpx.URL
-    path: bytes
-
-
 class _Template(NamedTuple):
     """A path of a document: encoded literals and names of variables in turn."""
 
     path: tuple[str, ...]
     query: tuple[str, ...]
-
-    @property
-    def ends_in_variable(self) -> bool:
-        """Whether the last segment is one variable and nothing else."""
-        return len(self.path) > 1 and not self.path[-1] and self.path[-3].endswith("/")
 
 
 @dataclass(slots=True)
@@ -109,17 +96,23 @@ class RequestPlan:
         CallError: The server or the method is not valid.
     """
 
-    __slots__ = ("_address", "_operation", "_own", "_settings", "_template")
+    __slots__ = ("_base", "_netloc", "_operation", "_own", "_path", "_settings", "_template")
 
     def __init__(self, operation: Operation, settings: Settings) -> None:
         if not is_token(operation.method):
             raise CallError("invalid_input", f"{shown(operation.method)} is not a valid method.")
         self._operation = operation
         self._settings = settings
-        self._address = _read_address(server_url(operation, settings))
+        try:
+            url = read_url(server_url(operation, settings))
+        except InvalidUrlError as error:
+            reason = f"the server address is not valid ({error})."
+            raise CallError("connection", reason) from None
+        self._netloc, self._path = url.netloc, url.raw_path.rstrip(b"/")
+        self._base = f"{url.scheme}://{(self._netloc + self._path).decode('ascii')}"
         self._template = _read_template(operation.path)
         self._own = (
-            (b"Host", self._address.url.netloc),
+            (b"Host", self._netloc),
             (b"Accept", _accept(operation.accept).encode("latin-1")),
             (b"Accept-Encoding", b"gzip, deflate"),
             _USER_AGENT,
@@ -138,8 +131,8 @@ class RequestPlan:
         """
         operation, settings = self._operation, self._settings
         places = _places(operation, arguments, settings)
-        target = _path(operation, self._template, places)
-        target += _query(self._template, operation, places, auth)
+        target = _path(operation, self._template.path, places)
+        target += _query(operation, self._template.query, places, auth)
         content = build_content(operation.body, arguments, settings) if operation.body else None
         headers = self._headers(places, auth)
         body = b""
@@ -154,7 +147,7 @@ class RequestPlan:
         request.read()
         return request
 
-    def _headers(self, places: _Places, auth: RequestAuth) -> list[_Line]:
+    def _headers(self, places: _Places, auth: RequestAuth) -> list[tuple[bytes, bytes]]:
         """Return the header lines besides those that describe the body."""
         lines = [*self._own]
         if not (places.headers or places.cookies or auth.headers or auth.cookies):
@@ -162,19 +155,17 @@ class RequestPlan:
         set_by_arguments = {header_key(name) for name, _ in places.headers}
         if "user-agent" in set_by_arguments:
             lines.remove(_USER_AGENT)
-        texts = [*places.headers, *_auth_headers(set_by_arguments, auth)]
-        cookies = [*places.cookies, *_auth_cookies(places.cookies, auth)]
-        if cookies:
+        texts = [*places.headers, *auth_headers(set_by_arguments, auth)]
+        if cookies := [*places.cookies, *auth_cookies(places.cookies, auth)]:
             texts.insert(0, ("Cookie", "; ".join(cookies)))
         return [*lines, *((name.encode(), text.encode("latin-1")) for name, text in texts)]
 
     def _url(self, target: str) -> httpx.URL:
         """Return the URL of a target below the server's address."""
-        address = self._address
-        check_length(address.base + target)
-        raw_path = address.path + target.encode()
-        url = address.url.copy_with(raw_path=raw_path)
-        if (url.netloc, url.raw_path) != (address.url.netloc, raw_path):
+        text = self._base + target
+        check_length(text)
+        url = httpx.URL(text)
+        if (url.netloc, url.raw_path) != (self._netloc, self._path + target.encode()):
             raise CallError("denied", "the request would leave its server; it is not sent.")
         return url
 
@@ -193,28 +184,71 @@ def build_request(
 def with_auth(request: httpx.Request, auth: RequestAuth) -> httpx.Request:
     """Return a request without arguments with credentials added; its own headers stay."""
     headers = list(request.headers.raw)
-    for name, text in _auth_headers(set(), auth):
+    for name, text in auth_headers(set(), auth):
         if name not in request.headers:
             headers.append((name.encode(), text.encode("latin-1")))
-    if cookies := _auth_cookies([], auth):
+    if cookies := auth_cookies([], auth):
         headers.append((b"Cookie", "; ".join(cookies).encode("latin-1")))
     url = request.url
     if auth.query:
-        query = [url.query.decode("ascii"), *_auth_query(auth)]
+        query = [url.query.decode("ascii"), *auth_query(auth)]
         url = url.copy_with(query="&".join(filter(None, query)).encode("ascii"))
     return httpx.Request(request.method, url, headers=headers)
 
 
-@lru_cache(maxsize=1024)
-def _read_address(base: str) -> _Address:
+def build_content(
+    body: RequestBody, arguments: Mapping[str, Any], settings: Settings
+) -> Content | None:
+    """Return the body of a request; None when no argument feeds it and it is not required.
+
+    Null is sent in JSON and left out of forms; an absent argument is left out of both.
+
+    Raises:
+        InputError: A value cannot be sent; the pointer names the argument and the member in it.
+        CallError: This package cannot write such a value in the body's media type.
+    """
+    if body.choice:
+        kind = arguments.get(body.choice)
+        body = next((other for other in body.choices if other.media_type == kind), body)
+    if body.argument:
+        if body.argument not in arguments:
+            if body.required:
+                raise InputError("the body is needed.", pointer=pointer_token(body.argument))
+            return None
+        value = arguments[body.argument]
+    else:
+        value = {p.name: arguments[p.argument] for p in body.properties if p.argument in arguments}
+        if not value and not body.required:
+            return None
     try:
-        url = read_url(base)
-    except InvalidUrlError as error:
-        raise CallError("connection", f"the server address is not valid ({error}).") from None
-    return _Address(base, url, url.raw_path.rstrip(b"/"))
+        if not body.file and _is_plain_json(body.media_type):
+            return Content(body.media_type, json_bytes(value))
+    except InputError as error:
+        raise _at_argument(body, error) from None
+    if not is_media_type(body.media_type):
+        raise CallError("invalid_input", f"{body.media_type!r} is not a valid media type.")
+    sources = sources_of(body.encodings, arguments, settings)
+    try:
+        return write_content(body, value, sources)
+    except InputError as error:
+        raise _at_argument(body, error) from None
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=1024)
+def _is_plain_json(media_type: str) -> bool:
+    return is_json(media_type) and not is_wildcard(media_type) and is_media_type(media_type)
+
+
+def _at_argument(body: RequestBody, error: InputError) -> InputError:
+    """Return an error whose pointer names the argument instead of the member."""
+    if body.argument:
+        return placed(error, body.argument)
+    name, slash, rest = error.pointer.removeprefix("/").partition("/")
+    found = {pointer_token(p.name): p.argument for p in body.properties}
+    argument = pointer_token(found.get(f"/{name}", name)) if name else ""
+    return InputError(error.reason, pointer=argument + slash + rest)
+
+
 def _read_template(path: str) -> _Template:
     """Read a document's path; the part after `#` only tells operations apart."""
     match = _PATH_PART.match(path)
@@ -247,38 +281,30 @@ def _place(parameter: Parameter, value: Any, places: _Places, settings: Settings
             places.path[parameter.name] = path_text(parameter, value)
         case "query":
             places.query += [f"{name}={text}" for name, text in query_pairs(parameter, value)]
-        case "header":
-            if header_key(parameter.name) not in OWN_HEADERS:
-                places.headers += _header(parameter, value)
+        case "header" if header_key(parameter.name) not in OWN_HEADERS:
+            if not is_token(parameter.name):
+                reason = f"{shown(parameter.name)} cannot be the name of a header; leave it out."
+                raise InputError(reason)
+            if (text := header_text(parameter, value)) is not None:
+                places.headers.append((parameter.name, text))
         case "cookie":
             places.cookies += filter(None, [cookie_text(parameter, value)])
-        case "querystring":
-            places.query += filter(None, [_querystring(parameter, value, settings)])
+        case "querystring" if value is not None:  # OpenAPI 3.2.0, section 4.12.1
+            if is_form(parameter.media_type):
+                query = form_text(value, sources_of((), {}, settings))
+            else:
+                query = percent_encode(content_text(parameter.media_type, value))
+            places.query += filter(None, [query])
 
 
-def _querystring(parameter: Parameter, value: Any, settings: Settings) -> str:
-    """Write a whole query string (OpenAPI 3.2.0, section 4.12.1)."""
-    if value is None:
-        return ""
-    if is_form(parameter.media_type):
-        return form_text(value, sources_of((), {}, settings))
-    return percent_encode(content_text(parameter.media_type, value))
-
-
-def _header(parameter: Parameter, value: Any) -> list[tuple[str, str]]:
-    if not is_token(parameter.name):
-        raise InputError(f"{shown(parameter.name)} cannot be the name of a header; leave it out.")
-    text = header_text(parameter, value)
-    return [] if text is None else [(parameter.name, text)]
-
-
-def _path(operation: Operation, template: _Template, places: _Places) -> str:
+def _path(operation: Operation, template: tuple[str, ...], places: _Places) -> str:
     """Return the path with its variables filled in (OpenAPI 3.2.0, section 4.8.2)."""
-    names = template.path[1::2]
-    path = _joined(template.path, operation, places)
-    if not all(map(places.path.get, names)):
-        gap = next(name for name in names if not places.path[name])
-        if gap != names[-1] or not template.ends_in_variable:
+    path = _joined(template, operation, places)
+    names = template[1::2]
+    gap = next((name for name in names if not places.path[name]), None)
+    if gap is not None:
+        ends_in_variable = not template[-1] and template[-3].endswith("/")
+        if gap != names[-1] or not ends_in_variable:
             reason = "the value would leave a gap in the path; it cannot be empty here."
             raise InputError(reason, pointer=_pointer(gap, operation))
     check_length(path)
@@ -305,61 +331,24 @@ def _pointer(name: str, operation: Operation) -> str:
     return pointer_token(next(found, name))
 
 
-def _query(template: _Template, operation: Operation, places: _Places, auth: RequestAuth) -> str:
+def _query(
+    operation: Operation, template: tuple[str, ...], places: _Places, auth: RequestAuth
+) -> str:
     """Return the query with its `?`: the path key's own, the arguments', the credentials'."""
-    pairs = [_joined(template.query, operation, places), *places.query]
+    pairs = [_joined(template, operation, places), *places.query]
     if auth.query:
         sent = {unquote_plus(p.partition("=")[0]) for pair in pairs for p in pair.split("&")}
-        _check_unset(sent, auth.query)
-        pairs += _auth_query(auth)
+        check_unset(sent, auth.query)
+        pairs += auth_query(auth)
     query = "&".join(filter(None, pairs))
     if has_override(query) and not can_override(operation):
         raise InputError("a query with '_method' may change the method; leave it out.")
     return f"?{query}" if query else ""
 
 
-@lru_cache(maxsize=1024)
 def _accept(media_types: tuple[str, ...]) -> str:
     """Return the `Accept` header: anything else as a last resort (RFC 9110, section 12.5.1)."""
     listed = [media_type for media_type in media_types if is_media_type(media_type)]
     if not listed or "*/*" in listed:
         return ", ".join(listed) or "*/*"
     return ", ".join([*listed, "*/*;q=0.1"])
-
-
-def _auth_headers(present: set[str], auth: RequestAuth) -> tuple[tuple[str, str], ...]:
-    for name, text in auth.headers:
-        if not is_token(name) or header_key(name) in OWN_HEADERS - _CREDENTIAL_HEADERS:
-            reason = f"no credential can be sent as the header {shown(name)}."
-            raise CallError("credentials", reason)
-        _check_credential(name, check_header, text)
-    _check_unset(present, tuple((header_key(name), "") for name, _ in auth.headers))
-    return auth.headers
-
-
-def _auth_query(auth: RequestAuth) -> list[str]:
-    return [f"{percent_encode(name)}={percent_encode(text)}" for name, text in auth.query]
-
-
-def _auth_cookies(cookies: list[str], auth: RequestAuth) -> list[str]:
-    for name, text in auth.cookies:
-        _check_credential(name, check_cookie_name, name)
-        _check_credential(name, check_cookie_value, text)
-    sent = {p.partition("=")[0] for cookie in cookies for p in re.split("; |&", cookie)}
-    _check_unset(sent, auth.cookies)
-    return [f"{name}={text}" for name, text in auth.cookies]
-
-
-def _check_credential(name: str, check: Callable[[str], None], text: str) -> None:
-    """Turn a fault of a credential into an error that does not show it."""
-    try:
-        check(text)
-    except InputError:
-        reason = f"the credential for {shown(name)} has characters that cannot be sent there."
-        raise CallError("credentials", reason) from None
-
-
-def _check_unset(sent: set[str], added: tuple[tuple[str, str], ...]) -> None:
-    for name, _ in added:
-        if name in sent:
-            raise InputError(f"{shown(name)} is set by the credentials; leave it out.")

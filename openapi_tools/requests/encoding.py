@@ -27,25 +27,10 @@ PATH_LITERAL = "/:@!$&'()*+,;="
 
 OWN_HEADERS = frozenset(
     {
-        "accept",
-        "accept-encoding",
-        "authorization",
-        "connection",
-        "content-length",
-        "content-type",
-        "cookie",
-        "expect",
-        "host",
-        "keep-alive",
-        "proxy-authenticate",
-        "proxy-authorization",
-        "proxy-connection",
-        "te",
-        "trailer",
-        "transfer-encoding",
-        "upgrade",
-        "x-original-url",
-        "x-rewrite-url",
+        *("accept", "accept-encoding", "authorization", "connection", "content-length"),
+        *("content-type", "cookie", "expect", "host", "keep-alive", "proxy-authenticate"),
+        *("proxy-authorization", "proxy-connection", "te", "trailer", "transfer-encoding"),
+        *("upgrade", "x-original-url", "x-rewrite-url"),
     }
 )
 """Headers that no argument sets, as `header_key` has them: they frame or route a request, or hold
@@ -56,13 +41,12 @@ Spec: OpenAPI 3.1.2, section 4.8.12.2, `name`; RFC 9110, section 7.6.1.
 
 LONGEST_URL = 65536  # httpx refuses a longer one
 
+_UNRESERVED = re.compile(r"[0-9A-Za-z._~-]*")
 _TRIPLE = re.compile(r"(%[0-9A-Fa-f]{2})")
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _HEADER_VALUE = re.compile(r"(?:[!-~\xa0-\xff](?:[ \t!-~\xa0-\xff]*[!-~\xa0-\xff])?)?")
 _COOKIE_NAME = re.compile(r"[!#-+\--:<>-\[\]-~]+")
 _COOKIE_VALUE = re.compile(r"(?:[!-:<-~](?:[ -:<-~]*[!-:<-~])?)?")
-
-_SHOWN = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +67,8 @@ class Writer:
 
 
 def percent_encode(text: str) -> str:
-    """Return the text with everything but unreserved characters percent-encoded.
-
-    Spec: RFC 3986, section 2.3.
-    """
-    return text if text.isalnum() and text.isascii() else quote(text, safe="")
+    """Percent-encode everything but unreserved characters (RFC 3986, section 2.3)."""
+    return text if _UNRESERVED.fullmatch(text) else quote(text, safe="")
 
 
 def form_encode(text: str) -> str:
@@ -99,10 +80,7 @@ def form_encode(text: str) -> str:
 
 
 def keep_triples(text: str, safe: str) -> str:
-    """Percent-encode all but `safe` characters and `%XX` triples.
-
-    Spec: RFC 6570, section 3.2.3.
-    """
+    """Percent-encode all but `safe` characters and `%XX` triples (RFC 6570, section 3.2.3)."""
     pieces = _TRIPLE.split(text)
     return "".join(p if i % 2 else quote(p, safe=safe) for i, p in enumerate(pieces))
 
@@ -119,14 +97,10 @@ def is_token(text: str) -> bool:
 
 
 def check_header(text: str) -> None:
-    """Raise InputError for control characters, other alphabets and blanks at the ends.
-
-    Spec: RFC 9110, section 5.5.
-    """
+    """Raise InputError for an invalid header value (RFC 9110, section 5.5)."""
     if not _HEADER_VALUE.fullmatch(text):
-        raise InputError(
-            "a header takes one line of Latin-1 characters without blanks at its ends."
-        )
+        reason = "a header takes one line of Latin-1 characters without blanks at its ends."
+        raise InputError(reason)
 
 
 def is_cookie_name(text: str) -> bool:
@@ -154,16 +128,16 @@ def check_cookie_value(value: str) -> None:
 
 def shown(text: str) -> str:
     """Return the text quoted for a message, shortened when it is long."""
-    return repr(excerpt(text, _SHOWN))
+    return repr(excerpt(text, 80))
 
 
 def _form_reserved(text: str) -> str:
     return keep_triples(text, _IN_QUERY + " ").replace(" ", "+")
 
 
-def _reserved(writer: Writer, safe: str) -> Writer:
+def _reserved(safe: str) -> Writer:
     """Return the writer for `allowReserved`: values may hold more characters, names may not."""
-    return replace(writer, value=partial(keep_triples, safe=safe))
+    return replace(ENCODED, value=partial(keep_triples, safe=safe))
 
 
 def _printed(writer: Writer) -> Writer:
@@ -171,20 +145,19 @@ def _printed(writer: Writer) -> Writer:
     return replace(writer, delimiters={**writer.delimiters, "|": "|"}, brackets=("[", "]"))
 
 
-_ENCODED = {",": ",", " ": "%20", "\t": "%09", "|": "%7C"}
-_UNENCODED = {delimiter: delimiter for delimiter in _ENCODED}
+_DELIMITERS = {",": ",", " ": "%20", "\t": "%09", "|": "%7C"}
 
-QUERY = Writer(percent_encode, percent_encode, _ENCODED)
-QUERY_PRINTED = _printed(QUERY)
-QUERY_RESERVED = _reserved(QUERY, _IN_QUERY)
+ENCODED = Writer(percent_encode, percent_encode, _DELIMITERS)
+"""For paths, queries and cookies."""
+ENCODED_PRINTED = _printed(ENCODED)
+QUERY_RESERVED = _reserved(_IN_QUERY)
 QUERY_RESERVED_PRINTED = _printed(QUERY_RESERVED)
-COOKIE_RESERVED = _reserved(QUERY, _IN_COOKIE)
-FORM = Writer(form_encode, form_encode, {**_ENCODED, " ": "+"})
+COOKIE_RESERVED = _reserved(_IN_COOKIE)
+PATH_RESERVED = _reserved(_IN_PATH)
+MATRIX_RESERVED = _reserved(_IN_MATRIX)
+FORM = Writer(form_encode, form_encode, {**_DELIMITERS, " ": "+"})
 FORM_RESERVED = replace(FORM, value=_form_reserved)
-PATH = QUERY
-PATH_RESERVED = _reserved(PATH, _IN_PATH)
-MATRIX_RESERVED = _reserved(PATH, _IN_MATRIX)
-RAW = Writer(str, str, _UNENCODED, ("[", "]"))
+RAW = Writer(str, str, dict(zip(_DELIMITERS, _DELIMITERS, strict=True)), ("[", "]"))
 
 CHARSETS = frozenset({"utf-8", "us-ascii", "iso-8859-1", "utf-16"})
 """Charsets of a media type in which text can be written."""
@@ -214,9 +187,11 @@ def plain_text(value: Any) -> str:
         return value
     if type(value) is int and -_INTEGRAL < value < _INTEGRAL:
         return str(value)
-    if isinstance(value, float):
-        return _float_text(value)
-    return json_text(value)
+    if not isinstance(value, float):
+        return json_text(value)
+    if value.is_integer() and abs(value) < _INTEGRAL:
+        return str(int(value))
+    return json_text(value).replace("e-0", "e-")
 
 
 def json_text(value: Any, *, ascii_only: bool = False) -> str:
@@ -226,9 +201,7 @@ def json_text(value: Any, *, ascii_only: bool = False) -> str:
 
 
 def json_bytes(value: Any) -> bytes:
-    """Return compact JSON in UTF-8.
-
-    Spec: RFC 8259.
+    """Return compact JSON in UTF-8 (RFC 8259).
 
     Raises:
         InputError: The value is not a JSON value, or nested too deep; the pointer names the member.
@@ -267,12 +240,6 @@ def placed(error: Exception, argument: str) -> InputError:
     if isinstance(error, InputError):
         return InputError(error.reason, pointer=pointer_token(argument) + error.pointer)
     return InputError(fault_reason(error), pointer=pointer_token(argument))
-
-
-def _float_text(value: float) -> str:
-    if value.is_integer() and abs(value) < _INTEGRAL:
-        return str(int(value))
-    return json_text(value).replace("e-0", "e-")
 
 
 def _faulty_member(value: Any) -> str:

@@ -59,11 +59,7 @@ def url_of(servers: Sequence[Server], settings: Settings) -> str:
 
 
 def with_own_path(operation: Operation, settings: Settings) -> str:
-    """Return the settings' `base_url` with the path of the document's server appended.
-
-    Returns:
-        For instance `"http://localhost:8000/api/v3"`; empty if `base_url` has that path.
-    """
+    """Return `base_url` with the path of the document's server appended; empty if it has that."""
     if settings.base_url is None:
         return ""
     try:
@@ -84,11 +80,8 @@ def _filled(server: Server, given: Mapping[str, str]) -> str:
         return _substituted(server.url, server.variables, given)
     end = re.search(r"[/?#]", rest)
     authority = rest[: end.start()] if end else rest
-    filled = [
-        _substituted(scheme, server.variables, given, _IN_SCHEME),
-        _substituted(authority, server.variables, given, _IN_AUTHORITY),
-        _substituted(rest[len(authority) :], server.variables, given),
-    ]
+    parts = ((scheme, _IN_SCHEME), (authority, _IN_AUTHORITY), (rest[len(authority) :], None))
+    filled = [_substituted(part, server.variables, given, allowed) for part, allowed in parts]
     return f"{filled[0]}://{filled[1]}{filled[2]}"
 
 
@@ -99,27 +92,19 @@ def _substituted(
     allowed: re.Pattern[str] | None = None,
 ) -> str:
     def value_of(match: re.Match[str]) -> str:
-        value = _value(match[1], variables, given)
-        if allowed and not allowed.fullmatch(value):
-            reason = f"server variable {match[1]!r} would move the server elsewhere; {_HINT}."
-            raise CallError("connection", reason)
-        return value
+        variable = variables.get(match[1])
+        value = given.get(match[1], variable.default if variable else None)
+        if value is None:
+            reason = "has no value; give Settings(server_variables=…)"
+        elif match[1] in given and variable and variable.enum and value not in variable.enum:
+            reason = f"is {value!r}, which is none of {', '.join(map(repr, variable.enum))}"
+        elif allowed and not allowed.fullmatch(value):
+            reason = f"would move the server elsewhere; {_HINT}"
+        else:
+            return value
+        raise CallError("connection", f"server variable {match[1]!r} {reason}.")
 
     return VARIABLE.sub(value_of, template)
-
-
-def _value(name: str, variables: Mapping[str, ServerVariable], given: Mapping[str, str]) -> str:
-    variable = variables.get(name)
-    if name not in given:
-        if variable is None:
-            reason = f"server variable {name!r} has no value; give Settings(server_variables=…)."
-            raise CallError("connection", reason)
-        return variable.default
-    if variable is not None and variable.enum and given[name] not in variable.enum:
-        allowed = ", ".join(map(repr, variable.enum))
-        reason = f"server variable {name!r} is {given[name]!r}, which is none of {allowed}."
-        raise CallError("connection", reason)
-    return given[name]
 
 
 @lru_cache(maxsize=1024)
@@ -145,10 +130,7 @@ def named_origins(settings: Settings) -> frozenset[str]:
 def origin_of(url: str) -> str:
     """Return the origin of an absolute http(s) URL, without the scheme's default port.
 
-    Spec: RFC 6454, section 4.
-
-    Returns:
-        For instance `"https://api.example.com"`; empty for any other text.
+    It is for instance `"https://api.example.com"`; empty for any other text (RFC 6454, section 4).
     """
     # The whole address has to match: a cut could fall within the host or port.
     match = _URL.fullmatch(_QUERY.split(url, maxsplit=1)[0])

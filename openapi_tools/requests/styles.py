@@ -1,6 +1,4 @@
-"""Parameter styles: values in a path, a query, a header, a cookie or a form.
-
-This module knows names, delimiters and their order; `encoding` writes each for its place.
+"""Parameter styles: names, delimiters and their order; `encoding` writes each for its place.
 
 Spec: OpenAPI 3.2.0, sections 4.12.3 to 4.12.6 and Appendix C; RFC 6570, section 3.2.
 """
@@ -25,6 +23,14 @@ DELIMITERS = {"spaceDelimited": " ", "pipeDelimited": "|", "tabDelimited": "\t"}
 """Between values that are not exploded; the comma for every other style."""
 
 
+_QUERY_WRITERS = {  # by `allow_reserved` and `printed`
+    (False, False): encoding.ENCODED,
+    (False, True): encoding.ENCODED_PRINTED,
+    (True, False): encoding.QUERY_RESERVED,
+    (True, True): encoding.QUERY_RESERVED_PRINTED,
+}
+
+
 def path_text(parameter: Parameter, value: Any) -> str:
     """Return the value of a path parameter, encoded, with the prefix of its style.
 
@@ -32,26 +38,25 @@ def path_text(parameter: Parameter, value: Any) -> str:
     """
     if value is None:
         raise InputError("a value is needed; null has no form in a path.")
-    if isinstance(value, str):
-        _check_step(value)
-    writer = _path_writer(parameter)
+    is_text = isinstance(value, str)
+    if is_text:
+        encoding.check_length(value)
+        if has_dot_segment(value):
+            shown = encoding.shown(value)
+            raise InputError(f"{shown} could be read as a step to another path; it is not sent.")
+    writer = encoding.ENCODED
+    if parameter.allow_reserved:
+        is_matrix = parameter.style == "matrix"
+        writer = encoding.MATRIX_RESERVED if is_matrix else encoding.PATH_RESERVED
     if parameter.media_type:
         return writer.value(content_text(parameter.media_type, value))
-    if _is_undefined(value):
+    if not is_text and _is_undefined(value):
         return ""
-    match parameter.style:
-        case "matrix":
-            return _matrix(parameter, value, writer)
-        case "label":
-            return _label(parameter, value, writer)
-        case _:
-            return _simple(parameter, value, writer)
-
-
-def _path_writer(parameter: Parameter) -> Writer:
-    if not parameter.allow_reserved:
-        return encoding.PATH
-    return encoding.MATRIX_RESERVED if parameter.style == "matrix" else encoding.PATH_RESERVED
+    if parameter.style == "matrix":
+        pairs = _pairs(parameter, value, writer)
+        return "".join(f";{name}={text}" if text else f";{name}" for name, text in pairs)
+    write = _label if parameter.style == "label" else _simple
+    return write(parameter, value, writer)
 
 
 def query_pairs(parameter: Parameter, value: Any) -> list[tuple[str, str]]:
@@ -62,11 +67,8 @@ def query_pairs(parameter: Parameter, value: Any) -> list[tuple[str, str]]:
 
     Spec: OpenAPI 3.2.0, section 4.12; RFC 6570, sections 2.3 and 3.2.8.
     """
-    if parameter.printed:
-        reserved, plain = encoding.QUERY_RESERVED_PRINTED, encoding.QUERY_PRINTED
-    else:
-        reserved, plain = encoding.QUERY_RESERVED, encoding.QUERY
-    return _pairs(parameter, value, reserved if parameter.allow_reserved else plain)
+    writer = _QUERY_WRITERS[parameter.allow_reserved, parameter.printed]
+    return _pairs(parameter, value, writer)
 
 
 def form_pairs(parameter: Parameter, value: Any) -> list[tuple[str, str]]:
@@ -100,7 +102,7 @@ def cookie_text(parameter: Parameter, value: Any) -> str:
             encoding.check_cookie_name(name)
             encoding.check_cookie_value(text)
         return "; ".join(f"{name}={text}" for name, text in pairs)
-    writer = encoding.COOKIE_RESERVED if parameter.allow_reserved else encoding.QUERY
+    writer = encoding.COOKIE_RESERVED if parameter.allow_reserved else encoding.ENCODED
     pairs = _pairs(parameter, value, writer)
     names = {encoding.percent_encode(parameter.name): parameter.name}
     return "&".join(f"{names.get(name, name)}={text}" for name, text in pairs)
@@ -134,18 +136,9 @@ def content_text(media_type: str, value: Any, *, ascii_only: bool = False) -> st
         raise InputError(f"null has no form in {media_type}.")
     if isinstance(value, (list, dict)):
         kind = "an array" if isinstance(value, list) else "an object"
-        raise CallError(
-            "invalid_input",
-            f"{kind} cannot be written as {media_type}, which this package sends as text only.",
-        )
+        reason = f"{kind} cannot be written as {media_type}, which this package sends as text only."
+        raise CallError("invalid_input", reason)
     return plain_text(value)
-
-
-def _check_step(value: str) -> None:
-    encoding.check_length(value)
-    if has_dot_segment(value):
-        reason = f"{encoding.shown(value)} could be read as a step to another path; it is not sent."
-        raise InputError(reason)
 
 
 def _pairs(parameter: Parameter, value: Any, writer: Writer) -> list[tuple[str, str]]:
@@ -155,21 +148,13 @@ def _pairs(parameter: Parameter, value: Any, writer: Writer) -> list[tuple[str, 
     name = writer.name(parameter.name)
     if parameter.media_type:
         return [(name, writer.value(content_text(parameter.media_type, value)))]
-    if parameter.style == "deepObject":
+    if parameter.style == "deepObject" or not isinstance(value, (list, dict)):
         return list(_deep_pairs(name, value, writer))
-    if not isinstance(value, (list, dict)):
-        return [(name, writer.value(plain_text(value)))]
-    return [] if _is_undefined(value) else _compound_pairs(parameter, name, value, writer)
-
-
-def _compound_pairs(
-    parameter: Parameter, name: str, value: list[Any] | dict[str, Any], writer: Writer
-) -> list[tuple[str, str]]:
     if not parameter.explode:
-        return [(name, _joined(parameter, value, writer))]
-    if isinstance(value, list):
-        return [(name, item) for item in _items(parameter, value, writer)]
-    return _members(parameter, value, writer)
+        return [] if _is_undefined(value) else [(name, _joined(parameter, value, writer))]
+    if isinstance(value, dict):
+        return _members(parameter, value, writer)
+    return [(name, item) for item in _items(parameter, value, writer)]
 
 
 def _deep_pairs(name: str, value: Any, writer: Writer) -> Iterator[tuple[str, str]]:
@@ -187,11 +172,6 @@ def _deep_pairs(name: str, value: Any, writer: Writer) -> Iterator[tuple[str, st
             yield from _deep_pairs(step, item, writer)
     elif value is not None:
         yield name, writer.value(plain_text(value))
-
-
-def _matrix(parameter: Parameter, value: Any, writer: Writer) -> str:
-    pairs = _pairs(parameter, value, writer)
-    return "".join(f";{name}={text}" if text else f";{name}" for name, text in pairs)
 
 
 def _label(parameter: Parameter, value: Any, writer: Writer) -> str:

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from openapi_tools.errors import CallError, InputError
 from openapi_tools.model import Encoding, Property, RequestBody
-from openapi_tools.requests.body import Content, build_content
+from openapi_tools.requests.body import Content
+from openapi_tools.requests.builder import build_content
 from openapi_tools.requests.encoding import plain_text
 from openapi_tools.settings import Settings
 

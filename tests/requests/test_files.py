@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openapi_tools.errors import InputError
-from openapi_tools.requests.multipart import File, file_schema, read_file
+from openapi_tools.requests.body import File, file_schema, read_file
 from openapi_tools.settings import Settings
 
 PLAIN = Settings()

@@ -6,7 +6,7 @@ import base64
 import json
 from email import policy
 from email.parser import BytesParser
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
@@ -15,9 +15,12 @@ from python_multipart.multipart import MultipartParser, parse_options_header
 
 from openapi_tools.errors import CallError, InputError
 from openapi_tools.model import Encoding, Parameter, Property, RequestBody
-from openapi_tools.requests.body import Content, build_content
+from openapi_tools.requests.builder import build_content
 from openapi_tools.requests.encoding import plain_text
 from openapi_tools.settings import Settings
+
+if TYPE_CHECKING:
+    from openapi_tools.requests.body import Content
 
 DATA = "multipart/form-data"
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)

@@ -160,7 +160,7 @@ async def test_a_dry_run_says_what_is_missing() -> None:
 def test_a_preview_cuts_a_long_body_and_counts_what_is_no_text() -> None:
     import httpx
 
-    from openapi_tools.requests.preview import preview_of
+    from openapi_tools.requests.request_auth import preview_of
 
     long = preview_of(httpx.Request("POST", "http://a", content=b"x" * 30_000), "t", {})
     binary = preview_of(httpx.Request("POST", "http://a", content=b"\xff\xfe"), "t", {})

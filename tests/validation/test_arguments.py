@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from openapi_tools.errors import InputError
-from openapi_tools.requests.multipart import file_schema
+from openapi_tools.requests.body import file_schema
 from openapi_tools.settings import Settings
 from openapi_tools.validation.checker import Checker
 from openapi_tools.validation.tool_input import accept, call_id_of
