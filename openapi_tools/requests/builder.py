@@ -164,7 +164,7 @@ class RequestPlan:
         """Return the URL of a target below the server's address."""
         text = self._base + target
         check_length(text)
-        url = httpx.URL(text)
+        url = read_url(text)
         if (url.netloc, url.raw_path) != (self._netloc, self._path + target.encode()):
             raise CallError("denied", "the request would leave its server; it is not sent.")
         return url
