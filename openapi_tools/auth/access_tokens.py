@@ -11,13 +11,11 @@ import os
 import time
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, cast
 
-from openapi_tools.auth.endpoints import Endpoints
-from openapi_tools.auth.grants import Grants, RefusedError
+from openapi_tools.auth.authorization_server import PATIENCE, Endpoints
 from openapi_tools.auth.oauth2 import CLIENT_CREDENTIALS, PASSWORD, chosen_flow
-from openapi_tools.auth.token_channel import PATIENCE
-from openapi_tools.auth.token_store import Stored, Token, TokenStore
+from openapi_tools.auth.tokens import Grants, RefusedError, Stored, Token, TokenStore
 from openapi_tools.errors import CallError, CredentialsError, NotPicklableError
 from openapi_tools.forks import ForkLock
 from openapi_tools.redaction import Redactor, Secret
@@ -25,8 +23,8 @@ from openapi_tools.redaction import Redactor, Secret
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable
 
+    from openapi_tools.auth.authorization_server import Channel
     from openapi_tools.auth.oauth2 import OAuth2
-    from openapi_tools.auth.token_channel import Channel
     from openapi_tools.model import SecurityScheme
 
 logger = logging.getLogger("openapi_tools")
@@ -40,18 +38,15 @@ _FIRST_PAUSE, _LONGEST_PAUSE, _LONGEST_WAIT = 0.25, 5.0, 60.0
 
 @dataclass(slots=True, eq=False)
 class _Flight(Generic[T]):
-    """Work under way in one event loop.
+    """Work under way in one event loop, with a deadline on the monotonic clock.
 
-    Attributes:
-        loop: The loop.
-        over_at: Deadline, on the monotonic clock.
-        done: Result and error, as a value; None when the loop gave up.
-        task: Kept here, as an event loop does not keep its tasks.
+    `done` holds the finished task, or None when the loop gave up; `task` keeps the running one, as
+    an event loop does not.
     """
 
     loop: asyncio.AbstractEventLoop
     over_at: float
-    done: Future[tuple[T | None, BaseException | None] | None] = field(default_factory=Future)
+    done: Future[asyncio.Task[T] | None] = field(default_factory=Future)
     task: asyncio.Task[T] | None = None
 
     def is_lost(self) -> bool:
@@ -75,13 +70,15 @@ class SingleFlight(Generic[T]):
     async def run(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Return the result of the work under way, else of `work`; raise its error."""
         while True:
-            outcome = await self._outcome(self._joined(work))
-            if outcome is None:
-                continue
-            result, error = outcome
-            if error is not None:
-                raise error
-            return result  # type: ignore[return-value] # None is a result where T has it
+            flight = self._joined(work)
+            waiting = asyncio.wrap_future(flight.done)
+            try:
+                while not waiting.done() and not flight.is_lost():
+                    await asyncio.wait({waiting}, timeout=_LOOK)
+                if waiting.done() and (task := waiting.result()) is not None:
+                    return task.result()
+            finally:
+                waiting.cancel()
 
     def _joined(self, work: Callable[[], Coroutine[Any, Any, T]]) -> _Flight[T]:
         with self._lock:
@@ -105,21 +102,9 @@ class SingleFlight(Generic[T]):
             if self._flight is flight:
                 self._flight = None
         flight.task = None
-        if task.cancelled():
-            flight.done.set_result(None)
-        elif (error := task.exception()) is not None:
-            flight.done.set_result((None, error))
-        else:
-            flight.done.set_result((task.result(), None))
-
-    async def _outcome(self, flight: _Flight[T]) -> tuple[T | None, BaseException | None] | None:
-        waiting = asyncio.wrap_future(flight.done)
-        try:
-            while not waiting.done() and not flight.is_lost():
-                await asyncio.wait({waiting}, timeout=_LOOK)
-            return waiting.result() if waiting.done() else None
-        finally:
-            waiting.cancel()
+        if not task.cancelled():
+            task.exception()  # else asyncio logs it when no caller waits any more
+        flight.done.set_result(None if task.cancelled() else task)
 
 
 class Tokens:
@@ -138,7 +123,12 @@ class Tokens:
         self._configure(config)
         self._store = TokenStore(config.token_file) if config.token_file else None
         self._own = config
-        self._token = _given(config)
+        access = cast("Secret | None", config.access_token)
+        refresh = cast("Secret | None", config.refresh_token)
+        self._token: Token | None = None
+        if access or refresh:
+            # Expired if there is only a refresh token.
+            self._token = Token(access or Secret(""), refresh, expires_at=None if access else 0.0)
         self._in_file: Token | None = None
         self._refused_refresh: Secret | None = None
         self._flights: SingleFlight[Token] = SingleFlight(PATIENCE * _REQUESTS)
@@ -202,7 +192,6 @@ class Tokens:
         raise self._fault("the authorization server gave no other token than the one refused.")
 
     def _fits(self, token: Token, wanted: frozenset[str], refused: Secret | None) -> bool:
-        """Whether a token can be sent."""
         is_good = token.access != refused and not token.is_due(time.time())
         return is_good and self._covers(token, wanted)
 
@@ -223,9 +212,9 @@ class Tokens:
             token = self._token
             if token is None or token.is_over(time.time()) or token.access == refused:
                 raise
-            if not self._covers(token, wanted):
-                raise
-            return token  # good for some seconds more
+            if self._covers(token, wanted):
+                return token  # good for some seconds more
+            raise
         if new is not self._token:
             self._token = new
             await self._keep(channel, new)
@@ -239,8 +228,10 @@ class Tokens:
             return token
         said = ""
         if token is not None and token.refresh is not None and self._covers(token, wanted):
+            secrets, keep = {"refresh_token": token.refresh}, token.refresh
             try:
-                return await self._refreshed(channel, token, token.refresh)
+                new = await self._asked(channel, "refresh_token", secrets=secrets, keep=keep)
+                return replace(new, scopes=token.scopes)
             except RefusedError as error:
                 if error.code != "invalid_grant":
                     raise
@@ -250,14 +241,19 @@ class Tokens:
         if self._flow == CLIENT_CREDENTIALS:
             return await self._asked(channel, "client_credentials", scopes=wanted | before)
         if self._flow == PASSWORD:
-            return await self._asked(
-                channel,
-                "password",
-                scopes=wanted | before,
-                username=self._config.username,
-                secrets={"password": Secret(self._config.revealed("password"))},
+            user, secrets = (
+                self._config.username,
+                {"password": Secret(self._config.revealed("password"))},
             )
-        raise self._login_needed(said)
+            return await self._asked(
+                channel, "password", scopes=wanted | before, username=user, secrets=secrets
+            )
+        reason = "no usable token is stored, and only a login can get one"
+        if said:
+            reason = f"its refresh token is good no more: {said.rstrip('.')}"
+        login = f"openapi-tools login SPEC {self._name} --token-file"
+        file = self._config.token_file or "FILE"
+        raise self._fault(f"{reason}; log in (again): {login} {file}")
 
     async def _newest(self, channel: Channel) -> Token | None:
         """Return the newer of the tokens in memory and in the file, if not refused for good."""
@@ -277,10 +273,9 @@ class Tokens:
         if self._store is None:
             return None
         place = {"origin": channel.api_origin, "scheme": self._name}
+        client = self._own.client_id
         try:
-            found = await asyncio.to_thread(
-                self._store.load, **place, client_id=self._own.client_id
-            )
+            found = await asyncio.to_thread(self._store.load, **place, client_id=client)
         except CredentialsError as error:
             raise self._fault(error.reason) from None
         if found is not None:
@@ -288,9 +283,8 @@ class Tokens:
             endpoint = self._own.token_url or found.token_endpoint
             if (self._config.client_id, self._config.token_url) != (found.client_id, endpoint):
                 # The user saw this endpoint at the login.
-                self._configure(
-                    replace(self._config, client_id=found.client_id, token_url=endpoint)
-                )
+                changed: dict[str, Any] = {"client_id": found.client_id, "token_url": endpoint}
+                self._configure(replace(self._config, **changed))
         return found
 
     async def _keep(self, channel: Channel, token: Token) -> None:
@@ -304,12 +298,6 @@ class Tokens:
         except (CredentialsError, CallError) as error:
             logger.warning("a new token for %r is not kept: %s", self._name, error.reason)
 
-    async def _refreshed(self, channel: Channel, token: Token, refresh: Secret) -> Token:
-        new = await self._asked(
-            channel, "refresh_token", secrets={"refresh_token": refresh}, keep=refresh
-        )
-        return replace(new, scopes=token.scopes)
-
     async def _asked(self, channel: Channel, grant: str, **parts: Any) -> Token:
         """Ask the token endpoint, unless it has just failed several times."""
         if self._last is not None and time.monotonic() < self._quiet_until:
@@ -322,9 +310,8 @@ class Tokens:
             if code == "invalid_scope" or (code == "invalid_grant" and grant == "refresh_token"):
                 raise
             # A wrong password does not become right, and a few more tries lock the account.
-            self._pause(
-                error, least=_LONGEST_WAIT if code is not None and grant == "password" else 0.0
-            )
+            is_wrong = code is not None and grant == "password"
+            self._pause(error, least=_LONGEST_WAIT if is_wrong else 0.0)
             raise
         self._failures, self._last = 0, None
         return token
@@ -338,22 +325,5 @@ class Tokens:
         until = max(least, min(pause, _LONGEST_PAUSE), min(wait, _LONGEST_WAIT))
         self._last, self._quiet_until = error, time.monotonic() + until
 
-    def _login_needed(self, said: str) -> CallError:
-        reason = "no usable token is stored, and only a login can get one"
-        if said:
-            reason = f"its refresh token is good no more: {said.rstrip('.')}"
-        file = self._config.token_file or "FILE"
-        login = f"openapi-tools login SPEC {self._name} --token-file {file}"
-        return self._fault(f"{reason}; log in (again): {login}")
-
     def _fault(self, reason: str) -> CallError:
         return CallError("credentials", f"security scheme {self._name!r}: {reason}")
-
-
-def _given(config: OAuth2) -> Token | None:
-    """Return the user's token, expired if there is only a refresh token."""
-    access, refresh = config.revealed("access_token"), config.revealed("refresh_token")
-    if not access and not refresh:
-        return None
-    kept = Secret(refresh) if refresh else None
-    return Token(Secret(access), kept, expires_at=None if access else 0.0)

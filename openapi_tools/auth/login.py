@@ -2,15 +2,18 @@
 
 Failures are `CallError`s; `by_browser` also raises OSError for a port that is not available.
 
-Spec: RFC 6749, section 4.1; RFC 7636 (PKCE); RFC 8628 (devices); RFC 9207 (issuer).
+Spec: RFC 6749, section 4.1; RFC 7636 (PKCE); RFC 8252, section 7.3 (loopback); RFC 8628 (devices);
+RFC 9207 (issuer).
 """
 
 from __future__ import annotations
 
 import asyncio
-import math
+import contextlib
+import re
+import secrets
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 from urllib.parse import parse_qs, urlsplit
 
 from authlib.common.security import generate_token  # type: ignore[import-untyped] # has none
@@ -21,22 +24,19 @@ from authlib.oauth2.rfc7636 import (  # type: ignore[import-untyped] # has none
     create_s256_code_challenge,
 )
 
-from openapi_tools.auth import token_channel as channels
-from openapi_tools.auth.endpoints import Endpoints
-from openapi_tools.auth.grants import Grants, RefusedError, plain_form
-from openapi_tools.auth.login_callback import Callback, CodeAnswer
+from openapi_tools.auth.authorization_server import Endpoints, exchange, is_protected
 from openapi_tools.auth.oauth2 import AUTHORIZATION_CODE, DEVICE
-from openapi_tools.auth.token_store import Stored
+from openapi_tools.auth.tokens import Grants, RefusedError, Stored, form_of, seconds_of
 from openapi_tools.errors import CallError
-from openapi_tools.redaction import Redactor, Secret
+from openapi_tools.redaction import Redactor, Secret, excerpt
 from openapi_tools.requests.server_urls import origin_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from openapi_tools.auth.authorization_server import Channel, Reply
     from openapi_tools.auth.oauth2 import OAuth2
-    from openapi_tools.auth.token_channel import Channel, Reply
-    from openapi_tools.auth.token_store import Token
+    from openapi_tools.auth.tokens import Token
     from openapi_tools.model import SecurityScheme
 
 SLOWER = 5.0
@@ -50,8 +50,26 @@ _OWN_FIELDS = frozenset(
         *("redirect_uri", "response_type", "scope", "state"),
     }
 )
-_VERIFIER_LENGTH = 64
-_STATE_LENGTH = 43
+PATH = "/callback"
+HOST = "127.0.0.1"
+_LARGEST = 16 * 1024
+_PATIENCE = 10.0
+_LINE = re.compile(rb"GET (?P<target>/[\x21-\x7e]*) HTTP/1\.[01]\r\n")
+_HOST = re.compile(rb"\r\nhost:[ \t]*(?P<host>[^\r\n]*?)[ \t]*(?=\r\n)", re.IGNORECASE)
+_PAGE = """HTTP/1.1 {status}
+Content-Type: text/html; charset=utf-8
+Content-Length: {length}
+Cache-Control: no-store
+Content-Security-Policy: default-src 'none'; frame-ancestors 'none'
+Referrer-Policy: no-referrer
+X-Content-Type-Options: nosniff
+Connection: close
+
+{body}""".replace("\n", "\r\n")
+_BODY = (
+    '<!doctype html><html lang="en"><meta charset="utf-8"><title>openapi-tools</title>'
+    "<p>{text}</p></html>"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +89,25 @@ class Plan:
     elsewhere: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceCode:
+class DeviceCode(NamedTuple):
     """URL to open, and code to type, on another device."""
 
     url: str
     user_code: str
+
+
+class CodeAnswer(NamedTuple):
+    """An authorization response, brought by the browser.
+
+    Attributes:
+        code: The authorization code; None for a refusal.
+        error: The server's error code, cleaned; may be empty.
+        issuer: The `iss` of the answer; None without one.
+    """
+
+    code: Secret | None
+    error: str
+    issuer: str | None
 
 
 class Login:
@@ -125,33 +156,26 @@ class Login:
             show: Called with the URL to open.
             tell: Called with a remark on each ignored answer.
         """
-        state, verifier = (
-            Secret(generate_token(_STATE_LENGTH)),
-            Secret(generate_token(_VERIFIER_LENGTH)),
-        )
+        state, verifier = Secret(generate_token(43)), Secret(generate_token(64))
         self._redactor.know(verifier.reveal(), passing=True)
         async with Callback(state, port=port, tell=tell) as callback:
             show(authorization_url(plan.config, callback.url, state=state, verifier=verifier))
             answer = await callback.answer()
-        code = self._checked(plan, answer)
-        token = await Grants(plan.config, self._redactor).ask(
-            self._channel,
-            plan.config.token_url,
-            "authorization_code",
-            secrets={"code": code, "code_verifier": verifier},
-            redirect_uri=callback.url,
-        )
-        return self._stored(plan, token)
-
-    def _checked(self, plan: Plan, answer: CodeAnswer) -> Secret:
-        """Return the code of an answer from the right server (RFC 9207, section 2.4)."""
         self._check_issuer(plan, answer.issuer)
         if answer.code is None:
             raise self._fault(f"the authorization server refused: {answer.error}.")
         self._redactor.know(answer.code.reveal(), passing=True)
-        return answer.code
+        token = await Grants(plan.config, self._redactor).ask(
+            self._channel,
+            plan.config.token_url,
+            "authorization_code",
+            secrets={"code": answer.code, "code_verifier": verifier},
+            redirect_uri=callback.url,
+        )
+        return self._stored(plan, token)
 
     def _check_issuer(self, plan: Plan, issuer: str | None) -> None:
+        """Refuse the answer of another server (RFC 9207, section 2.4)."""
         if issuer is None:
             if plan.names_itself:
                 raise self._fault("the answer does not say who answers, though it has to (iss).")
@@ -163,14 +187,15 @@ class Login:
     async def by_device(self, plan: Plan, *, show: Callable[[DeviceCode], None]) -> Stored:
         """Return the token of a user who consents on another device; `show` gets the code."""
         config, url = plan.config, plan.config.device_authorization_url
-        form = plain_form(config, {"scope": " ".join(config.scopes)})
-        reply = await channels.post(self._channel, url, form)
+        reply = await exchange(
+            self._channel, url, form_of(config, {"scope": " ".join(config.scopes)})
+        )
         grants = Grants(config, self._redactor)
         grants.check(reply, url)
         code, shown = self._device_code(reply)
         self._redactor.know(code.reveal(), passing=True)
         show(shown)
-        seconds = _seconds(reply.members.get("expires_in"), usual=1800.0, largest=86400.0)
+        seconds = seconds_of(reply.members.get("expires_in"), largest=86400.0) or 1800.0
         try:
             async with asyncio.timeout(seconds):
                 return self._stored(plan, await self._polled(plan, grants, code, reply))
@@ -180,28 +205,23 @@ class Login:
     def _device_code(self, reply: Reply) -> tuple[Secret, DeviceCode]:
         """Return the codes of an answer (RFC 8628, section 3.2)."""
         members = reply.members
-        code, user_code = members.get("device_code"), members.get("user_code")
-        # Google wrote `url` before there was a standard.
+        # Google wrote `verification_url` before there was a standard.
         url = members.get("verification_uri") or members.get("verification_url")
-        texts = (code, user_code, url)
-        if not all(isinstance(text, str) and text.isprintable() and text for text in texts):
+        texts = (members.get("device_code"), members.get("user_code"), url)
+        usable = all(isinstance(text, str) and text.isprintable() and text for text in texts)
+        code, user_code, url = map(str, texts)
+        if not usable or not is_protected(url) or len(user_code) > _LONGEST_CODE:
             raise self._fault("the authorization server gives no usable device code.")
-        if not channels.is_protected(str(url)) or len(str(user_code)) > _LONGEST_CODE:
-            raise self._fault("the authorization server gives no usable device code.")
-        return Secret(str(code)), DeviceCode(str(url), str(user_code))
+        return Secret(code), DeviceCode(url, user_code)
 
     async def _polled(self, plan: Plan, grants: Grants, code: Secret, reply: Reply) -> Token:
         """Ask until the user has decided (RFC 8628, section 3.5)."""
-        interval = _seconds(reply.members.get("interval"), usual=_INTERVAL, largest=60.0)
+        interval = seconds_of(reply.members.get("interval"), largest=60.0) or _INTERVAL
+        url, asked = plan.config.token_url, {"device_code": code}
         while True:
             await asyncio.sleep(interval)
             try:
-                return await grants.ask(
-                    self._channel,
-                    plan.config.token_url,
-                    _DEVICE_GRANT,
-                    secrets={"device_code": code},
-                )
+                return await grants.ask(self._channel, url, _DEVICE_GRANT, secrets=asked)
             except RefusedError as error:
                 if error.code == "slow_down":
                     interval += SLOWER
@@ -213,24 +233,13 @@ class Login:
                 interval = min(interval * 2, _LONGEST_INTERVAL)
 
     def _stored(self, plan: Plan, token: Token) -> Stored:
+        config = plan.config
         return Stored(
-            origin=self._channel.api_origin,
-            scheme=self._name,
-            client_id=plan.config.client_id,
-            token_endpoint=plan.config.token_url,
-            token=token,
+            self._channel.api_origin, self._name, config.client_id, config.token_url, token
         )
 
     def _fault(self, reason: str) -> CallError:
         return CallError("credentials", f"security scheme {self._name!r}: {reason}")
-
-
-def _seconds(value: Any, *, usual: float, largest: float) -> float:
-    """Return a number of seconds from an answer, within reason."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return usual
-    seconds = min(value, largest)
-    return float(seconds) if math.isfinite(seconds) and seconds > 0 else usual
 
 
 def authorization_url(config: OAuth2, back: str, *, state: Secret, verifier: Secret) -> str:
@@ -251,3 +260,94 @@ def authorization_url(config: OAuth2, back: str, *, state: Secret, verifier: Sec
         code_challenge_method="S256",
     )
     return cast("str", made)
+
+
+class Callback:
+    """The loopback server for a browser's authorization code, as a context manager.
+
+    It has the redirect URI `url` and the browser's `answer()`. It takes one right answer; any other
+    request gets a fixed page and changes nothing.
+    """
+
+    def __init__(self, state: Secret, *, port: int, tell: Callable[[str], None]) -> None:
+        self._state = state
+        self._port = port
+        self._tell = tell
+
+    async def __aenter__(self) -> Self:
+        self._answer: asyncio.Future[CodeAnswer] = asyncio.get_running_loop().create_future()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._server = await asyncio.start_server(self._serve, HOST, self._port, limit=_LARGEST)
+        self._port = self._server.sockets[0].getsockname()[1]
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._server.close()
+        if self._tasks:
+            # The page is on its way to the browser.
+            await asyncio.wait(self._tasks, timeout=1)
+        for task in self._tasks:
+            task.cancel()
+
+    @property
+    def url(self) -> str:
+        """The redirect URI."""
+        return f"http://{HOST}:{self._port}{PATH}"
+
+    async def answer(self) -> CodeAnswer:
+        """Wait for the right answer and return it."""
+        return await asyncio.shield(self._answer)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        if task is not None:
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+        over = (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError)
+        try:
+            with contextlib.suppress(*over):
+                async with asyncio.timeout(_PATIENCE):
+                    await self._respond(await reader.readuntil(b"\r\n\r\n"), writer)
+        finally:
+            writer.close()
+            with contextlib.suppress(OSError):
+                await writer.wait_closed()
+
+    async def _respond(self, head: bytes, writer: asyncio.StreamWriter) -> None:
+        found = self._read(head)
+        status, text = "404 Not Found", "This is not the expected answer."
+        if found is not None:
+            status = "200 OK"
+            text = "The answer has arrived. Close this window and go back to the terminal."
+            if not self._answer.done():
+                self._answer.set_result(found)
+        body = _BODY.format(text=text)  # holds no part of the request
+        writer.write(_PAGE.format(status=status, length=len(body), body=body).encode("ascii"))
+        await writer.drain()
+
+    def _read(self, head: bytes) -> CodeAnswer | None:
+        """Return the answer in a request; None for any other request.
+
+        Spec: RFC 6749, section 4.1.2; RFC 9207, section 2.
+        """
+        line, hosts = _LINE.match(head), _HOST.findall(head)
+        # A page of another site can lead a browser here, but only under a name of its own.
+        if line is None or hosts != [f"{HOST}:{self._port}".encode()]:
+            return None
+        try:
+            parts = urlsplit(line["target"].decode("ascii"))
+            query = parse_qs(parts.query, keep_blank_values=True, max_num_fields=50)
+        except ValueError:  # not an address, or a flood of fields
+            return None
+        if parts.path != PATH:
+            return None
+        single = {name: values[0] for name, values in query.items() if len(values) == 1}
+        given = single.get("state", "").encode()
+        if not secrets.compare_digest(given, self._state.reveal().encode()):
+            self._tell("an answer with a wrong state was passed over.")
+            return None
+        code = single.get("code")
+        error = excerpt(re.sub(r"[^A-Za-z0-9_.-]", "", single.get("error", "")), 64)
+        if not code and not error:
+            error = "no_code"
+        return CodeAnswer(Secret(code) if code else None, error, single.get("iss"))

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from openapi_tools.errors import CredentialsError, NotPicklableError, bare
-from openapi_tools.options import VARIABLE as _VARIABLE
-from openapi_tools.options import from_environment
+from openapi_tools.options import VARIABLE, from_environment
 from openapi_tools.redaction import MASK, Secret
 
 if TYPE_CHECKING:
@@ -25,13 +24,12 @@ PASSWORD = "password"  # noqa: S105 -- the name of a flow
 AUTHORIZATION_CODE = "authorizationCode"
 DEVICE = "deviceAuthorization"
 
-_FLOWS = {
-    CLIENT_CREDENTIALS: CLIENT_CREDENTIALS,
+USER_FLOWS = (AUTHORIZATION_CODE, DEVICE, PASSWORD, "implicit")
+"""Flows whose tokens represent a user."""
+_FLOWS = (CLIENT_CREDENTIALS, PASSWORD, AUTHORIZATION_CODE, DEVICE)
+_GRANTS = {
     "client_credentials": CLIENT_CREDENTIALS,
-    PASSWORD: PASSWORD,
-    AUTHORIZATION_CODE: AUTHORIZATION_CODE,
     "authorization_code": AUTHORIZATION_CODE,
-    DEVICE: DEVICE,
     "device_code": DEVICE,
 }
 _CLIENT_AUTH = ("client_secret_basic", "client_secret_post", "none")
@@ -145,7 +143,10 @@ class OAuth2:
             hint = f"; did you mean {close[0]!r}?" if close else f"; there are {sorted(known)}."
             _refuse(f"{len(unknown)} of the given members do not exist{hint}")
         if not expand:
-            members = {name: _unexpanded(value) for name, value in members.items()}
+            members = {
+                name: Secret(value) if isinstance(value, str) and VARIABLE.search(value) else value
+                for name, value in members.items()
+            }
         return cls(**members)
 
     def revealed(self, name: str) -> str:
@@ -183,13 +184,8 @@ class OAuth2:
         return hash((self.client_id, self.token_url, self.token_file))
 
     def __reduce__(self) -> NoReturn:
-        raise NotPicklableError(
-            "OAuth2 holds secrets and is not pickled; make it where it is needed."
-        )
-
-
-def _unexpanded(value: Any) -> Any:
-    return Secret(value) if isinstance(value, str) and _VARIABLE.search(value) else value
+        reason = "OAuth2 holds secrets and is not pickled; make it where it is needed."
+        raise NotPicklableError(reason)
 
 
 def _refuse(reason: str) -> NoReturn:
@@ -197,7 +193,7 @@ def _refuse(reason: str) -> NoReturn:
 
 
 def _text(name: str, value: object) -> str:
-    """Return a text, read from the environment for `${NAME}`."""
+    """Return a text; `${NAME}` is read from the environment."""
     if isinstance(value, Secret):  # already read from the environment
         text: object = value.reveal()
     else:
@@ -249,11 +245,10 @@ def _extra(given: object) -> dict[str, Secret]:
 
 
 def _flow(given: object) -> str | None:
-    if given is None:
-        return None
-    if not isinstance(given, str) or given not in _FLOWS:
-        _refuse(f"flow is one of {', '.join(dict.fromkeys(_FLOWS.values()))}.")
-    return _FLOWS[given]
+    flow = _GRANTS.get(given, given) if isinstance(given, str) else given
+    if flow is not None and flow not in _FLOWS:
+        _refuse(f"flow is one of {', '.join(_FLOWS)}.")
+    return flow
 
 
 def _client_auth(given: object, has_secret: bool) -> str:
@@ -270,9 +265,6 @@ def _path(given: object) -> Path:
     if not isinstance(given, str | os.PathLike):
         _refuse(f"token_file is a path, not {type(given).__name__}.")
     return Path(given).expanduser()
-
-
-_USER_FLOWS = frozenset({AUTHORIZATION_CODE, DEVICE, PASSWORD, "implicit"})
 
 
 def chosen_flow(config: OAuth2, scheme: SecurityScheme, name: str) -> str | None:
@@ -313,7 +305,7 @@ def _guessed(config: OAuth2, scheme: SecurityScheme, name: str) -> str | None:
     if config.client_secret is None or not is_own:
         return None
     is_person = _has_token(config) and (
-        not _USER_FLOWS.isdisjoint(scheme.flows) or CLIENT_CREDENTIALS not in scheme.flows
+        any(flow in scheme.flows for flow in USER_FLOWS) or CLIENT_CREDENTIALS not in scheme.flows
     )
     return None if is_person else CLIENT_CREDENTIALS
 

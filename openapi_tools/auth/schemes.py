@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from pathlib import Path
 
-    from openapi_tools.auth.token_channel import Channel
+    from openapi_tools.auth.authorization_server import Channel
     from openapi_tools.model import SecurityScheme
 
     Ask = Callable[["TokenContext"], Awaitable[RequestAuth]]

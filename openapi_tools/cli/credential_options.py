@@ -131,7 +131,7 @@ def read_credentials(pairs: tuple[str, ...]) -> dict[str, Any]:
     for pair in pairs:
         scheme, equals, reference = pair.partition("=")
         if scheme and reference.startswith("@"):
-            from openapi_tools.auth.token_store import from_file
+            from openapi_tools.auth.tokens import from_file
 
             found[scheme] = from_file(reference[1:])
         elif not scheme or not equals:

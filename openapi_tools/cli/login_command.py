@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from openapi_tools.auth.authorization_server import Channel
 from openapi_tools.auth.login import Login
 from openapi_tools.auth.oauth2 import OAuth2
-from openapi_tools.auth.token_channel import Channel
-from openapi_tools.auth.token_store import TokenStore
+from openapi_tools.auth.tokens import TokenStore
 from openapi_tools.cli.credential_options import read_credentials
 from openapi_tools.cli.output import clean, remark, say
 from openapi_tools.cli.spec_argument import load, reading, source_of
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     from openapi_tools.auth.login import DeviceCode, Plan
-    from openapi_tools.auth.token_store import Stored
+    from openapi_tools.auth.tokens import Stored
     from openapi_tools.model import SecurityScheme
     from openapi_tools.tools.toolset import Toolset
 

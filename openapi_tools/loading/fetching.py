@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import httpx
 
 from openapi_tools._version import __version__
+from openapi_tools.auth.authorization_server import Channel
 from openapi_tools.auth.credentials import Credentials, OriginPolicy, brings_scheme
 from openapi_tools.auth.schemes import TokenContext
-from openapi_tools.auth.token_channel import Channel
 from openapi_tools.errors import CallError, SourceError
 from openapi_tools.http_rules import InvalidUrlError, read_url
 from openapi_tools.loading.servers_and_security import (

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     import httpx
 
+    from openapi_tools.auth.authorization_server import Channel
     from openapi_tools.auth.credentials import Credentials, Grant, OriginPolicy
-    from openapi_tools.auth.token_channel import Channel
     from openapi_tools.redaction import Redactor
     from openapi_tools.tools.session import Session
     from openapi_tools.tools.tool import OperationTool
@@ -176,7 +176,7 @@ class Execution:
             raise DeniedError(f"{self._tool.name} was not approved; it was not sent.")
 
     def _channel(self, attempts: Attempts, prepared: PreparedCall) -> Channel:
-        from openapi_tools.auth.token_channel import Channel
+        from openapi_tools.auth.authorization_server import Channel
 
         session = self._session
 

@@ -13,7 +13,7 @@ from servers.recorder import Recorder
 
 from openapi_tools import CredentialsError, Settings, load_tools
 from openapi_tools.auth.oauth2 import OAuth2
-from openapi_tools.auth.token_store import from_file
+from openapi_tools.auth.tokens import from_file
 
 APP = {"client_id": "app", "client_secret": SECRET}
 

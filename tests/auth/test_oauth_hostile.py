@@ -15,10 +15,10 @@ from servers.faults import Faults, answer, replying
 from servers.recorder import Recorder
 
 from openapi_tools import Settings
-from openapi_tools.auth import token_channel as channels
+from openapi_tools.auth import authorization_server as channels
 from openapi_tools.auth.access_tokens import Tokens
+from openapi_tools.auth.authorization_server import Channel
 from openapi_tools.auth.oauth2 import OAuth2
-from openapi_tools.auth.token_channel import Channel
 from openapi_tools.errors import CallError
 from openapi_tools.model import SecurityScheme
 from openapi_tools.transport.connection_pool import ConnectionPool

@@ -17,7 +17,7 @@ from servers.authorization import PASSWORD, SECRET, channel_to
 
 from openapi_tools.auth.access_tokens import Tokens
 from openapi_tools.auth.oauth2 import OAuth2
-from openapi_tools.auth.token_store import Stored, Token, TokenStore, from_file
+from openapi_tools.auth.tokens import Stored, Token, TokenStore, from_file
 from openapi_tools.errors import CallError, CredentialsError
 from openapi_tools.redaction import Secret
 
@@ -180,8 +180,8 @@ def test_no_repr_shows_a_token(path):
 
 KILLED = """
 import sys
-from openapi_tools.auth.token_store import Stored, TokenStore
-from openapi_tools.auth.token_store import Token
+from openapi_tools.auth.tokens import Stored, TokenStore
+from openapi_tools.auth.tokens import Token
 from openapi_tools.redaction import Secret
 store = TokenStore(sys.argv[1])
 print("ready", flush=True)

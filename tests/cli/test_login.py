@@ -22,7 +22,7 @@ from servers.authorization import SECRET, authorization_server
 from servers.site import Said, Site
 
 from openapi_tools.auth import login
-from openapi_tools.auth.token_store import TokenStore
+from openapi_tools.auth.tokens import TokenStore
 from openapi_tools.cli import login_command as cli_login
 from openapi_tools.redaction import Secret
 

@@ -33,7 +33,7 @@ from authlib.oauth2.rfc8628 import (
 )
 
 from openapi_tools import Settings
-from openapi_tools.auth.token_channel import Channel
+from openapi_tools.auth.authorization_server import Channel
 from openapi_tools.model import SecurityScheme
 from openapi_tools.transport.connection_pool import ConnectionPool
 from openapi_tools.transport.network_policy import policy_of

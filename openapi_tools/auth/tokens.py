@@ -1,7 +1,10 @@
-"""Tokens, and the file that keeps them between processes.
+"""Tokens: asked for at a token endpoint, and kept in a file between processes.
 
-Each entry is bound to its API, scheme and client. A client secret is never written.
-An unusable file is a `CredentialsError`.
+authlib writes the forms; its HTTP clients take no transport of this package and trust answers more
+than a hostile server deserves. Each entry of a file is bound to its API, scheme and client. A
+client secret is never written. An unusable file is a `CredentialsError`.
+
+Spec: RFC 6749, sections 2.3, 4 and 5.
 """
 
 from __future__ import annotations
@@ -18,24 +21,31 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard
+from urllib.parse import quote
 
+from authlib.common.urls import add_params_to_qs  # type: ignore[import-untyped] # has none
+from authlib.oauth2.auth import ClientAuth  # type: ignore[import-untyped] # has none
+from authlib.oauth2.rfc6749.parameters import (  # type: ignore[import-untyped] # has none
+    prepare_token_request,
+)
+
+from openapi_tools.auth.authorization_server import SUCCESS, Form, exchange, is_protected
 from openapi_tools.auth.oauth2 import OAuth2
-from openapi_tools.auth.token_channel import is_protected
-from openapi_tools.errors import CredentialsError
+from openapi_tools.errors import CallError, CredentialsError
 from openapi_tools.forks import ForkLock
-from openapi_tools.redaction import Secret
+from openapi_tools.redaction import Redactor, Secret, excerpt
+from openapi_tools.requests.server_urls import origin_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from os import PathLike
 
+    from openapi_tools.auth.authorization_server import Channel, Reply
+
+_CODE = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _VERSION = 1
-_PRIVATE = 0o600
-_OTHERS = 0o077
 _LARGEST = 1024 * 1024
 _NAMES = ("origin", "scheme", "client_id", "token_endpoint")
-_LEEWAY = 30.0
-_LEEWAY_SHARE = 4
 _LONGEST_LIFE = 10 * 365 * 86400.0
 _LONGEST = 16 * 1024
 """Characters of a token; few servers take a header line that is longer than half of this."""
@@ -67,8 +77,7 @@ class Token:
         if self.expires_at is None:
             return False
         # A token of one minute must not be fetched for each call.
-        leeway = min(_LEEWAY, max(self.expires_at - self.issued_at, 0.0) / _LEEWAY_SHARE)
-        return now >= self.expires_at - leeway
+        return now >= self.expires_at - min(30.0, max(self.expires_at - self.issued_at, 0.0) / 4)
 
     def is_over(self, now: float) -> bool:
         """Whether it has expired."""
@@ -83,50 +92,142 @@ class Token:
         return tuple(part.reveal() for part in (self.access, self.refresh) if part)
 
 
-def read_token(
+class RefusedError(CallError):
+    """An authorization server refused.
+
+    Attributes:
+        code: The server's error code, for instance `"invalid_grant"`; may be empty.
+        wait: Seconds until the next request, if the server said so.
+    """
+
+    def __init__(self, reason: str, code: str, wait: float | None = None) -> None:
+        super().__init__("credentials", reason)
+        self.code = code
+        self.wait = wait
+
+
+class Grants:
+    """Asks for tokens on behalf of one client."""
+
+    def __init__(self, config: OAuth2, redactor: Redactor) -> None:
+        self._config = config
+        self._redactor = redactor
+
+    async def ask(
+        self,
+        channel: Channel,
+        url: str,
+        grant: str,
+        *,
+        secrets: Mapping[str, Secret] | None = None,
+        scopes: frozenset[str] | None = None,
+        keep: Secret | None = None,
+        **parameters: str,
+    ) -> Token:
+        """Return a new token.
+
+        Args:
+            channel: Carries the request.
+            url: The token endpoint.
+            grant: The `grant_type`.
+            secrets: Secret parameters of the grant.
+            scopes: Requested scopes; None leaves them to the server.
+            keep: The refresh token to keep if the answer has no new one.
+            parameters: Other parameters of the grant.
+
+        Raises:
+            RefusedError: The server refused.
+            CallError: The answer is missing or not usable.
+        """
+        if scopes:
+            parameters["scope"] = " ".join(sorted(scopes))
+        hidden = {name: value.reveal() for name, value in (secrets or {}).items()}
+        form = form_of(self._config, {**parameters, **hidden}, grant)
+        del hidden  # a traceback shows this frame
+        reply = await exchange(channel, url, form)
+        self.check(reply, url)
+        token = _token(reply.members, asked=scopes, before=keep)
+        if isinstance(token, str):
+            reason = f"the answer of the token endpoint at {origin_of(url)} {token}."
+            raise CallError("protocol", reason, retryable=False)
+        self._redactor.know(*token.secrets(), passing=True)
+        channel.learn(*token.secrets())
+        return token
+
+    def check(self, reply: Reply, url: str) -> None:
+        """Refuse an answer that is an error; its text is shown as one short line without secrets.
+
+        Spec: RFC 6749, section 5.2. GitHub answers 200 to what it refuses.
+        """
+        if reply.status in SUCCESS and "error" not in reply.members:
+            return
+        code, said = (reply.members.get(name) for name in ("error", "error_description"))
+        code = code if isinstance(code, str) and _CODE.fullmatch(code) else ""
+        code = code if self._redactor.text(code) == code else ""
+        line = " ".join(excerpt(said, 10_000).split()) if isinstance(said, str) else ""
+        line = "".join(filter(str.isprintable, line)).rstrip(".")
+        why = (code or f"status {reply.status}") + (line and f" ({excerpt(line, 200)})")
+        reason = f"the authorization server {origin_of(url)} refuses: {why}."
+        raise RefusedError(reason, code, reply.wait)
+
+
+def form_of(config: OAuth2, parameters: Mapping[str, str], grant: str = "") -> Form:
+    """Return a form with the user's parameters and the client's proof of identity."""
+    wanted = {name: value for name, value in parameters.items() if value}
+    if grant:
+        body = prepare_token_request(grant, "", **wanted)
+    else:
+        body = add_params_to_qs("", list(wanted.items()))
+    body = add_params_to_qs(body, list(config.parameters().items()))
+    if not config.client_id:
+        return Form(Secret(body))
+    parts = [config.client_id, config.revealed("client_secret")]
+    if config.client_auth == "client_secret_basic":
+        # RFC 6749, section 2.3.1, with %20 for a space: not every server knows the plus sign.
+        parts = [quote(part, safe="") for part in parts]
+    _, headers, body = ClientAuth(*parts, config.client_auth).prepare("POST", "", {}, body)
+    header = headers.get("Authorization")
+    return Form(Secret(body), Secret(header) if header else None)
+
+
+def _token(
     members: Mapping[str, Any], *, asked: frozenset[str] | None, before: Secret | None
 ) -> Token | str:
     """Return the token of an answer, or the reason why it is not usable.
 
     Spec: RFC 6749, section 5.1; RFC 6750, section 1.1.
-
-    Args:
-        members: The answer's JSON object.
-        asked: The requested scopes, if known.
-        before: The refresh token to keep if the answer has no new one.
     """
     access, refresh = members.get("access_token"), members.get("refresh_token")
     kind = members.get("token_type", "bearer")
-    if not is_sendable(access):
+    if not _is_sendable(access):
         return f"has no access_token that could be sent, of at most {_LONGEST} characters"
     if not isinstance(kind, str) or kind.lower() != "bearer":
         return "gives a token whose token_type is not bearer, which cannot be used"
-    if refresh is not None and refresh != "" and not is_sendable(refresh):
+    if refresh is not None and refresh != "" and not _is_sendable(refresh):
         return f"has a refresh_token that is not text of at most {_LONGEST} characters"
-    now = time.time()
-    lifetime = _lifetime(members.get("expires_in"))
+    now, life = time.time(), members.get("expires_in")
+    if isinstance(life, str) and _NUMBER.fullmatch(life.strip()):
+        life = float(life)
+    seconds = seconds_of(life, largest=_LONGEST_LIFE)
     return Token(
         Secret(access),
         Secret(refresh) if refresh else before,
         issued_at=now,
-        expires_at=None if lifetime is None else now + lifetime,
+        expires_at=None if seconds is None else now + seconds,
         scopes=asked,
     )
 
 
-def is_sendable(text: object) -> TypeGuard[str]:
+def _is_sendable(text: object) -> TypeGuard[str]:
     """Whether a value can be sent in a header, as a token is (RFC 6750, section 2.1)."""
     return isinstance(text, str) and len(text) <= _LONGEST and bool(_USABLE.fullmatch(text))
 
 
-def _lifetime(value: object) -> float | None:
-    """Return seconds; None for an unusable value."""
-    if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
-        value = float(value)
+def seconds_of(value: Any, *, largest: float) -> float | None:
+    """Return a number of seconds from an answer, within reason; None for an unusable value."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    # An integer in JSON may be longer than any float.
-    seconds = min(value, _LONGEST_LIFE)
+    seconds = min(value, largest)  # an integer in JSON may be longer than any float
     return float(seconds) if math.isfinite(seconds) and seconds > 0 else None
 
 
@@ -147,6 +248,10 @@ class Stored:
     client_id: str
     token_endpoint: str
     token: Token
+
+    def replaces(self, other: Stored) -> bool:
+        """Whether both are for the same API, scheme and client."""
+        return all(getattr(self, name) == getattr(other, name) for name in _NAMES[:3])
 
 
 class TokenStore:
@@ -183,7 +288,7 @@ class TokenStore:
     def save(self, stored: Stored) -> None:
         """Put an entry in the file, in the place of the one for the same API, scheme and client."""
         with _writing:
-            others = [entry for entry in self.entries() if _key(entry) != _key(stored)]
+            others = [entry for entry in self.entries() if not stored.replaces(entry)]
             data = {"version": _VERSION, "tokens": [_data(each) for each in (stored, *others)]}
             self._write(Secret(json.dumps(data, indent=1)))
 
@@ -214,7 +319,7 @@ class TokenStore:
             self._refuse("is not a regular file.")
         if os.name != "posix":
             return
-        if found.st_mode & _OTHERS:
+        if found.st_mode & 0o077:
             self._refuse(f"can be read by others; run: chmod 600 {self._path}")
         if found.st_uid not in (os.getuid(), 0):
             self._refuse("belongs to another user.")
@@ -222,8 +327,7 @@ class TokenStore:
     def _write(self, text: Secret) -> None:
         temporary = self._path.with_name(f".{self._path.name}.{secrets.token_hex(8)}")
         try:
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-            descriptor = os.open(temporary, flags, _PRIVATE)
+            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             try:
                 with open(descriptor, "wb") as file:  # noqa: PTH123 -- of a descriptor
                     file.write(text.reveal().encode())
@@ -236,37 +340,26 @@ class TokenStore:
                 raise
         except OSError as error:
             self._refuse(f"cannot be written ({_cause(error)}).")
-        _sync(self._path.parent)
+        # The new name survives a power cut where folders can be synchronised.
+        with contextlib.suppress(OSError):
+            descriptor = os.open(self._path.parent, os.O_RDONLY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
 
     def _refuse(self, reason: str) -> NoReturn:
         raise CredentialsError(f"token file {str(self._path)!r} {reason}") from None
-
-
-def _sync(folder: Path) -> None:
-    """Make the new name survive a power cut, if folders can be synchronised."""
-    with contextlib.suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 def _cause(error: OSError) -> str:
     return error.strerror or type(error).__name__
 
 
-def _key(stored: Stored) -> tuple[str, str, str]:
-    return stored.origin, stored.scheme, stored.client_id
-
-
 def _data(stored: Stored) -> dict[str, Any]:
     token = stored.token
     return {
-        "origin": stored.origin,
-        "scheme": stored.scheme,
-        "client_id": stored.client_id,
-        "token_endpoint": stored.token_endpoint,
+        **{name: getattr(stored, name) for name in _NAMES},
         "access_token": token.access.reveal(),
         "refresh_token": token.refresh.reveal() if token.refresh else None,
         "issued_at": token.issued_at,
@@ -278,22 +371,17 @@ def _data(stored: Stored) -> dict[str, Any]:
 def _entry(item: dict[str, Any]) -> Stored:
     """Return an entry; raises only errors that `entries` catches."""
     names = {name: item[name] for name in _NAMES}
-    scopes, refresh = item["scopes"], item["refresh_token"]
-    if not all(isinstance(name, str) for name in names.values()) or not is_sendable(
-        item["access_token"]
-    ):
+    access, refresh, expires_at = item["access_token"], item["refresh_token"], item["expires_at"]
+    if not all(isinstance(name, str) for name in names.values()) or not _is_sendable(access):
         raise TypeError
-    if (refresh is not None and not is_sendable(refresh)) or not is_protected(
-        names["token_endpoint"]
-    ):
+    if not is_protected(names["token_endpoint"]) or not (refresh is None or _is_sendable(refresh)):
         raise TypeError
-    expires_at = item["expires_at"]
     token = Token(
-        Secret(item["access_token"]),
+        Secret(access),
         None if refresh is None else Secret(refresh),
         issued_at=float(item["issued_at"]),
         expires_at=None if expires_at is None else float(expires_at),
-        scopes=None if scopes is None else frozenset(map(str, scopes)),
+        scopes=None if item["scopes"] is None else frozenset(map(str, item["scopes"])),
     )
     return Stored(**names, token=token)
 

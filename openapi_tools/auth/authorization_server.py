@@ -1,0 +1,354 @@
+"""Authorization servers: their endpoints, whether a secret may go there, and exchanges with them.
+
+Exchanges are bounded and go without redirects, cookies and environment. Failures are `CallError`s.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from urllib.parse import urljoin, urlsplit
+
+import httpx
+
+from openapi_tools._version import __version__
+from openapi_tools.auth.oauth2 import AUTHORIZATION_CODE, CLIENT_CREDENTIALS, DEVICE, USER_FLOWS
+from openapi_tools.errors import CallError
+from openapi_tools.http_rules import read_url
+from openapi_tools.redaction import Secret, excerpt
+from openapi_tools.requests.server_urls import origin_of
+from openapi_tools.transport.content_encoding import CODINGS, Decoder
+from openapi_tools.transport.transport_errors import TRANSPORT_FAULTS, failure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from openapi_tools.auth.credentials import OriginPolicy
+    from openapi_tools.auth.oauth2 import OAuth2
+    from openapi_tools.model import SecurityScheme
+
+PATIENCE = 30.0
+"""Seconds for one exchange, to the last byte."""
+_LARGEST = 1024 * 1024
+_TOO_MANY = 429
+_LONGEST_WAIT = 3600
+SUCCESS = range(200, 300)
+_REDIRECTS = range(300, 400)
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """The parts of a toolset that token requests use.
+
+    Attributes:
+        transport: Of the running event loop, with the toolset's network policy.
+        may_go: Whether the origin policy lets a secret go to a URL.
+        learn: Takes new secrets, to be masked.
+        api_origin: Origin of the API, for instance `"https://api.example.com"`.
+        base_url: Server address; base of a document's relative URLs.
+    """
+
+    transport: httpx.AsyncBaseTransport
+    may_go: Callable[[str], bool]
+    learn: Callable[..., None]
+    api_origin: str
+    base_url: str = ""
+
+    @classmethod
+    def over(
+        cls, transport: httpx.AsyncBaseTransport, policy: OriginPolicy, learn: Callable[..., None]
+    ) -> Self:
+        """Return the channel of a request."""
+        return cls(
+            transport,
+            lambda url: bool(origin_of(url)) and origin_of(url) in policy.origins,
+            learn,
+            api_origin=origin_of(policy.server),
+            base_url=policy.server,
+        )
+
+    def absolute(self, url: str) -> str:
+        """Return a document's URL relative to the server's address (OpenAPI 3.1.2, section 4.6.1).
+
+        Empty for an invalid one.
+        """
+        try:
+            return urljoin(self.base_url or f"{self.api_origin}/", url)
+        except ValueError:
+            return ""
+
+
+class Form(NamedTuple):
+    """The body of a request to a token endpoint, with the header that proves the client."""
+
+    body: Secret
+    authorization: Secret | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A JSON object that is an answer; `wait` is in seconds, if the server said so."""
+
+    status: int
+    members: dict[str, Any] = field(repr=False)
+    wait: float | None = None
+
+
+async def exchange(channel: Channel, url: str, form: Form | None = None) -> Reply:
+    """Send a form, or fetch without one, and return the JSON object that is the answer."""
+    request = _request(url, form)
+    # The deadline covers all of it; the transport's own would begin anew with every byte.
+    request.extensions["timeout"] = dict.fromkeys(("connect", "read", "write", "pool"))
+    try:
+        async with asyncio.timeout(PATIENCE):
+            return await _answered(channel.transport, request)
+    except CallError as error:
+        fault = error
+    except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, *TRANSPORT_FAULTS) as error:
+        fault = failure(error, request, PATIENCE)
+    facts = dict(fault.facts)
+    if fault.kind in ("connection", "timeout"):
+        facts["retryable"] = True
+    # The request may have fetched a token twice, but has not run the operation.
+    said = fault.reason.replace("; it may have run", "")
+    at = origin_of(str(request.url))
+    raise CallError(fault.kind, f"the authorization server {at}: {said}", **facts)
+
+
+def _request(url: str, form: Form | None) -> httpx.Request:
+    """Return a request; secrets are in plain sight in this frame only, which raises nothing."""
+    headers = {
+        "Accept": "application/json",
+        "Accept-Encoding": CODINGS,
+        "User-Agent": f"openapi-tools/{__version__}",
+    }
+    if form is None:
+        return httpx.Request("GET", url, headers=headers)
+    headers["Content-Type"] = "application/x-www-form-urlencoded"
+    if form.authorization is not None:
+        headers["Authorization"] = form.authorization.reveal()
+    return httpx.Request("POST", url, content=form.body.reveal().encode("ascii"), headers=headers)
+
+
+async def _answered(transport: httpx.AsyncBaseTransport, request: httpx.Request) -> Reply:
+    response = await transport.handle_async_request(request)
+    try:
+        wait = _wait(response)
+        _check_status(response.status_code, wait)
+        raw = await _read(response)
+    finally:
+        await response.aclose()
+    try:
+        value = json.loads(raw)
+    except (ValueError, RecursionError):
+        value = None
+    if isinstance(value, dict):
+        return Reply(response.status_code, value, wait)
+    reason = f"it answered {response.status_code} without a JSON object."
+    raise CallError("protocol", reason, retryable=False)
+
+
+def _check_status(status: int, wait: float | None) -> None:
+    """Raise for redirects, rate limits and server errors, whose body is not read."""
+    if status in _REDIRECTS:
+        reason = f"it answered {status}, a redirect, which secrets do not follow."
+        raise CallError("redirect", reason, retryable=False)
+    if status == _TOO_MANY:
+        known = {} if wait is None else {"retry_after": wait}
+        reason = "it answered 429: too many requests."
+        raise CallError("rate_limited", reason, **known, retryable=True)
+    if status >= 500:  # noqa: PLR2004 -- the server's own failures
+        raise CallError("connection", f"it failed with status {status}.", retryable=True)
+
+
+async def _read(response: httpx.Response) -> bytes:
+    decoder = Decoder(response.headers.get("Content-Encoding", ""), _LARGEST)
+    large = CallError("too_large", f"its answer is larger than {_LARGEST} bytes.", retryable=False)
+    body = bytearray()
+    try:
+        async for chunk in response.stream:  # type: ignore[union-attr] # an async one here
+            for piece in decoder.feed(chunk):
+                body += piece
+            if len(body) > _LARGEST:
+                raise large
+        decoder.finish()
+    except CallError as error:
+        # The decoder speaks of a setting for the API's answers.
+        raise (large if error.kind == "too_large" else error) from None
+    return bytes(body)
+
+
+def _wait(response: httpx.Response) -> float | None:
+    """Return the seconds of `Retry-After`; dates are ignored."""
+    text = response.headers.get("Retry-After", "").strip()
+    if not text.isdecimal() or len(text) > len(str(_LONGEST_WAIT)):
+        return None
+    return float(min(int(text), _LONGEST_WAIT))
+
+
+def is_protected(url: str) -> bool:
+    """Whether a URL is safe to carry secrets: https, or this machine itself.
+
+    Spec: RFC 6749, section 3.2; RFC 8252, section 7.3 for this machine.
+    """
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname or "", parts.port
+        sent = read_url(url)
+    except ValueError:
+        return False
+    if sent.host != host or not url.isprintable() or " " in url:
+        return False  # the client would go elsewhere
+    if not origin_of(url) or parts.username is not None or parts.fragment:
+        return False
+    if parts.scheme == "https":
+        return True
+    try:
+        is_loopback = ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        is_loopback = host == "localhost"
+    return parts.scheme == "http" and is_loopback
+
+
+class Metadata(NamedTuple):
+    """The metadata of an authorization server; endpoints may be empty.
+
+    Spec: RFC 8414, section 2; RFC 8628, section 4; RFC 9207, section 3 for `names_itself`: its
+    authorization answers hold `iss`.
+    """
+
+    issuer: str
+    token_url: str
+    authorization_url: str
+    device_authorization_url: str
+    names_itself: bool
+
+
+class Endpoints:
+    """The endpoints for one scheme; a missing or forbidden one is a `CallError`."""
+
+    def __init__(self, config: OAuth2, scheme: SecurityScheme, name: str) -> None:
+        self._config = config
+        self._scheme = scheme
+        self._name = name
+        self._metadata: Metadata | None = None
+
+    async def token(self, channel: Channel, flow: str | None, *, refresh: bool = False) -> str:
+        """Return the token endpoint of a flow, None for the user's; a secret may be sent there."""
+        declared = self._declared(flow, refresh=refresh)
+        return await self._secret_endpoint(channel, "token_url", "token endpoint", declared)
+
+    async def authorization(self, channel: Channel) -> str:
+        """Return the authorization endpoint; no secret goes there."""
+        url = self._config.authorization_url
+        if not url and self.discovery_url:
+            url = (await self.metadata(channel)).authorization_url
+        if not url:
+            flow = self._scheme.flows.get(AUTHORIZATION_CODE, {})
+            url = _text(flow.get("authorizationUrl"))
+        if not url:
+            hint = "give OAuth2(authorization_url=…)"
+            raise self._fault(f"the document names no authorization endpoint; {hint}.")
+        return self._protected(channel.absolute(url), "authorization endpoint")
+
+    async def device(self, channel: Channel) -> str:
+        """Return the device authorization endpoint; a client secret may go there."""
+        declared = _text(self._scheme.flows.get(DEVICE, {}).get("deviceAuthorizationUrl"))
+        member, name = "device_authorization_url", "device authorization endpoint"
+        return await self._secret_endpoint(channel, member, name, declared)
+
+    def _declared(self, flow: str | None, *, refresh: bool) -> str:
+        """Return the document's token endpoint."""
+        flows = self._scheme.flows
+        order = (flow,) if flow is not None else (*USER_FLOWS, CLIENT_CREDENTIALS)
+        keys = ("refreshUrl", "tokenUrl") if refresh else ("tokenUrl",)
+        urls = (_text(flows[name].get(key)) for key in keys for name in order if name in flows)
+        return next(filter(None, urls), "")
+
+    async def _secret_endpoint(
+        self, channel: Channel, member: str, name: str, declared: str
+    ) -> str:
+        """Return the user's URL, else the metadata's or the document's if a secret may go there."""
+        if url := getattr(self._config, member):
+            return self._protected(url, name)
+        url = getattr(await self.metadata(channel), member) if self.discovery_url else declared
+        if not url:
+            raise self._fault(f"the document names no {name}; give OAuth2({member}=…).")
+        url = self._protected(channel.absolute(url), name)
+        if not self._config.openid_connect_url and not channel.may_go(url):
+            there = origin_of(url)
+            raise self._fault(
+                f"the document names a token endpoint at {there}, but its credentials are for "
+                f"{channel.api_origin}; nothing was sent. To allow it give OAuth2(token_url=…) or "
+                f"Settings(credential_origins=({channel.api_origin!r}, {there!r}))."
+            )
+        return url
+
+    @property
+    def discovery_url(self) -> str:
+        """The URL of the server's metadata; may be empty."""
+        return self._config.openid_connect_url or self._scheme.openid_connect_url
+
+    async def metadata(self, channel: Channel) -> Metadata:
+        """Return the server's metadata, fetched once."""
+        if self._metadata is None:
+            url = channel.absolute(self.discovery_url)
+            url = self._protected(url, "OpenID Connect address")
+            if "/.well-known/" not in url:
+                url = metadata_urls(url)[0]
+            self._metadata = self._read(url, await exchange(channel, url))
+        return self._metadata
+
+    def _read(self, url: str, reply: Reply) -> Metadata:
+        at, members = origin_of(url), reply.members
+        if reply.status not in SUCCESS:
+            raise self._fault(f"{at} answered {reply.status} instead of describing itself.")
+        issuer = _text(members.get("issuer"))
+        if not is_protected(issuer) or url not in metadata_urls(issuer):
+            shown = repr(excerpt(issuer, 100)) if issuer else "none"
+            raise self._fault(
+                f"{at} describes the issuer {shown}, which does not belong to the address that was "
+                "asked (OpenID Connect Discovery, section 4.3); give OAuth2(token_url=…)."
+            )
+        return Metadata(
+            issuer,
+            _text(members.get("token_endpoint")),
+            _text(members.get("authorization_endpoint")),
+            _text(members.get("device_authorization_endpoint")),
+            members.get("authorization_response_iss_parameter_supported") is True,
+        )
+
+    def _protected(self, url: str, what: str) -> str:
+        if is_protected(url):
+            return url
+        raise self._fault(
+            f"its {what} is not an https address of the form https://host/path; secrets go nowhere "
+            "else but to this machine."
+        )
+
+    def _fault(self, reason: str) -> CallError:
+        return CallError("credentials", f"security scheme {self._name!r}: {reason}")
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def metadata_urls(issuer: str) -> tuple[str, ...]:
+    """Return the URLs of an issuer's metadata.
+
+    Spec: OpenID Connect Discovery 1.0, section 4.1; RFC 8414, section 3.1.
+    """
+    bare = issuer.rstrip("/")
+    parts = urlsplit(issuer)
+    known = f"{parts.scheme}://{parts.netloc}/.well-known"
+    whole, path = "" if parts.path == "/" else parts.path, urlsplit(bare).path
+    return (
+        f"{bare}/.well-known/openid-configuration",
+        f"{known}/oauth-authorization-server{whole}",
+        f"{known}/oauth-authorization-server{path}",
+        f"{known}/openid-configuration{path}",
+    )
