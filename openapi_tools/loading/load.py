@@ -26,8 +26,7 @@ from openapi_tools.loading.servers_and_security import key_prefixes, root_server
 from openapi_tools.loading.source import fetcher_of, read_source
 from openapi_tools.options import credentials_of, settings_of
 from openapi_tools.requests.server_urls import origin_of
-from openapi_tools.tools.session import Provenance, open_session
-from openapi_tools.tools.toolset import About, Select, Toolset
+from openapi_tools.tools.toolset import About, Provenance, Select, Toolset, open_session
 
 if TYPE_CHECKING:
     import asyncio
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
     from openapi_tools.loading.fetching import Fetcher
     from openapi_tools.loading.source import Source
     from openapi_tools.settings import Settings
-    from openapi_tools.tools.session import Session
+    from openapi_tools.tools.tool import Session
     from openapi_tools.transport.sender import Answer
 
 

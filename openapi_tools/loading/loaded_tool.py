@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from openapi_tools.loading.operations import Document
     from openapi_tools.model import Operation, SecurityScheme
-    from openapi_tools.tools.session import Session
+    from openapi_tools.tools.tool import Session
     from openapi_tools.tools.toolset import Toolset
 
 

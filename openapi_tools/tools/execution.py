@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import uuid
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -13,11 +12,11 @@ from openapi_tools.auth.schemes import TokenContext
 from openapi_tools.errors import DeniedError, OpenAPIToolsError
 from openapi_tools.redaction import hide
 from openapi_tools.requests.builder import RequestPlan
-from openapi_tools.requests.request_auth import Preview, preview_of
+from openapi_tools.requests.preview import Preview, preview_of
 from openapi_tools.requests.server_urls import with_own_path
 from openapi_tools.responses.reader import read_answer
 from openapi_tools.result import ToolResult
-from openapi_tools.tools.guardrails import ask
+from openapi_tools.tools.guardrails import asked
 from openapi_tools.tools.tool_call import member_of
 from openapi_tools.transport.exchange import SendOptions
 from openapi_tools.transport.transport_errors import timed_out
@@ -29,13 +28,11 @@ if TYPE_CHECKING:
     import httpx
 
     from openapi_tools.auth.authorization_server import Channel
-    from openapi_tools.auth.credentials import Credentials, Grant, OriginPolicy
+    from openapi_tools.auth.credentials import Credentials, Grant
     from openapi_tools.redaction import Redactor
-    from openapi_tools.tools.session import Session
-    from openapi_tools.tools.tool import OperationTool
-    from openapi_tools.transport.sender import Answer, Attempts
+    from openapi_tools.tools.tool import OperationTool, Session
+    from openapi_tools.transport.sender import Answer, Attempts, Sender
 
-logger = logging.getLogger("openapi_tools")
 _Found = TypeVar("_Found")
 
 _LARGE = 32 * 1024
@@ -52,7 +49,6 @@ class PreparedCall:
 
     arguments: dict[str, Any]
     credentials: Credentials
-    bounds: OriginPolicy
     redactor: Redactor
     key: str = ""
     grant: Grant = NOTHING
@@ -65,19 +61,23 @@ class Execution:
     Args:
         tool: The tool.
         session: Shared with other tools.
-    """
 
-    __slots__ = ("_about", "_bounds", "_grant", "_options", "_plan", "_session", "_tool")
+    Raises:
+        CallError: The operation's server or method cannot be used.
+    """
 
     def __init__(self, tool: OperationTool, session: Session) -> None:
         self._tool = tool
         self._session = session
-        self._about = ""
-        # Shared by all calls, made by the first.
-        self._bounds: OriginPolicy | None = None
+        self._operation = tool.operation
+        self._about = f"{self._operation.method} {self._operation.path}"
+        self._bounds = session.bounds(self._operation)
+        self._plan = RequestPlan(self._operation, session.settings)
+        inside = self._bounds.inside
+        traced = inside and session.settings.trace_context
+        self._options = SendOptions(base=self._bounds.server, trusted=inside, traced=traced)
         self._grant: Grant | None = None
-        self._options: SendOptions | None = None
-        self._plan: RequestPlan | None = None
+        self._sender: Sender | None = None
 
     async def result(
         self, arguments: dict[str, Any], context: Any = None, call_id: str = ""
@@ -97,56 +97,38 @@ class Execution:
                 preview = await self._seen(prepared, call_id)
                 return ToolResult.ok(preview.as_data(), {"dry_run": True})
             if settings.approve is not None and self._is_asked_for():
-                await self._approve(prepared, call_id)
-            async with session.sender.attempts(self._about) as attempts:
+                verdict = await asked(settings.approve, await self._seen(prepared, call_id))
+                if verdict is not True:
+                    raise DeniedError(f"{self._tool.name} was not approved; it was not sent.")
+            if self._sender is None:
+                self._sender = session.sender
+            async with self._sender.attempts(self._about) as attempts:
                 await self._carry(prepared, attempts)
             return await self._read(attempts, prepared)
         except OpenAPIToolsError as error:
             hide(error, redactor)
             raise
 
-    async def _carry(self, prepared: PreparedCall, attempts: Attempts) -> None:
-        """Send a call; once more with newer credentials, should there be some."""
-        prepared.grant = self._grant_of(prepared) or await self._granted(prepared, attempts, None)
-        answer = await attempts.send(*self._packed(prepared))
-        if answer.status == _UNAUTHORIZED and prepared.grant.renewable:
-            newer = await self._granted(prepared, attempts, prepared.grant)
-            if newer.auth != prepared.grant.auth:
-                prepared.grant = newer
-                await attempts.send(*self._packed(prepared))
-
-    def _packed(self, prepared: PreparedCall) -> tuple[httpx.Request, SendOptions]:
-        """Return the request of a call with the credentials that it has now, and its options."""
-        options = self._options_of(prepared)
-        prepared.request = self._built(prepared, prepared.grant)
-        return prepared.request, options
-
     def preview(self, arguments: dict[str, Any]) -> httpx.Request:
         """Return the request that a call would send, with `***` in place of credentials.
 
         Raises:
-            CallError: No server is usable.
             InputError: A value cannot be sent.
         """
         return self._masked(self._prepare(arguments, None, self._session.redactor))[0]
 
     def _prepare(self, arguments: dict[str, Any], context: Any, redactor: Redactor) -> PreparedCall:
-        session, operation = self._session, self._tool.operation
-        credentials = session.credentials
+        credentials = self._session.credentials
         if context is not None:
             credentials = credentials.overlaid(member_of(context, "credentials"), redactor)
-        bounds = self._bounds
-        if bounds is None:
-            bounds = self._bounds = session.bounds(operation)
-            self._about = f"{operation.method} {operation.path}"
-        prepared = PreparedCall(arguments, credentials, bounds, redactor)
-        if session.settings.idempotency_header and not self._tool.idempotent:
+        prepared = PreparedCall(arguments, credentials, redactor)
+        if self._session.settings.idempotency_header and not self._tool.idempotent:
             prepared.key = str(uuid.uuid4())
         return prepared
 
     def _masked(self, prepared: PreparedCall) -> tuple[httpx.Request, str]:
         """Return the request with masked credentials, and what to note about it."""
-        grant = prepared.credentials.masked(self._tool.operation, prepared.bounds)
+        grant = prepared.credentials.masked(self._operation, self._bounds)
         return self._built(prepared, grant), grant.note
 
     async def _seen(self, prepared: PreparedCall, call_id: str) -> Preview:
@@ -157,9 +139,8 @@ class Execution:
 
     def _previewed(self, prepared: PreparedCall, call_id: str) -> Preview:
         request, note = self._masked(prepared)
-        preview = preview_of(
-            request, self._tool.name, prepared.arguments, redactor=prepared.redactor
-        )
+        name, arguments = self._tool.name, prepared.arguments
+        preview = preview_of(request, name, arguments, redactor=prepared.redactor)
         return replace(preview, note=note, call_id=call_id)
 
     def _is_asked_for(self) -> bool:
@@ -168,59 +149,54 @@ class Execution:
             return bool(rule(self._tool))
         if rule == "destructive":
             return self._tool.destructive
-        return rule == "all" or rule in self._tool.operation.extensions
+        return rule == "all" or rule in self._operation.extensions
 
-    async def _approve(self, prepared: PreparedCall, call_id: str) -> None:
-        verdict = await ask(self._session.settings.approve, await self._seen(prepared, call_id))
-        if verdict is not True:
-            raise DeniedError(f"{self._tool.name} was not approved; it was not sent.")
+    async def _carry(self, prepared: PreparedCall, attempts: Attempts) -> None:
+        """Send a call; once more with newer credentials, should there be some."""
+        # All calls with the session's credentials may share a grant.
+        shared = self._grant if prepared.credentials is self._session.credentials else None
+        prepared.grant = shared or await self._granted(prepared, attempts, None)
+        answer = await self._send(prepared, attempts)
+        if answer.status == _UNAUTHORIZED and prepared.grant.renewable:
+            newer = await self._granted(prepared, attempts, prepared.grant)
+            if newer.auth != prepared.grant.auth:
+                prepared.grant = newer
+                await self._send(prepared, attempts)
 
-    def _channel(self, attempts: Attempts, prepared: PreparedCall) -> Channel:
-        from openapi_tools.auth.authorization_server import Channel
-
-        session = self._session
-
-        def learn(*secrets: str) -> None:
-            session.redactor.know(*secrets, passing=True)
-            prepared.redactor.know(*secrets)  # however many others there are
-
-        return Channel.over(attempts.transport, prepared.bounds, learn)
-
-    def _grant_of(self, prepared: PreparedCall) -> Grant | None:
-        """Return the grant shared by all calls; None when each call has its own."""
-        return self._grant if prepared.credentials is self._session.credentials else None
+    async def _send(self, prepared: PreparedCall, attempts: Attempts) -> Answer:
+        options = self._options_of(prepared)
+        prepared.request = self._built(prepared, prepared.grant)
+        return await attempts.send(prepared.request, options)
 
     async def _granted(
         self, prepared: PreparedCall, attempts: Attempts, stale: Grant | None
     ) -> Grant:
         """Return the credentials of a call; functions of the user's are asked for some."""
-        operation, bounds = self._tool.operation, prepared.bounds
+
+        def learn(*secrets: str) -> None:
+            self._session.redactor.know(*secrets, passing=True)
+            prepared.redactor.know(*secrets)  # however many others there are
 
         def channel() -> Channel:
-            return self._channel(attempts, prepared)
+            from openapi_tools.auth.authorization_server import Channel
+
+            return Channel.over(attempts.transport, self._bounds, learn)
 
         context = TokenContext(channel, prepared.redactor)
-        grant = await prepared.credentials.grant(operation, bounds, context, stale)
+        grant = await prepared.credentials.grant(self._operation, self._bounds, context, stale)
         if not grant.renewable and prepared.credentials is self._session.credentials:
             self._grant = grant
         return grant
 
     def _built(self, prepared: PreparedCall, grant: Grant) -> httpx.Request:
-        settings = self._session.settings
-        if self._plan is None:
-            self._plan = RequestPlan(self._tool.operation, settings)
         request = self._plan.build(prepared.arguments, grant.auth)
-        header = settings.idempotency_header
+        header = self._session.settings.idempotency_header
         if prepared.key and header and header not in request.headers:
             request.headers[header] = prepared.key
         return request
 
     def _options_of(self, prepared: PreparedCall) -> SendOptions:
         """Return the options of a call; most calls share them."""
-        if self._options is None:
-            inside = prepared.bounds.inside
-            traced = inside and self._session.settings.trace_context
-            self._options = SendOptions(base=prepared.bounds.server, trusted=inside, traced=traced)
         auth = prepared.grant.auth
         others = auth.httpx_auth is not None or self._session.client_brings
         if not others and auth.certificate is None and not prepared.key:
@@ -235,24 +211,27 @@ class Execution:
 
     async def _read(self, attempts: Attempts, prepared: PreparedCall) -> ToolResult:
         """Return the result that an answer means, without secrets that the server repeats."""
-        answer, read = attempts.answer, self._result
-        if len(answer.content) > _LARGE:
-            result = await self._apart(attempts, read, answer, prepared.redactor)
-        else:
-            result = read(answer, prepared.redactor)
+        answer, session, redactor = attempts.answer, self._session, prepared.redactor
+
+        def read() -> ToolResult:
+            return read_answer(answer, self._operation, session.settings, redactor=redactor)
+
+        in_thread = len(answer.content) > _LARGE
+        result = await self._apart(attempts, read) if in_thread else read()
         note = prepared.grant.note
         if note:
             result.metadata["notes"] = [*result.metadata.get("notes", ()), note]
         if result.error is not None and result.error["type"] == "auth":
-            result = _explained(result, note or self._lacking(prepared))
+            lacks = "" if prepared.grant.auth else prepared.credentials.lacking(self._operation)
+            result = _explained(result, note or lacks)
         if answer.status != _NOT_FOUND:
-            self._session.is_placed = True
-        elif not self._session.is_placed:
-            result = _explained(result, self._misplaced(prepared))
-        check = self._session.check_answer
+            session.is_placed = True
+        elif not session.is_placed:
+            result = _explained(result, redactor.text(self._misplaced()))
+        check = session.check_answer
         if check is not None and prepared.request is not None:
             problems = await self._apart(attempts, check, prepared.request, answer)
-            result.metadata["answer_problems"] = prepared.redactor.data(problems)
+            result.metadata["answer_problems"] = redactor.data(problems)
         return result
 
     async def _apart(self, attempts: Attempts, work: Callable[..., _Found], *given: Any) -> _Found:
@@ -264,24 +243,11 @@ class Execution:
             seconds = self._session.settings.timeout
             raise timed_out(attempts.answer.request, seconds) from None
 
-    def _result(self, answer: Answer, redactor: Redactor) -> ToolResult:
-        operation, settings = self._tool.operation, self._session.settings
-        return read_answer(answer, operation, settings, redactor=redactor)
-
-    def _misplaced(self, prepared: PreparedCall) -> str:
+    def _misplaced(self) -> str:
         """Say that the settings leave out the path of the document's own server, if they do."""
-        url = with_own_path(self._tool.operation, self._session.settings)
-        if not url:
-            return ""
+        url = with_own_path(self._operation, self._session.settings)
         reason = "base_url lacks the path of the document's own server"
-        return prepared.redactor.text(
-            f"{reason}; if that is wrong, give Settings(base_url={url!r})"
-        )
-
-    def _lacking(self, prepared: PreparedCall) -> str:
-        if prepared.grant.auth:
-            return ""
-        return prepared.credentials.lacking(self._tool.operation)
+        return f"{reason}; if that is wrong, give Settings(base_url={url!r})" if url else ""
 
 
 def _explained(result: ToolResult, why: str) -> ToolResult:

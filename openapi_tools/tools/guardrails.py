@@ -56,9 +56,9 @@ class Guards:
         self.inputs += (g for g in guards if not isinstance(g, Approval) or g.takes(tool))
 
     async def admit(
-        self, call: ToolCall, context: Any, check: Callable[[ToolCall], ToolCall]
+        self, call: ToolCall, context: Any, check: Callable[[dict[str, Any]], dict[str, Any]]
     ) -> ToolCall | ToolResult:
-        """Return the call to make, or an answer in place of it; `check` fits a changed call.
+        """Return the call to make, or an answer in place of it; `check` fits changed arguments.
 
         Approval comes last, so that the approved call is the one sent.
 
@@ -68,14 +68,14 @@ class Guards:
         """
         for guard in sorted(self.inputs, key=lambda guard: isinstance(guard, Approval)):
             shown = call.model_copy(deep=True)
-            verdict = await _asked(guard, shown, context)
+            verdict = await asked(guard, shown, context)
             if isinstance(guard, Approval):
                 continue
             if isinstance(verdict, ToolResult):
                 return usable(verdict, _name(guard))
             changed = _changed(shown, verdict, guard)
             if not _same(changed.arguments, call.arguments):
-                call = check(call.model_copy(update={"arguments": changed.arguments}))
+                call = call.model_copy(update={"arguments": check(changed.arguments)})
         return call
 
     async def release(self, result: ToolResult, context: Any) -> ToolResult:
@@ -85,7 +85,7 @@ class Guards:
             CallError: A guardrail withholds it.
         """
         for guard in self.outputs:
-            verdict = await _asked(guard, result, context)
+            verdict = await asked(guard, result, context)
             if isinstance(verdict, ToolResult):
                 result = usable(verdict, _name(guard))
             elif verdict is not None:
@@ -150,16 +150,13 @@ def rule_of(rule: Any) -> Callable[[OperationTool], bool]:
     raise SettingsError(f"a rule is a Select or a function, not {type(rule).__name__}.")
 
 
-async def ask(question: Callable[..., Any] | None, subject: Any) -> Any:
-    """Return the answer to a question about a call; None without a question.
+async def asked(guard: Callable[..., Any], *subjects: Any) -> Any:
+    """Return the answer to a question about a call.
 
     Raises:
         CallError: It refuses, or fails.
+        InputError: It says that the arguments do not fit.
     """
-    return None if question is None else await _asked(question, subject)
-
-
-async def _asked(guard: Callable[..., Any], *subjects: Any) -> Any:
     try:
         return await _given(guard, *subjects)
     except (CallError, InputError):
@@ -197,10 +194,10 @@ async def settled(waiting: Awaitable[Any]) -> Any:
 
 
 def usable(result: ToolResult, name: str) -> ToolResult:
-    """Return a result of the user's code, if it is valid JSON.
+    """Return a result of the user's code.
 
     Raises:
-        DeniedError: They are not JSON.
+        DeniedError: It is not JSON.
     """
     try:
         json.dumps([result.output, result.error], allow_nan=False, ensure_ascii=False).encode()

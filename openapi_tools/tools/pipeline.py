@@ -1,4 +1,4 @@
-"""A call, from the model's input to the result: accept, validate, guard, build, send, read."""
+"""A call: the model's input is accepted, checked and guarded, and the result passed back."""
 
 from __future__ import annotations
 
@@ -20,9 +20,8 @@ from openapi_tools.redaction import excerpt, hide
 from openapi_tools.result import ToolResult, without_secrets
 from openapi_tools.tools.execution import Execution
 from openapi_tools.tools.guardrails import usable
-from openapi_tools.tools.session import open_session
 from openapi_tools.tools.tool_call import ToolCall, read_call, read_id
-from openapi_tools.tools.toolset import no_such_tool
+from openapi_tools.tools.toolset import no_such_tool, open_session
 from openapi_tools.validation.checker import Checker
 from openapi_tools.validation.tool_input import CALL_ID, accept, accept_small, call_id_of
 
@@ -33,15 +32,14 @@ if TYPE_CHECKING:
 
     from openapi_tools.model import Operation
     from openapi_tools.providers.restore import Restorer
-    from openapi_tools.tools.session import Session
-    from openapi_tools.tools.tool import OperationTool
+    from openapi_tools.tools.tool import OperationTool, Session
     from openapi_tools.tools.toolset import Toolset
 
 logger = logging.getLogger("openapi_tools")
 
 
 class Caller:
-    """Calls one tool: accept, check, guard, build, send, read, guard.
+    """Calls one tool.
 
     Args:
         tool: The tool.
@@ -49,16 +47,29 @@ class Caller:
         own_hooks: Whether the tool's class overrides a step of a call.
     """
 
-    __slots__ = ("_checker", "_execution", "_hooked", "_restorers", "_session", "_tool")
+    __slots__ = (
+        "_checker",
+        "_execution",
+        "_hooked",
+        "_name",
+        "_observers",
+        "_operation",
+        "_restorers",
+        "_session",
+        "_tool",
+    )
 
     def __init__(
         self, tool: OperationTool, session: Session | None = None, *, own_hooks: bool = False
     ) -> None:
         self._tool = tool
+        self._name = tool.name
+        self._operation: Operation | None = None
         self._session = session or open_session()
+        self._observers = self._session.observers
         self._checker: Checker | None = None
         self._hooked = own_hooks
-        self._execution = Execution(tool, self._session)
+        self._execution: Execution | None = None
         self._restorers: dict[str, Restorer | None] = {}
 
     async def result(
@@ -69,30 +80,38 @@ class Caller:
         result = await self._outcome(self._observed(given, call_id, context, profile))
         return result.for_call(call_id)
 
+    async def answer(self, given: object, context: Any = None) -> ToolResult:
+        """Return the answer to a call object, as `result` does."""
+        return (await self._outcome(self._called(given, context))).for_call(read_id(given))
+
+    async def _called(self, given: object, context: Any) -> ToolResult:
+        call = read_call(given)
+        if call.name == self._name:
+            return await self.result({**call.arguments, CALL_ID: call.id}, context)
+        named = excerpt(repr(call.name), 100)
+        raise InputError(f"the call is for {named}; this tool is {self._name}.")
+
     async def _observed(
         self, given: object, call_id: str, context: Any, profile: str | None
     ) -> ToolResult:
         """Return the answer, and report events to subscribers."""
         tool = self._tool
         plain = not self._hooked and tool.guards is None
-        # A user's own tool class may have no operation.
-        operation = _operation_of(tool) if self._hooked else tool.operation
-        if operation is None:
+        if self._operation is None:
+            # A user's own tool class may have no operation.
+            self._operation = _operation_of(tool) if self._hooked else tool.operation
+        if self._operation is None:
             return await self._guarded(given, call_id, context, profile)
-        observation = self._session.observers.begin(tool.name, operation, call_id=call_id)
+        observation = self._observers.begin(self._name, self._operation, call_id=call_id)
         if plain and observation is UNOBSERVED:
-            return await self._sent(given, context, profile, call_id)
+            return await self.send(given, context, profile, call_id)
         with observation:
             if plain:
-                result = await self._outcome(self._sent(given, context, profile, call_id))
+                result = await self._outcome(self.send(given, context, profile, call_id))
             else:
                 result = await self._guarded(given, call_id, context, profile)
             observation.ended(result)
         return result
-
-    async def answer(self, given: object, context: Any = None) -> ToolResult:
-        """Return the answer to a call object, as `result` does."""
-        return (await self._outcome(self._called(given, context))).for_call(read_id(given))
 
     async def _outcome(
         self, step: Awaitable[ToolResult], explain: Callable[..., Any] | None = None
@@ -103,22 +122,15 @@ class Caller:
         except Exception as error:
             if not isinstance(error, OpenAPIToolsError):
                 # The traceback goes to the log only.
-                logger.exception("%s failed unexpectedly", self._tool.name)
+                logger.exception("%s failed unexpectedly", self._name)
             hide(error, self._session.redactor)
             failure = bare(error)
-        return self._failure(failure) if explain is None else await explain(failure)
+        return self.failure(failure) if explain is None else await explain(failure)
 
     def _checked(self, result: Any) -> ToolResult:
         if not isinstance(result, ToolResult):
             raise TypeError(f"a ToolResult is needed, not {type(result).__name__}")
-        return usable(result, self._tool.name) if self._hooked else result
-
-    async def _called(self, given: object, context: Any) -> ToolResult:
-        call = read_call(given)
-        if call.name == self._tool.name:
-            return await self.result({**call.arguments, CALL_ID: call.id}, context)
-        named = excerpt(repr(call.name), 100)
-        raise InputError(f"the call is for {named}; this tool is {self._tool.name}.")
+        return usable(result, self._name) if self._hooked else result
 
     async def _guarded(
         self, given: object, call_id: str, context: Any, profile: str | None
@@ -139,75 +151,39 @@ class Caller:
     ) -> ToolResult:
         tool = self._tool
         arguments = await self._fitted(given, profile)
-        call = ToolCall(id=call_id, name=tool.name, arguments=arguments)
+        call = ToolCall(id=call_id, name=self._name, arguments=arguments)
         admitted = await tool.on_invoke(call, context)
         if isinstance(admitted, ToolResult):
             return admitted
         if admitted is not None and not isinstance(admitted, ToolCall):
             raise DeniedError(f"{tool.name} was refused: its on_invoke gives no call.")
-        result = self._checked(await tool.run(call if admitted is None else admitted, context))
+        result = self._checked(await tool.run(admitted or call, context))
         if result.is_error:
             raise AnswerError(result)
         return result
 
-    async def admit(self, call: ToolCall, context: Any) -> ToolCall | ToolResult:
-        """Do what `OperationTool.on_invoke` says."""
-        guards = self._tool.guards
-        return call if guards is None else await guards.admit(call, context, self._refitted)
-
-    def _refitted(self, call: ToolCall) -> ToolCall:
-        return call.model_copy(update={"arguments": self.check(call.arguments)})
-
-    async def run(self, call: ToolCall, context: Any) -> ToolResult:
-        """Do what `OperationTool.run` says."""
-        return await self._sent(call.arguments, context, call_id=call.id)
-
-    async def release(self, result: ToolResult, context: Any) -> ToolResult:
-        """Do what `OperationTool.on_output` says."""
-        guards = self._tool.guards
-        return result if guards is None else await guards.release(result, context)
-
-    async def explain(self, error: Exception, context: Any) -> ToolResult:
-        """Do what `OperationTool.on_error` says."""
-        guards = self._tool.guards
-        explained = None if guards is None else await guards.explain(error, context)
-        return explained or self._failure(error)
-
-    async def _sent(
+    async def send(
         self, given: object, context: Any, profile: str | None = None, call_id: str = ""
     ) -> ToolResult:
+        """Call the API without guardrails, as `OperationTool.run` does."""
         arguments = await self._fitted(given, profile)
-        return await self._execution.result(arguments, context, call_id)
+        execution = self._execution or self._ready()
+        return await execution.result(arguments, context, call_id)
 
-    async def _fitted(self, given: object, profile: str | None = None) -> dict[str, Any]:
+    def _ready(self) -> Execution:
+        if self._execution is None:
+            self._execution = Execution(self._tool, self._session)
+        return self._execution
+
+    async def _fitted(self, given: object, profile: str | None) -> dict[str, Any]:
         """Return arguments that fit; a large input is checked in a thread."""
         small = accept_small(given, self._session.settings)
         if small is None:
             return await asyncio.to_thread(self.check, given, profile)
         return self._fit(small, profile, is_small=True)
 
-    def _failure(self, error: Exception) -> ToolResult:
-        """Return an exception as an error result."""
-        match error:
-            case AnswerError():
-                return error.result
-            case CallError():
-                metadata = {"attempts": error.attempts} if error.attempts else None
-                return ToolResult.failed(
-                    error.kind, error.reason, metadata=metadata, facts=error.facts
-                )
-            case InputError():
-                return ToolResult.failed("invalid_input", str(error))
-            case CredentialsError():
-                return ToolResult.failed("credentials", str(error))
-            case OpenAPIToolsError():
-                message = f"{self._tool.name} cannot be called: {error}"
-                return ToolResult.failed("invalid_input", message)
-        message = f"{self._tool.name} failed unexpectedly ({type(error).__name__}); see the log."
-        return ToolResult.failed("protocol", message)
-
     def check(self, given: object, profile: str | None = None) -> dict[str, Any]:
-        """Do what `OperationTool.check` says."""
+        """Return arguments that fit, as `OperationTool.check` does."""
         return self._fit(accept(given, self._session.settings), profile)
 
     def _fit(
@@ -236,8 +212,28 @@ class Caller:
         return arguments if known is None else known.restored(arguments)
 
     def preview(self, arguments: dict[str, Any]) -> httpx.Request:
-        """Do what `OperationTool.preview` says."""
-        return self._execution.preview(self.check(arguments))
+        """Return the request of a call, as `OperationTool.preview` does."""
+        return self._ready().preview(self.check(arguments))
+
+    def failure(self, error: Exception) -> ToolResult:
+        """Return an exception as an error result."""
+        match error:
+            case AnswerError():
+                return error.result
+            case CallError():
+                tried = {"attempts": error.attempts} if error.attempts else None
+                return ToolResult.failed(
+                    error.kind, error.reason, metadata=tried, facts=error.facts
+                )
+            case InputError():
+                return ToolResult.failed("invalid_input", str(error))
+            case CredentialsError():
+                return ToolResult.failed("credentials", str(error))
+            case OpenAPIToolsError():
+                message = f"{self._name} cannot be called: {error}"
+                return ToolResult.failed("invalid_input", message)
+        message = f"{self._name} failed unexpectedly ({type(error).__name__}); see the log."
+        return ToolResult.failed("protocol", message)
 
 
 class AnswerError(CallError):
@@ -271,20 +267,14 @@ async def answer_call(
 ) -> ToolResult:
     """Call a tool by name or by a tool call, as `Toolset.call` does."""
     if isinstance(given, str):
-        if given not in toolset:
-            return _unknown(toolset, given, call_id_in(arguments))
-        own = {} if arguments is None else arguments
-        return await toolset[given].execute(own, context=context, profile=profile)
-    try:
-        call = read_call(given)
-    except InputError as error:
-        return ToolResult.failed("invalid_input", str(error)).for_call(read_id(given))
-    if call.name not in toolset:
-        return _unknown(toolset, call.name, call.id)
-    named = {**call.arguments, CALL_ID: call.id}
-    return await toolset[call.name].execute(named, context=context, profile=profile)
-
-
-def _unknown(toolset: Toolset, name: str, call_id: str) -> ToolResult:
+        name, own = given, {} if arguments is None else arguments
+    else:
+        try:
+            call = read_call(given)
+        except InputError as error:
+            return ToolResult.failed("invalid_input", str(error)).for_call(read_id(given))
+        name, own = call.name, {**call.arguments, CALL_ID: call.id}
+    if name in toolset:
+        return await toolset[name].execute(own, context=context, profile=profile)
     reason = no_such_tool(name, [tool.name for tool in toolset])
-    return ToolResult.failed("invalid_input", reason).for_call(call_id)
+    return ToolResult.failed("invalid_input", reason).for_call(call_id_in(own))

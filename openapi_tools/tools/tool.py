@@ -1,28 +1,38 @@
-"""A tool: one operation that a model can call."""
+"""A tool, one operation that a model can call, and the session that a document's tools share."""
 
 from __future__ import annotations
 
 import copy
 import threading
+from contextlib import suppress
+from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.errors import bare
+from openapi_tools.auth.credentials import OriginPolicy
+from openapi_tools.errors import CallError, NotPicklableError, bare
 from openapi_tools.forks import importing
 from openapi_tools.http_rules import can_override, is_destructive, is_idempotent, is_read
+from openapi_tools.model import Operation
+from openapi_tools.observability.observers import Observers
 from openapi_tools.options import functions_of
+from openapi_tools.requests.server_urls import named_origins, origin_of, server_url, url_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     import httpx
+    import httpx2
 
-    from openapi_tools.model import Operation
+    from openapi_tools.auth.credentials import Credentials
+    from openapi_tools.redaction import Redactor
     from openapi_tools.result import ToolResult
+    from openapi_tools.settings import Settings
     from openapi_tools.tools.guardrails import Guards
     from openapi_tools.tools.pipeline import Caller
-    from openapi_tools.tools.session import Session
     from openapi_tools.tools.tool_call import ToolCall
+    from openapi_tools.tools.toolset import Provenance
+    from openapi_tools.transport.sender import Answer, Sender
 
 _NEEDED = (
     "openapi_tools.tools.pipeline",
@@ -34,6 +44,86 @@ _is_imported = threading.Event()
 _HOOKS = ("on_invoke", "run", "on_output", "on_error")
 
 
+@dataclass(slots=True, eq=False)
+class Session:
+    """The state that the calls of one toolset share: settings, credentials, connections.
+
+    Attributes:
+        client_brings: Whether the user's client sends credentials itself.
+        check_answer: Compares an answer with the document and returns the differences.
+        is_placed: Whether the server has answered with another status than 404.
+        mounts: Number of coordinators that hold its tools; the last one closes it.
+    """
+
+    settings: Settings
+    credentials: Credentials
+    redactor: Redactor
+    provenance: Provenance
+    client: httpx.AsyncClient | httpx2.AsyncClient | None = None
+    client_brings: bool = False
+    check_answer: Callable[[httpx.Request, Answer], list[str]] | None = None
+    is_placed: bool = False
+    mounts: int = 0
+    _observers: Observers | None = None
+    _origins: frozenset[str] | None = None
+    _sender: Sender | None = None
+
+    @property
+    def observers(self) -> Observers:
+        """The subscribers and the telemetry of calls."""
+        with importing:  # tools may be called from several threads
+            if self._observers is None:
+                self._observers = Observers(
+                    lambda operation: server_url(operation, self.settings), self.redactor.text
+                )
+            return self._observers
+
+    @property
+    def sender(self) -> Sender:
+        """The sender with the connections, made for the first call."""
+        with importing:
+            from openapi_tools.transport.sender import Sender
+
+            if self._sender is None:
+                self._sender = Sender(self.settings, self.client, public=self.provenance.public)
+            return self._sender
+
+    def home(self) -> OriginPolicy:
+        """Return `bounds` for the document's own server."""
+        return self.bounds(Operation("GET", "/", servers=self.provenance.servers))
+
+    def bounds(self, operation: Operation) -> OriginPolicy:
+        """Return where an operation is called, and where credentials may go.
+
+        Raises:
+            CallError: There is no usable server.
+        """
+        return OriginPolicy(
+            server_url(operation, self.settings),
+            self.origins,
+            self.provenance.origin,
+            lenient=self.settings.anonymous or self.settings.dry_run,
+            client_brings=self.client_brings,
+        )
+
+    @property
+    def origins(self) -> frozenset[str]:
+        """The origins that may get credentials."""
+        if self._origins is None:
+            self._origins = named_origins(self.settings)
+        if not self._origins:
+            with suppress(CallError):
+                own = origin_of(url_of(self.provenance.servers, self.settings))
+                # The user chose the URL of a document, not the servers that it names today.
+                if self.provenance.origin in ("", own):
+                    self._origins = frozenset({own})
+        return self._origins
+
+    def __reduce__(self) -> Any:
+        reason = "tools share connections and credentials, which are neither pickled nor copied"
+        raise NotPicklableError(f"{reason}; load or import them anew where they are needed.")
+
+
 class OperationTool:
     """One operation of a document as a tool.
 
@@ -41,11 +131,6 @@ class OperationTool:
     the first access.
 
     Attributes:
-        name: Unique in its toolset, `^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$`.
-        description: For the model; plain text, never empty.
-        input_schema: JSON Schema 2020-12 of the input: a closed object at the root. It is shared;
-            `get_schema()` gives a copy.
-        operation: How the API is called, as plain data.
         guards: The hooks of its calls; None without any.
 
     Args:
@@ -62,7 +147,7 @@ class OperationTool:
 
     @property
     def name(self) -> str:
-        """Unique in its toolset."""
+        """Unique in its toolset, `^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$`."""
         raise NotImplementedError
 
     @property
@@ -72,7 +157,7 @@ class OperationTool:
 
     @property
     def input_schema(self) -> dict[str, Any]:
-        """JSON Schema 2020-12 of the input; shared, so do not change it."""
+        """JSON Schema 2020-12 of the input, a closed object; shared, so do not change it."""
         raise NotImplementedError
 
     @property
@@ -138,13 +223,10 @@ class OperationTool:
 
     @property
     def schema(self) -> dict[str, Any]:
-        """Alias of `input_schema`."""
+        """Alias of `input_schema`, as is `parameters`."""
         return self.input_schema
 
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """Alias of `input_schema`."""
-        return self.input_schema
+    parameters = schema
 
     @property
     def needs_approval(self) -> bool:
@@ -180,7 +262,7 @@ class OperationTool:
             caller = self._caller or await self._ready()
             return await caller.result(input, context, profile)
         except BaseException as error:  # noqa: BLE001 -- and raised on
-            context = None  # what a traceback of this frame would show
+            context = None  # a traceback of this frame would show it
             raise bare(error)  # noqa: B904 -- the same one
 
     async def __call__(self, call: Any, context: Any = None) -> ToolResult:
@@ -188,7 +270,7 @@ class OperationTool:
         try:
             return await (await self._ready()).answer(call, context)
         except BaseException as error:  # noqa: BLE001 -- and raised on
-            context = None  # what a traceback of this frame would show
+            context = None  # a traceback of this frame would show it
             raise bare(error)  # noqa: B904 -- the same one
 
     def check(self, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -218,7 +300,7 @@ class OperationTool:
             CallError: A guardrail refuses.
             InputError: The arguments that a guardrail gives do not fit.
         """
-        return await self._called().admit(call, context)
+        return call if self.guards is None else await self.guards.admit(call, context, self.check)
 
     async def run(self, call: ToolCall, context: Any = None) -> ToolResult:
         """Make a call without guardrails.
@@ -230,7 +312,7 @@ class OperationTool:
             CallError: The API gave no usable answer.
             InputError: The arguments do not fit.
         """
-        return await self._called().run(call, context)
+        return await self._called().send(call.arguments, context, call_id=call.id)
 
     async def on_output(self, result: ToolResult, context: Any) -> ToolResult:
         """Run the output guardrails on a result or error result.
@@ -238,19 +320,18 @@ class OperationTool:
         Raises:
             CallError: A guardrail withholds it.
         """
-        return await self._called().release(result, context)
+        return result if self.guards is None else await self.guards.release(result, context)
 
     async def on_error(self, error: Exception, context: Any) -> ToolResult:
         """Return the result of the functions for failures, else an error result."""
-        return await self._called().explain(error, context)
+        explained = None if self.guards is None else await self.guards.explain(error, context)
+        return explained or self._called().failure(error)
 
     def add_input_guardrails(self, guardrails: Iterable[Callable[..., Any]]) -> None:
-        """Add functions that pass, change or refuse calls.
+        """Add functions of the `ToolCall` and the context, which may be async.
 
-        Args:
-            guardrails: Each is called with the `ToolCall` and the context and may be async. None
-                and True pass the call; a `ToolCall` or a mapping replaces the arguments, a
-                `ToolResult` the call; False and exceptions refuse it (`denied`).
+        None and True pass the call; a `ToolCall` or a mapping replaces the arguments, a
+        `ToolResult` the call; False and exceptions refuse it (`denied`).
 
         Raises:
             SettingsError: They are not functions.
@@ -258,11 +339,9 @@ class OperationTool:
         self._guarded().add_inputs(functions_of(guardrails, "guardrails"), self)
 
     def add_output_guardrails(self, guardrails: Iterable[Callable[..., Any]]) -> None:
-        """Add functions that pass, change or withhold results.
+        """Add functions of the `ToolResult` and the context, which may be async.
 
-        Args:
-            guardrails: Each is called with the `ToolResult` and the context and may be async. None
-                passes it, a `ToolResult` replaces it; exceptions withhold it (`denied`).
+        None passes the result, a `ToolResult` replaces it; exceptions withhold it (`denied`).
 
         Raises:
             SettingsError: They are not functions.
@@ -270,11 +349,9 @@ class OperationTool:
         self._guarded().outputs.extend(functions_of(guardrails, "guardrails"))
 
     def add_on_error_func(self, on_error_func: Callable[..., Any]) -> None:
-        """Add a function for failures.
+        """Add a function of an exception and the context, which may be async.
 
-        Args:
-            on_error_func: Is called with the exception and the context and may be async. It
-                returns a `ToolResult`, or None; the first result counts.
+        It returns a `ToolResult` or None; of several functions, the first result counts.
 
         Raises:
             SettingsError: It is not a function.
@@ -282,9 +359,7 @@ class OperationTool:
         self._guarded().errors.extend(functions_of(on_error_func, "on_error_func"))
 
     def __reduce__(self) -> Any:
-        if self._session is None:
-            return type(self), ()
-        return self._session.__reduce__()
+        return (type(self), ()) if self._session is None else self._session.__reduce__()
 
     def _guarded(self) -> Guards:
         if self.guards is None:
@@ -294,13 +369,18 @@ class OperationTool:
         return self.guards
 
     async def _ready(self) -> Caller:
-        """Return the caller; the first call of a program imports in a thread."""
+        """Return the caller; the first call of a program imports for some 100 ms, in a thread."""
         if self._caller is None and not _is_imported.is_set():
-            await _imported()
+            import asyncio
+
+            try:
+                loop = asyncio.get_running_loop()
+            except RuntimeError:  # another library's loop: the call says so
+                return self._called()
+            await loop.run_in_executor(None, _import)
         return self._called()
 
     def _called(self) -> Caller:
-        """Return the caller, made at the first call."""
         if self._caller is None:
             with importing:
                 from openapi_tools.tools.pipeline import Caller
@@ -309,17 +389,6 @@ class OperationTool:
             own = any(getattr(kind, name) is not getattr(OperationTool, name) for name in _HOOKS)
             self._caller = Caller(self, self._session, own_hooks=own)
         return self._caller
-
-
-async def _imported() -> None:
-    """Import the modules of a call in a thread, as that takes a few hundred milliseconds."""
-    import asyncio
-
-    try:
-        loop = asyncio.get_running_loop()
-    except RuntimeError:  # another library's loop: the call says so
-        return
-    await loop.run_in_executor(None, _import)
 
 
 def _import() -> None:

@@ -8,19 +8,26 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Self
 
+from openapi_tools.auth.credentials import Credentials
 from openapi_tools.errors import SettingsError
-from openapi_tools.options import functions_of, kind_of, members_of
-from openapi_tools.redaction import excerpt
+from openapi_tools.options import credentials_of, functions_of, kind_of, members_of, settings_of
+from openapi_tools.redaction import Redactor, excerpt
+from openapi_tools.tools.tool import Session
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
-    from types import TracebackType
 
-    from openapi_tools.model import SecurityScheme, Skipped
+    import httpx
+    import httpx2
+
+    from openapi_tools.model import SecurityScheme, Server, Skipped
     from openapi_tools.observability.observers import Event
     from openapi_tools.result import ToolResult
-    from openapi_tools.tools.session import Session
+    from openapi_tools.settings import Settings
     from openapi_tools.tools.tool import OperationTool
+
+_USUAL_HEADERS = frozenset({"accept", "accept-encoding", "connection", "user-agent"})
+_LISTS = ("tags", "methods", "names", "paths")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +54,13 @@ class Select:
     where: Callable[[OperationTool], bool] | None = None
 
     def __post_init__(self) -> None:
-        for name in ("tags", "methods", "names", "paths"):
-            object.__setattr__(self, name, _texts(name, getattr(self, name)))
+        for name in _LISTS:
+            given = getattr(self, name)
+            is_list = isinstance(given, Iterable) and not isinstance(given, str)
+            texts = tuple(given) if is_list else (given,)
+            if not all(isinstance(text, str) for text in texts):
+                raise _unfit(name, "a text or a list of texts", given)
+            object.__setattr__(self, name, texts)
         if self.deprecated is not None and not isinstance(self.deprecated, bool):
             raise _unfit("deprecated", "true or false", self.deprecated)
         if self.where is not None and not callable(self.where):
@@ -85,14 +97,6 @@ class Select:
         return not self.names or _matches(name, self.names)
 
 
-def _texts(name: str, given: Any) -> tuple[str, ...]:
-    """Return the texts of a member; one text counts as a list of it."""
-    listed = (given,) if isinstance(given, str) or not isinstance(given, Iterable) else tuple(given)
-    if all(isinstance(text, str) for text in listed):
-        return listed
-    raise _unfit(name, "a text or a list of texts", given)
-
-
 def _unfit(name: str, kind: str, given: object) -> SettingsError:
     return SettingsError(f"select: {name!r} must be {kind}, not {given!r:.60}.")
 
@@ -100,6 +104,56 @@ def _unfit(name: str, kind: str, given: object) -> SettingsError:
 def _matches(text: str, patterns: Iterable[str]) -> bool:
     """Tell whether a text is one of the patterns or matches one; braces of paths are literal."""
     return any(text == pattern or fnmatchcase(text, pattern) for pattern in patterns)
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """The origin of a document.
+
+    Attributes:
+        servers: The document's own; by default credentials are for the first of them.
+        public: Whether it came from a public address.
+        origin: Of the URL that it was fetched from; empty for files and values.
+    """
+
+    servers: tuple[Server, ...] = ()
+    public: bool = False
+    origin: str = ""
+
+
+def open_session(
+    settings: Settings | None = None,
+    *,
+    credentials: Mapping[str, Any] | None = None,
+    schemes: Mapping[str, SecurityScheme] | None = None,
+    client: httpx.AsyncClient | httpx2.AsyncClient | None = None,
+    provenance: Provenance | None = None,
+) -> Session:
+    """Return a session; it connects when a tool is called.
+
+    Raises:
+        CredentialsError: A scheme that the document does not have, or a wrong kind of value.
+        SettingsError: Settings or a client of another type.
+        MissingExtraError: The settings ask for `transport="fast"`, and httptools is not installed.
+    """
+    settings, redactor = settings_of(settings), Redactor()
+    given, own = credentials_of(credentials), schemes or {}
+    known = Credentials(given, own, redactor=redactor, ca_file=settings.ca_file)
+    brings, found = brings_identity(client), provenance or Provenance()
+    session = Session(settings, known, redactor, found, client, brings)
+    if client is not None or settings.transport == "fast":
+        _ = session.sender  # raises for an unusable client or a missing extra
+    return session
+
+
+def brings_identity(client: httpx.AsyncClient | httpx2.AsyncClient | None) -> bool:
+    """Tell whether a client of the user's sends credentials or other headers by itself."""
+    if client is None:
+        return False
+    headers = getattr(client, "headers", ())
+    return getattr(client, "auth", None) is not None or any(
+        name.lower() not in _USUAL_HEADERS for name in headers
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -199,9 +253,7 @@ class Toolset:
         return Toolset(chosen, self.session, self._about)
 
     def definitions(self, profile: str) -> list[dict[str, Any]]:
-        """Return the tools for a provider's API.
-
-        Unsupported tools are left out; `warnings` gives the reasons.
+        """Return the tools for a provider's API, but for unsupported ones: see `warnings`.
 
         Args:
             profile: `openai`, `openai_strict`, `anthropic`, `gemini` or `mcp`.
@@ -253,13 +305,12 @@ class Toolset:
         from openapi_tools.tools.pipeline import answer_call
 
         known = self._profile if profile is None else profile
-        return await answer_call(self, call, arguments, profile=known, context=context)
+        return await answer_call(self, call, arguments, context=context, profile=known)
 
     def add_input_guardrails(self, guardrails: Iterable[Callable[..., Any]]) -> None:
         """Add functions that pass, change or refuse calls to each tool.
 
-        Args:
-            guardrails: As for a tool; those of `require_approval` go to the tools they are for.
+        Those of `require_approval` are added to the tools that they are for.
 
         Raises:
             SettingsError: They are not functions.
@@ -311,7 +362,7 @@ class Toolset:
         Raises:
             SettingsError: It is not a coordinator, or a tool of such a name is mounted already.
         """
-        from openapi_tools.tools.mounting import mount_tools
+        from openapi_tools.tools.packages import mount_tools
 
         return await mount_tools(self, coordinator, self.session)
 
@@ -325,12 +376,7 @@ class Toolset:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
 

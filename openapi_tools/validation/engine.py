@@ -90,13 +90,9 @@ def pattern_size(pattern: str) -> int:
 
 
 class Size(NamedTuple):
-    """The size of a value.
+    """The size of a value: its values and names, their characters, its odd numbers.
 
-    Attributes:
-        values: Values in it, names of members counted too.
-        characters: Of its strings and names.
-        odd: Numbers that no machine word holds.
-        levels: Values at each depth: the value itself, its members or items, and so on.
+    `levels` has the number of values at each depth: the value itself, its members, and so on.
     """
 
     values: int
@@ -194,15 +190,15 @@ def looks(
     depth: int | None = None,
     together: Callable[[Iterable[float]], float] = sum,
 ) -> float:
-    """Return what all schemas together cost that may look at one value or at what holds it.
+    """Return the cost of all schemas together that may look at one value or at what holds it.
 
     Args:
-        schema: Where to begin.
-        root: Where references lead.
+        schema: The first one.
+        root: Target of references.
         own: The cost of a schema without those inside it.
         depth: Of the value. Without it a schema that leads back to itself counts once, as its
             verdict on a value is remembered; with it every turn counts.
-        together: Puts together the costs of the schemas inside one.
+        together: Adds up the costs of the schemas inside one.
     """
     costs: dict[tuple[int, int | None], float] = {}
     inner: dict[tuple[int, int | None], list[list[tuple[int, int | None]]]] = {}
@@ -229,12 +225,10 @@ def looks(
 
 def _value_price(node: Node) -> float:
     """Return the nanoseconds that a schema's own keywords may take for a value."""
-    price = _LOOK
     literals = [*node.get("enum", ()), *([node["const"]] if "const" in node else ())]
+    price = _LOOK + bool(literals) * _PART
     if parts := [part for part in literals if isinstance(part, list | dict)]:
         price += len(literals) * _COMPARISON + size_of(parts).values * _PART
-    elif literals:
-        price += _PART
     for keyword in ("dependentRequired", "dependentSchemas"):
         price += len(node.get(keyword, ())) * _NAME
     price += len(node.get("patternProperties", ())) * _MATCH

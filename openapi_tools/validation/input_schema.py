@@ -206,22 +206,27 @@ def _weaken(root: Node, left_out: list[tuple[Node, str]]) -> None:
     """Remove the keywords that would refuse more values now that other parts are missing.
 
     Without a requirement more values fit, but fewer where a schema is inside `not` or among
-    alternatives of which exactly one may fit.
-    `left_out` names the schemas that miss something, and the keyword that it belonged to.
+    alternatives of which exactly one may fit. `left_out` has the schemas that miss a part, each
+    with the keyword of that part.
     """
     for node, keyword in left_out:
         if keyword in ("properties", "patternProperties"):
             _drop(node, "additionalProperties", "unevaluatedProperties")
         if keyword == "prefixItems":
             _drop(node, "items", "unevaluatedItems")
-    nodes, parents = _parents(root)
+    nodes, parents = [root], {id(root): list[int]()}
+    for node in nodes:  # which grows
+        for child in (child for _, group in groups(node, root) for child in group):
+            if id(child) not in parents:
+                nodes.append(child)
+                parents[id(child)] = []
+            parents[id(child)].append(id(node))
     weak = {id(node) for node, _ in left_out}
     reached = list(weak)
-    while reached:
-        for parent in parents.get(reached.pop(), ()):
-            if parent not in weak:
-                weak.add(parent)
-                reached.append(parent)
+    for one in reached:
+        above = set(parents.get(one, ())) - weak
+        weak |= above
+        reached += above
     for node in nodes:
         _weaken_one(node, root, weak)
 
@@ -229,18 +234,6 @@ def _weaken(root: Node, left_out: list[tuple[Node, str]]) -> None:
 def _drop(node: Node, *keywords: str) -> None:
     for keyword in keywords:
         node.pop(keyword, None)
-
-
-def _parents(root: Node) -> tuple[list[Node], dict[int, list[int]]]:
-    """Return all schemas that the root leads to, and which schemas lead to each."""
-    nodes, parents = [root], {id(root): list[int]()}
-    for node in nodes:
-        for child in (child for _, group in groups(node, root) for child in group):
-            if id(child) not in parents:
-                nodes.append(child)
-                parents[id(child)] = []
-            parents[id(child)].append(id(node))
-    return nodes, parents
 
 
 def _weaken_one(node: Node, root: Node, weak: set[int]) -> None:

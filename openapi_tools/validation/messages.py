@@ -49,19 +49,20 @@ _NAME = 100
 _COMPARED = 500
 _PER_BRANCH = 20
 _BRANCHES = 200
+_CONSTANTS = ("const", "enum")
 _FILE = frozenset({"base64", "text"})
 _FILE_HINT = '; give {"text": …} or {"base64": …}'
 
 
 class Flaw(NamedTuple):
-    """One thing that is wrong.
+    """A fault of a value.
 
     Attributes:
-        place: The way into the input: names and indexes.
+        place: Names and indexes that lead to the value.
         keyword: Of JSON Schema; `additionalProperties` also for unevaluated members, `false` where
             nothing is allowed.
-        limit: What the keyword asks for.
-        value: What was given.
+        limit: The keyword's value.
+        value: The faulty value.
         remark: Added to the sentence, for instance which alternative was looked at.
     """
 
@@ -112,8 +113,10 @@ def _keyword_flaws(error: Any, keyword: str, place: Place, schema: Node) -> Iter
             is_file = schema.get("properties", {}).keys() >= _FILE
             yield Flaw(place, keyword, limit, given, _FILE_HINT if is_file else "")
         case "required":
-            needed_by = _needed_by(kind.property, limit, given)
-            yield Flaw((*place, kind.property), word, needed_by, None)
+            name = kind.property
+            needs = limit.items() if isinstance(limit, dict) else ()  # of `dependentRequired`
+            by = next((other for other, names in needs if other in given and name in names), None)
+            yield Flaw((*place, name), word, by, None)
         case "additionalProperties" | "unevaluatedProperties":
             told_as = "additionalProperties" if limit is False else ""
             for name in kind.unexpected:
@@ -122,13 +125,6 @@ def _keyword_flaws(error: Any, keyword: str, place: Place, schema: Node) -> Iter
             yield Flaw(place, word, schema, None)
         case _:
             yield Flaw(place, keyword, limit, given)
-
-
-def _needed_by(name: str, limit: Any, given: Any) -> str | None:
-    """Return the member that needs another one by `dependentRequired`; None by `required`."""
-    if not isinstance(limit, dict):
-        return None
-    return next((other for other in limit if other in given and name in limit[other]), None)
 
 
 def _at(root: Any, path: list[Any]) -> Any:
@@ -147,17 +143,6 @@ def _names(schema: Node) -> list[str]:
     return list(dict.fromkeys(name for part in parts for name in part.get("properties", ())))
 
 
-class _Branch(NamedTuple):
-    """An alternative that does not fit; the closest one comes first when sorted."""
-
-    wrong_type: bool
-    wrong_constants: int
-    faults: int
-    nearness: int
-    number: int
-    flaws: list[Flaw]
-
-
 def _union_flaws(error: Any, branches: list[Schema], place: Place, root: Node) -> Iterator[Flaw]:
     """Give the flaws by the alternative that comes closest."""
     context = error.kind.context
@@ -166,19 +151,18 @@ def _union_flaws(error: Any, branches: list[Schema], place: Place, root: Node) -
         names = [_label(branches[index], index) for index in fitting[:5]]
         yield Flaw(place, "oneOf", names, error.instance)
         return
-    found = [
-        _branch(list(islice(read_flaws(errors, root), _PER_BRANCH)), place, index)
-        for index, errors in enumerate(context[:_BRANCHES])
-    ]
+    found = [list(islice(read_flaws(e, root), _PER_BRANCH)) for e in context[:_BRANCHES]]
     if merged := _merged(found, place, error.instance):
         yield merged
         return
-    best = min(found)
+    distances = [_distance(flaws, place) for flaws in found]
+    closest = min(distances)
+    index = distances.index(closest)
     remark = ""
-    if sum(branch.wrong_type == best.wrong_type for branch in found) > 1:
-        name = _label(branches[best.number], best.number)
+    if sum(has_wrong_type == closest[0] for has_wrong_type, *_ in distances) > 1:
+        name = _label(branches[index], index)
         remark = f" (as {name}, the closest of {len(branches)} alternatives)"
-    yield from (flaw._replace(remark=flaw.remark or remark) for flaw in best.flaws)
+    yield from (flaw._replace(remark=flaw.remark or remark) for flaw in found[index])
 
 
 def _label(branch: Schema, index: int) -> str:
@@ -187,38 +171,32 @@ def _label(branch: Schema, index: int) -> str:
     return repr(name) if name and name != "#" else f"alternative {index + 1}"
 
 
-def _branch(flaws: list[Flaw], place: Place, index: int) -> _Branch:
-    near = [flaw for flaw in flaws if len(flaw.place) <= len(place) + 1]
-    return _Branch(
-        wrong_type=any(flaw.keyword == "type" and flaw.place == place for flaw in flaws),
-        wrong_constants=sum(flaw.keyword in ("const", "enum") for flaw in near),
-        faults=len(flaws),
-        nearness=-max((len(flaw.place) for flaw in flaws), default=0),
-        number=index,
-        flaws=flaws,
-    )
+def _distance(flaws: list[Flaw], place: Place) -> tuple[bool, int, int, int]:
+    """Return how far an alternative is from fitting: wrong type, constants, flaws, their depth."""
+    constants = sum(_is_constant(f) and len(f.place) <= len(place) + 1 for f in flaws)
+    has_wrong_type = any(flaw.keyword == "type" and flaw.place == place for flaw in flaws)
+    deepest = max((len(flaw.place) for flaw in flaws), default=0)
+    return has_wrong_type, constants, len(flaws), -deepest
 
 
-def _merged(branches: list[_Branch], place: Place, value: Any) -> Flaw | None:
+def _merged(branches: list[list[Flaw]], place: Place, value: Any) -> Flaw | None:
     """Return one flaw where all want another type, or other constants in one place.
 
     The constants are those of a discriminator, or of enumerations side by side.
     """
-    firsts = [branch.flaws[0] for branch in branches if branch.flaws]
+    firsts = [flaws[0] for flaws in branches if flaws]
     if all(flaw.keyword == "type" and flaw.place == place for flaw in firsts):
         limits = (f.limit if isinstance(f.limit, list) else [f.limit] for f in firsts)
         return Flaw(place, "type", [name for limit in limits for name in limit], value)
-    constants = [_constant(branch) for branch in branches]
-    first = constants[0]
-    if first is None or any(flaw is None or flaw.place != first.place for flaw in constants):
+    found = [f for f in (next(filter(_is_constant, flaws), None) for flaws in branches) if f]
+    if len(found) < len(branches) or any(flaw.place != found[0].place for flaw in found):
         return None
-    found = [flaw for flaw in constants if flaw is not None]
     options = [option for f in found for option in (f.limit if f.keyword == "enum" else [f.limit])]
-    return Flaw(first.place, "enum", options, first.value)
+    return Flaw(found[0].place, "enum", options, found[0].value)
 
 
-def _constant(branch: _Branch) -> Flaw | None:
-    return next((flaw for flaw in branch.flaws if flaw.keyword in ("const", "enum")), None)
+def _is_constant(flaw: Flaw) -> bool:
+    return flaw.keyword in _CONSTANTS
 
 
 def sentence(flaw: Flaw) -> str:
@@ -245,7 +223,8 @@ def show(value: Any, room: int = _SHOWN) -> str:
             return text if len(text) <= room else f"{text[: room - 1]}…"
 
 
-def _show_parts(value: list[Any] | Node, room: int) -> str:
+def _show_parts(value: list[Any] | dict[str, Any], room: int) -> str:
+    """Return as many parts as fit, with the number of those that did not."""
     opening, closing = "[]" if isinstance(value, list) else "{}"
     half = room // 2
     if half < _LEAST:
@@ -254,20 +233,15 @@ def _show_parts(value: list[Any] | Node, room: int) -> str:
         parts = (show(item, half) for item in value)
     else:
         parts = (f"{show(name, half)}: {show(member, half)}" for name, member in value.items())
-    return f"{opening}{_row(parts, len(value), room)}{closing}"
-
-
-def _row(shown: Iterable[str], count: int, room: int) -> str:
-    """Return as many texts as fit, with the number of those that did not."""
     row: list[str] = []
-    for text in islice(shown, _LISTED):
+    for text in islice(parts, _LISTED):
         if row and room < len(text):
             break
         row.append(text)
         room -= len(text) + 2
-    if len(row) < count:
-        row.append(f"… {count - len(row)} more")
-    return ", ".join(row)
+    if len(row) < len(value):
+        row.append(f"… {len(value) - len(row)} more")
+    return f"{opening}{', '.join(row)}{closing}"
 
 
 def kind_of(value: Any) -> str:
@@ -275,28 +249,23 @@ def kind_of(value: Any) -> str:
     return _KINDS[next((name for kind, name in _TYPES if isinstance(value, kind)), "object")]
 
 
-def _kinds(types: Any) -> str:
-    names = [types] if isinstance(types, str) else list(dict.fromkeys(types))
-    return " or ".join(_KINDS.get(name, name) for name in names)
-
-
 def _wrong_type(flaw: Flaw) -> str:
     given = show(flaw.value)
-    text = f"expected {_kinds(flaw.limit)}, got {given}"
+    wanted = [flaw.limit] if isinstance(flaw.limit, str) else list(dict.fromkeys(flaw.limit))
+    text = f"expected {' or '.join(_KINDS.get(name, name) for name in wanted)}, got {given}"
     if given != kind_of(flaw.value):
         text += f" ({kind_of(flaw.value)})"
-    if isinstance(flaw.value, str) and _would_fit(flaw.value, flaw.limit):
+    if isinstance(flaw.value, str) and _would_fit(flaw.value, wanted):
         text += "; give it without quotes"
     return text
 
 
-def _would_fit(text: str, types: Any) -> bool:
+def _would_fit(text: str, wanted: list[str]) -> bool:
     """Whether a string holds JSON of a fitting type."""
     try:
         meant = json.loads(text) if len(text) <= _SHOWN else None
     except (ValueError, RecursionError):
         return False
-    wanted = types if isinstance(types, list) else [types]
     kind = kind_of(meant)
     return meant is not None and any(
         _KINDS.get(name) == kind or (name == "number" and kind == "an integer") for name in wanted

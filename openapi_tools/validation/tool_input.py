@@ -113,10 +113,8 @@ def _named(value: object) -> str:
 class _Intake:
     """Copies a value; raises at parts that no request can carry.
 
-    Args:
-        room: Characters that the input may still take as JSON; an estimate, cheap to keep.
-        values: Values that it may still have.
-        is_small: Values of other types than JSON's, and more than that, raise `_LargeError`.
+    `room` counts the characters that it may still take as JSON: an estimate, cheap to keep. Where
+    it has to be small, `_LargeError` tells that it has more, or values of other types than JSON's.
     """
 
     __slots__ = ("_is_small", "_room", "_values")
@@ -210,14 +208,15 @@ class _Intake:
         """Count values before they are looked at."""
         self._values -= values
         if self._values < 0:
-            reason = f"it has over {_MOST_VALUES:,} values; give less at once."
-            raise _LargeError if self._is_small else InputError(f"the input is too large: {reason}")
+            self._refuse(f": it has over {_MOST_VALUES:,} values; give less at once.")
 
     def _take(self, count: int) -> None:
         self._room -= count
         if self._room < 0:
-            reason = "the input is too large; give less at once (max_input_chars)."
-            raise _LargeError if self._is_small else InputError(reason)
+            self._refuse("; give less at once (max_input_chars).")
+
+    def _refuse(self, reason: str) -> None:
+        raise _LargeError if self._is_small else InputError(f"the input is too large{reason}")
 
     def _check_number(self, value: float) -> None:
         self._take(8)

@@ -29,7 +29,7 @@ from openapi_tools import (
     load_tools,
     require_approval,
 )
-from openapi_tools.tools.session import open_session
+from openapi_tools.tools.toolset import open_session
 
 ROOT = Path(__file__).parents[2]
 PIXEL = base64.b64decode("R0lGODlhAQABAAAAACwAAAAAAQABAAA=")

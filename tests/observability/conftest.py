@@ -34,7 +34,7 @@ class Sdk:
         """Have a toolset report here, as it reports to the providers of a process."""
         known = toolset.session.observers
         providers = {"tracer_provider": self.tracers, "meter_provider": self.meters}
-        toolset.session.observers = Observers(known._address, known._redact, **providers)
+        toolset.session._observers = Observers(known._address, known._redact, **providers)
         return toolset
 
     @property

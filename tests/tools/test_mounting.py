@@ -13,8 +13,8 @@ import pytest
 from documents import document, operation
 
 from openapi_tools import CredentialsError, Select, Settings, SettingsError, load_tools
-from openapi_tools.tools import mounting
-from openapi_tools.tools.mounting import options_of
+from openapi_tools.tools import packages
+from openapi_tools.tools.packages import options_of
 
 ROOT = Path(__file__).parents[2]
 
@@ -144,7 +144,7 @@ async def test_a_coordinator_of_a_known_package_gets_the_tools_in_its_words(
     monkeypatch.setitem(sys.modules, "a_package", package)
     monkeypatch.setitem(sys.modules, "a_contract", contract)
     row = ("a_package", "Coordinator", "a_contract")
-    monkeypatch.setattr(mounting, "_PRESENTERS", (("not_there", "X", "y"), row))
+    monkeypatch.setattr(packages, "_PRESENTERS", (("not_there", "X", "y"), row))
     coordinator, tools = Coordinator(), toolset()
 
     cleanup = await tools.mount(coordinator)

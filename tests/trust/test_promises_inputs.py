@@ -14,7 +14,7 @@ from trust.promises import BASE, quiet
 
 from openapi_tools import Settings
 from openapi_tools.runtime import Operation, OperationTool, Parameter
-from openapi_tools.tools.session import open_session
+from openapi_tools.tools.toolset import open_session
 
 KEY = {"k": {"type": "apiKey", "in": "header", "name": "X-Key"}}
 

@@ -15,7 +15,7 @@ from openapi_tools.errors import CredentialsError, DeniedError, InputError, Sett
 from openapi_tools.options import members_of
 from openapi_tools.result import ToolResult
 from openapi_tools.tools.guardrails import question_of, settled
-from openapi_tools.tools.mounting import check_selected, options_of
+from openapi_tools.tools.packages import check_selected, options_of
 from openapi_tools.tools.pipeline import call_id_in
 from openapi_tools.tools.tool_call import Context, ToolCall, member_of, read_call, with_approve
 
