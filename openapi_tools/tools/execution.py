@@ -12,7 +12,7 @@ from openapi_tools.auth.schemes import TokenContext
 from openapi_tools.errors import DeniedError, OpenAPIToolsError
 from openapi_tools.redaction import hide
 from openapi_tools.requests.builder import RequestPlan
-from openapi_tools.requests.preview import Preview, preview_of
+from openapi_tools.requests.request_auth import Preview, preview_of
 from openapi_tools.requests.server_urls import with_own_path
 from openapi_tools.responses.reader import read_answer
 from openapi_tools.result import ToolResult
