@@ -105,7 +105,7 @@ class OperationFunctionTool(FunctionTool):
 
     # Arguments may have any name, `self` and `invocation` too: they are read from the context.
     def __call__(self, /, *args: Any, **given: Any) -> Any:
-        """Call the function with the framework's context, or with arguments of your own."""
+        """Call with the framework's context as `invocation`, or with arguments of your own."""
         known = given.get("invocation")
         own = isinstance(known, FunctionInvocationContext)
         context = known if own else FunctionInvocationContext(function=self, arguments=given)
@@ -115,27 +115,18 @@ class OperationFunctionTool(FunctionTool):
 async def _answer(
     tool: OperationTool, invocation: FunctionInvocationContext, source: Any
 ) -> ToolResult:
-    """Run a call that the framework has prepared."""
     context = await context_for(source, invocation)
     if invocation.metadata.get(_APPROVED) is True:
         context = approved(context, tool, dict(invocation.arguments))
+    given = dict(invocation.arguments)
+    if given.keys() == {"raw"} and "raw" not in tool.input_schema.get("properties", ()):
+        given = given["raw"]  # what the framework could not read, as the model wrote it
     call_id = invocation.metadata.get(_CALL_ID, "")
-    arguments = _arguments(tool, dict(invocation.arguments))
-    return await tool({"id": call_id, "name": tool.name, "arguments": arguments}, context)
-
-
-def _arguments(tool: OperationTool, given: dict[str, Any]) -> Any:
-    """Return arguments; unreadable ones, named `raw` by the framework, as the model wrote them."""
-    unread = given.keys() == {"raw"} and "raw" not in tool.input_schema.get("properties", ())
-    return given["raw"] if unread else given
+    return await tool({"id": call_id, "name": tool.name, "arguments": given}, context)
 
 
 def _contents(result: ToolResult) -> list[Content]:
-    """Return a result as contents, each with the result as `raw_representation`.
-
-    An image follows a text that names it: chat clients may omit images, and none may send a
-    message without any content.
-    """
+    """Return contents; a text names each image, as chat clients may omit images but not all."""
     contents = []
     for part in result.as_content():
         contents.append(Content.from_text(str(part), raw_representation=result))

@@ -12,14 +12,14 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.contracts import requiring
+from openapi_tools.contracts import blocks_of, requiring
 from openapi_tools.errors import SettingsError
 from openapi_tools.tools.tool_call import context_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from openapi_tools.result import ImageContent, TextContent, ToolResult
+    from openapi_tools.result import ToolResult
     from openapi_tools.tools.tool import OperationTool
 
 with requiring("langchain"):
@@ -91,7 +91,7 @@ class OperationStructuredTool(StructuredTool):
 
 @contextmanager
 def _noted(given: Any, options: dict[str, Any]) -> Iterator[Any]:
-    """Note a call for the function that LangChain calls in the end; give its arguments."""
+    """Note a call's input for the tool, and give the arguments that LangChain may see."""
     if not isinstance(given, dict):
         yield given
         return
@@ -105,7 +105,6 @@ def _noted(given: Any, options: dict[str, Any]) -> Iterator[Any]:
 async def _answer(
     tool: OperationTool, arguments: dict[str, Any], source: Any
 ) -> tuple[Any, ToolResult]:
-    """Run a call and return content and artifact for LangChain's message."""
     noted = _asked.get()
     _asked.set(None)  # or a guardrail that calls another tool's function would call it with these
     given = arguments if noted is None else noted
@@ -116,7 +115,6 @@ async def _answer(
 
 
 def _blocking(call: Any) -> Any:
-
     def wait(**arguments: Any) -> Any:
         try:
             asyncio.get_running_loop()
@@ -133,27 +131,18 @@ def _message(error: Any) -> Any:
     result: ToolResult = error.result
     if not result.tool_call_id:
         return str(result)
-    return ToolMessage(
-        str(result),
-        artifact=result,
-        tool_call_id=result.tool_call_id,
-        name=error.tool,
-        status="error",
-    )
+    facts = {"tool_call_id": result.tool_call_id, "name": error.tool, "status": "error"}
+    return ToolMessage(str(result), artifact=result, **facts)
 
 
 def _content(result: ToolResult) -> str | list[dict[str, str]]:
     """Return a message's content: a string, or blocks once there is an image."""
-    first, *more = result.as_content()
-    if not more and first.type == "text":
-        return first.text
-    return [_block(content) for content in (first, *more)]
-
-
-def _block(content: TextContent | ImageContent) -> dict[str, str]:
-    if content.type == "text":
-        return {"type": "text", "text": content.text}
-    return {"type": "image", "base64": content.data, "mime_type": content.media_type}
+    blocks = blocks_of(
+        result,
+        lambda text: {"type": "text", "text": text},
+        lambda data, kind: {"type": "image", "base64": data, "mime_type": kind},
+    )
+    return blocks[0]["text"] if len(blocks) == 1 and "text" in blocks[0] else blocks
 
 
 _ONE = {
@@ -171,9 +160,9 @@ _WORDS = frozenset(
     {"title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly"}
 )
 _MAX_PARTS = 5_000
-"""Schemas within a schema: more than large APIs have, and less than it takes to fill the memory."""
+"""Schemas within a schema: more than large APIs have, and less than fills the memory."""
 _MAX_DEPTH = 80
-"""Levels: LangChain walks schemas by recursion, and Python has an end of that."""
+"""LangChain walks schemas by recursion, which Python limits."""
 
 
 def without_references(schema: dict[str, Any]) -> dict[str, Any]:
@@ -187,8 +176,6 @@ def without_references(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 class _Writer:
-    """Inlines definitions."""
-
     def __init__(self, schema: dict[str, Any]) -> None:
         self._definitions: dict[str, Any] = schema.get("$defs", {})
         self._open: dict[str, str] = {}
@@ -226,7 +213,8 @@ class _Writer:
         if key in _SEVERAL:
             return [self.write(part, path) for part in value]
         if key in _NAMED:
-            return {name: self._member(part, _join(path, name)) for name, part in value.items()}
+            start = f"{path}." if path else ""
+            return {name: self._member(part, start + name) for name, part in value.items()}
         return value
 
     def _member(self, schema: Any, path: str) -> Any:
@@ -259,14 +247,10 @@ class _Writer:
 
 def _widened(schema: dict[str, Any]) -> dict[str, Any]:
     kept = {key: value for key, value in schema.items() if key not in _NARROWING}
-    if "oneOf" not in kept:  # two parts that were cut may both fit
-        return kept
-    parts = kept.pop("oneOf")
-    return {**kept, "anyOf": parts} if "anyOf" not in kept else kept
-
-
-def _join(path: str, name: str) -> str:
-    return f"{path}.{name}" if path else name
+    if "oneOf" in kept:  # two parts that were cut may both fit
+        parts = kept.pop("oneOf")
+        kept.setdefault("anyOf", parts)
+    return kept
 
 
 def _is_trap(value: Any) -> bool:

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
 
-from openapi_tools.contracts import requiring
+from openapi_tools.contracts import blocks_of, requiring
 from openapi_tools.tools.tool_call import context_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from openapi_tools.result import ImageContent, TextContent, ToolResult
+    from openapi_tools.result import ToolResult
     from openapi_tools.tools.tool import OperationTool
 
 with requiring("llama-index"):
@@ -54,17 +54,22 @@ class OperationFunctionTool(FunctionTool):
     # Arguments may have any name, `self` too.
     def __call__(self, /, **arguments: Any) -> ToolOutput:  # type: ignore[override] # no others
         """Call the API, from code that is not async."""
-        return self.call(**arguments)
-
-    def call(self, /, **arguments: Any) -> ToolOutput:  # type: ignore[override] # as above
-        """Call the API, from code that is not async."""
         output: ToolOutput = asyncio_run(self.acall(**arguments))
         return output
+
+    call = __call__
 
     async def acall(self, /, **arguments: Any) -> ToolOutput:  # type: ignore[override] # as above
         """Call the API."""
         given = {**self.partial_params, **arguments}
-        return _output(await self.async_fn(**given), self.metadata.get_name(), given)
+        result = await self.async_fn(**given)
+        return ToolOutput(
+            tool_name=self.metadata.get_name(),
+            blocks=blocks_of(result, lambda text: TextBlock(text=text), _image),
+            raw_input={"args": (), "kwargs": given},
+            raw_output=result,
+            is_error=result.is_error,
+        )
 
 
 class OperationMetadata(ToolMetadata):
@@ -78,8 +83,6 @@ class OperationMetadata(ToolMetadata):
 
 
 def _metadata(tool: OperationTool) -> ToolMetadata:
-    """Return what LlamaIndex knows of a tool."""
-
     class Arguments(BaseModel):
         """The arguments of a tool, which checks them itself."""
 
@@ -99,17 +102,5 @@ def _shortened(text: str) -> str:
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1].rsplit(maxsplit=1)[0] + "…"
 
 
-def _output(result: ToolResult, name: str, arguments: dict[str, Any]) -> ToolOutput:
-    return ToolOutput(
-        tool_name=name,
-        blocks=[_block(content) for content in result.as_content()],
-        raw_input={"args": (), "kwargs": arguments},
-        raw_output=result,
-        is_error=result.is_error,
-    )
-
-
-def _block(content: TextContent | ImageContent) -> TextBlock | ImageBlock:
-    if content.type == "text":
-        return TextBlock(text=content.text)
-    return ImageBlock(image=b64decode(content.data), image_mimetype=content.media_type)
+def _image(data: str, media_type: str) -> ImageBlock:
+    return ImageBlock(image=b64decode(data), image_mimetype=media_type)

@@ -7,11 +7,11 @@ import json
 import re
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from openapi_tools.contracts import requiring
+from openapi_tools.contracts import blocks_of, requiring
 from openapi_tools.errors import SettingsError
-from openapi_tools.result import ImageContent
 from openapi_tools.tools.guardrails import question_of
 from openapi_tools.tools.tool_call import Context, ToolCall
 from openapi_tools.tools.toolset import no_such_tool
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from starlette.applications import Starlette
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from openapi_tools.result import TextContent, ToolResult
+    from openapi_tools.result import ToolResult
     from openapi_tools.tools.tool import OperationTool
 
 with requiring("mcp"):
@@ -34,7 +34,6 @@ with requiring("mcp"):
     from mcp.server.lowlevel import Server
     from mcp.types import INVALID_PARAMS
     from mcp.types.version import MODERN_PROTOCOL_VERSIONS
-
 
 _UNNAMED = "openapi-tools"
 _LONGEST_NAME = 100
@@ -88,15 +87,13 @@ class ToolsServer(Server[Any]):
     """A server whose large answers reach clients over HTTP."""
 
     def streamable_http_app(self, **options: Any) -> Starlette:
-        """Return the app of the package, with `PlainAnswers` around it and fewer sessions."""
+        """Return the package's app, with `PlainAnswers` around it and fewer sessions."""
         app = super().streamable_http_app(**{"max_sessions": _SESSIONS, **options})
         app.add_middleware(PlainAnswers)
         return app
 
 
 class _Served:
-    """The handlers of a server."""
-
     def __init__(self, tools: Iterable[OperationTool]) -> None:
         self._tools: dict[str, OperationTool] = {}
         for tool in tools:
@@ -110,11 +107,7 @@ class _Served:
         """Return a tool's input schema; without this the package lists all tools at each call."""
         return self._tools[name].input_schema if name in self._tools else None
 
-    async def list_tools(
-        self,
-        _request: ServerRequestContext[Any],
-        _params: types.PaginatedRequestParams | None,
-    ) -> types.ListToolsResult:
+    async def list_tools(self, *_: Any) -> types.ListToolsResult:
         """Return all tools as one page, since not every client asks for a second one."""
         if self._listed is None:
             tools = [types.Tool.model_validate(_described(tool)) for tool in self._tools.values()]
@@ -125,34 +118,27 @@ class _Served:
         self, request: ServerRequestContext[Any], params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
         """Run a call and return its answer, or the question that has to be answered first."""
-        tool = self._named(params.name)
-        desk = _Desk(request, params, tool)
-        call = ToolCall(
-            id=str(request.request_id or ""), name=tool.name, arguments=params.arguments or {}
-        )
+        tool = self._tools.get(params.name)
+        if tool is None:
+            message = no_such_tool(params.name, list(self._tools))
+            raise MCPError(code=INVALID_PARAMS, message=_clean(message))
+        desk = _Desk(request, params.input_responses, tool)
+        call_id = str(request.request_id or "")
+        call = ToolCall(id=call_id, name=tool.name, arguments=params.arguments or {})
         context = Context(approve=desk.approve if desk.is_open else None, state=request)
         result = await _reporting(request.session, tool(call, context))
         return desk.question or _answer(result)
-
-    def _named(self, name: str) -> OperationTool:
-        if name in self._tools:
-            return self._tools[name]
-        message = no_such_tool(name, list(self._tools))
-        raise MCPError(code=INVALID_PARAMS, message=_clean(message))
 
 
 class _Desk:
     """Where the client's user is asked about one call."""
 
     def __init__(
-        self,
-        request: ServerRequestContext[Any],
-        params: types.CallToolRequestParams,
-        tool: OperationTool,
+        self, request: ServerRequestContext[Any], answers: Any, tool: OperationTool
     ) -> None:
         self.question: types.InputRequiredResult | None = None
         self._request = request
-        self._answers: Mapping[str, Any] = params.input_responses or {}
+        self._answers: Mapping[str, Any] = answers or {}
         self._tool = tool
         self._is_stateless = request.protocol_version in MODERN_PROTOCOL_VERSIONS
 
@@ -168,29 +154,25 @@ class _Desk:
         return takes_forms and (self._is_stateless or session.can_send_request)
 
     async def approve(self, call: ToolCall) -> bool:
-        if self._is_stateless:
-            return self._answered(call)
-        session, asked_for = self._request.session, self._request.request_id
+        """Tell whether the client's answer is a yes; a stateless client without one has to ask."""
         form = {"type": "object", "properties": {}}
-        try:
-            question = question_of(self._tool, call, _LONGEST_QUESTION)
-            answer = await session.elicit_form(question, form, asked_for)
-        except MCPError:
-            return False
-        return answer.action == "accept"
-
-    def _answered(self, call: ToolCall) -> bool:
-        """Tell whether the client's answer is a yes; without one, note what it has to ask."""
-        key = _key(call)
-        answer = self._answers.get(key)
-        if answer is None:
-            form = {"type": "object", "properties": {}}
-            question = question_of(self._tool, call, _LONGEST_QUESTION)
-            asked = {"message": question, "requestedSchema": form}
-            request = {"method": "elicitation/create", "params": {"mode": "form", **asked}}
-            self.question = types.InputRequiredResult.model_validate(
-                {"inputRequests": {key: request}}
-            )
+        question = question_of(self._tool, call, _LONGEST_QUESTION)
+        answer: Any = None
+        if not self._is_stateless:
+            with suppress(MCPError):
+                session, asked_for = self._request.session, self._request.request_id
+                answer = await session.elicit_form(question, form, asked_for)
+        else:
+            # The name of the question: an answer is good for equal calls only.
+            said = json.dumps([call.name, call.arguments], sort_keys=True)
+            key = f"approve-{hashlib.sha256(said.encode()).hexdigest()[:32]}"
+            answer = self._answers.get(key)
+            if answer is None:
+                asked = {"mode": "form", "message": question, "requestedSchema": form}
+                requests = {key: {"method": "elicitation/create", "params": asked}}
+                self.question = types.InputRequiredResult.model_validate(
+                    {"inputRequests": requests}
+                )
         return getattr(answer, "action", None) == "accept"
 
 
@@ -204,7 +186,7 @@ async def _reporting(session: ServerSession, call: Awaitable[ToolResult]) -> Too
 
 
 async def _beat(session: ServerSession) -> None:
-    """Say again and again that a call goes on, so that the client does not give it up."""
+    """Report that a call goes on, so that the client does not give it up."""
     started = time.monotonic()
     await anyio.sleep(_FIRST_BEAT)
     while True:
@@ -227,28 +209,17 @@ def _described(tool: OperationTool) -> dict[str, Any]:
 
 
 def _answer(result: ToolResult) -> types.CallToolResult:
-    contents = result.as_content()
-    answer: dict[str, Any] = {
-        "content": [_content(content) for content in contents],
-        "isError": result.is_error,
-    }
-    has_images = any(isinstance(content, ImageContent) for content in contents)
+    contents = blocks_of(
+        result,
+        lambda text: {"type": "text", "text": _clean(text)},
+        lambda data, kind: {"type": "image", "data": data, "mimeType": kind},
+    )
+    answer: dict[str, Any] = {"content": contents, "isError": result.is_error}
+    has_images = any(content["type"] == "image" for content in contents)
     # Versions before 2026-07-28 take nothing but an object here; an image would be sent twice.
     if result.success and isinstance(result.output, dict) and not has_images:
         answer["structuredContent"] = result.output
     return types.CallToolResult.model_validate(answer)
-
-
-def _content(content: TextContent | ImageContent) -> dict[str, Any]:
-    if isinstance(content, ImageContent):
-        return {"type": "image", "data": content.data, "mimeType": content.media_type}
-    return {"type": "text", "text": _clean(content.text)}
-
-
-def _key(call: ToolCall) -> str:
-    """Return the name of the question about a call: an answer is good for equal calls only."""
-    said = json.dumps([call.name, call.arguments], sort_keys=True)
-    return f"approve-{hashlib.sha256(said.encode()).hexdigest()[:32]}"
 
 
 def _said(document: Any, key: str) -> str:
@@ -261,12 +232,8 @@ def _said(document: Any, key: str) -> str:
 def _sendable(schema: dict[str, Any]) -> dict[str, Any]:
     """Return a schema that can be sent: a lone surrogate in it would end the whole connection."""
     text = json.dumps(schema, ensure_ascii=False)
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        cleaned: dict[str, Any] = json.loads(_clean(text))
-        return cleaned
-    return schema
+    cleaned: dict[str, Any] = schema if (sent := _clean(text)) == text else json.loads(sent)
+    return cleaned
 
 
 def _clean(text: str) -> str:
@@ -281,8 +248,8 @@ class PlainAnswers:
     In protocol versions with a handshake the package sends every answer as an event of a stream,
     and its own client takes no event of more than 1 MiB. A JSON body has no such bound.
 
-    A stream that begins with something else (progress, a question, a sign of life) is passed on as
-    it comes; then `structuredContent` is left out where only this makes the answer small enough.
+    A stream that begins with something else (progress, a question, a sign of life) is passed on;
+    `structuredContent` is left out where only this makes the answer small enough.
 
     Spec: Model Context Protocol 2025-11-25, basic/transports, "Sending Messages to the Server".
 
@@ -304,8 +271,6 @@ class PlainAnswers:
 
 
 class _Stream:
-    """What an app sends, on its way to the client."""
-
     def __init__(self, send: Send) -> None:
         self._send = send
         self._lock = anyio.Lock()  # a sign of life may come while an event is being sent
@@ -314,24 +279,23 @@ class _Stream:
         self._is_answered = False
 
     async def send(self, message: Message) -> None:
-        """Take a message: the start of a stream waits for what comes next."""
+        """Take a message; the start of a stream waits for the next one."""
         async with self._lock:
             if message["type"] == "http.response.start" and _starts_events(message):
                 self._start, self._has_events = message, True
             elif self._start is not None:
                 await self._begin(self._start, message)
             elif self._has_events:
-                await self._send({**message, "body": self._body(message)})
+                body = b"" if self._is_answered else _fitted(message.get("body", b""))
+                await self._send({**message, "body": body})
             else:
                 await self._send(message)
 
     async def end(self) -> None:
-        """Pass on a start after which nothing came."""
         if self._start is not None:
             await self._send(self._start)
 
     async def _begin(self, start: Message, message: Message) -> None:
-        """Send a start with what came next."""
         self._start = None
         answer = _ANSWER.fullmatch(message.get("body", b""))
         if answer is not None:
@@ -339,9 +303,6 @@ class _Stream:
             start, message = _json_start(start, answer[1]), {**message, "body": answer[1]}
         await self._send(start)
         await self._send(message)
-
-    def _body(self, message: Message) -> bytes:
-        return b"" if self._is_answered else _fitted(message.get("body", b""))
 
 
 def _starts_events(message: Message) -> bool:
@@ -353,17 +314,12 @@ def _starts_events(message: Message) -> bool:
 
 def _json_start(start: Message, body: bytes) -> Message:
     kept = [(name, value) for name, value in start["headers"] if name.lower() != b"content-type"]
-    length = str(len(body)).encode()
-    own = [(b"content-type", b"application/json"), (b"content-length", length)]
+    own = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
     return {**start, "headers": [*kept, *own]}
 
 
 def _fitted(event: bytes) -> bytes:
-    """Return an event without `structuredContent`, if that makes it small enough.
-
-    The text has the same. An event that stays too large is unchanged: not every client has a
-    bound, and those that have one say so themselves.
-    """
+    """Return an event without `structuredContent`, which the text repeats, if it then fits."""
     answer = _ANSWER.fullmatch(event) if len(event) > _LARGEST else None
     if answer is None:
         return event

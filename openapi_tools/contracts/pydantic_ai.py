@@ -10,7 +10,7 @@ from __future__ import annotations
 from base64 import b64decode
 from typing import TYPE_CHECKING, Any, cast
 
-from openapi_tools.contracts import requiring
+from openapi_tools.contracts import blocks_of, requiring
 from openapi_tools.errors import InputError, OpenAPIToolsError
 from openapi_tools.tools.guardrails import approved, rule_of
 from openapi_tools.tools.tool_call import context_for, member_of, read_call
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from pydantic_core import SchemaValidator
 
-    from openapi_tools.result import ImageContent, TextContent, ToolResult
+    from openapi_tools.result import ToolResult
     from openapi_tools.tools.tool import OperationTool
     from openapi_tools.tools.toolset import Select
 
@@ -63,7 +63,6 @@ def to_tools(
 
 
 def _tool(tool: OperationTool, *, asks: bool, context: Any) -> Tool[Any]:
-    """Return a tool of a document as one of Pydantic-AI."""
     # Whether a function gives a context that can approve is known with each call.
     defers = tool.needs_approval and not asks and callable(context)
 
@@ -135,15 +134,12 @@ async def _answer(
 
 
 def _content(result: ToolResult) -> Any:
-    """Return what a model is shown: a text, an image, or a list of them."""
-    contents = result.as_content()
-    if all(content.type == "text" for content in contents):
+    """Return a text, an image, or a list of them."""
+
+    def image(data: str, media_type: str) -> Any:
+        return BinaryImage(b64decode(data), media_type=media_type)
+
+    shown: list[Any] = blocks_of(result, str, image)
+    if all(isinstance(part, str) for part in shown):
         return str(result)  # a list of texts would be shown as JSON
-    shown = [_shown(content) for content in contents]
     return shown[0] if len(shown) == 1 else shown
-
-
-def _shown(content: TextContent | ImageContent) -> str | BinaryImage:
-    if content.type == "text":
-        return content.text
-    return BinaryImage(b64decode(content.data), media_type=content.media_type)

@@ -29,8 +29,7 @@ from openapi_tools import (
     load_tools,
     require_approval,
 )
-from openapi_tools.contracts.amplifier import mount, present, translated
-from openapi_tools.contracts.amplifier.mount_plan import Presented
+from openapi_tools.contracts.amplifier import Presented, mount, present, translated
 
 needs_amplifier = pytest.mark.skipif(
     importlib.util.find_spec("amplifier_core") is None, reason="amplifier-core is not installed"

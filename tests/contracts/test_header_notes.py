@@ -36,7 +36,7 @@ async def test_amplifier_shows_the_line_in_both_of_its_loops(
     shop: Toolset, recorder: Recorder
 ) -> None:
     pytest.importorskip("amplifier_core", reason="amplifier-core is not installed")
-    from openapi_tools.contracts.amplifier.amplifier_results import translated
+    from openapi_tools.contracts.amplifier import translated
 
     page = translated(await shop["get_pet"].execute({"petId": 7}))
     recorder.answer = PICTURE

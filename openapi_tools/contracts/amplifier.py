@@ -1,19 +1,25 @@
-"""Mount the tools of documents into Amplifier, with its results, hook events and approval."""
+"""Amplifier: mount the tools of documents, with its results, hook events and approval.
+
+The entry point `tool-openapi` of the group `amplifier.modules` names `mount`. Every mount into an
+Amplifier coordinator uses `present`: of loaded toolsets and of generated packages.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import time
-from contextlib import AbstractContextManager, AsyncExitStack, suppress
-from typing import TYPE_CHECKING, Any
+from contextlib import AsyncExitStack, nullcontext, suppress
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any, Self
+
+from pydantic import PrivateAttr, model_serializer
 
 import openapi_tools
-from openapi_tools.contracts import requiring
-from openapi_tools.contracts.amplifier.amplifier_results import translated
+from openapi_tools.contracts import blocks_of, requiring
 from openapi_tools.errors import CredentialsError, DeniedError, InputError, SettingsError
 from openapi_tools.options import members_of
-from openapi_tools.result import ToolResult
+from openapi_tools.result import ToolResult, contents_of
 from openapi_tools.tools.guardrails import question_of, settled
 from openapi_tools.tools.packages import check_selected, options_of
 from openapi_tools.tools.pipeline import call_id_in
@@ -21,12 +27,18 @@ from openapi_tools.tools.tool_call import Context, ToolCall, member_of, read_cal
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
+    from contextlib import AbstractContextManager
 
+    from openapi_tools.result import ImageContent, TextContent
     from openapi_tools.tools.tool import OperationTool
     from openapi_tools.tools.toolset import Toolset
 
 with requiring("amplifier"):
+    from amplifier_core import ToolResult as CoreResult
     from amplifier_core.approval import ApprovalTimeoutError
+
+__amplifier_module_type__ = "tool"
+__all__ = ["mount", "present", "translated"]
 
 _CHANNEL = "observability.events"
 _EVENTS = ("started", "completed", "error")
@@ -34,7 +46,8 @@ _CALL_ID = "_tool_call_id"
 _YES, _NO = "Allow", "Deny"
 _WAIT = 300.0
 _LONGEST_ID = 256
-_KEYS = ("spec", "specs", "select", "credentials", "base_url", "settings")
+_MEMBERS = ("spec", "select", "credentials", "base_url", "settings")
+_KEYS = ("spec", "specs", *_MEMBERS[1:])
 
 logger = logging.getLogger("openapi_tools")
 
@@ -60,18 +73,19 @@ async def mount(
         SourceError: A document that cannot be read.
     """
     async with AsyncExitStack() as stack:
-        toolsets = {}
+        toolsets: list[Toolset] = []
+        places: dict[str, str] = {}
         for place, part in _parts(config):
-            toolset = await _loaded(place, part)
-            toolsets[place] = await stack.enter_async_context(toolset)
-            _tell(place, toolset)
-        _check_names(toolsets)
-        for toolset in toolsets.values():
+            toolset = await stack.enter_async_context(await _loaded(place, part))
+            toolsets.append(toolset)
+            _log(place, toolset)
+            _claim_names(places, place, toolset)
+        for toolset in toolsets:
             stack.push_async_callback(await toolset.mount(coordinator))
         return stack.pop_all().aclose
 
 
-def _tell(place: str, toolset: Toolset) -> None:
+def _log(place: str, toolset: Toolset) -> None:
     """Log skipped operations and warnings, as the author of a mount plan has no toolset to ask."""
     for item in toolset.skipped:
         operation = f"{item.method} {item.path}".strip()
@@ -80,15 +94,12 @@ def _tell(place: str, toolset: Toolset) -> None:
         logger.warning("%s: %s", place, warning)
 
 
-def _check_names(toolsets: Mapping[str, Toolset]) -> None:
-    places: dict[str, str] = {}
-    for place, toolset in toolsets.items():
-        taken = [tool.name for tool in toolset if tool.name in places]
-        if taken:
-            hint = "give one of them settings: {prefix: …}."
-            reason = f"{places[taken[0]]} has a tool of the same name, {taken[0]}; {hint}"
-            raise SettingsError(f"{place}: {reason}")
-        places |= dict.fromkeys((tool.name for tool in toolset), place)
+def _claim_names(places: dict[str, str], place: str, toolset: Toolset) -> None:
+    for taken in (tool.name for tool in toolset if tool.name in places):
+        hint = "give one of them settings: {prefix: …}."
+        reason = f"{places[taken]} has a tool of the same name, {taken}; {hint}"
+        raise SettingsError(f"{place}: {reason}")
+    places |= dict.fromkeys((tool.name for tool in toolset), place)
 
 
 def _parts(config: Mapping[str, Any] | None) -> list[tuple[str, Mapping[str, Any]]]:
@@ -105,35 +116,29 @@ def _parts(config: Mapping[str, Any] | None) -> list[tuple[str, Mapping[str, Any
         kind = type(given["specs"]).__name__
         raise SettingsError(f"configuration: 'specs' must be a list of mappings, not {kind}.")
     places = [(f"specs/{index}", part) for index, part in enumerate(given["specs"])]
-    keys = tuple(key for key in _KEYS if key != "specs")
-    return [(place, _checked(part, place, keys)) for place, part in places]
+    return [(place, _checked(part, place, _MEMBERS)) for place, part in places]
 
 
 def _checked(given: Any, place: str, keys: tuple[str, ...]) -> Mapping[str, Any]:
     if given is None:
         raise SettingsError(f"{place}: must be a mapping by name, not NoneType.")
     known = members_of(given, keys, place)
-    whole = "specs" in keys
-    if known.get("spec") is None and not (whole and ("specs" in known or not known)):
+    whole = keys is _KEYS and ("specs" in known or not known)
+    if known.get("spec") is None and not whole:
         raise SettingsError(f"{place}: there is no 'spec'; give the URL or the path of a document.")
     return known
 
 
 async def _loaded(place: str, part: Mapping[str, Any]) -> Toolset:
+    prefix = "" if place == "configuration" else f"{place}: "  # one document needs no place
     try:
         options = options_of({key: value for key, value in part.items() if key != "spec"})
-        return check_selected(
-            await openapi_tools.aload_tools(part["spec"], **options), options["select"]
-        )
+        toolset = await openapi_tools.aload_tools(part["spec"], **options)
+        return check_selected(toolset, options["select"])
     except SettingsError as error:
-        raise SettingsError(_at(place, error.reason)) from error
+        raise SettingsError(f"{prefix}{error.reason}") from error
     except CredentialsError as error:
-        raise CredentialsError(_at(place, error.reason), scheme=error.scheme) from error
-
-
-def _at(place: str, reason: str) -> str:
-    """Return a reason with its place; where there is one document only, it says enough itself."""
-    return reason if place == "configuration" else f"{place}: {reason}"
+        raise CredentialsError(f"{prefix}{error.reason}", scheme=error.scheme) from error
 
 
 def present(
@@ -151,33 +156,27 @@ def present(
     return _Announced(presented, events)
 
 
-class _Announced(AbstractContextManager["list[Presented]"]):
+class _Announced(nullcontext["list[Presented]"]):
     """A context manager; a generator would also end when it is garbage collected."""
 
     def __init__(self, presented: list[Presented], events: list[str]) -> None:
-        self._presented = presented
+        super().__init__(presented)
         self._events = events
-
-    def __enter__(self) -> list[Presented]:
-        return self._presented
 
     def __exit__(self, *_: object) -> None:
         self._events.clear()  # a contributor cannot be taken back
 
 
 class Presented:
-    """A tool whose results are those of `amplifier_core`, and whose calls its hooks hear of.
+    """A tool with results of `amplifier_core`, which tells its calls to the coordinator's hooks.
 
-    Other attributes are the tool's: `annotations`, `read_only`, `schema` and the rest.
-
-    Args:
-        tool: The tool.
-        coordinator: Where it is mounted.
+    Other attributes are the tool's: `input_schema`, `annotations`, `read_only` and the rest.
     """
 
     def __init__(self, tool: OperationTool, coordinator: Any) -> None:
         self._tool = tool
         self._coordinator = coordinator
+        self.name = tool.name
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -188,23 +187,9 @@ class Presented:
         return repr(self._tool)
 
     @property
-    def name(self) -> str:
-        """The tool's name, under which it is mounted."""
-        return self._tool.name
-
-    @property
     def description(self) -> str:
-        """For the model."""
+        """The tool's description for the model."""
         return self._tool.description
-
-    @property
-    def input_schema(self) -> dict[str, Any]:
-        """JSON Schema 2020-12 of the input."""
-        return self._tool.input_schema
-
-    def get_schema(self) -> dict[str, Any]:
-        """Return a copy of the input schema."""
-        return self._tool.get_schema()
 
     async def __call__(self, call: Any, context: Any = None) -> Any:
         """Run a tool call, as `OperationTool` does; the result is Amplifier's."""
@@ -227,24 +212,22 @@ class Presented:
         facts: dict[str, Any] = {"tool_call_id": call_id[:_LONGEST_ID]} if call_id else {}
         await self._tell("started", facts)
         start = time.perf_counter()
-        result = await self._result(input, self._context(context))
+        if _told(_told(self._coordinator, "cancellation"), "is_immediate") is True:
+            reason = f"{self.name} was not called: the session ends."
+            result = ToolResult.failed("denied", reason)
+        else:
+            result = await self._tool.execute(input, context=self._context(context))
         facts |= {"success": result.success, "duration": round(time.perf_counter() - start, 6)}
         if result.error is not None:
             facts["error_type"] = result.error.get("type")
         await self._tell("completed" if result.success else "error", facts)
         return translated(result.for_call(call_id))
 
-    async def _result(self, given: dict[str, Any], context: Any) -> ToolResult:
-        if _told(_told(self._coordinator, "cancellation"), "is_immediate") is True:
-            return ToolResult.failed("denied", f"{self.name} was not called: the session ends.")
-        return await self._tool.execute(given, context=context)
-
     def _context(self, given: Any) -> Any:
         context = Context(state=self._coordinator) if given is None else given
         asks = _told(self._coordinator, "approval_system") is not None
-        if not asks or member_of(context, "approve") is not None:
-            return context
-        return with_approve(context, self._approve)
+        known = member_of(context, "approve") is not None
+        return with_approve(context, self._approve) if asks and not known else context
 
     def _call_id(self, given: object) -> str:
         """Return the id of this call where the coordinator or the input gives it.
@@ -258,21 +241,19 @@ class Presented:
 
     async def _tell(self, event: str, facts: dict[str, Any]) -> None:
         name, data = f"{self.name}:{event}", {"tool_name": self.name, **facts}
-        with suppress(Exception):  # who listens decides nothing about the call
+        with suppress(Exception):  # a failing hook does not fail the call
             hooks = self._coordinator.hooks
             if _is_heard(hooks, name):
                 await settled(hooks.emit(name, data))
 
     async def _approve(self, call: ToolCall) -> bool:
-        """Ask the coordinator's approval system."""
-        tool = self._tool
-        prompt = question_of(tool, call)
+        prompt = question_of(self._tool, call)
         try:
             answer = await self._coordinator.approval_system.request_approval(
                 prompt, [_YES, _NO], _WAIT, "deny"
             )
         except (ApprovalTimeoutError, TimeoutError):
-            reason = f"{tool.name} was not approved: no answer within {_WAIT:.0f} seconds."
+            reason = f"{self.name} was not approved: no answer within {_WAIT:.0f} seconds."
             raise DeniedError(reason) from None
         return bool(answer == _YES)
 
@@ -288,3 +269,113 @@ def _told(holder: Any, name: str) -> Any:
     with suppress(Exception):
         return getattr(holder, name, None)
     return None
+
+
+def translated(result: ToolResult) -> Any:
+    """Return a result as the `ToolResult` of `amplifier_core`."""
+    try:
+        return _translated(result)
+    except (TypeError, ValueError, RecursionError) as error:
+        # A guardrail may return an output that is not JSON.
+        reason = f"the result cannot be shown ({type(error).__name__})."
+        failed = ToolResult.failed("protocol", reason, metadata=result.metadata)
+        return _translated(failed.for_call(result.tool_call_id))
+
+
+def _translated(result: ToolResult) -> Any:
+    blocks = blocks_of(result, lambda text: {"type": "text", "text": text}, _image)
+    has_images = any(block["type"] == "image" for block in blocks)
+    shown = "\n".join(map(str, contents_of(result.output, ""))) if has_images else result.output
+    # The message has the API's own words already; as `body` they would be shown twice.
+    error = result.error and {key: result.error[key] for key in result.error if key != "body"}
+    content = blocks if has_images else None
+    made = AmplifierResult(success=result.success, output=shown, error=error, content=content)
+    str(made)  # raises for values that are not JSON
+    return made.made_of(result)
+
+
+def _image(data: str, media_type: str) -> dict[str, Any]:
+    source = {"type": "base64", "media_type": media_type, "data": data}
+    return {"type": "image", "source": source}
+
+
+class AmplifierResult(CoreResult):  # type: ignore[misc]  # it ships no types
+    """A result that is readable under every orchestrator.
+
+    loop-basic shows the model `str(result)`, or `to_dict()` where that exists; so it does not.
+    loop-streaming shows it `model_dump()`, as JSON if that is an object or an array.
+    """
+
+    _origin: ToolResult | None = PrivateAttr(default=None)
+
+    def made_of(self, origin: ToolResult | None) -> Self:
+        """Set the original result and return this one."""
+        self._origin = origin
+        return self
+
+    def _source(self) -> ToolResult:
+        return self._origin or ToolResult.ok(self.output)
+
+    @property
+    def is_error(self) -> bool:
+        """Whether the call failed."""
+        return not self.success
+
+    @property
+    def tool_call_id(self) -> str:
+        """The id of the call, where input or coordinator told it."""
+        return self._source().tool_call_id
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """Facts about the answer."""
+        return self._source().metadata
+
+    @property
+    def header_note(self) -> str:
+        """One line about facts in headers only."""
+        return self._source().header_note
+
+    def as_content(self) -> list[TextContent | ImageContent]:
+        """Return the result as contents for a model: texts, and images as images."""
+        return self._source().as_content()
+
+    def get_serialized_output(self) -> str:
+        """Return the output as a string for a model.
+
+        The package's own method removes the control characters that providers refuse, and has a
+        text for empty results; alone, it would escape every letter beyond ASCII in JSON.
+        """
+        ours = ToolResult.ok(self.output, self.metadata, header_note=self.header_note)
+        text = "" if self.output is None and not self.success else str(ours)
+        empty = CoreResult(success=self.success, error=self.error)
+        shown = CoreResult(output=text).get_serialized_output() or empty.get_serialized_output()
+        return str(shown)
+
+    def __str__(self) -> str:
+        return self.get_serialized_output()
+
+    def model_copy(self, *, update: dict[str, Any] | None = None, deep: bool = False) -> Any:
+        """Return a copy with the images, which a dump leaves out."""
+        fields = {name: getattr(self, name) for name in type(self).model_fields}
+        data = {**(deepcopy(fields) if deep else fields), **(update or {})}
+        return type(self).model_validate(data).made_of(self._origin)
+
+    def model_dump(self, **options: Any) -> Any:
+        """Return the output for a model; with any option the fields, as pydantic does."""
+        if options:
+            return super().model_dump(**options)
+        whole = isinstance(self.output, dict | list) and not self.header_note
+        return self.output if whole else str(self)
+
+    @model_serializer(mode="wrap")
+    def serialize_model(self, handler: Any, info: Any) -> Any:
+        """Leave out empty and repeated members, and images."""
+        dump = handler(self)
+        if not self.content or info.mode == "python":
+            dump.pop("content", None)
+        if self.error is None:
+            dump.pop("error", None)
+        elif self.output == self.error.get("message"):
+            dump.pop("output", None)
+        return dump
