@@ -10,6 +10,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any, Final
 
 from openapi_tools.json_values import ONE_SCHEMA, SCHEMA_LISTS, SCHEMA_MAPS, TYPES
+from openapi_tools.visible_text import visible, visible_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -26,6 +27,9 @@ LISTS: Final = SCHEMA_LISTS
 MAPS: Final = SCHEMA_MAPS - {"$defs", "definitions"}
 HOLDING: Final = ONE | LISTS | MAPS
 """The keywords of a Schema Object that hold schemas: one, a list or a map of them."""
+
+ABSENT: Final = object()
+"""Stands for a value that its keyword cannot have."""
 
 _HUGE: Final = 10**300
 """Validators compare numbers as floats, which hold no larger ones."""
@@ -46,16 +50,6 @@ def is_true(value: Any) -> bool:
     return value is True or as_boolean(value) is True
 
 
-def _is_number(value: Any) -> bool:
-    if isinstance(value, int):
-        return not isinstance(value, bool) and -_HUGE < value < _HUGE
-    return isinstance(value, float) and isfinite(value)
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _HUGE
-
-
 def is_text(value: Any) -> bool:
     """Tell whether a member is a text."""
     return isinstance(value, str)
@@ -64,51 +58,6 @@ def is_text(value: Any) -> bool:
 def as_text(value: Any) -> str:
     """Return a member that has to be a text; empty when it is anything else."""
     return value if isinstance(value, str) else ""
-
-
-def _is_label(value: Any) -> bool:
-    return isinstance(value, str) and is_name(value)
-
-
-def _is_pattern(value: Any) -> bool:
-    return isinstance(value, str) and len(value) <= MAX_LITERAL and not is_unseen(value)
-
-
-def _is_boolean(value: Any) -> bool:
-    return isinstance(value, bool)
-
-
-def _is_bound(value: Any) -> bool:
-    return _is_number(value) or as_boolean(value) is not None
-
-
-def _are_names(value: Any) -> bool:
-    return isinstance(value, list) and _are_texts(value)
-
-
-def _is_type(value: Any) -> bool:
-    return isinstance(value, (str, list))
-
-
-def _is_literal(value: Any) -> bool:
-    return not is_longer(value, MAX_LITERAL)
-
-
-def _are_literals(value: Any) -> bool:
-    return _is_enum(value) and _is_literal(value)
-
-
-def _is_enum(value: Any) -> bool:
-    return isinstance(value, list) and bool(value)
-
-
-def _is_dependent(value: Any) -> bool:
-    is_map = isinstance(value, dict) and all(map(_are_names, value.values()))
-    return is_map and not is_longer(value, MAX_ENUM)
-
-
-def _are_texts(values: list[Any]) -> bool:
-    return _STR.issuperset(map(type, values)) or all(map(is_text, values))
 
 
 def is_unseen(text: str) -> bool:
@@ -148,33 +97,79 @@ def is_longer(value: Any, limit: int) -> bool:
     return size > limit
 
 
-TESTS: Final[Mapping[str, Callable[[Any], bool]]] = {
-    "type": _is_type,
-    "description": is_text,
-    "enum": _is_enum,
-    "required": _are_names,
-    "examples": _are_literals,
-    "pattern": _is_pattern,
-    "uniqueItems": _is_boolean,
-    "dependentRequired": _is_dependent,
-    **dict.fromkeys(("default", "example", "const"), _is_literal),
-    **dict.fromkeys(("title", "format", "contentEncoding", "contentMediaType"), _is_label),
-    **dict.fromkeys(("minimum", "maximum", "multipleOf"), _is_number),
-    **dict.fromkeys(("exclusiveMinimum", "exclusiveMaximum"), _is_bound),
-    **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems"), _is_count),
-    **dict.fromkeys(("minProperties", "maxProperties", "minContains", "maxContains"), _is_count),
-    **dict.fromkeys(("deprecated", "writeOnly", "readOnly"), _is_boolean),
+def _number(value: Any) -> Any:
+    if value.__class__ is int:
+        return value if -_HUGE < value < _HUGE else ABSENT
+    return value if value.__class__ is float and isfinite(value) else ABSENT
+
+
+def _count(value: Any) -> Any:
+    if value.__class__ is float and value.is_integer():
+        value = int(value)
+    return value if value.__class__ is int and 0 <= value < _HUGE else ABSENT
+
+
+def _boolean(value: Any) -> Any:
+    found = as_boolean(value)
+    return ABSENT if found is None else found
+
+
+def _bound(value: Any) -> Any:
+    return value if as_boolean(value) is not None else _number(value)
+
+
+def _label(value: Any) -> Any:
+    return visible(value) if isinstance(value, str) and is_name(value) else ABSENT
+
+
+def _pattern(value: Any) -> Any:
+    good = isinstance(value, str) and len(value) <= MAX_LITERAL and not is_unseen(value)
+    return value if good else ABSENT
+
+
+def _literal(value: Any) -> Any:
+    return ABSENT if is_longer(value, MAX_LITERAL) else value
+
+
+def _example(value: Any) -> Any:
+    return ABSENT if is_longer(value, MAX_LITERAL) else visible_in(value)
+
+
+def _examples(value: Any) -> Any:
+    return _example(value) if isinstance(value, list) and value else ABSENT
+
+
+def _names(value: Any) -> Any:
+    return value if isinstance(value, list) and _are_texts(value) else ABSENT
+
+
+def _dependent(value: Any) -> Any:
+    is_map = isinstance(value, dict) and all(_names(each) is each for each in value.values())
+    return value if is_map and not is_longer(value, MAX_ENUM) else ABSENT
+
+
+def _are_texts(values: list[Any]) -> bool:
+    return _STR.issuperset(map(type, values)) or all(map(is_text, values))
+
+
+READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "type": lambda value: value if isinstance(value, (str, list)) else ABSENT,
+    "description": lambda value: value if isinstance(value, str) else ABSENT,
+    "enum": lambda value: value if isinstance(value, list) and value else ABSENT,
+    "required": _names,
+    "example": _example,
+    "examples": _examples,
+    "pattern": _pattern,
+    "dependentRequired": _dependent,
+    **dict.fromkeys(("default", "const"), _literal),
+    **dict.fromkeys(("title", "format", "contentEncoding", "contentMediaType"), _label),
+    **dict.fromkeys(("minimum", "maximum", "multipleOf"), _number),
+    **dict.fromkeys(("exclusiveMinimum", "exclusiveMaximum"), _bound),
+    **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems"), _count),
+    **dict.fromkeys(("minProperties", "maxProperties", "minContains", "maxContains"), _count),
+    **dict.fromkeys(("deprecated", "writeOnly", "readOnly", "uniqueItems"), _boolean),
 }
-"""Whether a value is one that a keyword without schemas may have."""
-
-
-def meant(key: str, value: Any) -> Any:
-    """Return the likely meaning of a value that fails its keyword's test; None for nothing."""
-    test = TESTS[key]
-    if test is _is_boolean:
-        return as_boolean(value)
-    is_whole = test is _is_count and isinstance(value, float) and value.is_integer()
-    return int(value) if is_whole and _is_count(int(value)) else None
+"""For each keyword without schemas: returns its value as converted, or `ABSENT`."""
 
 
 def is_readable(key: str, value: Any) -> bool:
@@ -186,7 +181,7 @@ def is_readable(key: str, value: Any) -> bool:
         return is_tuple or isinstance(value, dict) or as_boolean(value) is not None
     if key in HOLDING:
         return isinstance(value, dict if key in MAPS else list)
-    return key not in TESTS or TESTS[key](value) or meant(key, value) is not None
+    return key not in READERS or READERS[key](value) is not ABSENT
 
 
 TRANSLATED: Final = frozenset(
@@ -210,23 +205,29 @@ def modernise(out: dict[str, Any]) -> None:
         out.setdefault("examples", [example])
     if "oneOf" in out:
         _one_of(out)
-    if has_odd_type(out):
+    if "type" in out and not (out["type"].__class__ is str and out["type"] in TYPES):
         _known_type(out)
     if "multipleOf" in out and out["multipleOf"] <= 0:
         del out["multipleOf"]
     if "dependentRequired" in out:
         needed = out["dependentRequired"].items()
         out["dependentRequired"] = {name: list(dict.fromkeys(names)) for name, names in needed}
-    shorten(out)
-
-
-def shorten(out: dict[str, Any]) -> None:
-    """Leave the excess of `required` and `enum` to the server, in place."""
     if "required" in out:
         _required(out)
     if "enum" in out and is_longer(out["enum"], MAX_ENUM):
-        note = f"One of {len(out.pop('enum'))} values; the server knows them."
-        out["description"] = f"{out.get('description', '')} {note}".strip()
+        _describe(out, f"One of {len(out.pop('enum'))} values; the server knows them.")
+
+
+def _describe(out: dict[str, Any], note: str) -> None:
+    out["description"] = f"{out.get('description', '')} {note}".strip()
+
+
+def _exclusive(out: dict[str, Any], bound: str, exclusive: str) -> None:
+    """Make a bound exclusive where a boolean says so, as it does up to OpenAPI 3.0."""
+    if exclusive in out and _number(out[exclusive]) is ABSENT:
+        strict = is_true(out.pop(exclusive))
+        if strict and bound in out:
+            out[exclusive] = out.pop(bound)
 
 
 def _one_of(out: dict[str, Any]) -> None:
@@ -238,14 +239,8 @@ def _one_of(out: dict[str, Any]) -> None:
         out["anyOf"] = branches
 
 
-def has_odd_type(out: Mapping[str, Any]) -> bool:
-    """Tell whether a type is a list of types, or unknown to JSON Schema."""
-    kind = out.get("type", "string")
-    return not (type(kind) is str and kind in TYPES)
-
-
 def _required(out: dict[str, Any]) -> None:
-    """Leave out repeated names and those that are not offered; too many are left to the server."""
+    """Drop repeated names and names that are not offered; too many are left to the server."""
     names = out["required"]
     if is_longer(names, MAX_LITERAL):
         names = [name for name in names if is_name(name)]
@@ -255,16 +250,8 @@ def _required(out: dict[str, Any]) -> None:
         del out["required"]
 
 
-def _exclusive(out: dict[str, Any], bound: str, exclusive: str) -> None:
-    """Make a bound exclusive where a boolean says so, as it does up to OpenAPI 3.0."""
-    if exclusive in out and not _is_number(out[exclusive]):
-        strict = is_true(out.pop(exclusive))
-        if strict and bound in out:
-            out[exclusive] = out.pop(bound)
-
-
 def _known_type(out: dict[str, Any]) -> None:
-    """Leave out types that JSON Schema does not have (`file`, `any`, `float`)."""
+    """Drop types that JSON Schema does not have (`file`, `any`, `float`)."""
     declared = out["type"] if isinstance(out["type"], list) else [out["type"]]
     known = [name for name in dict.fromkeys(map(str, declared)) if name in TYPES]
     if not known or len(known) < len(declared) == len(set(map(str, declared))):
@@ -275,7 +262,7 @@ def _known_type(out: dict[str, Any]) -> None:
 
 def is_nullable(node: Mapping[str, Any]) -> bool:
     """Tell whether a Schema Object of 3.0 (or 2.0, as an extension) also takes null."""
-    return any(is_true(node.get(key)) for key in NULLABLE)
+    return not NULLABLE.isdisjoint(node) and any(is_true(node.get(key)) for key in NULLABLE)
 
 
 def nullable(out: dict[str, Any]) -> dict[str, Any]:
@@ -290,7 +277,7 @@ def nullable(out: dict[str, Any]) -> dict[str, Any]:
     if "type" in out:
         types = out["type"] if isinstance(out["type"], list) else [out["type"]]
         out["type"] = list(dict.fromkeys([*types, "null"]))
-    if not out.keys() & _BINDING:
+    if _BINDING.isdisjoint(out):
         return out
     words: dict[str, Any] = {key: out.pop(key) for key in _WORDS if key in out}
     return {**words, "anyOf": [out, {"type": "null"}]}
@@ -311,7 +298,6 @@ def explain_discriminator(out: dict[str, Any], discriminator: Any) -> None:
     mapping = discriminator.get("mapping") if described else None
     names = [str(key) for key in list(mapping)[:30]] if isinstance(mapping, dict) else []
     values = "" if is_longer(names, MAX_LITERAL) else ", ".join(names)
-    note = f"`{name}` selects the variant{': ' + values if values else ''}."
-    out["description"] = f"{out.get('description', '')} {note}".strip()
+    _describe(out, f"`{name}` selects the variant{': ' + values if values else ''}.")
     if "anyOf" not in out:
         out.setdefault("additionalProperties", True)

@@ -117,31 +117,26 @@ def name_of(reference: Mapping[str, Any]) -> str:
 
 def uses_of(schema: dict[str, Any]) -> Uses:
     """Return the names of the definitions that a converted schema refers to directly."""
-    every: set[str] = set()
-    in_place: set[str] = set()
-    stack: list[tuple[Any, bool]] = [(schema, True)]
-    count = 0
-    while stack:
-        node, same = stack.pop()
-        count += 1
-        if not isinstance(node, dict):
+    here: list[Any] = [schema]
+    below: list[Any] = []
+    in_place = _names_in(here, below)
+    every = in_place | _names_in(below, below)
+    return Uses(frozenset(every), frozenset(in_place), len(here) + len(below))
+
+
+def _names_in(nodes: list[Any], below: list[Any]) -> set[str]:
+    """Return the names that schemas and those in place refer to; add the others to `below`."""
+    found = set()
+    for node in nodes:  # grows while it is walked
+        if node.__class__ is not dict:
             continue
         if "$ref" in node:
-            name = name_of(node)
-            every.add(name)
-            if same:
-                in_place.add(name)
+            found.add(name_of(node))
         for key in HOLDING.intersection(node):
-            below = same and key in IN_PLACE
-            stack += [(part, below) for part in _parts(key, node[key])]
-    return Uses(frozenset(every), frozenset(in_place), count)
-
-
-def _parts(key: str, value: Any) -> Iterable[Any]:
-    """Return the schemas in a keyword's value."""
-    if key in MAPS:
-        return list(value.values())
-    return value if key in LISTS else [value]
+            parts = node[key]
+            parts = parts.values() if key in MAPS else parts if key in LISTS else (parts,)
+            (nodes if key in IN_PLACE else below).extend(parts)
+    return found
 
 
 def without_cycles(

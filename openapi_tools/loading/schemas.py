@@ -10,12 +10,29 @@ Object".
 from __future__ import annotations
 
 import re
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import InvalidDocument
 from openapi_tools.json_values import TYPES
-from openapi_tools.loading import keyword_values
 from openapi_tools.loading.all_of import WORDS, ReadOnly, merge, merge_all
+from openapi_tools.loading.keyword_values import (
+    ABSENT,
+    HARMLESS_SIBLINGS,
+    HOLDING,
+    LISTS,
+    MAPS,
+    MAX_LABEL,
+    ONE,
+    READERS,
+    TRANSLATED,
+    as_boolean,
+    explain_discriminator,
+    is_name,
+    is_nullable,
+    modernise,
+    nullable,
+)
 from openapi_tools.loading.naming import short_hash
 from openapi_tools.loading.schema_components import Closures, defined, name_of, reach, uses_of
 from openapi_tools.loading.source import relative_place
@@ -32,21 +49,11 @@ MAX_INLINED = 32
 MAX_INLINED_SCHEMAS = 500
 """A component of more schemas is not merged, so that components that double do not explode."""
 
-_LEAF = frozenset({"type", "description"})
-_SHOWN = frozenset(
-    {"title", "format", "example", "examples", "contentEncoding", "contentMediaType"}
-)
-"""Words that a model reads and the API does not get."""
-_USUAL = frozenset({"required", "enum"})
-"""The only version-dependent keywords of most schemas."""
+_USUAL = {"type": str, "description": str, "deprecated": bool, "uniqueItems": bool}
+"""Keywords whose usual value stays, by its class."""
 _UNIONS = ("oneOf", "anyOf")
 _UNNAMED = re.compile(r"[^A-Za-z0-9_.-]+")
 """What needs escaping in a URI or a JSON Pointer."""
-_TESTS, _HOLDING, _TRANSLATED = (
-    keyword_values.TESTS,
-    keyword_values.HOLDING,
-    keyword_values.TRANSLATED,
-)
 
 
 class Schemas:
@@ -63,7 +70,7 @@ class Schemas:
     ) -> None:
         self._references = references
         self._ref_siblings = ref_siblings
-        self._description_chars = description_chars
+        self._text = cache(partial(plain_text, limit=description_chars))
         self._targets: dict[str, Target] = {}
         self._names: dict[tuple[int, str], str] = {}
         self._definitions: dict[str, Definition] = {}
@@ -85,7 +92,10 @@ class Schemas:
             UnresolvableReference: A `$ref` leads nowhere.
         """
         if not isinstance(node, dict):
-            return {"not": {}} if keyword_values.as_boolean(node) is False else {}
+            return {"not": {}} if as_boolean(node) is False else {}
+        if depth > MAX_DEPTH:
+            reason = f"schemas are nested deeper than {MAX_DEPTH} levels."
+            raise InvalidDocument(reason, source=resource.name)
         if "$ref" in node:
             return self._reference(node, resource, depth)
         return self._schema(node, resource, depth)
@@ -136,23 +146,21 @@ class Schemas:
 
     def _reference(self, node: dict[str, Any], resource: Resource, depth: int) -> dict[str, Any]:
         """Return a `$ref` with what stands beside it."""
-        if depth > MAX_DEPTH:
-            raise _too_deep(resource)
         converted: dict[str, Any] = {"$ref": f"#/$defs/{self._define(node, resource)}"}
         if len(node) == 1:
             return converted
         words = node.get("description")
         if len(node) == 2 and type(words) is str:  # noqa: PLR2004 -- the two
-            converted["description"] = plain_text(words, self._description_chars)
+            converted["description"] = self._text(words)
             return converted
         siblings = {key: value for key, value in node.items() if key != "$ref"}
         if not self._ref_siblings:  # 3.0 ignores them; words and `nullable` are still meant
-            kept = keyword_values.HARMLESS_SIBLINGS
+            kept = HARMLESS_SIBLINGS
             siblings = {key: value for key, value in siblings.items() if key in kept}
         if not siblings:
             return converted
         beside = self._schema({**siblings, "nullable": False}, resource, depth)
-        if keyword_values.is_nullable(siblings):
+        if is_nullable(siblings):
             return {**beside, "anyOf": [converted, {"type": "null"}]}
         return {**converted, **beside}
 
@@ -177,61 +185,35 @@ class Schemas:
         return f"{name[:48]}_{short_hash(f'{place}#{target.pointer}')}"
 
     def _schema(self, node: dict[str, Any], resource: Resource, depth: int) -> dict[str, Any]:
-        """Convert the keywords of one schema; most have a type and a description alone."""
-        if depth > MAX_DEPTH:
-            raise _too_deep(resource)
-        kind, words = node.get("type", "string"), node.get("description", "")
-        known = type(kind) is str and kind in TYPES
-        if not known or type(words) is not str or not _LEAF.issuperset(node):
-            return self._keywords(node, resource, depth, known=known)
-        out = node.copy()
-        if words:
-            out["description"] = plain_text(words, self._description_chars)
-        return out
-
-    def _keywords(
-        self, node: dict[str, Any], resource: Resource, depth: int, *, known: bool
-    ) -> dict[str, Any]:
-        """Convert one keyword after the other; `known`: JSON Schema has its type."""
         out: dict[str, Any] = {}
         for key, value in node.items():
-            if (test := _TESTS.get(key)) is not None:
-                if test(value):
-                    out[key] = value
-                elif (other := keyword_values.meant(key, value)) is not None:
-                    out[key] = other
-            elif key in _HOLDING:
+            if _USUAL.get(key) is value.__class__:
+                out[key] = value
+            elif (read := READERS.get(key)) is not None:
+                if (kept := read(value)) is not ABSENT:
+                    out[key] = kept
+            elif key in HOLDING:
                 self._hold(out, key, value, resource, depth + 1)
-        self._clean_words(out)
-        different = _TRANSLATED.intersection(node)
-        if not known or not _USUAL.issuperset(different):
-            return self._translated(out, node, resource)
-        if different:
-            keyword_values.shorten(out)
-            if "required" in out:
-                self._read_only.not_required(out, node, resource)
-        return out
-
-    def _clean_words(self, out: dict[str, Any]) -> None:
-        """Clean the words that a model reads, in place."""
         if "description" in out:
-            out["description"] = plain_text(out["description"], self._description_chars)
-        for key in _SHOWN.intersection(out):
-            out[key] = visible_in(out[key])
+            out["description"] = self._text(out["description"])
+        kind = out.get("type", "string")
+        if TRANSLATED.isdisjoint(node) and kind.__class__ is str and kind in TYPES:
+            return out
+        return self._translated(out, node, resource)
 
     def _hold(
         self, out: dict[str, Any], key: str, value: Any, resource: Resource, depth: int
     ) -> None:
         """Convert a keyword that holds schemas."""
-        if key in keyword_values.MAPS:
+        if key in MAPS:
             if isinstance(value, dict):
                 out[key] = self._map(key, value, resource, depth)
-        elif isinstance(value, list) and (key in keyword_values.LISTS or key == "items"):
+        elif isinstance(value, list) and (key in LISTS or key == "items"):
             if value:  # as `items` it is the tuple of older drafts
                 name = "prefixItems" if key == "items" else key
                 out[name] = [self.convert(part, resource, depth) for part in value]
-        elif key in keyword_values.ONE:
-            constant = keyword_values.as_boolean(value)
+        elif key in ONE:
+            constant = as_boolean(value)
             if constant is not None:
                 out[key] = constant
             elif value is None or isinstance(value, dict):
@@ -242,15 +224,14 @@ class Schemas:
     ) -> dict[str, Any]:
         """Convert a map of schemas; members that only the server may write are not offered."""
         names = "".join(values)
-        named = (
-            len(names) <= keyword_values.MAX_LABEL and names.isprintable()
-        )  # all of them at once
+        named = len(names) <= MAX_LABEL and names.isprintable()  # all of them at once
         hides = key == "properties"
         out = {}
         for name, value in values.items():
-            if not named and not keyword_values.is_name(name):
+            if not named and not is_name(name):
                 continue
-            if hides and self._read_only.is_hidden(value, resource):
+            marked = hides and value.__class__ is dict and ("$ref" in value or "readOnly" in value)
+            if marked and self._read_only.is_hidden(value, resource):
                 continue
             out[name] = self.convert(value, resource, depth)
         return out
@@ -259,15 +240,15 @@ class Schemas:
         self, out: dict[str, Any], node: dict[str, Any], resource: Resource
     ) -> dict[str, Any]:
         """Translate what other versions say in other words, and merge `allOf`."""
-        keyword_values.modernise(out)
+        modernise(out)
         if "required" in out:
             self._read_only.not_required(out, node, resource)
         if "discriminator" in node:
-            keyword_values.explain_discriminator(out, visible_in(node["discriminator"]))
+            explain_discriminator(out, visible_in(node["discriminator"]))
         if "allOf" in out:
             out = merge_all(out, self._inlined)
             self._read_only.not_required_of_any(out, node, resource)
-        return keyword_values.nullable(out) if keyword_values.is_nullable(node) else out
+        return nullable(out) if is_nullable(node) else out
 
     def _inlined(self, branch: dict[str, Any]) -> dict[str, Any]:
         """Return a branch of `allOf` with its `$ref` replaced by what it leads to, if it can be."""
@@ -306,8 +287,3 @@ def _listed(node: dict[str, Any], key: str) -> list[Any]:
     """Return the schemas in a member of a node as the document has it."""
     value = node.get(key)
     return value if isinstance(value, list) else []
-
-
-def _too_deep(resource: Resource) -> InvalidDocument:
-    reason = f"schemas are nested deeper than {MAX_DEPTH} levels."
-    return InvalidDocument(reason, source=resource.name)

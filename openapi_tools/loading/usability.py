@@ -21,7 +21,7 @@ from openapi_tools.loading.keyword_values import (
     MAPS,
     NULLABLE,
     ONE,
-    TESTS,
+    READERS,
     as_boolean,
     is_readable,
 )
@@ -190,7 +190,7 @@ _HOLDS = {
     "schema": dict.fromkeys(HOLDING, "schema"),
 }
 """The members of a request's objects that hold further objects, and the kinds of those."""
-_READ = HOLDING | TESTS.keys() | NULLABLE | {"$ref"}
+_READ = HOLDING | READERS.keys() | NULLABLE | {"$ref"}
 _BY_NAME = MAPS | {"content", "encoding", "headers"}
 _OF_PARAMETERS = frozenset({"required", "description"})
 """Members of a parameter of Swagger 2.0 that mean something else in a schema."""
