@@ -190,7 +190,7 @@ def _added(scheme: Scheme, value: Any) -> RequestAuth:
         user, password = _user_and_password(scheme, value)
         return _authorization(scheme, "Basic", base64.b64encode(f"{user}:{password}".encode()))
     if declared.scheme == "digest":
-        from openapi_tools.transport.httpx_auth import Digest
+        from openapi_tools.transport.exchange import Digest
 
         return RequestAuth(httpx_auth=Digest(*_user_and_password(scheme, value)))
     word = "Bearer" if declared.type != "http" else declared.scheme.capitalize()
@@ -223,7 +223,7 @@ def _authorization(scheme: Scheme, word: str, secret: bytes) -> RequestAuth:
 
 
 def _certificate(scheme: Scheme, value: Any) -> ssl.SSLContext:
-    from openapi_tools.transport.tls import client_context
+    from openapi_tools.transport.sockets import client_context
 
     if _is_context(value):
         return value

@@ -1,4 +1,4 @@
-"""The HTTP transport of calls: a pool of connections, with network policy, TLS and proxies."""
+"""The HTTP clients of calls: a pool of connections, with network policy, TLS and proxies."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import contextlib
 import importlib.util
 import ssl
 import time
+from http.cookiejar import CookieJar
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 from urllib.request import getproxies, proxy_bypass
@@ -17,8 +18,8 @@ import httpx
 from openapi_tools.errors import CallError, MissingExtraError
 from openapi_tools.http_rules import read_url
 from openapi_tools.transport.http_messages import HAS_HTTPTOOLS, WireExchange
-from openapi_tools.transport.sockets import connect, connect_error
-from openapi_tools.transport.tls import trusted
+from openapi_tools.transport.network_policy import policy_of
+from openapi_tools.transport.sockets import connect, connect_error, trusted
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -35,7 +36,6 @@ IDLE_SECONDS = 5.0
 
 _IDLE_CONNECTIONS = 64
 _PORTS = {"http": 80, "https": 443}
-_CONNECTED = "connection.connect_tcp.complete"
 
 _Place = tuple[str, str, int, ssl.SSLContext | None]
 
@@ -60,6 +60,7 @@ class ConnectionPool(httpx.AsyncBaseTransport):
         self._policy = policy
         self._context = trusted(settings)
         self._is_fast = uses_httptools(settings)
+        self._is_doubled = _is_doubled()
         self._open: dict[Stream, _Place] = {}
         # Connections without a request and when they expire, the oldest first.
         self._idle: dict[Stream, float] = {}
@@ -74,7 +75,7 @@ class ConnectionPool(httpx.AsyncBaseTransport):
             TransportError: Of httpx, of any kind.
         """
         proxy = proxy_of(request.url) if self._settings.trust_env else None
-        if proxy is not None or _is_doubled():
+        if proxy is not None or self._is_doubled:
             return await self._sent_by_httpx(request, proxy)
         place = _place_of(request)
         exchange = WireExchange(request, fast=self._is_fast)
@@ -234,8 +235,8 @@ class _Judge:
         self._policy, self._host, self._port = policy, host, port
 
     async def __call__(self, event: str, info: dict[str, Any]) -> None:
-        """Do so when httpcore's extension `trace` says that a connection is made."""
-        if event != _CONNECTED:
+        """Judge when httpcore's extension `trace` says that a connection is made."""
+        if event != "connection.connect_tcp.complete":
             return
         stream = info["return_value"]
         try:
@@ -246,11 +247,36 @@ class _Judge:
             raise
 
 
-def uses_httptools(settings: Settings) -> bool:
-    """Return whether httptools reads the heads of answers.
+class _NoCookies(CookieJar):
+    """A jar that stays empty: cookies of one answer are not sent by the next call."""
+
+    def extract_cookies(self, response: Any, request: Any) -> None:
+        """Take none."""
+
+    def add_cookie_header(self, request: Any) -> None:
+        """Add none."""
+
+
+def make_client(settings: Settings, policy: NetworkPolicy | None = None) -> httpx.AsyncClient:
+    """Return a client that adds nothing to a request and keeps nothing of an answer.
 
     Args:
-        settings: `transport` decides.
+        settings: For `concurrency`, `ca_file`, `trust_env` and `transport`.
+        policy: Where it may go; that of the settings alone by default.
+
+    Raises:
+        CallError: A file of certificate authorities cannot be read.
+    """
+    return httpx.AsyncClient(
+        transport=ConnectionPool(settings, policy or policy_of(settings)),
+        trust_env=False,  # proxies are the transport's; .netrc is not wanted
+        timeout=None,  # noqa: S113 -- a call has a deadline for all of it
+        cookies=_NoCookies(),
+    )
+
+
+def uses_httptools(settings: Settings) -> bool:
+    """Return whether httptools reads the heads of answers.
 
     Raises:
         MissingExtraError: The settings ask for `"fast"`, and httptools is not installed.
@@ -310,17 +336,15 @@ def _is_doubled() -> bool:
 
     Tracers wrap them in objects of other types; calls have spans of their own.
     """
-    return not (
-        _is_of("httpx", httpx.AsyncHTTPTransport.handle_async_request)
-        and _is_of("httpcore", httpcore.AsyncConnectionPool.handle_async_request)
+    sending: dict[str, Any] = {
+        "httpx.": httpx.AsyncHTTPTransport.handle_async_request,
+        "httpcore.": httpcore.AsyncConnectionPool.handle_async_request,
+    }
+    # Wrappers copy `__module__`, but not their globals.
+    return any(
+        type(method) is FunctionType and not method.__globals__["__name__"].startswith(package)
+        for package, method in sending.items()
     )
-
-
-def _is_of(package: str, method: Any) -> bool:
-    """Whether a method is the package's own or wrapped in an object."""
-    if type(method) is not FunctionType:
-        return True
-    return str(method.__globals__["__name__"]).startswith(f"{package}.")
 
 
 def _with_reason(error: httpx.ConnectError) -> httpx.TransportError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +15,9 @@ from openapi_tools.http_rules import InvalidUrlError, has_dot_segment, read_url,
 from openapi_tools.media_types import essence, is_json, is_sequential
 from openapi_tools.observability.observers import current, trace_headers
 from openapi_tools.redaction import excerpt, learn_headers
-from openapi_tools.transport.client_pool import NO_TIMEOUTS
 from openapi_tools.transport.connection_pool import CERTIFICATE, REUSED
-from openapi_tools.transport.content_encoding import Decoder, too_large
-from openapi_tools.transport.httpx_auth import send_with
-from openapi_tools.transport.tls import TlsError
+from openapi_tools.transport.http_messages import Decoder, too_large
+from openapi_tools.transport.sockets import TlsError
 from openapi_tools.transport.transport_errors import (
     TRANSPORT_FAULTS,
     broken_protocol,
@@ -31,15 +30,18 @@ from openapi_tools.transport.transport_errors import (
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Generator
 
     from openapi_tools.settings import Settings
 
+NO_TIMEOUTS = {"connect": None, "read": None, "write": None, "pool": None}
 _REDIRECT_STATUSES = frozenset({301, 302, 303, 307, 308})
 """Spec: RFC 9110, section 15.4; 300, 304 and 305 name no one place to go to."""
 _MOST_REDIRECTS = 5
 _FOLLOWED = frozenset({"GET", "HEAD"})
 _SHOWN = 200
+_LARGEST_READ = 1024 * 1024
+"""Bytes of an answer that an authentication reads."""
 _BODILESS_STATUSES = frozenset({204, 304})
 _NOTHING = httpx.ByteStream(b"")
 _EVENT_END = re.compile(rb"\n\n|\r\r|\r\n\r\n")
@@ -111,51 +113,55 @@ class Exchange:
 
     Attributes:
         request: The request that was sent last, redirects followed.
+        response: The answer to it, once its head has arrived.
+        error: Why there is no usable answer.
         begun: It has had its turn.
         unsent: It failed before anything of it left.
+        stale: It was sent on a connection kept from an earlier call, which was closed before an
+            answer began: most likely before the request came.
     """
 
     def __init__(self, request: httpx.Request, settings: Settings, options: SendOptions) -> None:
         self.request = request
+        self.response: httpx.Response | None = None
+        self.error: CallError | None = None
+        self.begun = self.unsent = self.stale = False
         self._settings = settings
         self._options = options
         self._started = time.perf_counter()
-        self._response: httpx.Response | None = None
         self._received: bytes | bytearray = b""
         self._redirects = 0
         self._cut = ""
-        self.begun = self.unsent = self._broken = False
 
     @property
-    def stale(self) -> bool:
-        """Whether a kept connection turned out to be closed before an answer began."""
-        reused = self.request.extensions.get(REUSED, False)
-        return bool(reused and self._broken and self._response is None)
+    def status(self) -> int:
+        """The status of the answer; 0 for none."""
+        return 0 if self.response is None else self.response.status_code
 
     async def run(self, client: httpx.AsyncClient) -> None:
-        """Send the request, follow redirects, and receive the answer.
+        """Send the request, follow redirects, and receive the answer or note the error.
 
         Spec: RFC 9110, section 15.4 for redirects; only those of GET and HEAD are followed.
-
-        Raises:
-            CallError: The transport failed, or the answer cannot be used.
         """
         self.begun = True
         self.request.extensions.pop(REUSED, None)
         try:
             while (response := await self._exchange(client)).status_code in _REDIRECT_STATUSES:
-                following = _redirected(self.request, response, self._redirects)
+                base = self._options.base
+                following = _redirected(self.request, response, self._redirects, base)
                 if following is None:
                     break
-                _check_below(self._options.base, self.request, following, response.status_code)
                 self.request = following
                 self._redirects += 1
+        except CallError as error:
+            self.error = error
         except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, *TRANSPORT_FAULTS) as error:
             self.unsent = _was_unsent(error) and not self._redirects
-            self._broken = isinstance(error, (httpx.NetworkError, httpx.RemoteProtocolError))
-            found = failure(error, self.request, self._settings.timeout)
-            current().attempt_ended(error_type=found.kind)
-            raise found from None
+            is_broken = isinstance(error, (httpx.NetworkError, httpx.RemoteProtocolError))
+            reused = self.request.extensions.get(REUSED, False)
+            self.stale = bool(reused and is_broken and self.response is None)
+            self.error = failure(error, self.request, self._settings.timeout)
+            current().attempt_ended(error_type=self.error.kind)
 
     def ended_by(self, cause: str) -> CallError | None:
         """Keep a stream's events or the start of JSON at a deadline; else return the error.
@@ -169,32 +175,31 @@ class Exchange:
         return timed_out(self.request, self._settings.timeout, waiting=not self.begun)
 
     async def _exchange(self, client: httpx.AsyncClient) -> httpx.Response:
-        self.request.extensions["timeout"] = NO_TIMEOUTS
+        request, auth, learn = self.request, self._options.auth, self._options.learn
+        request.extensions["timeout"] = NO_TIMEOUTS
         options: dict[str, Any] = {"stream": True, "follow_redirects": False}
-        auth = self._options.auth
         if auth is None and self._options.trusted:
             auth = getattr(client, "auth", None)
         if auth is not None or not self._options.trusted:
             options["auth"] = None
         if self._options.certificate is not None:
-            self.request.extensions[CERTIFICATE] = self._options.certificate
+            request.extensions[CERTIFICATE] = self._options.certificate
         observation = current()
-        observation.attempt_started(self.request)
+        observation.attempt_started(request)
         if self._options.traced:
-            self.request.headers.update(trace_headers())
-        learn = self._options.learn
-        before = [] if learn is None else self.request.headers.multi_items()
+            request.headers.update(trace_headers())
+        before = [] if learn is None else request.headers.multi_items()
         if auth is None:
-            response = await client.send(self.request, **options)
+            response = await client.send(request, **options)
         else:
-            response = await send_with(auth, client, self.request, options)
-        self._response = response
+            response = await _send_with(auth, client, request, options)
+        self.response = response
         if learn is not None:
             learn_headers(before, response.request, learn)
         try:
             if response.status_code < 200:  # noqa: PLR2004 -- interim, so not an answer
-                raise broken_protocol(self.request, "switched to another protocol")
-            if not _leads_elsewhere(response):
+                raise broken_protocol(request, "switched to another protocol")
+            if response.status_code not in _REDIRECT_STATUSES or "location" not in response.headers:
                 await self._receive(response)
         finally:
             if not response.is_closed:
@@ -206,67 +211,60 @@ class Exchange:
         return response
 
     async def _receive(self, response: httpx.Response) -> None:
+        limit = self._settings.max_response_bytes
         try:
             if response.is_stream_consumed:
                 # A mock transport gave content, and httpx has decoded it.
-                self._take([response.content])
+                self._take(response.content, limit)
+            elif self.request.method == "HEAD" or response.status_code in _BODILESS_STATUSES:
+                async for _ in response.aiter_raw():
+                    pass
             else:
-                await self._take_all(response)
+                _check_declared(response, limit)
+                coding = response.headers.get("content-encoding")
+                decoder = Decoder(coding, limit) if coding else None
+                async for data in response.aiter_raw():
+                    for piece in (data,) if decoder is None else decoder.feed(data):
+                        self._take(piece, limit)
+                if decoder is not None:
+                    decoder.finish()
         except CallError as error:
             if error.kind != "too_large" or not self._has_event():
                 raise in_answer(error, self.request, response.status_code) from None
             self._cut = error.kind
 
-    async def _take_all(self, response: httpx.Response) -> None:
-        limit = self._settings.max_response_bytes
-        decoder = None
-        if not self._is_bodiless(response):
-            _check_declared(response, limit)
-            decoder = Decoder(response.headers.get("content-encoding", ""), limit)
-        async for data in response.aiter_raw():
-            if decoder is not None:
-                self._take(decoder.feed(data))
-        if decoder is not None:
-            decoder.finish()
-
-    def _take(self, pieces: Iterable[bytes]) -> None:
-        for piece in pieces:
-            room = self._settings.max_response_bytes - len(self._received)
-            self._add(piece[:room] if len(piece) > room else piece)
-            if len(piece) > room:
-                raise too_large()
-
-    def _add(self, piece: bytes) -> None:
+    def _take(self, piece: bytes, limit: int) -> None:
         """Keep a piece; one that is alone, as most are, is not copied."""
+        room = limit - len(self._received)
+        part = piece[:room] if len(piece) > room else piece
         if not self._received:
-            self._received = piece
-            return
-        if isinstance(self._received, bytes):
-            self._received = bytearray(self._received)
-        self._received += piece
-
-    def _is_bodiless(self, response: httpx.Response) -> bool:
-        return self.request.method == "HEAD" or response.status_code in _BODILESS_STATUSES
+            self._received = part
+        elif isinstance(self._received, bytes):
+            self._received = bytearray(self._received + part)
+        else:
+            self._received += part
+        if len(piece) > room:
+            raise too_large()
 
     def _has_event(self) -> bool:
         """Whether a whole event of a stream, or a line of JSON lines, has arrived."""
-        if self._response is None or not self._received:
+        if self.response is None or not self._received:
             return False
-        kind = self._response.headers.get("content-type", "")
+        kind = self.response.headers.get("content-type", "")
         if essence(kind) == "text/event-stream":
             return _EVENT_END.search(self._received) is not None
         return is_sequential(kind) and b"\n" in self._received
 
     def _is_endless_json(self) -> bool:
         """Whether some of a JSON answer has arrived that does not say where it ends."""
-        if self._response is None or not self._received:
+        if self.response is None or not self._received:
             return False
-        headers = self._response.headers
+        headers = self.response.headers
         return is_json(headers.get("content-type", "")) and "content-length" not in headers
 
     def answer(self, attempts: int) -> Answer:
         """Return the answer that was received in so many attempts."""
-        response = self._response
+        response = self.response
         assert response is not None  # noqa: S101 -- there is one wherever this is called
         return Answer(
             request=self.request,
@@ -280,8 +278,60 @@ class Exchange:
         )
 
 
-def _leads_elsewhere(response: httpx.Response) -> bool:
-    return response.status_code in _REDIRECT_STATUSES and "location" in response.headers
+class Digest(httpx.DigestAuth):
+    """Answers a digest challenge; one that cannot be answered leaves the 401.
+
+    Spec: RFC 7616.
+    """
+
+    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
+        """Do what httpx does, without its errors for challenges that it cannot read."""
+        with suppress(LookupError, NotImplementedError, ValueError, httpx.ProtocolError):
+            yield from super().auth_flow(request)
+
+
+async def _send_with(
+    auth: httpx.Auth, client: httpx.AsyncClient, request: httpx.Request, options: dict[str, Any]
+) -> httpx.Response:
+    """Return the answer to the last request of an authentication's flow.
+
+    httpx would read the answers before it, however long they are.
+    """
+    if auth.requires_request_body:
+        await request.aread()
+    flow = auth.async_auth_flow(request)
+    try:
+        step = await anext(flow)
+        while True:
+            response = await client.send(step, **options)
+            try:
+                if auth.requires_response_body and not response.is_stream_consumed:
+                    response = await _read(response)
+                step = await flow.asend(response)
+            except StopAsyncIteration:
+                return response
+            except BaseException:
+                await response.aclose()
+                raise
+            await response.aclose()
+    finally:
+        await flow.aclose()
+
+
+async def _read(response: httpx.Response) -> httpx.Response:
+    """Return an answer with its content.
+
+    Raises:
+        CallError: It is too large or badly coded.
+    """
+    decoder = Decoder(response.headers.get("content-encoding", ""), _LARGEST_READ)
+    pieces = [piece async for data in response.aiter_raw() for piece in decoder.feed(data)]
+    decoder.finish()
+    await response.aclose()
+    known: dict[str, Any] = {"request": response.request, "extensions": response.extensions}
+    read = httpx.Response(response.status_code, content=b"".join(pieces), **known)
+    read.headers = response.headers
+    return read
 
 
 def _check_declared(response: httpx.Response, limit: int) -> None:
@@ -289,15 +339,6 @@ def _check_declared(response: httpx.Response, limit: int) -> None:
     declared = response.headers.get("content-length", "")
     if declared.isdecimal() and len(declared) <= _DIGITS and int(declared) > limit:
         raise too_large(int(declared))
-
-
-def _check_below(base: str, request: httpx.Request, target: httpx.Request, status: int) -> None:
-    """Refuse a redirect to a place above the server's address."""
-    path = target.url.raw_path.partition(b"?")[0].decode("ascii", "replace")
-    below = read_url(base).raw_path.decode("ascii").rstrip("/") if base else ""
-    if (path != below and not path.startswith(f"{below}/")) or has_dot_segment(path):
-        where = path_of(target)
-        raise not_followed(request, where, f"it leads out of {below or '/'}", status=status)
 
 
 def _was_unsent(error: Exception) -> bool:
@@ -308,32 +349,42 @@ def _was_unsent(error: Exception) -> bool:
 
 
 def _redirected(
-    request: httpx.Request, response: httpx.Response, followed: int
+    request: httpx.Request, response: httpx.Response, followed: int, base: str
 ) -> httpx.Request | None:
     """Return the request that a redirect asks for; None without a `Location`.
 
     Another origin may be anyone's: neither credentials nor the input go there. A second POST would
     act twice.
     """
+
+    def refused(to: str, why: str) -> CallError:
+        return not_followed(request, to, why, status=response.status_code)
+
     places = set(response.headers.get_list("location"))
     if not places:
         return None
-    status = response.status_code
     if len(places) > 1:
-        raise not_followed(request, "several places", "only one can be meant", status=status)
+        raise refused("several places", "only one can be meant")
     try:
         target = read_url(places.pop(), request.url).copy_with(fragment=None)
     except InvalidUrlError:
-        raise not_followed(request, "a place", "it is not an address", status=status) from None
-    if refusal := _refusal(request, target, followed):
-        raise not_followed(request, _shown(target), refusal, status=status)
+        raise refused("a place", "it is not an address") from None
+    if why := _refusal(request, target, followed):
+        raise refused(_shown(target), why)
     kept = [(name, value) for name, value in request.headers.raw if name.lower() != b"host"]
-    return httpx.Request(request.method, target, headers=kept, extensions=dict(request.extensions))
+    extensions = dict(request.extensions)
+    following = httpx.Request(request.method, target, headers=kept, extensions=extensions)
+    path = target.raw_path.partition(b"?")[0].decode("ascii", "replace")
+    below = read_url(base).raw_path.decode("ascii").rstrip("/") if base else ""
+    if (path != below and not path.startswith(f"{below}/")) or has_dot_segment(path):
+        raise refused(path_of(following), f"it leads out of {below or '/'}")
+    return following
 
 
 def _refusal(request: httpx.Request, target: httpx.URL, followed: int) -> str:
     """Return why a redirect is not followed; empty otherwise."""
-    if _origin(request.url) != _origin(target) or target.userinfo:
+    origins = {(url.scheme, url.host, url.port) for url in (request.url, target)}
+    if len(origins) > 1 or target.userinfo:
         return "it leads to another origin"
     has_body = "content-length" in request.headers or "transfer-encoding" in request.headers
     if request.method not in _FOLLOWED or has_body or not reads(request):
@@ -341,10 +392,6 @@ def _refusal(request: httpx.Request, target: httpx.URL, followed: int) -> str:
     if followed == _MOST_REDIRECTS:
         return f"there were {_MOST_REDIRECTS} before it"
     return ""
-
-
-def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
-    return url.scheme, url.host, url.port
 
 
 def _shown(url: httpx.URL) -> str:

@@ -1,19 +1,23 @@
-"""HTTP/1.1 messages as bytes: h11 writes requests; h11 or httptools reads answers.
+"""HTTP/1.1 messages as bytes, and the content codings of bodies undone in bounded steps.
 
-httptools, whose parser (llhttp) is written in C, reads the heads of answers that are not chunked.
-h11 reads all others and every head that httptools refuses, so that the same answers are accepted
-with and without it.
+h11 writes requests. httptools, whose parser (llhttp) is written in C, reads the heads of answers
+that are not chunked; h11 reads all others and every head that httptools refuses, so that the same
+answers are accepted with and without it.
 
-Spec: RFC 9112.
+Spec: RFC 9112; RFC 9110, section 8.4, and RFC 1950, 1951 and 1952 for content codings.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+import zlib
+from typing import TYPE_CHECKING, Any
 
 import h11
 import httpx
+
+from openapi_tools.errors import CallError
+from openapi_tools.redaction import excerpt
 
 try:
     import httptools
@@ -21,7 +25,7 @@ except ImportError:  # the extra `fast` is not installed
     httptools = None  # type: ignore[assignment] # to mypy a name is always the module
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Iterator
 
 HAS_HTTPTOOLS = httptools is not None
 
@@ -33,6 +37,15 @@ _BODILESS = (204, 304)
 _HEAD_END = re.compile(rb"\n\r?\n")
 _STATUS_LINE = re.compile(rb"HTTP/1\.1 [2-9]\d\d(?: [^\x00\x0b\x0c\r\n]*)?\r\n")
 """Of a final answer. llhttp takes other protocols, an empty line before, and NUL in a reason."""
+
+CODINGS = "gzip, deflate"
+"""The supported content codings, for `Accept-Encoding`."""
+_SHOWN = 60
+_STEP = 64 * 1024
+_CHAINED = 5
+_MEMBERS = 10_000
+_GZIP, _ZLIB, _RAW = 31, 15, -15
+_GZIP_MAGIC = b"\x1f\x8b"
 
 
 class WireExchange:
@@ -65,11 +78,8 @@ class WireExchange:
         self.headers: list[tuple[bytes, bytes]] = []
         self.is_complete = False
         try:
-            event = h11.Request(
-                method=request.method,
-                target=request.url.raw_path,
-                headers=request.headers.raw,
-            )
+            target, headers = request.url.raw_path, request.headers.raw
+            event = h11.Request(method=request.method, target=target, headers=headers)
         except h11.LocalProtocolError as error:
             raise httpx.LocalProtocolError(str(error)) from error
         self._head = self._written(event)
@@ -186,34 +196,34 @@ class WireExchange:
 class _Head:
     """The head of an answer, filled by the callbacks of httptools."""
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self) -> None:
         self.reason = b""
         self.headers: list[tuple[bytes, bytes]] = []
         self.length: int | None = None
-        self.has_coding = self.is_complete = False
-        self._parser = httptools.HttpResponseParser(self)
-        try:
-            self._parser.feed_data(data)
-        finally:
-            del self._parser  # it refers to this object
+        self.status = 0
+        self._parser: Any = None
+        self.has_coding = self.keeps_alive = False
 
     @classmethod
     def parsed(cls, data: bytes) -> _Head | None:
         """Return the head of a final answer; None when httptools cannot be trusted with it."""
         if not _STATUS_LINE.match(data):
             return None
+        head = cls()
+        parser = head._parser = httptools.HttpResponseParser(head)
         try:
-            head = cls(data)
+            parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade):
             return None
-        return head if head.is_complete else None
+        finally:
+            head._parser = None  # it refers to the head
+        return head if head.status else None
 
     def on_status(self, reason: bytes) -> None:
         self.reason = reason
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Keep a header; the parser has checked a length, and leaves spaces behind values."""
-        value = value.rstrip(b" \t")
+        value = value.rstrip(b" \t")  # which the parser leaves; a length it has checked
         self.headers.append((name, value))
         lower = name.lower()
         if lower == b"content-length":
@@ -222,7 +232,141 @@ class _Head:
             self.has_coding = True
 
     def on_headers_complete(self) -> None:
-        """Keep the parser's state, which it forgets at the end of the answer."""
+        # The parser forgets its state at the end of the answer.
         self.status = self._parser.get_status_code()
         self.keeps_alive = self._parser.should_keep_alive()
-        self.is_complete = True
+
+
+class Decoder:
+    """Decodes the content codings of one answer.
+
+    A kilobyte of gzip can expand to megabytes, and gzip inside gzip to more than any memory holds:
+    pieces are small, and counted.
+
+    Args:
+        header: The `Content-Encoding`, `""` when there is none.
+        limit: Bytes that each coding may give.
+
+    Raises:
+        CallError: `decode` for a coding that is not known, or more than five of them.
+    """
+
+    def __init__(self, header: str, limit: int) -> None:
+        names = [name.strip().lower() for name in header.split(",")]
+        named = [name for name in names if name not in ("", "identity")]
+        if len(named) > _CHAINED:
+            reason = f"the answer is coded {len(named)} times over; at most {_CHAINED} are undone."
+            raise CallError("decode", reason)
+        self._codings = [_Inflater(name, limit) for name in reversed(named)]
+        self._room = limit + limit // 64 + _STEP
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """Yield decoded pieces of at most 64 KiB.
+
+        Raises:
+            CallError: `decode` for data that is not what its coding says, `too_large` at the limit.
+        """
+        # No coding makes data that much longer; data that decodes to nothing may never end.
+        self._room -= len(data)
+        if self._room < 0:
+            raise too_large()
+        # The rest of each step is copied: long data would be copied many times.
+        for start in range(0, len(data), _STEP):
+            yield from self._through(data[start : start + _STEP], 0)
+
+    def finish(self) -> None:
+        """Raise CallError, `decode`, when something is missing at the end."""
+        for coding in self._codings:
+            coding.finish()
+
+    def _through(self, data: bytes, start: int) -> Iterator[bytes]:
+        if start == len(self._codings):
+            yield data
+            return
+        for piece in self._codings[start].feed(data):
+            yield from self._through(piece, start + 1)
+
+
+class _Inflater:
+    """Undoes one content coding, up to a limit.
+
+    gzip is one member after another, with zeros as padding after the last one. deflate is a zlib
+    stream, or the bare deflate data that some servers send under that name.
+    """
+
+    def __init__(self, name: str, limit: int) -> None:
+        if name not in ("gzip", "x-gzip", "deflate"):
+            shown = excerpt(name, _SHOWN)
+            reason = f"the answer is coded as {shown!r}, which is not supported."
+            raise CallError("decode", reason)
+        self._name = name.removeprefix("x-")
+        self._left = limit
+        self._stream: Any | None = None
+        self._members = 0
+        self._waiting = b""
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        data, self._waiting = self._waiting + data, b""
+        while data and (self._stream is not None or self._begins(data)):
+            stream = self._stream
+            yield from self._pieces(stream, data)
+            if self._name == "deflate":
+                return
+            data = stream.unused_data  # type: ignore[union-attr] # `_begins` has made it
+            if stream.eof:  # type: ignore[union-attr] # as above
+                self._stream = None
+
+    def finish(self) -> None:
+        missing = self._waiting if self._name == "deflate" else b""
+        if missing or (self._stream is not None and not self._stream.eof):
+            raise CallError("decode", f"the answer's {self._name} ends too early.")
+        if self._waiting.strip(b"\0"):
+            raise self._wrong()
+
+    def _wrong(self) -> CallError:
+        return CallError("decode", f"the answer says {self._name} and is not.")
+
+    def _begins(self, data: bytes) -> bool:
+        """Begin a stream; keep padding, or too little to tell, for later."""
+        if self._name == "deflate" and len(data) >= 2:  # noqa: PLR2004 -- a zlib header
+            # RFC 1950, section 2.2
+            is_zlib = data[0] & 0x0F == zlib.DEFLATED and int.from_bytes(data[:2], "big") % 31 == 0
+            self._stream = zlib.decompressobj(_ZLIB if is_zlib else _RAW)
+            return True
+        if self._name == "deflate":
+            self._waiting = data
+            return False
+        if not data.strip(b"\0") or len(data) < len(_GZIP_MAGIC):
+            self._waiting = data[:1] if data.startswith(b"\0") else data
+            return False
+        self._members += 1
+        if not data.startswith(_GZIP_MAGIC) or self._members > _MEMBERS:
+            raise self._wrong()
+        self._stream = zlib.decompressobj(_GZIP)
+        return True
+
+    def _pieces(self, stream: Any, data: bytes) -> Iterator[bytes]:
+        piece = b""
+        # After a full piece more may follow although all data has been consumed.
+        while (data or len(piece) == _STEP) and not stream.eof:
+            try:
+                piece = stream.decompress(data, _STEP)
+            except zlib.error:
+                raise self._wrong() from None
+            data = stream.unconsumed_tail
+            self._left -= len(piece)
+            if self._left < 0:
+                raise too_large()
+            if piece:
+                yield piece
+
+
+def too_large(declared: int | None = None) -> CallError:
+    """Return the error for an answer over the cap.
+
+    Args:
+        declared: Bytes that the server said it would send; None when it did not say.
+    """
+    size = f" of {declared} bytes" if declared is not None else ""
+    reason = f"the answer{size} is larger than allowed (max_response_bytes); ask for less of it."
+    return CallError("too_large", reason)

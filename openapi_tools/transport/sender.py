@@ -1,28 +1,33 @@
-"""Sends a request, and receives the whole answer under one deadline."""
+"""Sends a request, and receives the whole answer under one deadline.
+
+A connection belongs to the event loop it was opened in. Tools that are called from several loops,
+one after another or in threads, have a client in each of them, closed when its loop ends. A forked
+process holds its parent's loops and connections in memory: it leaves them alone and opens its own.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Self
+import inspect
+import os
+import sys
+from typing import TYPE_CHECKING, Any, Self, cast
 
-from openapi_tools.errors import CallError
-from openapi_tools.http_rules import is_safe
+import httpx
+
+from openapi_tools.errors import CallError, SettingsError
+from openapi_tools.http_rules import is_safe, repeats
 from openapi_tools.redaction import learn_headers
-from openapi_tools.transport.client_pool import (
-    BareTransport,
-    ClientPool,
-    usable_client,
-    with_defaults,
-)
-from openapi_tools.transport.exchange import Answer, Exchange, SendOptions
+from openapi_tools.transport.connection_pool import make_client, uses_httptools
+from openapi_tools.transport.exchange import NO_TIMEOUTS, Answer, Exchange, SendOptions
 from openapi_tools.transport.network_policy import policy_of
-from openapi_tools.transport.retries import RETRIED_STATUSES, Budget, Outcome, RetryRule, retried
+from openapi_tools.transport.retries import RETRIED_STATUSES, retried
 from openapi_tools.transport.transport_errors import closed_client, named
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
     from types import TracebackType
 
-    import httpx
     import httpx2
 
     from openapi_tools.settings import Settings
@@ -30,8 +35,44 @@ if TYPE_CHECKING:
 
 __all__ = ["Answer", "Attempts", "SendOptions", "Sender"]
 
-
 _DEFAULT_OPTIONS = SendOptions()
+_SAVED = 10.0
+_PER_CALL = 0.1
+_PATIENCE = 5.0
+_LEFT_BEHIND: list[object] = []
+"""Of the process that this one was forked from."""
+
+
+class LoopClient:
+    """The client of one event loop.
+
+    Attributes:
+        client: Opens connections and keeps some of them for the next call.
+        turns: How many requests may still begin.
+        under_way: The deadlines of the calls that have begun and not ended.
+        keeper: Its end closes the client.
+    """
+
+    def __init__(self, client: httpx.AsyncClient, concurrency: int) -> None:
+        self.client = client
+        self.turns = asyncio.Semaphore(concurrency)
+        self.under_way: set[asyncio.Timeout] = set()
+        self.keeper: AsyncGenerator[None] | None = None
+        self._change = asyncio.Event()
+
+    def end(self, timeout: asyncio.Timeout) -> None:
+        """Note that a call has ended."""
+        self.under_way.discard(timeout)
+        self._change.set()
+
+    async def give_up(self) -> None:
+        """End the calls under way: their time is over now."""
+        for timeout in self.under_way:
+            if not timeout.expired():
+                timeout.reschedule(0)
+        while self.under_way:
+            self._change.clear()
+            await self._change.wait()
 
 
 class Sender:
@@ -46,11 +87,12 @@ class Sender:
 
     Attributes:
         is_own: It sends with clients of its own.
-        clients: One for each event loop.
-        budget: Of further attempts.
+        spare: How many further attempts its calls may make, lest failures multiply: each call adds
+            a tenth; at most ten are saved.
         is_closed: Calls end with an error.
 
     Raises:
+        MissingExtraError: The settings ask for `"fast"`, and httptools is not installed.
         SettingsError: The client cannot send under asyncio.
     """
 
@@ -65,10 +107,13 @@ class Sender:
         self.settings = settings
         self.policy = policy or policy_of(settings, public_document=public)
         self.is_own = client is None
-        used = None if client is None else usable_client(client)
-        self.clients = ClientPool(settings, used, self.policy)
-        self.budget = Budget()
+        self.spare = _SAVED
         self.is_closed = False
+        if client is None and settings.transport == "fast":
+            uses_httptools(settings)  # a missing package is told now, not by the first call
+        self._client = None if client is None else _usable(client)
+        self._process = os.getpid()
+        self._clients: dict[asyncio.AbstractEventLoop, LoopClient] = {}
 
     async def send(self, request: httpx.Request, options: SendOptions = _DEFAULT_OPTIONS) -> Answer:
         """Return the answer to one request.
@@ -92,10 +137,94 @@ class Sender:
         """
         return Attempts(self, about)
 
+    async def of_this_loop(self) -> LoopClient:
+        """Return the running loop's client, made when it has none yet.
+
+        Raises:
+            CallError: Another library than asyncio runs this, or the files of the settings do not
+                make a client.
+        """
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            reason = "tools are called under asyncio; no event loop of it is running."
+            raise CallError("connection", reason) from None
+        self._leave_parent()
+        return self._clients.get(loop) or await self._added(loop)
+
+    def _leave_parent(self) -> None:
+        """Begin anew in a process that was forked from the one that made this.
+
+        The parent's objects must stay in memory: to free them would close them, through the
+        parent's event loop.
+        """
+        if self._process != os.getpid():
+            _LEFT_BEHIND.append(self._clients)
+            self._clients = {}
+            self._process = os.getpid()
+
+    async def _added(self, loop: asyncio.AbstractEventLoop) -> LoopClient:
+        for other in list(self._clients):  # a copy: threads of other loops change it meanwhile
+            if other.is_closed():
+                self._clients.pop(other, None)
+        client = self._client or make_client(self.settings, self.policy)
+        here = self._clients[loop] = LoopClient(client, self.settings.concurrency)
+        # A loop that ends closes the generators begun in it: the moment to close connections.
+        here.keeper = self._keep(loop, here)
+        await anext(here.keeper)
+        return here
+
+    async def _keep(
+        self, loop: asyncio.AbstractEventLoop, here: LoopClient
+    ) -> AsyncGenerator[None]:
+        try:
+            yield
+        finally:
+            self._clients.pop(loop, None)
+            await here.give_up()
+            if self._client is None:
+                await here.client.aclose()
+
     async def aclose(self) -> None:
         """Close the connections; calls under way end with an error, later ones begin with one."""
         self.is_closed = True
-        await self.clients.aclose()
+        here = asyncio.get_running_loop()
+        self._leave_parent()
+        for loop in list(self._clients):
+            client = self._clients.pop(loop, None)
+            if client is None:
+                continue
+            if loop is here:
+                await _close(client)
+            elif loop.is_running():
+                there = asyncio.run_coroutine_threadsafe(_close(client), loop)
+                await asyncio.wait([asyncio.wrap_future(there)], timeout=_PATIENCE)
+
+
+async def _close(client: LoopClient) -> None:
+    if client.keeper is not None:
+        await client.keeper.aclose()
+
+
+def _usable(client: Any) -> httpx.AsyncClient:
+    """Return a user's client as calls use it, before the first call fails with it.
+
+    Raises:
+        SettingsError: It has not the coroutines `send` and `aclose`: an `httpx.Client`, say.
+    """
+    if isinstance(client, httpx.AsyncClient):
+        return client
+    httpx2 = sys.modules.get("httpx2")  # imported by the user, if the client is of it
+    if httpx2 is not None and isinstance(client, httpx2.AsyncClient):
+        from openapi_tools.transport.httpx2_client import Httpx2Client
+
+        return cast("httpx.AsyncClient", Httpx2Client(client))
+    methods = (getattr(client, name, None) for name in ("send", "aclose"))
+    if isinstance(client, type) or not all(map(inspect.iscoroutinefunction, methods)):
+        kind = f"the class {client.__name__}" if isinstance(client, type) else type(client).__name__
+        reason = "give an httpx.AsyncClient or an httpx2.AsyncClient"
+        raise SettingsError(f"client: {kind} cannot be used here; {reason}.")
+    return cast("httpx.AsyncClient", client)
 
 
 class Attempts:
@@ -116,18 +245,18 @@ class Attempts:
 
     def __init__(self, sender: Sender, about: str) -> None:
         self._sender = sender
-        self._settings = sender.settings
         self._about = about
         self._exchange: Exchange | None = None
         self._answer: Answer | None = None
         self.count = 0
 
     async def __aenter__(self) -> Self:
-        if self._sender.is_closed:
-            raise _closed(self._about, sent=False)
-        self._client = await self._sender.clients.of_this_loop()
-        self._sender.budget.earn()
-        self.deadline = asyncio.get_running_loop().time() + self._settings.timeout
+        sender = self._sender
+        if sender.is_closed:
+            raise self._closed()
+        self._client = await sender.of_this_loop()
+        sender.spare = min(sender.spare + _PER_CALL, _SAVED)
+        self.deadline = asyncio.get_running_loop().time() + sender.settings.timeout
         self._timeout = asyncio.timeout_at(self.deadline)
         await self._timeout.__aenter__()
         self._client.under_way.add(self._timeout)
@@ -153,22 +282,17 @@ class Attempts:
         return False
 
     @property
-    def request(self) -> httpx.Request | None:
-        """The request that was sent last; None before the first one."""
-        return None if self._exchange is None else self._exchange.request
-
-    @property
     def answer(self) -> Answer:
-        """The answer to it; the part that arrived of a stream that was cut."""
-        if self._answer is not None:
-            return self._answer
-        assert self._exchange is not None  # noqa: S101 -- `send` came first
-        return self._exchange.answer(self.count)
+        """The answer to the last request; the part that arrived of a stream that was cut."""
+        if self._answer is None:
+            assert self._exchange is not None  # noqa: S101 -- `send` came first
+            self._answer = self._exchange.answer(self.count)
+        return self._answer
 
     @property
     def transport(self) -> httpx.AsyncBaseTransport:
         """For token requests: the same connections, nothing added to the requests."""
-        return BareTransport(self._client.client)
+        return _BareTransport(self._client.client)
 
     async def send(self, request: httpx.Request, options: SendOptions) -> Answer:
         """Return the answer to a request, redirects inside its origin followed.
@@ -182,67 +306,85 @@ class Attempts:
         """
         if not self._sender.is_own:
             self._prepare(request, options)
-        outcome = await self._attempt(request, options)
-        if outcome.error is not None or outcome.status in RETRIED_STATUSES:
 
-            async def attempt() -> Outcome:
-                return await self._attempt(request, options)
+        async def attempt() -> Exchange:
+            return await self._attempt(request, options)
 
-            outcome = await retried(attempt, outcome, self._rule(request, options))
-        if outcome.error is not None:
-            raise outcome.error
-        self._answer = outcome.answer
+        exchange = await attempt()
+        if exchange.error is not None or exchange.status in RETRIED_STATUSES:
+            exchange = await retried(
+                attempt,
+                exchange,
+                retries=self._sender.settings.retries,
+                repeatable=options.keyed or repeats(request),
+                spend=self._spend,
+            )
+        if exchange.error is not None:
+            raise exchange.error
         return self.answer
 
-    async def _attempt(self, request: httpx.Request, options: SendOptions) -> Outcome:
+    async def _attempt(self, request: httpx.Request, options: SendOptions) -> Exchange:
         """Send a request once."""
         self._answer = None
-        exchange = self._exchange = Exchange(request, self._settings, options)
-        try:
-            turns = self._client.turns
-            await turns.acquire()
-            try:
-                self.count += 1
-                await exchange.run(self._client.client)
-            finally:
-                turns.release()
-        except CallError as error:
-            stale = self._sender.is_own and exchange.stale
-            return Outcome(error=error, unsent=exchange.unsent, stale=stale)
-        return Outcome(exchange.answer(self.count))
+        exchange = self._exchange = Exchange(request, self._sender.settings, options)
+        async with self._client.turns:
+            self.count += 1
+            await exchange.run(self._client.client)
+        return exchange
 
-    def _rule(self, request: httpx.Request, options: SendOptions) -> RetryRule:
-        retries = self._settings.retries
-        return RetryRule(request, retries, options.keyed, self.deadline, self._sender.budget)
+    def _spend(self, wait: float) -> bool:
+        """Whether there is time for another attempt; takes it from those of the toolset."""
+        in_time = asyncio.get_running_loop().time() + wait < self.deadline
+        if not in_time or self._sender.spare < 1:
+            return False
+        self._sender.spare -= 1
+        return True
 
     def _prepare(self, request: httpx.Request, options: SendOptions) -> None:
-        """Add the headers of the user's client, where they may go."""
+        """Add the headers that a user set on their client and the request lacks."""
         client, url = self._client.client, request.url
         # Names are resolved by the user's transport: only literal addresses can be judged.
         self._sender.policy.check_name(url.host, url.port or (443 if url.scheme == "https" else 80))
         if getattr(client, "is_closed", False) is True:
             raise closed_client(request)
-        before = request.headers.multi_items() if options.learn is not None else []
-        if options.trusted:
-            with_defaults(request, client)
+        if not options.trusted:
+            return
+        headers = request.headers
+        present = {name.lower() for name, _ in headers.raw}
+        missing = [line for line in client.headers.raw if line[0].lower() not in present]
+        if missing:
+            request.headers = type(headers)([*headers.raw, *missing])
         if options.learn is not None:
-            learn_headers(before, request, options.learn)
+            learn_headers(headers.multi_items(), request, options.learn)
 
     def _timed_out(self) -> CallError | None:
         """Return the error at the end of the time; None for a stream that had some events."""
         if self._sender.is_closed:
-            return _closed(self._about, sent=self._exchange is not None and self._exchange.begun)
+            return self._closed()
         if self._exchange is None:
-            reason = f"{self._about} timed out after {self._settings.timeout:g} s"
+            reason = f"{self._about} timed out after {self._sender.settings.timeout:g} s"
             reason += ", before the credentials for it were there; it was not sent."
             return CallError("timeout", reason, retryable=True)
         return self._exchange.ended_by("timeout")
 
+    def _closed(self) -> CallError:
+        """Return the error for a call after the toolset was closed, or in the middle of it."""
+        reason = f"{self._about} was given up: the toolset is closed"
+        if self._exchange is None or not self._exchange.begun:
+            return CallError("connection", f"{reason}; it was not sent.")
+        safe = is_safe(self._about.partition(" ")[0])
+        return CallError("connection", reason + ("." if safe else "; it may have run."))
 
-def _closed(about: str, *, sent: bool) -> CallError:
-    """Return the error for a call after the toolset was closed, or in the middle of it."""
-    reason = f"{about} was given up: the toolset is closed"
-    if not sent:
-        return CallError("connection", f"{reason}; it was not sent.")
-    safe = is_safe(about.partition(" ")[0])
-    return CallError("connection", reason + ("." if safe else "; it may have run."))
+
+class _BareTransport(httpx.AsyncBaseTransport):
+    """Sends through a client, without the client's authentication, headers, cookies and redirects.
+
+    The client stays open; the caller bounds a request's time.
+    """
+
+    def __init__(self, client: httpx.AsyncClient) -> None:
+        self._client = client
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        request.extensions = {**request.extensions, "timeout": NO_TIMEOUTS}
+        return await self._client.send(request, stream=True, follow_redirects=False, auth=None)

@@ -1,4 +1,7 @@
-"""Connections on asyncio: addresses resolved, judged by the network policy, then connected to."""
+"""Connections on asyncio, to addresses that the network policy has judged, and TLS on them.
+
+No setting turns the verification of certificates off.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +12,23 @@ import select
 import socket
 import ssl
 import time
-from typing import TYPE_CHECKING, Any, NoReturn, cast
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
 
 import aiohappyeyeballs
+import certifi
 import httpx
 
+from openapi_tools.errors import CallError, CredentialsError
+from openapi_tools.forks import ForkLock
+from openapi_tools.redaction import excerpt
 from openapi_tools.transport.network_policy import literal, look_up
-from openapi_tools.transport.tls import TlsError, in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from openapi_tools.settings import Settings
     from openapi_tools.transport.network_policy import NetworkPolicy
 
 _MOST_UNREAD = 256 * 1024
@@ -31,7 +40,15 @@ _QUICK = 0.005
 _NEXT_ADDRESS = 0.25
 """Seconds until the next address of a host is tried beside the last one (RFC 8305, section 5)."""
 
-_Address = tuple[int, int, int, str, tuple[Any, ...]]
+_NO_TLS = ("WRONG_VERSION_NUMBER", "PACKET_LENGTH_TOO_LONG", "RECORD_LAYER_FAILURE", "HTTP_REQUEST")
+_OF_CERTIFICATES = ("UNKNOWN_CA", "CERTIFICATE", "ACCESS_DENIED")
+_SHOWN = 120
+_making = ForkLock()
+"""OpenSSL has locks of its own that a forked process would find held."""
+
+
+class TlsError(httpx.ConnectError):
+    """TLS failed on an open connection; trying again changes nothing."""
 
 
 class Stream(asyncio.Protocol):
@@ -43,14 +60,11 @@ class Stream(asyncio.Protocol):
     def __init__(self) -> None:
         self._transport: asyncio.Transport | None = None
         self._unread = bytearray()
-        self._has_ended = False
+        self._has_ended = self._is_full = self._is_paused = False
         self._fault: Exception | None = None
-        self._is_full = False
-        self._is_paused = False
         self._change: asyncio.Future[None] | None = None
-        self._has_answered = False
         self._piece = _FIRST_PIECE
-        self._given = 0.0
+        self._given = 0.0  # when the last bytes were returned
 
     async def read(self) -> bytes:
         """Return the next bytes; empty at the end.
@@ -59,18 +73,25 @@ class Stream(asyncio.Protocol):
             ReadError: Of httpx: the connection broke.
             TlsError: TLS failed before the server sent anything.
         """
-        self._adapt()
+        # Pieces grow for fast readers only: thousands of tiny chunks hold up the loop.
+        is_slow = self._given and time.perf_counter() - self._given > _QUICK
+        self._piece = _FIRST_PIECE if is_slow else min(2 * self._piece, _LARGEST_PIECE)
         if self._unread or self._has_ended:
             await asyncio.sleep(0)  # other tasks and deadlines get their turn all the same
         while not self._unread and not self._has_ended:
             await self._changed()
+        if not self._unread and isinstance(self._fault, ssl.SSLError) and not self._given:
+            # With TLS 1.3 a server looks at our certificate after our side of the handshake.
+            raise TlsError(_tls_words(self._fault)) from self._fault
         if not self._unread and self._fault is not None:
-            self._break(self._fault)
+            words = _words(self._fault) if isinstance(self._fault, OSError) else ""
+            raise httpx.ReadError(words) from self._fault
         self._given = time.perf_counter()
-        self._has_answered = True
         data = bytes(self._unread[: self._piece])
         del self._unread[: self._piece]
-        if self._resume():
+        if self._is_paused and len(self._unread) < _FEW_UNREAD and self._transport is not None:
+            self._is_paused = False
+            self._transport.resume_reading()
             # TLS holds back decrypted bytes until the next turn; only then is it known that
             # nothing follows.
             await asyncio.sleep(0)
@@ -116,7 +137,7 @@ class Stream(asyncio.Protocol):
             raise TlsError("the server spoke before TLS began")
         try:
             context.set_alpn_protocols(["http/1.1"])
-            with _connecting():
+            with _errors_of_httpx():
                 # A name's dot at the end is DNS's; no certificate has it (RFC 6066).
                 self._transport = await asyncio.get_running_loop().start_tls(
                     self._transport, self, context, server_hostname=name.rstrip(".")
@@ -129,11 +150,18 @@ class Stream(asyncio.Protocol):
 
     def is_readable(self) -> bool:
         """Whether bytes or the end have arrived: here, in TLS, or in the system's buffer."""
-        if self._unread or self._has_ended or self._transport is None:
+        transport = self._transport
+        if self._unread or self._has_ended or transport is None or transport.is_closing():
             return True
-        if self._transport.is_closing():
+        sock = transport.get_extra_info("socket")
+        number = -1 if sock is None else sock.fileno()
+        if number < 0:
             return True
-        return _has_arrived(self._transport.get_extra_info("socket"))
+        if not hasattr(select, "poll"):  # pragma: no cover -- Windows
+            return bool(select.select([number], [], [], 0)[0])
+        poll = select.poll()
+        poll.register(number, select.POLLIN)
+        return bool(poll.poll(0))
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Keep the transport."""
@@ -156,8 +184,7 @@ class Stream(asyncio.Protocol):
         """Note the end, and its reason unless an orderly end came before."""
         if not self._has_ended:
             self._fault = exc
-        self._has_ended = True
-        self._wake()
+        self.eof_received()
 
     def pause_writing(self) -> None:
         """Note that the system takes no more bytes for now."""
@@ -167,21 +194,6 @@ class Stream(asyncio.Protocol):
         """Note that it does again."""
         self._is_full = False
         self._wake()
-
-    def _adapt(self) -> None:
-        """Grow pieces for fast readers only: thousands of tiny chunks hold up the loop."""
-        if self._given and time.perf_counter() - self._given > _QUICK:
-            self._piece = _FIRST_PIECE
-        else:
-            self._piece = min(2 * self._piece, _LARGEST_PIECE)
-
-    def _resume(self) -> bool:
-        """Resume reading once there is room; tells whether it was paused."""
-        if not self._is_paused or len(self._unread) >= _FEW_UNREAD or self._transport is None:
-            return False
-        self._is_paused = False
-        self._transport.resume_reading()
-        return True
 
     async def _changed(self) -> None:
         """Wait for the next event of the connection."""
@@ -195,14 +207,6 @@ class Stream(asyncio.Protocol):
         if self._change is not None and not self._change.done():
             self._change.set_result(None)
 
-    def _break(self, fault: Exception) -> NoReturn:
-        """Raise the reason for a connection's end."""
-        if isinstance(fault, ssl.SSLError) and not self._has_answered:
-            # With TLS 1.3 a server looks at our certificate after our side of the handshake.
-            raise TlsError(in_words(fault)) from fault
-        words = _words(fault) if isinstance(fault, OSError) else ""
-        raise httpx.ReadError(words) from fault
-
 
 async def connect(host: str, port: int, policy: NetworkPolicy) -> Stream:
     """Connect to one of a host's addresses.
@@ -214,7 +218,7 @@ async def connect(host: str, port: int, policy: NetworkPolicy) -> Stream:
         ConnectError: Of httpx: no such host, or no server there.
         ConnectTimeout: Of httpx.
     """
-    with _connecting():
+    with _errors_of_httpx():
         addresses = await _resolved(host, port)
         policy.check(host, port, (str(info[4][0]) for info in addresses))
         sock = await aiohappyeyeballs.start_connection(
@@ -229,7 +233,7 @@ async def connect(host: str, port: int, policy: NetworkPolicy) -> Stream:
     return stream
 
 
-async def _resolved(host: str, port: int) -> list[_Address]:
+async def _resolved(host: str, port: int) -> list[tuple[int, int, int, str, tuple[Any, ...]]]:
     """Return the addresses of a host; an address is its own."""
     if literal(host) is not None:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -244,21 +248,8 @@ async def _resolved(host: str, port: int) -> list[_Address]:
     return list(found)
 
 
-def _has_arrived(sock: Any) -> bool:
-    """Whether the system holds bytes for a socket, or its end."""
-    number = -1 if sock is None else sock.fileno()
-    if number < 0:
-        return True
-    if not hasattr(select, "poll"):  # pragma: no cover -- Windows
-        return bool(select.select([number], [], [], 0)[0])
-    poll = select.poll()
-    poll.register(number, select.POLLIN)
-    return bool(poll.poll(0))
-
-
 @contextlib.contextmanager
-def _connecting() -> Iterator[None]:
-    """Raise errors of the system as those of httpx."""
+def _errors_of_httpx() -> Iterator[None]:
     try:
         yield
     except OSError as error:
@@ -270,7 +261,7 @@ def connect_error(error: OSError) -> httpx.TransportError:
     if isinstance(error, TimeoutError):
         return httpx.ConnectTimeout(_words(error))
     if isinstance(error, ssl.SSLError):
-        return TlsError(in_words(error))
+        return TlsError(_tls_words(error))
     return httpx.ConnectError(_words(error))
 
 
@@ -279,3 +270,113 @@ def _words(error: OSError) -> str:
     if isinstance(error, socket.gaierror):
         return str(error.strerror or "the host is not known")
     return os.strerror(error.errno) if error.errno else "no connection came about"
+
+
+def _tls_words(error: ssl.SSLError) -> str:
+    """Return why TLS failed, for an error of a handshake or of an alert that followed it."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        text = excerpt(" ".join(str(error.verify_message).split()), _SHOWN).rstrip(".")
+        return f"the server's certificate is not accepted: {text}"
+    reason = str(error.reason or "")
+    if any(word in reason for word in _NO_TLS):
+        return "the server does not speak TLS; is its address one of http?"
+    if "CERTIFICATE_REQUIRED" in reason:
+        return "the server asks for a client certificate"
+    if "ALERT" in reason and any(word in reason for word in _OF_CERTIFICATES):
+        return "the server does not accept the client certificate"
+    return f"the TLS handshake failed: {reason.replace('_', ' ').lower()[:_SHOWN] or 'broken off'}"
+
+
+def trusted(settings: Settings) -> ssl.SSLContext:
+    """Return the context for connections without a certificate of our own.
+
+    The authorities of `certifi` are trusted and those of `ca_file`; with `trust_env` those of
+    `SSL_CERT_FILE` or `SSL_CERT_DIR` replace certifi's.
+
+    Raises:
+        CallError: A file of certificate authorities cannot be read.
+    """
+    try:
+        return _shared(_usual(trust_env=settings.trust_env), _dated(settings.ca_file))
+    except (OSError, ValueError) as error:
+        reason = f"the certificate authorities cannot be read ({_reason(error)})"
+        where = "look at Settings(ca_file=…)"
+        if settings.trust_env:
+            where += " and at SSL_CERT_FILE and SSL_CERT_DIR of the environment"
+        raise CallError("connection", f"{reason}; {where}.", retryable=False) from None
+
+
+def client_context(
+    cert: str | Path,
+    key: str | Path | None = None,
+    *,
+    password: str | None = None,
+    ca_file: str | Path | None = None,
+    trust_env: bool = False,
+) -> ssl.SSLContext:
+    """Return the context for connections that present a certificate (mutual TLS).
+
+    Spec: RFC 8446, section 4.4.2.
+
+    Args:
+        cert: PEM file with the certificate, its chain after it, and the key unless given apart.
+        key: PEM file with the private key.
+        password: Of the key.
+        ca_file: As `Settings.ca_file`.
+        trust_env: As `Settings.trust_env`.
+
+    Raises:
+        CredentialsError: A file cannot be read, or they do not belong together.
+    """
+    try:
+        context = _context(_usual(trust_env=trust_env), _dated(ca_file))
+    except (OSError, ValueError) as error:
+        reason = f"the certificate authorities cannot be read ({_reason(error)})"
+        raise CredentialsError(f"{reason}; look at Settings(ca_file=…).") from None
+    try:
+        # Without any password OpenSSL asks for one at the terminal, and waits.
+        context.load_cert_chain(cert, key, password or "")
+    except (OSError, ValueError) as error:
+        reason = f"the client certificate cannot be used ({_reason(error)})"
+        raise CredentialsError(
+            f"{reason}; give PEM files of a certificate and its key, and the key's password."
+        ) from None
+    return context
+
+
+def _usual(*, trust_env: bool) -> tuple[str, str]:
+    """Return a file or a folder of certificate authorities."""
+    if trust_env:
+        file, folder = os.environ.get("SSL_CERT_FILE", ""), os.environ.get("SSL_CERT_DIR", "")
+        if file or folder:
+            return file, "" if file else folder
+    return certifi.where(), ""
+
+
+def _dated(path: str | Path | None) -> tuple[str, int]:
+    """Return a file and its time of change, so that a changed one is read again."""
+    return ("", 0) if path is None else (os.fspath(path), Path(path).stat().st_mtime_ns)
+
+
+def _context(usual: tuple[str, str], further: tuple[str, int]) -> ssl.SSLContext:
+    with _making:
+        # Not `create_default_context`: it writes the keys to the file that SSLKEYLOGFILE names.
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        context.hostname_checks_common_name = False  # RFC 9525, section 2
+        context.load_verify_locations(usual[0] or None, usual[1] or None)
+        if further[0]:
+            context.load_verify_locations(further[0])
+    return context
+
+
+_shared = lru_cache(maxsize=8)(_context)  # making one takes 20 ms
+
+
+def _reason(error: OSError | ValueError) -> str:
+    """Return why a file could not be used, without its content."""
+    if isinstance(error, ssl.SSLError):
+        return str(error.reason or "no PEM").replace("_", " ").lower()
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror.lower()
+    return type(error).__name__

@@ -13,7 +13,7 @@ import httpx
 from openapi_tools.errors import CallError
 from openapi_tools.http_rules import reads, repeats
 from openapi_tools.redaction import excerpt
-from openapi_tools.transport.tls import TlsError
+from openapi_tools.transport.sockets import TlsError
 
 logger = logging.getLogger("openapi_tools")
 

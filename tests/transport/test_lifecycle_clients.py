@@ -20,7 +20,7 @@ from servers.documents import document
 from servers.faults import Faults, answer, replying
 
 from openapi_tools import Settings, load_tools
-from openapi_tools.transport.client_pool import make_client
+from openapi_tools.transport.connection_pool import make_client
 from openapi_tools.transport.network_policy import NetworkPolicy
 from openapi_tools.transport.sender import Sender
 from openapi_tools.transport.sockets import connect

@@ -696,7 +696,7 @@ async def test_a_thousand_failing_calls_leave_no_connection_open(transport: str)
     sender = Sender(Settings(concurrency=50, transport=transport))
     async with Faults(close) as server:
         errors = await asyncio.gather(*(error_of(sender, get(server.url)) for _ in range(1000)))
-        here = await sender.clients.of_this_loop()
+        here = await sender.of_this_loop()
 
         assert {error.kind for error in errors} == {"connection"}
         assert here.under_way == set()

@@ -15,10 +15,9 @@ from servers.tls import OK, Authority, TlsServer
 
 from openapi_tools import Settings, load_tools
 from openapi_tools.errors import CredentialsError
-from openapi_tools.transport import tls
-from openapi_tools.transport.client_pool import make_client
-from openapi_tools.transport.connection_pool import CERTIFICATE
-from openapi_tools.transport.tls import TlsError, client_context, trusted
+from openapi_tools.transport import sockets
+from openapi_tools.transport.connection_pool import CERTIFICATE, make_client
+from openapi_tools.transport.sockets import TlsError, client_context, trusted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -163,7 +162,7 @@ async def test_the_environment_adds_no_authority_unless_it_is_trusted(
 
 def test_tls_is_strict_and_writes_no_keys(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.setenv("SSLKEYLOGFILE", str(tmp_path / "keys"))
-    tls._shared.cache_clear()
+    sockets._shared.cache_clear()
 
     context = trusted(Settings())
 

@@ -15,8 +15,7 @@ from servers.documents import document
 from servers.faults import Faults, answer
 
 from openapi_tools import Settings, load_tools
-from openapi_tools.transport.client_pool import make_client
-from openapi_tools.transport.connection_pool import uses_httptools
+from openapi_tools.transport.connection_pool import make_client, uses_httptools
 from openapi_tools.transport.http_messages import WireExchange
 
 if TYPE_CHECKING:
