@@ -114,11 +114,11 @@ class Exchange:
     Attributes:
         request: The request that was sent last, redirects followed.
         response: The answer to it, once its head has arrived.
-        error: Why there is no usable answer.
+        error: The reason, when there is no usable answer.
         begun: It has had its turn.
         unsent: It failed before anything of it left.
-        stale: It was sent on a connection kept from an earlier call, which was closed before an
-            answer began: most likely before the request came.
+        stale: A connection kept from an earlier call was closed before an answer began: most likely
+            before the request came.
     """
 
     def __init__(self, request: httpx.Request, settings: Settings, options: SendOptions) -> None:
@@ -164,11 +164,7 @@ class Exchange:
             current().attempt_ended(error_type=self.error.kind)
 
     def ended_by(self, cause: str) -> CallError | None:
-        """Keep a stream's events or the start of JSON at a deadline; else return the error.
-
-        Args:
-            cause: Of the end, as in `Answer.cut`.
-        """
+        """Keep a stream's events or the start of JSON at a deadline; else return the error."""
         if self._has_event() or self._is_endless_json():
             self._cut = cause
             return None
@@ -266,16 +262,10 @@ class Exchange:
         """Return the answer that was received in so many attempts."""
         response = self.response
         assert response is not None  # noqa: S101 -- there is one wherever this is called
-        return Answer(
-            request=self.request,
-            status=response.status_code,
-            headers=response.headers,
-            content=bytes(self._received),
-            elapsed=time.perf_counter() - self._started,
-            redirects=self._redirects,
-            cut=self._cut,
-            attempts=attempts,
-        )
+        status, headers, content = response.status_code, response.headers, bytes(self._received)
+        elapsed = time.perf_counter() - self._started
+        done = (elapsed, self._redirects, self._cut, attempts)
+        return Answer(self.request, status, headers, content, *done)
 
 
 class Digest(httpx.DigestAuth):
@@ -285,7 +275,7 @@ class Digest(httpx.DigestAuth):
     """
 
     def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
-        """Do what httpx does, without its errors for challenges that it cannot read."""
+        """Do as httpx, without its errors for challenges that it cannot read."""
         with suppress(LookupError, NotImplementedError, ValueError, httpx.ProtocolError):
             yield from super().auth_flow(request)
 
@@ -319,11 +309,7 @@ async def _send_with(
 
 
 async def _read(response: httpx.Response) -> httpx.Response:
-    """Return an answer with its content.
-
-    Raises:
-        CallError: It is too large or badly coded.
-    """
+    """Return an answer with its content, or raise CallError if that is too large."""
     decoder = Decoder(response.headers.get("content-encoding", ""), _LARGEST_READ)
     pieces = [piece async for data in response.aiter_raw() for piece in decoder.feed(data)]
     decoder.finish()

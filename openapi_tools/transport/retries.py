@@ -11,7 +11,7 @@ import re
 import time
 from datetime import UTC
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import tenacity
 
@@ -42,42 +42,29 @@ async def retried(
     repeatable: bool,
     spend: Callable[[float], bool],
 ) -> Exchange:
-    """Return the last attempt at a call.
+    """Try a call again while that may help, and return the last attempt.
 
     Args:
         attempt: Sends the request.
-        first: The first attempt, which was made.
+        first: Was made.
         retries: How often at most to try again.
         repeatable: A second call does nothing twice.
         spend: Whether there are time and budget for another attempt after a wait in seconds.
     """
     jitter = tenacity.wait_random_exponential(multiplier=_FIRST_WAIT, max=_LONGEST_WAIT)
 
-    def last(state: RetryCallState) -> Exchange:
-        found: Exchange = state.outcome.result()  # type: ignore[union-attr] # it has ended
-        return found
-
     def allows(state: RetryCallState) -> bool:
-        exchange, count = last(state), state.attempt_number
+        exchange, count = _last(state), state.attempt_number
         if exchange.unsent:
             return count <= max(_UNSENT, retries)
         at_once = exchange.stale and count == 1
         return repeatable and (at_once or (count <= retries and _may_pass(exchange)))
 
     def wait(state: RetryCallState) -> float:
-        if last(state).stale:
+        if _last(state).stale:
             return 0.0
-        asked = _asked(last(state))
+        asked = _asked(_last(state))
         return jitter(state) if asked is None else asked + jitter(state) * 0.1
-
-    def tell(state: RetryCallState) -> None:
-        exchange = last(state)
-        current().retry(
-            state.upcoming_sleep,
-            status=exchange.status if exchange.error is None else None,
-            error_type="" if exchange.error is None else exchange.error.kind,
-            retry_after=_asked(exchange),
-        )
 
     async def next_attempt() -> Exchange:
         return first if retrying.statistics["attempt_number"] == 1 else await attempt()
@@ -86,12 +73,23 @@ async def retried(
         retry=allows,
         wait=wait,
         stop=lambda state: not spend(state.upcoming_sleep),
-        before_sleep=tell,
-        retry_error_callback=last,
+        before_sleep=_tell,
+        retry_error_callback=_last,
         sleep=asyncio.sleep,
     )
     exchange: Exchange = await retrying(next_attempt)
     return exchange
+
+
+def _last(state: RetryCallState) -> Exchange:
+    found: Exchange = state.outcome.result()  # type: ignore[union-attr] # it has ended
+    return found
+
+
+def _tell(state: RetryCallState) -> None:
+    error, status, asked = _last(state).error, _last(state).status, _asked(_last(state))
+    told: Any = {"status": status} if error is None else {"error_type": error.kind}
+    current().retry(state.upcoming_sleep, retry_after=asked, **told)
 
 
 def _may_pass(exchange: Exchange) -> bool:
