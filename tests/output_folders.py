@@ -63,7 +63,7 @@ def tree(folder: Path) -> dict[str, str]:
         elif path.is_dir():
             found[name + "/"] = ""
         else:
-            found[name] = path.read_bytes().decode()
+            found[name] = path.read_bytes().decode(errors="surrogateescape")
     return found
 
 

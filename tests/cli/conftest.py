@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from openapi_tools.cli.group import commands
 
 SPECS = Path(__file__).parents[2] / "specs"
+RESPONSES = {"200": {"description": "ok", "content": {"application/json": {}}}}
 
 
 @pytest.fixture
@@ -19,6 +20,20 @@ def run():
 
     def invoke(*args, stdin=None, env=None):
         return CliRunner().invoke(commands, [str(arg) for arg in args], input=stdin, env=env)
+
+    return invoke
+
+
+@pytest.fixture
+def refused(run):
+    """Run a command that fails with words on standard error alone, and return these."""
+
+    def invoke(*args, code=2, said=(), **more):
+        result = run(*args, **more)
+        assert (result.exit_code, result.stdout) == (code, "")
+        assert "Traceback" not in result.stderr
+        assert [words for words in said if words not in result.stderr] == []
+        return result.stderr
 
     return invoke
 
@@ -37,14 +52,20 @@ def specs():
 
 @pytest.fixture
 def write(tmp_path):
-    """Write a document of OpenAPI 3.1 with these paths, and return where it stands."""
+    """Write a document of OpenAPI 3.1 with these paths, and return its path.
+
+    Operations without responses get some.
+    """
 
     def write_document(paths, **more):
         document = {
             "openapi": "3.1.0",
             "info": {"title": "t", "version": "1"},
             "servers": [{"url": "http://api.example.com/v1"}],
-            "paths": paths,
+            "paths": {
+                path: {method: {"responses": RESPONSES, **get} for method, get in item.items()}
+                for path, item in paths.items()
+            },
             **more,
         }
         path = tmp_path / "openapi.json"
@@ -52,3 +73,14 @@ def write(tmp_path):
         return path
 
     return write_document
+
+
+@pytest.fixture
+def send(write):
+    """Write a document with the operation `send`, a POST of a body of some content."""
+
+    def write_operation(content, *, required=False, **more):
+        body = {"required": required, "content": content}
+        return write({"/a": {"post": {"operationId": "send", "requestBody": body}}}, **more)
+
+    return write_operation

@@ -94,21 +94,18 @@ def test_it_is_cleared(run, museum, folder):
 
 
 @pytest.mark.parametrize(
-    "command",
+    ("command", "args"),
     [
-        ("list", "{}"),
-        ("show", "{}", "get_museum_hours"),
-        ("call", "{}", "get_museum_hours", "--dry-run"),
-        ("lint", "{}"),
+        ("list", ()),
+        ("show", ("get_museum_hours",)),
+        ("call", ("get_museum_hours", "--dry-run")),
+        ("lint", ()),
     ],
-    ids=lambda command: command[0],
 )
-def test_no_cache(run, museum, folder, command):
-    args = [word.format(museum) for word in command]
-
-    plain = run(*args, "--no-cache")
+def test_no_cache(run, museum, folder, command, args):
+    plain = run(command, museum, *args, "--no-cache")
     assert not folder.exists()
-    first, again = run(*args), run(*args)
+    first, again = run(command, museum, *args), run(command, museum, *args)
 
     assert len(list(folder.iterdir())) == 1
     assert plain.stdout == first.stdout == again.stdout

@@ -94,56 +94,48 @@ def test_every_command_fetches_a_document_behind_a_login(run, site, tmp_path, co
     ],
 )
 def test_a_literal_secret_is_refused_with_the_form_that_the_option_takes(
-    run, museum, options, form
+    refused, museum, options, form
 ):
-    result = run("call", museum, "get_museum_hours", "--dry-run", *options, env=ENV)
+    args = ("call", museum, "get_museum_hours", "--dry-run", *options)
 
-    assert result.exit_code == 2
-    assert f"{options[0]} " in result.stderr
-    assert form in result.stderr
-    assert SECRET not in result.stdout + result.stderr
+    assert SECRET not in refused(*args, said=[f"{options[0]} ", form], env=ENV)
 
 
 @pytest.mark.parametrize(
     "options",
     [["--bearer", "$NOWHERE"], ["--header", "X: a $NOWHERE"], ["--basic", "a:$NOWHERE"]],
 )
-def test_a_variable_that_is_not_set_is_named(run, museum, options):
-    result = run("list", museum, *options)
+def test_a_variable_that_is_not_set_is_named(refused, museum, options):
+    said = ["the environment variable NOWHERE is not set."]
 
-    assert result.exit_code == 2
-    assert "the environment variable NOWHERE is not set." in result.stderr
-
-
-def test_a_header_that_no_credential_can_be_is_refused_in_words(run, museum):
-    options = ("--header", "Host: $TOKEN", "--dry-run")
-
-    result = run("call", museum, "get_museum_hours", *options, env=ENV)
-
-    assert result.exit_code == 1
-    assert "no credential can be sent as the header 'Host'" in result.stderr
+    assert refused("list", museum, *options, said=said)
 
 
-def test_anonymous_calls_without_what_is_required(run, site, write):
+def test_a_header_that_no_credential_can_be_is_refused_in_words(refused, museum):
+    args = ("call", museum, "get_museum_hours", "--header", "Host: $TOKEN", "--dry-run")
+    said = ["no credential can be sent as the header 'Host'"]
+
+    assert refused(*args, code=1, said=said, env=ENV)
+
+
+def test_anonymous_calls_without_what_is_required(refused, site, write):
     schemes = {"key": {"type": "apiKey", "in": "header", "name": "X-Key"}}
-    get = {"operationId": "get_it", "security": [{"key": []}], "responses": {}}
+    get = {"operationId": "get_it", "security": [{"key": []}]}
     spec = write({"/it": {"get": get}}, components={"securitySchemes": schemes})
+    call = ("call", spec, "get_it", "--base-url", site.url)
 
-    refused = run("call", spec, "get_it", "--base-url", site.url)
-    sent = run("call", spec, "get_it", "--base-url", site.url, "--anonymous")
-
-    assert refused.stderr.startswith("credentials: ")
-    assert sent.stderr.startswith("auth 401: ")
+    assert refused(*call, code=1).startswith("credentials: ")
+    assert refused(*call, "--anonymous", code=1).startswith("auth 401: ")
     assert len(site.asked) == 1
 
 
-def test_an_api_that_refuses_and_declares_nothing_says_which_options_there_are(run, site, write):
-    spec = write({"/it": {"get": {"operationId": "get_it", "responses": {}}}})
+def test_an_api_that_refuses_and_declares_nothing_says_which_options_there_are(
+    refused, site, write
+):
+    spec = write({"/it": {"get": {"operationId": "get_it"}}})
+    said = ["give --bearer '$VAR', --basic '$USER:$PASSWORD' or --header"]
 
-    result = run("call", spec, "get_it", "--base-url", site.url)
-
-    assert result.exit_code == 1
-    assert "give --bearer '$VAR', --basic '$USER:$PASSWORD' or --header" in result.stderr
+    assert refused("call", spec, "get_it", "--base-url", site.url, code=1, said=said)
 
 
 def test_the_error_for_another_origin_names_the_option_that_sends_credentials_there(run, site):
@@ -161,15 +153,12 @@ def test_the_error_for_another_origin_names_the_option_that_sends_credentials_th
     assert all(asked.headers.get("Authorization") is None for asked in docs.asked)
 
 
-def test_what_was_read_without_credentials_is_told(run, site):
+def test_what_was_read_without_credentials_is_told(run):
     def answer(asked):
-        if asked.headers.get("Authorization"):
-            return Said("no", 401)
-        return Said(document())
+        return Said("no", 401) if asked.headers.get("Authorization") else Said(document())
 
     with Site(answer) as running:
-        url = f"{running.url}/openapi.json"
-        result = run("list", url, "-v", "--bearer", "$TOKEN", env=ENV)
+        result = run("list", f"{running.url}/openapi.json", "-v", "--bearer", "$TOKEN", env=ENV)
 
     assert result.exit_code == 0
     assert "was read without credentials" in result.stderr

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import json
 
-TARGET = ("--target", "exathena", "--output", "out")
+import pytest
 
 
-def test_the_command_writes_a_project_and_checks_it(run, museum, tmp_path, monkeypatch):
+@pytest.fixture
+def generate(run, tmp_path, monkeypatch):
+    """Generate a project into `out`."""
     monkeypatch.chdir(tmp_path)
-    command = (
-        "generate",
-        str(museum),
-        "--name",
-        "museum",
-        "--target",
-        "exathena",
-        "--output",
-        "out",
-    )
 
-    written, checked = run(*command), run(*command, "--check")
+    def invoke(spec, *options, name="museum"):
+        target = ("--target", "exathena", "--output", "out", "--name", name)
+        return run("generate", spec, *target, *options)
+
+    return invoke
+
+
+def test_the_command_writes_a_project_and_checks_it(generate, museum, tmp_path):
+    written, checked = generate(museum), generate(museum, "--check")
 
     assert (written.exit_code, checked.exit_code) == (0, 0)
     assert written.stdout == "museum: written, 8 tools in out\n  17 files written\n"
@@ -28,19 +28,11 @@ def test_the_command_writes_a_project_and_checks_it(run, museum, tmp_path, monke
     assert (tmp_path / "out/lib/museum_tools/tools/get_museum_hours.ex").is_file()
 
 
-def test_what_is_left_out_is_said_on_standard_error(run, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    content = {"multipart/form-data": {"schema": {"type": "object"}}}
-    answers = {"responses": {"200": {"description": "ok"}}}
-    paths = {
-        "/a": {"get": answers},
-        "/b": {"post": {"requestBody": {"content": content}, **answers}},
-    }
-    document = {"openapi": "3.1.0", "info": {"title": "t", "version": "1"}, "paths": paths}
-    (tmp_path / "api.json").write_text(json.dumps(document))
-    command = ("generate", "api.json", "--name", "x", *TARGET)
+def test_what_is_left_out_is_said_on_standard_error(generate, write):
+    body = {"content": {"multipart/form-data": {"schema": {"type": "object"}}}}
+    spec = write({"/a": {"get": {}}, "/b": {"post": {"requestBody": body}}})
 
-    result, data = run(*command), run(*command, "--json")
+    result, data = generate(spec, name="x"), generate(spec, "--json", name="x")
 
     assert result.exit_code == 0
     assert "skipped POST /b at /paths/~1b/post: its body is multipart" in result.stderr
@@ -48,47 +40,32 @@ def test_what_is_left_out_is_said_on_standard_error(run, tmp_path, monkeypatch):
     assert [item["path"] for item in package["skipped"]] == ["/b"]
 
 
-def test_a_difference_is_shown_line_by_line(run, museum, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    command = (
-        "generate",
-        str(museum),
-        "--name",
-        "museum",
-        "--target",
-        "exathena",
-        "--output",
-        "out",
-    )
-    run(*command)
+def test_a_difference_is_shown_line_by_line(generate, museum, tmp_path):
+    generate(museum)
     file = tmp_path / "out/mix.exs"
     file.write_text(file.read_text().replace("~> 0.5", "~> 0.4"))
 
-    result = run(*command, "--diff")
+    result = generate(museum, "--diff")
 
     assert result.exit_code == 1
     assert '+      {:req, "~> 0.5"}' in result.stdout
 
 
-def test_what_the_target_does_not_have_is_a_usage_error(run, museum, tmp_path):
-    command = ("generate", str(museum), "--target", "exathena", "--output", str(tmp_path / "o"))
-
-    result = run(*command, "--layout", "module")
+def test_what_the_target_does_not_have_is_a_usage_error(generate, museum):
+    result = generate(museum, "--layout", "module")
 
     assert result.exit_code == 2
     assert "layout: 'module' is for Python" in result.stderr
 
 
-def test_a_project_file_may_name_the_target(run, museum, tmp_path, monkeypatch):
+@pytest.mark.parametrize(("target", "code"), [("exathena", 0), ("elm", 2)])
+def test_a_project_file_may_name_the_target(run, museum, tmp_path, monkeypatch, target, code):
     monkeypatch.chdir(tmp_path)
-    table = "[tool.openapi-tools.generate.museum]\n"
-    lines = f'spec = "{museum}"\noutput = "out"\ntarget = '
-    (tmp_path / "pyproject.toml").write_text(f'{table}{lines}"exathena"\n')
+    table = f'spec = "{museum}"\noutput = "out"\ntarget = "{target}"\n'
+    (tmp_path / "pyproject.toml").write_text(f"[tool.openapi-tools.generate.museum]\n{table}")
 
-    assert run("generate").exit_code == 0
-    assert (tmp_path / "out/mix.exs").is_file()
-
-    (tmp_path / "pyproject.toml").write_text(f'{table}{lines}"elm"\n')
     result = run("generate")
-    assert result.exit_code == 2
-    assert "'target' must be one of python, exathena." in result.stderr
+
+    assert result.exit_code == code
+    assert (tmp_path / "out/mix.exs").is_file() is not bool(code)
+    assert ("'target' must be one of python, exathena." in result.stderr) is bool(code)

@@ -6,8 +6,6 @@ import json
 
 import pytest
 
-RESPONSES = {"200": {"description": "ok"}}
-
 
 @pytest.mark.parametrize("name", ["museum.yaml", "petstore.yaml", "cafe.yaml", "gotify.json"])
 def test_a_good_document_has_no_errors(run, specs, name):
@@ -21,8 +19,8 @@ def test_a_good_document_has_no_errors(run, specs, name):
 def faulty(write):
     """A document with faults of every kind."""
     paths = {
-        "/a/{b}": {"get": {"responses": RESPONSES}},
-        "/c": {"get": {"parameters": [{"$ref": "#/nowhere"}], "responses": RESPONSES}},
+        "/a/{b}": {"get": {}},
+        "/c": {"get": {"parameters": [{"$ref": "#/nowhere"}]}},
         "/d": {"get": {"responses": {"200": {"$ref": "other.yaml"}}}},
     }
     return write(paths)
@@ -39,9 +37,7 @@ def test_findings_come_with_their_place(run, faulty):
 
 
 def test_a_note_alone_is_no_failure(run, write):
-    path = write({"/d": {"get": {"responses": {"200": {"$ref": "other.yaml"}}}}})
-
-    result = run("lint", path)
+    result = run("lint", write({"/d": {"get": {"responses": {"200": {"$ref": "other.yaml"}}}}}))
 
     assert result.exit_code == 0
     assert "0 errors, 1 notes" in result.stdout
@@ -58,7 +54,7 @@ def test_json_holds_all_findings(run, faulty):
 
 
 def test_the_limit_keeps_the_list_short(run, write):
-    path = write({f"/{n}/{{x}}": {"get": {"responses": RESPONSES}} for n in range(9)})
+    path = write({f"/{n}/{{x}}": {"get": {}} for n in range(9)})
 
     result = run("lint", path, "--limit", "3")
 
@@ -66,12 +62,9 @@ def test_the_limit_keeps_the_list_short(run, write):
     assert "… and 6 more" in result.stdout
 
 
-def test_a_key_that_stands_twice_in_a_large_document_is_found(run, tmp_path):
-    paths = {f"/p{n}": {"get": {"description": "x" * 1000, "responses": RESPONSES}}
-             for n in range(1200)}  # fmt: skip
-    document = {"openapi": "3.1.0", "info": {"title": "t", "version": "1"}, "paths": paths}
-    path = tmp_path / "large.json"
-    path.write_text(json.dumps(document).replace('"/p2"', '"/p1"'))
+def test_a_key_that_stands_twice_in_a_large_document_is_found(run, write):
+    path = write({f"/p{n}": {"get": {"description": "x" * 1000}} for n in range(1200)})
+    path.write_text(path.read_text().replace('"/p2"', '"/p1"'))
 
     result = run("lint", path)
 

@@ -126,12 +126,17 @@ def test_a_person_agrees_in_a_browser_and_the_token_lands_in_the_file(
     assert "Close this window" in browser.pages[0][1]
 
 
-def test_the_code_is_bound_to_this_login(server, browser, log_in):
-    assert log_in().exit_code == 0
+@pytest.mark.parametrize(
+    ("options", "scope"),
+    [((), "read"), (("--scope", "read", "--scope", "write"), "read write")],
+    ids=["what the operations require", "given"],
+)
+def test_the_code_is_bound_to_this_login(server, browser, log_in, options, scope):
+    assert log_in(*options).exit_code == 0
 
     asked, sent = browser.query, server.forms[0]
     assert asked["code_challenge_method"] == "S256"
-    assert asked["scope"] == "read"  # what the operations require
+    assert asked["scope"] == scope
     assert len(asked["state"]) >= 32
     assert sent["grant_type"] == "authorization_code"
     assert len(sent["code_verifier"]) >= 43
@@ -316,12 +321,6 @@ def test_a_secret_on_the_command_line_is_refused_and_not_shown(server, browser, 
     assert browser.urls == []
 
 
-def test_scopes_may_be_said(server, browser, log_in):
-    assert log_in("--scope", "read", "--scope", "write").exit_code == 0
-
-    assert browser.query["scope"] == "read write"
-
-
 def test_nobody_agrees_in_time(server, browser, log_in):
     done = log_in("--no-browser", "--timeout", "0.3")
 
@@ -377,12 +376,12 @@ def test_where_a_device_begins_may_be_said(server, spec, log_in):
     del document["components"]["securitySchemes"]["oauth"]["flows"]["deviceAuthorization"]
     spec.write_text(json.dumps(document))
     server.interval = 0.05
+    token = ("--token-url", f"{server.url}/token")
     place = ("--device-authorization-url", f"{server.url}/device")
 
     assert "give --token-url" in log_in("--device").stderr
-    named = log_in("--device", "--token-url", f"{server.url}/token")
-    assert "give --device-authorization-url" in named.stderr
-    assert log_in("--device", "--token-url", f"{server.url}/token", *place).exit_code == 0
+    assert "give --device-authorization-url" in log_in("--device", *token).stderr
+    assert log_in("--device", *token, *place).exit_code == 0
 
 
 @pytest.mark.parametrize(
@@ -460,39 +459,28 @@ def test_nobody_agrees_on_the_device(server, log_in):
     assert "no approval within 0.4 s" in done.stderr
 
 
+ONE, TWO = ({name: {"type": "oauth2", "flows": {}} for name in names} for names in ("a", "ab"))
+
+
 @pytest.mark.parametrize(
-    ("schemes", "args", "said"),
+    ("schemes", "args", "said", "code"),
     [
-        ({}, (), "no scheme for OAuth 2 or OpenID Connect"),
-        ({"key": {"type": "apiKey", "in": "header", "name": "X"}}, (), "no scheme for OAuth 2"),
-        (
-            {"a": {"type": "oauth2", "flows": {}}, "b": {"type": "oauth2", "flows": {}}},
-            (),
-            "say which scheme is meant: 'a', 'b'",
-        ),
-        ({"a": {"type": "oauth2", "flows": {}}}, ("b",), "there are 'a'"),
+        ({}, (), "no scheme for OAuth 2 or OpenID Connect", 2),
+        ({"key": {"type": "apiKey", "in": "header", "name": "X"}}, (), "no scheme for OAuth 2", 2),
+        (TWO, (), "say which scheme is meant: 'a', 'b'", 2),
+        (ONE, ("b",), "there are 'a'", 2),
+        (ONE, (), "names no token endpoint; give --token-url.", 1),
     ],
 )
-def test_the_scheme_has_to_be_clear(run, server, spec, path, schemes, args, said):
+def test_the_scheme_and_its_endpoints_have_to_be_clear(
+    refused, server, spec, path, schemes, args, said, code
+):
     document = server.document
     document["components"]["securitySchemes"] = schemes
     spec.write_text(json.dumps(document))
+    options = ("--client-id", "app", "--token-file", path)
 
-    done = run("login", spec, *args, "--client-id", "app", "--token-file", path)
-
-    assert done.exit_code == 2
-    assert said in done.stderr
-
-
-def test_a_document_without_endpoints_says_which_option_to_give(run, server, spec, path):
-    document = server.document
-    document["components"]["securitySchemes"] = {"oauth": {"type": "oauth2", "flows": {}}}
-    spec.write_text(json.dumps(document))
-
-    done = run("login", spec, "--client-id", "app", "--token-file", path)
-
-    assert done.exit_code == 1
-    assert "names no token endpoint; give --token-url." in done.stderr
+    assert refused("login", spec, *args, *options, code=code, said=[said])
 
 
 def test_interrupting_ends_with_130_and_no_traceback(spec, path):

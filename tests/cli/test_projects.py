@@ -14,6 +14,7 @@ TABLE = "[tool.openapi-tools.generate.museum]\n"
 SPEC = 'spec = "specs/museum.yaml"\n'
 OUTPUT = 'output = "out/museum"\n'
 GOOD = TABLE + SPEC + OUTPUT
+BOTH = f'{GOOD}[tool.openapi-tools.generate.gallery]\n{SPEC}output = "out/gallery"\n'
 
 
 @pytest.fixture
@@ -30,19 +31,21 @@ def project(tmp_path, monkeypatch, museum):
     return write_project
 
 
-def said(result):
-    """Return the one line on standard error, after the usage if that is shown."""
-    assert (result.exit_code, result.stdout) == (2, "")
-    *usage, line = result.stderr.splitlines()
-    assert usage in ([], ["Usage: openapi-tools generate [OPTIONS] [SPEC]"])
-    assert line.startswith("openapi-tools: error: ")
-    return line.removeprefix("openapi-tools: error: ")
+@pytest.fixture
+def refusal(refused):
+    """Return the one line of a run that fails, after the usage if that is shown."""
+
+    def invoke():
+        *usage, line = refused("generate").splitlines()
+        assert usage in ([], ["Usage: openapi-tools generate [OPTIONS] [SPEC]"])
+        assert line.startswith("openapi-tools: error: ")
+        return line.removeprefix("openapi-tools: error: ")
+
+    return invoke
 
 
 def test_every_listed_package_is_generated(run, project):
-    folder = project(
-        GOOD + "[tool.openapi-tools.generate.gallery]\n" + SPEC + 'output = "out/gallery"\n'
-    )
+    folder = project(BOTH)
 
     result = run("generate")
 
@@ -58,9 +61,7 @@ def test_every_listed_package_is_generated(run, project):
 
 
 def test_one_of_several_that_has_drifted_is_enough(run, project):
-    folder = project(
-        GOOD + "[tool.openapi-tools.generate.gallery]\n" + SPEC + 'output = "out/gallery"\n'
-    )
+    folder = project(BOTH)
     run("generate")
     (folder / "out/museum/README.md").unlink()
 
@@ -86,13 +87,13 @@ def test_the_file_is_found_from_a_folder_below_and_its_paths_are_its_own(run, pr
     assert tree(folder / "src") == {"deep/": ""}
 
 
-def test_the_nearest_file_counts(run, project, monkeypatch):
+def test_the_nearest_file_counts(refusal, project, monkeypatch):
     folder = project(GOOD)
     (folder / "inner").mkdir()
     (folder / "inner/pyproject.toml").write_text("[project]\n")
     monkeypatch.chdir(folder / "inner")
 
-    message = said(run("generate"))
+    message = refusal()
 
     assert message.startswith("give SPEC and --output, or list packages under")
     assert message.endswith("inner/pyproject.toml.")
@@ -151,19 +152,19 @@ def test_the_folder_of_references_is_relative_to_the_file(run, project, monkeypa
                                   "[tool.openapi-tools.generate]\n", "tool = 1\n",
                                   "[tool]\nopenapi-tools = 1\n",
                                   "[tool.openapi-tools]\ngenerate = []\n"])  # fmt: skip
-def test_a_file_that_lists_nothing_says_what_to_do(run, project, text):
+def test_a_file_that_lists_nothing_says_what_to_do(refusal, project, text):
     folder = project(text)
 
-    assert said(run("generate")) == (
+    assert refusal() == (
         "give SPEC and --output, or list packages under [tool.openapi-tools.generate.NAME] in "
         f"{folder}/pyproject.toml."
     )
 
 
-def test_no_file_at_all_says_what_to_do(run, tmp_path, monkeypatch):
+def test_no_file_at_all_says_what_to_do(refusal, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
-    assert said(run("generate")) == (
+    assert refusal() == (
         "give SPEC and --output, or a [tool.openapi-tools.generate] table in pyproject.toml; "
         "there is no pyproject.toml here."
     )
@@ -172,11 +173,11 @@ def test_no_file_at_all_says_what_to_do(run, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     "content", [b"[tool.x", b"\xff\xfe", b"a = 1\na = 2\n", b"a = " + b"[" * 10_000]
 )
-def test_a_file_that_is_no_toml_is_named(run, project, content):
+def test_a_file_that_is_no_toml_is_named(refusal, project, content):
     path = project("") / "pyproject.toml"
     path.write_bytes(content)
 
-    assert said(run("generate")).startswith(f"{path} cannot be read: ")
+    assert refusal().startswith(f"{path} cannot be read: ")
 
 
 @pytest.mark.parametrize(
@@ -213,11 +214,11 @@ def test_a_file_that_is_no_toml_is_named(run, project, content):
         (GOOD + 'templates = ""\n', "the folder holds no template"),
     ],
 )  # fmt: skip
-def test_a_table_that_says_something_else_is_refused(run, project, text, message):
+def test_a_table_that_says_something_else_is_refused(refusal, project, text, message):
     folder = project(text)
     before = tree(folder)
 
-    assert message in said(run("generate"))
+    assert message in refusal()
     assert tree(folder) == before
 
 
@@ -243,7 +244,7 @@ def test_two_packages_in_one_folder_are_refused(run, project):
     assert "the package of the API 'museum' is here, not of 'gallery'" in result.stderr
 
 
-def test_a_document_may_come_from_an_address(run, project):
+def test_a_document_may_come_from_an_address(refusal, project):
     project(TABLE + OUTPUT + 'spec = "http://127.0.0.1:9/openapi.json"\n')
 
-    assert said(run("generate")).startswith("http://127.0.0.1:9/openapi.json: ")
+    assert refusal().startswith("http://127.0.0.1:9/openapi.json: ")
