@@ -1,35 +1,42 @@
-"""What an object or an array holds, where a provider knows few keywords that say so.
+"""Objects and arrays: their members and items, and names that each provider takes for members.
 
 Spec: JSON Schema 2020-12, Core, sections 10.2 and 10.3; Validation, sections 6.4 and 6.5.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from openapi_tools.json_values import same
-from openapi_tools.providers.shaping import CannotExpress
-from openapi_tools.providers.simple_forms import is_anything
+from openapi_tools.json_values import ONE_SCHEMA, SCHEMA_LISTS, SCHEMA_MAPS, same
+from openapi_tools.providers.simple_forms import CannotExpress, refuse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
-    from openapi_tools.providers.simple_forms import Form
+    from openapi_tools.providers.alternatives import Fits
+    from openapi_tools.providers.simple_forms import ById, Form
 
-    Fits = Callable[[Form, Any], bool]
+    Takes = Callable[[str], bool]
 
+KEY, VALUE = "key", "value"
+"""The members of a pair: a map becomes an array of such objects where its keys cannot be told."""
+ENTRIES = "entries"
+"""The one member of an object that stands where anything may stand; it holds pairs."""
+ANYTHING = "_anything"
+"""The definition of any JSON value; no component's name in `$defs` starts like that."""
 
 _MOST_VARIANTS = 16
 _VALUE = {"type": ["string", "number", "boolean", "object", "array"]}
+_PORTABLE = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]{0,63}")
+_OTHER = re.compile(r"[^a-zA-Z0-9_]+")
+_LONGEST = 64
 
 
 class Others(NamedTuple):
-    """Members that an object does not declare.
-
-    Attributes:
-        key: Schema of their names.
-        value: Schema of their values.
-    """
+    """Schemas of the names and of the values of members that an object does not declare."""
 
     key: Any
     value: Any
@@ -53,40 +60,29 @@ class Members(NamedTuple):
     most: int | None
 
 
-class Items(NamedTuple):
-    """The items that an array may have.
-
-    Attributes:
-        schema: Of each of them.
-        least: How many it has at least.
-        most: How many at most; None without a limit.
-    """
-
-    schema: Any
-    least: int
-    most: int | None
-
-
 def members_of(form: Form, fits: Fits) -> Members:
     """Return the members of an object.
-
-    Args:
-        form: Of the type object, or without one.
-        fits: Tells whether a value fits a form without unions.
 
     Raises:
         CannotExpress: The members depend on one another, or no object is accepted.
     """
-    for keyword in ("if", "dependentSchemas"):
-        if keyword in form:
-            raise CannotExpress(f"`{keyword}` cannot be said")
-    dependent = form.get("dependentRequired", {})
+    refuse(form, "if", "dependentSchemas")
+    dependent: dict[str, list[str]] = form.get("dependentRequired", {})
     declared = dict(form.get("properties", {}))
-    required = _with_needed(set(form.get("required", ())), dependent)
+    required = set(form.get("required", ()))
+    for _ in dependent:
+        required.update(*(needed for name, needed in dependent.items() if name in required))
     for name in sorted(required - declared.keys()):
         declared[name] = form.get("additionalProperties", True)
-    _follow_patterns(declared, form, fits)
-    refused = _refused(declared, form, fits)
+    for pattern, schema in form.get("patternProperties", {}).items():
+        for name, own in declared.items():
+            if fits({"pattern": pattern}, name):
+                spoken = name in form.get("properties", {})
+                declared[name] = {"allOf": [own, schema]} if spoken else schema
+    refused = {name for name, schema in declared.items() if schema is False}
+    if "propertyNames" in form:
+        names = {"allOf": [{"type": "string"}, form["propertyNames"]]}
+        refused.update(name for name in declared if not fits(names, name))
     refused |= {name for name, needed in dependent.items() if not required.issuperset(needed)}
     if "not" in form:
         refused |= _unwanted(form["not"], required)
@@ -96,33 +92,6 @@ def members_of(form: Form, fits: Fits) -> Members:
     least, most = form.get("minProperties", 0), form.get("maxProperties")
     # Members without a name could have one of those that are refused.
     return Members(kept, frozenset(required), None if refused else _others(form), least, most)
-
-
-def _with_needed(required: set[str], dependent: dict[str, list[str]]) -> set[str]:
-    """Return the required members with those that they need in turn."""
-    for _ in dependent:
-        for name, needed in dependent.items():
-            if name in required:
-                required.update(needed)
-    return required
-
-
-def _refused(declared: dict[str, Any], form: Form, fits: Fits) -> set[str]:
-    """Return the declared members that an object may not have."""
-    refused = {name for name, schema in declared.items() if schema is False}
-    if "propertyNames" in form:
-        names = {"allOf": [{"type": "string"}, form["propertyNames"]]}
-        refused.update(name for name in declared if not fits(names, name))
-    return refused
-
-
-def _follow_patterns(declared: dict[str, Any], form: Form, fits: Fits) -> None:
-    """Let patterns of names apply to the declared members too."""
-    for pattern, schema in form.get("patternProperties", {}).items():
-        for name, own in declared.items():
-            if fits({"pattern": pattern}, name):
-                spoken = name in form.get("properties", {})
-                declared[name] = {"allOf": [own, schema]} if spoken else schema
 
 
 def _unwanted(schema: Any, required: set[str]) -> set[str]:
@@ -149,24 +118,16 @@ def _others(form: Form) -> Others | None:
         return None
     for pattern, schema in patterns.items():
         names, rest = {"type": "string", "pattern": pattern}, schema
-    if rest is False or (form.get("properties") and not patterns and _is_silent(form)):
+    is_silent = not patterns and "additionalProperties" not in form
+    if rest is False or (form.get("properties") and is_silent):
         return None
     if "propertyNames" in form:
         names = {"allOf": [names, form["propertyNames"]]}
     return Others(names, rest)
 
 
-def _is_silent(form: Form) -> bool:
-    return "additionalProperties" not in form
-
-
-def with_one_more(form: Form, members: Members, takes: Fits) -> list[Form]:
+def with_one_more(form: Form, members: Members, accepts: Fits) -> list[Form]:
     """Return an object that needs one more member as one object for each that it may be.
-
-    Args:
-        form: The object.
-        members: Its members.
-        takes: Tells whether a value fits any schema.
 
     Raises:
         CannotExpress: It needs more than one, or they are too many.
@@ -181,33 +142,29 @@ def with_one_more(form: Form, members: Members, takes: Fits) -> list[Form]:
     return [
         {
             **rest,
-            "properties": {**members.declared, name: _present(members.declared[name], takes)},
+            "properties": {**members.declared, name: _present(members.declared[name], accepts)},
             "required": [*members.required, name],
         }
         for name in optional
     ]
 
 
-def _present(schema: Any, takes: Fits) -> Any:
+def _present(schema: Any, accepts: Fits) -> Any:
     """Return the schema of a member that is there: null would say that it is absent."""
-    if schema is True or not takes(schema, None):
+    if schema is True or not accepts(schema, None):
         return _VALUE if schema is True else schema
     if "$ref" in schema:
         raise CannotExpress("the number of its members cannot be said")
     return {"allOf": [schema, _VALUE]}
 
 
-def items_of(form: Form) -> Items:
-    """Return the items of an array.
-
-    Args:
-        form: Of the type array, or without one.
+def items_of(form: Form) -> tuple[Any, int, int | None]:
+    """Return the schema of an array's items, and how many it has at least and at most.
 
     Raises:
         CannotExpress: They differ by their place, or depend on one another.
     """
-    if "contains" in form:
-        raise CannotExpress("`contains` cannot be said")
+    refuse(form, "contains")
     schema = form.get("items", form.get("unevaluatedItems", True))
     least, most = form.get("minItems", 0), form.get("maxItems")
     prefix = form.get("prefixItems")
@@ -223,19 +180,118 @@ def items_of(form: Form) -> Items:
         raise CannotExpress("it accepts nothing", empty=True)
     if form.get("uniqueItems") is True and least > 1:
         raise CannotExpress("that several items differ cannot be said")
-    return Items(schema, least, most)
+    return schema, least, most
 
 
 def array_of(items: Form, least: int, most: int | None) -> Form:
     """Return the schema of an array with bounds on the number of its items."""
-    schema: Form = {"type": "array", "items": items}
-    if least:
-        schema["minItems"] = least
-    if most is not None:
-        schema["maxItems"] = most
-    return schema
+    counts = {"minItems": least or None, "maxItems": most}
+    bounds = {key: count for key, count in counts.items() if count is not None}
+    return {"type": "array", "items": items, **bounds}
 
 
-def is_free(schema: Any) -> bool:
-    """Tell whether a schema accepts every value."""
-    return schema is True or (isinstance(schema, dict) and is_anything(schema))
+def are_pairs(value: Any) -> bool:
+    """Tell whether a value may be a map written as pairs."""
+    return isinstance(value, list) and all(
+        isinstance(pair, dict) and pair.keys() == {KEY, VALUE} and isinstance(pair[KEY], str)
+        for pair in value
+    )
+
+
+def is_portable(name: str) -> bool:
+    """Tell whether every provider takes a member's name unchanged."""
+    return _PORTABLE.fullmatch(name) is not None
+
+
+def portable_forms(name: str) -> tuple[str, str]:
+    """Return the names that a member with an unusual one may get: a short one, and a sure one."""
+    words = _OTHER.sub("_", name).rstrip("_") or "_"
+    if words[0].isdigit():
+        words = f"_{words}"
+    mark = hashlib.sha256(name.encode(errors="surrogatepass")).hexdigest()[:8]
+    sure = f"{words[: _LONGEST - len(mark) - 1]}_{mark}"
+    return (words if len(words) <= _LONGEST else sure), sure
+
+
+def renamed(names: Iterable[str], takes: Takes) -> dict[str, str]:
+    """Return new names for those declared members whose names a provider does not take."""
+    declared = list(names)
+    taken = set(declared)
+    found: dict[str, str] = {}
+    for name in declared:
+        if not takes(name):
+            short, sure = portable_forms(name)
+            found[name] = sure if short in taken else short
+            taken.add(found[name])
+    return found
+
+
+def extras_name(names: Iterable[str]) -> str:
+    """Return the name of the member that holds those which an object does not declare."""
+    name, declared = "additional_properties", set(names)
+    while name in declared:
+        name += "_"
+    return name
+
+
+def called(schema: Form, name: str) -> Form:
+    """Return the schema of a member that has another name for the provider, with its own name."""
+    words = f"Sent as `{name}`. {schema.get('description', '')}".strip()
+    return {**({"anyOf": [schema]} if "$ref" in schema else schema), "description": words}
+
+
+def with_names(node: Any, takes: Takes, known: ById[Any]) -> Any:
+    """Return a schema with names that a provider takes; the same one where it has no others.
+
+    Args:
+        node: The schema; not changed.
+        takes: Whether the provider takes a name.
+        known: The results so far.
+    """
+    if not isinstance(node, dict):
+        return node
+    return known.find(node, lambda node: _with_names(node, takes, known))
+
+
+def _with_names(node: Form, takes: Takes, known: ById[Any]) -> Form:
+    new = dict(node)
+    for keyword, value in node.items():
+        if keyword in ONE_SCHEMA:
+            new[keyword] = with_names(value, takes, known)
+        elif keyword in SCHEMA_LISTS and isinstance(value, list):
+            new[keyword] = [with_names(part, takes, known) for part in value]
+        elif keyword in SCHEMA_MAPS and isinstance(value, dict):
+            new[keyword] = {name: with_names(part, takes, known) for name, part in value.items()}
+    declared = new.get("properties")
+    names = renamed(declared, takes) if isinstance(declared, dict) else {}
+    if names:
+        new["properties"] = {
+            names.get(name, name): called(_as_object(part), name) if name in names else part
+            for name, part in new["properties"].items()
+        }
+    if isinstance(node.get("required"), list):
+        new["required"] = [
+            names.get(name, name if takes(name) else portable_forms(name)[0])
+            for name in node["required"]
+        ]
+    return node if new == node else new
+
+
+def _as_object(schema: Any) -> Form:
+    return schema if isinstance(schema, dict) else {} if schema else {"not": {}}
+
+
+def labels(values: Iterable[Any]) -> dict[str, Any]:
+    """Map string labels to the values of an enumeration, for providers that allow only strings."""
+    listed = list(values)
+    taken = {value for value in listed if isinstance(value, str) and value}
+    named: dict[str, Any] = {}
+    for value in listed:
+        label = value
+        if not isinstance(value, str) or not value:
+            label = "(empty)" if value == "" else json.dumps(value, ensure_ascii=False)
+            while label in taken:
+                label = f"({label})"
+        taken.add(label)
+        named[label] = value
+    return named

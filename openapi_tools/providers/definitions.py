@@ -6,6 +6,7 @@ sent: `Definition.restore` brings arguments by the profile's schema into the for
 
 from __future__ import annotations
 
+import json
 import re
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -13,28 +14,16 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from openapi_tools.errors import SettingsError
-from openapi_tools.providers.shaping import CannotExpress
+from openapi_tools.providers.simple_forms import ById, CannotExpress
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from openapi_tools.providers.restore import Restorer
-    from openapi_tools.providers.shaping import Memory
+    from openapi_tools.providers.shaper import Entry
 
     Schema = dict[str, Any]
 
-__all__ = [
-    "LIMITS",
-    "PROFILES",
-    "CannotExpress",
-    "Definition",
-    "check_profile",
-    "define",
-    "restorer",
-]
 
-
-class Described(Protocol):
+class _Described(Protocol):
     """The attributes of a tool that a definition needs."""
 
     @property
@@ -47,7 +36,15 @@ class Described(Protocol):
     def annotations(self) -> Schema: ...
 
 
-PROFILES: tuple[str, ...] = ("openai", "openai_strict", "anthropic", "gemini", "mcp")
+_SCHEMA_KEYS = {
+    "openai": "parameters",
+    "openai_strict": "parameters",
+    "anthropic": "input_schema",
+    "gemini": "parameters_json_schema",
+    "mcp": "inputSchema",
+}
+
+PROFILES: tuple[str, ...] = tuple(_SCHEMA_KEYS)
 """Every profile, by its name."""
 
 LIMITS: dict[str, int] = {"openai": 128, "openai_strict": 128, "gemini": 512}
@@ -81,16 +78,45 @@ class Definition:
     _profile: str = field(default="openai", repr=False)
 
     def restore(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Return arguments as the tool's input schema takes them.
-
-        Args:
-            arguments: By the schema in `value`; not changed.
-        """
+        """Return arguments by the schema in `value` as the tool's input schema takes them."""
         return arguments if self._restorer is None else self._restorer.restored(arguments)
 
     @cached_property
     def _restorer(self) -> Restorer | None:
         return restorer(self._schema, self._profile)
+
+
+class Memory:
+    """What was shaped for one profile and the tools of one document.
+
+    Attributes:
+        entries: Shaped schemas, by the id of the schema.
+        tallies: What counts against a provider's limits, by what was shaped.
+        renamed: Schemas with other names.
+        sizes: Characters as JSON, by what was shaped.
+    """
+
+    def __init__(self) -> None:
+        self.entries: dict[int, Entry] = {}
+        self.tallies: ById[Any] = ById()
+        self.renamed: ById[Any] = ById()
+        self.sizes: ById[int] = ById()
+        self._definitions: Schema = {}
+
+    def begin(self, definitions: Schema) -> None:
+        """Forget the entries where a tool has other definitions of the same names."""
+        known = self._definitions
+        if any(known.get(name, node) is not node for name, node in definitions.items()):
+            self.entries.clear()
+            known.clear()
+        known.update(definitions)
+
+    def size_of(self, shaped: Schema) -> int:
+        """Return how many characters a shaped input schema takes as JSON; a few more at most."""
+        size = len(json.dumps({**shaped, "$defs": {}, "properties": {}}))
+        for name, part in (*shaped.get("$defs", {}).items(), *shaped["properties"].items()):
+            size += len(json.dumps(name)) + 4 + self.sizes.find(part, lambda p: len(json.dumps(p)))
+        return size
 
 
 def restorer(schema: Schema, profile: str) -> Restorer | None:
@@ -108,26 +134,16 @@ def restorer(schema: Schema, profile: str) -> Restorer | None:
     """
     if profile:
         check_profile(profile)
-    if profile in _PLAIN:
-        return None
-    from openapi_tools.providers.restore import Restorer
-
-    if profile == "openai_strict" and not _is_strict(schema):
-        profile = ""
-    return Restorer(schema, profile)
-
-
-def _is_strict(schema: Schema) -> bool:
-    """Tell whether `definitions` gives an input schema in the strict mode."""
-    from openapi_tools.providers.shaping import Memory
-
     try:
-        _subset(schema, "openai_strict", Memory())
-    except CannotExpress:
-        return False
+        if profile and profile != "gemini" and _shaped(schema, profile, Memory())[0] is schema:
+            return None
+    except CannotExpress:  # so it is defined without the strict mode
+        profile = ""
     except _FAULTS:
         pass
-    return True
+    from openapi_tools.providers.restore import Restorer
+
+    return Restorer(schema, profile)
 
 
 def check_profile(profile: str) -> None:
@@ -141,7 +157,7 @@ def check_profile(profile: str) -> None:
 
 
 def define(
-    tool: Described, profile: str, memory: Memory | None = None, *, loosely: bool = False
+    tool: _Described, profile: str, memory: Memory | None = None, *, loosely: bool = False
 ) -> Definition:
     """Return a tool as a provider's API takes it.
 
@@ -160,13 +176,9 @@ def define(
     check_profile(profile)
     if not _NAME.fullmatch(tool.name):
         raise CannotExpress(f"providers take no name like {tool.name!r:.100}")
-    if memory is None:
-        from openapi_tools.providers.shaping import Memory
-
-        memory = Memory()
     schema = tool.input_schema
     try:
-        shaped, notes = _shaped(schema, profile, memory)
+        shaped, notes = _shaped(schema, profile, memory or Memory())
     except CannotExpress as error:
         if not loosely:
             raise
@@ -174,21 +186,21 @@ def define(
     except _FAULTS as error:
         kind = type(error).__name__
         raise CannotExpress(f"its input schema is malformed or too deep ({kind})") from None
-    return Definition(_SHAPES[profile](tool, shaped), notes, schema, profile)
+    return Definition(_value(tool, profile, shaped), notes, schema, profile)
 
 
-def _loose(tool: Described, schema: Schema, profile: str, reason: CannotExpress) -> Definition:
+def _loose(tool: _Described, schema: Schema, profile: str, reason: CannotExpress) -> Definition:
     """Return a definition with a looser schema than the tool's."""
     if schema.get("type") != "object":
         raise reason
     if profile == "openai_strict":
-        return Definition(_openai(tool, schema), (f"`strict` is false: {reason}",), schema, "")
-    from openapi_tools.providers.shaping import Memory
-
+        value = _value(tool, "openai", schema)
+        return Definition(value, (f"`strict` is false: {reason}",), schema, "")
     for levels in _LEVELS:
         with suppress(CannotExpress):
             shaped, notes = _subset(schema, profile, Memory(), levels)
-            return Definition(_gemini(tool, shaped), notes or (str(reason),), schema, profile)
+            value = _value(tool, profile, shaped)
+            return Definition(value, notes or (str(reason),), schema, profile)
     raise reason
 
 
@@ -197,7 +209,7 @@ def _shaped(schema: Schema, profile: str, memory: Memory) -> tuple[Schema, tuple
     if profile in _PLAIN:
         return schema, ()
     if profile == "anthropic":
-        from openapi_tools.providers.provider_names import with_names
+        from openapi_tools.providers.containers import with_names
 
         return with_names(schema, _is_anthropic_key, memory.renamed), ()
     return _subset(schema, profile, memory)
@@ -207,15 +219,14 @@ def _subset(
     schema: Schema, profile: str, memory: Memory, levels: int | None = None
 ) -> tuple[Schema, tuple[str, ...]]:
     """Return an input schema in a provider's subset of JSON Schema."""
-    from openapi_tools.providers.gemini import Gemini
+    from openapi_tools.providers.dialects import Gemini, Strict, check_strict
     from openapi_tools.providers.shaper import Shaper
-    from openapi_tools.providers.strict import Strict, check_limits
 
     strict = profile == "openai_strict"
     shaper = Shaper(schema, Strict() if strict else Gemini(), memory, levels)
     shaped = shaper.shaped()
     if strict:
-        check_limits(shaped, memory.tallies)
+        check_strict(shaped, memory.tallies)
     size = memory.size_of(shaped)
     if size > MOST_CHARACTERS:
         reason = f"it has {size} characters; {MOST_CHARACTERS} are allowed"
@@ -227,34 +238,12 @@ def _is_anthropic_key(name: str) -> bool:
     return _ANTHROPIC_KEY.fullmatch(name) is not None
 
 
-def _openai(tool: Described, schema: Schema) -> Schema:
-    return {"type": "function", "function": {**_told(tool, "parameters", schema), "strict": False}}
-
-
-def _openai_strict(tool: Described, schema: Schema) -> Schema:
-    return {"type": "function", "function": {**_told(tool, "parameters", schema), "strict": True}}
-
-
-def _anthropic(tool: Described, schema: Schema) -> Schema:
-    return _told(tool, "input_schema", schema)
-
-
-def _gemini(tool: Described, schema: Schema) -> Schema:
-    return _told(tool, "parameters_json_schema", schema)
-
-
-def _mcp(tool: Described, schema: Schema) -> Schema:
-    return {**_told(tool, "inputSchema", schema), "annotations": tool.annotations}
-
-
-def _told(tool: Described, key: str, schema: Schema) -> Schema:
-    return {"name": tool.name, "description": tool.description, key: schema}
-
-
-_SHAPES: dict[str, Callable[[Described, Schema], Schema]] = {
-    "openai": _openai,
-    "openai_strict": _openai_strict,
-    "anthropic": _anthropic,
-    "gemini": _gemini,
-    "mcp": _mcp,
-}
+def _value(tool: _Described, profile: str, schema: Schema) -> Schema:
+    told = {
+        "name": tool.name,
+        "description": tool.description,
+        _SCHEMA_KEYS[profile]: schema,
+    }
+    if profile.startswith("openai"):
+        return {"type": "function", "function": {**told, "strict": profile == "openai_strict"}}
+    return {**told, "annotations": tool.annotations} if profile == "mcp" else told

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass, replace
+from math import inf
+from typing import NamedTuple
 
 _ANY = r"[\s\S]"
 _ATOM = re.compile(
@@ -19,42 +20,36 @@ _ATOM = re.compile(
     r"|(?P<one>\\[dDwWsStnrfv]|\\[^a-zA-Z0-9]|\[\^?(?:\\.|[^\]\\])+\]|[^\\\[\](){}|*+?^$])"
 )
 _COUNT = re.compile(r"(?:\{(\d+)(?:(,)(\d*))?\}|([*+?]))(?![*+?])")
-_QUANTIFIERS: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
+_QUANTIFIERS = {"*": (0, inf), "+": (1, inf), "?": (0, 1)}
 _END = re.compile(r"(?<!\\)(?:\\\\)*\$$")
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """A part of a pattern: one character of some kind, or a group.
+class _Part(NamedTuple):
+    """One character of some kind, or a group with its choices; and how often it stands.
 
     Attributes:
         text: The character's; of a group, what opens it.
         least: How often it stands at least.
-        most: How often at most; None without a limit.
+        most: How often at most; `inf` without a limit.
         choices: Of a group.
     """
 
     text: str
     least: int = 1
-    most: int | None = 1
+    most: float = 1
     choices: tuple[tuple[_Part, ...], ...] = ()
 
-    def at_most(self, limit: int | None) -> int | None:
+    def at_most(self, limit: float) -> float:
         """Return how often it stands at most, where nothing should stand more often than that."""
-        if limit is None:
-            return self.most
-        return max(self.least, limit if self.most is None else min(self.most, limit))
+        return max(self.least, min(self.most, limit))
 
-    def width(self, limit: int | None = None) -> tuple[int, int | None]:
+    def width(self, limit: float) -> tuple[int, float]:
         """Return how many characters it has, least and most."""
         widths = [_width(choice, limit) for choice in self.choices] or [(1, 1)]
-        highs = [high for _, high in widths if high is not None]
-        high, most = max(highs, default=0), self.at_most(limit)
-        low = min(low for low, _ in widths) * self.least
-        endless = len(highs) < len(widths) or (most is None and high > 0)
-        return low, None if endless and most != 0 else high * (most or 0)
+        high, most = max(high for _, high in widths), self.at_most(limit)
+        return min(low for low, _ in widths) * self.least, high * most if high and most else 0
 
-    def written(self, limit: int | None = None) -> str:
+    def written(self, limit: float) -> str:
         """Return it as text."""
         inner = "|".join(_written(choice, limit) for choice in self.choices)
         text = f"{self.text}{inner})" if self.choices else self.text
@@ -65,13 +60,13 @@ class _Part:
 _Sequence = tuple[_Part, ...]
 
 
-def with_length(pattern: str | None, least: int, most: int | None) -> str | None:
+def with_length(pattern: str | None, least: int, most: float) -> str | None:
     """Return a pattern that also bounds the length; None when it cannot be said.
 
     Args:
         pattern: The pattern so far.
         least: Characters at least.
-        most: Characters at most; None without a limit.
+        most: Characters at most; `inf` without a limit.
     """
     if pattern is None:
         return f"^{_ANY}{_count(least, most)}$"
@@ -79,55 +74,50 @@ def with_length(pattern: str | None, least: int, most: int | None) -> str | None
     if parts is None:
         return None
     low, high = _width(parts)
-    if low >= least and (most is None or (high is not None and high <= most)):
+    if low >= least and high <= most:
         return pattern
-    free = [index for index, part in enumerate(parts) if part.width() == (part.least, part.most)]
-    free = [index for index in free if parts[index].least != parts[index].most]
-    if low < least:
-        if len(free) != 1:
-            return None
-        part = parts[free[0]]
-        longer = replace(part, least=part.least + least - low)
-        if longer.most is not None and longer.most < longer.least:
-            return None
-        parts = (*parts[: free[0]], longer, *parts[free[0] + 1 :])
-    return _limited(parts, most)
+    longer = parts if low >= least else _longer(parts, least - low)
+    if longer is None:
+        return None
+    if most == inf:
+        return f"^{_written(longer)}$"
+    # The largest limit of all counts with which nothing longer matches.
+    limits = range(int(most) + 1)
+    fitting = bisect_right(limits, most, key=lambda limit: _width(longer, limit)[1])
+    return f"^{_written(longer, fitting - 1)}$" if fitting else None
 
 
-def _limited(parts: _Sequence, most: int | None) -> str | None:
-    """Return a pattern whose counts are so small that nothing longer matches."""
-    if most is None:
-        return f"^{_written(parts)}$"
-    limits = range(most + 1)
-    fitting = bisect_right(limits, most, key=lambda limit: _width(parts, limit)[1] or 0)
-    return f"^{_written(parts, fitting - 1)}$" if fitting else None
+def _longer(parts: _Sequence, count: int) -> _Sequence | None:
+    """Return parts that have more characters at least, where only one of them can have them."""
+    free = [part for part in parts if part.width(inf) == (part.least, part.most)]
+    free = [part for part in free if part.least != part.most]
+    if len(free) != 1 or free[0].most < free[0].least + count:
+        return None
+    longer = free[0]._replace(least=free[0].least + count)
+    return tuple(longer if part is free[0] else part for part in parts)
 
 
-def _width(parts: _Sequence, limit: int | None = None) -> tuple[int, int | None]:
+def _width(parts: _Sequence, limit: float = inf) -> tuple[int, float]:
     widths = [part.width(limit) for part in parts]
-    highs = [high for _, high in widths if high is not None]
-    return sum(low for low, _ in widths), sum(highs) if len(highs) == len(widths) else None
+    return sum(low for low, _ in widths), sum(high for _, high in widths)
 
 
-def _written(parts: _Sequence, limit: int | None = None) -> str:
+def _written(parts: _Sequence, limit: float = inf) -> str:
     return "".join(part.written(limit) for part in parts)
 
 
-def _count(least: int, most: int | None) -> str:
+def _count(least: int, most: float) -> str:
     sign = next((sign for sign, counts in _QUANTIFIERS.items() if counts == (least, most)), "")
     if sign or least == most:
         return sign or f"{{{least}}}"
-    return f"{{{least},{'' if most is None else most}}}"
+    return f"{{{least},{'' if most == inf else most}}}"
 
 
 def _read(pattern: str) -> _Sequence | None:
-    """Return a pattern's parts; None when it says more than this reads.
-
-    A pattern that is not held at an end goes on there.
-    """
+    """Return a pattern's parts; None when it says more than this reads."""
     start, end = pattern.startswith("^"), _END.search(pattern) is not None
     inner = pattern[start : len(pattern) - end]
-    around = _Part(_ANY, 0, None)
+    around = _Part(_ANY, 0, inf)  # a pattern that is not held at an end goes on there
     read = _sequence(inner, 0)
     if read is None or read[1] != len(inner):
         return None
@@ -165,7 +155,7 @@ def _group(text: str, place: int) -> tuple[tuple[_Sequence, ...], int] | None:
     return None
 
 
-def _quantified(text: str, place: int) -> tuple[int, int | None, int]:
+def _quantified(text: str, place: int) -> tuple[int, float, int]:
     """Return how often a part stands, and the place behind its count."""
     found = _COUNT.match(text, place)
     if found is None:
@@ -173,5 +163,5 @@ def _quantified(text: str, place: int) -> tuple[int, int | None, int]:
     least, comma, most, sign = found.groups()
     if sign:
         return *_QUANTIFIERS[sign], found.end()
-    low = int(least)
-    return low, (int(most) if most else None) if comma else low, found.end()
+    high = int(most) if most else inf if comma else int(least)
+    return int(least), high, found.end()

@@ -2,40 +2,36 @@
 
 The value and the input schema are walked together, and each change of a profile is undone. Of
 several alternatives the first that fits the restored value counts.
-
-`Restorer(schema, profile)` undoes that profile's changes. Without a profile it is for arguments
-that do not fit the input schema, and undoes only unambiguous changes.
 """
 
 from __future__ import annotations
 
 from itertools import chain, repeat
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from openapi_tools.forks import ForkLock
 from openapi_tools.json_values import holds, unequal
-from openapi_tools.providers.containers import Members, members_of
-from openapi_tools.providers.fitting import Fitting
-from openapi_tools.providers.one_of import Apart
-from openapi_tools.providers.provider_names import (
+from openapi_tools.providers.alternatives import Fitting, Forms
+from openapi_tools.providers.containers import (
     ENTRIES,
     KEY,
     VALUE,
+    Members,
     are_pairs,
     extras_name,
     is_portable,
     labels,
+    members_of,
     portable_forms,
 )
-from openapi_tools.providers.shaping import CannotExpress
-from openapi_tools.providers.simple_forms import Forms, is_anything, kind
+from openapi_tools.providers.simple_forms import ById, CannotExpress, is_anything, kind
 
 if TYPE_CHECKING:
-    from openapi_tools.providers.containers import Others
     from openapi_tools.providers.simple_forms import Form
 
 _MOST = 10_000
 _LOOKS = 50_000
+_RANKS = {"object": 0, "null": 2}
 _FAULTS = (CannotExpress, ValueError, TypeError, KeyError, AttributeError, RecursionError)
 """What a malformed schema can lead to; then nothing is undone."""
 
@@ -45,7 +41,7 @@ class Restorer:
 
     Args:
         schema: The tool's input schema.
-        profile: `"openai_strict"`, `"gemini"`, `"anthropic"`; empty where it is not known.
+        profile: `"openai_strict"` or `"gemini"`; without one only unambiguous changes are undone.
     """
 
     def __init__(self, schema: dict[str, Any], profile: str = "") -> None:
@@ -54,23 +50,15 @@ class Restorer:
         self._whole = profile in ("openai_strict", "gemini")
         self._fitting = Fitting(schema.get("$defs", {}))
         self._fits = self._fitting.fits
-        self._forms = Forms(schema, Apart(Forms(schema), self._fits).narrowed)
+        self._forms = Forms(schema, self._fits)
+        self._options: ById[list[Form]] = ById()
+        self._members: ById[Members] = ById()
         self._done: dict[tuple[int, int], tuple[Any, Any]] = {}
         self._looks = 0
         self._turn = ForkLock()
-        self._schema = schema
-        self._traits: _Traits | None = None
-        self._options: dict[int, tuple[Any, list[Form]]] = {}
-        self._members: dict[int, tuple[Form, Members]] = {}
 
     def restored(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Return the arguments as the input schema takes them.
-
-        Args:
-            arguments: By the profile's schema; not changed.
-        """
-        if not self._whole and not self._may_differ(arguments):
-            return arguments
+        """Return arguments by the profile's schema as the input schema takes them."""
         with self._turn:  # large arguments come from threads
             self._looks = 0
             try:
@@ -80,25 +68,6 @@ class Restorer:
             finally:
                 self._done.clear()
         return restored if isinstance(restored, dict) else arguments
-
-    def _may_differ(self, arguments: Any) -> bool:
-        """Tell whether anything in a value could be undone, so that most need no second look."""
-        if self._traits is None:
-            self._traits = _traits_of(self._schema)
-        if self._traits.names:
-            return True
-        waiting = [arguments]
-        while waiting:
-            value = waiting.pop()
-            if value is None or (isinstance(value, str) and self._traits.labels):
-                return True
-            if isinstance(value, list):
-                if self._traits.sets or are_pairs(value):  # an empty one may be a map
-                    return True
-                waiting += value
-            elif isinstance(value, dict):
-                waiting += value.values()
-        return False
 
     def _undone(self, node: Any, value: Any) -> Any:
         """Return a value as a schema takes it; each pair of them is looked at once."""
@@ -114,7 +83,7 @@ class Restorer:
         return done[1]
 
     def _undone_anew(self, node: Any, value: Any) -> Any:
-        forms = self._forms_of(node)
+        forms = self._options.find(node, self._ranked)
         if len(forms) == 1:
             return self._by_form(forms[0], value)
         self._looks += len(forms)
@@ -128,15 +97,9 @@ class Restorer:
                 return undone
         return value
 
-    def _forms_of(self, node: Any) -> list[Form]:
+    def _ranked(self, node: Any) -> list[Form]:
         """Return the alternatives of a schema: a map before an array, null after all others."""
-        known = self._options.get(id(node))
-        if known is None:
-            ranks = {"object": 0, "null": 2}
-            forms = self._forms.options(node)
-            forms = sorted(forms, key=lambda form: ranks.get(kind(form) or "", 1))
-            known = self._options[id(node)] = (node, forms)
-        return known[1]
+        return sorted(self._forms.options(node), key=lambda form: _RANKS.get(kind(form) or "", 1))
 
     def _by_form(self, form: Form, value: Any) -> Any:
         if "enum" in form:
@@ -148,20 +111,16 @@ class Restorer:
             case "object":
                 return self._object(form, value)
             case "array" if isinstance(value, list):
-                return self._array(form, value)
+                rest = form.get("items", form.get("unevaluatedItems", True))
+                schemas = chain(form.get("prefixItems", ()), repeat(rest))
+                items = [self._undone(*pair) for pair in zip(schemas, value, strict=False)]
+                return unequal(items) if form.get("uniqueItems") is True else items
             case "null":
                 return None if value == "null" else value
         return value
 
-    def _array(self, form: Form, value: list[Any]) -> list[Any]:
-        first = form.get("prefixItems", ())
-        rest = form.get("items", form.get("unevaluatedItems", True))
-        schemas = chain(first, repeat(rest))
-        undone = [self._undone(node, item) for node, item in zip(schemas, value, strict=False)]
-        return unequal(undone) if form.get("uniqueItems") is True else undone
-
     def _object(self, form: Form, value: Any) -> Any:
-        members = self._members_of(form)
+        members = self._members.find(form, self._members_of)
         others = members.others
         if self._whole and ENTRIES not in members.declared:
             value = _of_entries(value)
@@ -171,32 +130,26 @@ class Restorer:
             return value
         undone: dict[str, Any] = {}
         for name, member in self._named(members, value).items():
-            if name in members.declared:
-                if not self._is_absent(members, name, member):
-                    undone[name] = self._undone(members.declared[name], member)
-            else:
+            if name not in members.declared:
                 undone[name] = member if others is None else self._undone(others.value, member)
+            elif member is not None or not self._is_absent(members, name):
+                undone[name] = self._undone(members.declared[name], member)
         return undone
 
-    def _is_absent(self, members: Members, name: str, member: Any) -> bool:
+    def _is_absent(self, members: Members, name: str) -> bool:
         """Tell whether null says that a member is absent."""
-        if member is not None or name in members.required:
-            return False
-        return self._null_is_absent or not self._takes_null(members.declared[name])
+        optional = name not in members.required
+        return optional and (self._null_is_absent or not self._takes_null(members.declared[name]))
 
     def _takes_null(self, node: Any) -> bool:
         return self._fitting.accepts(node, None) if isinstance(node, dict) else bool(node)
 
     def _members_of(self, form: Form) -> Members:
-        known = self._members.get(id(form))
-        if known is None:
-            try:
-                members = members_of(form, self._fits)
-            except CannotExpress:
-                declared = form.get("properties", {})
-                members = Members(declared, frozenset(form.get("required", ())), None, 0, None)
-            known = self._members[id(form)] = (form, members)
-        return known[1]
+        try:
+            return members_of(form, self._fits)
+        except CannotExpress:
+            declared = form.get("properties", {})
+            return Members(declared, frozenset(form.get("required", ())), None, 0, None)
 
     def _named(self, members: Members, value: dict[str, Any]) -> dict[str, Any]:
         """Return an object whose members have the names that the API gives them."""
@@ -205,55 +158,15 @@ class Restorer:
         extras = extras_name(members.declared)
         if members.others is None or not members.declared or extras not in named:
             return named
-        if named[extras] is None and not self._is_meant(members.others, extras):
-            del named[extras]
+        if named[extras] is None:
+            # Null may also be the value of a member of that name.
+            takes_name = not self._whole and self._fitting.accepts(members.others.key, extras)
+            if not (takes_name and self._takes_null(members.others.value)):
+                del named[extras]
         elif are_pairs(named[extras]):
-            pairs = named.pop(extras)
-            others = {pair[KEY]: pair[VALUE] for pair in pairs}
-            return {
-                **{name: member for name, member in others.items() if name not in members.declared},
-                **named,
-            }
+            others = {pair[KEY]: pair[VALUE] for pair in named.pop(extras)}
+            named = {name: others[name] for name in others if name not in members.declared} | named
         return named
-
-    def _is_meant(self, others: Others, name: str) -> bool:
-        """Tell whether null may be the value of a member of that name."""
-        takes_name = self._fitting.accepts(others.key, name)
-        return not self._whole and takes_name and self._takes_null(others.value)
-
-
-class _Traits(NamedTuple):
-    """What in a schema profiles write otherwise.
-
-    Attributes:
-        names: There are members whose names some provider refuses.
-        labels: There are values that a string may stand for.
-        sets: There are arrays whose items differ.
-    """
-
-    names: bool
-    labels: bool
-    sets: bool
-
-
-def _traits_of(schema: dict[str, Any]) -> _Traits:
-    """Return what in a schema profiles write otherwise; literals are looked at as well."""
-    names = labels = sets = False
-    waiting: list[Any] = [schema]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, list):
-            waiting += node
-        elif isinstance(node, dict):
-            declared, texts = node.get("properties"), node.get("enum")
-            if isinstance(declared, dict):
-                names = names or not all(map(is_portable, declared))
-            if isinstance(texts, list):
-                labels = labels or not all(isinstance(text, str) and text for text in texts)
-            labels = labels or "const" in node or "null" in (node.get("type") or ())
-            sets = sets or node.get("uniqueItems") is True
-            waiting += node.values()
-    return _Traits(names, labels, sets)
 
 
 def _spelled(declared: dict[str, Any], value: dict[str, Any]) -> dict[str, str]:

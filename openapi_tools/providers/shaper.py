@@ -1,7 +1,7 @@
 """Shapes input schemas for providers: the part common to all that take a subset of JSON Schema.
 
-Whatever fits the shaped schema is, restored by the module `back`, accepted by the schema itself. A
-shaped object has declared members only: a provider makes no others.
+Whatever fits the shaped schema is, once restored, accepted by the schema itself. A shaped object
+has declared members only: a provider makes no others.
 
 Spec: JSON Schema 2020-12, Core and Validation.
 """
@@ -10,37 +10,61 @@ from __future__ import annotations
 
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.json_values import UNIONS, pointer_token, unequal
+from openapi_tools.providers.alternatives import Fitting, Forms
 from openapi_tools.providers.containers import (
+    ANYTHING,
+    KEY,
+    VALUE,
     array_of,
-    is_free,
+    called,
+    extras_name,
     items_of,
     members_of,
+    renamed,
     with_one_more,
 )
-from openapi_tools.providers.fitting import Fitting
-from openapi_tools.providers.one_of import Apart
-from openapi_tools.providers.provider_names import ANYTHING, KEY, VALUE, extras_name, renamed
-from openapi_tools.providers.shaping import CannotExpress, Entry, Memory, Shaped, refuse
-from openapi_tools.providers.simple_forms import WORDS, Forms, kind
-from openapi_tools.providers.wording import HARD, called, loosened
+from openapi_tools.providers.dialects import HARD, loosened
+from openapi_tools.providers.simple_forms import (
+    DEFINITIONS,
+    WORDS,
+    CannotExpress,
+    is_anything,
+    kind,
+    refuse,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from openapi_tools.providers.containers import Members, Others
-    from openapi_tools.providers.shaping import Dialect
+    from openapi_tools.providers.definitions import Memory
+    from openapi_tools.providers.dialects import Gemini, Strict
     from openapi_tools.providers.simple_forms import Form
 
-_DEFINITIONS = "#/$defs/"
 _MOST_SCHEMAS = 20_000
 _MOST_ROUNDS = 50
 _DEEPEST = 64
 _LEGEND = 1_000
 _BY_VALUE = WORDS | {"type", "enum"}
-_FREE = {"$ref": _DEFINITIONS + ANYTHING}
+_FREE = {"$ref": DEFINITIONS + ANYTHING}
+
+
+class Shaped(NamedTuple):
+    """A schema as a provider wants it, and as it wants it of a member that may be absent."""
+
+    whole: Form
+    optional: Form
+
+
+class Entry(NamedTuple):
+    """A schema, kept so that its id stays its own; its shape; the definitions that this needs."""
+
+    node: Any
+    shaped: Shaped
+    references: frozenset[str]
 
 
 class Shaper:
@@ -57,23 +81,22 @@ class Shaper:
     """
 
     def __init__(
-        self, schema: Form, dialect: Dialect, memory: Memory, levels: int | None = None
+        self, schema: Form, dialect: Strict | Gemini, memory: Memory, levels: int | None = None
     ) -> None:
         self._schema = schema
         self._dialect = dialect
         self._memory = memory
+        self._levels = levels
         self._definitions: Form = schema.get("$defs", {})
         self._fitting = Fitting(self._definitions)
         self._fits = self._fitting.fits
-        self._apart = Apart(Forms(schema), self._fits)
-        self._forms = Forms(schema, self._narrowed)
+        self._forms = Forms(schema, self._fits)
         self._failed: dict[str, CannotExpress] = {}
         self._references: set[str] = set()
         self._open: set[int] = set()
-        self._lost = False
         self._left = _MOST_SCHEMAS
-        self._levels = levels
         self.notes: list[str] = []
+        memory.begin(self._definitions)
 
     def shaped(self) -> Form:
         """Return the schema as the provider wants it.
@@ -111,7 +134,7 @@ class Shaper:
                 self._references = set()
                 try:
                     place = f"/$defs{pointer_token(name)}"
-                    found[name] = self._whole(self._remembered(self._definitions[name], place))
+                    found[name] = self._remembered(self._definitions[name], place).whole
                 except CannotExpress as error:
                     if error.final:
                         raise
@@ -122,47 +145,19 @@ class Shaper:
     def _remembered(self, node: Any, place: str) -> Shaped:
         """Return a schema's shape, made once for all tools that share it."""
         entry = self._memory.entries.get(id(node))
-        if entry is not None and self._is_current(entry):
+        if entry is not None and entry.references.isdisjoint(self._failed):
             self._references |= entry.references
             return entry.shaped
         outer, self._references = self._references, set()
-        looked = set(self._forms.looked)
-        self._forms.looked.clear()
         notes = len(self.notes)
         try:
             shaped = self._shape(node, place)
-            if len(self.notes) == notes:
-                seen = tuple((name, self._forms.target(name)) for name in self._forms.looked)
-                entry = Entry(node, shaped, frozenset(self._references), seen)
+            if len(self.notes) == notes and not self._forms.odd:
+                entry = Entry(node, shaped, frozenset(self._references))
                 self._memory.entries[id(node)] = entry
         finally:
             self._references |= outer
-            self._forms.looked |= looked
         return shaped
-
-    def _is_current(self, entry: Entry) -> bool:
-        """Tell whether a decision made for another tool holds for this one."""
-        return entry.references.isdisjoint(self._failed) and all(
-            self._forms.target(name) is node for name, node in entry.looked
-        )
-
-    def _whole(self, shaped: Shaped, *, optional: bool = False) -> Form:
-        """Return a schema that accepts null where it should; always the same one."""
-        if optional and self._dialect.null_for_absent:
-            if shaped.optional is None:
-                shaped.optional = self._with_null(shaped, null=True)
-            return shaped.optional
-        if shaped.whole is None:
-            shaped.whole = self._with_null(shaped, null=shaped.null)
-        return shaped.whole
-
-    def _with_null(self, shaped: Shaped, *, null: bool) -> Form:
-        if shaped.schema is None:
-            return self._dialect.null()
-        return self._dialect.with_null(shaped.schema) if null else shaped.schema
-
-    def _value(self, node: Any, place: str) -> Form:
-        return self._whole(self._shape(node, place))
 
     def _shape(self, node: Any, place: str) -> Shaped:
         """Return a schema as the provider wants it."""
@@ -180,10 +175,10 @@ class Shaper:
         try:
             return self._shape_of(node, place)
         except CannotExpress as error:
-            placed = error if error.place else error.at(place)
+            error.place = error.place or place
             if self._levels is None or error.final or error.empty:
-                raise placed from None
-            return self._in_words(node, placed)
+                raise
+            return self._in_words(node, error)
         finally:
             self._open.discard(id(node))
 
@@ -196,33 +191,43 @@ class Shaper:
         raise error
 
     def _shape_of(self, node: Any, place: str) -> Shaped:
-        if is_free(node):
+        if is_anything(node):
             self._references.add(ANYTHING)
-            return Shaped(self._annotated(_FREE, node if isinstance(node, dict) else {}))
+            return self._shaped(self._annotated(_FREE, node if isinstance(node, dict) else {}))
         if node is False:
             raise CannotExpress("it accepts nothing", empty=True)
         if self._is_reference(node):
-            return Shaped(self._annotated(self._reference(node), node))
-        self._lost = False
+            return self._shaped(self._annotated(self._reference(node), node))
+        self._forms.lost = False
         forms = self._alternatives(node)
-        if self._lost and forms:
+        if self._forms.lost and forms:
             self.notes.append(f"#{place}: an alternative that accepts the same as another one")
         if not forms:
             empty = not self._forms.plain.options(node)
             reason = "it accepts nothing" if empty else "its alternatives accept the same"
             raise CannotExpress(reason, empty=empty)
-        shaped = self._union(forms, place)
-        if shaped.schema is None or len(forms) == 1:
-            return shaped
-        return Shaped(self._annotated(shaped.schema, node), shaped.null)
+        schema = self._union(forms, place)
+        null = any(form.get("type") == "null" and self._fits(form, None) for form in forms)
+        if schema is None and not null:
+            raise CannotExpress("it accepts nothing", empty=True)
+        if schema is not None and len(forms) > 1:
+            schema = self._annotated(schema, node)
+        return self._shaped(schema, null=null)
+
+    def _shaped(self, schema: Form | None, *, null: bool = False) -> Shaped:
+        """Return a schema that accepts null where it should; without one, null alone."""
+        if schema is None:
+            return Shaped(self._dialect.null(), self._dialect.null())
+        optional = null or self._dialect.null_for_absent
+        with_null = self._dialect.with_null(schema) if optional else schema
+        return Shaped(with_null if null else schema, with_null)
 
     def _is_reference(self, node: Form) -> bool:
-        reference = node.get("$ref", "")
-        known = reference.removeprefix(_DEFINITIONS) in self._definitions
+        known = node.get("$ref", "").removeprefix(DEFINITIONS) in self._definitions
         return known and all(key == "$ref" or key in WORDS for key in node)
 
     def _reference(self, node: Form) -> Form:
-        name = node["$ref"].removeprefix(_DEFINITIONS)
+        name = node["$ref"].removeprefix(DEFINITIONS)
         if name in self._failed:
             raise CannotExpress(f"what it refers to: {self._failed[name]}")
         self._references.add(name)
@@ -241,14 +246,8 @@ class Shaper:
             found += [branch] if whole and forms == self._forms.options(branch) else forms
         return found
 
-    def _narrowed(self, form: Form, others: list[Form]) -> Form | None:
-        """Return a form without what others accept; remember when it is lost as a whole."""
-        narrowed = self._apart.narrowed(form, others)
-        self._lost |= narrowed is None and "enum" not in form
-        return narrowed
-
-    def _union(self, forms: list[Form], place: str) -> Shaped:
-        """Return a schema that accepts what one of several does, as far as that can be said."""
+    def _union(self, forms: list[Form], place: str) -> Form | None:
+        """Return a schema of all but null that one of several forms accepts."""
         finite = [form for form in forms if "enum" in form]
         others = [form for form in forms if "enum" not in form and form.get("type") != "null"]
         makers: list[Callable[[], Form]] = [partial(self._part, form, place) for form in others]
@@ -256,11 +255,7 @@ class Shaper:
             strings = any("$ref" in form or kind(form) in ("string", None) for form in others)
             makers.insert(0, partial(self._enumeration, finite, beside_strings=strings))
         parts = unequal(self._made(makers, place))
-        schema = None if not parts else parts[0] if len(parts) == 1 else {"anyOf": parts}
-        null = any(form.get("type") == "null" and self._fits(form, None) for form in forms)
-        if schema is None and not null:
-            raise CannotExpress("it accepts nothing", empty=True)
-        return Shaped(schema, null)
+        return None if not parts else parts[0] if len(parts) == 1 else {"anyOf": parts}
 
     def _made(self, makers: Sequence[Callable[[], Form]], place: str) -> list[Form]:
         """Return the alternatives that can be said; one at least where there are any."""
@@ -281,27 +276,25 @@ class Shaper:
         return parts
 
     def _part(self, form: Form, place: str) -> Form:
-        if "$ref" in form:
-            return self._annotated(self._reference(form), form)
-        return self._annotated(self._form(form, place), form)
+        """Return a schema for a form of one type, or for a `$ref` alone."""
+        schema = self._reference(form) if "$ref" in form else self._form(form, place)
+        return self._annotated(schema, form)
 
     def _form(self, form: Form, place: str) -> Form:
-        """Return a schema for a form of one type."""
-        match kind(form):
-            case "object":
-                return self._object(form, place)
+        one = kind(form)
+        if one == "object":
+            return self._object(form, place)
+        refuse(form, "not", "if")
+        match one:
             case "array":
-                return self._array(form, place)
+                items, least, most = items_of(form)
+                return array_of(self._shape(items, f"{place}/items").whole, least, most)
             case "boolean":
-                refuse(form, "not", "if")
                 return {"type": "boolean"}
             case "string":
-                refuse(form, "not", "if")
                 return self._dialect.string(form)
             case "integer" | "number":
-                refuse(form, "not", "if")
                 return self._dialect.number(form)
-        refuse(form, "not", "if")
         self._references.add(ANYTHING)
         return _FREE
 
@@ -326,32 +319,30 @@ class Shaper:
     def _object(self, form: Form, place: str, *, whole: bool = False) -> Form:
         members = members_of(form, self._fits)
         if members.others is not None and not members.declared:
-            return self._map(members, place)
+            if members.least > 1:
+                raise CannotExpress("the number of its members cannot be said")
+            return self._pairs(members.others, place, members.least, members.most)
         if self._dialect.null_for_absent and members.least > len(members.required) and not whole:
-            return self._one_more(form, members, place)
+            forms = with_one_more(form, members, self._fitting.accepts)
+            parts = self._made([partial(self._object, one, place) for one in forms], place)
+            return {"anyOf": parts}
         names = renamed(members.declared, self._dialect.takes_name)
         shaped: dict[str, Form] = {}
         for name, node in members.declared.items():
             at = f"{place}/properties{pointer_token(name)}"
-            optional = name not in members.required
             try:
                 found = self._remembered(node, at) if whole else self._shape(node, at)
             except CannotExpress as error:
-                if optional and not error.final:
+                if name not in members.required and not error.final:
                     self.notes += [] if error.empty else [str(error)]
                     continue
                 if error.final or self._levels is None:
                     raise
                 found = self._in_words(node, error)
-            schema = self._whole(found, optional=optional)
+            schema = found.whole if name in members.required else found.optional
             shaped[names.get(name, name)] = called(schema, name) if name in names else schema
         required = [names.get(name, name) for name in members.declared if name in members.required]
         return self._bounded(members, shaped, required, place)
-
-    def _one_more(self, form: Form, members: Members, place: str) -> Form:
-        """Return one object for each member of which at least one is needed."""
-        forms = with_one_more(form, members, self._fitting.accepts)
-        return {"anyOf": self._made([partial(self._object, one, place) for one in forms], place)}
 
     def _bounded(
         self, members: Members, shaped: dict[str, Form], required: list[str], place: str
@@ -363,28 +354,20 @@ class Shaper:
         room = None if members.most is None else members.most - len(shaped)
         if members.others is not None and not counts and (room is None or room > 0):
             pairs = self._pairs(members.others, place, 0, room)
-            optional = Shaped({**pairs, "description": "Members with other names."})
-            shaped[extras_name(members.declared)] = self._whole(optional, optional=True)
+            others = self._shaped({**pairs, "description": "Members with other names."})
+            shaped[extras_name(members.declared)] = others.optional
         if room is not None and room < 0:
             counts["maxProperties"] = members.most
         return self._dialect.object(shaped, required, counts)
 
-    def _map(self, members: Members, place: str) -> Form:
-        if members.least > 1:
-            raise CannotExpress("the number of its members cannot be said")
-        assert members.others is not None  # noqa: S101 -- asked for by the only caller
-        return self._pairs(members.others, place, members.least, members.most)
-
     def _pairs(self, others: Others, place: str, least: int, most: int | None) -> Form:
         """Return an array of entries, for members whose names are not known."""
         at = f"{place}/additionalProperties"
-        pair = {KEY: self._value(others.key, at), VALUE: self._value(others.value, at)}
+        pair = {
+            KEY: self._shape(others.key, at).whole,
+            VALUE: self._shape(others.value, at).whole,
+        }
         return array_of(self._dialect.object(pair, [KEY, VALUE], {}), least, most)
-
-    def _array(self, form: Form, place: str) -> Form:
-        refuse(form, "not", "if")
-        items = items_of(form)
-        return array_of(self._value(items.schema, f"{place}/items"), items.least, items.most)
 
     def _annotated(self, schema: Form, form: Form) -> Form:
         """Return a schema with a form's words."""

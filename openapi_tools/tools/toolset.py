@@ -264,8 +264,8 @@ class Toolset:
         Raises:
             SettingsError: The profile is unknown.
         """
-        from openapi_tools.providers.definitions import LIMITS, CannotExpress, check_profile, define
-        from openapi_tools.providers.shaping import Memory
+        from openapi_tools.providers.definitions import LIMITS, Memory, check_profile, define
+        from openapi_tools.providers.simple_forms import CannotExpress
 
         check_profile(profile)
         memory, found, notes = Memory(), [], []

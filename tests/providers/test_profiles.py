@@ -18,14 +18,12 @@ from openapi_tools.providers.definitions import (
     LIMITS,
     PROFILES,
     CannotExpress,
+    Memory,
     check_profile,
     define,
     restorer,
 )
-from openapi_tools.providers.gemini import Gemini
 from openapi_tools.providers.restore import Restorer
-from openapi_tools.providers.shaping import Dialect, Memory
-from openapi_tools.providers.strict import Strict
 from openapi_tools.tools.tool import OperationTool
 
 PETSTORE = ROOT / "specs" / "petstore.yaml"
@@ -855,7 +853,9 @@ def test_a_malformed_schema_leaves_arguments_as_they_are(profile):
     for schema in MALFORMED:
         given = {"x": [1, None]}
 
-        assert restorer(schema, profile).restored(given) == given
+        known = restorer(schema, profile)
+
+        assert known is None or known.restored(given) == given
 
 
 def test_a_name_that_no_provider_takes_is_a_reason():
@@ -974,8 +974,3 @@ def test_a_chain_of_what_cannot_be_said_ends():
 
     with pytest.raises(CannotExpress, match="leads to what cannot be said"):
         define(tool_with({"$ref": "#/$defs/C0"}, **chain, **end), "gemini")
-
-
-@pytest.mark.parametrize("dialect", [Gemini, Strict])
-def test_a_dialect_has_all_that_is_asked_of_it(dialect):
-    assert {name for name in vars(Dialect) if name[0] != "_"} <= set(dir(dialect))

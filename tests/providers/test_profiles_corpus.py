@@ -14,8 +14,13 @@ from profile_rules import faults, schema_of
 from profile_values import read_literally, repair, values
 
 from openapi_tools import Settings, load_tools
-from openapi_tools.providers.definitions import MOST_CHARACTERS, PROFILES, CannotExpress, define
-from openapi_tools.providers.shaping import Memory
+from openapi_tools.providers.definitions import (
+    MOST_CHARACTERS,
+    PROFILES,
+    CannotExpress,
+    Memory,
+    define,
+)
 from openapi_tools.validation.checker import Checker
 
 pytestmark = [pytest.mark.long, pytest.mark.untraced]

@@ -1,0 +1,364 @@
+"""What the schemas of providers can say: OpenAI's strict mode, and Gemini."""
+
+from __future__ import annotations
+
+import json
+import math
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from openapi_tools.providers.containers import ANYTHING, ENTRIES, KEY, VALUE, is_portable, labels
+from openapi_tools.providers.lengths import with_length
+from openapi_tools.providers.simple_forms import DEFINITIONS, CannotExpress, is_a
+from openapi_tools.validation.engine import compile_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from openapi_tools.providers.simple_forms import ById, Form
+
+MOST_COUNTED = 10_000
+"""Characters; regular expressions that count further are refused by many engines."""
+
+HARD = frozenset(
+    {"not", "if", "then", "else", "contains", "minContains", "maxContains", "dependentSchemas"}
+    | {"dependentRequired", "minProperties", "multipleOf", "patternProperties", "prefixItems"}
+    | {"propertyNames", "unevaluatedItems", "unevaluatedProperties", "uniqueItems"}
+)
+"""Keywords that a schema may lose to be said in more providers' schemas."""
+
+_STRICT_FORMATS = {
+    "string": {"date", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "time", "uuid"}
+}
+_GEMINI_FORMATS = {
+    "string": {"date-time"},
+    "number": {"double", "float"},
+    "integer": {"int32", "int64"},
+}
+_BOUNDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
+_NULL = {"type": "null"}
+_SCALARS = ("string", "number", "boolean")
+_LEVELS = 3
+_LONGEST = 200
+_LONGEST_SCHEMA = 1_000
+
+
+class Strict:
+    """OpenAI's strict mode: closed objects in which every member is required.
+
+    The rules: `anyOf` alone of all that combines schemas, never at the root; no keyword that bounds
+    a length or a number of members; `$ref` without anything beside it; null for absent members.
+    """
+
+    null_for_absent = True
+    """Whether every member is required, and null stands for one that is absent."""
+
+    def takes_name(self, name: str) -> bool:
+        """Tell whether a member may have a name."""
+        return bool(name)
+
+    def with_null(self, schema: Form) -> Form:
+        """Return a schema that also accepts null; none that is given here or below does."""
+        if "anyOf" in schema:
+            return {**schema, "anyOf": [*schema["anyOf"], _NULL]}
+        kinds = schema.get("type")
+        if kinds is None or kinds in ("object", "array"):
+            words = {key: schema[key] for key in ("description",) if key in schema}
+            rest = {key: value for key, value in schema.items() if key not in words}
+            return {**words, "anyOf": [rest, _NULL]}
+        both = {**schema, "type": [*(kinds if isinstance(kinds, list) else [kinds]), "null"]}
+        return {**both, "enum": [*schema["enum"], None]} if "enum" in schema else both
+
+    def null(self) -> Form:
+        """Return a schema that accepts nothing but null."""
+        return dict(_NULL)
+
+    def enum(self, values: list[Any], *, beside_strings: bool) -> Form:
+        """Return a schema of values; labels are none beside a schema that accepts any string."""
+        if beside_strings and any(isinstance(value, dict | list) for value in values):
+            raise CannotExpress("an `enum` of such values beside strings cannot be said")
+        kept = [
+            label if isinstance(value, dict | list) else value
+            for label, value in labels(values).items()
+        ]
+        kinds = list(dict.fromkeys(map(_kind, kept)))
+        return {"type": kinds[0] if len(kinds) == 1 else kinds, "enum": kept}
+
+    def string(self, form: Form) -> Form:
+        """Return a schema of strings, whose pattern says the length; a greater one is described."""
+        least, most, pattern = form.get("minLength", 0), form.get("maxLength"), _checked(form)
+        if most is not None and most <= MOST_COUNTED and most < least:
+            raise CannotExpress("it accepts nothing", empty=True)
+        limit = math.inf if most is None or most > MOST_COUNTED else most
+        if least or limit < math.inf:
+            pattern = with_length(pattern, least, limit)
+            if pattern is None:
+                raise CannotExpress("its length and its `pattern` cannot be said in one")
+        return {"type": "string"} if pattern is None else {"type": "string", "pattern": pattern}
+
+    def number(self, form: Form) -> Form:
+        """Return a schema of numbers or of integers."""
+        kept = {key: form[key] for key in _BOUNDS if key in form}
+        return {"type": form.get("type", "number"), **kept}
+
+    def object(self, members: dict[str, Form], required: list[str], counts: Form) -> Form:  # noqa: ARG002 -- all are
+        """Return a schema of objects; `counts` bounds how many members they have."""
+        if counts:
+            raise CannotExpress("the number of its members cannot be said")
+        return {
+            "type": "object",
+            "properties": members,
+            "required": list(members),
+            "additionalProperties": False,
+        }
+
+    def words(self, schema: Form, form: Form) -> Form:
+        """Return the keywords that describe a form, also its default: null stands for it."""
+        words = _words(schema, form, _STRICT_FORMATS)
+        default = form.get("default")
+        if default is not None:
+            text = json.dumps(default, ensure_ascii=False)
+            words = words if len(text) > _LONGEST else _described(words, f"Default: {text}.")
+        longest = form.get("maxLength", 0)
+        if schema.get("type") == "string" and longest > MOST_COUNTED and "enum" not in schema:
+            return _described(words, f"At most {longest} characters.")
+        return words
+
+    def anything(self) -> dict[str, Form]:
+        """Return the definitions of any JSON value, whose objects are written as their entries."""
+        itself = {"$ref": DEFINITIONS + ANYTHING}
+        pair = self.object({KEY: {"type": "string"}, VALUE: itself}, [], {})
+        entries = {"type": "array", "items": pair}
+        parts: list[Form] = [{"type": name} for name in (*_SCALARS, "null")]
+        parts.append({"type": "array", "items": itself})
+        parts.append(self.object({ENTRIES: entries}, [], {}))
+        return {ANYTHING: {"anyOf": parts}}
+
+
+class Gemini:
+    """Gemini's subset: one type each, enumerations of strings, objects that are not closed.
+
+    The rules: `anyOf` alone of all that combines schemas; `nullable` for null; inclusive bounds; no
+    `additionalProperties`; names of members of letters, digits and `_`. Methods are as of `Strict`.
+    """
+
+    null_for_absent = False
+
+    def takes_name(self, name: str) -> bool:
+        """Take a portable name."""
+        return is_portable(name)
+
+    def with_null(self, schema: Form) -> Form:
+        """Mark the schema; a `$ref` stands alone."""
+        return {**({"anyOf": [schema]} if "$ref" in schema else schema), "nullable": True}
+
+    def null(self) -> Form:
+        """Name the only value."""
+        return self.enum([None], beside_strings=False)
+
+    def enum(self, values: list[Any], *, beside_strings: bool) -> Form:
+        """Label every value by a string; true and false are a type."""
+        others = [value for value in values if not isinstance(value, str)]
+        if {*map(str, values)} == {"True", "False"} and len(others) == len(values):
+            return {"type": "boolean"}
+        if not beside_strings or not others:
+            return {"type": "string", "enum": list(labels(values))}
+        if not all(is_a(value, "number") for value in others):
+            raise CannotExpress("an `enum` of such values beside strings cannot be said")
+        texts = [value for value in values if isinstance(value, str)]
+        parts: list[Form] = [{"type": "string", "enum": list(labels(texts))}] if texts else []
+        for number in others:
+            whole = "integer" if isinstance(number, int) else "number"
+            parts.append({"type": whole, "minimum": number, "maximum": number})
+        return parts[0] if len(parts) == 1 else {"anyOf": parts}
+
+    def string(self, form: Form) -> Form:
+        """Keep the length and the pattern."""
+        kept: Form = {key: form[key] for key in ("minLength", "maxLength") if key in form}
+        if (pattern := _checked(form)) is not None:
+            kept["pattern"] = pattern
+        return {"type": "string", **kept}
+
+    def number(self, form: Form) -> Form:
+        """Keep the bounds; those that are exclusive become the next number inside."""
+        step = form.get("multipleOf")
+        whole = form.get("type") == "integer" or step == 1
+        if step is not None and not (whole and 1 % step == 0):
+            raise CannotExpress("`multipleOf` cannot be said")
+        schema: Form = {"type": "integer" if whole else "number"}
+        for bound, exclusive, inwards, pick in (
+            ("minimum", "exclusiveMinimum", math.inf, max),
+            ("maximum", "exclusiveMaximum", -math.inf, min),
+        ):
+            limits = [form[bound]] if bound in form else []
+            if exclusive in form:
+                limits.append(_inside(form[exclusive], inwards, whole=whole))
+            if limits:
+                schema[bound] = pick(limits)
+        return schema
+
+    def object(self, members: dict[str, Form], required: list[str], counts: Form) -> Form:
+        """Declare the members; an object that has none stays so."""
+        needed = {"required": required} if required else {}
+        return {"type": "object", "properties": members, **needed, **counts}
+
+    def words(self, schema: Form, form: Form) -> Form:
+        """Keep a default of the same type, and one example."""
+        words = _words(schema, form, _GEMINI_FORMATS)
+        kind = schema.get("type")
+        if "enum" in schema or kind not in (*_SCALARS, "integer"):
+            return words
+        examples = form.get("examples", ())
+        given = {"default": form.get("default"), "example": examples[0] if examples else None}
+        return {**words, **{key: value for key, value in given.items() if is_a(value, kind)}}
+
+    def anything(self) -> dict[str, Form]:
+        """Refer to the next level, as few cycles are allowed; the last level has scalars only."""
+        names = [ANYTHING, *(f"{ANYTHING}_{level}" for level in range(2, _LEVELS + 1))]
+        found: dict[str, Form] = {}
+        inner: Form | None = None
+        for name in reversed(names):
+            parts: list[Form] = [{"type": kind} for kind in _SCALARS]
+            if inner is not None:
+                pair = self.object({KEY: {"type": "string"}, VALUE: inner}, [KEY, VALUE], {})
+                entries = {"type": "array", "items": pair}
+                parts.append({"type": "array", "items": inner})
+                parts.append(self.object({ENTRIES: entries}, [ENTRIES], {}))
+            found[name] = {"anyOf": parts, "nullable": True}
+            inner = {"$ref": DEFINITIONS + name}
+        return found
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, str):
+        return "string"
+    return "integer" if isinstance(value, int) else "number"
+
+
+def _inside(limit: float, inwards: float, *, whole: bool) -> float:
+    """Return the next number beyond an exclusive bound."""
+    if not whole:
+        return math.nextafter(limit, inwards)
+    return math.floor(limit) + 1 if inwards > 0 else math.ceil(limit) - 1
+
+
+def _checked(form: Form) -> str | None:
+    """Return the regular expression of strings; None for one that no call is checked against.
+
+    Providers refuse those too: the ones that look around, count too far, or are faulty.
+    """
+    pattern = form.get("pattern")
+    return pattern if isinstance(pattern, str) and _is_checked(pattern) else None
+
+
+@lru_cache(maxsize=1024)
+def _is_checked(pattern: str) -> bool:
+    try:
+        compile_schema({"pattern": pattern})
+    except ValueError:
+        return False
+    return True
+
+
+def _words(schema: Form, form: Form, formats: dict[str, set[str]]) -> Form:
+    """Return a description and a format, as far as a provider knows it; else it is described.
+
+    Args:
+        schema: The schema that the words go with.
+        form: Whose words they are.
+        formats: The formats that a provider knows, by type.
+    """
+    said = form.get("description", "")
+    kinds = schema.get("type", "")
+    others = [kind for kind in (kinds if isinstance(kinds, list) else [kinds]) if kind != "null"]
+    kind = others[0] if len(others) == 1 else ""
+    words: Form = {}
+    named = form.get("format")
+    if isinstance(named, str):
+        if named in formats.get(kind, ()) and "enum" not in schema:
+            words["format"] = named
+        elif named not in said:
+            said = _sentence(said, f"Format: {named}.")
+    if said:
+        words["description"] = said
+    pattern = form.get("pattern", "")
+    if pattern and kind == "string" and not schema.keys() & {"pattern", "enum"}:
+        return _described(words, f"Pattern: `{pattern[:_LONGEST]}`.")
+    return words
+
+
+def loosened(schema: Form) -> Iterator[Form]:
+    """Yield schemas that accept more and tell the rest in words, the closest one first."""
+    hard = {key: schema[key] for key in schema if key in HARD}
+    rest = {key: schema[key] for key in schema if key not in HARD}
+    if "prefixItems" in hard:  # other items than those are what `items` speaks of
+        hard |= {"items": rest.pop("items")} if "items" in rest else {}
+    words = {key: rest[key] for key in ("description",) if key in rest}
+    whole = {key: schema[key] for key in schema if key not in words}
+    for loose, said in ((rest, hard), (words, whole)):
+        text = json.dumps(said, ensure_ascii=False, default=str)
+        if said:
+            yield _described(loose, f"JSON Schema: {text[:_LONGEST_SCHEMA]}.")
+
+
+def _described(words: Form, sentence: str) -> Form:
+    """Return words with one more sentence."""
+    return {**words, "description": _sentence(words.get("description", ""), sentence)}
+
+
+def _sentence(said: str, more: str) -> str:
+    if not said:
+        return more
+    return f"{said} {more}" if said.endswith((".", "!", "?", ":", "`")) else f"{said}. {more}"
+
+
+class _Tally(NamedTuple):
+    """The sizes that count against the limits of the strict mode.
+
+    Attributes:
+        members: Of all objects together.
+        levels: Nested schemas; the target of a `$ref` counts separately.
+        characters: Of names of members and of the values of enumerations.
+        values: Of all enumerations together.
+    """
+
+    members: int
+    levels: int
+    characters: int
+    values: int
+
+
+MOST_STRICT = _Tally(members=5_000, levels=10, characters=120_000, values=1_000)
+
+
+def check_strict(schema: Form, tallies: ById[Any]) -> None:
+    """Do nothing when a schema keeps the limits of the strict mode.
+
+    Args:
+        schema: As the strict mode wants it.
+        tallies: The counts of its parts so far.
+
+    Raises:
+        CannotExpress: It does not; it says which limit.
+    """
+    found = _tally(schema, tallies)
+    for name, count, limit in zip(_Tally._fields, found, MOST_STRICT, strict=True):
+        if count > limit:
+            raise CannotExpress(f"it has {count} {name}; {limit} are allowed", final=True)
+
+
+def _tally(schema: Form, tallies: ById[_Tally]) -> _Tally:
+    members, definitions = schema.get("properties", {}), schema.get("$defs", {})
+    values = schema.get("enum", ())
+    characters = sum(map(len, (*members, *definitions))) + sum(len(str(v)) for v in values)
+    items = [schema["items"]] if "items" in schema else []
+    below, beside = (
+        [tallies.find(part, lambda part: _tally(part, tallies)) for part in parts]
+        for parts in ([*members.values(), *definitions.values(), *items], schema.get("anyOf", ()))
+    )
+    counts = zip((len(members), 0, characters, len(values)), *below, *beside, strict=True)
+    in_all, _, written, listed = map(sum, counts)
+    levels = max([0, *(part.levels + 1 for part in below), *(part.levels for part in beside)])
+    return _Tally(in_all, levels, written, listed)
