@@ -11,9 +11,9 @@ import os
 import time
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, TypeVar, cast
 
-from openapi_tools.auth.authorization_server import PATIENCE, Endpoints
+from openapi_tools.auth.authorization_server import PATIENCE, Endpoints, fault
 from openapi_tools.auth.oauth2 import CLIENT_CREDENTIALS, PASSWORD, chosen_flow
 from openapi_tools.auth.tokens import Grants, RefusedError, Stored, Token, TokenStore
 from openapi_tools.errors import CallError, CredentialsError, NotPicklableError
@@ -107,6 +107,14 @@ class SingleFlight(Generic[T]):
         flight.done.set_result(None if task.cancelled() else task)
 
 
+class _Wanted(NamedTuple):
+    """A token to get, with these scopes, other than the one refused."""
+
+    channel: Channel
+    scopes: frozenset[str]
+    refused: Secret | None
+
+
 class Tokens:
     """The access tokens that one credential gives.
 
@@ -155,28 +163,26 @@ class Tokens:
         self, channel: Channel, *, scopes: Iterable[str] = (), stale: str | None = None
     ) -> str:
         """Return an access token to send; a failure is a CallError."""
-        wanted = frozenset(self._config.scopes or scopes)
         refused = None if stale is None else Secret(stale)
         del stale
         channel.learn(*self._config.secrets())
-        token = await self._found(channel, wanted, refused)
+        wanted = _Wanted(channel, frozenset(self._config.scopes or scopes), refused)
+        token = await self._found(wanted)
         channel.learn(*token.secrets())
         return token.access.reveal()
 
-    async def _found(
-        self, channel: Channel, wanted: frozenset[str], refused: Secret | None
-    ) -> Token:
+    async def _found(self, wanted: _Wanted) -> Token:
         """Return the token in memory, or the result of one fetch that all callers share."""
         for _ in range(_ROUNDS):
             token = self._token
-            if token is not None and self._fits(token, wanted, refused):
+            if token is not None and self._fits(token, wanted):
                 return token
             begun = False
 
             def renew() -> Coroutine[Any, Any, Token]:
                 nonlocal begun
                 begun = True
-                return self._renewed(channel, wanted, refused)
+                return self._renewed(wanted)
 
             try:
                 token = await self._flights.run(renew)
@@ -185,46 +191,45 @@ class Tokens:
                 if getattr(error, "code", "") == "invalid_scope" and not begun:
                     continue
                 raise CallError(error.kind, error.reason, **error.facts) from None
-            if token.access != refused and self._covers(token, wanted):
+            if token.access != wanted.refused and self._covers(token, wanted):
                 return token
             if begun:
                 break
-        raise self._fault("the authorization server gave no other token than the one refused.")
+        raise fault(
+            self._name, "the authorization server gave no other token than the one refused."
+        )
 
-    def _fits(self, token: Token, wanted: frozenset[str], refused: Secret | None) -> bool:
-        is_good = token.access != refused and not token.is_due(time.time())
+    def _fits(self, token: Token, wanted: _Wanted) -> bool:
+        is_good = token.access != wanted.refused and not token.is_due(time.time())
         return is_good and self._covers(token, wanted)
 
-    def _covers(self, token: Token, wanted: frozenset[str]) -> bool:
+    def _covers(self, token: Token, wanted: _Wanted) -> bool:
         """Whether a new request would bring no further scope; a user's token keeps its scopes."""
-        return token.covers(wanted) or self._flow not in (CLIENT_CREDENTIALS, PASSWORD)
+        return token.covers(wanted.scopes) or self._flow not in (CLIENT_CREDENTIALS, PASSWORD)
 
-    async def _renewed(
-        self, channel: Channel, wanted: frozenset[str], refused: Secret | None
-    ) -> Token:
+    async def _renewed(self, wanted: _Wanted) -> Token:
         """Return a new token; one call at a time does this."""
         token = self._token
-        if token is not None and self._fits(token, wanted, refused):
+        if token is not None and self._fits(token, wanted):
             return token  # another call fetched it
         try:
-            new = await self._next(channel, wanted, refused)
+            new = await self._next(wanted)
         except CallError:
             token = self._token
-            if token is None or token.is_over(time.time()) or token.access == refused:
+            if token is None or token.is_over(time.time()) or token.access == wanted.refused:
                 raise
             if self._covers(token, wanted):
                 return token  # good for some seconds more
             raise
         if new is not self._token:
             self._token = new
-            await self._keep(channel, new)
+            await self._keep(wanted.channel, new)
         return new
 
-    async def _next(
-        self, channel: Channel, wanted: frozenset[str], refused: Secret | None
-    ) -> Token:
+    async def _next(self, wanted: _Wanted) -> Token:
+        channel = wanted.channel
         token = await self._newest(channel)
-        if token is not None and token is not self._token and self._fits(token, wanted, refused):
+        if token is not None and token is not self._token and self._fits(token, wanted):
             return token
         said = ""
         if token is not None and token.refresh is not None and self._covers(token, wanted):
@@ -237,23 +242,19 @@ class Tokens:
                     raise
                 self._refused_refresh = token.refresh
                 said = error.reason
-        before = token.scopes if token is not None and token.scopes is not None else frozenset()
+        parts: dict[str, Any] = {"scopes": wanted.scopes.union(token.scopes or () if token else ())}
         if self._flow == CLIENT_CREDENTIALS:
-            return await self._asked(channel, "client_credentials", scopes=wanted | before)
+            return await self._asked(channel, "client_credentials", **parts)
         if self._flow == PASSWORD:
-            user, secrets = (
-                self._config.username,
-                {"password": Secret(self._config.revealed("password"))},
-            )
-            return await self._asked(
-                channel, "password", scopes=wanted | before, username=user, secrets=secrets
-            )
+            parts["username"] = self._config.username
+            parts["secrets"] = {"password": Secret(self._config.revealed("password"))}
+            return await self._asked(channel, "password", **parts)
         reason = "no usable token is stored, and only a login can get one"
         if said:
             reason = f"its refresh token is good no more: {said.rstrip('.')}"
         login = f"openapi-tools login SPEC {self._name} --token-file"
         file = self._config.token_file or "FILE"
-        raise self._fault(f"{reason}; log in (again): {login} {file}")
+        raise fault(self._name, f"{reason}; log in (again): {login} {file}")
 
     async def _newest(self, channel: Channel) -> Token | None:
         """Return the newer of the tokens in memory and in the file, if not refused for good."""
@@ -277,7 +278,7 @@ class Tokens:
         try:
             found = await asyncio.to_thread(self._store.load, **place, client_id=client)
         except CredentialsError as error:
-            raise self._fault(error.reason) from None
+            raise fault(self._name, error.reason) from None
         if found is not None:
             self._in_file = found.token
             endpoint = self._own.token_url or found.token_endpoint
@@ -324,6 +325,3 @@ class Tokens:
         wait = float(asked) if isinstance(asked, int | float) else 0.0
         until = max(least, min(pause, _LONGEST_PAUSE), min(wait, _LONGEST_WAIT))
         self._last, self._quiet_until = error, time.monotonic() + until
-
-    def _fault(self, reason: str) -> CallError:
-        return CallError("credentials", f"security scheme {self._name!r}: {reason}")

@@ -47,7 +47,7 @@ class Channel:
         transport: Of the running event loop, with the toolset's network policy.
         may_go: Whether the origin policy lets a secret go to a URL.
         learn: Takes new secrets, to be masked.
-        api_origin: Origin of the API, for instance `"https://api.example.com"`.
+        api_origin: For instance `"https://api.example.com"`.
         base_url: Server address; base of a document's relative URLs.
     """
 
@@ -71,10 +71,7 @@ class Channel:
         )
 
     def absolute(self, url: str) -> str:
-        """Return a document's URL relative to the server's address (OpenAPI 3.1.2, section 4.6.1).
-
-        Empty for an invalid one.
-        """
+        """Return a document's URL as an absolute one (OpenAPI 3.1.2, section 4.6.1), or nothing."""
         try:
             return urljoin(self.base_url or f"{self.api_origin}/", url)
         except ValueError:
@@ -190,10 +187,7 @@ def _wait(response: httpx.Response) -> float | None:
 
 
 def is_protected(url: str) -> bool:
-    """Whether a URL is safe to carry secrets: https, or this machine itself.
-
-    Spec: RFC 6749, section 3.2; RFC 8252, section 7.3 for this machine.
-    """
+    """Whether a URL is safe for secrets: https, or this machine (RFC 8252, section 7.3)."""
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname or "", parts.port
@@ -213,28 +207,17 @@ def is_protected(url: str) -> bool:
     return parts.scheme == "http" and is_loopback
 
 
-class Metadata(NamedTuple):
-    """The metadata of an authorization server; endpoints may be empty.
-
-    Spec: RFC 8414, section 2; RFC 8628, section 4; RFC 9207, section 3 for `names_itself`: its
-    authorization answers hold `iss`.
-    """
-
-    issuer: str
-    token_url: str
-    authorization_url: str
-    device_authorization_url: str
-    names_itself: bool
+def fault(scheme: str, reason: str) -> CallError:
+    """Return the error for the credential of a scheme."""
+    return CallError("credentials", f"security scheme {scheme!r}: {reason}")
 
 
 class Endpoints:
     """The endpoints for one scheme; a missing or forbidden one is a `CallError`."""
 
     def __init__(self, config: OAuth2, scheme: SecurityScheme, name: str) -> None:
-        self._config = config
-        self._scheme = scheme
-        self._name = name
-        self._metadata: Metadata | None = None
+        self._config, self._scheme, self._name = config, scheme, name
+        self._metadata: dict[str, Any] = {}
 
     async def token(self, channel: Channel, flow: str | None, *, refresh: bool = False) -> str:
         """Return the token endpoint of a flow, None for the user's; a secret may be sent there."""
@@ -245,13 +228,13 @@ class Endpoints:
         """Return the authorization endpoint; no secret goes there."""
         url = self._config.authorization_url
         if not url and self.discovery_url:
-            url = (await self.metadata(channel)).authorization_url
+            url = _text((await self.metadata(channel)).get("authorization_endpoint"))
         if not url:
             flow = self._scheme.flows.get(AUTHORIZATION_CODE, {})
             url = _text(flow.get("authorizationUrl"))
         if not url:
             hint = "give OAuth2(authorization_url=…)"
-            raise self._fault(f"the document names no authorization endpoint; {hint}.")
+            raise fault(self._name, f"the document names no authorization endpoint; {hint}.")
         return self._protected(channel.absolute(url), "authorization endpoint")
 
     async def device(self, channel: Channel) -> str:
@@ -274,16 +257,20 @@ class Endpoints:
         """Return the user's URL, else the metadata's or the document's if a secret may go there."""
         if url := getattr(self._config, member):
             return self._protected(url, name)
-        url = getattr(await self.metadata(channel), member) if self.discovery_url else declared
+        url = declared
+        if self.discovery_url:
+            metadata = await self.metadata(channel)
+            url = _text(metadata.get(member.replace("_url", "_endpoint")))
         if not url:
-            raise self._fault(f"the document names no {name}; give OAuth2({member}=…).")
+            raise fault(self._name, f"the document names no {name}; give OAuth2({member}=…).")
         url = self._protected(channel.absolute(url), name)
         if not self._config.openid_connect_url and not channel.may_go(url):
             there = origin_of(url)
-            raise self._fault(
+            raise fault(
+                self._name,
                 f"the document names a token endpoint at {there}, but its credentials are for "
                 f"{channel.api_origin}; nothing was sent. To allow it give OAuth2(token_url=…) or "
-                f"Settings(credential_origins=({channel.api_origin!r}, {there!r}))."
+                f"Settings(credential_origins=({channel.api_origin!r}, {there!r})).",
             )
         return url
 
@@ -292,45 +279,39 @@ class Endpoints:
         """The URL of the server's metadata; may be empty."""
         return self._config.openid_connect_url or self._scheme.openid_connect_url
 
-    async def metadata(self, channel: Channel) -> Metadata:
-        """Return the server's metadata, fetched once."""
-        if self._metadata is None:
+    async def metadata(self, channel: Channel) -> dict[str, Any]:
+        """Return the server's metadata (RFC 8414, section 2), fetched once."""
+        if not self._metadata:
             url = channel.absolute(self.discovery_url)
             url = self._protected(url, "OpenID Connect address")
             if "/.well-known/" not in url:
                 url = metadata_urls(url)[0]
-            self._metadata = self._read(url, await exchange(channel, url))
+            reply = await exchange(channel, url)
+            self._check(reply, url)
+            self._metadata = reply.members
         return self._metadata
 
-    def _read(self, url: str, reply: Reply) -> Metadata:
-        at, members = origin_of(url), reply.members
+    def _check(self, reply: Reply, url: str) -> None:
+        at = origin_of(url)
         if reply.status not in SUCCESS:
-            raise self._fault(f"{at} answered {reply.status} instead of describing itself.")
-        issuer = _text(members.get("issuer"))
+            raise fault(self._name, f"{at} answered {reply.status} instead of describing itself.")
+        issuer = _text(reply.members.get("issuer"))
         if not is_protected(issuer) or url not in metadata_urls(issuer):
             shown = repr(excerpt(issuer, 100)) if issuer else "none"
-            raise self._fault(
+            raise fault(
+                self._name,
                 f"{at} describes the issuer {shown}, which does not belong to the address that was "
-                "asked (OpenID Connect Discovery, section 4.3); give OAuth2(token_url=…)."
+                "asked (OpenID Connect Discovery, section 4.3); give OAuth2(token_url=…).",
             )
-        return Metadata(
-            issuer,
-            _text(members.get("token_endpoint")),
-            _text(members.get("authorization_endpoint")),
-            _text(members.get("device_authorization_endpoint")),
-            members.get("authorization_response_iss_parameter_supported") is True,
-        )
 
     def _protected(self, url: str, what: str) -> str:
         if is_protected(url):
             return url
-        raise self._fault(
+        raise fault(
+            self._name,
             f"its {what} is not an https address of the form https://host/path; secrets go nowhere "
-            "else but to this machine."
+            "else but to this machine.",
         )
-
-    def _fault(self, reason: str) -> CallError:
-        return CallError("credentials", f"security scheme {self._name!r}: {reason}")
 
 
 def _text(value: Any) -> str:
@@ -338,10 +319,7 @@ def _text(value: Any) -> str:
 
 
 def metadata_urls(issuer: str) -> tuple[str, ...]:
-    """Return the URLs of an issuer's metadata.
-
-    Spec: OpenID Connect Discovery 1.0, section 4.1; RFC 8414, section 3.1.
-    """
+    """Return the URLs of an issuer's metadata (OpenID Connect Discovery, 4.1; RFC 8414, 3.1)."""
     bare = issuer.rstrip("/")
     parts = urlsplit(issuer)
     known = f"{parts.scheme}://{parts.netloc}/.well-known"

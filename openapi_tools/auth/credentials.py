@@ -34,11 +34,9 @@ _NAMED = 5
 
 @dataclass(frozen=True, slots=True)
 class OriginPolicy:
-    """The origins to which credentials may go, and the server of a call.
+    """The origins to which credentials may go, and the address of a call's server.
 
     Attributes:
-        server: Address of the call's server.
-        origins: Where credentials may go.
         source: Origin of the URL that the document was fetched from; empty for any other document.
         lenient: A call may go without required credentials.
         client_brings: The user's HTTP client adds credentials.
@@ -73,13 +71,10 @@ class OriginPolicy:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """The credentials of a call.
+    """The credentials of a call, and a note why some are held back.
 
-    Attributes:
-        auth: Added to the request.
-        note: Why credentials are held back; may be empty.
-        renewable: Asked for with each call, and again after a 401; any other grant holds for every
-            call of the operation.
+    A `renewable` one is asked for with each call, and again after a 401; any other holds for every
+    call of the operation.
     """
 
     auth: RequestAuth = field(default_factory=RequestAuth)
@@ -92,15 +87,10 @@ NOTHING = Grant()
 
 
 class Credentials:
-    """The credentials that a user gave for one document.
+    """The credentials that a user gave for one document, by the name of its schemes.
 
-    Args:
-        given: By scheme name, as `schemes.hold` takes them. A mapping with `in`, `name` and `value`
-            (or `scheme` and `value`) declares a scheme that the document lacks; it goes with every
-            call.
-        schemes: The document's security schemes.
-        redactor: Learns the secrets.
-        ca_file: Certificate authorities to trust besides the usual ones.
+    They are as `schemes.hold` takes them. A mapping with `in`, `name` and `value` (or `scheme` and
+    `value`) declares a scheme that the document lacks; it goes with every call.
 
     Raises:
         CredentialsError: An unknown name, or a value of the wrong kind; the value is never shown.
@@ -130,7 +120,6 @@ class Credentials:
         return f"Credentials({', '.join(f'{name}={MASK}' for name in self._held)})"
 
     def _hold(self, name: str, value: Any, *, expand: bool) -> Credential:
-        """Return a credential for a scheme of the document, or for the scheme that it declares."""
         declared = self._schemes.get(name)
         if brings_scheme(value):
             if declared is None and name not in self._own:
@@ -199,59 +188,63 @@ class Credentials:
                 endpoint fails.
         """
         requirement = self._chosen(operation)
-        names = list(dict.fromkeys([*self._own, *(requirement or ())]))
-        held = [self._held[name] for name in names]
+        held = self._needed(requirement)
         if (held or policy.client_brings) and not policy.inside:
-            return self._elsewhere(operation, policy)
+            wanted = {} not in operation.security if operation.security else bool(self._own)
+            if policy.lenient or not wanted:
+                return Grant(note=policy.refusal())
+            raise CallError("credentials", f"{policy.refusal()} It was not sent.")
         if not held:
             if requirement is None and not policy.lenient and not policy.client_brings:
                 raise CallError("credentials", f"{self.lacking(operation)} It was not sent.")
             return NOTHING
         parts = []
-        for name, credential in zip(names, held, strict=True):
+        for name, credential in held.items():
             if credential.fixed is not None:
                 parts.append(credential.fixed)
             elif credential.ask is not None:
                 scopes = (requirement or {}).get(name, ())
                 own = replace(context, scopes=scopes, stale=stale.auth if stale else None)
                 parts.append(await _asked(name, credential.ask, own))
-        auth = self._joined(names, parts)
+        if sum(part.httpx_auth is not None or _authorizes(part) for part in parts) > 1:
+            listed = ", ".join(f"{name!r:.100}" for name in held)
+            reason = f"{listed} are required together, but all of them are sent as 'Authorization'."
+            raise CallError("credentials", f"{reason} No request can carry both.")
+        auth = joined(parts)
         if auth.certificate is not None and not policy.server.lower().startswith("https:"):
             reason = "a client certificate is shown over https only, and the server is http"
             raise CallError("credentials", f"{reason}. It was not sent.")
-        renewable = any(credential.fixed is None for credential in held)
-        return Grant(auth, renewable=renewable)
+        return Grant(auth, renewable=any(each.fixed is None for each in held.values()))
 
     def masked(self, operation: Operation, policy: OriginPolicy) -> Grant:
         """Return the grant of a call, with `***` in place of every value."""
         requirement = self._chosen(operation)
-        names = list(dict.fromkeys([*self._own, *(requirement or ())]))
-        held = [self._held[name] for name in names]
+        held = self._needed(requirement)
         if (held or policy.client_brings) and not policy.inside:
             return Grant(note=policy.refusal())
         if requirement is None and not held:
             return Grant(note=self.lacking(operation))
-        return Grant(joined(credential.masked for credential in held))
+        return Grant(joined(credential.masked for credential in held.values()))
+
+    def _needed(self, requirement: Iterable[str] | None) -> dict[str, Credential]:
+        return {name: self._held[name] for name in (*self._own, *(requirement or ()))}
 
     def _chosen(self, operation: Operation) -> Mapping[str, tuple[str, ...]] | None:
         """Return the alternative to satisfy; an empty one for none, None when none can be."""
-        if not operation.security:
+        alternatives: Iterable[Mapping[str, tuple[str, ...]]] = operation.security
+        if not alternatives:
             return {}
-        for requirement in self._in_order(operation):
+        if self._first:  # those with a credential of this call come first
+            alternatives = sorted(alternatives, key=self._first.isdisjoint)
+        for requirement in alternatives:
             if requirement and all(name in self._held for name in requirement):
                 return requirement
         return {} if any(not requirement for requirement in operation.security) else None
 
-    def _in_order(self, operation: Operation) -> Iterable[Mapping[str, tuple[str, ...]]]:
-        """Return the alternatives, first those with a credential of this call."""
-        if not self._first:
-            return operation.security
-        return sorted(operation.security, key=self._first.isdisjoint)
-
     def lacking(self, operation: Operation) -> str:
         """Return which credentials are missing, and how they are given; empty when none is."""
-        ways = [way for way in (_lacking(r, self._held) for r in operation.security) if way]
-        ways = sorted(ways, key=len)[:_NAMED]
+        lacking = ([name for name in r if name not in self._held] for r in operation.security)
+        ways = sorted(filter(None, lacking), key=len)[:_NAMED]
         if not ways:
             return ""
         wanted = " or ".join(
@@ -265,24 +258,8 @@ class Credentials:
             f"credentials={{{first[:100]!r}: {form}}}."
         )
 
-    def _elsewhere(self, operation: Operation, policy: OriginPolicy) -> Grant:
-        """Return the grant of a call to a server that may not get the credentials."""
-        wanted = {} not in operation.security if operation.security else bool(self._own)
-        if policy.lenient or not wanted:
-            return Grant(note=policy.refusal())
-        raise CallError("credentials", f"{policy.refusal()} It was not sent.")
-
-    def _joined(self, names: Iterable[str], parts: list[RequestAuth]) -> RequestAuth:
-        """Join the additions of a requirement's schemes."""
-        listed = ", ".join(f"{name!r:.100}" for name in names)
-        if sum(part.httpx_auth is not None or _authorizes(part) for part in parts) > 1:
-            reason = f"{listed} are required together, but all of them are sent as 'Authorization'."
-            raise CallError("credentials", f"{reason} No request can carry both.")
-        return joined(parts)
-
 
 async def _asked(name: str, ask: Ask, context: TokenContext) -> RequestAuth:
-    """Return the part of a request from a credential that is asked for."""
     try:
         return await ask(context)
     except OpenAPIToolsError:
@@ -300,10 +277,6 @@ def _authorizes(part: RequestAuth) -> bool:
 def brings_scheme(value: object) -> TypeGuard[Mapping[str, Any]]:
     """Whether a credential declares its own scheme."""
     return isinstance(value, Mapping) and "value" in value and _OWN.issuperset(value)
-
-
-def _lacking(requirement: Iterable[str], held: Mapping[str, Credential]) -> list[str]:
-    return [name for name in requirement if name not in held]
 
 
 def _declared(name: str, given: Mapping[str, Any]) -> SecurityScheme:

@@ -16,15 +16,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 from urllib.parse import parse_qs, urlsplit
 
-from authlib.common.security import generate_token  # type: ignore[import-untyped] # has none
-from authlib.oauth2.rfc6749.parameters import (  # type: ignore[import-untyped] # has none
-    prepare_grant_uri,
-)
-from authlib.oauth2.rfc7636 import (  # type: ignore[import-untyped] # has none
-    create_s256_code_challenge,
-)
+from authlib.common.security import generate_token
+from authlib.oauth2.rfc6749.parameters import prepare_grant_uri
+from authlib.oauth2.rfc7636 import create_s256_code_challenge
 
-from openapi_tools.auth.authorization_server import Endpoints, exchange, is_protected
+from openapi_tools.auth.authorization_server import Endpoints, exchange, fault, is_protected
 from openapi_tools.auth.oauth2 import AUTHORIZATION_CODE, DEVICE
 from openapi_tools.auth.tokens import Grants, RefusedError, Stored, form_of, seconds_of
 from openapi_tools.errors import CallError
@@ -77,7 +73,7 @@ class Plan:
     """The endpoints of a login, for the user to confirm before it begins.
 
     Attributes:
-        config: With every endpoint filled in; confirming the plan names them.
+        config: With every endpoint filled in.
         issuer: The expected issuer; empty when it is not known.
         names_itself: The answer has to name its issuer.
         elsewhere: Endpoints of the document where credentials may not go without consent.
@@ -97,13 +93,7 @@ class DeviceCode(NamedTuple):
 
 
 class CodeAnswer(NamedTuple):
-    """An authorization response, brought by the browser.
-
-    Attributes:
-        code: The authorization code; None for a refusal.
-        error: The server's error code, cleaned; may be empty.
-        issuer: The `iss` of the answer; None without one.
-    """
+    """An authorization response: a code, or else a cleaned error code; and its `iss`."""
 
     code: Secret | None
     error: str
@@ -116,10 +106,7 @@ class Login:
     def __init__(
         self, config: OAuth2, scheme: SecurityScheme, *, name: str, channel: Channel
     ) -> None:
-        self._config = config
-        self._scheme = scheme
-        self._name = name
-        self._channel = channel
+        self._config, self._scheme, self._name, self._channel = config, scheme, name, channel
         self._redactor = Redactor()
         self._redactor.know(*config.secrets())
 
@@ -137,7 +124,8 @@ class Login:
         issuer, names_itself = "", False
         if endpoints.discovery_url:
             metadata = await endpoints.metadata(channel)
-            issuer, names_itself = metadata.issuer, metadata.names_itself
+            issuer = metadata["issuer"]
+            names_itself = metadata.get("authorization_response_iss_parameter_supported") is True
         elsewhere = tuple(
             url
             for member, url in found.items()
@@ -150,11 +138,7 @@ class Login:
     ) -> Stored:
         """Return the token of a user who consents in a browser of this machine.
 
-        Args:
-            plan: Confirmed by the user.
-            port: For the browser's answer; 0 takes a free one.
-            show: Called with the URL to open.
-            tell: Called with a remark on each ignored answer.
+        `show` gets the URL to open, `tell` a remark on each ignored answer; `port` 0 is a free one.
         """
         state, verifier = Secret(generate_token(43)), Secret(generate_token(64))
         self._redactor.know(verifier.reveal(), passing=True)
@@ -163,7 +147,7 @@ class Login:
             answer = await callback.answer()
         self._check_issuer(plan, answer.issuer)
         if answer.code is None:
-            raise self._fault(f"the authorization server refused: {answer.error}.")
+            raise fault(self._name, f"the authorization server refused: {answer.error}.")
         self._redactor.know(answer.code.reveal(), passing=True)
         token = await Grants(plan.config, self._redactor).ask(
             self._channel,
@@ -178,11 +162,15 @@ class Login:
         """Refuse the answer of another server (RFC 9207, section 2.4)."""
         if issuer is None:
             if plan.names_itself:
-                raise self._fault("the answer does not say who answers, though it has to (iss).")
+                raise fault(
+                    self._name, "the answer does not say who answers, though it has to (iss)."
+                )
             return
         expected = plan.issuer or origin_of(plan.config.authorization_url)
         if (issuer if plan.issuer else origin_of(issuer)) != expected:
-            raise self._fault("another authorization server answers than the one asked (iss).")
+            raise fault(
+                self._name, "another authorization server answers than the one asked (iss)."
+            )
 
     async def by_device(self, plan: Plan, *, show: Callable[[DeviceCode], None]) -> Stored:
         """Return the token of a user who consents on another device; `show` gets the code."""
@@ -200,7 +188,7 @@ class Login:
             async with asyncio.timeout(seconds):
                 return self._stored(plan, await self._polled(plan, grants, code, reply))
         except TimeoutError:
-            raise self._fault("the code expired before approval; begin again.") from None
+            raise fault(self._name, "the code expired before approval; begin again.") from None
 
     def _device_code(self, reply: Reply) -> tuple[Secret, DeviceCode]:
         """Return the codes of an answer (RFC 8628, section 3.2)."""
@@ -211,7 +199,7 @@ class Login:
         usable = all(isinstance(text, str) and text.isprintable() and text for text in texts)
         code, user_code, url = map(str, texts)
         if not usable or not is_protected(url) or len(user_code) > _LONGEST_CODE:
-            raise self._fault("the authorization server gives no usable device code.")
+            raise fault(self._name, "the authorization server gives no usable device code.")
         return Secret(code), DeviceCode(url, user_code)
 
     async def _polled(self, plan: Plan, grants: Grants, code: Secret, reply: Reply) -> Token:
@@ -237,9 +225,6 @@ class Login:
         return Stored(
             self._channel.api_origin, self._name, config.client_id, config.token_url, token
         )
-
-    def _fault(self, reason: str) -> CallError:
-        return CallError("credentials", f"security scheme {self._name!r}: {reason}")
 
 
 def authorization_url(config: OAuth2, back: str, *, state: Secret, verifier: Secret) -> str:
@@ -270,9 +255,7 @@ class Callback:
     """
 
     def __init__(self, state: Secret, *, port: int, tell: Callable[[str], None]) -> None:
-        self._state = state
-        self._port = port
-        self._tell = tell
+        self._state, self._port, self._tell = state, port, tell
 
     async def __aenter__(self) -> Self:
         self._answer: asyncio.Future[CodeAnswer] = asyncio.get_running_loop().create_future()
@@ -326,10 +309,7 @@ class Callback:
         await writer.drain()
 
     def _read(self, head: bytes) -> CodeAnswer | None:
-        """Return the answer in a request; None for any other request.
-
-        Spec: RFC 6749, section 4.1.2; RFC 9207, section 2.
-        """
+        """Return the answer in a request (RFC 6749, section 4.1.2); None for any other request."""
         line, hosts = _LINE.match(head), _HOST.findall(head)
         # A page of another site can lead a browser here, but only under a name of its own.
         if line is None or hosts != [f"{HOST}:{self._port}".encode()]:

@@ -124,11 +124,7 @@ class OAuth2:
 
     @classmethod
     def of(cls, members: Mapping[str, Any], *, expand: bool = True) -> Self:
-        """Return the members of a configuration file.
-
-        Args:
-            members: For instance `{"client_id": "app", "client_secret": "${SECRET}"}`.
-            expand: `${NAME}` is read from the environment.
+        """Return the members of a configuration file, `${NAME}` from the environment with `expand`.
 
         Raises:
             CredentialsError: It is not a mapping, or has unknown members.

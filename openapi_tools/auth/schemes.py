@@ -1,7 +1,7 @@
 """Security schemes: a credential as the part of a request that it adds.
 
-Spec: OpenAPI 3.2.0, section 4.27 (Security Scheme Object); RFC 9110, section 11 (HTTP schemes); RFC
-7617 (basic), RFC 7616 (digest), RFC 6750 (bearer).
+Spec: OpenAPI 3.2.0, section 4.27; RFC 9110, section 11; RFC 7617 (basic), 7616 (digest), 6750
+(bearer).
 """
 
 from __future__ import annotations
@@ -51,14 +51,7 @@ class ClientCertificate:
 
 @dataclass(frozen=True, slots=True)
 class Scheme:
-    """A security scheme, with the parts that its credentials use.
-
-    Attributes:
-        name: The document's name for it, or the user's.
-        declared: The document's declaration.
-        redactor: Learns every secret.
-        ca_file: Certificate authorities to trust besides the usual ones.
-    """
+    """A security scheme, with the redactor and authorities that its credentials use."""
 
     name: str
     declared: SecurityScheme
@@ -66,26 +59,18 @@ class Scheme:
     ca_file: Path | None = None
 
     @property
-    def kind(self) -> str:
-        """The name in errors: `"http basic"`."""
-        return f"{self.declared.type} {self.declared.scheme}".strip()
-
-    @property
     def authorizes(self) -> bool:
         """Whether the header `Authorization` holds its credential."""
         return self.declared.type in ("http", *_TOKEN_TYPES)
 
+    def refusal(self, reason: str) -> CredentialsError:
+        """Return the error for a credential, which is not shown."""
+        return CredentialsError(f"the credential for {self.name!r} {reason}", scheme=self.name)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TokenContext:
-    """The context in which a credential is asked for a call.
-
-    Attributes:
-        channel: Returns a channel to token endpoints.
-        redactor: Learns the secrets.
-        scopes: Required by the operation.
-        stale: Given before, and refused with 401.
-    """
+    """The call for which a credential is asked; `stale` was given before and refused with 401."""
 
     channel: Callable[[], Channel]
     redactor: Redactor
@@ -95,13 +80,7 @@ class TokenContext:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Credential:
-    """A user's credential for one scheme: fixed, or asked for with each call.
-
-    Attributes:
-        masked: Its part of a request, with `***` for the value.
-        fixed: Its part of every request; None if `ask` gives one.
-        ask: Returns its part of one request.
-    """
+    """A user's part of a request: masked, and either fixed or asked for with each call."""
 
     masked: RequestAuth
     fixed: RequestAuth | None = field(default=None, repr=False)
@@ -112,7 +91,7 @@ def hold(scheme: Scheme, value: Any, *, expand: bool = True) -> Credential:
     """Return a credential for a scheme.
 
     Args:
-        scheme: The credential's scheme.
+        scheme: As declared.
         value: A text, `pydantic.SecretStr`, a pair of user and password, an `httpx.Auth`, an
             `OAuth2`, a `ClientCertificate` or `ssl.SSLContext`, a mapping with the members of one
             of the last two, or a function that returns one of these for each call.
@@ -154,10 +133,9 @@ def needed(name: str, declared: SecurityScheme | None) -> str:
             what = f"HTTP {declared.scheme:.60}"
         case _ if declared.type in _TOKEN_TYPES:
             what = f"{'OAuth2' if declared.type == 'oauth2' else 'OpenID Connect'}, a token"
-        case _ if declared.type == "mutualTLS":
-            what = "a client certificate"
         case _:
-            what = f"{declared.type:.60}"
+            is_tls = declared.type == "mutualTLS"
+            what = "a client certificate" if is_tls else f"{declared.type:.60}"
     return visible(f"{name!r:.100} ({what})")
 
 
@@ -171,7 +149,8 @@ def _masked(scheme: Scheme) -> RequestAuth:
         return RequestAuth(headers=(("Authorization", f"{word.capitalize()} {MASK}"),))
     if declared.type == "mutualTLS":
         return RequestAuth()
-    reason = f"security scheme {scheme.name!r} is {scheme.kind!r}, not supported."
+    kind = f"{declared.type} {declared.scheme}".strip()
+    reason = f"security scheme {scheme.name!r} is {kind!r}, not supported."
     raise CredentialsError(reason, scheme=scheme.name)
 
 
@@ -183,12 +162,12 @@ def _added(scheme: Scheme, value: Any) -> RequestAuth:
     if declared.type == "mutualTLS":
         return RequestAuth(certificate=_certificate(scheme, value))
     if declared.type == "apiKey":
-        secret = _secret(scheme, value)
-        scheme.redactor.know(secret.partition(" ")[2])  # after a word, as in `Token …`
+        secret = _text(scheme, value)
+        scheme.redactor.know(secret, secret.partition(" ")[2])  # after a word, as in `Token …`
         return _key(scheme, secret)
     if declared.scheme == "basic":
-        user, password = _user_and_password(scheme, value)
-        return _authorization(scheme, "Basic", base64.b64encode(f"{user}:{password}".encode()))
+        pair = ":".join(_user_and_password(scheme, value))
+        return _authorization(scheme, "Basic", base64.b64encode(pair.encode()).decode())
     if declared.scheme == "digest":
         from openapi_tools.transport.exchange import Digest
 
@@ -197,7 +176,12 @@ def _added(scheme: Scheme, value: Any) -> RequestAuth:
     secret = _text(scheme, value)
     if secret.lower().startswith(f"{word.lower()} "):
         secret = secret[len(word) :].strip()
-    return _authorization(scheme, word, secret.encode())
+    return _authorization(scheme, word, secret)
+
+
+def _authorization(scheme: Scheme, word: str, secret: str) -> RequestAuth:
+    scheme.redactor.know(secret)
+    return RequestAuth(headers=(("Authorization", f"{word} {secret}"),))
 
 
 def _key(scheme: Scheme, secret: str) -> RequestAuth:
@@ -206,20 +190,9 @@ def _key(scheme: Scheme, secret: str) -> RequestAuth:
         where = f"{declared.location!r} named {declared.name!r}"
         reason = f"security scheme {scheme.name!r} puts its key in {where}, which no request has."
         raise CredentialsError(reason, scheme=scheme.name)
-    pair = ((declared.name, secret),)
-    match declared.location:
-        case "header":
-            return RequestAuth(headers=pair)
-        case "query":
-            return RequestAuth(query=pair)
-    return RequestAuth(cookies=pair)
-
-
-def _authorization(scheme: Scheme, word: str, secret: bytes) -> RequestAuth:
-    """Return the header of an HTTP scheme; its encoded text is a secret too."""
-    text = secret.decode()
-    scheme.redactor.know(text)
-    return RequestAuth(headers=(("Authorization", f"{word} {text}"),))
+    found = {declared.location: ((declared.name, secret),)}
+    header, query, cookie = (found.get(location, ()) for location in _LOCATIONS)
+    return RequestAuth(header, query, cookie)
 
 
 def _certificate(scheme: Scheme, value: Any) -> ssl.SSLContext:
@@ -227,8 +200,10 @@ def _certificate(scheme: Scheme, value: Any) -> ssl.SSLContext:
 
     if _is_context(value):
         return value
-    given = _client_certificate(scheme, value)
-    password = None if given.password is None else _secret(scheme, given.password)
+    given, password = _client_certificate(scheme, value), None
+    if given.password is not None:
+        password = _text(scheme, given.password)
+        scheme.redactor.know(password)
     return client_context(given.cert, given.key, password=password, ca_file=scheme.ca_file)
 
 
@@ -244,8 +219,7 @@ def _client_certificate(scheme: Scheme, value: Any) -> ClientCertificate:
         elif isinstance(value, list | tuple):
             value = ClientCertificate(*value)
     except TypeError:
-        reason = f"the credential for {scheme.name!r} has cert, key and password, nothing else."
-        raise CredentialsError(reason, scheme=scheme.name) from None
+        raise scheme.refusal("has cert, key and password, nothing else.") from None
     return value if isinstance(value, ClientCertificate) else ClientCertificate(value)
 
 
@@ -264,7 +238,6 @@ def _oauth2(scheme: Scheme, value: Any, *, expand: bool = True) -> OAuth2 | None
 
 
 def _tokens(scheme: Scheme, config: OAuth2) -> Ask:
-    """Return a function that asks for a token."""
     from openapi_tools.auth.access_tokens import Tokens
 
     tokens = Tokens(config, scheme.declared, scheme.name)
@@ -282,8 +255,6 @@ def _tokens(scheme: Scheme, config: OAuth2) -> Ask:
 
 
 def _function(scheme: Scheme, function: Callable[[], Any]) -> Ask:
-    """Return a function that asks the user's function."""
-
     async def ask(context: TokenContext) -> RequestAuth:
         value = function()
         if inspect.isawaitable(value):
@@ -303,35 +274,25 @@ def _user_and_password(scheme: Scheme, value: Any) -> tuple[str, str]:
     else:
         user, colon, password = _text(scheme, value).partition(":")
         if not colon:
-            kind = f"security scheme {scheme.name!r} is {scheme.declared.scheme}"
-            reason = f"{kind}; give (user, password) or 'user:password'."
+            reason = f"security scheme {scheme.name!r} is {scheme.declared.scheme}; "
+            reason += "give (user, password) or 'user:password'."
             raise CredentialsError(reason, scheme=scheme.name)
     scheme.redactor.know(password, f"{user}:{password}")
     return user, password
 
 
-def _secret(scheme: Scheme, value: Any) -> str:
-    """Return a credential as text for a header; the redactor learns it."""
-    text = _text(scheme, value)
-    scheme.redactor.know(text)
-    return text
-
-
 def _text(scheme: Scheme, value: Any, *, empty: bool = False) -> str:
-    name = scheme.name
     if isinstance(value, Secret):
         value = value.reveal()
     plain = getattr(value, "get_secret_value", None)
     text = plain() if callable(plain) else value
     if not isinstance(text, str):
-        reason = f"the credential for {name!r} must be a text, not {type(value).__name__}."
-        raise CredentialsError(reason, scheme=name)
+        raise scheme.refusal(f"must be a text, not {type(value).__name__}.")
     text = text.strip()
     if not text and not empty:
-        raise CredentialsError(f"the credential for {name!r} is empty.", scheme=name)
+        raise scheme.refusal("is empty.")
     if any("\ud800" <= character <= "\udfff" for character in text):
-        raise CredentialsError(f"the credential for {name!r} is not valid text.", scheme=name)
+        raise scheme.refusal("is not valid text.")
     if any(character < " " or character == "\x7f" for character in text):
-        reason = f"the credential for {name!r} holds a line break or control character."
-        raise CredentialsError(reason, scheme=name)
+        raise scheme.refusal("holds a line break or control character.")
     return text

@@ -23,11 +23,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard
 from urllib.parse import quote
 
-from authlib.common.urls import add_params_to_qs  # type: ignore[import-untyped] # has none
-from authlib.oauth2.auth import ClientAuth  # type: ignore[import-untyped] # has none
-from authlib.oauth2.rfc6749.parameters import (  # type: ignore[import-untyped] # has none
-    prepare_token_request,
-)
+from authlib.common.urls import add_params_to_qs
+from authlib.oauth2.auth import ClientAuth
+from authlib.oauth2.rfc6749.parameters import prepare_token_request
 
 from openapi_tools.auth.authorization_server import SUCCESS, Form, exchange, is_protected
 from openapi_tools.auth.oauth2 import OAuth2
@@ -56,14 +54,9 @@ _writing = ForkLock()
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """An access token and its refresh token.
+    """An access token and its refresh token; times are in seconds since the epoch.
 
-    Attributes:
-        access: Sent to the API.
-        refresh: Exchanged for the next token; may be None.
-        issued_at: Seconds since the epoch.
-        expires_at: As above; None if unknown.
-        scopes: Requested scopes; None if a user chose them.
+    `expires_at` is None if unknown, and `scopes` if a user chose them.
     """
 
     access: Secret
@@ -93,11 +86,9 @@ class Token:
 
 
 class RefusedError(CallError):
-    """An authorization server refused.
+    """An authorization server refused, with its error code or none.
 
-    Attributes:
-        code: The server's error code, for instance `"invalid_grant"`; may be empty.
-        wait: Seconds until the next request, if the server said so.
+    `wait` is in seconds until the next request, if the server said so.
     """
 
     def __init__(self, reason: str, code: str, wait: float | None = None) -> None:
@@ -124,16 +115,10 @@ class Grants:
         keep: Secret | None = None,
         **parameters: str,
     ) -> Token:
-        """Return a new token.
+        """Return a new token from a token endpoint, for a `grant_type` and its parameters.
 
-        Args:
-            channel: Carries the request.
-            url: The token endpoint.
-            grant: The `grant_type`.
-            secrets: Secret parameters of the grant.
-            scopes: Requested scopes; None leaves them to the server.
-            keep: The refresh token to keep if the answer has no new one.
-            parameters: Other parameters of the grant.
+        Without `scopes` the server chooses them; `keep` is the refresh token to keep if the answer
+        has no new one.
 
         Raises:
             RefusedError: The server refused.
@@ -193,10 +178,7 @@ def form_of(config: OAuth2, parameters: Mapping[str, str], grant: str = "") -> F
 def _token(
     members: Mapping[str, Any], *, asked: frozenset[str] | None, before: Secret | None
 ) -> Token | str:
-    """Return the token of an answer, or the reason why it is not usable.
-
-    Spec: RFC 6749, section 5.1; RFC 6750, section 1.1.
-    """
+    """Return the token of an answer (RFC 6749, section 5.1), or why it is not usable."""
     access, refresh = members.get("access_token"), members.get("refresh_token")
     kind = members.get("token_type", "bearer")
     if not _is_sendable(access):
@@ -233,15 +215,7 @@ def seconds_of(value: Any, *, largest: float) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """One entry of a file.
-
-    Attributes:
-        origin: Of the API, for instance `"https://api.example.com"`.
-        scheme: Name of the security scheme.
-        client_id: For which client.
-        token_endpoint: Where it is refreshed.
-        token: The token itself.
-    """
+    """One entry of a file: a token for an API's origin, a scheme's name and a client."""
 
     origin: str
     scheme: str
@@ -249,9 +223,10 @@ class Stored:
     token_endpoint: str
     token: Token
 
-    def replaces(self, other: Stored) -> bool:
-        """Whether both are for the same API, scheme and client."""
-        return all(getattr(self, name) == getattr(other, name) for name in _NAMES[:3])
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """The API, scheme and client."""
+        return self.origin, self.scheme, self.client_id
 
 
 class TokenStore:
@@ -266,8 +241,7 @@ class TokenStore:
     def load(self, *, origin: str, scheme: str, client_id: str = "") -> Stored | None:
         """Return the entry for an API, a scheme and a client; None when there is none."""
         for entry in self.entries():
-            same_client = client_id in ("", entry.client_id)
-            if same_client and (entry.origin, entry.scheme) == (origin, scheme):
+            if entry.key == (origin, scheme, client_id or entry.client_id):
                 return entry
         return None
 
@@ -288,7 +262,7 @@ class TokenStore:
     def save(self, stored: Stored) -> None:
         """Put an entry in the file, in the place of the one for the same API, scheme and client."""
         with _writing:
-            others = [entry for entry in self.entries() if not stored.replaces(entry)]
+            others = [entry for entry in self.entries() if entry.key != stored.key]
             data = {"version": _VERSION, "tokens": [_data(each) for each in (stored, *others)]}
             self._write(Secret(json.dumps(data, indent=1)))
 
