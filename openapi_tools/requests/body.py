@@ -39,15 +39,11 @@ if TYPE_CHECKING:
 
     _Write = Callable[[RequestBody, Any, "Sources"], "Content"]
 
-_FORM = "application/x-www-form-urlencoded"
 _OCTETS = "application/octet-stream"
 _UTF8_TEXT = "text/plain; charset=utf-8"
 _ESCAPES = str.maketrans({"\r": "%0D", "\n": "%0A", '"': "%22"})
 _CONTROLS = frozenset(chr(code) for code in (*range(0x20), 0x7F)) - {"\r", "\n"}
 _OWN_HEADERS = frozenset({"content-disposition", "content-type", "content-length"})
-_SOURCES = ("base64", "text", "path")
-_URL_SAFE = frozenset("-_")
-_STANDARD = frozenset("+/")
 
 
 class Content(NamedTuple):
@@ -66,13 +62,9 @@ class File(NamedTuple):
 
 
 class Sources(NamedTuple):
-    """Encodings, part headers and settings for the members of a body.
+    """Encodings and part headers for the members of a body, by name, and settings for files.
 
-    Attributes:
-        encodings: By the name of the member; in an unnamed multipart body by position (`"0"`), with
-            `"*"` for every further position.
-        headers: The header lines of its parts, by the same names.
-        settings: For files.
+    In an unnamed multipart body the names are positions: `"0"`, with `"*"` for every further one.
     """
 
     encodings: Mapping[str, Encoding]
@@ -94,20 +86,18 @@ def sources_of(
 
 
 def write_content(body: RequestBody, value: Any, sources: Sources) -> Content:
-    """Return a value in the body's media type; errors point at the member."""
+    """Return a value in the body's media type, other than JSON; errors point at the member."""
     return (_file if body.file else _writer_of(body.media_type))(body, value, sources)
 
 
 def form_text(value: Any, sources: Sources) -> str:
     """Return an object as `application/x-www-form-urlencoded`; a string is one already.
 
-    Members without an encoding are text when they are primitive and JSON when they are objects; an
-    array gives one pair per item; null is left out.
-
-    Spec: OpenAPI 3.2.0, sections 4.14.5.1 and 4.15.3.
+    Without an encoding, primitives are text and objects JSON, arrays one pair per item; null is
+    left out (OpenAPI 3.2.0, sections 4.14.5.1 and 4.15.3).
     """
     if not isinstance(value, dict):
-        return content_text(_FORM, value)
+        return content_text("application/x-www-form-urlencoded", value)
     pairs: list[tuple[str, str]] = []
     for name, member in value.items():
         try:
@@ -132,10 +122,6 @@ def _form_pairs(name: str, value: Any, sources: Sources) -> Iterator[tuple[str, 
             compound = "application/json" if isinstance(item, (list, dict)) else "text/plain"
             text = content_text(encoding.content_type or compound, item)
         yield form_encode(name), form_encode(text)
-
-
-def _json(body: RequestBody, value: Any, _: Sources) -> Content:
-    return Content(body.media_type, json_bytes(value))
 
 
 def _form(body: RequestBody, value: Any, sources: Sources) -> Content:
@@ -185,11 +171,9 @@ def _file(body: RequestBody, value: Any, sources: Sources) -> Content:
 
 
 def _multipart(body: RequestBody, value: Any, sources: Sources) -> Content:
-    """Write a multipart body.
+    """Write one part per member, or per item of an array; null is left out.
 
-    An object gives one part per member, or several of the same name for an array; members that are
-    null are left out. An array gives unnamed parts in order. Parts of text in a form carry no
-    Content-Type, as browsers send them: `text/plain` is its default.
+    Parts of text in a form carry no Content-Type, as browsers send them.
     """
     boundary = secrets.token_hex(16)
     data = b"".join(
@@ -202,7 +186,6 @@ def _multipart(body: RequestBody, value: Any, sources: Sources) -> Content:
 
 _WRITERS: tuple[tuple[Callable[[str], bool], _Write], ...] = (
     (media_types.is_wildcard, _any),
-    (media_types.is_json, _json),
     (media_types.is_form, _form),
     (media_types.is_multipart, _multipart),
     (media_types.is_sequential, _lines),
@@ -233,8 +216,8 @@ def _parts(media_type: str, value: Any, sources: Sources) -> Iterator[_Part]:
                 file = _written(sources.encoding(name), item, sources)
             except InputError as error:
                 raise placed(error, str(index)) from None
-            kind = file.content_type or _UTF8_TEXT
-            yield [_content_type(kind), *sources.headers.get(name, ())], file.content
+            kind = b"Content-Type: " + (file.content_type or _UTF8_TEXT).encode("ascii")
+            yield [kind, *sources.headers.get(name, ())], file.content
     else:
         raise CallError("invalid_input", f"{media_type} needs an object, one member per part.")
 
@@ -253,8 +236,10 @@ def _named_parts(name: str, value: Any, sources: Sources) -> Iterator[_Part]:
             file = _written(encoding, item, sources)
         except InputError as error:
             raise (placed(error, str(index)) if isinstance(value, list) else error) from None
-        kind = [_content_type(file.content_type)] if file.content_type else []
-        yield [_disposition(name, file.filename), *kind, *headers], file.content
+        lines = [_disposition(name, file.filename)]
+        if file.content_type:
+            lines.append(b"Content-Type: " + file.content_type.encode("ascii"))
+        yield [*lines, *headers], file.content
 
 
 def _written(encoding: Encoding, value: Any, sources: Sources) -> File:
@@ -313,10 +298,6 @@ def _quotable(name: str) -> str:
     return name.translate(_ESCAPES)
 
 
-def _content_type(media_type: str) -> bytes:
-    return b"Content-Type: " + media_type.encode("ascii")
-
-
 def file_schema(settings: Settings) -> dict[str, Any]:
     """Return the JSON Schema 2020-12 of a file argument; `path` is offered only with file roots."""
     sources = {
@@ -343,14 +324,15 @@ def read_file(value: Any, settings: Settings) -> File:
     Raises:
         InputError: The argument does not fit, is not base64, or leads outside `file_roots`.
     """
-    given = [source for source in _SOURCES if isinstance(value, dict) and source in value]
-    if len(given) != 1 or not isinstance(value[given[0]], str):
+    given = value.keys() & {"base64", "text", "path"} if isinstance(value, dict) else ()
+    source = next(iter(given), "")
+    if len(given) != 1 or not isinstance(value[source], str):
         raise InputError('a file is needed: {"base64": …} or {"text": …}.')
-    read = {"base64": _decoded, "text": encode_text}.get(given[0])
+    read = {"base64": _decoded, "text": encode_text}.get(source)
     try:
-        content = read(value[given[0]]) if read else _from_disk(value["path"], settings)
+        content = read(value[source]) if read else _from_disk(value["path"], settings)
     except InputError as error:
-        raise InputError(error.reason, pointer=f"/{given[0]}") from None
+        raise InputError(error.reason, pointer=f"/{source}") from None
     filename = value.get("filename") or (Path(value["path"]).name if not read else "")
     if not isinstance(filename, str):
         raise InputError("text is needed.", pointer="/filename")
@@ -364,11 +346,11 @@ def read_file(value: Any, settings: Settings) -> File:
 
 def _decoded(text: str) -> bytes:
     """Decode base64 in either alphabet (RFC 4648, sections 4 and 5), with or without padding."""
-    characters = set(text)
-    if characters & _URL_SAFE and characters & _STANDARD:
+    is_url_safe = "-" in text or "_" in text
+    if is_url_safe and ("+" in text or "/" in text):
         raise InputError("this mixes the two alphabets of base64.")
     bare = text.rstrip("=")
-    altchars = b"-_" if characters & _URL_SAFE else b"+/"
+    altchars = b"-_" if is_url_safe else b"+/"
     try:
         return base64.b64decode(bare + "=" * (-len(bare) % 4), altchars, validate=True)
     except (binascii.Error, ValueError):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote_plus
 
 import httpx
@@ -68,13 +68,6 @@ _WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 _PATH_PART = re.compile(r"(?:\{[^{}]*\}|[^?#])*")
 
 
-class _Template(NamedTuple):
-    """A path of a document: encoded literals and names of variables in turn."""
-
-    path: tuple[str, ...]
-    query: tuple[str, ...]
-
-
 @dataclass(slots=True)
 class _Places:
     """The arguments by their place, each already encoded for it."""
@@ -96,7 +89,7 @@ class RequestPlan:
         CallError: The server or the method is not valid.
     """
 
-    __slots__ = ("_base", "_netloc", "_operation", "_own", "_path", "_settings", "_template")
+    __slots__ = ("_base", "_netloc", "_operation", "_own", "_path", "_settings", "_templates")
 
     def __init__(self, operation: Operation, settings: Settings) -> None:
         if not is_token(operation.method):
@@ -110,7 +103,7 @@ class RequestPlan:
             raise CallError("connection", reason) from None
         self._netloc, self._path = url.netloc, url.raw_path.rstrip(b"/")
         self._base = f"{url.scheme}://{(self._netloc + self._path).decode('ascii')}"
-        self._template = _read_template(operation.path)
+        self._templates = _templates(operation.path)
         self._own = (
             (b"Host", self._netloc),
             (b"Accept", _accept(operation.accept).encode("latin-1")),
@@ -131,8 +124,8 @@ class RequestPlan:
         """
         operation, settings = self._operation, self._settings
         places = _places(operation, arguments, settings)
-        target = _path(operation, self._template.path, places)
-        target += _query(operation, self._template.query, places, auth)
+        target = _path(operation, self._templates[0], places)
+        target += _query(operation, self._templates[1], places, auth)
         content = build_content(operation.body, arguments, settings) if operation.body else None
         headers = self._headers(places, auth)
         body = b""
@@ -220,15 +213,13 @@ def build_content(
         value = {p.name: arguments[p.argument] for p in body.properties if p.argument in arguments}
         if not value and not body.required:
             return None
-    try:
-        if not body.file and _is_plain_json(body.media_type):
-            return Content(body.media_type, json_bytes(value))
-    except InputError as error:
-        raise _at_argument(body, error) from None
-    if not is_media_type(body.media_type):
+    is_plain = not body.file and _is_plain_json(body.media_type)
+    if not is_plain and not is_media_type(body.media_type):
         raise CallError("invalid_input", f"{body.media_type!r} is not a valid media type.")
-    sources = sources_of(body.encodings, arguments, settings)
+    sources = None if is_plain else sources_of(body.encodings, arguments, settings)
     try:
+        if sources is None:
+            return Content(body.media_type, json_bytes(value))
         return write_content(body, value, sources)
     except InputError as error:
         raise _at_argument(body, error) from None
@@ -249,13 +240,16 @@ def _at_argument(body: RequestBody, error: InputError) -> InputError:
     return InputError(error.reason, pointer=argument + slash + rest)
 
 
-def _read_template(path: str) -> _Template:
-    """Read a document's path; the part after `#` only tells operations apart."""
+def _templates(path: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return a path and its query, each as encoded literals and names of variables in turn.
+
+    The part after `#` only tells operations apart.
+    """
     match = _PATH_PART.match(path)
     before = match[0] if match else ""
     query = path[len(before) :].partition("#")[0].removeprefix("?")
     before = before if before.startswith("/") else f"/{before}"
-    return _Template(_pieces(before, PATH_LITERAL), _pieces(query, PATH_LITERAL + "?[]|"))
+    return _pieces(before, PATH_LITERAL), _pieces(query, PATH_LITERAL + "?[]|")
 
 
 def _pieces(template: str, safe: str) -> tuple[str, ...]:

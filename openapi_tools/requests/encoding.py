@@ -34,9 +34,7 @@ OWN_HEADERS = frozenset(
     }
 )
 """Headers that no argument sets, as `header_key` has them: they frame or route a request, or hold
-secrets.
-
-Spec: OpenAPI 3.1.2, section 4.8.12.2, `name`; RFC 9110, section 7.6.1.
+secrets (OpenAPI 3.1.2, section 4.8.12.2, `name`; RFC 9110, section 7.6.1).
 """
 
 LONGEST_URL = 65536  # httpx refuses a longer one
@@ -51,13 +49,9 @@ _COOKIE_VALUE = re.compile(r"(?:[!-:<-~](?:[ -:<-~]*[!-:<-~])?)?")
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """Writes text for one place of a request.
+    """Writes values and names for one place of a request, with the delimiters between values.
 
-    Attributes:
-        value: Writes a value, without its delimiters.
-        name: Writes a name or an object's key.
-        delimiters: How each delimiter between values is written.
-        brackets: How `[` and `]` are written between the steps of a deepObject name.
+    The brackets are those between the steps of a deepObject name.
     """
 
     value: Callable[[str], str]
@@ -72,10 +66,7 @@ def percent_encode(text: str) -> str:
 
 
 def form_encode(text: str) -> str:
-    """Return the text as a form body writes it: a space as `+`, the tilde percent-encoded.
-
-    Spec: OpenAPI 3.2.0, section 4.12.4; WHATWG URL, section 5.
-    """
+    """Write a space as `+`, and percent-encode the tilde too (WHATWG URL, section 5)."""
     return quote(text, safe=" ").replace(" ", "+").replace("~", "%7E")
 
 
@@ -117,13 +108,11 @@ def check_cookie_name(name: str) -> None:
 def check_cookie_value(value: str) -> None:
     """Raise InputError for a value that would end, add to or break the `Cookie` header.
 
-    Spec: RFC 6265, section 4.1.1; spaces, quotes and commas pass as OpenAPI 3.2.0, Appendix D asks.
+    Spaces, quotes and commas pass as OpenAPI 3.2.0, Appendix D asks.
     """
     if not _COOKIE_VALUE.fullmatch(value):
-        raise InputError(
-            "a cookie takes printable ASCII without ';' and without blanks at its ends; "
-            "encode the value as the API expects it."
-        )
+        reason = "a cookie takes printable ASCII without ';' and without blanks at its ends"
+        raise InputError(f"{reason}; encode the value as the API expects it.")
 
 
 def shown(text: str) -> str:
@@ -173,10 +162,7 @@ FAULTS = (UnicodeEncodeError, RecursionError, ValueError, TypeError)
 
 
 def plain_text(value: Any) -> str:
-    """Return a string, number or boolean as text; an array or object as JSON.
-
-    The standard leaves arrays and objects inside arrays and objects undefined; JSON text is what
-    most gateways and clients send there.
+    """Return a string, number or boolean as text; an array or object as JSON, as most clients do.
 
     Spec: OpenAPI 3.2.0, Appendix B; ECMA-262, Number::toString for the exponent of floats.
 
@@ -245,19 +231,15 @@ def placed(error: Exception, argument: str) -> InputError:
 def _faulty_member(value: Any) -> str:
     """Return the pointer of the innermost member that JSON cannot write."""
     steps = ""
-    while (key := _faulty_key(value)) is not None:
-        steps += pointer_token(key)
-        value = value[key]
+    while isinstance(value, (list, dict)):
+        for key, member in enumerate(value) if isinstance(value, list) else value.items():
+            try:
+                _COMPACT.encode(member).encode()
+            except RecursionError:
+                return steps
+            except FAULTS:
+                steps, value = steps + pointer_token(key), member
+                break
+        else:
+            return steps
     return steps
-
-
-def _faulty_key(value: Any) -> Any:
-    pairs = value.items() if isinstance(value, dict) else ()
-    for key, member in enumerate(value) if isinstance(value, list) else pairs:
-        try:
-            _COMPACT.encode(member).encode()
-        except RecursionError:
-            return None
-        except FAULTS:
-            return key
-    return None

@@ -79,7 +79,7 @@ def auth_headers(present: set[str], auth: RequestAuth) -> _Pairs:
 
 
 def auth_query(auth: RequestAuth) -> list[str]:
-    """Return the credentials' encoded pairs of the query."""
+    """Return the credentials' pairs of the query, encoded."""
     return [f"{percent_encode(name)}={percent_encode(text)}" for name, text in auth.query]
 
 

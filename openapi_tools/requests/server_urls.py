@@ -35,9 +35,7 @@ _HINT = "give the API's address with Settings(base_url=…)"
 
 
 def server_url(operation: Operation, settings: Settings) -> str:
-    """Return the address below which the operation's path lies, without a slash at its end.
-
-    The settings' `base_url`, or the operation's first server with its variables filled in.
+    """Return `base_url` or the operation's first server, without a slash at its end.
 
     Raises:
         CallError: There is none, or it is not a plain http(s) address.

@@ -60,10 +60,7 @@ def path_text(parameter: Parameter, value: Any) -> str:
 
 
 def query_pairs(parameter: Parameter, value: Any) -> list[tuple[str, str]]:
-    """Return the encoded name and value pairs that a query parameter adds.
-
-    There are none for what RFC 6570 calls undefined: null, and an array or object without members
-    that are not null.
+    """Return the encoded name and value pairs that a query parameter adds; none for undefined.
 
     Spec: OpenAPI 3.2.0, section 4.12; RFC 6570, sections 2.3 and 3.2.8.
     """
@@ -72,26 +69,18 @@ def query_pairs(parameter: Parameter, value: Any) -> list[tuple[str, str]]:
 
 
 def form_pairs(parameter: Parameter, value: Any) -> list[tuple[str, str]]:
-    """Return the pairs that a member of a form body adds, as `query_pairs` but with `+` for spaces.
-
-    Spec: OpenAPI 3.2.0, section 4.15.1.2, Fixed Fields for RFC6570-style Serialization.
-    """
+    """Return the pairs of a form body's member (OpenAPI 3.2.0, section 4.15.1.2)."""
     writer = encoding.FORM_RESERVED if parameter.allow_reserved else encoding.FORM
     return _pairs(parameter, value, writer)
 
 
 def part_pairs(parameter: Parameter, value: Any) -> list[tuple[str, str]]:
-    """Return the pairs that a member of a multipart body adds; nothing in them is encoded.
-
-    Spec: OpenAPI 3.2.0, section 4.15.1.2, last paragraphs.
-    """
+    """Return the pairs of a multipart body's member; nothing in them is encoded."""
     return _pairs(parameter, value, encoding.RAW)
 
 
 def cookie_text(parameter: Parameter, value: Any) -> str:
     """Return what a cookie parameter adds to the `Cookie` header; empty for an undefined value.
-
-    With `content` of `text/plain` the application itself writes what a cookie can hold.
 
     Spec: OpenAPI 3.2.0, section 4.12.3 and Appendix D; RFC 6265, section 4.1.1.
     """
@@ -109,9 +98,7 @@ def cookie_text(parameter: Parameter, value: Any) -> str:
 
 
 def header_text(parameter: Parameter, value: Any) -> str | None:
-    """Return the value of a header; None when it is undefined and no header is sent.
-
-    Nothing is percent-encoded or quoted.
+    """Return the value of a header, neither encoded nor quoted; None for no header.
 
     Spec: OpenAPI 3.2.0, section 4.12.2.2 and Appendix D; RFC 9110, section 5.5.
     """
@@ -126,10 +113,7 @@ def header_text(parameter: Parameter, value: Any) -> str | None:
 
 
 def content_text(media_type: str, value: Any, *, ascii_only: bool = False) -> str:
-    """Return a value as text of its media type, before any encoding.
-
-    Spec: OpenAPI 3.2.0, section 4.12.2.3, Fixed Fields for use with `content`.
-    """
+    """Return a value as text of its media type, before any encoding (4.12.2.3 of OpenAPI 3.2)."""
     if is_json(media_type):
         return json_text(value, ascii_only=ascii_only)
     if value is None:
