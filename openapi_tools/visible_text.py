@@ -43,7 +43,7 @@ _ELEMENTS = (
     "sup|table|tbody|td|tfoot|th|thead|tr|tt|u|ul|var|video|wbr"
 )
 _MARKUP = rf"<(?:/?(?:{_ELEMENTS})(?:\s[^<>]{{0,300}})?/?>|!--.{{0,300}}?-->)"
-_CODE_OR_TAG = re.compile(rf"(`[^`\n]*`)|{_MARKUP}", re.IGNORECASE | re.DOTALL)
+_CODE_OR_TAG = re.compile(rf"`([^`\n]*`)|{_MARKUP}", re.IGNORECASE | re.DOTALL)
 """What looks like an element inside a code span, or has no element's name, is a placeholder."""
 _LINK = re.compile(r"\[([^\[\]]{0,300})\]\([^()\s]{0,1000}(?: \"[^\"]{0,300}\")?\)")
 _VISIBLE = bytes([10, *range(32, 127)])
@@ -81,7 +81,7 @@ def plain_text(text: str, limit: int) -> str:
     """
     text = _clean_lines(text[: limit * 8].strip())  # far more than stays, and bounded
     if "<" in text:
-        text = _CODE_OR_TAG.sub(r"\1", _BREAK.sub("\n", text))
+        text = _CODE_OR_TAG.sub(lambda found: found[0] if found[1] else "", _BREAK.sub("\n", text))
     if "&" in text:
         text = _without_controls(html.unescape(text))
     if "[" in text and "](" in text:

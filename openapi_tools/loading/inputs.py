@@ -7,23 +7,41 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from openapi_tools.errors import DocumentError
+from openapi_tools.http_rules import header_key, is_kept
+from openapi_tools.json_values import compact
 from openapi_tools.loading import versions
-from openapi_tools.loading.keyword_values import as_boolean, is_true
+from openapi_tools.loading.keyword_values import (
+    MAX_LITERAL,
+    as_boolean,
+    is_longer,
+    is_text,
+    is_true,
+)
 from openapi_tools.loading.naming import argument_names, is_other
-from openapi_tools.loading.parameters import Argument, Arguments, media_type, plain_path
+from openapi_tools.loading.operations import (
+    MAX_CHOICES,
+    OF_BODY,
+    UNSENDABLE,
+    is_left_out,
+    path_variables,
+    plain_path,
+)
 from openapi_tools.loading.request_bodies import Bodies, Content
 from openapi_tools.loading.schema_limits import complete
 from openapi_tools.loading.servers_and_security import requirements, servers
 from openapi_tools.model import DEFAULT_STYLES, Operation, Parameter, Property, RequestBody
-from openapi_tools.visible_text import cut, visible
+from openapi_tools.requests.encoding import OWN_HEADERS, is_token
+from openapi_tools.visible_text import cut, plain_text, visible, visible_in
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from openapi_tools.loading.operations import Document, OperationNode
-    from openapi_tools.loading.parameters import ParameterNode
+    from openapi_tools.loading.references import Resource
     from openapi_tools.model import SecurityScheme
     from openapi_tools.settings import Settings
 
@@ -36,6 +54,16 @@ _STYLES = {
 _PRINTED = frozenset({"pipeDelimited", "deepObject", "label"})
 _MOST_EXTENSIONS = 32
 _LONGEST_EXTENSION = 64
+
+
+class _Argument(NamedTuple):
+    """One argument of a tool; `node` is the Parameter Object that it feeds, None for a body."""
+
+    location: str
+    wire: str
+    schema: dict[str, Any]
+    required: bool
+    node: dict[str, Any] | None = None
 
 
 class Inputs:
@@ -52,7 +80,13 @@ class Inputs:
     ) -> None:
         self._document = document
         self._settings = settings
-        self._arguments = Arguments(document, schemes)
+        self._known: dict[int, _Argument | None] = {}
+        self._alike: dict[tuple[int, bytes], _Argument | None] = {}
+        self._credentials = {
+            (scheme.location, _key(scheme.location, scheme.name))
+            for scheme in schemes.values()
+            if scheme.type == "apiKey"
+        }
 
     @cached_property
     def _bodies(self) -> Bodies:
@@ -69,7 +103,7 @@ class Inputs:
             DocumentError: Something in it is malformed or leads nowhere.
         """
         content = self._content(operation, name)
-        arguments = self._arguments.of(operation) + _body_arguments(content)
+        arguments = self._arguments(operation) + _body_arguments(content)
         names = argument_names([argument[:2] for argument in arguments])
         pairs = list(zip(names, arguments, strict=True))
         properties = {name: self._named(argument, name) for name, argument in pairs}
@@ -79,7 +113,7 @@ class Inputs:
         schema["additionalProperties"] = False
         return complete(schema, self._document.schemas.closure)
 
-    def _named(self, argument: Argument, name: str) -> dict[str, Any]:
+    def _named(self, argument: _Argument, name: str) -> dict[str, Any]:
         """Return an argument's schema, with the API's own name if the argument's lost it."""
         schema, wire = argument.schema, argument.wire
         if not is_other(name, wire):
@@ -100,26 +134,22 @@ class Inputs:
         """
         document = self._document
         content = self._content(operation, name)
-        arguments, of_body = self._arguments.of(operation), _body_arguments(content)
+        arguments, of_body = self._arguments(operation), _body_arguments(content)
         names = argument_names([argument[:2] for argument in arguments + of_body])
         count = len(arguments)
         return Operation(
             method=operation.method,
             path=plain_path(operation.path, [argument.wire for argument in arguments]),
             operation_id=operation.operation_id,
-            parameters=tuple(
-                self._parameter(argument.parameter, name)
-                for argument, name in zip(arguments, names[:count], strict=True)
-                if argument.parameter is not None
-            ),
+            parameters=tuple(map(self._parameter, arguments, names)),
             body=_body(content, of_body, names[count:]) if content else None,
             servers=servers(document, operation),
             security=requirements(document, operation.node),
-            accept=document.accept(operation),
+            accept=self._accept(operation),
             tags=operation.tags,
             deprecated=operation.deprecated,
             extensions=_extensions(operation.node),
-            response_headers=document.response_headers(operation),
+            response_headers=self._response_headers(operation),
         )
 
     def _content(self, operation: OperationNode, name: str) -> Content | None:
@@ -132,41 +162,165 @@ class Inputs:
         content = self._bodies.read(*found, own)
         return None if content.is_empty else content
 
-    def _parameter(self, parameter: ParameterNode, argument: str) -> Parameter:
+    def _arguments(self, operation: OperationNode) -> list[_Argument]:
+        """Return the arguments of an operation's parameters, undeclared path variables first.
+
+        Path parameters without a place in the path are left out.
+        """
+        parameters = self._document.parameters(operation).items()
+        found = [self._argument(*key, *where) for key, where in parameters]
+        arguments = [argument for argument in found if argument is not None]
+        known = dict.fromkeys(each.wire for each in arguments if each.location == "path")
+        variables = path_variables(operation.path, known)
+        missing = [name for name in variables if name not in known]
+        text = {"schema": {"type": "string"}}
+        return [
+            *[self._made("path", name, text, operation.resource) for name in missing],
+            *[each for each in arguments if each.location != "path" or each.wire in variables],
+        ]
+
+    def _argument(
+        self, location: str, name: str, node: dict[str, Any], resource: Resource
+    ) -> _Argument | None:
+        """Return the argument of a parameter; one for all that say the same to the letter."""
+        if id(node) not in self._known:
+            key = (id(resource), compact(node))
+            if key not in self._alike:
+                is_offered = self._is_offered(location, name, node)
+                made = self._made(location, name, node, resource) if is_offered else None
+                self._alike[key] = made
+            self._known[id(node)] = self._alike[key]
+        return self._known[id(node)]
+
+    def _is_offered(self, location: str, name: str, node: dict[str, Any]) -> bool:
+        """Tell whether the model sets a parameter."""
+        key = _key(location, name)
+        if location in OF_BODY or is_left_out(node) or (location, key) in self._credentials:
+            return False
+        return location != "header" or key not in OWN_HEADERS
+
+    def _made(
+        self, location: str, name: str, node: dict[str, Any], resource: Resource
+    ) -> _Argument:
+        """Return an argument: the schema of its parameter with the parameter's own words."""
+        out = dict(self._schema(node, resource))
+        described = node.get("description")
+        if isinstance(described, str) and described:
+            out["description"] = plain_text(described, self._settings.description_chars)
+        if is_true(node.get("deprecated")):
+            out["deprecated"] = True
+        if "example" in node and "examples" not in out and not is_longer(node, MAX_LITERAL):
+            out["examples"] = [visible_in(node["example"])]
+        required = location == "path" or is_true(node.get("required"))
+        return _Argument(location, name, out, required, node)
+
+    def _schema(self, node: dict[str, Any], resource: Resource) -> dict[str, Any]:
+        """Return a parameter's converted schema, that of its `content` where it has one."""
+        node = self._modern(node)
+        schema = node.get("schema")
+        if kind := _media_type(node):
+            target = self._document.references.follow(node["content"][kind], resource)
+            schema = target.node.get("schema") if isinstance(target.node, dict) else None
+            resource = target.resource
+        return self._document.schemas.convert(schema, resource)
+
+    def _modern(self, node: dict[str, Any]) -> dict[str, Any]:
+        """Return a Parameter Object as OpenAPI 3 writes it."""
+        swagger = self._document.dialect.swagger and "schema" not in node
+        return versions.parameter(node) if swagger else node
+
+    def _parameter(self, made: _Argument, argument: str) -> Parameter:
         """Return how a parameter is written."""
-        node, location = self._arguments.modern(parameter), parameter.location
-        kind = media_type(node)
+        node, location = self._modern(made.node or {}), made.location
+        kind = _media_type(node)
         style = str(node.get("style", ""))
         style = style if not kind and style in _STYLES.get(location, ()) else ""
         shown = style or DEFAULT_STYLES.get(location, "form")
         dialect = self._document.dialect
         return Parameter(
-            parameter.name,
+            made.wire,
             location,
             argument=argument,
             style=style,
             explode=None if kind else as_boolean(node.get("explode")),
             allow_reserved=is_true(node.get("allowReserved")),
             media_type=kind,
-            inner=versions.inner_delimiters(parameter.node) if dialect.swagger else (),
+            inner=versions.inner_delimiters(made.node or {}) if dialect.swagger else (),
             printed=dialect.printed and shown in _PRINTED,
         )
 
+    def _accept(self, operation: OperationNode) -> tuple[str, ...]:
+        """Return the media types of an operation's good answers, JSON first."""
+        if self._document.dialect.swagger:
+            produces = operation.node.get("produces", self._document.root.get("produces"))
+            kinds = list(filter(is_text, produces)) if isinstance(produces, list) else []
+        else:
+            kinds = list(islice(self._answer_types(operation), MAX_CHOICES))
+        clean = [
+            kind
+            for kind in dict.fromkeys(kinds[:MAX_CHOICES])
+            if "/" in kind and kind.isascii() and "," not in kind and not UNSENDABLE.search(kind)
+        ]
+        return tuple(sorted(clean, key=lambda kind: "json" not in kind.lower()))
 
-def _body_arguments(content: Content | None) -> list[Argument]:
+    def _answer_types(self, operation: OperationNode) -> Iterator[str]:
+        listed = operation.node.get("responses")
+        only = isinstance(listed, dict) and len(listed) == 1
+        for status, answer in self._answers(operation):
+            content = answer.get("content")
+            good = status.startswith("2") or (status == "default" and only)
+            if good and isinstance(content, dict):
+                yield from content
+
+    def _response_headers(self, operation: OperationNode) -> tuple[str, ...]:
+        """Return the headers that an operation's answers declare, in lower case.
+
+        Those that results keep or leave out anyway are not among them.
+        """
+        nodes = (answer.get("headers") for _, answer in self._answers(operation))
+        names = (name.lower() for node in nodes if isinstance(node, dict) for name in node)
+        kept = (name for name in names if is_token(name) and is_kept(name) is None)
+        return tuple(islice(dict.fromkeys(kept), MAX_CHOICES))
+
+    def _answers(self, operation: OperationNode) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield status and node of an operation's documented answers."""
+        responses = operation.node.get("responses")
+        for status, node in responses.items() if isinstance(responses, dict) else ():
+            try:
+                answer = self._document.references.follow(node, operation.resource).node
+            except DocumentError:  # an answer that cannot be read does not spoil the request
+                continue
+            if isinstance(answer, dict):
+                yield str(status), answer
+
+
+def _key(location: str, name: str) -> str:
+    return header_key(name) if location == "header" else name
+
+
+def _media_type(node: dict[str, Any]) -> str:
+    """Return the media type of a parameter with `content`."""
+    content = node.get("content")
+    return next(iter(content), "") if isinstance(content, dict) else ""
+
+
+def _body_arguments(content: Content | None) -> list[_Argument]:
     """Return a body's members, or one argument for all of it, then the headers of its parts."""
     if content is None:
         return []
     needed = frozenset(content.schema.get("required", ()))
     if content.flat:
         members = content.schema.get("properties", {})
-        arguments = [Argument("body", name, members[name], name in needed) for name in members]
+        arguments = [_Argument("body", name, members[name], name in needed) for name in members]
     else:
-        arguments = [Argument("body", "body", content.schema, content.required)]
+        arguments = [_Argument("body", "body", content.schema, content.required)]
     if content.choices:
-        arguments.append(Argument("body", "media_type", _choice(content), content.required))
+        kinds = [content.media_type, *(other.media_type for other in content.choices)]
+        words = "The media type of the body."
+        schema = {"type": "string", "enum": kinds, "description": words}
+        arguments.append(_Argument("body", "media_type", schema, content.required))
     return arguments + [
-        Argument(
+        _Argument(
             "header",
             f"{header.part}_{header.parameter.name}".replace("*", "items"),
             header.schema,
@@ -176,29 +330,7 @@ def _body_arguments(content: Content | None) -> list[Argument]:
     ]
 
 
-def _choice(content: Content) -> dict[str, Any]:
-    """Return the schema of the choice between media types."""
-    kinds = [content.media_type, *(other.media_type for other in content.choices)]
-    return {"type": "string", "enum": kinds, "description": "The media type of the body."}
-
-
-def _extensions(node: dict[str, Any]) -> tuple[str, ...]:
-    """Return the names of an operation's flags: `x-` members that are `true`.
-
-    Spec: OpenAPI 3.2.0, section 4.37, Specification Extensions.
-    """
-    names = [
-        name
-        for name in node
-        if name.startswith("x-")
-        and len(name) <= _LONGEST_EXTENSION
-        and name.isprintable()
-        and node[name] is True
-    ]
-    return tuple(sorted(names)[:_MOST_EXTENSIONS])
-
-
-def _body(content: Content, arguments: list[Argument], names: list[str]) -> RequestBody:
+def _body(content: Content, arguments: list[_Argument], names: list[str]) -> RequestBody:
     """Return a body with the names of the arguments that feed it."""
     body = content.body()
     count = len(arguments) - len(content.headers)
@@ -218,3 +350,19 @@ def _body(content: Content, arguments: list[Argument], names: list[str]) -> Requ
     pairs = zip(arguments[:count], names[:count], strict=True)
     properties = tuple(Property(argument.wire, name) for argument, name in pairs)
     return replace(body, properties=properties, encodings=encodings)
+
+
+def _extensions(node: dict[str, Any]) -> tuple[str, ...]:
+    """Return the names of an operation's flags: `x-` members that are `true`.
+
+    Spec: OpenAPI 3.2.0, section 4.37, Specification Extensions.
+    """
+    names = [
+        name
+        for name in node
+        if name.startswith("x-")
+        and len(name) <= _LONGEST_EXTENSION
+        and name.isprintable()
+        and node[name] is True
+    ]
+    return tuple(sorted(names)[:_MOST_EXTENSIONS])

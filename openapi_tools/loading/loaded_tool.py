@@ -12,8 +12,7 @@ from openapi_tools.json_values import unescape
 from openapi_tools.loading.inputs import Inputs
 from openapi_tools.loading.keyword_values import as_text
 from openapi_tools.loading.naming import tool_names
-from openapi_tools.loading.operations import OperationNode
-from openapi_tools.loading.parameters import has_operators
+from openapi_tools.loading.operations import OperationNode, has_operators
 from openapi_tools.loading.usability import Usability, unreadable
 from openapi_tools.model import Skipped
 from openapi_tools.tools.tool import OperationTool
@@ -249,11 +248,26 @@ def find_operations(document: Document, *, strict: bool) -> Operations:
             tools.append(_tool(name, item))
             good.append(item)
     warnings = partial(_warnings, document, usability.warnings, good)
-    return Operations(tools, good, skipped, warnings, document.counts)
+    return Operations(tools, good, skipped, warnings, partial(_counts, document))
 
 
 def _warnings(document: Document, found: list[str], nodes: list[OperationNode]) -> list[str]:
     return [*found, *unreadable(document, nodes)]
+
+
+def _counts(document: Document) -> dict[str, int]:
+    """Return how many webhooks, callbacks and links there are; none of them is a tool."""
+    webhooks = document.root.get("webhooks")
+    found = {"webhooks": len(webhooks) if isinstance(webhooks, dict) else 0}
+    found |= {"callbacks": 0, "links": 0}
+    for operation in document.operations():
+        if isinstance(operation, OperationNode):
+            callbacks, responses = map(operation.node.get, ("callbacks", "responses"))
+            found["callbacks"] += len(callbacks) if isinstance(callbacks, dict) else 0
+            answers = responses.values() if isinstance(responses, dict) else ()
+            links = [node.get("links") for node in answers if isinstance(node, dict)]
+            found["links"] += sum(len(link) for link in links if isinstance(link, dict))
+    return found
 
 
 def facts_of(toolset: Toolset, operations: Operations, remarks: Iterable[str]) -> Facts:

@@ -1,39 +1,48 @@
-"""Document -> operations, one at a time, each seen as OpenAPI 3 writes it.
+"""Document -> operations and their parameters, each seen as OpenAPI 3 writes it.
 
 `Document` finds the operations and reads their members on demand; a fault of an operation is a
 `DocumentError` with its JSON Pointer.
 
-Spec: OpenAPI 3.2.0, sections 4.8 to 4.10; Swagger 2.0.
+Spec: OpenAPI 3.2.0, sections 4.8 to 4.12; Swagger 2.0.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import islice
-from typing import TYPE_CHECKING, Any
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from openapi_tools.errors import DocumentError, InvalidDocument, UnresolvableReference
-from openapi_tools.http_rules import is_kept
 from openapi_tools.json_values import pointer_token
 from openapi_tools.loading import versions
 from openapi_tools.loading.keyword_values import as_text, is_text, is_true
-from openapi_tools.loading.parameters import OF_BODY, Parameters
 from openapi_tools.loading.references import References, Resource, is_url_reference
 from openapi_tools.loading.schemas import Schemas
-from openapi_tools.requests.encoding import is_token
+from openapi_tools.requests.encoding import is_cookie_name, is_token
+from openapi_tools.requests.server_urls import VARIABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from openapi_tools.loading.fetching import Fetcher
     from openapi_tools.settings import Settings
 
-MAX_CHOICES = 100
+MAX_CHOICES: Final = 100
 """Servers, security requirements or media types of an operation; further ones are left out."""
+OF_BODY: Final = frozenset({"body", "formData"})
+"""Locations of Swagger 2.0 whose parameters make the body."""
 
-_UNSENDABLE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
+ParameterNodes: TypeAlias = "dict[tuple[str, str], tuple[dict[str, Any], Resource]]"
+"""Parameter Objects and their documents, by location and name on the wire."""
+
+_OPERATOR = re.compile(r"\{[.;?]|\*\}")
+UNSENDABLE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
+_NAME_TESTS: dict[Any, Callable[[str], bool]] = {
+    "query": bool,
+    "header": is_token,
+    "cookie": is_cookie_name,
+}
 
 
 @dataclass(slots=True, eq=False)  # not frozen: that doubles the cost of making thousands
@@ -69,8 +78,7 @@ class OperationNode:
     @property
     def operation_id(self) -> str:
         """The document's own id; empty when it has none."""
-        found = self.node.get("operationId")
-        return found if isinstance(found, str) else ""
+        return as_text(self.node.get("operationId"))
 
     @property
     def tags(self) -> tuple[str, ...]:
@@ -103,9 +111,10 @@ class Document:
         address = as_text(entry.root.get("$self")) if self.dialect.modern else ""
         entry.self_uri = address if is_url_reference(address) else ""
         self.references = References(entry, settings, fetcher)
-        self.parameters = Parameters(self.references, self.dialect)
         self._methods = {method: method.upper() for method in self.dialect.methods}
         self._shared: dict[tuple[str, int], Any] = {}
+        self._lists: dict[tuple[int, int], ParameterNodes] = {}
+        self._legible: set[tuple[str, str]] = set()
 
     @cached_property
     def schemas(self) -> Schemas:
@@ -159,12 +168,7 @@ class Document:
             InvalidDocument: It is not there.
         """
         paths = self.root.get("paths")
-        item = paths.get(path) if isinstance(paths, dict) else None
-        if member in self._methods:
-            node, resource = self._path_item(path, item)
-            if isinstance(value := node.get(member), dict):
-                return OperationNode(self._methods[member], path, member, value, node, resource)
-        for found in self._of_path(path, item):
+        for found in self._of_path(path, paths.get(path) if isinstance(paths, dict) else None):
             if isinstance(found, OperationNode) and found.member == member:
                 return found
         raise self.invalid("no such operation.", f"/paths{pointer_token(path)}/{member}")
@@ -209,13 +213,86 @@ class Document:
             if is_token(method) and isinstance(node, dict):
                 yield OperationNode(method, path, member, node, item, resource)
             else:
-                yield self._no_operation(
-                    node if is_token(method) else f"{method!r}, no method", path, member
-                )
+                value = node if is_token(method) else f"{method!r}, no method"
+                yield self._no_operation(value, path, member)
 
     def _no_operation(self, value: Any, path: str, member: str) -> InvalidDocument:
         reason = f"an operation must be an object, not {value!r:.60}."
         return self.invalid(reason, f"/paths{pointer_token(path)}/{member}")
+
+    def parameters(self, operation: OperationNode) -> ParameterNodes:
+        """Return an operation's parameters, its own over those of its path.
+
+        `body` and `formData` of Swagger 2.0 are among them. Of two with the same place and name in
+        one list the last counts.
+
+        Spec: OpenAPI 3.1.2, section 4.8.9, `parameters`.
+
+        Raises:
+            DocumentError: One is malformed or leads nowhere.
+        """
+        above = self._listed(operation, operation.item)
+        own = self._listed(operation, operation.node)
+        return {**above, **own} if above and own else above or own
+
+    def _listed(self, operation: OperationNode, holder: dict[str, Any]) -> ParameterNodes:
+        """Return the parameters that an operation or its path item lists, each list read once."""
+        listed = holder.get("parameters")
+        if listed is None:
+            return {}
+        key = (id(operation.resource), id(listed))
+        found = self._lists.get(key)
+        if found is None:
+            try:
+                found = self._lists[key] = self._read_list(listed, operation.resource)
+            except DocumentError as error:
+                above = operation.pointer if holder is operation.node else operation.path_pointer
+                error.source, error.pointer = self.entry.name, f"{above}/parameters{error.pointer}"
+                raise
+        return found
+
+    def _read_list(self, listed: Any, resource: Resource) -> ParameterNodes:
+        """Return the parameters in a list; the pointer of an error is relative to the list."""
+        if not isinstance(listed, list):
+            raise InvalidDocument("'parameters' must be an array.")
+        found: ParameterNodes = {}
+        legible = self._legible
+        try:
+            for index, item in enumerate(listed):  # noqa: B007 -- for errors
+                node, owner = item, resource
+                if node.__class__ is not dict or "$ref" in node:
+                    node, owner, _ = self.references.follow(item, resource)
+                    if not isinstance(node, dict):
+                        raise InvalidDocument(f"a parameter must be an object, not {node!r:.60}.")
+                key = location, name = node.get("in"), node.get("name")
+                if location.__class__ is not str or name.__class__ is not str or key not in legible:
+                    key = self._checked(location, name, node)
+                found[key] = (node, owner)
+        except DocumentError as error:
+            error.pointer = f"/{index}"
+            raise
+        return found
+
+    def _checked(self, location: Any, name: Any, node: dict[str, Any]) -> tuple[str, str]:
+        """Return the location and the name of a parameter.
+
+        Raises:
+            InvalidDocument: One of them is not usable.
+        """
+        if location == "querystring" and not name:  # the whole query needs no name on the wire
+            name = location
+        if not isinstance(name, str) or not name:
+            raise InvalidDocument(f"'name' of a parameter is {name!r:.60}; give it a text.")
+        if not isinstance(location, str) or location not in self.dialect.locations:
+            allowed = ", ".join(self.dialect.locations)
+            reason = f"'in' is {location!r:.60}; {self.dialect.version} has {allowed}."
+            raise InvalidDocument(reason)
+        if _is_legible(name):
+            self._legible.add((location, name))
+        elif not is_left_out(node):
+            reason = f"the name of the {location} parameter {name!r:.60} cannot be sent."
+            raise InvalidDocument(reason)
+        return location, name
 
     def request_body(self, operation: OperationNode) -> tuple[dict[str, Any], Resource] | None:
         """Return an operation's Request Body Object, None when it takes no body.
@@ -226,10 +303,11 @@ class Document:
         if self.dialect.swagger:
             consumes = operation.node.get("consumes", self.root.get("consumes"))
             consumes = consumes[:MAX_CHOICES] if isinstance(consumes, list) else []
+            nodes = self.parameters(operation).items()
+            parts = [part for (location, _), part in nodes if location in OF_BODY]
             listed = list(filter(is_text, consumes))
-            parts = [part for part in self.parameters.of(operation) if part.location in OF_BODY]
-            body = versions.request_body([part.node for part in parts], listed)
-            return (body, parts[0].resource) if body is not None else None
+            body = versions.request_body([node for node, _ in parts], listed)
+            return (body, parts[0][1]) if body is not None else None
         node = operation.node.get("requestBody")
         if node is None:
             return None
@@ -254,67 +332,67 @@ class Document:
                 error.reason, source=self.entry.name, pointer=pointer
             ) from error
 
-    def accept(self, operation: OperationNode) -> tuple[str, ...]:
-        """Return the media types of an operation's good answers, JSON first."""
-        if self.dialect.swagger:
-            produces = operation.node.get("produces", self.root.get("produces"))
-            kinds = list(filter(is_text, produces)) if isinstance(produces, list) else []
-        else:
-            kinds = list(islice(self._answer_types(operation), MAX_CHOICES))
-        clean = [
-            kind for kind in dict.fromkeys(kinds[:MAX_CHOICES]) if "/" in kind and kind.isascii()
-        ]
-        clean = [kind for kind in clean if not _UNSENDABLE.search(kind) and "," not in kind]
-        return tuple(sorted(clean, key=lambda kind: "json" not in kind.lower()))
-
-    def _answer_types(self, operation: OperationNode) -> Iterator[str]:
-        listed = operation.node.get("responses")
-        only = isinstance(listed, dict) and len(listed) == 1
-        for status, answer in self._answers(operation):
-            content = answer.get("content")
-            good = status.startswith("2") or (status == "default" and only)
-            if good and isinstance(content, dict):
-                yield from content
-
-    def response_headers(self, operation: OperationNode) -> tuple[str, ...]:
-        """Return the headers that an operation's answers declare, in lower case.
-
-        Those that results keep or leave out anyway are not among them.
-        """
-        nodes = (answer.get("headers") for _, answer in self._answers(operation))
-        names = (name.lower() for node in nodes if isinstance(node, dict) for name in node)
-        kept = (name for name in names if is_token(name) and is_kept(name) is None)
-        return tuple(islice(dict.fromkeys(kept), MAX_CHOICES))
-
-    def _answers(self, operation: OperationNode) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Yield status and node of an operation's documented answers."""
-        responses = operation.node.get("responses")
-        for status, node in responses.items() if isinstance(responses, dict) else ():
-            try:
-                answer = self.references.follow(node, operation.resource).node
-            except DocumentError:  # an answer that cannot be read does not spoil the request
-                continue
-            if isinstance(answer, dict):
-                yield str(status), answer
-
-    def counts(self) -> dict[str, int]:
-        """Return how many webhooks, callbacks and links there are; none of them is a tool."""
-        webhooks = self.root.get("webhooks")
-        found = {"webhooks": len(webhooks) if isinstance(webhooks, dict) else 0}
-        found |= {"callbacks": 0, "links": 0}
-        for operation in self.operations():
-            if isinstance(operation, OperationNode):
-                callbacks = operation.node.get("callbacks")
-                found["callbacks"] += len(callbacks) if isinstance(callbacks, dict) else 0
-                found["links"] += self._links(operation)
-        return found
-
-    def _links(self, operation: OperationNode) -> int:
-        responses = operation.node.get("responses")
-        nodes = responses.values() if isinstance(responses, dict) else ()
-        links = [node.get("links") for node in nodes if isinstance(node, dict)]
-        return sum(len(link) for link in links if isinstance(link, dict))
-
     def invalid(self, reason: str, pointer: str) -> InvalidDocument:
         """Return an error about this document."""
         return InvalidDocument(reason, source=self.entry.name, pointer=pointer)
+
+
+def is_left_out(node: Mapping[str, Any]) -> bool:
+    """Tell whether requests leave a parameter out because its name cannot be sent.
+
+    Args:
+        node: A Parameter Object; a required one with control characters in its name is an error.
+    """
+    location, name = node.get("in"), node.get("name")
+    if location not in _NAME_TESTS or not isinstance(name, str):
+        return False
+    if not _is_legible(name):
+        return not is_true(node.get("required"))
+    return not _NAME_TESTS[location](name)
+
+
+def _is_legible(name: str) -> bool:
+    """Tell whether a name is free of control characters and halves of characters."""
+    return name.isprintable() or not UNSENDABLE.search(name)
+
+
+def path_variables(path: str, declared: Collection[str]) -> dict[str, None]:
+    """Return the names between braces in a path, spelled as in `plain_path`, in their order.
+
+    Args:
+        path: As in the document.
+        declared: The names of its path parameters.
+    """
+    variables = _variables(path)
+    if not variables.keys() <= set(declared):
+        variables = _variables(plain_path(path, declared))
+    return variables
+
+
+@lru_cache(maxsize=1024)
+def _variables(path: str) -> dict[str, None]:
+    return dict.fromkeys(name for name in VARIABLE.findall(path) if "/" not in name)
+
+
+def plain_path(path: str, declared: Iterable[str]) -> str:
+    """Return a path without the RFC 6570 operators around declared names: `{;id*}` is `{id}`.
+
+    The parameter says the same as `style` and `explode`.
+
+    Args:
+        path: As in the document.
+        declared: The names of its path parameters.
+    """
+    known = frozenset(declared)
+
+    def spelled(variable: re.Match[str]) -> str:
+        name = variable[1].lstrip(".;?").rstrip("*")
+        changes = variable[1] not in known and name in known and "/" not in name
+        return f"{{{name}}}" if changes else variable[0]
+
+    return VARIABLE.sub(spelled, path)
+
+
+def has_operators(path: str) -> bool:
+    """Tell whether `plain_path` may change a path."""
+    return _OPERATOR.search(path) is not None

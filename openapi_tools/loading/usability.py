@@ -12,7 +12,7 @@ from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from openapi_tools.errors import DocumentError
+from openapi_tools.errors import DocumentError, InvalidDocument
 from openapi_tools.http_rules import has_dot_segment
 from openapi_tools.json_values import pointer
 from openapi_tools.loading.keyword_values import (
@@ -25,13 +25,12 @@ from openapi_tools.loading.keyword_values import (
     as_boolean,
     is_readable,
 )
-from openapi_tools.loading.parameters import is_left_out, path_variables
+from openapi_tools.loading.operations import is_left_out, path_variables
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from openapi_tools.loading.operations import Document, OperationNode
-    from openapi_tools.loading.parameters import ParameterNode
     from openapi_tools.loading.references import Resource
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -60,7 +59,7 @@ class Usability:
 
     def __init__(self, document: Document) -> None:
         self._document = document
-        self._scans: dict[int, tuple[list[str], str]] = {}
+        self._scans: dict[int, tuple[Collection[str], str]] = {}
         self._clean: set[int] = set()
         self.warnings: list[str] = []
 
@@ -71,16 +70,16 @@ class Usability:
             DocumentError: It cannot be a tool; the pointer says where it is wrong.
         """
         document = self._document
-        parameters = document.parameters.of(operation)
-        self._check_path(operation, parameters)
-        for _, _, node, resource in parameters:
+        parameters = document.parameters(operation)
+        self._check_path(operation, [name for location, name in parameters if location == "path"])
+        for node, resource in parameters.values():
             if not _WATCHED.isdisjoint(node):  # most say nothing that needs a look
-                self._check_node(node, resource, operation, "/parameters")
+                self._walk(node, resource, operation, "/parameters")
         body = None if document.dialect.swagger else document.request_body(operation)
         if body is not None:
-            self._check_node(*body, operation, "/requestBody")
+            self._walk(*body, operation, "/requestBody")
 
-    def _check_path(self, operation: OperationNode, parameters: list[ParameterNode]) -> None:
+    def _check_path(self, operation: OperationNode, declared: list[str]) -> None:
         """Compare a path's variables with the parameters declared for it."""
         path = operation.path
         if not path.isprintable() and _CONTROL.search(path):
@@ -88,15 +87,13 @@ class Usability:
         if ("/." in path or "%" in path) and has_dot_segment(path.partition("?")[0]):
             reason = "the path has '.' or '..' segments, which servers resolve differently."
             raise self._document.invalid(reason, operation.pointer)
-        known = [parameter.name for parameter in parameters if parameter.location == "path"]
-        variables = path_variables(path, known)
-        if variables is known:
-            return
-        declares, has = frozenset(known), frozenset(variables)
-        undeclared = [name for name in variables if name not in declares]
-        placeless = [name for name in known if name not in has]
-        self._warn(operation, undeclared, "{} in the path is not declared; it is taken as text.")
-        self._warn(operation, placeless, "the path has no {}; the parameter is left out.")
+        variables, known = path_variables(path, declared), set(declared)
+        if variables.keys() != known:
+            undeclared = [name for name in variables if name not in known]
+            placeless = [name for name in declared if name not in variables]
+            said = "{} in the path is not declared; it is taken as text."
+            self._warn(operation, undeclared, said)
+            self._warn(operation, placeless, "the path has no {}; the parameter is left out.")
 
     def _warn(self, operation: OperationNode, names: list[str], words: str) -> None:
         """Add a warning for each of the first names, and one for all the others."""
@@ -106,77 +103,65 @@ class Usability:
             shown.append(f"one of {more} further names")
         self.warnings += [f"{place}: {words.format(name)}" for name in shown]
 
-    def _check_node(
-        self, node: Any, resource: Resource, operation: OperationNode, member: str
-    ) -> None:
-        """Walk over everything that a node reaches, component by component."""
-        if id(node) in self._clean:
-            return
+    def _walk(self, node: Any, resource: Resource, operation: OperationNode, member: str) -> None:
+        """Look at everything that a node reaches, component by component."""
         seen: set[int] = set()
         waiting = [(node, resource)]
-        while waiting:
-            node, owner = waiting.pop()
-            key = id(node)
-            if key in self._clean or key in seen:
-                continue
-            seen.add(key)
-            refs, fault = self._scans.get(key) or self._scans.setdefault(key, _scan(node))
-            if fault:
-                raise self._document.invalid(fault, f"{operation.pointer}{member}")
-            for ref in refs:
-                pointer = f"{operation.pointer}{member}"
-                target = self._document.follow({"$ref": ref}, owner, pointer)
-                waiting.append((target.node, target.resource))
+        follow = self._document.references.follow
+        try:
+            while waiting:
+                node, owner = waiting.pop()
+                key = id(node)
+                if key in self._clean or key in seen:
+                    continue
+                seen.add(key)
+                refs, fault = self._scans.get(key) or self._scans.setdefault(key, _scan(node))
+                if fault:
+                    raise InvalidDocument(fault)
+                waiting += [follow({"$ref": ref}, owner)[:2] for ref in refs]
+        except DocumentError as error:
+            error.source, error.pointer = self._document.entry.name, f"{operation.pointer}{member}"
+            raise
         self._clean |= seen
 
 
-def _scan(root: Any) -> tuple[list[str], str]:
+def _scan(root: Any) -> tuple[Collection[str], str]:
     """Return the references in a node, each once, and its first fault or an empty text."""
     refs: dict[str, None] = {}
-    faults: list[str] = []
-    level = [root]
-    while level:
-        level = _below(level, refs, faults)
-    return list(refs), faults[0] if faults else ""
-
-
-def _below(level: list[Any], refs: dict[str, None], faults: list[str]) -> list[Any]:
-    """Return the nodes one level deeper; note the references and faults of this level."""
-    below: list[Any] = []
-    for node in level:
+    nodes = [root]
+    for node in nodes:  # which grows on the way: breadth first
         for key in node if node.__class__ is dict else ():
             if key not in _WATCHED:  # before a look at the value, which may be far away in memory
                 continue
             value = node[key]
-            kind = value.__class__
-            if key == "$ref" and kind is str and value:
+            if key in _OBJECTS:
+                nodes += (found := _objects(key, value))
+                for each in found:
+                    if not isinstance(each, dict | bool) and each is not None:
+                        return (), f"{key!r} must hold objects, this is {each!r:.60}."
+            elif key != "$ref":
+                nodes += _schemas(key, value)
+            elif value.__class__ is str and value:
                 refs[value] = None
-            elif key == "$ref":
-                faults.append(f"'$ref' is {value!r:.60}; it must be a text that names a place.")
-            elif key in _OBJECTS:
-                below += _objects(key, value, faults)
-            elif kind is dict and key in MAPS:
-                below += value.values()
-            elif kind is dict and key not in LISTS:
-                below.append(value)
-            elif kind is list and (key in LISTS or key == "items"):
-                below += value
-    return below
+            else:
+                return (), f"'$ref' is {value!r:.60}; it must be a text that names a place."
+    return refs, ""
 
 
-def _objects(key: str, value: Any, faults: list[str]) -> list[Any]:
+def _objects(key: str, value: Any) -> Collection[Any]:
     """Return the objects of OpenAPI in a member."""
-    found: list[Any] = []
-    if isinstance(value, list) and key == "prefixEncoding":
-        found = value
-    elif isinstance(value, dict) and key != "prefixEncoding":
-        found = list(value.values())
-    faults += [
-        f"{key!r} must hold objects, this is {each!r:.60}."
-        for each in found
-        if not isinstance(each, dict | bool) and each is not None
-    ]
-    return found
+    if key == "prefixEncoding":
+        return value if isinstance(value, list) else ()
+    return value.values() if isinstance(value, dict) else ()
+
+
+def _schemas(key: str, value: Any) -> Collection[Any]:
+    """Return the schemas in a member."""
+    if value.__class__ is list:
+        return value if key in LISTS or key == "items" else ()
+    if value.__class__ is not dict or key in LISTS:
+        return ()
+    return value.values() if key in MAPS else (value,)
 
 
 _HOLDS = {

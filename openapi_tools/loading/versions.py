@@ -48,6 +48,14 @@ class Dialect:
         return (*METHODS, "query") if self.minor >= 2 else METHODS  # noqa: PLR2004 -- OpenAPI 3.2
 
     @property
+    def locations(self) -> tuple[str, ...]:
+        """The values that a parameter's `in` may have."""
+        if self.swagger:
+            return ("path", "query", "header", "body", "formData")
+        more = ("querystring",) if self.minor >= 2 else ()  # noqa: PLR2004 -- OpenAPI 3.2
+        return ("path", "query", "header", "cookie", *more)
+
+    @property
     def modern(self) -> bool:
         """Whether schemas are JSON Schema 2020-12 (3.1 and later)."""
         return self.minor >= 1
