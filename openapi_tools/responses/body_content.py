@@ -6,6 +6,7 @@ import base64
 import mimetypes
 import os
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -27,21 +28,21 @@ from openapi_tools.responses.server_json import (
     UNREADABLE,
     VALUES,
     read_begun,
+    read_each,
     read_events,
     read_json,
-    read_lines,
-    read_sequence,
 )
 from openapi_tools.responses.shown_text import (
     LOOKED_AT,
     clean_text,
+    cut_text,
     decode_text,
     has_markup,
     is_readable,
     looks_like_html,
     page_text,
+    shorten,
 )
-from openapi_tools.responses.truncation import cut_text, shorten
 from openapi_tools.result import IMAGES
 
 if TYPE_CHECKING:
@@ -134,8 +135,8 @@ def read_content(body: Body, shape: Shape) -> Content:
     if is_json(kind):
         return _json(body, most, shape.values)
     if is_json_lines(kind) or is_json_sequence(kind):
-        read_each = read_lines if is_json_lines(kind) else read_sequence
-        return Content(*read_each(_whole_lines(body) if body.cut else body.data, most))
+        data = _whole_lines(body) if body.cut else body.data
+        return Content(*read_each(data, b"\n" if is_json_lines(kind) else b"\x1e", most))
     if kind != _EVENTS and not is_multipart(kind):
         return _text_or_bytes(body, kind, shape)
     found = Content(*read_events(body.data, most)) if kind == _EVENTS else _multipart(body, shape)
@@ -151,9 +152,10 @@ def read_content(body: Body, shape: Shape) -> Content:
 def _text_or_bytes(body: Body, kind: str, shape: Shape) -> Content:
     undeclared = not kind or kind == _EVENTS or is_multipart(kind)
     if undeclared or kind in _HTML:
-        value = _json_unasked(body.data, shape.values)
-        if value is not None:
-            return value
+        start = body.data[:_SHOWN].lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
+        with suppress(ValueError):  # an object or array under another name
+            if start in (b"{", b"["):
+                return Content(*read_json(body.data, values=shape.values))
     if (kind in _HTML and not shape.html) or (undeclared and looks_like_html(body.data)):
         page = decode_text(body.data, parameter(body.media_type, "charset"), most=LOOKED_AT)
         whole = page.length if page.length > LOOKED_AT else 0
@@ -166,10 +168,8 @@ def _text_or_bytes(body: Body, kind: str, shape: Shape) -> Content:
 
 def _is_text(data: bytes, kind: str, shape: Shape) -> bool:
     """Whether data of an unknown kind is text; a large one is a file if there is a folder."""
-    if kind.startswith(_BYTES):
-        return False
     is_file = kind == _OCTETS and shape.folder is not None and len(data) > shape.room
-    return not is_file and is_readable(data)
+    return not kind.startswith(_BYTES) and not is_file and is_readable(data)
 
 
 def _text(body: Body, shape: Shape) -> Content:
@@ -192,20 +192,20 @@ def _json(body: Body, most: int, values: int) -> Content:
             return _unfinished(body, most)
         if not body.data.strip():
             return Content(None)
-        lines, notes = read_lines(body.data, most)
+        lines, notes = read_each(body.data, b"\n", most)
         if len(lines) > 1 and UNREADABLE not in notes:
             return Content(lines, [*notes, _SEVERAL])
         text = decode_text(body.data[: 100 * _SHOWN]).text
         html = looks_like_html(body.data)
         shown = page_text(text) if html else clean_text(text)
         shown = shown if len(shown) <= _SHOWN else cut_text(shown, _SHOWN)
-        what = "is an HTML page" if html else f"is none ({_reason(error)})"
+        what = "is an HTML page" if html else f"is none ({error!s:.100})"  # without the text
         raise CallError("decode", f"the answer says it is JSON and {what}: {shown}") from None
 
 
 def _unfinished(body: Body, most: int) -> Content:
     """Return the values of the whole lines of JSON that was cut, or one value, closed early."""
-    lines, notes = read_lines(_whole_lines(body), most)
+    lines, notes = read_each(_whole_lines(body), b"\n", most)
     if lines and UNREADABLE not in notes:
         return Content(lines, notes)
     try:
@@ -218,21 +218,6 @@ def _whole_lines(body: Body) -> bytes:
     return body.data[: body.data.rfind(b"\n") + 1]
 
 
-def _reason(error: ValueError) -> str:
-    """Return the parser's words, which hold none of the text."""
-    return str(error)[:100]
-
-
-def _json_unasked(data: bytes, values: int) -> Content | None:
-    """Return the content if it is a JSON object or array under another name."""
-    if data[:_SHOWN].lstrip(b"\xef\xbb\xbf \t\r\n")[:1] not in (b"{", b"["):
-        return None
-    try:
-        return Content(*read_json(data, values=values))
-    except ValueError:
-        return None
-
-
 def _bytes(body: Body, kind: str, shape: Shape) -> Content:
     facts: dict[str, Any] = {"media_type": kind, "bytes": len(body.data)}
     notes: list[str] = []
@@ -240,9 +225,7 @@ def _bytes(body: Body, kind: str, shape: Shape) -> Content:
         return Content(facts)
     if shape.folder is not None:
         try:
-            path = write_download(
-                shape.folder, body.data, disposition=body.disposition, media_type=kind
-            )
+            path = _write_download(shape.folder, body, kind)
             return Content({"file": str(path), **facts})
         except OSError as error:
             notes.append(f"the download could not be written ({error.strerror or 'no room'})")
@@ -315,7 +298,7 @@ _STEM, _SUFFIX = 80, 16
 _TRIES = 1000
 
 
-def write_download(folder: Path, content: bytes, *, disposition: str, media_type: str) -> Path:
+def _write_download(folder: Path, body: Body, media_type: str) -> Path:
     """Write bytes to a new file and return where it is.
 
     The server's name for it is a hint: folders in it are ignored, only plain characters are kept,
@@ -323,17 +306,11 @@ def write_download(folder: Path, content: bytes, *, disposition: str, media_type
 
     Spec: RFC 6266, section 4.3.
 
-    Args:
-        folder: Made when it does not exist.
-        content: The file.
-        disposition: The answer's `Content-Disposition`; may be empty.
-        media_type: Gives an ending to a name without one.
-
     Raises:
         OSError: It cannot be written; nothing is left behind.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    stem, suffix = file_name(disposition, media_type)
+    stem, suffix = _file_name(body.disposition, media_type)
     for number in range(_TRIES):
         path = folder / f"{stem}{f'-{number}' if number else ''}{suffix}"
         try:
@@ -342,7 +319,7 @@ def write_download(folder: Path, content: bytes, *, disposition: str, media_type
             continue
         try:
             with os.fdopen(opened, "wb") as file:
-                file.write(content)
+                file.write(body.data)
         except OSError:
             path.unlink(missing_ok=True)
             raise
@@ -350,7 +327,7 @@ def write_download(folder: Path, content: bytes, *, disposition: str, media_type
     raise FileExistsError(f"{folder} holds {_TRIES} files of that name")
 
 
-def file_name(disposition: str, media_type: str) -> tuple[str, str]:
+def _file_name(disposition: str, media_type: str) -> tuple[str, str]:
     """Return a safe name as its stem and its ending: `("report", ".pdf")`."""
     named = _PLAIN.search(disposition)
     extended = _EXTENDED.search(disposition)

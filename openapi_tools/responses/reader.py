@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import codecs
 import re
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from pydantic_core import to_json
 
@@ -15,10 +16,8 @@ from openapi_tools.errors import CallError
 from openapi_tools.http_rules import header_label, is_kept
 from openapi_tools.media_types import essence, is_json, parameter
 from openapi_tools.responses.body_content import Body, Content, Shape, read_content
-from openapi_tools.responses.problems import words_of
-from openapi_tools.responses.server_json import PARTLY, VALUES, clean, encode, read_json
-from openapi_tools.responses.shown_text import as_utf8, clean_text, decode_text
-from openapi_tools.responses.truncation import shorten
+from openapi_tools.responses.server_json import PARTLY, VALUES, clean, read_json, words_of
+from openapi_tools.responses.shown_text import as_utf8, clean_text, decode_text, encode, shorten
 from openapi_tools.result import ToolResult
 from openapi_tools.transport.retries import retry_after
 from openapi_tools.transport.transport_errors import timed_out
@@ -99,18 +98,14 @@ def read_answer(
         content = _content(answer, media_type, operation, settings)
     except CallError as error:
         if answer.cut:
-            raise _timed_out(answer, settings) from None
+            late = timed_out(answer.request, settings.timeout)
+            late.attempts = answer.attempts
+            raise late from None
         reason = f"{answer.method} {answer.path} answered {answer.status}, but {error.reason}"
         facts = {"status": answer.status}
         return ToolResult.failed("decode", reason, metadata=metadata, facts=facts)
     output = _output(content, answer, metadata, settings)
     return ToolResult.ok(output, metadata, header_note=_header_note(headers))
-
-
-def _timed_out(answer: Answer, settings: Settings) -> CallError:
-    error = timed_out(answer.request, settings.timeout)
-    error.attempts = answer.attempts
-    return error
 
 
 def _succeeded(answer: Answer) -> bool:
@@ -170,41 +165,36 @@ def _output(content: Content, answer: Answer, metadata: dict[str, Any], settings
         notes.append(f"the stream was cut, because {why}")
         goes_on = f"the stream went on; {why}"
     room = settings.max_output_chars - (len(goes_on) + _MARKER if goes_on else 0)
-    fitted = _fitted(content.value, len(answer.content), room)
-    if content.omitted or content.whole or fitted.cut or goes_on:
+    value, is_cut = _fitted(content.value, len(answer.content), room)
+    if content.omitted or content.whole or is_cut or goes_on:
         total = content.omitted or content.whole or decode_text(answer.content, most=0).length
-        metadata["truncated"] = {"chars": total, "kept": 0 if content.omitted else fitted.length}
+        kept = 0 if content.omitted else len(encode(value))
+        metadata["truncated"] = {"chars": total, "kept": kept}
     if notes:
         metadata["notes"] = notes
-    return _marked(fitted.value, goes_on) if goes_on else fitted.value
-
-
-def _marked(value: Any, goes_on: str) -> Any:
-    """Return a cut value with a remark at its end."""
-    if isinstance(value, list):
+    if goes_on and isinstance(value, list):
         return [*value, f"… {goes_on}"]
-    return {**value, "…": goes_on} if isinstance(value, dict) else value
+    return {**value, "…": goes_on} if goes_on and isinstance(value, dict) else value
 
 
-class _Fitted(NamedTuple):
-    """A value whose JSON text fits, the text's length, and whether the value was cut."""
+def _fitted(value: Any, size: int, room: int) -> tuple[Any, bool]:
+    """Return a value that fits into `room` characters as JSON, and whether it was cut.
 
-    value: Any
-    length: int
-    cut: bool = False
-
-
-def _fitted(value: Any, size: int, room: int) -> _Fitted:
-    """Return a value that fits into `room` characters as JSON; it was received as `size` bytes."""
-    try:
-        length = len(encode(value)) if size <= room * _GROWTH else room + 1
-        if length <= room:
-            return _Fitted(value, length)
+    It was received as `size` bytes.
+    """
+    if size <= room:
+        with suppress(ValueError):  # half a surrogate pair in the path of a download
+            text = to_json(value)
+            if 2 * len(text) <= room and b"Infinity" not in text:  # blanks at most double it
+                return value, False
+    with suppress(ValueError):
+        if size <= room * _GROWTH and len(encode(value)) <= room:
+            return value, False
         fitted = shorten(value, room)
-        return _Fitted(fitted, len(encode(fitted)), fitted is not value)
-    except ValueError:
-        # An infinity: JSON's 1e400 is one in Python.
-        return _fitted(clean(value), size, room)
+        encode(fitted)
+        return fitted, fitted is not value
+    # An infinity: JSON's 1e400 is one in Python.
+    return _fitted(clean(value), size, room)
 
 
 def _failed(answer: Answer, metadata: dict[str, Any]) -> ToolResult:
@@ -235,7 +225,7 @@ def _error_body(answer: Answer) -> Any:
         value = read_content(Body(body.data), shape).value
     if value is None or value == "":
         return None
-    return _fitted(value, len(body.data), _ERROR_ROOM).value
+    return _fitted(value, len(body.data), _ERROR_ROOM)[0]
 
 
 def _message(answer: Answer, body: Any) -> str:
@@ -252,40 +242,30 @@ def _message(answer: Answer, body: Any) -> str:
 
 def _without_secrets(answer: Answer, redactor: Redactor) -> Answer:
     """Return an answer with `***` in place of secrets; the same answer if it holds none."""
-    lines = answer.headers.raw
-    values = b"\n".join(value for _, value in lines)
-    in_headers = redactor.content(values) is not values
-    content = _masked(answer.content, answer.headers.get("content-type", ""), redactor)
-    if content is answer.content and not in_headers:
+    content, lines = answer.content, answer.headers.raw
+    media_type = answer.headers.get("content-type", "")
+    plain = as_utf8(content, parameter(media_type, "charset"))
+    # Most answers hold none: one search tells. No tag goes on over `<>`.
+    everything = b"\n<>\n".join((plain, *(value for _, value in lines)))
+    if redactor.content(everything) is everything:
         return answer
+    masked = redactor.content(plain)
+    if masked is not plain:
+        content = masked if plain is content else codecs.BOM_UTF8 + masked
+        if is_json(media_type):
+            with suppress(ValueError):  # text under a wrong name
+                value, notes = read_json(plain)
+                if PARTLY not in notes:
+                    # A mask in place of a number, or of two names, leaves it JSON.
+                    content = to_json(redactor.data(value), inf_nan_mode="constants")
     lines = [(name, redactor.content(value)) for name, value in lines]
     return replace(answer, content=content, headers=type(answer.headers)(lines))
-
-
-def _masked(content: bytes, media_type: str, redactor: Redactor) -> bytes:
-    plain = as_utf8(content, parameter(media_type, "charset"))
-    masked = redactor.content(plain)
-    if masked is plain:
-        return content
-    if is_json(media_type):
-        try:
-            value, notes = read_json(plain)
-            if PARTLY not in notes:
-                # A mask in place of a number, or of two names, leaves it JSON.
-                return to_json(redactor.data(value), inf_nan_mode="constants")
-        except ValueError:
-            pass  # text under a wrong name
-    return masked if plain is content else codecs.BOM_UTF8 + masked
 
 
 def _kept_headers(headers: httpx.Headers, declared: Collection[str] = ()) -> dict[str, str]:
     """Return the headers that a result keeps, by lower-case name, in full length.
 
     Spec: WHATWG Fetch, section 3.3.5, for `Access-Control-Expose-Headers`.
-
-    Args:
-        headers: Of the answer.
-        declared: Names, in lower case, from the document.
     """
     found: dict[str, str] = {}
     others: list[tuple[str, bytes]] = []

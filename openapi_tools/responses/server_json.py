@@ -1,43 +1,38 @@
-"""JSON from a server as native values: single texts, and streams of events, lines, sequences."""
+"""JSON from a server as native values, and the words in the JSON of its errors."""
 
 from __future__ import annotations
 
 import json
 import math
 import re
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from pydantic_core import from_json
 
-from openapi_tools.responses.shown_text import clean_text, decode_text
+from openapi_tools.responses.shown_text import clean_text, cut_text, decode_text, encode, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+VALUES = 200_000
+"""Default for the most values of one JSON text: some 25 MB of objects."""
+PARTLY = "the answer goes on; only its beginning was read"
+"""The note on a text with more values or lines than can be shown."""
+UNREADABLE = "lines that are not JSON are given as text"
+"""The note on lines that could not be read."""
+
 _DEEPEST = 200
 _C1 = re.compile(rb"\xc2[\x80-\x9f]")
+_ESCAPED = (b"\\u00", b"\\b", b"\\f")
+"""Escapes of control characters."""
 _BLANK = b" \t\r\n\0\xef\xbb\xbf\xfe\xff"
 _ENDS = {b"[": b"]", b"{": b"}"}
 _TOKENS = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[][{},]', re.DOTALL)
 _CLOSERS = {"[": "]", "{": "}"}
 _HEAD = 400_000
-VALUES = 200_000
-"""Default for the most values of one JSON text: some 25 MB of objects."""
-
-_NO_STRICT_JSON = "the answer is not strict JSON; it was read as far as its meaning is plain"
-
-PARTLY = "the answer goes on; only its beginning was read"
-"""The note on a text with more values or lines than can be shown."""
-
 _LENIENT = json.JSONDecoder(strict=False, parse_constant=str)
-_ESCAPED = (b"\\u00", b"\\b", b"\\f")
-"""Escapes of control characters."""
-_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
-
-
-def encode(value: Any) -> str:
-    """Return the JSON text that `str(result)` gives; raises ValueError for NaN and infinities."""
-    return _ENCODER.encode(value)
+_NO_STRICT_JSON = "the answer is not strict JSON; it was read as far as its meaning is plain"
 
 
 def read_json(content: bytes, charset: str = "", *, values: int = VALUES) -> tuple[Any, list[str]]:
@@ -57,8 +52,12 @@ def read_json(content: bytes, charset: str = "", *, values: int = VALUES) -> tup
     Raises:
         ValueError: It is not JSON, or nested deeper than 200.
     """
-    if len(content) > values and _values(content) > values:
-        return _read_head(content, charset)
+    if len(content) > values and sum(map(content.count, (b",", b"[", b"{"))) > values:
+        start = content[:_HEAD].lstrip(_BLANK)[:1]
+        if content[-_HEAD:].rstrip(_BLANK)[-1:] != _ENDS.get(start):
+            raise ValueError("it does not end")
+        value, notes = read_begun(content, charset)
+        return value, [*dict.fromkeys((*notes, PARTLY))]
     try:
         value = from_json(content, allow_inf_nan=False)
     except ValueError:
@@ -66,28 +65,12 @@ def read_json(content: bytes, charset: str = "", *, values: int = VALUES) -> tup
     return (clean(value) if _is_suspicious(content) else value), []
 
 
-def _values(content: bytes) -> int:
-    """Return how many values JSON text holds, or a few more."""
-    return content.count(b",") + content.count(b"[") + content.count(b"{")
-
-
 def _is_suspicious(content: bytes) -> bool:
     """Whether a string in it may hold a control character."""
     # Searches for bytes are ten times as fast as one for a pattern, most so for a single one.
     if b"\\" in content and any(map(content.__contains__, _ESCAPED)):
         return True
-    if b"\x7f" in content:
-        return True
-    return b"\xc2" in content and _C1.search(content) is not None
-
-
-def _read_head(content: bytes, charset: str) -> tuple[Any, list[str]]:
-    """Return the values at the beginning of a long text that ends as JSON does."""
-    start = content[:_HEAD].lstrip(_BLANK)[:1]
-    if content[-_HEAD:].rstrip(_BLANK)[-1:] != _ENDS.get(start):
-        raise ValueError("it does not end")
-    value, notes = read_begun(content, charset)
-    return value, [*dict.fromkeys((*notes, PARTLY))]
+    return b"\x7f" in content or (b"\xc2" in content and _C1.search(content) is not None)
 
 
 def read_begun(content: bytes, charset: str = "") -> tuple[Any, list[str]]:
@@ -119,7 +102,6 @@ def _closed(text: str) -> str:
 
 
 def _decoded(text: str) -> Any:
-    """Return the value of JSON text that is not quite strict."""
     try:
         return _LENIENT.decode(text)
     except RecursionError:
@@ -128,20 +110,15 @@ def _decoded(text: str) -> Any:
 
 def _read_leniently(content: bytes, charset: str) -> tuple[Any, list[str]]:
     text, notes, _ = decode_text(content, charset)
-    marked = text.startswith("\ufeff") or content.startswith(b"\xef\xbb\xbf")
+    is_marked = text.startswith("\ufeff") or content.startswith(b"\xef\xbb\xbf")
     text = text.removeprefix("\ufeff")
     value = clean(_decoded(text))
-    if not (notes or marked) or not _is_strict(text):
-        notes.append(_NO_STRICT_JSON)
-    return value, notes
-
-
-def _is_strict(text: str) -> bool:
     try:
         from_json(text, allow_inf_nan=False)
+        is_strict = bool(notes or is_marked)
     except ValueError:
-        return False
-    return True
+        is_strict = False
+    return value, notes if is_strict else [*notes, _NO_STRICT_JSON]
 
 
 def clean(value: Any, depth: int = 0) -> Any:
@@ -153,8 +130,10 @@ def clean(value: Any, depth: int = 0) -> Any:
     match value:
         case str():
             return clean_text(value)
-        case float():
-            return value if math.isfinite(value) else _name_of(value)
+        case float() if math.isnan(value):
+            return "NaN"
+        case float() if math.isinf(value):
+            return "Infinity" if value > 0 else "-Infinity"
         case list() | dict() if depth > _DEEPEST:
             raise ValueError("it is nested too deep")
         case list():
@@ -165,31 +144,21 @@ def clean(value: Any, depth: int = 0) -> Any:
             return value
 
 
-def _name_of(value: float) -> str:
-    if math.isnan(value):
-        return "NaN"
-    return "Infinity" if value > 0 else "-Infinity"
-
-
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _READ = 1_000_000
-_LINES = 200_000
-_UNREADABLE = 10_000
-UNREADABLE = "lines that are not JSON are given as text"
-"""The note on lines that could not be read."""
-
+_MOST_LINES = 200_000
+_MOST_UNREADABLE = 10_000
 _UNFINISHED = "the stream ends in the middle of an event, which is left out"
+_ONLY = "only the first {} items were read"
 
 
 def read_events(content: bytes, most: int) -> tuple[list[dict[str, Any]], list[str]]:
     """Return server-sent events, each with its `data`, and `event` and `id` where it has them.
 
-    Data that is JSON comes as its value, other data (`[DONE]`) as text.
+    Data that is JSON comes as its value, other data (`[DONE]`) as text. At most `most` events are
+    returned, and notes on the others.
 
     Spec: WHATWG HTML, section 9.2.6, Interpreting an event stream.
-
-    Returns:
-        At most `most` events, and notes on the others.
     """
     text, notes, _ = decode_text(content[:_READ])
     text = text.removeprefix("\ufeff")
@@ -200,7 +169,7 @@ def read_events(content: bytes, most: int) -> tuple[list[dict[str, Any]], list[s
     fields: dict[str, list[str]] = {}
     end = 0
     for count, match in enumerate(_LINE_END.finditer(text)):
-        if count == _LINES:
+        if count == _MOST_LINES:
             return events, [*dict.fromkeys((*notes, PARTLY))]
         line, end = text[end : match.start()], match.end()
         name, _, value = line.partition(":")
@@ -208,30 +177,20 @@ def read_events(content: bytes, most: int) -> tuple[list[dict[str, Any]], list[s
             fields.setdefault(name, []).append(value.removeprefix(" "))
         elif not line:
             if "data" in fields and len(events) == most:
-                return events, [*notes, _only(most)]
+                return events, [*notes, _ONLY.format(most)]
             if "data" in fields:
-                events.append(_event(fields))
+                data = _json_or_text("\n".join(fields.pop("data")))
+                last = {name: clean_text(lines[-1]) for name, lines in fields.items()}
+                events.append({**last, "data": data})
             fields = {}
     if "data" in fields or text[end:].startswith("data"):
         notes.append(_UNFINISHED)
     return events, notes
 
 
-def _only(most: int) -> str:
-    return f"only the first {most} items were read"
-
-
-def _event(fields: dict[str, list[str]]) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        name: clean_text(fields[name][-1]) for name in fields if name != "data"
-    }
-    found["data"] = _json_or_text("\n".join(fields["data"]))
-    return found
-
-
 def _json_or_text(text: str) -> Any:
     """Return the value of JSON text; any other text, also `NaN`, unchanged."""
-    if not text.lstrip()[:1] or text.lstrip()[0] not in '{["-0123456789tfn':
+    if text.lstrip()[:1] not in tuple('{["-0123456789tfn'):
         return clean_text(text)
     try:
         value, notes = read_json(text.encode())
@@ -240,32 +199,25 @@ def _json_or_text(text: str) -> Any:
     return clean_text(text) if notes and isinstance(value, str) else value
 
 
-def read_lines(content: bytes, most: int) -> tuple[list[Any], list[str]]:
-    """Return the values of JSON lines; blank lines are skipped, other lines kept as text.
+def read_each(content: bytes, delimiter: bytes, most: int) -> tuple[list[Any], list[str]]:
+    r"""Return the values of JSON lines, or of a JSON text sequence, whose delimiter is `\x1e`.
 
-    Returns:
-        At most `most` values, and notes on the others.
+    Blank lines are skipped, lines that are not JSON kept as text. At most `most` values are
+    returned, and notes on the others.
+
+    Spec: RFC 7464, section 2.1.
     """
-    return _read_each(content, b"\n", most)
-
-
-def read_sequence(content: bytes, most: int) -> tuple[list[Any], list[str]]:
-    """Return the values of a JSON text sequence (RFC 7464, section 2.1), as `read_lines` does."""
-    return _read_each(content, b"\x1e", most)
-
-
-def _read_each(content: bytes, delimiter: bytes, most: int) -> tuple[list[Any], list[str]]:
     values: list[Any] = []
     notes: list[str] = []
     read = unreadable = 0
     for count, text in enumerate(_pieces(content, delimiter)):
-        if count == _LINES or read > _READ or unreadable == _UNREADABLE:
+        if count == _MOST_LINES or read > _READ or unreadable == _MOST_UNREADABLE:
             return values, [*notes, PARTLY]
         read += len(text)
         if not text.strip():
             continue
         if len(values) == most:
-            return values, [*notes, _only(most)]
+            return values, [*notes, _ONLY.format(most)]
         try:
             value, found = read_json(text)
         except ValueError:
@@ -283,3 +235,115 @@ def _pieces(content: bytes, delimiter: bytes) -> Iterator[bytes]:
         yield content[start:end]
         start = end + 1
     yield content[start:]
+
+
+_WORDS = (
+    *("title", "error_description", "message", "Message", "errorMessage", "error_message"),
+    *("detail", "details", "description", "reason", "msg", "error"),
+)
+"""Members that hold a sentence, in the order of the message."""
+_NESTED = ("error", "fault", "Error", "meta")
+_LISTS = ("errors", "detail", "details", "violations", "invalid_params", "invalid-params", "issues")
+_PLACES = ("loc", "field", "path", "pointer", "param", "parameter", "property", "name", "source")
+_CODES = ("code", "type", "status", "error")
+_SAID = {*_WORDS, *_NESTED, *_LISTS, *_CODES, "instance", "timestamp", "path", "statusCode"}
+_LINES = 10
+_LINE = 500
+
+
+def words_of(body: Any, room: int) -> str:
+    """Return the message of an error's body: sentences, then a line for each single fault.
+
+    Problem details, and the shapes that most APIs share: `message`, `error` as text or object,
+    `errors` as list or as lists by field, FastAPI's `detail` with `loc` and `msg`, OAuth's
+    `error_description`. Other members, and bodies without words, follow as JSON.
+
+    Spec: RFC 9457, section 3; RFC 6749, section 5.2.
+
+    Args:
+        body: JSON-native or text; members may have any type.
+        room: Characters at most.
+    """
+    if body is None or isinstance(body, str):
+        text = (body or "").strip()
+    else:
+        parts = list(dict.fromkeys(islice(_parts(body), _LINES + 1)))
+        text = "\n".join(part[:_LINE] for part in parts[:_LINES])
+        rest = body
+        if text:  # facts for the caller to act on
+            members = body.items() if isinstance(body, dict) else ()
+            rest = {name: value for name, value in members if name not in _SAID and value}
+        if rest:
+            text = f"{text} {encode(shorten(rest, max(room - len(text), 40)))}".lstrip()
+    return text if len(text) <= room else cut_text(text, room)[:room]
+
+
+def _parts(body: Any) -> Iterator[str]:
+    """Yield the sentence of a body, then its single faults."""
+    if isinstance(body, list):
+        yield from filter(None, map(_line, body[:_LINES]))
+    if not isinstance(body, dict):
+        return
+    if sentence := _sentence(body):
+        yield sentence
+    for name in _LISTS:
+        yield from _faults(body.get(name))
+    inner = next((body[name] for name in _NESTED if isinstance(body.get(name), dict)), None)
+    if inner is not None:
+        yield from _parts(inner)
+
+
+def _sentence(body: dict[str, Any]) -> str:
+    """Return the sentences of an object, and its short code when they do not hold it."""
+    said: list[str] = []
+    for text in (body[name].strip() for name in _WORDS if isinstance(body.get(name), str)):
+        if text and not any(text in other for other in said):
+            said.append(text)
+    sentences = [text for text in said if " " in text]
+    codes = [text for text in said if " " not in text]
+    codes += islice((body[name] for name in _CODES if _is_code(body.get(name))), 1)
+    ended = [text if text.endswith((".", "!", "?", ":")) else f"{text}." for text in sentences]
+    unsaid = [code for code in dict.fromkeys(codes) if not any(code in text for text in ended)]
+    if not ended:
+        return " ".join(unsaid)
+    return " ".join([*ended, f"({', '.join(unsaid)})"] if unsaid else ended)
+
+
+def _is_code(code: object) -> bool:
+    """Whether a code is a short name; `about:blank` is the type of untyped problems."""
+    return isinstance(code, str) and 0 < len(code) <= _LINE and code != "about:blank"
+
+
+def _faults(value: Any) -> Iterator[str]:
+    """Yield a line for each fault of a list, or of lists by field."""
+    if isinstance(value, list):
+        yield from filter(None, map(_line, value[: _LINES + 1]))
+    elif isinstance(value, dict):
+        for field, reasons in islice(value.items(), _LINES + 1):
+            texts = reasons if isinstance(reasons, list) else [reasons]
+            if said := [*filter(None, map(_line, texts[:_LINES]))]:
+                yield f"{field}: {'; '.join(said)}"
+
+
+def _line(item: Any) -> str:
+    """Return one fault in one line, its place first."""
+    if isinstance(item, str):
+        return item.strip()
+    if not isinstance(item, dict):
+        return ""
+    sentence = _sentence(item)
+    place = next((text for name in _PLACES if (text := _place(item.get(name)))), "")
+    return f"{place}: {sentence}" if place and sentence else sentence or place
+
+
+def _place(value: Any) -> str:
+    """Return the place of a fault: a name, a pointer, or the steps of a path."""
+    match value:
+        case str():
+            return value
+        case list():
+            return ".".join(str(step) for step in value[:20] if isinstance(step, str | int))
+        case {"pointer": str(place)} | {"parameter": str(place)}:
+            return place
+        case _:
+            return ""

@@ -1,26 +1,25 @@
-"""Bytes as text to show: charsets, control characters, HTML pages."""
+"""Text to show: charsets, control characters, HTML pages, and values cut with a mark."""
 
 from __future__ import annotations
 
 import codecs
 import html
+import json
+import math
 import re
-from typing import NamedTuple
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.redaction import excerpt
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 _CODECS = {
-    "ascii": "utf-8",
-    "iso-8859-1": "latin-1",
-    "iso8859-1": "latin-1",
-    "latin-1": "latin-1",
-    "latin1": "latin-1",
-    "us-ascii": "utf-8",
-    "utf-16": "utf-16-le",
+    **dict.fromkeys(("ascii", "us-ascii", "utf-8", "utf8"), "utf-8"),
+    **dict.fromkeys(("iso-8859-1", "iso8859-1", "latin-1", "latin1"), "latin-1"),
+    **dict.fromkeys(("utf-16", "utf-16le"), "utf-16-le"),
     "utf-16be": "utf-16-be",
-    "utf-16le": "utf-16-le",
-    "utf-8": "utf-8",
-    "utf8": "utf-8",
 }
 """Charsets that are honoured: some of Python's codecs, which a server may name, do not give text.
 
@@ -30,8 +29,6 @@ ASCII is read as UTF-8, of which it is a part; UTF-16 without a byte order mark 
 _MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 _CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _HALVES = re.compile("[\ud800-\udfff]")
-
-
 _GENUINE = {"utf-8": b"\xef\xbf\xbd", "utf-8-sig": b"\xef\xbf\xbd"}
 _PIECE = 64 * 1024
 """Text is worked on in pieces of this size: one long step would hold up all threads."""
@@ -41,13 +38,7 @@ _SHOWN = 60
 
 
 class Text(NamedTuple):
-    """Decoded text.
-
-    Attributes:
-        text: As much of it as was asked for.
-        notes: Differences from the bytes.
-        length: Of the whole, in characters.
-    """
+    """As much of a text as was asked for, differences from the bytes, and the whole's length."""
 
     text: str
     notes: list[str]
@@ -71,11 +62,8 @@ def decode_text(content: bytes, charset: str = "", *, most: int | None = None) -
         notes.append(f"the charset {shown!r} is not supported, the text is read as UTF-8")
     codec = codec or "utf-8"
     if most is None and len(content) <= _PIECE:
-        try:
+        with suppress(UnicodeDecodeError):
             text = content.decode(codec)
-        except UnicodeDecodeError:
-            pass
-        else:
             return Text(text, notes, len(text))
     text, length, replaced = _decode(content, codec, most)
     genuine = _GENUINE.get(codec)
@@ -114,12 +102,9 @@ def _decode(content: bytes, codec: str, most: int | None) -> tuple[str, int, int
 
 def clean_text(text: str) -> str:
     r"""Return text without surrogates and control characters; `\n`, `\r` and `\t` are kept."""
-    if len(text) <= _PIECE:
-        return _cleaned(text)
-    return "".join(_cleaned(text[start : start + _PIECE]) for start in range(0, len(text), _PIECE))
-
-
-def _cleaned(text: str) -> str:
+    if len(text) > _PIECE:
+        starts = range(0, len(text), _PIECE)
+        return "".join(clean_text(text[start : start + _PIECE]) for start in starts)
     text = _CONTROLS.sub("", text)
     return text if text.isascii() else _HALVES.sub("\ufffd", text)
 
@@ -209,3 +194,137 @@ def _plain(text: str) -> str:
     text = _ENTITY.sub(lambda entity: html.unescape(entity[0]), text)
     text = _BLANKS.sub(" ", clean_text(text))
     return _LINES.sub("\n", text).strip()
+
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+_LEAST = 40  # characters below which a cut value is useless
+_ELLIPSIS = "…"
+_INFINITY = len('"-Infinity"')
+_ITEM_MARKER = 48
+_MEMBER_MARKER = 40
+
+
+def encode(value: Any) -> str:
+    """Return the JSON text that `str(result)` gives; raises ValueError for NaN and infinities."""
+    return _ENCODER.encode(value)
+
+
+def shorten(value: Any, room: int) -> Any:
+    """Return a value whose JSON text takes at most `room` characters, 40 or more.
+
+    Arrays keep their head, objects all members as long as possible with the longest ones cut, text
+    its head up to the end of a word. A mark counts the omissions.
+    """
+    cutter = _Cutter()
+    return value if cutter.size(value, room) <= room else cutter.cut(value, room)
+
+
+class _Cutter:
+    """Remembers sizes, so that nothing is measured twice as a whole."""
+
+    def __init__(self) -> None:
+        self._sizes: dict[int, int] = {}
+        self._passed: dict[int, int] = {}
+
+    def size(self, value: Any, limit: int) -> int:
+        """Return the length of the JSON text, or any number over `limit` if it is longer."""
+        match value:
+            case str():
+                return len(value) + 2 if len(value) > limit else len(encode(value))
+            case list():
+                return self._summed(value, limit, ((item, 0) for item in value))
+            case dict():
+                named = ((member, len(encode(name)) + 2) for name, member in value.items())
+                return self._summed(value, limit, named)
+            case float() if not math.isfinite(value):
+                return _INFINITY
+            case _:
+                return len(encode(value))
+
+    def _summed(self, value: Any, limit: int, parts: Iterable[tuple[Any, int]]) -> int:
+        known = self._sizes.get(id(value)) or self._passed.get(id(value), 0)
+        if known > limit or id(value) in self._sizes:
+            return known
+        total = 2
+        for count, (part, extra) in enumerate(parts):
+            total += extra + (2 if count else 0)
+            total += self.size(part, limit - total)
+            if total > limit:
+                self._passed[id(value)] = total
+                return total
+        self._sizes[id(value)] = total
+        return total
+
+    def cut(self, value: Any, room: int) -> Any:
+        """Return the part of a too long value that fits."""
+        if isinstance(value, list):
+            return self._cut_list(value, room)
+        if isinstance(value, dict):
+            return self._cut_dict(value, room)
+        return cut_text(value if isinstance(value, str) else encode(value), room)
+
+    def _cut_list(self, items: list[Any], room: int) -> list[Any]:
+        kept: list[Any] = []
+        left = room - 2 - _ITEM_MARKER
+        for item in items:
+            size = self.size(item, left)
+            if size > left:
+                if left >= _LEAST and (not kept or left > room // 2):
+                    kept.append(self.cut(item, left))
+                break
+            kept.append(item)
+            left -= size + 2
+        if len(kept) < len(items):
+            kept.append(f"{_ELLIPSIS} {len(items) - len(kept)} of {len(items)} items left out")
+        return kept
+
+    def _cut_dict(self, members: dict[str, Any], room: int) -> dict[str, Any]:
+        left = room - 2 - _MEMBER_MARKER
+        sizes: dict[str, int] = {}
+        for name, member in members.items():
+            size = self.size(member, room)
+            least = len(encode(name)) + 4 + min(size, _LEAST)
+            if least > left:
+                break
+            left -= least
+            sizes[name] = size
+        share = _share([size - _LEAST for size in sizes.values() if size > _LEAST], left)
+        kept = {}
+        for name, size in sizes.items():
+            own = _LEAST + share
+            kept[name] = members[name] if size <= own else self.cut(members[name], own)
+        if len(kept) < len(members):
+            kept[_ELLIPSIS] = f"{len(members) - len(kept)} members left out"
+        return kept
+
+
+def _share(wishes: list[int], room: int) -> int:
+    """Return the largest equal share; smaller wishes are met in full."""
+    wishes.sort()
+    for index, wish in enumerate(wishes):
+        fair = room // (len(wishes) - index)
+        if wish > fair:
+            return fair
+        room -= wish
+    return room
+
+
+def cut_text(text: str, room: int, whole: int = 0) -> str:
+    """Return the head of a text, up to the end of a word, and the length of the whole.
+
+    Args:
+        text: Longer than `room` as JSON.
+        room: Characters of the result as JSON, quotes included.
+        whole: Characters of the whole, if `text` is only its beginning.
+    """
+    marker = f"{_ELLIPSIS} [{whole or len(text)} characters in all]"
+    left = room - 2 - len(marker)
+    if left < len(marker):
+        marker, left = _ELLIPSIS, room - 3
+    head = text[: max(left, 0)]
+    while (length := len(encode(head)) - 2) > left:
+        head = head[: min(len(head) - 1, len(head) * left // length)]
+    words = head.rstrip()
+    if len(head) < len(text) and not text[len(head)].isspace():
+        words = head[: max(head.rfind(" "), head.rfind("\n")) + 1].rstrip()
+    return (words if len(words) > len(head) // 2 else head) + marker

@@ -10,10 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openapi_tools.responses.problems import words_of
-from openapi_tools.responses.server_json import encode, read_json
-from openapi_tools.responses.shown_text import page_text
-from openapi_tools.responses.truncation import shorten
+from openapi_tools.responses.server_json import read_json, words_of
+from openapi_tools.responses.shown_text import encode, page_text, shorten
 
 VALUES = st.recursive(
     st.none()
