@@ -352,19 +352,10 @@ async def test_an_endpoint_elsewhere_gets_nothing_unless_it_is_named(server):
 @pytest.mark.parametrize(
     "url",
     [
-        "http://auth.example.com/token",
-        "ftp://127.0.0.1/token",
-        "http://127.0.0.1.example.com/token",
-        "http://u:p@127.0.0.1/token",
-        "https:///token",
-        "http://127.0.0.1:99999/token",
-        "http://[::1/token",
-        "https://auth.example.com/to ken",
-        "https://auth.example.com/\u202etoken",
-        "//[",
-        "",
-        7,
-        None,
+        *("http://auth.example.com/token", "ftp://127.0.0.1/token"),
+        *("http://127.0.0.1.example.com/token", "http://u:p@127.0.0.1/token", "https:///token"),
+        *("http://127.0.0.1:99999/token", "http://[::1/token", "https://auth.example.com/to ken"),
+        *("https://auth.example.com/\u202etoken", "//[", "", 7, None),
     ],
 )
 async def test_secrets_go_over_https_or_to_this_machine_only(channel, server, url):

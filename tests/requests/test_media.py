@@ -61,15 +61,7 @@ def test_what_is_a_media_type(text):
 @pytest.mark.parametrize(
     "text",
     [
-        "",
-        "json",
-        "a/b/c",
-        "a /b",
-        "a/b;",
-        "a/b; c",
-        "a/b\r\nX: 1",
-        "a/b, c/d",
-        "é/b",
+        *("", "json", "a/b/c", "a /b", "a/b;", "a/b; c", "a/b\r\nX: 1", "a/b, c/d", "é/b"),
         "a/b;c=\u00e9",
     ],
 )

@@ -27,32 +27,10 @@ def build(operation: Operation, arguments: dict[str, Any], **options: Any) -> An
 
 
 STEPS_AWAY = [
-    "..",
-    ".",
-    "../admin/secret",
-    "../../x",
-    "a/../b",
-    "a/./b",
-    "a/..",
-    "..\\admin",
-    "%2e%2e",
-    "%2e%2e%2fadmin%2fsecret",
-    "..%2f",
-    ".%2e",
-    "%252e%252e",
-    "%25252e%25252e%25252fx",
-    "%2525252525252525252e",
-    "..;x",
-    "..;/x",
-    "..%3bx",
-    "..?x",
-    "..%3Fx",
-    "..#x",
-    "..\0",
-    "..%00",
-    " ..",
-    ".\t.",
-    "..%20",
+    *("..", ".", "../admin/secret", "../../x", "a/../b", "a/./b", "a/..", "..\\admin", "%2e%2e"),
+    *("%2e%2e%2fadmin%2fsecret", "..%2f", ".%2e", "%252e%252e", "%25252e%25252e%25252fx"),
+    *("%2525252525252525252e", "..;x", "..;/x", "..%3bx", "..?x", "..%3Fx", "..#x", "..\0"),
+    *("..%00", " ..", ".\t.", "..%20"),
 ]
 
 
@@ -173,16 +151,7 @@ async def test_half_a_surrogate_pair_is_refused_everywhere(declared, wire):
 
 
 UNSENDABLE = [
-    "x\r\nX-Evil: 1",
-    "x\nY: 1",
-    "a\0b",
-    "\x1b[31m",
-    "中",
-    "\x80",
-    " a",
-    "a ",
-    "\ta",
-    "\x7f",
+    *("x\r\nX-Evil: 1", "x\nY: 1", "a\0b", "\x1b[31m", "中", "\x80", " a", "a ", "\ta", "\x7f"),
 ]
 
 

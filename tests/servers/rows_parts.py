@@ -5,6 +5,7 @@ from __future__ import annotations
 from servers.documents import Row, body, object_of
 
 STRING = {"type": "string"}
+ARRAY, OBJECT = {"a": {"type": "array"}}, {"a": {"type": "object"}}
 BINARY = {"type": "string", "format": "binary"}
 DATA = "multipart/form-data"
 
@@ -31,224 +32,187 @@ def typed(name: str, kind: str, value: str) -> bytes:
     return f"{disposition}\r\nContent-Type: {kind}\r\n\r\n{value}".encode()
 
 
-def _parts(
-    properties: dict, arguments: dict, *written: bytes, version: str = "3.0.4", **encoding: object
-) -> tuple:
+def _parts(title, section, properties, arguments, *written, version="3.0.4", **encoding) -> Row:
     fields = {"encoding": encoding} if encoding else {}
-    return (
-        {"body": body(DATA, object_of(**properties), **fields), "version": version},
-        arguments,
-        {"body": parts(*written), "content-type": f"{DATA}; boundary=B"},
-    )
+    operation = {"body": body(DATA, object_of(**properties), **fields), "version": version}
+    expected = {"body": parts(*written), "content-type": f"{DATA}; boundary=B"}
+    return Row(title, section, operation, arguments, expected)
+
+
+def _string(title, section, value, *written, **encoding) -> Row:
+    return _parts(title, section, {"a": STRING}, {"a": value}, *written, **encoding)
+
+
+def _file(title, section, value, *written, **encoding) -> Row:
+    return _parts(title, section, {"f": BINARY}, {"f": value}, *written, **encoding)
 
 
 OCTETS = "application/octet-stream"
 
 MULTIPART = [
-    Row("text", "RFC 7578 §4.4", *_parts({"a": STRING}, {"a": "x"}, field("a", "x"))),
-    Row(
-        "nothing is percent-encoded",
-        "3.2.0 §4.15.1.2",
-        *_parts({"a": STRING}, {"a": "b c&d=é%"}, field("a", "b c&d=é%")),
-    ),
-    Row(
-        "line breaks stay",
-        "RFC 7578 §4.2",
-        *_parts({"a": STRING}, {"a": "b\r\n--B\n"}, field("a", "b\r\n--B\n")),
-    ),
-    Row("an empty string", "RFC 7578 §4.2", *_parts({"a": STRING}, {"a": ""}, field("a", ""))),
-    Row(
+    _string("text", "RFC 7578 §4.4", "x", field("a", "x")),
+    _string("nothing is percent-encoded", "3.2.0 §4.15.1.2", "b c&d=é%", field("a", "b c&d=é%")),
+    _string("line breaks stay", "RFC 7578 §4.2", "b\r\n--B\n", field("a", "b\r\n--B\n")),
+    _string("an empty string", "RFC 7578 §4.2", "", field("a", "")),
+    _parts(
         "numbers and booleans",
         "3.2.0 Appendix B",
-        *_parts({"a": {}, "b": {}}, {"a": 1.0, "b": False}, field("a", "1"), field("b", "false")),
+        {"a": {}, "b": {}},
+        {"a": 1.0, "b": False},
+        field("a", "1"),
+        field("b", "false"),
     ),
-    Row(
+    _parts(
         "null is left out",
         "3.2.0 §4.15.1.1",
-        *_parts({"a": {}, "b": {}}, {"a": None, "b": 1}, field("b", "1")),
+        {"a": {}, "b": {}},
+        {"a": None, "b": 1},
+        field("b", "1"),
     ),
-    Row(
+    _parts(
         "an object is JSON",
         "3.0.4 §4.7.15.1.1",
-        *_parts(
-            {"a": {"type": "object"}},
-            {"a": {"b": "é"}},
-            typed("a", "application/json", '{"b":"é"}'),
-        ),
+        OBJECT,
+        {"a": {"b": "é"}},
+        typed("a", "application/json", '{"b":"é"}'),
     ),
-    Row(
+    _parts(
         "an array repeats its name",
         "RFC 7578 §4.3",
-        *_parts({"a": {"type": "array"}}, {"a": ["x", "y"]}, field("a", "x"), field("a", "y")),
+        ARRAY,
+        {"a": ["x", "y"]},
+        field("a", "x"),
+        field("a", "y"),
     ),
-    Row(
+    _parts(
         "objects in an array are JSON each",
         "3.2.0 §4.14.5.1",
-        *_parts(
-            {"a": {"type": "array"}},
-            {"a": [{"b": 1}, {"b": 2}]},
-            typed("a", "application/json", '{"b":1}'),
-            typed("a", "application/json", '{"b":2}'),
-        ),
+        ARRAY,
+        {"a": [{"b": 1}, {"b": 2}]},
+        typed("a", "application/json", '{"b":1}'),
+        typed("a", "application/json", '{"b":2}'),
     ),
-    Row(
+    _string(
         "a part's own type",
         "3.0.4 §4.7.15.1.1",
-        *_parts(
-            {"a": STRING},
-            {"a": "<x/>"},
-            typed("a", "application/xml; charset=utf-8", "<x/>"),
-            a={"contentType": "application/xml; charset=utf-8"},
-        ),
+        "<x/>",
+        typed("a", "application/xml; charset=utf-8", "<x/>"),
+        a={"contentType": "application/xml; charset=utf-8"},
     ),
-    Row(
+    _string(
         "a string as JSON",
         "3.0.4 §4.7.15.1.1",
-        *_parts(
-            {"a": STRING},
-            {"a": "x"},
-            typed("a", "application/json", '"x"'),
-            a={"contentType": "application/json"},
-        ),
+        "x",
+        typed("a", "application/json", '"x"'),
+        a={"contentType": "application/json"},
     ),
-    Row(
+    _parts(
         "3.0 ignores styles here",
         "3.0.4 §4.7.15.1.2",
-        *_parts(
-            {"a": {"type": "array"}},
-            {"a": ["x", "y"]},
-            field("a", "x"),
-            field("a", "y"),
-            a={"explode": False},
-        ),
+        ARRAY,
+        {"a": ["x", "y"]},
+        field("a", "x"),
+        field("a", "y"),
+        a={"explode": False},
     ),
-    Row(
+    _parts(
         "3.1 applies them",
         "3.1.2 §4.8.15.1.2",
-        *_parts(
-            {"a": {"type": "array"}},
-            {"a": ["x", "y z"]},
-            field("a", "x,y z"),
-            version="3.1.2",
-            a={"explode": False},
-        ),
+        ARRAY,
+        {"a": ["x", "y z"]},
+        field("a", "x,y z"),
+        version="3.1.2",
+        a={"explode": False},
     ),
-    Row(
+    _parts(
         "deepObject",
         "3.2.0 Appendix C",
-        *_parts(
-            {"a": {"type": "object"}},
-            {"a": {"b": 1, "c": [2]}},
-            field("a[b]", "1"),
-            field("a[c][]", "2"),
-            version="3.2.0",
-            a={"style": "deepObject"},
-        ),
+        OBJECT,
+        {"a": {"b": 1, "c": [2]}},
+        field("a[b]", "1"),
+        field("a[c][]", "2"),
+        version="3.2.0",
+        a={"style": "deepObject"},
     ),
-    Row(
+    _file(
         "a file from bytes",
         "RFC 7578 §4.2",
-        *_parts(
-            {"f": BINARY},
-            {"f": {"base64": "AP8NCi0teA==", "filename": "a.bin"}},
-            file("f", "a.bin", OCTETS, b"\x00\xff\r\n--x"),
-        ),
+        {"base64": "AP8NCi0teA==", "filename": "a.bin"},
+        file("f", "a.bin", OCTETS, b"\x00\xff\r\n--x"),
     ),
-    Row(
+    _file(
         "a file from text",
         "limits: file arguments",
-        *_parts(
-            {"f": BINARY},
-            {"f": {"text": "é", "filename": "a.txt"}},
-            file("f", "a.txt", OCTETS, "é".encode()),
-        ),
+        {"text": "é", "filename": "a.txt"},
+        file("f", "a.txt", OCTETS, "é".encode()),
     ),
-    Row(
+    _file(
         "a file without a name",
         "limits: file names",
-        *_parts({"f": BINARY}, {"f": {"text": "x"}}, file("f", "file", OCTETS, b"x")),
+        {"text": "x"},
+        file("f", "file", OCTETS, b"x"),
     ),
-    Row(
+    _file(
         "a file's own type",
         "3.2.0 §4.15.4.1",
-        *_parts(
-            {"f": BINARY},
-            {"f": {"text": "x", "content_type": "text/csv"}},
-            file("f", "file", "text/csv", b"x"),
-            f={"contentType": "text/plain, text/csv"},
-        ),
+        {"text": "x", "content_type": "text/csv"},
+        file("f", "file", "text/csv", b"x"),
+        f={"contentType": "text/plain, text/csv"},
     ),
-    Row(
+    _file(
         "the document's type of a file",
         "3.0.4 §4.7.15.1.1",
-        *_parts(
-            {"f": BINARY},
-            {"f": {"text": "x"}},
-            file("f", "file", "image/png", b"x"),
-            f={"contentType": "image/png, image/jpeg"},
-        ),
+        {"text": "x"},
+        file("f", "file", "image/png", b"x"),
+        f={"contentType": "image/png, image/jpeg"},
     ),
-    Row(
+    _parts(
         "several files",
         "RFC 7578 §4.3",
-        *_parts(
-            {"f": {"type": "array", "items": BINARY}},
-            {"f": [{"text": "1", "filename": "1"}, {"text": "2", "filename": "2"}]},
-            file("f", "1", OCTETS, b"1"),
-            file("f", "2", OCTETS, b"2"),
-        ),
+        {"f": {"type": "array", "items": BINARY}},
+        {"f": [{"text": "1", "filename": "1"}, {"text": "2", "filename": "2"}]},
+        file("f", "1", OCTETS, b"1"),
+        file("f", "2", OCTETS, b"2"),
     ),
-    Row(
+    _parts(
         "a file in 3.1 has no type",
         "3.1.2 §4.8.15.1.1",
-        *_parts({"f": {}}, {"f": {"text": "x"}}, file("f", "file", OCTETS, b"x"), version="3.1.2"),
+        {"f": {}},
+        {"f": {"text": "x"}},
+        file("f", "file", OCTETS, b"x"),
+        version="3.1.2",
     ),
-    Row(
+    _file(
         "a quote in a file's name",
         "WHATWG HTML form data",
-        *_parts(
-            {"f": BINARY}, {"f": {"text": "x", "filename": 'a"b'}}, file("f", "a%22b", OCTETS, b"x")
-        ),
+        {"text": "x", "filename": 'a"b'},
+        file("f", "a%22b", OCTETS, b"x"),
     ),
-    Row(
+    _file(
         "line breaks in a file's name",
         "WHATWG HTML form data",
-        *_parts(
-            {"f": BINARY},
-            {"f": {"text": "x", "filename": 'a"\r\nX: 1'}},
-            file("f", "a%22%0D%0AX: 1", OCTETS, b"x"),
-        ),
+        {"text": "x", "filename": 'a"\r\nX: 1'},
+        file("f", "a%22%0D%0AX: 1", OCTETS, b"x"),
     ),
-    Row(
+    _file(
         "a file's name in UTF-8",
         "RFC 7578 §5.1",
-        *_parts(
-            {"f": BINARY},
-            {"f": {"text": "x", "filename": "é.txt"}},
-            file("f", "é.txt", OCTETS, b"x"),
-        ),
+        {"text": "x", "filename": "é.txt"},
+        file("f", "é.txt", OCTETS, b"x"),
     ),
-    Row(
+    _file(
         "a path is only text",
         "PROMISES: local files",
-        *_parts(
-            {"f": BINARY}, {"f": {"text": "/etc/passwd"}}, file("f", "file", OCTETS, b"/etc/passwd")
-        ),
+        {"text": "/etc/passwd"},
+        file("f", "file", OCTETS, b"/etc/passwd"),
     ),
-    Row(
+    _parts(
         "headers of a part",
         "3.1.2 §4.8.15.1.1",
-        *_parts(
-            {"a": STRING},
-            {"a": "x", "a: X-Limit": 5},
-            b'Content-Disposition: form-data; name="a"\r\nX-Limit: 5\r\n\r\nx',
-            a={
-                "headers": {
-                    "X-Limit": {"schema": {"type": "integer"}},
-                    "Content-Type": {"schema": {}},
-                }
-            },
-        ),
+        {"a": STRING},
+        {"a": "x", "a: X-Limit": 5},
+        b'Content-Disposition: form-data; name="a"\r\nX-Limit: 5\r\n\r\nx',
+        a={"headers": {"X-Limit": {"schema": {"type": "integer"}}, "Content-Type": {"schema": {}}}},
     ),
     Row(
         "names from a map are escaped",
@@ -279,7 +243,7 @@ MULTIPART = [
             )
         },
     ),
-    Row("nothing given, but required", "RFC 2046 §5.1", *_parts({"a": STRING}, {})),
+    _parts("nothing given, but required", "RFC 2046 §5.1", {"a": STRING}, {}),
 ]
 
 

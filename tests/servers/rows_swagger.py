@@ -15,161 +15,93 @@ def _field(kind: str, collection: str | None, location: str = "query", **items: 
     return listed
 
 
-def _swagger(listed: list[dict], arguments: dict, expected: dict, **more: object) -> tuple:
+def _swagger(title, section, listed, arguments, expected, **more) -> Row:
     path = "/p/{x}" if any(p["in"] == "path" for p in listed) else "/p"
-    return {"version": "2.0", "path": path, "parameters": listed, **more}, arguments, expected
+    operation = {"version": "2.0", "path": path, "parameters": listed, **more}
+    return Row(title, section, operation, arguments, expected)
 
 
-def _array(location: str, collection: str | None, expected: dict, **items: object) -> tuple:
-    value = [["a", "b"], ["c"]] if items else ["a b", "c|d"]
-    return _swagger([_field("array", collection, location, **items)], {"x": value}, expected)
+def _array(title, location, collection, expected) -> Row:
+    value, listed = ["a b", "c|d"], [_field("array", collection, location)]
+    return _swagger(title, "2.0 collectionFormat", listed, {"x": value}, expected)
+
+
+def _nested(title, location, collection, inner, expected) -> Row:
+    items = {"type": "array", "collectionFormat": inner, "items": {"type": "string"}}
+    listed, value = [_field("array", collection, location, **items)], [["a", "b"], ["c"]]
+    section = "2.0 Items Object collectionFormat"
+    return _swagger(title, section, listed, {"x": value}, expected)
 
 
 URLENCODED = {"content-type": "application/x-www-form-urlencoded"}
 FILE = {"name": "f", "in": "formData", "type": "file", "required": True}
 
 SWAGGER = [
-    Row("csv", "2.0 collectionFormat", *_array("query", "csv", {"target": "/p?x=a%20b,c%7Cd"})),
-    Row(
-        "csv is the default",
-        "2.0 collectionFormat",
-        *_array("query", None, {"target": "/p?x=a%20b,c%7Cd"}),
-    ),
-    Row("ssv", "2.0 collectionFormat", *_array("query", "ssv", {"target": "/p?x=a%20b%20c%7Cd"})),
-    Row("tsv", "2.0 collectionFormat", *_array("query", "tsv", {"target": "/p?x=a%20b%09c%7Cd"})),
-    Row(
-        "pipes", "2.0 collectionFormat", *_array("query", "pipes", {"target": "/p?x=a%20b%7Cc%7Cd"})
-    ),
-    Row(
-        "multi", "2.0 collectionFormat", *_array("query", "multi", {"target": "/p?x=a%20b&x=c%7Cd"})
-    ),
-    Row(
-        "csv in a path",
-        "2.0 collectionFormat",
-        *_array("path", "csv", {"target": "/p/a%20b,c%7Cd"}),
-    ),
-    Row(
-        "ssv in a path",
-        "2.0 collectionFormat",
-        *_array("path", "ssv", {"target": "/p/a%20b%20c%7Cd"}),
-    ),
-    Row(
-        "tsv in a path",
-        "2.0 collectionFormat",
-        *_array("path", "tsv", {"target": "/p/a%20b%09c%7Cd"}),
-    ),
-    Row(
-        "pipes in a path",
-        "2.0 collectionFormat",
-        *_array("path", "pipes", {"target": "/p/a%20b%7Cc%7Cd"}),
-    ),
-    Row("csv in a header", "2.0 collectionFormat", *_array("header", "csv", {"x": "a b,c|d"})),
-    Row("ssv in a header", "2.0 collectionFormat", *_array("header", "ssv", {"x": "a b c|d"})),
-    Row("tsv in a header", "2.0 collectionFormat", *_array("header", "tsv", {"x": "a b\tc|d"})),
-    Row("pipes in a header", "2.0 collectionFormat", *_array("header", "pipes", {"x": "a b|c|d"})),
-    Row(
-        "csv in a form",
-        "2.0 collectionFormat",
-        *_array("formData", "csv", {"body": b"x=a+b,c%7Cd", **URLENCODED}),
-    ),
-    Row(
-        "ssv in a form",
-        "2.0 collectionFormat",
-        *_array("formData", "ssv", {"body": b"x=a+b+c%7Cd", **URLENCODED}),
-    ),
-    Row(
-        "tsv in a form",
-        "2.0 collectionFormat",
-        *_array("formData", "tsv", {"body": b"x=a+b%09c%7Cd", **URLENCODED}),
-    ),
-    Row(
-        "pipes in a form",
-        "2.0 collectionFormat",
-        *_array("formData", "pipes", {"body": b"x=a+b%7Cc%7Cd", **URLENCODED}),
-    ),
-    Row(
-        "multi in a form",
-        "2.0 collectionFormat",
-        *_array("formData", "multi", {"body": b"x=a+b&x=c%7Cd", **URLENCODED}),
-    ),
-    Row(
-        "arrays in arrays",
-        "2.0 Items Object collectionFormat",
-        *_array(
-            "query",
-            "csv",
-            {"target": "/p?x=a%7Cb,c"},
-            type="array",
-            collectionFormat="pipes",
-            items={"type": "string"},
-        ),
-    ),
-    Row(
-        "arrays in arrays in a header",
-        "2.0 Items Object collectionFormat",
-        *_array(
-            "header",
-            "pipes",
-            {"x": "a b|c"},
-            type="array",
-            collectionFormat="ssv",
-            items={"type": "string"},
-        ),
-    ),
-    Row(
+    _array("csv", "query", "csv", {"target": "/p?x=a%20b,c%7Cd"}),
+    _array("csv is the default", "query", None, {"target": "/p?x=a%20b,c%7Cd"}),
+    _array("ssv", "query", "ssv", {"target": "/p?x=a%20b%20c%7Cd"}),
+    _array("tsv", "query", "tsv", {"target": "/p?x=a%20b%09c%7Cd"}),
+    _array("pipes", "query", "pipes", {"target": "/p?x=a%20b%7Cc%7Cd"}),
+    _array("multi", "query", "multi", {"target": "/p?x=a%20b&x=c%7Cd"}),
+    _array("csv in a path", "path", "csv", {"target": "/p/a%20b,c%7Cd"}),
+    _array("ssv in a path", "path", "ssv", {"target": "/p/a%20b%20c%7Cd"}),
+    _array("tsv in a path", "path", "tsv", {"target": "/p/a%20b%09c%7Cd"}),
+    _array("pipes in a path", "path", "pipes", {"target": "/p/a%20b%7Cc%7Cd"}),
+    _array("csv in a header", "header", "csv", {"x": "a b,c|d"}),
+    _array("ssv in a header", "header", "ssv", {"x": "a b c|d"}),
+    _array("tsv in a header", "header", "tsv", {"x": "a b\tc|d"}),
+    _array("pipes in a header", "header", "pipes", {"x": "a b|c|d"}),
+    _array("csv in a form", "formData", "csv", {"body": b"x=a+b,c%7Cd", **URLENCODED}),
+    _array("ssv in a form", "formData", "ssv", {"body": b"x=a+b+c%7Cd", **URLENCODED}),
+    _array("tsv in a form", "formData", "tsv", {"body": b"x=a+b%09c%7Cd", **URLENCODED}),
+    _array("pipes in a form", "formData", "pipes", {"body": b"x=a+b%7Cc%7Cd", **URLENCODED}),
+    _array("multi in a form", "formData", "multi", {"body": b"x=a+b&x=c%7Cd", **URLENCODED}),
+    _nested("arrays in arrays", "query", "csv", "pipes", {"target": "/p?x=a%7Cb,c"}),
+    _nested("arrays in arrays in a header", "header", "pipes", "ssv", {"x": "a b|c"}),
+    _swagger(
         "a file and a field",
         "2.0 Parameter Object, formData",
-        *_swagger(
-            [FILE, {"name": "n", "in": "formData", "type": "integer"}],
-            {"f": {"text": "x", "filename": "a"}, "n": 5},
-            {"body": parts(file("f", "a", OCTETS, b"x"), field("n", "5"))},
-        ),
+        [FILE, {"name": "n", "in": "formData", "type": "integer"}],
+        {"f": {"text": "x", "filename": "a"}, "n": 5},
+        {"body": parts(file("f", "a", OCTETS, b"x"), field("n", "5"))},
     ),
-    Row(
+    _swagger(
         "csv in multipart",
         "2.0 collectionFormat",
-        *_swagger(
-            [_field("array", "csv", "formData")],
-            {"x": ["a b", "c"]},
-            {"body": parts(field("x", "a b,c"))},
-            consumes=["multipart/form-data"],
-        ),
+        [_field("array", "csv", "formData")],
+        {"x": ["a b", "c"]},
+        {"body": parts(field("x", "a b,c"))},
+        consumes=["multipart/form-data"],
     ),
-    Row(
+    _swagger(
         "multi in multipart",
         "2.0 collectionFormat",
-        *_swagger(
-            [_field("array", "multi", "formData")],
-            {"x": ["a", "b"]},
-            {"body": parts(field("x", "a"), field("x", "b"))},
-            consumes=["multipart/form-data"],
-        ),
+        [_field("array", "multi", "formData")],
+        {"x": ["a", "b"]},
+        {"body": parts(field("x", "a"), field("x", "b"))},
+        consumes=["multipart/form-data"],
     ),
-    Row(
+    _swagger(
         "a body",
         "2.0 Parameter Object, body",
-        *_swagger(
-            [
-                {
-                    "name": "b",
-                    "in": "body",
-                    "required": True,
-                    "schema": {"type": "object", "properties": {"a": {}}},
-                }
-            ],
-            {"a": None},
-            {"body": b'{"a":null}', "content-type": "application/json"},
-        ),
+        [
+            {
+                "name": "b",
+                "in": "body",
+                "required": True,
+                "schema": {"type": "object", "properties": {"a": {}}},
+            }
+        ],
+        {"a": None},
+        {"body": b'{"a":null}', "content-type": "application/json"},
     ),
-    Row(
+    _swagger(
         "a body of text",
         "2.0 consumes",
-        *_swagger(
-            [{"name": "b", "in": "body", "required": True, "schema": {"type": "string"}}],
-            {"body": "x"},
-            {"body": b"x", "content-type": "text/plain; charset=utf-8"},
-            consumes=["text/plain"],
-        ),
+        [{"name": "b", "in": "body", "required": True, "schema": {"type": "string"}}],
+        {"body": "x"},
+        {"body": b"x", "content-type": "text/plain; charset=utf-8"},
+        consumes=["text/plain"],
     ),
 ]
 
