@@ -14,7 +14,7 @@ import pytest
 
 import openapi_tools
 from openapi_tools import OperationTool, ToolResult, Toolset, testing
-from openapi_tools.cli.group import commands
+from openapi_tools.cli import commands, imported
 from openapi_tools.errors import ERROR_TYPES
 
 ROOT = Path(__file__).parents[1]
@@ -193,7 +193,7 @@ def documented(name):
 def cli_names():
     """Yield every command and option."""
     yield from commands.commands
-    for command in [commands, *(later.load() for later in commands.commands.values())]:
+    for command in [commands, *map(imported, commands.commands)]:
         for parameter in command.get_params(click.Context(command)):
             yield from (name for name in parameter.opts if name.startswith("--"))
 

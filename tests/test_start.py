@@ -21,9 +21,8 @@ READERS = {"urllib.request", "xml", "yaml", "openapi_tools.loading.parse_yaml"}
 NEVER = {"openapi_core", "openapi_spec_validator", "jsonschema", "jinja2", "authlib"}
 LOADER = {"openapi_tools.loading", "openapi_tools.codegen", "openapi_tools.generate"}
 HEAVY = CHECKERS | WRITERS | NETWORK | READERS | {"pydantic"}
-COMMANDS = {
-    f"openapi_tools.cli.{name}_command"
-    for name in ("call", "generate", "lint", "list", "login", "serve", "show")
+COMMANDS = {"openapi_tools.cli.document_commands"} | {
+    f"openapi_tools.cli.{name}_command" for name in ("call", "generate", "login", "serve", "show")
 }
 
 LOAD = "from openapi_tools import load_tools; toolset = load_tools({!r});"
@@ -67,7 +66,7 @@ STARTS = {
     "execute": (LOADED + EXECUTE, NEVER | READERS - {"urllib.request"}),
     "version": (cli("--version"), HEAVY | COMMANDS | {"pydantic_core", "openapi_tools.runtime"}),
     "help": (cli("--help"), HEAVY | COMMANDS | {"pydantic_core", "openapi_tools.runtime"}),
-    "list": (cli("list", SPEC), HEAVY | COMMANDS - {"openapi_tools.cli.list_command"}),
+    "list": (cli("list", SPEC), HEAVY | COMMANDS - {"openapi_tools.cli.document_commands"}),
     "show": (
         cli("show", SPEC, "get_gateway"),
         # jsonschema_rs says which keywords are not checked.

@@ -6,7 +6,123 @@ wrong usage or a document that does not load, 130 interrupted.
 
 from __future__ import annotations
 
-from openapi_tools.cli.group import commands
+import contextlib
+import os
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from openapi_tools._version import __version__
+from openapi_tools.cli.output import clean, for_shell
+from openapi_tools.errors import OpenAPIToolsError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+PROGRAM = "openapi-tools"
+_INTERRUPTED = 130
+_UNWRITTEN = 1
+_COMMANDS = {
+    "list": ("List the tools.", "document_commands", "list_tools"),
+    "show": ("Show everything about one tool.", "show_command", "show"),
+    "call": ("Call one tool and print its result.", "call_command", "call"),
+    "login": ("Log in and keep the token in a file.", "login_command", "login"),
+    "serve": ("Serve the tools over MCP.", "serve_command", "serve"),
+    "lint": ("Check a document for errors.", "document_commands", "lint"),
+    "generate": ("Write the tools as a Python package.", "generate_command", "generate"),
+    "cache": ("List or remove cached documents.", "document_commands", "cache"),
+}
+
+
+class Commands(click.Group):
+    """A group that imports a command when it is used, and reports every error in one line."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command, its name and the other arguments."""
+        name, found, left = super().resolve_command(ctx, args)
+        return name, imported(found.name) if found and found.name in _COMMANDS else found, left
+
+    def main(self, args: Sequence[str] | None = None, *_more: Any, **_extra: Any) -> NoReturn:
+        """Run a command and exit."""
+        for stream in (sys.stdout, sys.stderr):
+            if hasattr(stream, "reconfigure"):
+                # What the terminal's encoding lacks is shown as an escape.
+                stream.reconfigure(errors="backslashreplace")
+        sys.exit(_run(self, list(sys.argv[1:] if args is None else args)))
+
+
+def imported(name: str | None) -> click.Command:
+    """Return a command by name; the group has only its line of the help."""
+    _, module, attribute = _COMMANDS[str(name)]
+    command: click.Command = getattr(import_module(f"openapi_tools.cli.{module}"), attribute)
+    return command
+
+
+def _run(group: click.Group, args: list[str]) -> int:
+    """Return the exit code of a command; also when its output cannot be written."""
+    if sys.stdout is None:
+        _say_error("standard output is closed.")
+        return _UNWRITTEN
+    try:
+        code = _invoked(group, args)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _close_quietly()
+        return 0
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            _close_quietly()
+            _say_error(f"input or output failed: {error.strerror or type(error).__name__}.")
+        return _UNWRITTEN
+    return code
+
+
+def _invoked(group: click.Group, args: list[str]) -> int:
+    """Return the exit code of a command, and report its errors."""
+    try:
+        with group.make_context(PROGRAM, args) as context:
+            code = group.invoke(context)
+    except click.exceptions.Exit as exit_:
+        return exit_.exit_code
+    except click.ClickException as error:
+        if isinstance(error, click.UsageError) and error.ctx is not None:
+            click.echo(error.ctx.get_usage(), err=True)
+        _say_error(error.format_message())
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        return _INTERRUPTED
+    except OpenAPIToolsError as error:
+        _say_error(for_shell(error))
+        return 2
+    return code if isinstance(code, int) else 0
+
+
+def _say_error(text: str) -> None:
+    click.echo(f"{PROGRAM}: error: {clean(text, lines=False)}", err=True)
+
+
+def _close_quietly() -> None:
+    """Discard further output, also the interpreter's at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+@click.group(
+    name=PROGRAM,
+    cls=Commands,
+    no_args_is_help=False,
+    commands=[click.Command(name, short_help=words) for name, (words, *_) in _COMMANDS.items()],
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.version_option(__version__, prog_name=PROGRAM)
+def commands() -> None:
+    """Look at an OpenAPI document as tools, and call them.
+
+    SPEC is a file, an http(s) URL, or - for standard input.
+    """
 
 
 def main() -> None:

@@ -10,9 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from openapi_tools.cli.credential_options import OPTIONS, identifying
-from openapi_tools.cli.output import as_json, clean, for_shell, remark, say
-from openapi_tools.cli.spec_argument import load, read_stdin, reading, resolved, source_of, tool_of
+from openapi_tools.cli.command_options import (
+    identifying,
+    load,
+    read_stdin,
+    reading,
+    resolved,
+    source_of,
+    tool_of,
+)
+from openapi_tools.cli.output import CREDENTIALS, as_json, clean, for_shell, remark, say
 from openapi_tools.errors import CallError, OpenAPIToolsError
 from openapi_tools.redaction import redacted
 from openapi_tools.requests.request_auth import preview_of
@@ -25,7 +32,7 @@ if TYPE_CHECKING:
     from openapi_tools.tools.tool import OperationTool
     from openapi_tools.tools.toolset import Toolset
 
-_JSON_TYPES = {"integer", "number", "boolean", "object", "null"}
+_TYPES = {"string", "array", "integer", "number", "boolean", "object", "null"}
 _NOWHERE = "http://mock.invalid"
 
 
@@ -53,17 +60,18 @@ def call(
 ) -> int:
     """Call TOOL of SPEC and print its result; a failure goes to standard error."""
     if dry_run and mock:
-        message = "--dry-run sends nothing, so --mock has nothing to answer; choose one."
-        raise click.UsageError(message)
+        raise click.UsageError(
+            "--dry-run sends nothing, so --mock has nothing to answer; choose one."
+        )
     if spec == "-" and json_input == "-":
-        message = "SPEC and --json cannot both be read from standard input."
-        raise click.UsageError(message)
+        raise click.UsageError("SPEC and --json cannot both be read from standard input.")
     problems: list[str] = []
-    base_url = base_url or (_NOWHERE if mock else None)
     loaded: list[Toolset] = []
-    client = _mock_client(loaded, base_url, problems) if mock else None
-    settings = {"base_url": base_url, "timeout": timeout, "anonymous": mock or None}
-    toolset = load(source_of(spec), client=client, **settings)
+    settings: dict[str, Any] = {"base_url": base_url, "timeout": timeout}
+    if mock:
+        settings |= {"base_url": base_url or _NOWHERE, "anonymous": True}
+        settings["client"] = _mock_client(loaded, base_url, problems)
+    toolset = load(source_of(spec), **settings)
     loaded.append(toolset)
     found = tool_of(toolset, tool)
     given = read_json_argument(json_input) if json_input is not None else {}
@@ -86,7 +94,6 @@ def _mock_client(
 async def _execute(
     toolset: Toolset, tool: OperationTool, given: dict[str, Any], problems: list[str]
 ) -> int:
-    """Call the tool, print its result and return the exit code."""
     async with toolset:
         result = await tool.execute(given)
     for problem in problems:
@@ -95,17 +102,18 @@ async def _execute(
     if result.is_error:
         click.echo(clean(redacted(f"{_kind(result)}: {for_shell(result)}")), err=True)
         if (result.error or {}).get("type") == "auth" and not tool.operation.security:
-            remark(f"The document does not say which credentials are needed; {OPTIONS}.")
+            remark(f"The document does not say which credentials are needed; give {CREDENTIALS}.")
         return 1
-    if result.output is not None:
-        say(redacted(_text(result)))
+    if isinstance(result.output, str):
+        say(redacted(clean(result.output) if sys.stdout.isatty() else result.output))
+    elif result.output is not None:
+        say(redacted(as_json(result.output, pretty=sys.stdout.isatty())))
     if result.header_note:
         remark(redacted(result.header_note))
     return 0
 
 
 async def _preview(toolset: Toolset, tool: OperationTool, given: dict[str, Any]) -> int:
-    """Print the request and return the exit code."""
     async with toolset:
         try:
             request = tool.preview(given)
@@ -121,14 +129,6 @@ def _kind(result: ToolResult) -> str:
     error = result.error or {}
     status = error.get("status")
     return f"{error.get('type', 'error')} {status}" if status else str(error.get("type", "error"))
-
-
-def _text(result: ToolResult) -> str:
-    """Return a result as text: easy to read on a terminal, unchanged for a program."""
-    terminal = sys.stdout.isatty()
-    if isinstance(result.output, str):
-        return clean(result.output) if terminal else result.output
-    return as_json(result.output, pretty=terminal)
 
 
 def read_arguments(pairs: tuple[str, ...], schema: dict[str, Any]) -> dict[str, Any]:
@@ -155,7 +155,7 @@ def read_arguments(pairs: tuple[str, ...], schema: dict[str, Any]) -> dict[str, 
 
 
 def read_json_argument(text: str) -> dict[str, Any]:
-    """Return the object that `--json` gives: itself, `@file`, or `-` for standard input.
+    """Return the object of `--json`: itself, `@file`, or `-` for standard input.
 
     Raises:
         click.UsageError: It cannot be read, or is not a JSON object.
@@ -187,9 +187,8 @@ def _unknown(name: str, known: list[str]) -> str:
 
 
 def _read(name: str, texts: list[str], schema: Any, root: dict[str, Any]) -> Any:
-    """Return one argument's value."""
     types = _types(schema, root)
-    if types == {"array"} or (types is not None and types == {"array", "null"}):
+    if types in ({"array"}, {"array", "null"}):
         return _read_array(name, texts, resolved(schema, root), root)
     if len(texts) > 1:
         if types is None or "array" in types:
@@ -199,7 +198,13 @@ def _read(name: str, texts: list[str], schema: Any, root: dict[str, Any]) -> Any
     text = texts[0]
     if types is None or len(types) > 1:
         return _loose(text, schema, root)
-    return text if types == {"string"} else _json(name, text, next(iter(types)))
+    if types == {"string"}:
+        return text
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        message = f"{name}: {text!r:.100} is not valid JSON, but {next(iter(types))} is expected."
+        raise click.UsageError(message) from None
 
 
 def _read_array(name: str, texts: list[str], schema: Any, root: dict[str, Any]) -> Any:
@@ -210,14 +215,6 @@ def _read_array(name: str, texts: list[str], schema: Any, root: dict[str, Any]) 
             return value
     items = schema.get("items", {})
     return [_read(name, [text], items, root) for text in texts]
-
-
-def _json(name: str, text: str, kind: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        message = f"{name}: {text!r:.100} is not valid JSON, but {kind} is expected."
-        raise click.UsageError(message) from None
 
 
 def _loose(text: str, schema: Any, root: dict[str, Any]) -> Any:
@@ -236,7 +233,7 @@ def _types(schema: Any, root: dict[str, Any]) -> set[str] | None:
     schema = resolved(schema, root)
     kind = schema.get("type")
     if isinstance(kind, str):
-        return {kind} if kind in {*_JSON_TYPES, "string", "array"} else None
+        return {kind} if kind in _TYPES else None
     if isinstance(kind, list):
         return set(kind)
     values = schema.get("enum", [schema["const"]] if "const" in schema else None)

@@ -9,10 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from openapi_tools.cli.credential_options import given_credentials, given_settings, identifying
-from openapi_tools.cli.list_command import skipped_data
-from openapi_tools.cli.output import as_json, busy, clean, for_shell, remark, say
-from openapi_tools.cli.spec_argument import selecting, selection, source_of
+from openapi_tools.cli.command_options import (
+    given_credentials,
+    given_settings,
+    identifying,
+    selecting,
+    selection,
+    source_of,
+)
+from openapi_tools.cli.output import as_json, busy, clean, say, skipped_data, tell_skipped
 from openapi_tools.errors import SettingsError
 from openapi_tools.options import settings_of
 
@@ -55,12 +60,12 @@ class Job:
 @selecting
 @click.option(
     "--target",
-    type=click.Choice(["python", "exathena"]),
+    type=click.Choice(_CHOICES["target"]),
     help="A Python package (the default), or Elixir modules for ExAthena.",
 )
 @click.option(
     "--layout",
-    type=click.Choice(["package", "module"]),
+    type=click.Choice(_CHOICES["layout"]),
     help="Of Python: a distribution with a module per tag (the default), or one file.",
 )
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 when anything would change.")
@@ -112,15 +117,15 @@ def _jobs(spec: str | None, *, output: str | None, **options: Any) -> list[Job]:
 
 
 def _run(job: Job, *, check: bool, force: bool) -> Report:
-    """Generate one package, or only look."""
     from openapi_tools.generate import generate_package
 
+    given = given_settings()
     try:
         with busy(f"Generating {job.output.name}"):
             return generate_package(
                 source_of(job.spec),
                 job.output,
-                settings=_settings(job),
+                settings=settings_of(given) if given else job.settings,
                 credentials=given_credentials(),
                 name=job.name,
                 select=selection(job.tags, job.methods, job.match),
@@ -135,37 +140,20 @@ def _run(job: Job, *, check: bool, force: bool) -> Report:
         raise SettingsError(f"{place}{error}") from None
 
 
-def _settings(job: Job) -> Settings | None:
-    """Return the settings of a package, with what the options say of credentials."""
-    given = given_settings()
-    return settings_of(given) if given else job.settings
-
-
 def _tell(report: Report, *, check: bool, wants_diff: bool) -> None:
     """Write what was done or would be, a line each."""
-    say(clean(_summary(report, check=check), lines=False))
-    for line in (*_changes(report), *_files(report, check=check)):
-        say(f"  {clean(line)}")
-    if wants_diff:
-        for line in report.diff():
-            say(clean(line))
-    for entry in report.skipped:
-        remark(f"skipped {entry.method} {entry.path} at {entry.pointer}: {entry.reason}")
-    for warning in report.warnings:
-        remark(f"warning: {for_shell(warning)}")
-
-
-def _summary(report: Report, *, check: bool) -> str:
-    state = "would change" if check else "written"
-    state = state if report.drifted else "up to date"
-    return f"{report.api}: {state}, {_count(report.tools, 'tool')} in {_shown(report.output)}"
-
-
-def _changes(report: Report) -> Iterator[str]:
     from openapi_tools.codegen.changes import in_words
 
-    for change in report.changes:
-        yield from in_words(change).split("\n")
+    state = "would change" if check else "written"
+    state = state if report.drifted else "up to date"
+    told = f"{report.api}: {state}, {_count(report.tools, 'tool')} in {_shown(report.output)}"
+    say(clean(told, lines=False))
+    changes = (line for change in report.changes for line in in_words(change).split("\n"))
+    for line in (*changes, *_files(report, check=check)):
+        say(f"  {clean(line)}")
+    for line in report.diff() if wants_diff else ():
+        say(clean(line))
+    tell_skipped(report)
 
 
 def _files(report: Report, *, check: bool) -> Iterator[str]:
@@ -199,7 +187,6 @@ def _shown(path: Path) -> str:
 
 
 def _as_data(report: Report, *, wants_diff: bool) -> dict[str, Any]:
-    """Return all of a report."""
     from openapi_tools.codegen.changes import as_data
 
     return {
@@ -213,9 +200,9 @@ def _as_data(report: Report, *, wants_diff: bool) -> dict[str, Any]:
             state: list(getattr(report, state))
             for state in ("written", "unchanged", "removed", "kept", "edited")
         },
-        "skipped": skipped_data(report),
-        "warnings": list(report.warnings),
-    } | ({"diff": list(report.diff())} if wants_diff else {})
+        **skipped_data(report),
+        **({"diff": list(report.diff())} if wants_diff else {}),
+    }
 
 
 def _project_jobs() -> list[Job]:
@@ -253,8 +240,14 @@ def _job(name: str, entry: Any, folder: Path) -> Job:
     for key in ("spec", "output"):
         if not entry.get(key):
             raise click.UsageError(f"{place} lacks {key!r}.")
-    known = {key: tuple(entry[key]) for key in _LISTS if key in entry}
-    spec = entry["spec"]
+    members, spec = entry.get("settings", {}), entry["spec"]
+    root = members.get("ref_root")
+    try:
+        settings = settings_of(
+            members | ({"ref_root": folder / root} if isinstance(root, str) else {})
+        )
+    except SettingsError as error:
+        raise click.UsageError(f"{place}: settings: {error}") from None
     return Job(
         name=name,
         spec=spec if "://" in spec else str(folder / spec),
@@ -262,19 +255,10 @@ def _job(name: str, entry: Any, folder: Path) -> Job:
         target=entry.get("target", _CHOICES["target"][0]),
         layout=entry.get("layout", _CHOICES["layout"][0]),
         templates=folder / entry["templates"] if "templates" in entry else None,
-        settings=_project_settings(entry.get("settings", {}), place, folder),
+        settings=settings,
         place=place,
-        **known,
+        **{key: tuple(entry[key]) for key in _LISTS if key in entry},
     )
-
-
-def _project_settings(members: dict[str, Any], place: str, folder: Path) -> Settings:
-    root = members.get("ref_root")
-    try:
-        own = {"ref_root": folder / root} if isinstance(root, str) else {}
-        return settings_of(members | own)
-    except SettingsError as error:
-        raise click.UsageError(f"{place}: settings: {error}") from None
 
 
 def _check_member(key: str, value: Any, place: str) -> None:

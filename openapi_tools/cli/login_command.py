@@ -15,9 +15,8 @@ from openapi_tools.auth.authorization_server import Channel
 from openapi_tools.auth.login import Login
 from openapi_tools.auth.oauth2 import OAuth2
 from openapi_tools.auth.tokens import TokenStore
-from openapi_tools.cli.credential_options import read_credentials
+from openapi_tools.cli.command_options import load, read_credentials, reading, source_of
 from openapi_tools.cli.output import clean, remark, say
-from openapi_tools.cli.spec_argument import load, reading, source_of
 from openapi_tools.errors import CallError
 from openapi_tools.redaction import Redactor
 from openapi_tools.requests.server_urls import origin_of, server_url
@@ -96,42 +95,26 @@ def login(spec: str, scheme: str | None, *, token_file: Path, **options: Any) ->
     name, found = _scheme(toolset.security_schemes, scheme)
     store = TokenStore(token_file)
     store.entries()  # errors of the file come before the browser opens
-    run = _Run(
-        toolset=toolset,
-        settings=settings,
-        name=name,
-        scheme=found,
-        config=_config(toolset, name, found, options),
-        device=options["device"],
-        browser=not options["no_browser"],
-        port=options["port"],
-        timeout=options["timeout"],
-        agreed=options["yes"],
-    )
+    config = _config(toolset, name, found, options)
     try:
-        stored = run.log_in()
+        stored = _Run(toolset, settings, name, found, config, options).log_in()
     except CallError as error:
         text = str(error)
         for named, option in _OPTIONS.items():
             text = text.replace(named, option)
         remark(f"openapi-tools: error: {text}")
         return 1
-    return _keep(store, stored, token_file)
-
-
-def _keep(store: TokenStore, stored: Stored, path: Path) -> int:
     store.save(stored)
-    remark(f"logged in; the token is in {path}.")
+    remark(f"logged in; the token is in {token_file}.")
     if stored.token.refresh is None:
         remark("the server gave no refresh token: log in again when this one has expired.")
-    say(clean(f"--credential '{stored.scheme}=@{path}'", lines=False))
+    say(clean(f"--credential '{stored.scheme}=@{token_file}'", lines=False))
     return 0
 
 
 def _scheme(
     schemes: Mapping[str, SecurityScheme], wanted: str | None
 ) -> tuple[str, SecurityScheme]:
-    """Return the scheme that is meant."""
     fitting = {name: scheme for name, scheme in schemes.items() if scheme.type in _TYPES}
     if wanted is None and len(fitting) == 1:
         return next(iter(fitting.items()))
@@ -146,36 +129,28 @@ def _scheme(
 
 
 def _config(toolset: Toolset, name: str, scheme: SecurityScheme, options: dict[str, Any]) -> OAuth2:
-    """Return the client that the options describe."""
     secret = None
     if reference := options["client_secret"]:
         if not reference.startswith("$"):
-            message = "--client-secret wants '$NAME', NAME being an environment variable."
-            raise click.UsageError(message)
+            raise click.UsageError(
+                "--client-secret wants '$NAME', NAME being an environment variable."
+            )
         secret = read_credentials((f"client-secret={reference}",))["client-secret"]
-    return OAuth2(
-        client_id=options["client_id"],
-        client_secret=secret,
-        scopes=options["scopes"] or _usual_scopes(toolset, name, scheme, device=options["device"]),
-        token_url=options["token_url"],
-        authorization_url=options["authorization_url"],
-        device_authorization_url=options["device_authorization_url"],
-    )
-
-
-def _usual_scopes(
-    toolset: Toolset, name: str, scheme: SecurityScheme, *, device: bool
-) -> list[str]:
-    """Return the scopes that the operations require; without any, those that the flow has."""
+    given = ("client_id", "token_url", "authorization_url", "device_authorization_url")
     required = {
         scope
         for tool in toolset
         for requirement in tool.operation.security
         for scope in requirement.get(name, ())
     }
-    flow = "deviceAuthorization" if device else "authorizationCode"
+    flow = "deviceAuthorization" if options["device"] else "authorizationCode"
     listed = scheme.flows.get(flow, {}).get("scopes")
-    return sorted(required or (listed if isinstance(listed, dict) else ()))
+    usual = sorted(required or (listed if isinstance(listed, dict) else ()))
+    return OAuth2(
+        client_secret=secret,
+        scopes=options["scopes"] or usual,
+        **{key: options[key] for key in given},
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,40 +162,39 @@ class _Run:
     name: str
     scheme: SecurityScheme
     config: OAuth2
-    device: bool
-    browser: bool
-    port: int
-    timeout: float
-    agreed: bool
+    options: dict[str, Any]
 
     def log_in(self) -> Stored:
-        plan = asyncio.run(self._done(lambda attempt: attempt.plan(device=self.device)))
+        device = self.options["device"]
+        plan = asyncio.run(self._done(lambda attempt: attempt.plan(device=device)))
         self._agree(plan)
         try:
             return asyncio.run(self._done(lambda attempt: self._agreed(attempt, plan)))
         except OSError as error:
             reason = (error.strerror or type(error).__name__).partition(" (")[0]
-            message = f"port {self.port} cannot be listened on ({reason}); give another."
+            port = self.options["port"]
+            message = f"port {port} cannot be listened on ({reason}); give another."
             raise click.ClickException(message) from None
 
     async def _done(self, act: Callable[[Login], Awaitable[_T]]) -> _T:
         """Return the result of a step of the login, within the time limit."""
-        server, learn = self._server(), Redactor().know
-        origins = self.toolset.session.origins
-        async with _transport(self.settings, self.toolset) as transport:
+        server, session = self._server(), self.toolset.session
+        policy = policy_of(self.settings, public_document=session.provenance.public)
+        async with ConnectionPool(self.settings, policy) as transport:
             channel = Channel(
                 transport,
-                lambda url: origin_of(url) in origins,
-                learn,
+                lambda url: origin_of(url) in session.origins,
+                Redactor().know,
                 origin_of(server),
                 base_url=server,
             )
             attempt = Login(self.config, self.scheme, name=self.name, channel=channel)
+            limit = self.options["timeout"]
             try:
-                async with asyncio.timeout(self.timeout):
+                async with asyncio.timeout(limit):
                     return await act(attempt)
             except TimeoutError:
-                raise CallError("timeout", f"no approval within {self.timeout:g} s.") from None
+                raise CallError("timeout", f"no approval within {limit:g} s.") from None
 
     def _server(self) -> str:
         operations = [tool.operation for tool in self.toolset]
@@ -231,11 +205,10 @@ class _Run:
 
     def _agree(self, plan: Plan) -> None:
         """Show the endpoints of the login, and ask if they are at another origin."""
-        config = plan.config
-        place = config.device_authorization_url if self.device else config.authorization_url
-        remark(f"authorization: {place}")
-        remark(f"token: {config.token_url}")
-        if not plan.elsewhere or self.agreed:
+        key = "device_authorization_url" if self.options["device"] else "authorization_url"
+        remark(f"authorization: {getattr(plan.config, key)}")
+        remark(f"token: {plan.config.token_url}")
+        if not plan.elsewhere or self.options["yes"]:
             return
         remark("these endpoints of the document are not at the API's own origin.")
         if not _is_person_there():
@@ -244,23 +217,20 @@ class _Run:
             raise click.ClickException("nothing was sent.")
 
     async def _agreed(self, attempt: Login, plan: Plan) -> Stored:
-        if self.device:
-            return await attempt.by_device(plan, show=self._show_code)
-        return await attempt.by_browser(plan, port=self.port, show=self._show_url, tell=remark)
+        if self.options["device"]:
+            return await attempt.by_device(plan, show=_show_code)
+        port = self.options["port"]
+        return await attempt.by_browser(plan, port=port, show=self._show_url, tell=remark)
 
     def _show_url(self, url: str) -> None:
         remark(f"open this in a browser: {url}")
-        if self.browser:
+        if not self.options["no_browser"]:
             webbrowser.open(url)
 
-    def _show_code(self, code: DeviceCode) -> None:
-        remark(f"open {code.url} and enter the code {code.user_code}")
+
+def _show_code(code: DeviceCode) -> None:
+    remark(f"open {code.url} and enter the code {code.user_code}")
 
 
 def _is_person_there() -> bool:
     return sys.stdin is not None and sys.stdin.isatty()
-
-
-def _transport(settings: Settings, toolset: Toolset) -> Any:
-    public = toolset.session.provenance.public
-    return ConnectionPool(settings, policy_of(settings, public_document=public))

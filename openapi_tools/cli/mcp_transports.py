@@ -72,14 +72,8 @@ def run_http(
     app = create_server(toolset).streamable_http_app(
         streamable_http_path=path, transport_security=security, **limit
     )
-    config = uvicorn.Config(
-        app,
-        log_config=None,
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        timeout_graceful_shutdown=_PATIENCE,
-    )
+    logs: dict[str, Any] = {"log_config": None, "log_level": "warning", "access_log": False}
+    config = uvicorn.Config(app, server_header=False, timeout_graceful_shutdown=_PATIENCE, **logs)
     web = uvicorn.Server(config)
 
     async def run() -> None:
@@ -113,9 +107,8 @@ def listening(host: str, port: int) -> socket.socket:
         return socket.create_server((host, port), family=family)
     except OSError as error:
         reason = (error.strerror or type(error).__name__).partition(" (")[0]
-        message = (
-            f"{host}:{port} cannot be listened on ({reason}); choose another --host or --port."
-        )
+        hint = "choose another --host or --port."
+        message = f"{host}:{port} cannot be listened on ({reason}); {hint}"
         raise click.ClickException(message) from None
 
 

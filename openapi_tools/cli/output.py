@@ -13,25 +13,27 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# Control characters, among them those that start a terminal's commands; characters that turn the
-# direction of writing around; surrogates, which no encoding can write.
+    from openapi_tools.generate import Report
+    from openapi_tools.tools.toolset import Toolset
+
+CREDENTIALS = "--bearer '$VAR', --basic '$USER:$PASSWORD' or --header 'NAME: $VAR'"
+"""How to give credentials that the document does not declare."""
+
+# Control characters, which steer a terminal or the direction of writing; surrogates, which no
+# encoding can write.
 _UNSAFE = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
-
-
 _WORDS = (
     (
-        re.compile(
-            r"a credential with a scheme of its own, credentials=\{.*?\}\}, or a client [^.]*"
-        ),
-        "--bearer '$VAR', --basic '$USER:$PASSWORD' or --header 'NAME: $VAR'",
+        r"a credential with a scheme of its own, credentials=\{.*?\}\}, or a client [^.]*",
+        CREDENTIALS,
     ),
-    (re.compile(r"credentials=\{'([^']*)': …\}"), r"--credential '\1=$NAME'"),
-    (re.compile(r"Settings\(base_url=…\)"), "--base-url"),
-    (re.compile(r"Settings\(base_url='([^']*)'\)"), r"--base-url \1"),
+    (r"credentials=\{'([^']*)': …\}", r"--credential '\1=$NAME'"),
+    (r"Settings\(base_url=…\)", "--base-url"),
+    (r"Settings\(base_url='([^']*)'\)", r"--base-url \1"),
     (
-        re.compile(r"Settings\(credential_origins=\(([^)]*)\)\)"),
+        r"Settings\(credential_origins=\(([^)]*)\)\)",
         lambda match: " ".join(
             f"--credential-origin {origin}" for origin in re.findall(r"'([^']*)'", match[1])
         ),
@@ -43,7 +45,7 @@ def for_shell(message: object) -> str:
     """Return a message with options in place of what a program would give."""
     text = str(message)
     for pattern, option in _WORDS:
-        text = pattern.sub(option, text)
+        text = re.sub(pattern, option, text)
     return text
 
 
@@ -68,6 +70,21 @@ def say(text: str = "") -> None:
 def remark(text: str) -> None:
     """Write one line to standard error."""
     click.echo(clean(text, lines=False), err=True)
+
+
+def tell_skipped(found: Toolset | Report) -> None:
+    """Write the skipped operations and the warnings to standard error."""
+    for entry in found.skipped:
+        remark(f"skipped {entry.method} {entry.path} at {entry.pointer}: {entry.reason}")
+    for warning in found.warnings:
+        remark(f"warning: {for_shell(warning)}")
+
+
+def skipped_data(found: Toolset | Report) -> dict[str, Any]:
+    """Return the skipped operations and the warnings as JSON data."""
+    members = ("method", "path", "pointer", "reason")
+    skipped = [{key: getattr(entry, key) for key in members} for entry in found.skipped]
+    return {"skipped": skipped, "warnings": list(found.warnings)}
 
 
 @contextmanager

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
 
-from openapi_tools.cli.credential_options import identifying
+from openapi_tools.cli.command_options import (
+    identifying,
+    load,
+    reading,
+    selecting,
+    selection,
+    source_of,
+)
 from openapi_tools.cli.output import for_shell, remark
-from openapi_tools.cli.spec_argument import load, reading, selecting, selection, source_of
 from openapi_tools.tools.guardrails import require_approval
-
-if TYPE_CHECKING:
-    from openapi_tools.tools.toolset import Toolset
 
 _PATH = "/mcp"
 _OPEN = "warning: anyone who reaches this address can call the tools; it asks for no password."
@@ -83,8 +85,7 @@ def serve(  # noqa: PLR0913 -- one for each option
     With stdio, SPEC cannot come from standard input: the client speaks there.
     """
     if transport == "stdio":
-        _check_options(click.get_current_context())
-        _check_stdin(spec)
+        _check_stdio(click.get_current_context(), spec)
     # Here, as --help needs no extra.
     from openapi_tools.cli.mcp_transports import LOOPBACK, listening, run_http, run_stdio, security
 
@@ -96,35 +97,29 @@ def serve(  # noqa: PLR0913 -- one for each option
         remark(f"warning: {for_shell(warning)}")
     if ask:
         toolset.add_input_guardrails([require_approval()])
+    counted = f"serving {len(toolset)} tools ({len(toolset.skipped)} operations skipped)"
     if transport == "stdio":
-        remark(f"{_counted(toolset)} over stdio.")
+        remark(f"{counted} over stdio.")
         run_stdio(toolset)
         return
     with listening(host, port) as place:
         listened = place.getsockname()[1]
         shown = f"[{host}]" if ":" in host else host
-        remark(f"{_counted(toolset)} at http://{shown}:{listened}{_PATH}")
+        remark(f"{counted} at http://{shown}:{listened}{_PATH}")
         if shown not in LOOPBACK:
             remark(_OPEN)
         names_used = security(shown, names, listened)
         run_http(toolset, place, path=_PATH, security=names_used, sessions=sessions)
 
 
-def _check_options(context: click.Context) -> None:
-    """Refuse options for listening with stdio."""
+def _check_stdio(context: click.Context, spec: str) -> None:
+    """Refuse options for listening, and those that leave no standard input for the client."""
     for name, option in _HTTP_ONLY.items():
         if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
             raise click.UsageError(f"{option} is for http only; add --transport http.")
-
-
-def _check_stdin(spec: str) -> None:
-    """Refuse options that leave no standard input for the client."""
     if sys.stdin is None:
         raise click.UsageError("standard input is closed, so no client can connect; use http.")
     if spec == "-":
-        message = "SPEC and the client cannot both be read from standard input; use http."
-        raise click.UsageError(message)
-
-
-def _counted(toolset: Toolset) -> str:
-    return f"serving {len(toolset)} tools ({len(toolset.skipped)} operations skipped)"
+        raise click.UsageError(
+            "SPEC and the client cannot both be read from standard input; use http."
+        )

@@ -6,15 +6,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from openapi_tools.cli.credential_options import identifying
+from openapi_tools.cli.command_options import (
+    identifying,
+    load,
+    reading,
+    resolved,
+    source_of,
+    tool_of,
+)
 from openapi_tools.cli.output import as_json, clean, say
-from openapi_tools.cli.spec_argument import load, reading, resolved, source_of, tool_of
 from openapi_tools.validation.checker import Checker
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from openapi_tools.model import Operation, Parameter, RequestBody
+    from openapi_tools.model import Operation
     from openapi_tools.tools.tool import OperationTool
     from openapi_tools.tools.toolset import Toolset
 
@@ -39,7 +45,6 @@ def show(spec: str, tool: str, *, wants_json: bool) -> None:
 
 
 def _as_data(tool: OperationTool, toolset: Toolset) -> dict[str, Any]:
-    """Return everything about a tool as JSON data."""
     operation = tool.operation
     return {
         "name": tool.name,
@@ -69,7 +74,6 @@ def _as_data(tool: OperationTool, toolset: Toolset) -> dict[str, Any]:
 
 
 def _lines(tool: OperationTool, toolset: Toolset) -> Iterator[str]:
-    """Yield the lines that a reader sees."""
     yield tool.name
     yield f"{tool.method} {tool.path}"
     yield ""
@@ -94,16 +98,12 @@ def _arguments(tool: OperationTool) -> Iterator[str]:
     width = max(map(len, properties), default=0)
     for name, entry in properties.items():
         need = ", required" if name in schema.get("required", ()) else ""
-        kind = _type(entry, schema)
+        kind = " or ".join(_types(entry, schema, 0)) or "any"
         yield f"  {name:{width}}  {kind}{need} -> {ways.get(name, 'nowhere')}"
 
 
 def _unchecked(tool: OperationTool) -> tuple[str, ...]:
     return tuple(note.removesuffix("; not checked") for note in Checker(tool.input_schema).notes)
-
-
-def _type(schema: Any, root: dict[str, Any]) -> str:
-    return " or ".join(_types(schema, root, 0)) or "any"
 
 
 def _types(schema: Any, root: dict[str, Any], depth: int) -> list[str]:
@@ -117,19 +117,17 @@ def _types(schema: Any, root: dict[str, Any], depth: int) -> list[str]:
         return ["enum"]
     if depth >= _DEEPEST:
         return []
-    for keyword in ("anyOf", "oneOf"):
-        branches = _branches(schema, keyword)
+    for keyword in ("anyOf", "oneOf", "allOf"):
+        branches = schema.get(keyword)
+        if not isinstance(branches, list):
+            continue
         found = [_types(branch, root, depth + 1) for branch in branches[:_LISTED]]
+        if keyword == "allOf":
+            return next(filter(None, found), [])
         if found and all(found):
             more = ["…"] if len(branches) > _LISTED else []
             return [*dict.fromkeys(kind for kinds in found for kind in kinds), *more]
-    parts = (_types(part, root, depth + 1) for part in _branches(schema, "allOf")[:_LISTED])
-    return next(filter(None, parts), [])
-
-
-def _branches(schema: dict[str, Any], keyword: str) -> list[Any]:
-    found = schema.get(keyword)
-    return found if isinstance(found, list) else []
+    return []
 
 
 def _array(schema: dict[str, Any], root: dict[str, Any], depth: int) -> str:
@@ -157,13 +155,32 @@ def _scheme(toolset: Toolset, name: str) -> str:
 
 
 def _places(operation: Operation) -> list[dict[str, Any]]:
-    """Return for every argument where it goes: its `in`, its name there and how it is written.
-
-    `in` is `path`, `query`, `header`, `cookie`, `querystring` or `body`; the name `""` in the body
-    means the whole body.
-    """
-    found = [_parameter_place(parameter) for parameter in operation.parameters]
-    return [*found, *(_body_places(operation.body) if operation.body else ())]
+    """Return for every argument where it goes; in the body, the name `""` means all of it."""
+    found = [
+        {
+            "argument": parameter.argument,
+            "in": parameter.location,
+            "name": parameter.name,
+            "style": parameter.style,
+            "explode": bool(parameter.explode),
+            "allow_reserved": parameter.allow_reserved,
+            "media_type": parameter.media_type,
+        }
+        for parameter in operation.parameters
+    ]
+    body = operation.body
+    if body is None:
+        return found
+    common = {"in": "body", "media_type": body.media_type}
+    if body.argument:
+        found.append({"argument": body.argument, "name": "", **common})
+    found += ({"argument": m.argument, "name": m.name, **common} for m in body.properties)
+    for encoding in body.encodings:
+        found += (
+            {"argument": h.argument, "name": encoding.name, "header": h.name, **common}
+            for h in encoding.headers
+        )
+    return found
 
 
 def _in_words(place: dict[str, Any]) -> str:
@@ -173,32 +190,3 @@ def _in_words(place: dict[str, Any]) -> str:
     whole = f"member {place['name']} of the body" if place["name"] else "the body"
     part = f", header {place['header']} of its part" if place.get("header") else ""
     return f"{whole}{part} ({place['media_type']})"
-
-
-def _parameter_place(parameter: Parameter) -> dict[str, Any]:
-    return {
-        "argument": parameter.argument,
-        "in": parameter.location,
-        "name": parameter.name,
-        "style": parameter.style,
-        "explode": bool(parameter.explode),
-        "allow_reserved": parameter.allow_reserved,
-        "media_type": parameter.media_type,
-    }
-
-
-def _body_places(body: RequestBody) -> Iterator[dict[str, Any]]:
-    """Yield the ways of the arguments that are the body or its members."""
-    common = {"in": "body", "media_type": body.media_type}
-    if body.argument:
-        yield {"argument": body.argument, "name": "", **common}
-    for member in body.properties:
-        yield {"argument": member.argument, "name": member.name, **common}
-    for encoding in body.encodings:
-        for header in encoding.headers:
-            yield {
-                "argument": header.argument,
-                "name": encoding.name,
-                "header": header.name,
-                **common,
-            }

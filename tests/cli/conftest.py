@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from openapi_tools.cli.group import commands
+from openapi_tools.cli import commands
 
 SPECS = Path(__file__).parents[2] / "specs"
 RESPONSES = {"200": {"description": "ok", "content": {"application/json": {}}}}

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from openapi_tools.cli.list_command import table
+from openapi_tools.cli.document_commands import table
 
 
 def names(result):
@@ -122,7 +122,7 @@ def test_the_table_fits_the_terminal_and_shows_texts_as_they_are():
 
 
 def test_a_terminal_gets_a_table(run, museum, monkeypatch):
-    monkeypatch.setattr("openapi_tools.cli.list_command._on_terminal", lambda: True)
+    monkeypatch.setattr("openapi_tools.cli.document_commands._on_terminal", lambda: True)
 
     result = run("list", museum)
 

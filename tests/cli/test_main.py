@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from click.shell_completion import ShellComplete
 
-from openapi_tools.cli.group import commands
+from openapi_tools.cli import commands
 from openapi_tools.cli.output import busy
 
 ROOT = Path(__file__).parents[2]

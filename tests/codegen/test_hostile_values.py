@@ -211,7 +211,7 @@ def test_no_path_of_this_machine_is_written(tmp_path):
 def test_a_terminal_gets_no_control_characters(tmp_path, option):
     from click.testing import CliRunner
 
-    from openapi_tools.cli.group import commands
+    from openapi_tools.cli import commands
 
     spec, output = tmp_path / "spec.json", tmp_path / "out"
     texts = [CODE["terminal"], "\x9b31m\u202e\u200b", "\x1b[2J\u2066\n\x85", "\x07\u2028\x7f"]

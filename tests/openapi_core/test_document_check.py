@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openapi_tools.cli.lint_command import duplicate_keys
+from openapi_tools.cli.document_commands import duplicate_keys
 from openapi_tools.openapi_core.document_check import Finding, findings
 
 SPECS = Path(__file__).parents[2] / "specs"

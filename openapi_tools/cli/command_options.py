@@ -1,0 +1,294 @@
+"""The argument SPEC, and options that commands share: selection, credentials, loading.
+
+A credential comes from the environment, or from the file that `openapi-tools login` has left: no
+secret stands on a command line.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import sys
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from openapi_tools.cli.output import busy
+from openapi_tools.errors import SourceError
+from openapi_tools.json_values import unescape
+from openapi_tools.options import settings_of
+from openapi_tools.redaction import Secret
+from openapi_tools.tools.toolset import Select
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import httpx
+
+    from openapi_tools.tools.tool import OperationTool
+    from openapi_tools.tools.toolset import Toolset
+
+_META = "openapi_tools.options"
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+_HOST = re.compile(r"(localhost|\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+(?=:))(:[0-9]{1,5})?/\S*")
+_VARIABLE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))")
+_NAME = re.compile(r"\$?\{?([A-Za-z_][A-Za-z0-9_]*)\}?")
+_FIELD = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_QUOTES = "in single quotes, so that the shell leaves it alone"
+_FORMS = {
+    "--credential": "'SCHEME=$NAME', or SCHEME=@FILE",
+    "--header": "'NAME: $VAR'",
+    "--bearer": "'$VAR'",
+    "--basic": "'$USER:$PASSWORD'",
+}
+
+
+def _remember(context: click.Context, parameter: click.Parameter, value: Any) -> None:
+    context.meta.setdefault(_META, {})[parameter.name] = value
+
+
+def _given() -> dict[str, Any]:
+    found: dict[str, Any] = click.get_current_context().meta.get(_META, {})
+    return found
+
+
+def _option(*names: str, **facts: Any) -> Callable[[Any], Any]:
+    """Return an option whose value `load` finds, without a parameter of the command."""
+    return click.option(*names, expose_value=False, callback=_remember, **facts)
+
+
+def _together(*options: Callable[[Any], Any]) -> Callable[[Callable[..., Any]], Any]:
+    def decorate(command: Callable[..., Any]) -> Any:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+reading = _option(
+    "--no-cache", is_flag=True, help="Read the document anew, and keep nothing of it."
+)
+"""The option of every command that loads a document."""
+identifying = _together(
+    _option(
+        "--credential",
+        "credentials",
+        multiple=True,
+        metavar="SCHEME=$NAME",
+        help="Take a scheme's credential from an environment variable; repeatable. Write it in "
+        "single quotes, so that the shell leaves $NAME alone. SCHEME=@FILE takes the token that "
+        "`openapi-tools login` left in a file.",
+    ),
+    _option(
+        "--header",
+        "headers",
+        multiple=True,
+        metavar="'NAME: $VAR'",
+        help="Send a header, its value from an environment variable; repeatable.",
+    ),
+    _option("--bearer", metavar="'$VAR'", help="Send a token from an environment variable."),
+    _option(
+        "--basic",
+        metavar="'$USER:$PASSWORD'",
+        help="Send a user and a password from environment variables.",
+    ),
+    _option(
+        "--credential-origin",
+        "credential_origins",
+        multiple=True,
+        metavar="ORIGIN",
+        help="Send credentials here, as https://api.example.com, and not to the document's own "
+        "server; repeatable.",
+    ),
+    _option(
+        "--anonymous",
+        is_flag=True,
+        help="Call operations without the credentials that they require and that are missing.",
+    ),
+)
+"""The options for credentials."""
+selecting = _together(
+    click.option("--tag", "tags", multiple=True, help="Only operations with this tag; repeatable."),
+    click.option("--method", "methods", multiple=True, help="Only this method; repeatable."),
+    click.option(
+        "--match",
+        "patterns",
+        multiple=True,
+        help="Only tools whose name or path holds this text, or matches it as a glob; repeatable.",
+    ),
+)
+"""The options `tags`, `methods` and `patterns`, for `selection`."""
+
+
+def selection(tags: Sequence[str], methods: Sequence[str], patterns: Sequence[str]) -> Select:
+    """Return the selection that the options make."""
+
+    def matches(tool: OperationTool) -> bool:
+        texts = (tool.name, tool.path)
+        return not patterns or any(
+            pattern in text or fnmatchcase(text, pattern) for pattern in patterns for text in texts
+        )
+
+    return Select(tags=tags, methods=methods, where=matches)
+
+
+def source_of(spec: str) -> str | Path | bytes:
+    """Return the source: a URL, a path, or the bytes on standard input for `-`.
+
+    Raises:
+        SourceError: Standard input is closed, or a URL lacks its beginning.
+    """
+    if spec == "-":
+        return read_stdin()
+    if _SCHEME.match(spec):
+        return spec  # the loader says which schemes it reads
+    path = Path(spec)
+    if _HOST.fullmatch(spec) and not path.exists():
+        raise SourceError(f"no such file; did you mean http://{spec}?", source=spec)
+    return path
+
+
+def read_stdin() -> bytes:
+    """Return the bytes on standard input.
+
+    Raises:
+        SourceError: It is closed or cannot be read.
+    """
+    if sys.stdin is None:
+        raise SourceError("standard input is closed.")
+    try:
+        return sys.stdin.buffer.read()
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise SourceError(f"standard input cannot be read ({reason}).") from None
+
+
+def load(
+    source: str | Path | bytes, *, client: httpx.AsyncClient | None = None, **members: Any
+) -> Toolset:
+    """Load the tools with the credentials of this command, saying so on a terminal.
+
+    Raises:
+        OpenAPIToolsError: As `load_tools` does.
+        click.UsageError: As `given_credentials` does.
+    """
+    from openapi_tools.loading.load import load_tools
+
+    given = given_settings() | {n: value for n, value in members.items() if value is not None}
+    if _given()["no_cache"]:
+        given["cache"] = False
+    credentials = given_credentials()
+    settings = settings_of(given or None)  # the defaults need no pydantic
+    with busy("Reading the document"):
+        return load_tools(source, credentials=credentials, settings=settings, client=client)
+
+
+def tool_of(toolset: Toolset, name: str) -> OperationTool:
+    """Return a tool by name.
+
+    Raises:
+        click.UsageError: There is none; close names are named.
+    """
+    if name in toolset:
+        return toolset[name]
+    names = [tool.name for tool in toolset]
+    close = difflib.get_close_matches(name, names, n=3) or [n for n in names if name in n][:3]
+    hint = f"; did you mean {' or '.join(close)}?" if close else f" among {len(names)} tools."
+    message = f"no tool is named {name!r:.100}{hint}"
+    raise click.UsageError(message)
+
+
+def resolved(schema: Any, root: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema without a `$ref` at its root; an input schema's lead into `$defs`."""
+    for _ in range(16):
+        reference = schema.get("$ref") if isinstance(schema, dict) else None
+        if not isinstance(reference, str) or not reference.startswith("#/$defs/"):
+            break
+        name = unescape(reference.removeprefix("#/$defs/"))
+        schema = root.get("$defs", {}).get(name, {})
+    return schema if isinstance(schema, dict) else {}
+
+
+def given_settings() -> dict[str, Any]:
+    """Return the members of `Settings` that the options for credentials give."""
+    given = _given()
+    return {n: given[n] for n in ("credential_origins", "anonymous") if given.get(n)}
+
+
+def given_credentials() -> dict[str, Any]:
+    """Return the credentials that the options of this command give.
+
+    A wrong value is never shown: the shell may have expanded the variable.
+
+    Raises:
+        click.UsageError: A value is not of the form that the option takes, or no such variable.
+        CredentialsError: No such file, or no token in it.
+    """
+    given = _given()
+    found = read_credentials(given.get("credentials", ()))
+    for text in given.get("headers", ()):
+        name, colon, value = text.partition(":")
+        if not colon or not _FIELD.fullmatch(name) or not _VARIABLE.search(value):
+            raise _refusal("--header")
+        secret = Secret(_filled(value.strip(), "--header", f" {name!r:.100}"))
+        found[f"--header {name}"] = {"in": "header", "name": name, "value": secret}
+    if (text := given.get("bearer")) is not None:
+        found["--bearer"] = {"scheme": "bearer", "value": Secret(_value(text, "--bearer"))}
+    if (text := given.get("basic")) is not None:
+        user, colon, password = text.partition(":")  # a user may be written out
+        if not colon or not _VARIABLE.fullmatch(password):
+            raise _refusal("--basic")
+        pair = _filled(user, "--basic"), Secret(_filled(password, "--basic"))
+        found["--basic"] = {"scheme": "basic", "value": pair}
+    return found
+
+
+def read_credentials(pairs: tuple[str, ...]) -> dict[str, Any]:
+    """Return credentials by scheme name: values of environment variables, or tokens in files.
+
+    Raises:
+        click.UsageError: No `=`, or no such variable.
+        CredentialsError: No such file, or no token in it.
+    """
+    found: dict[str, Any] = {}
+    for pair in pairs:
+        scheme, equals, reference = pair.partition("=")
+        if scheme and reference.startswith("@"):
+            from openapi_tools.auth.tokens import from_file
+
+            found[scheme] = from_file(reference[1:])
+        elif not scheme or not equals:
+            raise _refusal("--credential")
+        else:
+            # A variable's value is taken literally, whatever it holds.
+            found[scheme] = Secret(_value(reference, "--credential", f" {scheme!r:.100}"))
+    return found
+
+
+def _value(reference: str, option: str, which: str = "") -> str:
+    """Return the value of the variable that a whole text names, with or without a `$`."""
+    match = _NAME.fullmatch(reference)
+    if match is None or not (reference.startswith("$") or match[1] in os.environ):
+        raise _refusal(option, which)
+    return _variable(match[1], option, which)
+
+
+def _variable(name: str, option: str, which: str) -> str:
+    value = os.environ.get(name)
+    if not value:
+        state = "empty" if value == "" else "not set"
+        raise click.UsageError(f"{option}{which}: the environment variable {name:.100} is {state}.")
+    return value
+
+
+def _filled(text: str, option: str, which: str = "") -> str:
+    return _VARIABLE.sub(lambda match: _variable(match[1] or match[2], option, which), text)
+
+
+def _refusal(option: str, which: str = "") -> click.UsageError:
+    reason = f"{option}{which} names no environment variable that is set"
+    return click.UsageError(f"{reason}; it wants {_FORMS[option]}, {_QUOTES}.")

@@ -1,0 +1,240 @@
+"""`openapi-tools list`, `lint` and `cache`: a document's tools, its errors, the cache."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import time
+from io import StringIO
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from openapi_tools.cli.command_options import (
+    given_credentials,
+    identifying,
+    load,
+    reading,
+    selecting,
+    selection,
+    source_of,
+)
+from openapi_tools.cli.output import as_json, busy, clean, remark, say, skipped_data, tell_skipped
+from openapi_tools.errors import DocumentError
+from openapi_tools.loading import cache as cached
+from openapi_tools.loading.cached_load import listed
+from openapi_tools.loading.load import read_document
+from openapi_tools.loading.source import fetcher_of
+from openapi_tools.options import DEFAULT_SETTINGS
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from openapi_tools.openapi_core.document_check import Finding
+    from openapi_tools.tools.tool import OperationTool
+    from openapi_tools.tools.toolset import Toolset
+
+_NAMED = 20
+_KILO = 1000
+_HEADS = ("Name", "Method", "Path", "Description")
+_FACTS = ("name", "method", "path", "description")
+_FLAGS = ("deprecated", "read_only", "idempotent", "destructive")
+
+
+@click.command("list")
+@click.argument("spec")
+@selecting
+@click.option("--json", "wants_json", is_flag=True, help="Write JSON.")
+@click.option("-v", "--verbose", is_flag=True, help="Say which operations were skipped, and why.")
+@identifying
+@reading
+def list_tools(
+    spec: str,
+    *,
+    tags: tuple[str, ...],
+    methods: tuple[str, ...],
+    patterns: tuple[str, ...],
+    wants_json: bool,
+    verbose: bool,
+) -> int:
+    """List the tools of SPEC: a table on a terminal, tab-separated lines elsewhere."""
+    toolset = load(source_of(spec))
+    tools = list(toolset.select(selection(tags, methods, patterns)))
+    if wants_json:
+        data = [
+            _members(tool, _FACTS) | {"tags": list(tool.tags)} | _members(tool, _FLAGS)
+            for tool in tools
+        ]
+        say(as_json({"tools": data, **skipped_data(toolset), "counts": dict(toolset.counts)}))
+    elif _on_terminal():
+        say(table(map(_row, tools), width=shutil.get_terminal_size().columns))
+    elif tools:
+        say("\n".join("\t".join(_row(tool)) for tool in tools))  # each `say` flushes
+    if not tools and len(toolset):
+        remark(_why_none(toolset, tags=tags, methods=methods))
+    count = len(toolset.skipped)
+    is_useless = bool(count) and not len(toolset)
+    if verbose or is_useless:
+        tell_skipped(toolset)
+    elif count:
+        remark(f"{count} operation{'s' * (count > 1)} skipped; -v says why.")
+    return 2 if is_useless else 0
+
+
+def _why_none(toolset: Toolset, *, tags: tuple[str, ...], methods: tuple[str, ...]) -> str:
+    known = {tag for tool in toolset for tag in tool.tags}
+    there = []
+    if tags:
+        there.append(f"the tags {_some(sorted(known))}" if known else "no tags")
+    if methods:
+        there.append(f"the methods {_some(sorted({tool.method for tool in toolset}))}")
+    has = " and ".join(there) or f"{len(toolset)} tools with other names and paths"
+    return f"no tool is selected; the document has {has}."
+
+
+def _some(names: list[str]) -> str:
+    more = f", … {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(f"{name:.60}" for name in names[:_NAMED]) + more
+
+
+def table(rows: Iterable[tuple[str, ...]], *, width: int) -> str:
+    """Return rows as a table of a width in characters; what the texts say is never markup."""
+    from rich import box, console, text
+    from rich.table import Table
+
+    drawn = Table(*_HEADS, box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    drawn.columns[0].no_wrap = drawn.columns[1].no_wrap = True
+    drawn.columns[2].overflow = "fold"
+    shown = list(rows)
+    # Left to itself, the description takes the room that the paths need.
+    room = width - sum(max((len(row[n]) for row in shown), default=0) + 3 for n in (0, 1))
+    longest = max((len(row[2]) for row in shown), default=4)
+    drawn.columns[2].width = min(longest, max(room * 3 // 5, 8))
+    for row in shown:
+        drawn.add_row(*map(text.Text, row))
+    out = StringIO()
+    console.Console(file=out, width=width).print(drawn)
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
+
+
+def _on_terminal() -> bool:
+    return sys.stdout.isatty()
+
+
+def _row(tool: OperationTool) -> tuple[str, ...]:
+    first = next((line for line in tool.description.splitlines() if line.strip()), "")
+    return tuple(clean(text, lines=False) for text in (tool.name, tool.method, tool.path, first))
+
+
+@click.command("lint")
+@click.argument("spec")
+@click.option("--json", "wants_json", is_flag=True, help="Write JSON: every finding.")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    default=50,
+    show_default=True,
+    help="Show at most this many findings.",
+)
+@identifying
+@reading
+def lint(spec: str, *, wants_json: bool, limit: int) -> int:
+    """Check SPEC with openapi-core's validation; say what was skipped. Exit 1 for any error."""
+    from openapi_tools.openapi_core.document_check import findings  # takes half a second
+
+    source = source_of(spec)
+    toolset = load(source)
+    with busy("Checking the document"):
+        found = [*duplicate_keys(source, given_credentials()), *findings(toolset.document)]
+    if wants_json:
+        data = [_members(item, ("severity", "pointer", "message")) for item in found]
+        say(as_json({"findings": data, **skipped_data(toolset), "counts": dict(toolset.counts)}))
+    else:
+        _tell(found, toolset, limit)
+    return 1 if toolset.skipped or any(item.severity == "error" for item in found) else 0
+
+
+def duplicate_keys(
+    source: str | os.PathLike[str] | bytes, credentials: Mapping[str, Any] | None = None
+) -> list[Finding]:
+    """Return the repeated keys of a document of any size; loading checks up to 1 MB.
+
+    Raises:
+        SourceError: The document cannot be read.
+    """
+    from openapi_tools.openapi_core.document_check import Finding, shorten  # as above
+
+    fetcher = fetcher_of(source, DEFAULT_SETTINGS, credentials)
+    try:
+        read_document(source, DEFAULT_SETTINGS, duplicates=True, fetcher=fetcher)
+    except DocumentError as error:
+        return [Finding(error.pointer, shorten(error.reason))]
+    return []
+
+
+def _tell(found: list[Finding], toolset: Toolset, limit: int) -> None:
+    """Write the findings, errors first, and what they add up to."""
+    lines = [
+        f"{item.severity}: {item.pointer or '(document)'}: {item.message}"
+        for item in sorted(found, key=lambda item: item.severity != "error")
+    ]
+    skipped = [f"skipped: {item.pointer}: {item.reason}" for item in toolset.skipped]
+    warnings = [f"warning: {warning}" for warning in toolset.warnings]
+    for group in (lines, skipped, warnings):
+        for line in group[:limit]:
+            say(clean(line, lines=False))
+        if len(group) > limit:
+            say(f"… and {len(group) - limit} more; --limit shows more, --json all.")
+    errors = sum(item.severity == "error" for item in found)
+    say(
+        f"{len(toolset)} tools, {len(skipped)} skipped, {errors} errors, "
+        f"{len(found) - errors} notes, {len(warnings)} warnings."
+    )
+
+
+def _members(item: object, names: Iterable[str]) -> dict[str, Any]:
+    return {name: getattr(item, name) for name in names}
+
+
+@click.command("cache")
+@click.option("--clear", "wants_clear", is_flag=True, help="Remove all of them.")
+@click.option("--json", "wants_json", is_flag=True, help="Write JSON.")
+def cache(*, wants_clear: bool, wants_json: bool) -> None:
+    """List the documents of the cache: size, age, tools, source."""
+    data: dict[str, Any] = {"folder": str(cached.folder())}
+    if wants_clear:
+        count, size = cached.clear()
+        data |= {"removed": count, "bytes": size}
+        lines = [f"{count} document{'s' * (count != 1)} removed, {_size(size)} are free."]
+    else:
+        data["documents"] = documents = list(_documents())
+        lines = [_line(**document) for document in documents]
+    for line in [as_json(data)] if wants_json else lines:
+        say(line)
+    if not wants_clear and not wants_json:
+        remark(f"{len(lines)} in {data['folder']}; --clear removes them.")
+
+
+def _documents() -> Iterator[dict[str, Any]]:
+    for entry, label in listed():
+        if label is None:
+            yield {"source": None, "size": entry.size, "age": None, "tools": None}
+        else:
+            seconds = max(int(time.time()) - label.kept, 0)
+            source = label.source or "(text)"
+            yield {"source": source, "size": entry.size, "age": seconds, "tools": label.tools}
+
+
+def _line(source: str | None, size: int, age: int, tools: int) -> str:
+    """Return a document as a line; a damaged one, or one of another version, has no source."""
+    if source is None:
+        return f"{_size(size)}\t-\t-\t(of no use: another version, damaged or unfinished)"
+    count = f"{tools} tool{'s' * (tools != 1)}"
+    return "\t".join((_size(size), cached.age(age), count, clean(source, lines=False)))
+
+
+def _size(count: int) -> str:
+    if count < _KILO * _KILO:
+        return f"{count / _KILO:.1f} kB"
+    return f"{count / _KILO / _KILO:.1f} MB"
