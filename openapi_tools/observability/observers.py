@@ -12,6 +12,7 @@ import logging
 import os
 import sys
 import time
+from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -20,7 +21,6 @@ from openapi_tools.errors import CallError, SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from types import TracebackType
 
     import httpx
     from opentelemetry.metrics import MeterProvider
@@ -79,42 +79,23 @@ class Event:
 _EXTRA = {f"openapi_{item.name}": item.name for item in fields(Event)}
 
 
-@dataclass(slots=True, eq=False)
-class _Subscriber:
-    """A function that receives events; its first failure is logged."""
-
-    function: Callable[[Event], object]
-    failed: bool = False
-
-    def tell(self, event: Event) -> None:
-        try:
-            self.function(event)
-        except Exception:  # noqa: BLE001 -- code of users may raise anything
-            if not self.failed:
-                self.failed = True
-                _faults.exception("a subscriber to events failed; this is said once")
-
-
 def _log(event: Event) -> None:
     """Write an event to the log, in words and as `extra`."""
-    if logger.isEnabledFor(logging.DEBUG):
-        extra = {key: getattr(event, name) for key, name in _EXTRA.items()}
-        words = (event.tool, event.method, event.url, _said(event))
-        logger.log(logging.DEBUG, "%s: %s %s %s", *words, extra=extra)
-
-
-def _said(event: Event) -> str:
-    """Return an event in words."""
+    if not logger.isEnabledFor(logging.DEBUG):
+        return
     answered = "" if event.status is None else f"status {event.status}"
     cause = ", ".join(filter(None, (event.error_type, answered)))
     match event.kind:
         case "started":
-            return "begins"
+            words = "begins"
         case "retry":
-            return f"is tried again in {event.wait:.3g} s ({cause})"
+            words = f"is tried again in {event.wait:.3g} s ({cause})"
         case "completed":
-            return f"ended well after {event.elapsed:.3f} s" + (f" ({cause})" if cause else "")
-    return f"failed after {event.elapsed:.3f} s ({cause})"
+            words = f"ended well after {event.elapsed:.3f} s" + (f" ({cause})" if cause else "")
+        case _:
+            words = f"failed after {event.elapsed:.3f} s ({cause})"
+    extra = {key: getattr(event, name) for key, name in _EXTRA.items()}
+    logger.debug("%s: %s %s %s", event.tool, event.method, event.url, words, extra=extra)
 
 
 @dataclass(slots=True, eq=False)
@@ -123,15 +104,10 @@ class Observation:
 
     Requests are started and ended in the task that sends them. The next report ends a request that
     broke. A request after any answer but a redirect counts as a retry.
-
-    Args:
-        started: The call's first event; None if nothing observes it.
-        subscribers: Receive events.
-        spans: Of OpenTelemetry.
     """
 
     _started: Event | None = None
-    _subscribers: Iterable[_Subscriber] = ()
+    _subscribers: Iterable[Callable[[Event], object]] = ()
     _spans: CallSpans | None = None
     _began: float = field(default_factory=time.perf_counter)
     _attempts: int = 0
@@ -144,12 +120,7 @@ class Observation:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         self._end("error", error_type=_UNKNOWN if error is None else type(error).__name__)
 
     def attempt_started(self, request: httpx.Request) -> None:
@@ -168,24 +139,17 @@ class Observation:
     def attempt_ended(
         self, response: httpx.Response | None = None, *, error_type: str = ""
     ) -> None:
-        """Report the end of a request; a redirect stays in the same attempt.
-
-        Args:
-            response: Read as far as it will be; None without an answer.
-            error_type: An error besides the status.
-        """
+        """Report the end of a request; a redirect stays in the same attempt."""
         if self._started is None or self._over:
             return
         self._status = None if response is None else response.status_code
         self._open = self._status in _REDIRECTS
-        if self._spans is None:
-            return
-        if response is None:
+        if self._spans is not None and response is None:
             self._spans.request_ended(None, error_type or _UNKNOWN)
-            return
-        protocol: bytes = response.extensions.get("http_version", b"")
-        version = protocol.decode("ascii", "replace").removeprefix("HTTP/")
-        self._spans.request_ended(response.status_code, error_type, version)
+        elif self._spans is not None and response is not None:
+            protocol: bytes = response.extensions.get("http_version", b"")
+            version = protocol.decode("ascii", "replace").removeprefix("HTTP/")
+            self._spans.request_ended(response.status_code, error_type, version)
 
     def retry(
         self,
@@ -195,14 +159,7 @@ class Observation:
         error_type: str = "",
         retry_after: float | None = None,
     ) -> None:
-        """Report that the call will be tried again; this ends a request under way.
-
-        Args:
-            wait: Seconds until then.
-            status: Of the answer that was not good enough.
-            error_type: Of a failure without an answer.
-            retry_after: Seconds that the server asked for.
-        """
+        """Report that the call will be tried again; this ends a request under way."""
         if self._started is None or self._over:
             return
         if self._spans is not None:
@@ -213,9 +170,6 @@ class Observation:
 
     def ended(self, result: ToolResult) -> None:
         """Report the end of the call; only the first report counts."""
-        if self._started is None:
-            self._restore()
-            return
         error = result.error or {}
         status = _number(error.get("status", result.metadata.get("status")))
         if result.success:
@@ -226,7 +180,10 @@ class Observation:
 
     def _end(self, kind: EventKind, *, error_type: str = "", **facts: Any) -> None:
         """Close spans, then report; subscribers come last, so that none can leave a span open."""
-        self._restore()
+        if self._previous is not None:
+            # Set, not reset: a token is good in the task that made it only.
+            _current.set(self._previous)
+            self._previous = None
         if self._started is None or self._over:
             return
         self._over = True
@@ -235,13 +192,6 @@ class Observation:
             self._spans.request_ended(event.status, error_type)
             self._spans.ended(error_type)
         self.tell(event)
-
-    def _restore(self) -> None:
-        """Make the previous observation current."""
-        if self._previous is not None:
-            # Set, not reset: a token is good in the task that made it only.
-            _current.set(self._previous)
-            self._previous = None
 
     def _event(self, kind: EventKind, **facts: Any) -> Event:
         assert self._started is not None  # noqa: S101 -- checked by the callers
@@ -252,7 +202,7 @@ class Observation:
         """Send an event to the log and to the subscribers."""
         _log(event)
         for subscriber in tuple(self._subscribers):
-            subscriber.tell(event)
+            subscriber(event)
 
     def inside(self, previous: Observation) -> Observation:
         """Make this the current one until it ends, and return it."""
@@ -262,19 +212,15 @@ class Observation:
 
 
 def _number(value: Any) -> Any:
-    """Return a value if it is a number; results of user code may hold anything."""
+    """Return a number, and None for other values that results of user code hold."""
     return value if isinstance(value, int | float) else None
 
 
 UNOBSERVED = Observation()
 """The observation of a call that nothing observes."""
-
 _current: ContextVar[Observation] = ContextVar("openapi_tools_observation", default=UNOBSERVED)
-
-
-def current() -> Observation:
-    """Return the observation of the call that is under way in this task."""
-    return _current.get()
+current = _current.get
+"""Returns the observation of the call that is under way in this task."""
 
 
 class Observers:
@@ -283,8 +229,8 @@ class Observers:
     Args:
         address: Returns an operation's server address, or raises CallError.
         redact: Masks secrets in a text.
-        tracer_provider: Of OpenTelemetry, instead of the one of the process.
-        meter_provider: Of OpenTelemetry, instead of the one of the process.
+        tracer_provider: Used instead of the process's own.
+        meter_provider: Used instead of the process's own.
     """
 
     def __init__(
@@ -299,35 +245,37 @@ class Observers:
         self._redact = redact
         self._tracers = tracer_provider
         self._meters = meter_provider
-        self._subscribers: list[_Subscriber] = []
+        self._subscribers: list[Callable[[Event], object]] = []
         self._telemetry: Telemetry | None = None
         self._off = False
-        self._asked = bool(tracer_provider or meter_provider) or any(
-            map(os.environ.get, _PROVIDERS)
-        )
+        self._asked = bool(tracer_provider or meter_provider or any(map(os.getenv, _PROVIDERS)))
 
     def subscribe(self, function: Callable[[Event], object]) -> Callable[[], None]:
         """Call a function with every event; the returned function ends that.
 
-        Args:
-            function: Called in the task of the call, which waits for it: it has to be quick, for
-                instance `queue.put_nowait`. Its first exception is logged.
-
         Raises:
             SettingsError: It is a coroutine function, or not callable.
         """
-        if not callable(function) or any(
-            map(inspect.iscoroutinefunction, (function, type(function).__call__))
-        ):
+        is_async = inspect.iscoroutinefunction
+        if not callable(function) or is_async(function) or is_async(type(function).__call__):
             reason = "a subscriber is a plain function; give the `put_nowait` of an asyncio.Queue"
             raise SettingsError(f"{reason} and wait for its events elsewhere.")
-        subscriber = _Subscriber(function)
-        self._subscribers.append(subscriber)
+        has_failed = False
+
+        def tell(event: Event) -> None:
+            nonlocal has_failed
+            try:
+                function(event)
+            except Exception:  # noqa: BLE001 -- code of users may raise anything
+                if not has_failed:
+                    has_failed = True
+                    _faults.exception("a subscriber to events failed; this is said once")
 
         def unsubscribe() -> None:
-            if subscriber in self._subscribers:
-                self._subscribers.remove(subscriber)
+            with suppress(ValueError):
+                self._subscribers.remove(tell)
 
+        self._subscribers.append(tell)
         return unsubscribe
 
     def begin(self, tool: str, operation: Operation, *, call_id: str = "") -> Observation:
@@ -336,9 +284,8 @@ class Observers:
         if telemetry is None and not self._subscribers and not logger.isEnabledFor(logging.DEBUG):
             # A call inside an observed one is not one of its requests.
             return UNOBSERVED if previous is UNOBSERVED else Observation().inside(previous)
-        started = Event(
-            "started", tool, operation.method, self._url(operation), self._redact(call_id)
-        )
+        url, call_id = self._url(operation), self._redact(call_id)
+        started = Event("started", tool, operation.method, url, call_id)
         spans = None if telemetry is None else telemetry.begin(started)
         observation = Observation(started, self._subscribers, spans).inside(previous)
         observation.tell(started)

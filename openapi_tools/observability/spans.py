@@ -49,18 +49,7 @@ _INSTRUMENTATION = "opentelemetry.instrumentation.utils"
 
 
 class Telemetry:
-    """The tracer and the histogram of a toolset.
-
-    Attributes:
-        providers: Of the tracer and the meter.
-        tracer: None without tracing.
-        durations: None without metrics.
-
-    Args:
-        tracers: The process's provider, or a toolset's own.
-        meters: The process's provider, or a toolset's own.
-        redact: Masks secrets in a text.
-    """
+    """The tracer and the histogram of a toolset; each is None where its provider does nothing."""
 
     __slots__ = ("durations", "methods", "providers", "redact", "tracer")
 
@@ -94,13 +83,8 @@ def find_telemetry(
 ) -> Telemetry | None:
     """Return the telemetry of the current providers; None if they do nothing.
 
-    A program may set its providers at any time, so each call asks.
-
-    Args:
-        known: The last result.
-        redact: Masks secrets in a text.
-        tracers: Instead of the process's own.
-        meters: Instead of the process's own.
+    A program may set its providers at any time, so each call asks. `known` is the last result;
+    `tracers` and `meters` replace the process's own.
     """
     tracers = tracers or trace.get_tracer_provider()
     meters = meters or metrics.get_meter_provider()
@@ -138,8 +122,12 @@ class CallSpans:
         self._before = context.get_current()
         self._span: Span | None = None
         if telemetry.tracer is not None:
-            name, attributes = f"execute_tool {started.tool}", _call_attributes(started)
-            self._span = telemetry.tracer.start_span(name, attributes=attributes)
+            operation = "execute_tool"
+            told = {"gen_ai.operation.name": operation, "gen_ai.tool.name": started.tool}
+            if started.call_id:
+                told["gen_ai.tool.call.id"] = started.call_id[:_LONGEST_ID]
+            name = f"{operation} {started.tool}"
+            self._span = telemetry.tracer.start_span(name, attributes=told)
             context.attach(trace.set_span_in_context(self._span))
 
     def request_started(self, request: httpx.Request) -> None:
@@ -225,13 +213,6 @@ def _suppressed(inside: Context) -> Context:
             return context.get_current()
     finally:
         context.detach(before)
-
-
-def _call_attributes(started: Event) -> dict[str, Any]:
-    attributes = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": started.tool}
-    if started.call_id:
-        attributes["gen_ai.tool.call.id"] = started.call_id[:_LONGEST_ID]
-    return attributes
 
 
 def _end(span: Span, outcome: dict[str, Any], at: int | None = None) -> None:
