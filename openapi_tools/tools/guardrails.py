@@ -1,19 +1,10 @@
 """Hooks of a call: guardrails before and after it, and functions for failures.
 
-An input guardrail is called with the call and its context and may be async. It returns
-
-- None or True: the call goes on, with any changes to its arguments,
-- a `ToolCall` or a mapping: the arguments to go on with,
-- a `ToolResult`: the answer, without asking the API,
-- False, or it raises: the call is refused, with the error type `denied`.
-
-Changed arguments are checked like any others; name and id of a call stay.
-
-An output guardrail is called with the result or error result, and the context; it returns None or
-a replacement. An exception withholds the result: `denied` again.
-
-A function for failures is called with the exception and the context, and returns None or a result.
-An error answer of the API comes as a `CallError`.
+An input guardrail gets the call and its context. None and True pass the call; a `ToolCall` or a
+mapping replaces its arguments, which are checked again; a `ToolResult` answers it; False and
+exceptions refuse it (`denied`). An output guardrail gets the result and the context and may return
+a replacement; an exception withholds the result. A function for failures gets the exception (a
+`CallError` for an error answer) and the context, and may return a result. All may be async.
 """
 
 from __future__ import annotations
@@ -105,14 +96,10 @@ class Guards:
 
 
 class Approval:
-    """An input guardrail that asks the context's `approve`.
+    """An input guardrail that asks the context's `approve`, for tools that `takes` is true for."""
 
-    Args:
-        rule: Which tools it is for.
-    """
-
-    def __init__(self, rule: Callable[[OperationTool], bool]) -> None:
-        self.takes = rule
+    def __init__(self, takes: Callable[[OperationTool], bool]) -> None:
+        self.takes = takes
 
     async def __call__(self, call: ToolCall, context: Any) -> None:
         """Raise a `DeniedError` unless the call is approved."""
@@ -137,7 +124,7 @@ def rule_of(rule: Any) -> Callable[[OperationTool], bool]:
     """Return a rule about tools as a function.
 
     Raises:
-        SettingsError: It is none of these.
+        SettingsError: It is neither a `Select`, a function, a bool nor None.
     """
     if rule is None:
         return lambda tool: not tool.read_only
@@ -227,20 +214,19 @@ def question_of(tool: OperationTool, call: ToolCall, room: int = 1000) -> str:
     character of a model or a document can rewrite a terminal or a dialog.
     """
     each = max(room // max(len(call.arguments), 1), 40)
-    lines = [f"  {json.dumps(name)}: {_cut(v, each)}" for name, v in call.arguments.items()]
     operation = json.dumps(f"{tool.method} {tool.path}")[1:-1]
-    return "\n".join([f"Call {tool.name} ({operation})?", *lines])
-
-
-def _cut(value: Any, room: int) -> str:
-    text = json.dumps(value, default=str)
-    return text if len(text) <= room else f"{text[:room]}... ({len(text)} characters)"
+    lines = [f"Call {tool.name} ({operation})?"]
+    for name, value in call.arguments.items():
+        text = json.dumps(value, default=str)
+        cut = f"{text[:each]}... ({len(text)} characters)" if len(text) > each else text
+        lines.append(f"  {json.dumps(name)}: {cut}")
+    return "\n".join(lines)
 
 
 def _same(arguments: Any, others: Any) -> bool:
     """Tell whether two values are the same JSON, in which 1 is not true."""
-    said = [json.dumps(one, sort_keys=True, default=repr) for one in (arguments, others)]
-    return said[0] == said[1]
+    one, other = (json.dumps(v, sort_keys=True, default=repr) for v in (arguments, others))
+    return one == other
 
 
 def _changed(call: ToolCall, verdict: Any, guard: Callable[..., Any]) -> ToolCall:

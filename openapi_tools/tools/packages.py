@@ -135,21 +135,17 @@ def tool_class(package: str, name: str) -> type[OperationTool]:
     """
     tool = None if name.startswith("__") else _tools(_index(package)).get(name)
     # `from . import schemas` asks here first, also where a tool has that name.
-    if tool is None or (name == tool and _is_module(package, name)):
+    is_folder = hasattr(import_module(package), "__path__")
+    if tool is None or (name == tool and is_folder and find_spec(f"{package}.{name}")):
         raise AttributeError(f"module {package!r} has no attribute {name!r}")
     return _class(package, tool, _index(package).INDEX[tool])
 
 
 @cache
 def _tools(module: Any) -> dict[str, str]:
-    """Return the names of a package's tools by those of their classes, and by their own."""
+    """Return the names of a package's tools by the names of their classes, and by their own."""
     index: dict[str, str] = module.INDEX
     return {name: name for name in index} | {_class_in(n, place): n for n, place in index.items()}
-
-
-def _is_module(package: str, name: str) -> bool:
-    inside = hasattr(import_module(package), "__path__")
-    return inside and find_spec(f"{package}.{name}") is not None
 
 
 def list_package(package: str) -> list[str]:
@@ -201,7 +197,9 @@ async def mount_tools(
     """
     if not callable(getattr(coordinator, "mount", None)):
         raise SettingsError(f"{type(coordinator).__name__} is not a coordinator: no mount().")
-    taken = sorted(_mounted(coordinator) & {tool.name for tool in toolset})
+    get = getattr(coordinator, "get", None)
+    known = get("tools") if callable(get) else None
+    taken = sorted(tool.name for tool in toolset if isinstance(known, dict) and tool.name in known)
     if taken:
         names = ", ".join(taken[:3]) + (", …" if len(taken) > 3 else "")  # noqa: PLR2004
         hint = "load or generate yours with a prefix, or select others."
@@ -247,13 +245,6 @@ def _presented(coordinator: Any, toolset: Toolset) -> AbstractContextManager[Ite
     return nullcontext(toolset)
 
 
-def _mounted(coordinator: Any) -> set[str]:
-    """Return the names of the tools that a coordinator has, as far as it tells."""
-    get = getattr(coordinator, "get", None)
-    known = get("tools") if callable(get) else None
-    return set(known) if isinstance(known, dict) else set()
-
-
 async def _unmount(coordinator: Any, name: str) -> None:
     unmount = getattr(coordinator, "unmount", None)
     if callable(unmount):
@@ -273,23 +264,23 @@ def options_of(config: Mapping[str, Any] | None) -> dict[str, Any]:
     members = members_of(parts.get("settings"), None, "settings")
     if parts.get(_BASE_URL) is not None:
         members[_BASE_URL] = parts[_BASE_URL]
+    written = members.get(_BASE_URL)
     if _BASE_URL in members:
-        members[_BASE_URL] = from_environment(members[_BASE_URL], _BASE_URL, secret=False)
+        members[_BASE_URL] = from_environment(written, _BASE_URL, secret=False)
     select = members_of(parts.get("select"), _SELECT_KEYS, "select")
     credentials = members_of(parts.get("credentials"), None, "credentials")
     return {
         "select": Select(**select) if select else None,
         "credentials": credentials,
-        "settings": _settings(members, parts),
+        "settings": _settings(members, str(written)),
     }
 
 
-def _settings(members: dict[str, Any], parts: Mapping[str, Any]) -> Settings:
+def _settings(members: dict[str, Any], written: str) -> Settings:
     """Return the settings; an error does not show values of the environment."""
     try:
         return settings_of(members)
     except SettingsError:
-        written = str(parts.get(_BASE_URL) or (parts.get("settings") or {}).get(_BASE_URL))
         variables = ", ".join(f"${{{name}}}" for name in VARIABLE.findall(written))
         if not variables:
             raise
@@ -298,10 +289,10 @@ def _settings(members: dict[str, Any], parts: Mapping[str, Any]) -> Settings:
 
 
 def check_selected(toolset: Toolset, select: Select | None) -> Toolset:
-    """Return a toolset, unless a selection leaves nothing of it.
+    """Return a toolset.
 
     Raises:
-        SettingsError: No tool is selected, as a slip in a name may have it.
+        SettingsError: A selection leaves no tool, for instance by a slip in a name.
     """
     if select is not None and not len(toolset):
         raise SettingsError("select: no operation of the document is like that; nothing is left.")

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("openapi_tools")
 
-# The keys of a call's parts: Amplifier, MCP and OpenAI say `arguments`, Anthropic `input`,
-# Gemini, LangChain and Pydantic-AI `args`, LlamaIndex `tool_kwargs`. A responses call of OpenAI has
-# an `id` of its own beside the `call_id` that the answer has to name.
+# Amplifier, MCP and OpenAI say `arguments`, Anthropic `input`, Gemini, LangChain and Pydantic-AI
+# `args`, LlamaIndex `tool_kwargs`. A responses call of OpenAI has an `id` of its own beside the
+# `call_id` that the answer has to name.
 _WRAPPERS = ("function_call", "functionCall", "function", "params")
 _IDS = ("call_id", "tool_call_id", "tool_id", "id")
 _NAMES = ("name", "tool_name")
@@ -60,7 +60,7 @@ def read_call(given: object) -> ToolCall:
     inner = _inner(given)
     name = _first(inner, _NAMES)
     if not isinstance(name, str) or not name:
-        raise InputError(f"{_named(given)} is not a tool call: it has no name of a tool.")
+        raise InputError(f"{type(given).__name__} is not a tool call: it has no name of a tool.")
     arguments = _arguments(_first(inner, _ARGUMENTS))
     try:
         return ToolCall(id=read_id(given), name=name, arguments=arguments)
@@ -73,32 +73,25 @@ def read_id(given: object) -> str:
     return id_text(_first(_inner(given), _IDS) or _first(given, _IDS))
 
 
-def _inner(given: object) -> object:
-    return next((part for key in _WRAPPERS if _is_call(part := _member(given, key))), given)
-
-
 def _arguments(given: object) -> dict[str, Any]:
     if isinstance(given, str | bytes):
-        given = _parsed(given)
+        try:
+            given = from_json(given, allow_inf_nan=False) if given.strip() else None
+        except ValueError as error:
+            raise InputError(f"the arguments of a call are not valid JSON: {error}.") from None
     if given is None:
         return {}
     own: dict[str, Any] | None = _safe(dict, given) if isinstance(given, Mapping) else None
-    if own is not None:
-        return own
-    raise InputError(f"the arguments of a call have to be an object, not {_named(given)}.")
+    if own is None:
+        kind = type(given).__name__
+        raise InputError(f"the arguments of a call have to be an object, not {kind}.")
+    return own
 
 
-def _parsed(text: str | bytes) -> Any:
-    if not text.strip():
-        return None
-    try:
-        return from_json(text, allow_inf_nan=False)
-    except ValueError as error:
-        raise InputError(f"the arguments of a call are not valid JSON: {error}.") from None
-
-
-def _is_call(given: object) -> bool:
-    return isinstance(_first(given, _NAMES), str)
+def _inner(given: object) -> object:
+    """Return the part of an object that holds the name of a tool."""
+    parts = (_member(given, key) for key in _WRAPPERS)
+    return next((part for part in parts if isinstance(_first(part, _NAMES), str)), given)
 
 
 def _first(given: object, keys: tuple[str, ...]) -> Any:
@@ -118,10 +111,6 @@ def _safe(function: Callable[..., Any], *arguments: Any) -> Any:
     except Exception:
         logger.exception("a tool call cannot be read")
         return None
-
-
-def _named(given: object) -> str:
-    return type(given).__name__
 
 
 @dataclass(frozen=True, slots=True)
