@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from openapi_tools.codegen.changes import changes, scheme_changes
-from openapi_tools.codegen.identifiers import api_name, is_api_name
 from openapi_tools.codegen.output_state import (
     EXATHENA,
     LAYOUTS,
@@ -19,9 +18,9 @@ from openapi_tools.codegen.output_state import (
     with_manifest,
 )
 from openapi_tools.codegen.package_data import document_info, package_data, secret_warnings
+from openapi_tools.codegen.package_plan import api_name, is_api_name
 from openapi_tools.codegen.read_back import Unreadable, read_records, read_schemes
-from openapi_tools.codegen.render import render_files
-from openapi_tools.codegen.templating import Templates
+from openapi_tools.codegen.render import Templates, render_files
 from openapi_tools.codegen.writer import compare, place
 from openapi_tools.errors import (
     DocumentError,
@@ -174,7 +173,7 @@ def _files(
 ) -> tuple[PackageData, dict[str, str]]:
     """Return the data that the target can hold, and its files."""
     if form == EXATHENA:
-        from openapi_tools.codegen.exathena import build_project
+        from openapi_tools.codegen.elixir_project import build_project
 
         data, files = build_project(data)
     else:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from openapi_tools.codegen.exathena.elixir_literals import literal
+from openapi_tools.codegen.elixir_literals import literal
 from openapi_tools.tools.packages import class_name
 
 if TYPE_CHECKING:

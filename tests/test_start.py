@@ -78,7 +78,7 @@ STARTS = {
     ),
     "generate": (
         cli("generate", GOTIFY, "--name", "gotify", "--output", PACKAGE, "--check"),
-        NEVER - {"jinja2", "jsonschema"} | {"openapi_tools.codegen.exathena"},
+        NEVER - {"jinja2", "jsonschema"} | {"openapi_tools.codegen.elixir_project"},
     ),
     "generate --help": (cli("generate", "--help"), HEAVY | LOADER | {"pydantic_core"}),
     "generated package": (GENERATED, HEAVY | LOADER | {"openapi_tools.model", "dataclasses"}),

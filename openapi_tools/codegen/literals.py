@@ -20,19 +20,23 @@ from openapi_tools.errors import OpenAPIToolsError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-WIDTH = 100
-"""Columns of a line, as in this repository's pyproject.toml."""
-JSON_LEVELS = 400
-"""Most levels of JSON text: deeper text cannot be read with every recursion limit."""
+WIDTH = 100  # columns of a line, as in this repository's pyproject.toml
+PARAGRAPHS = re.compile(r"[^\n]*\n|[^\n]+")
+MODELS: dict[str, type] = {
+    name: kind
+    for name, kind in vars(model).items()
+    if isinstance(kind, type) and is_dataclass(kind)
+}
+"""The classes whose values are written as calls, by name."""
 
+_JSON_LEVELS = 400  # deeper JSON text cannot be read with every recursion limit
 _STEP = 4
 _NARROWEST = 20  # columns for members or text
 _LONGEST_INTEGER = 10**WIDTH
-_CALLS = {kind for kind in vars(model).values() if isinstance(kind, type) and is_dataclass(kind)}
+_CALLS = set(MODELS.values())
 _COLON = ": "
 _LOADS = "json.loads("
-_ESCAPE = re.compile(r"\\(?:x..|u.{4}|U.{8}|.)")
-_LINES = re.compile(r"[^\n]*\n|[^\n]+")
+_ESCAPE = re.compile(r"\\(?:x..|u\{[0-9A-F]+\}|u.{4}|U.{8}|.)")  # of Python, or of Elixir
 _MEMBERS = re.compile(r".*?[]}],|.+")  # of compact JSON, each up to a closing bracket
 _FLAGGED = re.compile(r"""(?:"0\.0\.0\.0"|["'](?:/tmp|/var/tmp|/dev/shm))""")
 
@@ -57,8 +61,7 @@ def literal(value: Any, *, indent: int = 0, lead: int | None = None) -> Code:
     """Return a value as Python code.
 
     Args:
-        value: None, a boolean, number, text, list, tuple, mapping with text keys, value of
-            `openapi_tools.model`, or Code; also nested.
+        value: JSON data, tuples, values of `openapi_tools.model` and Code, also nested.
         indent: Columns before the line that it starts on.
         lead: Columns of that line before the value; `indent` when None.
 
@@ -131,13 +134,11 @@ def _compact(value: Any) -> str:
     if not is_same:
         raise OpenAPIToolsError("a value is not the same after it was written as JSON text.")
     level = [value]
-    for _ in range(JSON_LEVELS + 1):
-        inside = [
-            n.values() if isinstance(n, dict) else n for n in level if type(n) in (dict, list)
-        ]
+    for _ in range(_JSON_LEVELS + 1):
+        inside = [n.values() if type(n) is dict else n for n in level if type(n) in (dict, list)]
         if not (level := [member for members in inside for member in members]):
             return text
-    raise OpenAPIToolsError(f"a value is nested deeper than {JSON_LEVELS} levels; use '$ref'.")
+    raise OpenAPIToolsError(f"a value is nested deeper than {_JSON_LEVELS} levels; use '$ref'.")
 
 
 def _written(value: Any, indent: int, room: int) -> str | None:
@@ -166,7 +167,6 @@ def _written(value: Any, indent: int, room: int) -> str | None:
 
 
 def _parenthesized(value: Any, flat: str | None, indent: int, room: int) -> str | None:
-    """Write what has no members on lines of its own."""
     inner = indent + _STEP
     if isinstance(value, Code) and "\n" in value:
         return value
@@ -212,7 +212,7 @@ def _members(value: Any) -> tuple[str, Iterator[tuple[str, Any]], str] | None:
 
 
 def _word(value: Any) -> str | None:
-    """Return a value without members as code; None if it has several lines."""
+    """Return a value without members on one line; None if it has several."""
     kind = value.__class__
     if kind is str:
         return _quoted(_escaped(value)) if len(value) < WIDTH else None
@@ -244,16 +244,13 @@ def _long_key(prefix: str, indent: int) -> str:
 
 
 def _below(lines: Iterable[str], indent: int) -> str:
-    """Return lines one level deeper, up to the place of the closing bracket."""
     start = "\n" + " " * (indent + _STEP)
     return start + start.join(lines) + "\n" + " " * indent
 
 
 def _escaped(text: str) -> str:
-    """Return text in ASCII with Python's escapes, but for quotes."""
-    if text.isascii() and text.isprintable() and "\\" not in text:
-        return text
-    return text.encode("unicode_escape").decode("ascii")
+    is_plain = text.isascii() and text.isprintable() and "\\" not in text
+    return text if is_plain else text.encode("unicode_escape").decode("ascii")
 
 
 def _quoted(raw: str) -> str:
@@ -267,7 +264,7 @@ def _quoted(raw: str) -> str:
 
 
 def _pieces(
-    text: str, room: int, *, paragraphs: re.Pattern[str] = _LINES, after: str = " "
+    text: str, room: int, *, paragraphs: re.Pattern[str] = PARAGRAPHS, after: str = " "
 ) -> list[str]:
     """Return text as adjacent string literals of at most `room` columns.
 
@@ -279,7 +276,7 @@ def _pieces(
         raw = _escaped(paragraph)
         start = 0
         while start < len(raw):
-            end = _end(raw, start, _widest(raw, start, room), after=after)
+            end = piece_end(raw, start, _widest(raw, start, room), after=after)
             found.append(_quoted(raw[start:end]))
             start = end
     return found
@@ -288,21 +285,18 @@ def _pieces(
 def _widest(raw: str, start: int, room: int) -> int:
     """Return the last possible end of a piece, with its quotes and their escapes."""
     end = min(start + room - 2, len(raw))
-    while True:
-        piece = raw[start:end]
-        over = len(piece) + 2 + min(piece.count('"'), piece.count("'")) - room
-        if over <= 0:
-            return end
+    while (over := len(_quoted(raw[start:end])) - room) > 0:
         end -= over
+    return end
 
 
-def _end(raw: str, start: int, latest: int, *, after: str) -> int:
-    """Return the best end of a piece: after a word, else between two characters."""
+def piece_end(raw: str, start: int, latest: int, *, after: str = " ") -> int:
+    """Return the best end of a piece of escaped text: after a word, else between characters."""
     if latest == len(raw):
         return latest
     if word := max(raw.rfind(character, start, latest) for character in after) + 1:
         return word
-    for escape in _ESCAPE.finditer(raw, start, latest + 10):  # "\U0001f600" has 10
+    for escape in _ESCAPE.finditer(raw, start, latest + 10):  # the longest has 10 characters
         if escape.end() > latest:
             return min(escape.start(), latest)
     return latest

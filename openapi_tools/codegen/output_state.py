@@ -12,12 +12,11 @@ import os
 import re
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from stat import S_ISDIR, S_ISREG
 from typing import TYPE_CHECKING
 
 from openapi_tools._version import __version__
-from openapi_tools.codegen.file_system import STAGING, folders, leftovers
 from openapi_tools.errors import OutputError
 
 if TYPE_CHECKING:
@@ -28,6 +27,8 @@ if TYPE_CHECKING:
 LAYOUTS = ("package", "module")
 EXATHENA = "exathena"
 """The layout in the manifest of an ExAthena project."""
+STAGING = ".openapi-tools-staging-"
+"""Start of every staging folder's name, after a dot and its target's name if it has one."""
 
 # No part starts with a dot: that excludes `..`, and folders of other programs such as `.git`.
 _PATH = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(?:/[A-Za-z0-9_][A-Za-z0-9_.-]*)*")
@@ -58,13 +59,9 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """What became of every file, or would. All paths are relative and sorted.
+    """What became of every file, or would, as in `Report`; paths are relative and sorted.
 
     Attributes:
-        written: New files and those with new content.
-        removed: Files of the last run that this one no longer has.
-        kept: Such files that stay because they were edited.
-        edited: Every file edited by hand: in `kept`, or overwritten in `written`.
         folders: Folders of the last run that this one does not need, inner ones first.
         whole: The folder holds generated files only, so that another can replace it.
     """
@@ -97,13 +94,13 @@ def with_manifest(files: Mapping[str, str], data: PackageData, *, layout: str) -
     return {**files, manifest_name(data.api, layout): json.dumps(members, indent=2) + "\n"}
 
 
-def read_manifest(text: str) -> Manifest | None:
+def read_manifest(text: str | bytes | None) -> Manifest | None:
     """Read a manifest from any text; None unless it is valid and its files are plain paths.
 
     Unknown members are ignored: a later version may have written them.
     """
     try:
-        members = json.loads(text)
+        members = json.loads(text.decode() if isinstance(text, bytes) else text or "")
     except (ValueError, RecursionError):
         return None
     match members:
@@ -115,7 +112,10 @@ def read_manifest(text: str) -> Manifest | None:
             "document": {"title": str(), "version": str(), "sha256": str()},
             "tools": [*tools],
             "files": dict(files),
-        } if all(isinstance(tool, str) for tool in tools) and all(map(_is_file, files.items())):
+        } if all(isinstance(tool, str) for tool in tools) and all(
+            is_plain_path(path) and isinstance(known, str) and _DIGEST.fullmatch(known)
+            for path, known in files.items()
+        ):
             return Manifest(api, layout, tuple(tools), files)
     return None
 
@@ -130,38 +130,40 @@ def is_plain_path(path: str) -> bool:
     return _PATH.fullmatch(path) is not None
 
 
-def _is_file(item: tuple[str, object]) -> bool:
-    path, known = item
-    return is_plain_path(path) and isinstance(known, str) and bool(_DIGEST.fullmatch(known))
+def folders(path: str) -> list[str]:
+    """List the folders of a relative path: `a`, `a/b` for `a/b/c.py`."""
+    return [str(folder) for folder in reversed(PurePosixPath(path).parents[:-1])]
 
 
 def look(target: Target) -> Placed:
     """Find out which files to write, keep and remove."""
-    there = {path: read_inside(target.root, path) for path in target.contents}
+    root, contents = target.root, target.contents
+    there = {path: read_inside(root, path) for path in contents}
     known = _known_digests(target, there[target.manifest])
     differing = {
         path: _origin(path, data, manifest=target.manifest, digests=known.get(path, set()))
         for path, data in there.items()
-        if data is not None and data != target.contents[path]
+        if data is not None and data != contents[path]
     }
     if foreign := [path for path, origin in differing.items() if origin == "foreign"]:
         reason = f"{listed(foreign)}: not generated; move that away or choose another folder."
-        raise OutputError(reason, path=str(target.root))
+        raise OutputError(reason, path=str(root))
     # On some file systems a name in other case is the same file.
-    taken = {path.casefold() for path in target.contents}
-    stale = {path: known[path] for path in known if path.casefold() not in taken}
-    removed, kept = _removable(target.root, stale)
+    taken = {path.casefold() for path in contents}
+    stale = sorted(path for path in known if path.casefold() not in taken)
+    unedited = {path: _is_unedited(root, path, known[path]) for path in stale}
+    kept = [path for path in stale if unedited[path] is False]
     edited = [*kept, *(path for path, origin in differing.items() if origin == "edited")]
-    empty = {folder for path in stale.keys() - set(kept) for folder in folders(path)}
-    needed = {folder for path in target.contents for folder in folders(path)}
+    empty = {folder for path in stale if path not in kept for folder in folders(path)}
+    needed = {folder for path in contents for folder in folders(path)}
     return Placed(
         written=tuple(sorted(path for path in there if there[path] is None or path in differing)),
-        unchanged=tuple(sorted(path for path in there if there[path] == target.contents[path])),
-        removed=tuple(removed),
+        unchanged=tuple(sorted(path for path in there if there[path] == contents[path])),
+        removed=tuple(path for path in stale if unedited[path]),
         kept=tuple(kept),
         edited=tuple(sorted(edited)),
         folders=tuple(sorted(empty - needed, reverse=True)),
-        whole=_is_replaceable(target.root, there.keys() | stale.keys()),
+        whole=_is_replaceable(root, [*there, *stale]),
     )
 
 
@@ -171,13 +173,13 @@ def read_output(output: Path, *, manifest: str) -> dict[str, str]:
     Files that cannot be read are left out; writing or comparing reports them.
     """
     found = _texts(output, [manifest])
-    known = read_manifest(found.get(manifest, ""))
+    known = read_manifest(found.get(manifest))
     return found | _texts(output, known.files if known else ())
 
 
 def manifest_in(output: Path, name: str) -> Manifest | None:
     """Return the manifest of a folder; None without a valid one."""
-    return read_manifest(_texts(output, [name]).get(name, ""))
+    return read_manifest(_texts(output, [name]).get(name))
 
 
 def read_inside(root: Path, path: str) -> bytes | None:
@@ -208,6 +210,15 @@ def is_disposable(folder: Path) -> bool:
     return all(".pyc" in place.name and place.is_file() for place in folder.iterdir())
 
 
+def leftovers(folder: Path, prefix: str) -> list[Path]:
+    """List the staging folders of killed and running generators."""
+    try:
+        found = sorted(place for place in folder.iterdir() if place.name.startswith(prefix))
+        return [place for place in found if place.is_dir() and not place.is_symlink()]
+    except OSError:
+        return []
+
+
 def listed(paths: list[str]) -> str:
     """Return the first paths for a message, and how many more there are."""
     more = [f"and {len(paths) - _LISTED} more"] if len(paths) > _LISTED else []
@@ -218,8 +229,7 @@ def _texts(output: Path, paths: Iterable[str]) -> dict[str, str]:
     found = {}
     for path in paths:
         with suppress(OutputError, OSError, ValueError):
-            data = read_inside(output, path)
-            if data is not None:
+            if (data := read_inside(output, path)) is not None:
                 found[path] = data.decode(errors="replace")
     return found
 
@@ -231,39 +241,27 @@ def _known_digests(target: Target, manifest: bytes | None) -> dict[str, set[str]
         with suppress(OutputError):
             texts.append(read_inside(target.root, f"{stage.name}/new/{target.manifest}"))
     known: dict[str, set[str]] = {}
-    for found in filter(None, map(_manifest, texts)):
+    for found in filter(None, map(read_manifest, texts)):
         for path, file in found.files.items():
             known.setdefault(path, set()).add(file)
     return known
 
 
-def _manifest(data: bytes | None) -> Manifest | None:
-    try:
-        return read_manifest((data or b"").decode())
-    except UnicodeDecodeError:
-        return None
-
-
 def _origin(path: str, data: bytes, *, manifest: str, digests: set[str]) -> str:
     # A manifest cannot hold its own digest; a valid one has nothing to lose.
-    if digest(data) in digests or (path == manifest and _manifest(data)):
+    if digest(data) in digests or (path == manifest and read_manifest(data)):
         return "ours"
     marked = _MARK in data.split(b"\n", 1)[0] or _JSON_MARK.match(data)
     return "edited" if digests or marked else "foreign"
 
 
-def _removable(root: Path, stale: Mapping[str, set[str]]) -> tuple[list[str], list[str]]:
-    """Divide existing stale files into those to remove and those to keep."""
-    ours: dict[str, bool] = {}
-    for path in sorted(stale):
-        try:
-            data = read_inside(root, path)
-        except OutputError:
-            ours[path] = False
-        else:
-            if data is not None:
-                ours[path] = digest(data) in stale[path]
-    return [path for path in ours if ours[path]], [path for path in ours if not ours[path]]
+def _is_unedited(root: Path, path: str, digests: set[str]) -> bool | None:
+    """Tell whether a stale file was left as generated; None when it is absent."""
+    try:
+        data = read_inside(root, path)
+    except OutputError:
+        return False
+    return None if data is None else digest(data) in digests
 
 
 def _is_replaceable(root: Path, paths: Collection[str]) -> bool:
@@ -271,7 +269,10 @@ def _is_replaceable(root: Path, paths: Collection[str]) -> bool:
     if not root.exists():
         return True
     owned = not hasattr(os, "geteuid") or root.stat().st_uid == os.geteuid()
-    if not owned or any(place.samefile(root) for place in _working_folders()):
+    with suppress(OSError):  # a shell may use the working folder and all above it
+        here = Path.cwd()
+        owned = owned and not any(place.samefile(root) for place in (here, *here.parents))
+    if not owned:
         return False
     files = {root / path for path in paths}
     inner = {root / folder for path in paths for folder in folders(path)}
@@ -283,11 +284,3 @@ def _is_replaceable(root: Path, paths: Collection[str]) -> bool:
         for folder in ours
         for place in folder.iterdir()
     )
-
-
-def _working_folders() -> tuple[Path, ...]:
-    """Return the working folder and all above it, which a shell may use."""
-    with suppress(OSError):
-        here = Path.cwd()
-        return (here, *here.parents)
-    return ()

@@ -45,11 +45,9 @@ class PackageData:
 
     Attributes:
         api: Name of the API, for instance `"museum"`: it names packages and modules.
-        records: The tools, in the document's order.
         version: The document's own version, not OpenAPI's.
         document_hash: SHA-256 of the document's data, hexadecimal.
         servers: The document's servers; credentials are bound to their origins.
-        skipped: Operations that did not become tools.
         settings: Settings that shape tools and differ from their defaults.
     """
 
@@ -73,8 +71,13 @@ def package_data(
     Raises:
         InvalidDocument: Its components cannot be told apart by their JSON text.
     """
-    _check_components(toolset.document)
-    title, version = document_info(toolset.document)
+    # Surrogate pairs are refused: JSON text joins them, and it identifies definitions.
+    root = toolset.document if isinstance(toolset.document, dict) else {}
+    for key in ("components", "definitions"):
+        if _SURROGATE_PAIR.search(json.dumps(root.get(key), ensure_ascii=False)):
+            reason = "a text holds two halves of a character apart, which JSON text cannot say."
+            raise InvalidDocument(reason, pointer=f"/{key}")
+    title, version = document_info(root)
     return PackageData(
         api,
         tuple(Record(t.name, t.description, t.input_schema, t.operation) for t in toolset),
@@ -110,15 +113,6 @@ def document_hash(document: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _check_components(document: Any) -> None:
-    """Refuse surrogate pairs in components: JSON text joins them, and it identifies definitions."""
-    root = document if isinstance(document, dict) else {}
-    for key in ("components", "definitions"):
-        if _SURROGATE_PAIR.search(json.dumps(root.get(key), ensure_ascii=False)):
-            reason = "a text holds two halves of a character apart, which JSON text cannot say."
-            raise InvalidDocument(reason, pointer=f"/{key}")
-
-
 def secret_warnings(records: Iterable[Record]) -> Iterator[str]:
     """Yield a warning for each default or example that looks like a secret, without its value.
 
@@ -138,7 +132,9 @@ def _secret_properties(schema: Any) -> Iterator[str]:
     while waiting:
         name, node = waiting.pop()
         if isinstance(node, dict):
-            if any(_is_secret(name, value) for value in _example_texts(node)):
+            examples = [node.get(keyword) for keyword in _EXAMPLES]
+            values = [value for e in examples for value in (e if isinstance(e, list) else [e])]
+            if any(isinstance(value, str) and _is_secret(name, value) for value in values):
                 yield name
             for key, value in node.items():
                 if key in ("properties", "$defs") and isinstance(value, dict):
@@ -149,15 +145,6 @@ def _secret_properties(schema: Any) -> Iterator[str]:
             waiting += [(name, value) for value in node]
 
 
-def _example_texts(node: dict[str, Any]) -> Iterator[str]:
-    for keyword in _EXAMPLES:
-        found = node.get(keyword)
-        for value in found if isinstance(found, list) else [found]:
-            if isinstance(value, str):
-                yield value
-
-
 def _is_secret(name: str, value: str) -> bool:
-    if _SECRET_VALUE.search(value):
-        return True
-    return bool(_SECRET_NAME.search(name) and _MACHINE_MADE.fullmatch(value))
+    is_telling = _SECRET_NAME.search(name) and _MACHINE_MADE.fullmatch(value)
+    return bool(_SECRET_VALUE.search(value) or is_telling)

@@ -1,31 +1,29 @@
-"""Plan a package: tools in modules by tag, shared schemas written once, all as code."""
+"""Plan a package: tools in modules by tag, shared schemas written once, all as code.
+
+Names come from an allow-list, whatever the document says: ASCII letters, digits and `_`. Module
+files begin with `tools` or `schemas`, so that none is a keyword, a device, a dunder or a module of
+Python's own.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
+import re
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from openapi_tools.codegen.identifiers import (
-    TAKEN_CONSTANTS,
-    ClassNames,
-    Names,
-    constant_name,
-    digest,
-    slug,
-)
-from openapi_tools.codegen.literals import Code, assignment, is_json_text
+from openapi_tools.codegen.literals import MODELS, Code, assignment, is_json_text
 from openapi_tools.tools.packages import class_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from openapi_tools.codegen.package_data import PackageData, Record
 
-T = TypeVar("T")
-Part = tuple[tuple[str, ...], list[T]]
-"""The steps that distinguish a part from its neighbours, and its things in order."""
+    Part = tuple[tuple[str, ...], list[Any]]
 
 MOST_LINES = 1_400
 FEW_LINES = 200
@@ -37,6 +35,89 @@ _STEPS = 16
 _SCHEMA = Code("ClassVar[dict[str, Any]]")
 _CONSTANT = Code("dict[str, Any]")
 _CLASS_LINES = 6  # of a class besides its statements
+
+_LONGEST = 60
+_LONGEST_API = 40
+_LONGEST_TITLE = 28
+_HASH = 6
+_OTHER = re.compile(r"[^a-z0-9]+")
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_NOISE = {
+    *("api", "apis", "http", "interface", "of", "official", "openapi", "rest", "s"),
+    *("spec", "specification", "swagger", "the", "web"),
+}
+_API = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*")
+TAKEN_CONSTANTS = {
+    *("INDEX", "SECURITY_SCHEMES", "SKIPPED", "COUNTS", "SETTINGS"),
+    *("SERVERS", "SERVERS_BY_URL", "TYPE_CHECKING"),
+}
+_TAKEN_CLASSES = {
+    *TAKEN_CONSTANTS,
+    *MODELS,
+    *("Any", "ClassVar", "Ellipsis", "False", "None", "NotImplemented", "True"),
+    *("OperationTool", "Select", "Settings", "Toolset", "Awaitable", "Callable", "Mapping"),
+    *("GeneratorExit", "KeyboardInterrupt", "StopAsyncIteration", "StopIteration", "SystemExit"),
+}
+_TAKEN_ENDS = ("Error", "Exception", "ExceptionGroup", "Warning")  # of Python's own classes
+
+
+def slug(text: str) -> str:
+    """Return the words of `[a-z0-9]` in a text, joined by `_`."""
+    return _OTHER.sub("_", _HUMP.sub("_", text).lower()).strip("_")
+
+
+def api_name(title: str) -> str:
+    """Return an API's name from its document's title: `museum` for `"The Museum API 1.0"`."""
+    plain = unicodedata.normalize("NFKD", title[:200]).encode("ascii", "ignore").decode()
+    words = _OTHER.sub("_", plain.lower()).strip("_").split("_")
+    telling = [word for word in words if word not in _NOISE and not word.isdigit()]
+    name = ""
+    for word in telling or words:
+        if len(name) + len(word) < _LONGEST_TITLE:
+            name = f"{name}_{word}".strip("_")
+    name = name if name[:1].isalpha() else f"api_{name}".strip("_")
+    return name if is_api_name(name) else "api"
+
+
+def is_api_name(name: str) -> bool:
+    """Tell whether a user's name can be the name of an API."""
+    return bool(_API.fullmatch(name)) and len(name) <= _LONGEST_API and name != "openapi"  # ours
+
+
+def digest(text: str) -> str:
+    """Return a short hash of a text."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH]
+
+
+def constant_name(text: str) -> str:
+    """Return a constant's name: `PULL_REQUEST` for `PullRequest`."""
+    name = slug(text).upper()
+    return name if name[:1].isalpha() else f"SCHEMA_{name}".rstrip("_")
+
+
+class Names:
+    """Gives each name once, except those that are taken."""
+
+    def __init__(self, taken: Collection[str] = ()) -> None:
+        self._taken = set(taken)
+
+    def claim(self, wanted: str, *, whose: str) -> Code:
+        """Return the wanted name, or one with a hash of `whose` when it is taken or too long."""
+        name, attempt = wanted, whose
+        while name in self._taken or len(name) > _LONGEST + _HASH:
+            name = f"{wanted[: _LONGEST - 1]}_{digest(attempt)}"
+            attempt += "*"
+        self._taken.add(name)
+        return Code(name)
+
+    def claim_class(self, tool: str) -> Code:
+        """Return the name of a tool's class: `IssuesList` for `issues_list`."""
+        name = class_name(tool)
+        if not name[:1].isalpha() or name in _TAKEN_CLASSES or name.endswith(_TAKEN_ENDS):
+            name = f"Tool{name}"
+        if name in self._taken:
+            name += digest(tool).upper()
+        return self.claim(name, whose=tool)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +166,11 @@ def plan_package(data: PackageData) -> Plan:
     """Plan a package with one module per tag."""
     shared = _Shared(data.records)
     schemas = tuple(shared.modules())
-    stems = Names()
     items = [
         Item(tool, _key(tool.record), _CLASS_LINES + "\n".join(tool.statements).count("\n") + 1)
         for tool in _tools(data.records, shared)
     ]
+    stems = Names()
     modules = tuple(
         ModulePlan(_stem(stems, "tools", steps), tuple(found))
         for steps, found in split(items, always=1)
@@ -114,7 +195,7 @@ class _Shared:
 
     def __init__(self, records: Iterable[Record]) -> None:
         self._texts: dict[int, str] = {}  # by identity: tools share their definitions
-        self._values: dict[tuple[str, str], Any] = {}
+        self._values: dict[Code, Any] = {}
         self.codes: dict[tuple[str, str], Code] = {}
         names = Names(TAKEN_CONSTANTS)
         for record in records:
@@ -122,8 +203,8 @@ class _Shared:
                 if (text := self._texts.get(id(value))) is None:
                     text = self._texts[id(value)] = json.dumps(value, separators=(",", ":"))
                 if len(text) >= _SHARED_CHARS and (name, text) not in self.codes:
-                    self.codes[name, text] = names.claim(constant_name(name), whose=text)
-                    self._values[name, text] = value
+                    code = names.claim(constant_name(name), whose=text)
+                    self.codes[name, text], self._values[code] = code, value
 
     def references(self, schema: Mapping[str, Any]) -> dict[str, Code]:
         """Return the shared definitions of a tool's schema by name, as code."""
@@ -132,11 +213,9 @@ class _Shared:
 
     def statements(self) -> dict[Code, Code]:
         """Return the assignments of all, sorted by the name that is assigned to."""
-        keys = sorted(self.codes, key=lambda key: self.codes[key])
-        values = {self.codes[key]: self._values[key] for key in keys}
         return {
             name: assignment(name, value, annotation=_CONSTANT, plain=value)
-            for name, value in values.items()
+            for name, value in sorted(self._values.items())
         }
 
     def modules(self) -> Iterator[ModulePlan]:
@@ -168,67 +247,57 @@ def _stem(stems: Names, kind: str, steps: Iterable[str]) -> Code:
 
 
 def _tools(records: Iterable[Record], shared: _Shared) -> Iterator[ToolPlan]:
-    classes = ClassNames(shared.codes.values())
+    """Plan each tool; a schema that is too deep for a literal refers to no others."""
+    classes = Names(shared.codes.values())
     for record in records:
-        yield _tool(record, classes.claim_for(record.name), shared)
-
-
-def _tool(record: Record, class_name: Code, shared: _Shared) -> ToolPlan:
-    """Return a tool's plan; a schema that is too deep for a literal refers to no others."""
-    schema, references = record.input_schema, shared.references(record.input_schema)
-    written = {**schema, "$defs": {**schema["$defs"], **references}} if references else schema
-    named = Code("input_schema")
-    statement = assignment(named, written, indent=4, annotation=_SCHEMA, plain=schema)
-    codes = () if is_json_text(statement) else references.values()
-    statements = (
-        assignment(Code("name"), record.name, indent=4),
-        assignment(Code("description"), record.description, indent=4),
-        statement,
-        assignment(Code("operation"), record.operation, indent=4),
-    )
-    return ToolPlan(
-        record,
-        Code(record.name),
-        class_name,
-        statements,
-        model=frozenset(_model_names(record.operation)),
-        schemas=frozenset(code.partition(".")[0] for code in codes if "." in code),
-    )
+        schema, references = record.input_schema, shared.references(record.input_schema)
+        written = {**schema, "$defs": {**schema["$defs"], **references}} if references else schema
+        named = Code("input_schema")
+        statement = assignment(named, written, indent=4, annotation=_SCHEMA, plain=schema)
+        codes = () if is_json_text(statement) else references.values()
+        yield ToolPlan(
+            record,
+            Code(record.name),
+            classes.claim_class(record.name),
+            statements=(
+                assignment(Code("name"), record.name, indent=4),
+                assignment(Code("description"), record.description, indent=4),
+                statement,
+                assignment(Code("operation"), record.operation, indent=4),
+            ),
+            model=frozenset(_model_names(record.operation)),
+            schemas=frozenset(code.partition(".")[0] for code in codes if "." in code),
+        )
 
 
 def _model_names(value: Any) -> Iterator[str]:
     """Yield the names of the model's classes in a value."""
-    if isinstance(value, Mapping):
-        value = tuple(value.values())
-    if isinstance(value, tuple):
-        for part in value:
-            yield from _model_names(part)
-    elif is_dataclass(value):
+    if is_dataclass(value):
         yield type(value).__name__
-        for item in fields(value):
-            yield from _model_names(getattr(value, item.name))
+        value = tuple(getattr(value, item.name) for item in fields(value))
+    for part in value.values() if isinstance(value, Mapping) else value:
+        if isinstance(part, tuple | Mapping) or is_dataclass(part):
+            yield from _model_names(part)
 
 
-@dataclass(frozen=True, slots=True)
-class Item(Generic[T]):
+class Item(NamedTuple):
     """A thing that takes lines in a module; its key goes from coarse to fine."""
 
-    thing: T
+    thing: Any
     key: tuple[str, ...]
     lines: int
 
 
 def split(
-    items: Sequence[Item[T]],
-    *,
-    always: int = 0,
-    depth: int = 0,
-    name: tuple[str, ...] = (),
-) -> Iterator[Part[T]]:
+    items: Sequence[Item], *, always: int = 0, depth: int = 0, name: tuple[str, ...] = ()
+) -> Iterator[Part]:
     """Divide things by their keys, as coarsely as the length of a module allows.
 
     A part depends on its own members alone: an addition elsewhere does not move them. Short parts
     stay together, but for the first steps of the keys, as many as `always`.
+
+    Yields:
+        The steps that distinguish a part from its neighbours, and its things in order.
     """
     short = _lines(items) <= MOST_LINES or len(items) == 1
     if (short and depth >= always) or depth >= _MOST_STEPS:
@@ -250,8 +319,8 @@ def split(
 
 
 def _by_letters(
-    items: Sequence[Item[T]], name: tuple[str, ...], depth: int, letters: int = 1
-) -> Iterator[Part[T]]:
+    items: Sequence[Item], name: tuple[str, ...], depth: int, letters: int = 1
+) -> Iterator[Part]:
     """Keep many short groups together by as few first letters as their length allows."""
     for start, group in _groups(items, depth, letters).items():
         if _lines(group) <= MOST_LINES:
@@ -261,18 +330,18 @@ def _by_letters(
 
 
 def _groups(
-    items: Sequence[Item[T]], depth: int, letters: int = _MOST_LETTERS
-) -> dict[str, list[Item[T]]]:
-    found: dict[str, list[Item[T]]] = {}
+    items: Sequence[Item], depth: int, letters: int = _MOST_LETTERS
+) -> dict[str, list[Item]]:
+    found: dict[str, list[Item]] = {}
     for item in items:
         start = _step(item, depth)[: letters if letters < _MOST_LETTERS else None]
         found.setdefault(start, []).append(item)
     return found
 
 
-def _step(item: Item[T], depth: int) -> str:
+def _step(item: Item, depth: int) -> str:
     return item.key[depth] if depth < len(item.key) else ""
 
 
-def _lines(items: Sequence[Item[T]]) -> int:
+def _lines(items: Sequence[Item]) -> int:
     return sum(item.lines for item in items)

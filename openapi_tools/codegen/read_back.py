@@ -12,15 +12,15 @@ import json
 import warnings
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import is_dataclass
 from functools import cache
 from posixpath import dirname, join
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
-from openapi_tools import model
+from openapi_tools.codegen.literals import MODELS
 from openapi_tools.codegen.package_data import Record
 from openapi_tools.errors import OpenAPIToolsError
+from openapi_tools.model import Operation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,11 +29,6 @@ if TYPE_CHECKING:
 
     Files = Mapping[str, str | ast.Module]
 
-_MODELS: dict[str, type] = {
-    name: kind
-    for name, kind in vars(model).items()
-    if isinstance(kind, type) and is_dataclass(kind)
-}
 _MODEL_MODULES = frozenset({"openapi_tools", "openapi_tools.model", "openapi_tools.runtime"})
 _BASE = "OperationTool"
 _SCHEMES = "SECURITY_SCHEMES"
@@ -58,8 +53,6 @@ class Unreadable(OpenAPIToolsError):  # noqa: N818 -- reads as a fact, like the 
 def read_records(files: Files, *, unreadable: list[Unreadable] | None = None) -> dict[str, Record]:
     """Return the tools of one generated package by name, in the order of the files.
 
-    Constants that several tools use are the same object in each.
-
     Args:
         files: The `.py` files of the package by relative path, as source or parsed.
         unreadable: Collects what cannot be read.
@@ -73,15 +66,13 @@ def read_records(files: Files, *, unreadable: list[Unreadable] | None = None) ->
         if isinstance(source, str) and _BASE not in source:
             continue
         for found in package.tools(path):
-            match found:
-                case Record(name=name) if name not in records:
-                    records[name] = found
-                    continue
-                case Record(name=name):
-                    reason = "a second tool has this name; it was edited by hand."
-                    fault = Unreadable(reason, path=path, tool=name)
-                case _:
-                    fault = found
+            if isinstance(found, Unreadable):
+                fault = found
+            elif records.setdefault(found.name, found) is found:
+                continue
+            else:
+                reason = "a second tool has this name; it was edited by hand."
+                fault = Unreadable(reason, path=path, tool=found.name)
             if unreadable is None:
                 raise fault
             unreadable.append(fault)
@@ -127,7 +118,6 @@ class _Package:
         self._modules: dict[str, _Module | Unreadable] = {}
 
     def module(self, path: str) -> _Module:
-        """Return a parsed file."""
         if path not in self._modules:
             source = self._files[path]
             try:
@@ -141,7 +131,6 @@ class _Package:
         return found
 
     def sibling(self, path: str, stem: object) -> _Module | None:
-        """Return a module beside a file; None when there is none."""
         beside = join(dirname(path), f"{stem}.py")
         return self.module(beside) if isinstance(stem, str) and beside in self._files else None
 
@@ -175,7 +164,7 @@ def _tool(module: _Module, node: ast.ClassDef) -> Record | Unreadable:
     try:
         name = attribute("name", str)
         description, schema = attribute("description", str), attribute("input_schema", dict)
-        return Record(name, description, schema, attribute("operation", model.Operation))
+        return Record(name, description, schema, attribute("operation", Operation))
     except Unreadable as error:
         error.tool = name
         return error
@@ -185,7 +174,6 @@ def _tool(module: _Module, node: ast.ClassDef) -> Record | Unreadable:
 
 
 def _assigned(statement: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
-    """Yield the names that a statement binds, each with its expression."""
     match statement:
         case ast.Assign(targets=targets, value=value):
             yield from ((target.id, value) for target in targets if isinstance(target, ast.Name))
@@ -194,14 +182,13 @@ def _assigned(statement: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
 
 
 def _imported(statement: ast.Import | ast.ImportFrom, name: str) -> Any:
-    """Return what an import binds, as `_Module.names` holds it."""
     match statement:
-        case ast.ImportFrom(level=0, module=home):
-            return _MODELS.get(name) if home in _MODEL_MODULES else None
+        case ast.ImportFrom(level=0, module=home) if home in _MODEL_MODULES:
+            return MODELS.get(name)
         case ast.ImportFrom(level=1, module=None):
             return name
-        case ast.Import():
-            return json if name == "json" else None
+        case ast.Import() if name == "json":
+            return json
     return None
 
 
@@ -228,7 +215,7 @@ class _Module:
                 case ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef():
                     self.names[statement.name] = None
 
-    def fault(self, node: ast.expr | ast.stmt | ast.keyword, reason: str) -> Unreadable:
+    def fault(self, node: ast.expr | ast.stmt, reason: str) -> Unreadable:
         """Return the error for an edited line."""
         text = f"{one_line(reason)}; it was edited by hand."
         return Unreadable(text, path=self.path, line=node.lineno)
@@ -250,24 +237,20 @@ class _Module:
             case ast.Constant(value=value) if type(value) in _SCALARS:
                 return value
             case ast.Dict(keys=keys, values=values):
-                pairs = zip(keys, values, strict=True)
-                return {self._key(key, node): self.value(v, plain=plain) for key, v in pairs}
+                texts = [getattr(key, "value", None) for key in keys]
+                if not all(isinstance(text, str) for text in texts):
+                    raise self.fault(node, "a key is not a string")
+                return dict(zip(texts, [self.value(v, plain=plain) for v in values], strict=True))
             case ast.List(elts=items):
                 return [self.value(item, plain=plain) for item in items]
             case ast.Tuple(elts=items) if not plain:
                 return tuple([self.value(item, plain=plain) for item in items])
+            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number)):
+                return -number
         return self._other(node, plain=plain)
-
-    def _key(self, key: ast.expr | None, node: ast.expr) -> str:
-        match key:
-            case ast.Constant(value=str() as text):
-                return text
-        raise self.fault(node, "a key is not a string")
 
     def _other(self, node: ast.expr, *, plain: bool) -> Any:
         match node:
-            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number)):
-                return -number
             case ast.Name(id=name) if not self._inside:
                 return self._constant(self, name, node, plain=plain)
             case ast.Attribute(value=ast.Name(id=stem), attr=name) if not self._inside:

@@ -7,30 +7,46 @@ folder, by which the next run knows the generated files.
 
 from __future__ import annotations
 
+import ctypes
 import errno
+import os
 import shutil
+import sys
+import tempfile
+import time
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from stat import S_IMODE, S_ISDIR, S_ISLNK
 from typing import TYPE_CHECKING
 
-from openapi_tools.codegen import file_system
-from openapi_tools.codegen.file_system import STAGING, folders, make_folders
 from openapi_tools.codegen.output_state import (
+    STAGING,
     Target,
+    folders,
     is_disposable,
     is_plain_path,
+    leftovers,
     listed,
     look,
     mode_of,
 )
 from openapi_tools.errors import OutputError
 
+try:
+    import fcntl
+except ImportError:  # pragma: no cover -- Windows has none
+    fcntl = None  # type: ignore[assignment]  # checked before use
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
     from openapi_tools.codegen.output_state import Placed
 
+PATIENCE = 60.0
+"""Seconds to wait for another generator."""
+_ABANDONED = 3600.0
+_AT_FDCWD = -100
+_EXCHANGE = 2  # for both systems that can swap folders
 _ADVICE = {
     **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "free some space"),
     **dict.fromkeys((errno.EACCES, errno.EPERM), "allow that, or choose another folder"),
@@ -61,14 +77,14 @@ def place(output: Path, files: Mapping[str, str], *, manifest: str, force: bool 
     with _system_errors(output):
         target = _target(output, files, manifest)
         above, beside = target.root.parent, f".{target.root.name[:40]}{STAGING}"
-        with file_system.parents(above), file_system.locked(above) as alone:
-            file_system.clear(above, beside, alone=alone)
+        with _parents(above), locked(above) as alone:
+            _clear(above, beside, alone=alone)
             found = look(target)
             _check_permitted(target, found, force=force)
             if found.written or found.removed:
                 _settle(target, found, beside)
             # Last: until now they told which files of a killed run are generated.
-            file_system.clear(target.root, STAGING, alone=alone)
+            _clear(target.root, STAGING, alone=alone)
     return found
 
 
@@ -97,10 +113,6 @@ def _target(output: Path, files: Mapping[str, str], manifest: str) -> Target:
         contents = {path: text.encode() for path, text in files.items()}
     except UnicodeEncodeError as error:
         raise OutputError(f"a generated file holds a surrogate: {error}.") from error
-    return Target(_root(output), contents, manifest)
-
-
-def _root(output: Path) -> Path:
     try:
         named = output.name not in ("", "..")
         root = output.parent.resolve() / output.name if named else output.resolve()
@@ -112,7 +124,7 @@ def _root(output: Path) -> Path:
         raise OutputError(reason, path=str(output))
     if mode is not None and not S_ISDIR(mode):
         raise OutputError("is not a folder; choose another place.", path=str(output))
-    return root
+    return Target(root, contents, manifest)
 
 
 def _check_permitted(target: Target, found: Placed, *, force: bool) -> None:
@@ -153,33 +165,33 @@ def _settle(target: Target, found: Placed, beside: str) -> None:
 
 def _replace_folder(target: Target, found: Placed, beside: str) -> None:
     root = target.root
-    with file_system.staging(root.parent, beside) as stage:
+    with _staging(root.parent, beside) as stage:
         new = stage / "new"
         new.mkdir(0o755)
         for path in found.written:
-            file_system.write(make_folders(new, path), target.contents[path])
+            _write(make_folders(new, path), target.contents[path])
         for path in (*found.unchanged, *found.kept):
-            file_system.link(root / path, make_folders(new, path))
+            link(root / path, make_folders(new, path))
         _check_unchanged(target, found)
         for folder in {"", *(folder for path in target.contents for folder in folders(path))}:
             if (mode := mode_of(root / folder)) is not None:
                 (new / folder).chmod(S_IMODE(mode))
         if root.exists() and any(root.iterdir()):
-            file_system.exchange(new, root)
+            exchange(new, root)
         else:
             new.rename(root)
 
 
 def _replace_files(target: Target, found: Placed) -> None:
     root, manifest = target.root, target.manifest
-    with file_system.staging(root, STAGING) as stage:
+    with _staging(root, STAGING) as stage:
         new, old = stage / "new", stage / "old"
         for folder in (new, old):
             folder.mkdir()
         for path in found.written:
-            file_system.write(make_folders(new, path), target.contents[path])
+            _write(make_folders(new, path), target.contents[path])
             if (root / path).exists():
-                file_system.link(root / path, make_folders(old, path))
+                link(root / path, make_folders(old, path))
         _check_unchanged(target, found)
         with _undone(root, found, old):
             for path in found.written:
@@ -220,3 +232,107 @@ def _undone(root: Path, found: Placed, old: Path) -> Iterator[None]:
             with suppress(OSError):
                 (root / folder).rmdir()
         raise
+
+
+def make_folders(base: Path, path: str) -> Path:
+    """Make the folders of a file below a resolved one, and return where the file goes."""
+    target = base / path
+    if not target.parent.resolve().is_relative_to(base):
+        raise OutputError(f"{path!r} leads out of the folder.", path=str(base))
+    for folder in folders(path):
+        with suppress(FileExistsError):
+            (base / folder).mkdir(0o755)
+    return target
+
+
+def _write(target: Path, data: bytes) -> None:
+    """Write a new file that survives a power cut; the umask decides who can read it."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    with open(os.open(target, flags, 0o644), "wb") as file:  # noqa: PTH123 -- a descriptor
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def link(source: Path, target: Path) -> None:
+    """Give a file a second name; copy it where the file system has no hard links."""
+    try:
+        target.hardlink_to(source)
+    except OSError:
+        shutil.copy2(source, target)
+
+
+@contextmanager
+def _staging(folder: Path, prefix: str) -> Iterator[Path]:
+    """Make a private folder for preparing files, and delete it afterwards."""
+    stage = Path(tempfile.mkdtemp(prefix=prefix, dir=folder))
+    try:
+        yield stage
+    finally:
+        shutil.rmtree(stage, ignore_errors=True)
+
+
+def _clear(folder: Path, prefix: str, *, alone: bool) -> None:
+    """Delete staging folders: all if no other generator can be running, else only old ones."""
+    for stage in leftovers(folder, prefix):
+        with suppress(OSError):
+            if alone or time.time() - stage.stat().st_mtime > _ABANDONED:
+                shutil.rmtree(stage)
+
+
+@contextmanager
+def _parents(folder: Path) -> Iterator[None]:
+    """Make a folder and those above it; remove them again when the body raises."""
+    missing = [place for place in (folder, *folder.parents) if not place.exists()]
+    try:
+        folder.mkdir(0o755, parents=True, exist_ok=True)
+        yield
+    except BaseException:
+        with suppress(OSError):
+            for place in missing:
+                place.rmdir()
+        raise
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[bool]:
+    """Lock other generators out of a folder while this process lives, where that is possible."""
+    handle = -1
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY) if fcntl else -1
+    try:
+        yield handle >= 0 and _lock(handle, folder)
+    finally:
+        if handle >= 0:
+            os.close(handle)
+
+
+def _lock(handle: int, folder: Path) -> bool:
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                reason = "another run of openapi-tools is at work here; wait for its end."
+                raise OutputError(reason, path=str(folder)) from None
+            time.sleep(0.02)
+        except OSError:
+            return False
+        else:
+            return True
+
+
+def exchange(one: Path, other: Path) -> None:
+    """Swap two folders in one step."""
+    first, second = os.fsencode(one), os.fsencode(other)
+    try:
+        libc = ctypes.CDLL(None, use_errno=True)
+        if sys.platform == "darwin":  # pragma: no cover -- macOS has its own name for it
+            failed = libc.renamex_np(first, second, _EXCHANGE)
+        else:
+            failed = libc.renameat2(_AT_FDCWD, first, _AT_FDCWD, second, _EXCHANGE)
+    except (AttributeError, TypeError):
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS)) from None
+    if failed:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), str(other))

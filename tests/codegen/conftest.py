@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from output_folders import MANIFEST, OLD
 
-from openapi_tools.codegen import file_system
+from openapi_tools.codegen import writer
 from openapi_tools.codegen.writer import place
 
 if TYPE_CHECKING:
@@ -34,5 +34,5 @@ def room(request: pytest.FixtureRequest, out: Path, monkeypatch: pytest.MonkeyPa
         def refuse(one: Path, other: Path) -> None:
             raise OSError(errno.EXDEV, os.strerror(errno.EXDEV), str(other))
 
-        monkeypatch.setattr(file_system, "exchange", refuse)
+        monkeypatch.setattr(writer, "exchange", refuse)
     return out

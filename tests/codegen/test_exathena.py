@@ -13,9 +13,8 @@ from hostile_documents import hostile
 from packages import bytes_in
 
 from openapi_tools import Select, Settings, generate_package
-from openapi_tools.codegen.exathena import build_project
-from openapi_tools.codegen.exathena.elixir_literals import Unwritable
-from openapi_tools.codegen.exathena.operation_data import ToolNames, operation_data
+from openapi_tools.codegen.elixir_literals import Unwritable
+from openapi_tools.codegen.elixir_project import ToolNames, build_project, operation_data
 from openapi_tools.codegen.package_data import package_data
 from openapi_tools.errors import OutputError, SettingsError
 from openapi_tools.model import Encoding, Operation, Parameter, RequestBody, SecurityScheme

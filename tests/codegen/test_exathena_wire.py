@@ -15,8 +15,8 @@ from servers.documents import document
 from servers.wire import _argument_names as argument_names
 
 from openapi_tools import Settings, generate_package, load_tools
-from openapi_tools.codegen.exathena.elixir_literals import Unwritable, literal
-from openapi_tools.codegen.exathena.operation_data import operation_data
+from openapi_tools.codegen.elixir_literals import Unwritable, literal
+from openapi_tools.codegen.elixir_project import operation_data
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

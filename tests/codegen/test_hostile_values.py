@@ -46,8 +46,7 @@ LAYOUTS = ("package", "module")
 def test_the_list_of_tools_shows_a_text_as_it_is(tmp_path, title, shown):
     # Descriptions come from the loader, which takes markup out; a record takes any.
     from openapi_tools.codegen.package_data import PackageData, Record
-    from openapi_tools.codegen.render import render_files
-    from openapi_tools.codegen.templating import Templates
+    from openapi_tools.codegen.render import Templates, render_files
     from openapi_tools.model import Operation, SecurityScheme
 
     record = Record("a", title, {"type": "object"}, Operation("GET", "/a"))

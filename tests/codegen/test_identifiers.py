@@ -12,9 +12,8 @@ from hostile_documents import PAYLOADS
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openapi_tools.codegen.identifiers import (
+from openapi_tools.codegen.package_plan import (
     TAKEN_CONSTANTS,
-    ClassNames,
     Names,
     api_name,
     constant_name,
@@ -167,16 +166,16 @@ def test_names_are_all_different_and_do_not_depend_on_later_ones(claims):
     ],
 )
 def test_a_class_is_named_after_its_tool(tool, expected):
-    assert ClassNames().claim_for(tool) == expected
+    assert Names().claim_class(tool) == expected
 
 
 def test_classes_of_tools_that_read_alike_are_told_apart():
-    classes = ClassNames(["PET"])
+    classes = Names(["PET"])
 
-    assert classes.claim_for("a_b") == "AB"
-    assert classes.claim_for("a-b") == f"AB{digest('a-b').upper()}"
-    assert classes.claim_for("aB") == f"AB{digest('aB').upper()}"
-    assert classes.claim_for("p_e_t") == f"PET{digest('p_e_t').upper()}"
+    assert classes.claim_class("a_b") == "AB"
+    assert classes.claim_class("a-b") == f"AB{digest('a-b').upper()}"
+    assert classes.claim_class("aB") == f"AB{digest('aB').upper()}"
+    assert classes.claim_class("p_e_t") == f"PET{digest('p_e_t').upper()}"
 
 
 def test_no_tool_hides_a_builtin_or_a_name_of_the_templates():
@@ -184,7 +183,7 @@ def test_no_tool_hides_a_builtin_or_a_name_of_the_templates():
     wanted = [*vars(builtins), *keyword.kwlist, *keyword.softkwlist, *used]
     snake = [re.sub("(?<=[a-z])(?=[A-Z])", "_", name).strip("_").lower() for name in wanted]
 
-    names = {ClassNames().claim_for(tool) for tool in snake}
+    names = {Names().claim_class(tool) for tool in snake}
 
     assert not names & (vars(builtins).keys() | used | set(keyword.kwlist))
 

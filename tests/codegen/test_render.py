@@ -12,8 +12,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from openapi_tools.codegen.package_data import PackageData, Record
-from openapi_tools.codegen.render import HEADER, RUNTIME_VERSION, render_files
-from openapi_tools.codegen.templating import Templates
+from openapi_tools.codegen.render import HEADER, RUNTIME_VERSION, Templates, render_files
 from openapi_tools.model import (
     Encoding,
     Operation,

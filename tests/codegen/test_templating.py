@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from openapi_tools.codegen.literals import Code
 from openapi_tools.codegen.package_data import PackageData, Record
-from openapi_tools.codegen.render import render_files
-from openapi_tools.codegen.templating import FOLDER, Templates
+from openapi_tools.codegen.render import FOLDER, Templates, render_files
 from openapi_tools.errors import TemplateError
 from openapi_tools.model import Operation
 

@@ -23,7 +23,7 @@ from output_folders import (
     with_manifest,
 )
 
-from openapi_tools.codegen import file_system
+from openapi_tools.codegen import output_state, writer
 from openapi_tools.codegen.writer import place
 from openapi_tools.errors import OutputError
 
@@ -44,14 +44,14 @@ def test_the_folder_stays_the_same_for_a_shell_that_stands_in_it(out, monkeypatc
 def test_a_file_that_changes_in_this_moment_is_noticed(out, monkeypatch, shared):
     if shared:
         (out / "own.py").write_text("")
-    original = file_system.link
+    original = writer.link
 
     def keep(source: Path, target: Path) -> None:
         original(source, target)
         (out / "museum_tools" / "__init__.py").unlink(missing_ok=True)
         (out / "museum_tools" / "__init__.py").write_text("MINE = 1\n")
 
-    monkeypatch.setattr(file_system, "link", keep)
+    monkeypatch.setattr(writer, "link", keep)
     with pytest.raises(OutputError, match="at this moment; run again"):
         place(out, NEW, manifest=MANIFEST)
 
@@ -61,10 +61,10 @@ def test_a_file_that_changes_in_this_moment_is_noticed(out, monkeypatch, shared)
 
 @POSIX
 def test_a_second_generator_waits_and_then_says_so(room: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(file_system, "PATIENCE", 0.05)
+    monkeypatch.setattr(writer, "PATIENCE", 0.05)
 
     expected = pytest.raises(OutputError, match="another run of openapi-tools is at work here")
-    with file_system.locked(room.parent) as alone, nothing_kept(room), expected:
+    with writer.locked(room.parent) as alone, nothing_kept(room), expected:
         place(room, NEW, manifest=MANIFEST)
 
     assert alone
@@ -74,13 +74,13 @@ def test_a_second_generator_waits_and_then_says_so(room: Path, monkeypatch: pyte
 @pytest.mark.parametrize("broken", ["absent", "refused", "closed"])
 def test_without_locks_only_old_leftovers_are_deleted(out: Path, monkeypatch, broken: str):
     if broken == "absent":
-        monkeypatch.setattr(file_system, "fcntl", None)
+        monkeypatch.setattr(writer, "fcntl", None)
     elif broken == "refused":
 
         def flock(handle: int, operation: int) -> None:
             raise OSError(errno.ENOLCK, "no locks")
 
-        monkeypatch.setattr(file_system.fcntl, "flock", flock)
+        monkeypatch.setattr(writer.fcntl, "flock", flock)
     else:
         original = os.open
 
@@ -90,7 +90,7 @@ def test_without_locks_only_old_leftovers_are_deleted(out: Path, monkeypatch, br
             return original(path, flags, *rest, **options)
 
         monkeypatch.setattr(os, "open", refuse)
-    fresh, old = (out.parent / f".out{file_system.STAGING}{name}" for name in ("fresh", "old"))
+    fresh, old = (out.parent / f".out{output_state.STAGING}{name}" for name in ("fresh", "old"))
     for stage in (fresh, old):
         stage.mkdir()
     os.utime(old, (time.time() - 7200,) * 2)
@@ -103,18 +103,18 @@ def test_without_locks_only_old_leftovers_are_deleted(out: Path, monkeypatch, br
 
 
 def test_leftovers_are_deleted_and_nothing_that_looks_similar(out: Path):
-    name = f"{file_system.STAGING}abc"
+    name = f"{output_state.STAGING}abc"
     gone = [out.parent / f".out{name}", out / name]
     other = [out.parent / f".other{name}", out.parent / name]
     for folder in (*gone, *other):
         (folder / "new").mkdir(parents=True)
-    (out.parent / f".out{file_system.STAGING}file").write_text("mine")
+    (out.parent / f".out{output_state.STAGING}file").write_text("mine")
 
     with nothing_changes(*other):
         place(out, OLD, manifest=MANIFEST)
 
     assert not any(folder.exists() for folder in gone)
-    assert (out.parent / f".out{file_system.STAGING}file").exists()
+    assert (out.parent / f".out{output_state.STAGING}file").exists()
 
 
 DRIVER = """

@@ -26,7 +26,7 @@ from output_folders import (
     with_manifest,
 )
 
-from openapi_tools.codegen import file_system
+from openapi_tools.codegen import writer
 from openapi_tools.codegen.writer import compare, place
 from openapi_tools.errors import OutputError
 
@@ -146,7 +146,7 @@ def test_the_last_check_before_writing_is_on_the_real_folder(tmp_path: Path, pat
     (tmp_path / "out" / "link").symlink_to("..")
 
     with nothing_changes(tmp_path), pytest.raises(OutputError, match="leads out of the folder"):
-        file_system.make_folders(tmp_path / "out", path)
+        writer.make_folders(tmp_path / "out", path)
 
 
 @pytest.mark.parametrize("paths", [("a.py", "A.py"), ("a/b.py", "A/c.py"), ("a", "A/b")])
@@ -295,7 +295,7 @@ def test_without_hard_links_files_are_copied(room: Path, monkeypatch: pytest.Mon
 
 
 def test_a_system_without_the_swap_is_served(out: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(file_system.ctypes, "CDLL", lambda *_, **__: object())
+    monkeypatch.setattr(writer.ctypes, "CDLL", lambda *_, **__: object())
     before = inode(out)
 
     place(out, NEW, manifest=MANIFEST)

@@ -10,13 +10,11 @@ from collections.abc import Iterator, Mapping
 from math import isfinite
 from typing import Any
 
-from openapi_tools.codegen.literals import Code
+from openapi_tools.codegen.literals import PARAGRAPHS, Code, piece_end
 from openapi_tools.errors import OpenAPIToolsError
 
-WIDTH = 98
-"""Columns of a line, as `mix format` has them."""
-DEEPEST = 100
-"""Levels of maps and lists inside one another."""
+WIDTH = 98  # columns of a line, as `mix format` has them
+DEEPEST = 100  # levels of maps and lists inside one another
 
 _NARROWEST = 30
 _OPENING = 2  # columns of what opens a map
@@ -24,8 +22,6 @@ _GROUPED = 6  # from as many digits on `mix format` sets underscores
 _ATOM = re.compile(r"[a-z][a-z_]*")
 _SPECIAL = re.compile(r'["\\]|#(?=\{)|[^ -~]')
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
-_ESCAPE = re.compile(r"\\(?:u\{[0-9A-F]+\}|.)")
-_PARAGRAPH = re.compile(r"[^\n]*\n|[^\n]+")
 
 
 class Unwritable(OpenAPIToolsError):  # noqa: N818 -- reads as a fact, like the others
@@ -60,21 +56,19 @@ def _written(value: Any, indent: int, room: int, depth: int) -> str:
     """Return a value in `room` columns on its first line, on one line where it fits."""
     if depth > DEEPEST:
         raise Unwritable(f"a schema nests deeper than {DEEPEST} levels.")
-    short = _inline(value, room)
-    if short is not None:
+    if (short := _inline(value, room)) is not None:
         return short
-    if isinstance(value, str) and not isinstance(value, Code):
-        return _heredoc(value, indent)
-    opening, entries, closing = _shape(value)
+    if (shape := _shape(value)) is None:
+        is_text = isinstance(value, str) and not isinstance(value, Code)
+        return _heredoc(value, indent) if is_text else _scalar(value)
+    opening, entries, closing = shape
     members = list(entries)
     lines = [
         _entry(key, member, indent + 2, (depth + 1, int(number < len(members))))
         for number, (key, member) in enumerate(members, start=1)
     ]
-    if not lines:
-        return f"{opening}{closing}"
-    inside = ",\n".join(lines)
-    return f"{opening}\n{inside}\n{' ' * indent}{closing}"
+    inside = "\n" + ",\n".join(lines) + f"\n{' ' * indent}" if lines else ""
+    return f"{opening}{inside}{closing}"
 
 
 def _entry(key: str, value: Any, indent: int, place: tuple[int, int]) -> str:
@@ -82,31 +76,26 @@ def _entry(key: str, value: Any, indent: int, place: tuple[int, int]) -> str:
     depth, trail = place
     start = f"{' ' * indent}{key}"
     room = WIDTH - len(start) - trail
-    fits_here = not key or len(start) + _OPENING <= WIDTH
-    if fits_here and (isinstance(value, Mapping | list | tuple) or not key):
-        return start + _written(value, indent, room, depth)
-    short = _inline(value, room)
-    if short is not None:
-        return start + short
-    below = WIDTH - indent - 2 - trail
-    if not fits_here or _inline(value, below) is not None:
-        written = _written(value, indent + 2, below, depth)
-        return f"{start.rstrip()}\n{' ' * (indent + 2)}{written}"
+    if key and _inline(value, room) is None:
+        fits_here = len(start) + _OPENING <= WIDTH
+        below = WIDTH - indent - 2 - trail
+        is_plain = _shape(value) is None
+        if not fits_here or (is_plain and _inline(value, below) is not None):
+            written = _written(value, indent + 2, below, depth)
+            return f"{start.rstrip()}\n{' ' * (indent + 2)}{written}"
     return start + _written(value, indent, room, depth)
 
 
-def _shape(value: Any) -> tuple[str, Iterator[tuple[str, Any]], str]:
+def _shape(value: Any) -> tuple[str, Iterator[tuple[str, Any]], str] | None:
     """Return a container's opening, its members with the code of their keys, and its closing."""
     if isinstance(value, Fields):
         return "%{", ((f"{_word(key)}: ", member) for key, member in value.items()), "}"
     if isinstance(value, Mapping):
-        return "%{", ((f"{_string(key)} => ", member) for key, member in value.items()), "}"
-    if isinstance(value, tuple):
-        return "{", (("", item) for item in value), "}"
-    if isinstance(value, list):
-        return "[", (("", item) for item in value), "]"
-    # A number too long for its line: nothing breaks it.
-    return _scalar(value), iter(()), ""
+        return "%{", ((f"{_scalar(key)} => ", member) for key, member in value.items()), "}"
+    if isinstance(value, list | tuple):
+        opening, closing = "[]" if isinstance(value, list) else "{}"
+        return opening, (("", item) for item in value), closing
+    return None
 
 
 def _word(key: str) -> str:
@@ -117,10 +106,10 @@ def _word(key: str) -> str:
 
 def _inline(value: Any, room: int) -> str | None:
     """Return a value on one line; None when that takes more columns than there are."""
-    if not isinstance(value, Mapping | list | tuple):
+    if (shape := _shape(value)) is None:
         text = _scalar(value)
         return text if len(text) <= room else None
-    opening, entries, closing = _shape(value)
+    opening, entries, closing = shape
     room -= len(opening) + len(closing)
     parts: list[str] = []
     for key, member in entries:
@@ -134,19 +123,13 @@ def _inline(value: Any, room: int) -> str | None:
 
 
 def _scalar(value: Any) -> str:
-    if isinstance(value, Code):
-        return value
+    if isinstance(value, str):
+        return value if isinstance(value, Code) else f'"{escaped(value)}"'
     if value is None or isinstance(value, bool):
         return {None: "nil", True: "true", False: "false"}[value]
-    if isinstance(value, str):
-        return _string(value)
     if isinstance(value, int | float):
         return _number(value)
     raise TypeError(type(value).__name__)
-
-
-def _string(text: str) -> str:
-    return f'"{escaped(text)}"'
 
 
 def _number(value: float) -> str:
@@ -160,13 +143,10 @@ def _number(value: float) -> str:
     whole, point, rest = mantissa.partition(".")
     if mark and not point:
         point, rest = ".", "0"
+    if len(whole.removeprefix("-")) >= _GROUPED:
+        whole = f"{int(whole):_}"
     power = f"e{int(exponent)}" if mark else ""
-    return f"{_grouped(whole)}{point}{rest}{power}"
-
-
-def _grouped(digits: str) -> str:
-    bare = digits.removeprefix("-")
-    return digits if len(bare) < _GROUPED else f"{int(digits):_}"
+    return f"{whole}{point}{rest}{power}"
 
 
 def _heredoc(text: str, indent: int) -> str:
@@ -179,20 +159,10 @@ def _heredoc(text: str, indent: int) -> str:
 
 def _pieces(text: str, room: int) -> Iterator[str]:
     """Yield an escaped text in pieces; a paragraph starts one, so words never move other ones."""
-    for paragraph in _PARAGRAPH.findall(text):
+    for paragraph in PARAGRAPHS.findall(text):
         raw = escaped(paragraph)
         while len(raw) > room:
-            end = _end(raw, room)
+            end = piece_end(raw, 0, room)
             yield raw[:end]
             raw = raw[end:]
         yield raw
-
-
-def _end(raw: str, room: int) -> int:
-    """Return the best place for the end of a piece: a word's end, else between two characters."""
-    if word := raw.rfind(" ", 0, room) + 1:
-        return word
-    for escape in _ESCAPE.finditer(raw, 0, room + 10):
-        if escape.start() < room < escape.end():
-            return escape.start()
-    return room

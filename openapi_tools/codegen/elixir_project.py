@@ -1,0 +1,326 @@
+"""Write an API as a Mix project for ExAthena, with an Elixir module for each tool."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from openapi_tools import media_types
+from openapi_tools.codegen.elixir_literals import Fields, Unwritable, literal
+from openapi_tools.codegen.literals import Code
+from openapi_tools.codegen.package_plan import Names, slug
+from openapi_tools.codegen.render import Templates, common_values, markdown
+from openapi_tools.errors import CallError, SettingsError
+from openapi_tools.http_rules import header_key, is_read
+from openapi_tools.json_values import pointer_token
+from openapi_tools.model import Operation, Skipped
+from openapi_tools.requests.builder import build_request
+from openapi_tools.requests.encoding import (
+    OWN_HEADERS,
+    PATH_LITERAL,
+    is_cookie_name,
+    is_token,
+    keep_triples,
+)
+from openapi_tools.requests.server_urls import VARIABLE, server_url
+from openapi_tools.settings import Settings
+from openapi_tools.tools.packages import class_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from openapi_tools.codegen.package_data import PackageData, Record
+    from openapi_tools.model import Encoding, Parameter, RequestBody, SecurityScheme
+
+_FOLDER = Path(__file__).parent / "elixir_templates"
+_WRITERS = {"ex": literal, "exs": literal, "md": markdown}
+_HELPERS = ("arguments", "request", "secrets", "text")  # parts of the HTTP helper
+_VERSION = re.compile(r"(?:0|[1-9][0-9]{0,5})(?:\.(?:0|[1-9][0-9]{0,5})){2}")  # as Mix takes it
+_INDENT = 4
+_METHODS = {"GET", "HEAD", "OPTIONS", "TRACE", "QUERY", "POST", "PUT", "PATCH", "DELETE"}
+_STYLES = {
+    **{style: style for style in ("simple", "label", "matrix", "form", "cookie")},
+    "spaceDelimited": "space",
+    "pipeDelimited": "pipe",
+    "tabDelimited": "tab",
+    "deepObject": "deep",
+}
+_DEVICE = re.compile(r"con|prn|aux|nul|(?:com|lpt)[0-9]")  # on Windows, whatever the ending
+_PATH_PART = re.compile(r"(?:\{[^{}]*\}|[^?#])*")
+_BODIES = (
+    (media_types.is_json, "json"),
+    (media_types.is_form, "form"),
+    (media_types.is_json_lines, "lines"),
+    (media_types.is_json_sequence, "sequence"),
+)
+
+
+class ToolNames:
+    """Names of modules and files, different also where case does not count."""
+
+    def __init__(self) -> None:
+        self._stems = Names()
+        self._lowered: set[str] = set()
+
+    def claim(self, tool: str) -> tuple[Code, Code]:
+        """Return the last part of a module's name and the stem of its file."""
+        plain = slug(tool) or "tool"
+        stem = self._stems.claim(f"{plain}_tool" if _DEVICE.fullmatch(plain) else plain, whose=tool)
+        module = class_name(tool) if class_name(tool)[:1].isalpha() else f"Tool{class_name(tool)}"
+        if module.lower() in self._lowered:
+            # Compiled modules are files as well, named after the module.
+            module = f"Tool{class_name(stem)}"
+        while module.lower() in self._lowered:
+            module += "X"
+        self._lowered.add(module.lower())
+        return Code(module), stem
+
+
+def build_project(data: PackageData) -> tuple[PackageData, dict[str, str]]:
+    """Return the data that a project can hold, and its files by path without the manifest.
+
+    Operations that the helper cannot call are moved to `skipped`.
+
+    Raises:
+        SettingsError: None of the tools can be written for ExAthena.
+    """
+    servers = Counter(repr(record.operation.servers[:1]) for record in data.records)
+    home = max(servers, key=lambda found: servers[found], default="")
+    names, tools = ToolNames(), dict[str, dict[str, Any]]()
+    left_out: list[Skipped] = []
+    for record in data.records:
+        operation = record.operation
+        try:
+            tools[record.name] = _tool(record, data.schemes, home)
+        except Unwritable as error:
+            place = f"/paths{pointer_token(operation.path)}/{operation.method.lower()}"
+            skipped = Skipped(place, str(error), method=operation.method, path=operation.path)
+            left_out.append(skipped)
+        else:
+            tools[record.name]["module"], tools[record.name]["stem"] = names.claim(record.name)
+    if left_out and not tools:
+        reason = left_out[0].reason
+        raise SettingsError(f"target: no tool can be written for ExAthena; the first: {reason}")
+    records = tuple(record for record in data.records if record.name in tools)
+    kept = replace(data, records=records, skipped=(*data.skipped, *left_out))
+    return kept, _files(kept, list(tools.values()))
+
+
+def _tool(record: Record, schemes: Mapping[str, SecurityScheme], home: str) -> dict[str, Any]:
+    """Return the values of a tool's template."""
+    operation = record.operation
+    if repr(operation.servers[:1]) != home:
+        url = operation.servers[0].url if operation.servers else ""
+        reason = f"it is served at {url!r:.100}, most others elsewhere, and `base_url` is one;"
+        raise Unwritable(f"{reason} select these operations into a project of their own.")
+    called = operation_data(record.name, operation, schemes)
+    description = record.description.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return {
+        "name": record.name,
+        "description": literal(description, indent=_INDENT),
+        "schema": literal(record.input_schema, indent=_INDENT),
+        "operation": literal(called, indent=2, lead=len("  @operation ")),
+        "reads": literal(is_read(operation)),
+    }
+
+
+def _files(data: PackageData, tools: list[dict[str, Any]]) -> dict[str, str]:
+    common = common_values(data)
+    app, root = common["package"], Code(class_name(common["package"]))
+    modules = [Code(f"{root}.Tools.{tool['module']}") for tool in tools]
+    rows = zip(common["records"], tools, strict=True)
+    values = common | {
+        "app": app,
+        "root": root,
+        "server": literal(_default_server(data)),
+        "modules": literal(modules, indent=_INDENT),
+        "project_version": data.version if _VERSION.fullmatch(data.version) else "0.1.0",
+        "rows": [row | {"module": tool["module"]} for row, tool in rows],
+    }
+    templates = Templates(_FOLDER, writers=_WRITERS)
+    names = {"mix.exs": "mix.exs", "README.md": "README.md", f"lib/{app}.ex": "tools.ex"}
+    names |= {f"lib/{app}/http.ex": "http.ex"}
+    names |= {f"lib/{app}/http/{part}.ex": f"{part}.ex" for part in _HELPERS}
+    return {path: templates.render(name, values) for path, name in names.items()} | {
+        f"lib/{app}/tools/{tool['stem']}.ex": templates.render("tool.ex", values | {"tool": tool})
+        for tool in tools
+    }
+
+
+def _default_server(data: PackageData) -> str | None:
+    """Return the document's server, used without a `base_url`; None if it has none."""
+    try:
+        return server_url(data.records[0].operation, Settings())
+    except (CallError, IndexError):
+        return None
+
+
+def operation_data(
+    name: str, operation: Operation, schemes: Mapping[str, SecurityScheme]
+) -> Fields:
+    """Return a tool's operation as data for the helper.
+
+    Raises:
+        Unwritable: The helper cannot call it.
+    """
+    if operation.method not in _METHODS:
+        raise Unwritable(f"the method {operation.method!r:.40} is none that Elixir's client knows.")
+    path, query = _template(operation.path)
+    data = Fields(name=name, method=Code(f":{operation.method.lower()}"), path=path)
+    if query != [""]:
+        data["query"] = query
+    # The runtime decides which Accept header is sent.
+    bare = Operation("GET", "/", accept=operation.accept)
+    request = build_request(bare, {}, settings=Settings(base_url="http://localhost"))
+    data["accept"] = str(request.headers["accept"])
+    data["parameters"] = [
+        Fields(_parameter(parameter))
+        for parameter in operation.parameters
+        if parameter.location != "header" or header_key(parameter.name) not in OWN_HEADERS
+    ]
+    if operation.body is not None:
+        data["body"] = _body(operation.body)
+    data["security"] = [
+        [_requirement(scheme, schemes) for scheme in alternative]
+        # The first that can be met counts; an empty one always can, so it comes last.
+        for alternative in sorted(operation.security, key=lambda needed: not needed)
+    ]
+    return data
+
+
+def _template(path: str) -> tuple[list[str], list[str]]:
+    """Return path and query of a path key: encoded literals and variables in turn."""
+    match = _PATH_PART.match(path)
+    before = match[0] if match else ""
+    query = path[len(before) :].partition("#")[0].removeprefix("?")
+    before = before if before.startswith("/") else f"/{before}"
+    if "|" in query:
+        raise Unwritable("the path has a '|' in its query, which Elixir's client refuses.")
+    return _pieces(before, PATH_LITERAL), _pieces(query, PATH_LITERAL + "?[]")
+
+
+def _pieces(template: str, safe: str) -> list[str]:
+    try:
+        pieces = VARIABLE.split(template)
+        return [p if i % 2 else keep_triples(p, safe) for i, p in enumerate(pieces)]
+    except UnicodeEncodeError:
+        raise Unwritable("the path holds half of a surrogate pair.") from None
+
+
+def _parameter(parameter: Parameter) -> Iterator[tuple[str, Any]]:
+    name, place, style = parameter.name, parameter.location, parameter.style
+    if place not in ("path", "query", "header", "cookie"):
+        raise Unwritable(f"its input is the whole query string ({name!r:.60}).")
+    content = media_types.is_json(parameter.media_type) and place in ("path", "query")
+    printed = parameter.printed and style == "pipeDelimited" and not parameter.explode
+    obstacles = (
+        (bool(parameter.inner), "has lists in lists, each with a delimiter of its own."),
+        (bool(parameter.media_type) and not content, "has content of its own."),
+        (printed, "has '|' between its values, which Elixir's client refuses."),
+        (place == "header" and not is_token(name), "has a name that no header has."),
+        (place == "cookie" and not is_cookie_name(name), "has a name that no cookie has."),
+        (style not in _STYLES, f"has the style {style!r:.40}."),
+    )
+    for stands, reason in obstacles:
+        if stands:
+            raise Unwritable(f"the {place} parameter {name!r:.60} {reason}")
+    yield "location", Code(f":{place}")
+    yield "name", name
+    if parameter.argument != name:
+        yield "argument", parameter.argument
+    yield "style", Code(f":{_STYLES[style]}")
+    flags = (
+        ("explode", parameter.explode),
+        ("reserved", parameter.allow_reserved),
+        ("printed", parameter.printed and style in ("deepObject", "label")),
+        ("json", bool(parameter.media_type)),
+    )
+    yield from ((flag, True) for flag, is_set in flags if is_set)
+
+
+def _body(body: RequestBody) -> Fields:
+    if not media_types.is_media_type(body.media_type):
+        raise Unwritable(f"its body has the media type {body.media_type!r:.60}, which is none.")
+    kind = _kind(body)
+    data = Fields(kind=Code(f":{kind}"), media_type=_content_type(body, kind))
+    if body.argument:
+        data["argument"] = body.argument
+    else:
+        data["properties"] = [(p.name, p.argument) for p in body.properties]
+    if body.required:
+        data["required"] = True
+    if kind == "file" and body.alternatives:
+        data["alternatives"] = list(body.alternatives)
+    if kind == "file" and media_types.is_text(body.media_type):
+        others = filter(media_types.is_bytes, body.alternatives)
+        data["bytes"] = next(others, "application/octet-stream")
+    if kind == "form" and body.encodings:
+        data["encodings"] = {encoding.name: _encoding(encoding) for encoding in body.encodings}
+    return data
+
+
+def _kind(body: RequestBody) -> str:
+    """Return how a body is written."""
+    if body.choices:
+        raise Unwritable("the model chooses the media type of its body.")
+    if body.file and not media_types.is_text(body.media_type):
+        return "file"
+    if media_types.is_multipart(body.media_type):
+        raise Unwritable("its body is multipart, which the Elixir helper does not write.")
+    if media_types.is_wildcard(body.media_type):
+        raise Unwritable(f"its body may be anything ({body.media_type!r:.60}).")
+    charset = media_types.parameter(body.media_type, "charset").lower() or "utf-8"
+    kind = next((kind for holds, kind in _BODIES if holds(body.media_type)), "text")
+    if kind == "text" and charset != "utf-8":
+        raise Unwritable(f"its body is text in the charset {charset!r:.40}.")
+    return "file" if body.file else kind
+
+
+def _content_type(body: RequestBody, kind: str) -> str:
+    """Return the whole header; text says its charset."""
+    is_text = kind in ("text", "file") and media_types.is_text(body.media_type)
+    is_plain = is_text and media_types.essence(body.media_type).startswith("text/")
+    if is_plain and not media_types.parameter(body.media_type, "charset"):
+        return f"{body.media_type}; charset=utf-8"
+    return body.media_type
+
+
+def _encoding(encoding: Encoding) -> Fields:
+    """Return how a member of a form is written."""
+    kind, style = encoding.content_type, encoding.style
+    if encoding.file or encoding.inner or not (style or not kind or media_types.is_json(kind)):
+        what = "a file" if encoding.file else kind or "lists in lists"
+        raise Unwritable(f"the member {encoding.name!r:.60} of its form is {what!r:.60}.")
+    if not style:
+        return Fields(json=True) if kind else Fields()
+    if style not in _STYLES:
+        raise Unwritable(f"the member {encoding.name!r:.60} has the style {style!r:.40}.")
+    flags = {"explode": encoding.explode, "reserved": encoding.allow_reserved}
+    data = Fields(style=Code(f":{_STYLES[style]}"))
+    return Fields(data | {flag: True for flag, is_set in flags.items() if is_set})
+
+
+def _requirement(name: str, schemes: Mapping[str, SecurityScheme]) -> tuple[str, Code, str]:
+    """Return a scheme as its name, the place of its credential, and the name in that place."""
+    scheme = schemes.get(name)
+    match scheme and (scheme.type, scheme.scheme):
+        case ("apiKey", _) if scheme and _is_place(scheme):
+            return name, Code(f":{scheme.location}"), scheme.name
+        case ("http", "basic"):
+            return name, Code(":basic"), "authorization"
+        case ("http", "bearer") | ("oauth2" | "openIdConnect", _):
+            return name, Code(":bearer"), "authorization"
+    return name, Code(":unsupported"), ""
+
+
+def _is_place(scheme: SecurityScheme) -> bool:
+    """Tell whether a request has the place of an API key."""
+    if scheme.location == "header":
+        framing = OWN_HEADERS - {"authorization", "proxy-authorization"}
+        return is_token(scheme.name) and header_key(scheme.name) not in framing
+    if scheme.location == "cookie":
+        return is_cookie_name(scheme.name)
+    return scheme.location == "query" and bool(scheme.name)
