@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 def make_checker(
     document: Mapping[str, Any] | Callable[[], Mapping[str, Any]], *, base_url: str | None = None
 ) -> Callable[[httpx.Request, Answer], list[str]]:
-    """Return a function that checks answers against a document, for `check_answers=True`.
+    """Return a function that checks answers against a document, one line for each difference.
 
-    The function returns one line for each difference. It never raises and opens no file or
-    connection. Its first call imports openapi-core; each call costs 1 to 20 ms.
+    It never raises and opens no file or connection. Its first call imports openapi-core; each call
+    costs 1 to 20 ms.
 
     Args:
         document: A parsed document of any version, or a function that returns it at the first

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from inspect import getmembers, isfunction
+from itertools import chain
 from typing import Any, NoReturn
 
 import jsonschema_rs
@@ -51,20 +52,19 @@ def findings(root: Mapping[str, Any]) -> list[Finding]:
 
     Spec: OpenAPI 2.0, 3.0, 3.1 and 3.2, with the JSON Schemas published beside them.
     """
-    version = _version(root)
-    if version is None:
+    # As openapi-spec-validator's names have it: `2`, `30`, `31`, `32`.
+    version = "".join(str(root.get("openapi")).split(".")[:2])
+    if str(root.get("swagger")).split(".")[0] == "2":
+        version = "2"
+    if version not in ("2", "30", "31", "32"):
         said = root.get("openapi", root.get("swagger"))
         return [Finding("", f"version {said!r} is none of 2.0, 3.0, 3.1 and 3.2")]
-    validated = (_against_schema(root, version), _against_rules(root, version))
-    checks = (*validated, _odd_ids(root), _unseen(root))
-    return _once([finding for check in checks for finding in check])
-
-
-def _once(found: list[Finding]) -> list[Finding]:
-    """Return each finding once; a broken `$ref` also stops the checks around it."""
+    found = chain(
+        _against_schema(root, version), _against_rules(root, version), _odd_ids(root), _unseen(root)
+    )
     kept: dict[Finding, None] = {}
     inner: dict[str, set[str]] = {}
-    for finding in found:
+    for finding in found:  # a broken `$ref` also stops the checks around it
         places = inner.setdefault(finding.message, set())
         if not any(place.startswith(f"{finding.pointer}/") for place in places):
             kept[finding] = None
@@ -73,12 +73,8 @@ def _once(found: list[Finding]) -> list[Finding]:
     return list(kept)
 
 
-def _version(root: Mapping[str, Any]) -> str | None:
-    """Return the version as openapi-spec-validator's names have it: `2`, `30`, `31`, `32`."""
-    if str(root.get("swagger")).split(".")[0] == "2":
-        return "2"
-    digits = "".join(str(root.get("openapi")).split(".")[:2])
-    return digits if digits in ("30", "31", "32") else None
+def _finding(place: Iterable[Any], message: str, severity: str = "error") -> Finding:
+    return Finding(pointer(place), shorten(message), severity)
 
 
 def _odd_ids(root: Mapping[str, Any]) -> Iterator[Finding]:
@@ -87,11 +83,9 @@ def _odd_ids(root: Mapping[str, Any]) -> Iterator[Finding]:
         for method, node in item.items() if isinstance(item, Mapping) else ():
             found = node.get("operationId") if isinstance(node, Mapping) else None
             if isinstance(found, str) and not (found.isascii() and found.isprintable()):
-                message = (
-                    f"the id {found!a:.200} has characters that may look like others or like none"
-                )
-                place = pointer(("paths", path, method, "operationId"))
-                yield Finding(place, shorten(message), "note")
+                says = "has characters that may look like others or like none"
+                place = ("paths", path, method, "operationId")
+                yield _finding(place, f"the id {found!a:.200} {says}", "note")
 
 
 def _unseen(root: Mapping[str, Any]) -> Iterator[Finding]:
@@ -108,15 +102,15 @@ def _unseen(root: Mapping[str, Any]) -> Iterator[Finding]:
             elif isinstance(value, Mapping | list):
                 waiting.append((inner, value))
             for text in sorted(text for text in texts if visible(text) != text):
-                message = f"{text!a:.200} has characters that are not shown; it is sent unchanged"
-                yield Finding(pointer(inner), shorten(message), "note")
+                says = "has characters that are not shown; it is sent unchanged"
+                yield _finding(inner, f"{text!a:.200} {says}", "note")
 
 
 def _texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
-        yield from (text for part in (*value, *value.values()) for text in _texts(part))
+        yield from _texts([*value, *value.values()])
     elif isinstance(value, list):
         yield from (text for item in value for text in _texts(item))
 
@@ -127,7 +121,7 @@ def _against_schema(root: Mapping[str, Any], version: str) -> Iterator[Finding]:
     try:
         for error in validator.iter_errors(root):
             deepest = _closest(error, root)
-            yield Finding(pointer(deepest.instance_path), shorten(deepest.message))
+            yield _finding(deepest.instance_path, deepest.message)
     except (ValueError, RecursionError) as error:
         yield _unchecked((), error)
 
@@ -177,15 +171,13 @@ def _against_rules(root: Mapping[str, Any], version: str) -> Iterator[Finding]:
     located = {name: _located(name, check) for name, check in checks.items()}
     root_check: Any = KeywordValidatorRegistry(located)["__root__"]
     for error in root_check(closed_path(root)):
-        place = getattr(error, "place", ())
+        place = _literal(root, getattr(error, "place", ()))
         if getattr(error, "unchecked", False):
-            yield _unchecked(_literal(root, place), error.__cause__)
+            yield _unchecked(place, error.__cause__)
+        elif error.keyword == "default":
+            yield _finding(place, f"the default does not fit: {error.message}")
         else:
-            subject = "the default does not fit: " if error.keyword == "default" else ""
-            inner = () if error.keyword == "default" else tuple(error.absolute_path)
-            yield Finding(
-                pointer((*_literal(root, place), *inner)), shorten(f"{subject}{error.message}")
-            )
+            yield _finding((*place, *error.absolute_path), error.message)
 
 
 def _located(name: str, check: Any) -> Any:
@@ -253,15 +245,14 @@ def _literal(root: Mapping[str, Any], place: tuple[Any, ...]) -> tuple[Any, ...]
 
 def _unchecked(place: tuple[Any, ...], failure: BaseException | None) -> Finding:
     if isinstance(failure, RecursionError):
-        return Finding(pointer(place), "not checked: a circle of $ref, or too deep", "note")
+        return _finding(place, "not checked: a circle of $ref, or too deep", "note")
     if not isinstance(failure, Unresolvable):
         reason = f"not checked further ({type(failure).__name__}: {failure})"
-        return Finding(pointer(place), shorten(reason.replace(": )", ")")), "note")
+        return _finding(place, reason.replace(": )", ")"), "note")
     if failure.ref.startswith(("#", "/")):
-        target = f"#{failure.ref.removeprefix('#')}"
-        return Finding(pointer(place), shorten(f"$ref {target!r} leads nowhere"))
+        return _finding(place, f"$ref {'#' + failure.ref.removeprefix('#')!r} leads nowhere")
     note = f"$ref {failure.ref!r} leads to another document, which is not checked"
-    return Finding(pointer(place), shorten(note), "note")
+    return _finding(place, note, "note")
 
 
 def closed_path(document: Mapping[str, Any]) -> SchemaPath:

@@ -1,41 +1,48 @@
-"""Check requests and answers against a document with openapi-core."""
+"""Check requests and answers against a document with openapi-core.
+
+Its own readings are corrected where they depart from the standard.
+"""
 
 from __future__ import annotations
 
 import json
 import logging
+import re
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
+from http.cookies import CookieError, SimpleCookie
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, unquote
 
-from openapi_core.deserializing.styles import StyleDeserializersFactory
+from openapi_core.datatypes import RequestParameters
+from openapi_core.deserializing.styles import (
+    StyleDeserializersFactory,
+    style_deserializers,
+    util,
+)
 from openapi_core.templating.datatypes import TemplateResult
 from openapi_core.templating.media_types.exceptions import MediaTypeFinderError
 from openapi_core.templating.paths.datatypes import PathOperationServer
 from openapi_core.validation import request as request_validators
 from openapi_core.validation import response as response_validators
 from openapi_core.validation.request.exceptions import MissingParameterError, MissingRequestBody
+from werkzeug.datastructures import Headers, ImmutableMultiDict
 
 from openapi_tools.json_values import pointer
-from openapi_tools.openapi_core.adapters import (
-    Decoders,
-    SeenAnswer,
-    is_judged,
-    media_type,
-    see_request,
-    style_decoders,
-)
 from openapi_tools.openapi_core.document_check import closed_path, shorten
 from openapi_tools.openapi_core.routes import Route, find_route, follow
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import httpx
+
+    Document = Mapping[str, Any]
 
 _STATUS_WITHOUT_BODY = (204, 205, 304)
 _TEXT_OF: dict[str, Any] = {"integer": int, "number": int | float, "boolean": bool}
+_JUDGED = ("application/json", "application/x-www-form-urlencoded", "multipart/form-data")
+_BRACKETS = re.compile(r"\[([^\[\]]*)\]")
 
 
 class Judge:
@@ -50,7 +57,7 @@ class Judge:
         base_path: As in `find_route`.
     """
 
-    def __init__(self, document: Mapping[str, Any], base_path: str | None = None) -> None:
+    def __init__(self, document: Document, base_path: str | None = None) -> None:
         self.document = document
         self._base_path = base_path
         self._spec: Any = None
@@ -63,8 +70,13 @@ class Judge:
         self, request: httpx.Request, status: int, headers: Mapping[str, str], content: bytes
     ) -> list[str]:
         """Return the errors of an answer; one line each."""
-        seen = SeenAnswer(status, headers, content or None, media_type(headers))
-        return self._ask(request, lambda *asked: self._answer_errors(seen, *asked))
+        answer = SimpleNamespace(
+            status_code=status,
+            headers=headers,
+            data=content or None,
+            content_type=_media_type(headers),
+        )
+        return self._ask(request, partial(self._answer_errors, answer))
 
     def _ask(
         self,
@@ -87,18 +99,22 @@ class Judge:
             return [shorten(f"not judged: openapi-core gave up ({type(error).__name__}: {error})")]
 
     def _request_errors(self, request: httpx.Request, route: Route) -> Iterator[Exception]:
-        seen = see_request(request, route, self.document)
-        parameters = self._validator("RequestParameters", route).iter_errors(seen)
-        yield from _about_parameters(parameters, self.document)
+        seen = _seen(request, route, self.document)
+        keys = set(_places_of_keys(self.document))
+        for error in self._validator("RequestParameters", route).iter_errors(seen):
+            # Some documents declare the header or query parameter of an API key as a parameter too.
+            missing = isinstance(error, MissingParameterError)
+            if not (missing and (error.location, error.name.lower()) in keys):
+                yield error
         body = self._validator("RequestBody", route, seen.content_type).iter_errors(seen)
         yield from _about_body(body, seen.content_type)
 
     def _answer_errors(
-        self, answer: SeenAnswer, request: httpx.Request, route: Route
+        self, answer: SimpleNamespace, request: httpx.Request, route: Route
     ) -> Iterator[Exception]:
         if not isinstance(route.operation.get("responses"), Mapping):
             return
-        seen = see_request(request, route, self.document)
+        seen = _seen(request, route, self.document)
         yield from self._validator("ResponseHeaders", route).iter_errors(seen, answer)
         if request.method == "HEAD" or answer.status_code in _STATUS_WITHOUT_BODY:
             return
@@ -121,9 +137,9 @@ class Judge:
         return make(
             self._spec,
             path_finder_cls=partial(_Found, route),
-            extra_media_type_deserializers=Decoders(content_type),
+            extra_media_type_deserializers=_Decoders(content_type),
             style_deserializers_factory=StyleDeserializersFactory(
-                make.schema_casters_factory, style_deserializers=style_decoders()
+                make.schema_casters_factory, style_deserializers=_style_decoders()
             ),
         )
 
@@ -144,18 +160,158 @@ class _Found:
         return PathOperationServer(item, operation, None, result, None)
 
 
-def _about_parameters(
-    errors: Iterator[Exception], document: Mapping[str, Any]
-) -> Iterator[Exception]:
-    """Yield the errors about parameters, except missing credentials.
+def _seen(request: httpx.Request, route: Route, document: Document) -> SimpleNamespace:
+    """Return a request, whose body has been read, in openapi-core's protocol."""
+    encoded = request.url.query.decode("ascii", "replace")
+    pairs: dict[str, list[tuple[str, Any]]] = {
+        "query": list(parse_qsl(encoded, keep_blank_values=True)),
+        "cookie": list(_cookies(request.headers.get("cookie", ""))),
+    }
+    for place in (route.operation, route.item):
+        listed = place.get("parameters")
+        for entry in listed if isinstance(listed, list) else ():
+            parameter = follow(document, entry)
+            if isinstance(parameter, Mapping) and parameter.get("in") in pairs:
+                _join_members(pairs[parameter["in"]], parameter, document)
+    return SimpleNamespace(
+        method=request.method.lower(),
+        path_pattern=route.path,
+        parameters=RequestParameters(
+            path=_path_variables(route.variables),
+            query=ImmutableMultiDict(pairs["query"]),
+            header=Headers(request.headers.multi_items()),
+            cookie=ImmutableMultiDict(pairs["cookie"]),
+        ),
+        body=request.content or None,
+        content_type=_media_type(request.headers),
+        host_url="",  # servers are not checked
+        path="",
+    )
 
-    Some documents declare the header or query parameter of an API key as a parameter too.
+
+def _media_type(headers: Mapping[str, str]) -> str:
+    """Return the content type, its name in lower case; `multipart/…; boundary=X` keeps its X."""
+    name, semicolon, rest = headers.get("content-type", "").partition(";")
+    return name.strip().lower() + semicolon + rest
+
+
+def _path_variables(variables: Mapping[str, str]) -> dict[str, str]:
+    """Return path variables under openapi-core's names: RFC 6570's for label and matrix values."""
+    shapes = ("{}", ".{}", ".{}*", ";{}", ";{}*")
+    plain = {name.strip(".;?*"): value for name, value in variables.items()}
+    return {shape.format(name): plain[name] for name in plain for shape in shapes}
+
+
+def _cookies(header: str) -> Iterator[tuple[str, str]]:
+    for part in header.split(";"):
+        name, equals, value = part.strip().partition("=")
+        if equals:
+            yield name, unquote(_unquoted(value))
+
+
+def _unquoted(value: str) -> str:
+    """Return a cookie's value without quotes around it (RFC 6265, section 4.1.1)."""
+    if not value.startswith('"'):
+        return value
+    try:
+        return SimpleCookie(f"a={value}")["a"].value
+    except (CookieError, KeyError):
+        return value
+
+
+def _join_members(
+    pairs: list[tuple[str, Any]], parameter: Mapping[str, Any], document: Mapping[str, Any]
+) -> None:
+    """Add an exploded object under its own name, where openapi-core looks for it."""
+    schema = follow(document, parameter.get("schema"))
+    exploded = parameter.get("style", "form") == "form" and parameter.get("explode", True) is True
+    if not exploded or not isinstance(schema, Mapping) or schema.get("type") != "object":
+        return
+    members = schema.get("properties")
+    known = {name: text for name, text in pairs if isinstance(members, Mapping) and name in members}
+    if known:
+        pairs.append((str(parameter["name"]), known))
+
+
+def _is_judged(content_type: str) -> bool:
+    """Tell whether a body can be compared with its schema: JSON and forms."""
+    name = content_type.partition(";")[0].strip()
+    return name in _JUDGED or name.endswith("+json")
+
+
+class _Decoders(dict[str, Callable[..., Any]]):
+    """Decoders by the document's media type, which may be a range such as `*/*`.
+
+    openapi-core takes `+json` and ranges for bytes; bodies that are not judged stay bytes, XML
+    above all, which it would parse. The content type is empty for parameters and headers.
     """
-    keys = set(_places_of_keys(document))
-    for error in errors:
-        place: Any = isinstance(error, MissingParameterError) and error
-        if not place or (place.location, place.name.lower()) not in keys:
-            yield error
+
+    def __init__(self, content_type: str) -> None:
+        super().__init__()
+        self._raw = bool(content_type) and not _is_judged(content_type)
+        self._json = "json" in content_type.partition(";")[0]
+
+    def __contains__(self, key: object) -> bool:
+        is_json = str(key).endswith("+json") or (self._json and key != "application/json")
+        return self._raw or is_json
+
+    def __missing__(self, key: str) -> Callable[..., Any]:
+        return lambda value, **_parameters: value if self._raw else json.loads(value)
+
+
+def _style_decoders() -> dict[str, Any]:
+    """Return openapi-core's decoders by style, some of them replaced.
+
+    It splits `spaceDelimited` at the characters `%20` although it is given decoded values, wants
+    `explode: true` beside `deepObject`, whose members it reads one level deep, looks for exploded
+    objects under their own name, and stumbles over the bytes of multipart bodies.
+    """
+    decoders = {
+        **style_deserializers,
+        "spaceDelimited": partial(util.delimited_loads, delimiter=" "),
+        "deepObject": _deep_object,
+    }
+    return {style: partial(_decoded, decoder) for style, decoder in decoders.items()}
+
+
+def _decoded(decoder: Any, explode: object, name: str, kind: object, location: Any) -> Any:
+    value = location.get(name)
+    if isinstance(value, Mapping):  # of `_join_members`
+        return dict(value)
+    if isinstance(value, bytes):
+        pairs = [
+            (key, item.decode(errors="replace") if isinstance(item, bytes) else item)
+            for key, item in location.items(multi=True)
+        ]
+        location = type(location)(pairs)
+    return decoder(explode, name, kind, location)
+
+
+def _deep_object(_explode: object, name: str, _type: object, location: Any) -> Any:
+    found: dict[str, Any] = {}
+    for key, value in location.items(multi=True):
+        match = re.fullmatch(rf"{re.escape(name)}((?:\[[^\[\]]*\])+)", key)
+        if match:
+            _plant(found, _BRACKETS.findall(match.group(1)), value)
+    if not found:
+        raise KeyError(name)
+    return _with_arrays(found)
+
+
+def _plant(tree: dict[str, Any], keys: list[str], value: str) -> None:
+    """Set a value deep inside, `[]` being the next free index."""
+    for key in keys[:-1]:
+        branch = tree.setdefault(key or str(len(tree)), {})
+        tree = branch if isinstance(branch, dict) else tree
+    tree[keys[-1] or str(len(tree))] = value
+
+
+def _with_arrays(tree: Any) -> Any:
+    if not isinstance(tree, Mapping):
+        return tree
+    if all(key.isdecimal() for key in tree):
+        return [_with_arrays(value) for value in tree.values()]
+    return {key: _with_arrays(value) for key, value in tree.items()}
 
 
 def _about_body(errors: Iterator[Exception], content_type: str) -> Iterator[Exception]:
@@ -164,11 +320,12 @@ def _about_body(errors: Iterator[Exception], content_type: str) -> Iterator[Exce
     Bodies other than JSON and forms are not compared with a schema; a media type that the document
     does not list is reported for every body.
     """
+    is_judged = not content_type or _is_judged(content_type)
+    is_multipart = content_type.startswith("multipart/")
     for error in errors:
         about_type = isinstance(error.__cause__, MediaTypeFinderError)
-        judged = not content_type or is_judged(content_type) or about_type
-        optional = isinstance(error, MissingRequestBody)
-        if judged and not optional and not (_is_multipart(content_type) and _drop_untyped(error)):
+        ignored = isinstance(error, MissingRequestBody) or (is_multipart and _drop_untyped(error))
+        if (is_judged or about_type) and not ignored:
             yield error
 
 
@@ -179,17 +336,13 @@ def _has_no_content(status: int, route: Route, document: Mapping[str, Any]) -> b
     return isinstance(response, Mapping) and not response.get("content")
 
 
-def _places_of_keys(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _places_of_keys(document: Document) -> Iterator[tuple[str, str]]:
     components = document.get("components")
     schemes = components.get("securitySchemes") if isinstance(components, Mapping) else None
     for entry in schemes.values() if isinstance(schemes, Mapping) else ():
         scheme = follow(document, entry)
         if isinstance(scheme, Mapping) and scheme.get("type") == "apiKey":
             yield str(scheme.get("in")), str(scheme.get("name")).lower()
-
-
-def _is_multipart(content_type: str) -> bool:
-    return content_type.startswith("multipart/")
 
 
 def _drop_untyped(error: Exception) -> bool:
@@ -206,7 +359,7 @@ def _drop_untyped(error: Exception) -> bool:
 
 
 def _is_untyped(detail: Any) -> bool:
-    """Whether a schema error is about bytes, or a number or boolean that is written as text."""
+    """Tell whether an error is about bytes, or a number or boolean that is written as text."""
     if isinstance(detail.instance, bytes):
         return True
     if detail.validator != "type" or not isinstance(detail.instance, str):
@@ -216,31 +369,29 @@ def _is_untyped(detail: Any) -> bool:
     except ValueError:
         return False
     asked = detail.validator_value
-    return any(isinstance(value, _TEXT_OF[kind]) for kind in _TEXT_OF if kind == asked)
+    return isinstance(asked, str) and isinstance(value, _TEXT_OF.get(asked, ()))
 
 
 def _lines(errors: Iterable[Exception]) -> Iterator[str]:
     """Yield one line for each error: the place, then the fault."""
     for error in errors:
-        cause = error.__cause__
+        cause, place = error.__cause__, _place(error)
         details = getattr(cause, "schema_errors", None)
         if type(cause).__name__ == "DeserializeError":
-            yield shorten(f"not judged: {_place(error)}openapi-core does not read it here")
+            yield shorten(f"not judged: {place}openapi-core does not read it here")
         elif details:
-            yield from (shorten(f"{_place(error)}{_detail(item)}") for item in details)
+            for item in details:
+                where = pointer(getattr(item, "absolute_path", ()))
+                text = getattr(item, "message", item)
+                yield shorten(place + (f"{where}: {text}" if where else str(text)))
         else:
-            yield shorten(f"{_place(error)}{cause or error}")
+            yield shorten(f"{place}{cause or error}")
 
 
 def _place(error: Exception) -> str:
     name, location = getattr(error, "name", ""), getattr(error, "location", "")
-    if location and error.__cause__ is not None:
+    if error.__cause__ is None:
+        return ""
+    if location:
         return f"{location} parameter {name!r}: "
-    if name and error.__cause__ is not None:
-        return f"header {name!r}: "
-    return "body: " if error.__cause__ is not None else ""
-
-
-def _detail(error: Any) -> str:
-    where = pointer(getattr(error, "absolute_path", ()))
-    return f"{where}: {error.message}" if where else str(getattr(error, "message", error))
+    return f"header {name!r}: " if name else "body: "

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
-from openapi_tools.json_values import find
+from openapi_tools.json_values import resolve
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
 _LONGEST_CHAIN = 64
@@ -49,9 +49,14 @@ def find_route(
     """
     path, _, query = target.partition("?")
     found = []
-    for key, item in _path_items(document):
+    paths = follow(document, document.get("paths"))
+    for key, entry in paths.items() if isinstance(paths, Mapping) else ():
+        item = follow(document, entry)
+        if not (isinstance(item, Mapping) and isinstance(key, str) and key.startswith("/")):
+            continue
         for name, operation in _operations(item, method):
-            variables = _match(key, path, query, _bases(document, item, operation, base_path))
+            bases = [base_path] if base_path is not None else _bases(document, item, operation)
+            variables = _match(key, path, query, bases)
             if variables is not None:
                 found.append(Route(("paths", key, *name), operation, item, variables))
     return min(
@@ -72,14 +77,6 @@ def _fragment_rank(route: Route, query: str) -> int:
     return 1
 
 
-def _path_items(document: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    paths = follow(document, document.get("paths"))
-    for key, item in paths.items() if isinstance(paths, Mapping) else ():
-        item = follow(document, item)  # noqa: PLW2901 -- the same item, without its `$ref`
-        if isinstance(item, Mapping) and isinstance(key, str) and key.startswith("/"):
-            yield key, item
-
-
 def _operations(
     item: Mapping[str, Any], method: str
 ) -> Iterator[tuple[tuple[str, ...], Mapping[str, Any]]]:
@@ -93,20 +90,15 @@ def _operations(
 
 
 def _bases(
-    document: Mapping[str, Any],
-    item: Mapping[str, Any],
-    operation: Mapping[str, Any],
-    base_path: str | None,
+    document: Mapping[str, Any], item: Mapping[str, Any], operation: Mapping[str, Any]
 ) -> list[str]:
-    if base_path is not None:
-        return [base_path.rstrip("/")]
     if "swagger" in document:
         base = document.get("basePath")
-        return ["", base.rstrip("/")] if isinstance(base, str) else [""]
+        return ["", base if isinstance(base, str) else ""]
     levels = (operation.get("servers"), item.get("servers"), document.get("servers"))
     servers = next((level for level in levels if isinstance(level, list) and level), [])
     urls = [server.get("url") for server in servers if isinstance(server, Mapping)]
-    return ["", *(_ORIGIN.sub("", url).rstrip("/") for url in urls if isinstance(url, str))]
+    return ["", *(_ORIGIN.sub("", url) for url in urls if isinstance(url, str))]
 
 
 def _match(template: str, path: str, query: str, bases: list[str]) -> dict[str, str] | None:
@@ -114,7 +106,7 @@ def _match(template: str, path: str, query: str, bases: list[str]) -> dict[str, 
     if fixed and not set(parse_qsl(fixed)) <= set(parse_qsl(query)):
         return None
     for base in bases:
-        expression, names = _expression(base, shape)
+        expression, names = _expression(base.rstrip("/"), shape)
         match = expression.fullmatch(path)
         if match:
             return dict(zip(names, map(unquote, match.groups()), strict=True))
@@ -145,14 +137,6 @@ def follow(document: Mapping[str, Any], node: Any) -> Any:
         if not isinstance(node, Mapping) or not isinstance(node.get("$ref"), str):
             return {**node, **beside} if beside and isinstance(node, Mapping) else node
         beside = {**{key: node[key] for key in node if key != "$ref"}, **beside}
-        node = _target(document, node["$ref"])
+        found = resolve(document, node["$ref"]) if node["$ref"].startswith("#") else None
+        node = {} if found is None else found
     return {}
-
-
-def _target(document: Mapping[str, Any], reference: str) -> Any:
-    if reference[:1] != "#":
-        return {}
-    try:
-        return find(document, unquote(reference[1:]))
-    except LookupError:
-        return {}
