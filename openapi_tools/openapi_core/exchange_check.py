@@ -171,7 +171,7 @@ def _seen(request: httpx.Request, route: Route, document: Document) -> SimpleNam
         listed = place.get("parameters")
         for entry in listed if isinstance(listed, list) else ():
             parameter = follow(document, entry)
-            if isinstance(parameter, Mapping) and parameter.get("in") in pairs:
+            if parameter.get("in") in pairs:
                 _join_members(pairs[parameter["in"]], parameter, document)
     return SimpleNamespace(
         method=request.method.lower(),
@@ -225,10 +225,10 @@ def _join_members(
     """Add an exploded object under its own name, where openapi-core looks for it."""
     schema = follow(document, parameter.get("schema"))
     exploded = parameter.get("style", "form") == "form" and parameter.get("explode", True) is True
-    if not exploded or not isinstance(schema, Mapping) or schema.get("type") != "object":
-        return
     members = schema.get("properties")
-    known = {name: text for name, text in pairs if isinstance(members, Mapping) and name in members}
+    if not exploded or schema.get("type") != "object" or not isinstance(members, Mapping):
+        return
+    known = {name: text for name, text in pairs if name in members}
     if known:
         pairs.append((str(parameter["name"]), known))
 
@@ -332,16 +332,14 @@ def _about_body(errors: Iterator[Exception], content_type: str) -> Iterator[Exce
 def _has_no_content(status: int, route: Route, document: Mapping[str, Any]) -> bool:
     """Whether a response declares no content; openapi-core demands a body all the same."""
     responses = follow(document, route.operation["responses"])
-    response = follow(document, responses.get(str(status), responses.get("default")))
-    return isinstance(response, Mapping) and not response.get("content")
+    declared = responses.get(str(status), responses.get("default"))
+    return declared is not None and not follow(document, declared).get("content")
 
 
 def _places_of_keys(document: Document) -> Iterator[tuple[str, str]]:
-    components = document.get("components")
-    schemes = components.get("securitySchemes") if isinstance(components, Mapping) else None
-    for entry in schemes.values() if isinstance(schemes, Mapping) else ():
-        scheme = follow(document, entry)
-        if isinstance(scheme, Mapping) and scheme.get("type") == "apiKey":
+    schemes = follow(document, follow(document, document.get("components")).get("securitySchemes"))
+    for scheme in (follow(document, entry) for entry in schemes.values()):
+        if scheme.get("type") == "apiKey":
             yield str(scheme.get("in")), str(scheme.get("name")).lower()
 
 

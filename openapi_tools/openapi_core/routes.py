@@ -49,11 +49,8 @@ def find_route(
     """
     path, _, query = target.partition("?")
     found = []
-    paths = follow(document, document.get("paths"))
-    for key, entry in paths.items() if isinstance(paths, Mapping) else ():
-        item = follow(document, entry)
-        if not (isinstance(item, Mapping) and isinstance(key, str) and key.startswith("/")):
-            continue
+    for key, entry in follow(document, document.get("paths")).items():
+        item = follow(document, entry) if isinstance(key, str) and key.startswith("/") else {}
         for name, operation in _operations(item, method):
             bases = [base_path] if base_path is not None else _bases(document, item, operation)
             variables = _match(key, path, query, bases)
@@ -124,19 +121,22 @@ def _expression(base: str, shape: str) -> tuple[re.Pattern[str], tuple[str, ...]
     return re.compile(head + tail), tuple(names)
 
 
-def follow(document: Mapping[str, Any], node: Any) -> Any:
-    """Return a node without `$ref`: the end of its chain of references.
+def follow(document: Mapping[str, Any], node: Any) -> Mapping[str, Any]:
+    """Return the object at the end of a node's chain of `$ref`; the node itself without one.
 
-    A reference to another document, to nothing or in a cycle gives `{}`: a mock answers all the
-    same, and `lint` reports it. Members beside a `$ref` override those of its target.
+    A reference to another document, to nothing or in a cycle gives `{}`, as a node does that is no
+    object: a mock answers all the same, and `lint` reports it. Members beside a `$ref` override
+    those of its target.
 
     Spec: RFC 6901; OpenAPI 3.1.2, section 4.23 (Reference Object).
     """
     beside: dict[str, Any] = {}
     for _ in range(_LONGEST_CHAIN):
-        if not isinstance(node, Mapping) or not isinstance(node.get("$ref"), str):
-            return {**node, **beside} if beside and isinstance(node, Mapping) else node
+        if not isinstance(node, Mapping):
+            return {}
+        reference = node.get("$ref")
+        if not isinstance(reference, str):
+            return {**node, **beside} if beside else node
         beside = {**{key: node[key] for key in node if key != "$ref"}, **beside}
-        found = resolve(document, node["$ref"]) if node["$ref"].startswith("#") else None
-        node = {} if found is None else found
+        node = resolve(document, reference) if reference.startswith("#") else {}
     return {}

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 import httpx
 
 from openapi_tools.errors import SettingsError
+from openapi_tools.media_types import essence
 from openapi_tools.openapi_core.routes import find_route, follow
 from openapi_tools.testing.samples import sample
 
@@ -62,11 +65,33 @@ def mock_client(
     Raises:
         SettingsError: The document is neither; a toolset has one as `toolset.document`.
     """
+
+    @cache
+    def parsed() -> Document:
+        found = document() if callable(document) else document
+        if not isinstance(found, Mapping):
+            kind = type(found).__name__
+            reason = f"a mock client answers from a parsed document, not {kind!r}"
+            raise SettingsError(f"{reason}; give `toolset.document`.")
+        return found
+
+    @cache
+    def judging() -> Judge:
+        from openapi_tools.openapi_core.exchange_check import Judge
+
+        return Judge(parsed(), base_path)
+
+    async def answer(request: httpx.Request) -> httpx.Response:
+        await request.aread()
+        found = parsed()
+        if judge and problems is not None:
+            problems.extend(judging().request(request))
+        return _answer(request, found, base_path)
+
     if not callable(document):
-        _check_document(document)
-    mock = _Mock(document, judge=judge, problems=problems, base_path=base_path)
+        parsed()
     # Some `auth` lets calls without credentials through: a mock needs none.
-    return _MockClient(transport=httpx.MockTransport(mock), auth=httpx.Auth())
+    return _MockClient(transport=httpx.MockTransport(answer), auth=httpx.Auth())
 
 
 class _MockClient(httpx.AsyncClient):
@@ -75,67 +100,20 @@ class _MockClient(httpx.AsyncClient):
     fetches_documents = False
 
 
-def _check_document(document: object) -> None:
-    if not isinstance(document, Mapping):
-        kind = type(document).__name__
-        reason = f"a mock client answers from a parsed document, not {kind!r}"
-        raise SettingsError(f"{reason}; give `toolset.document`.")
-
-
-class _Mock:
-    """The handler behind a mock client."""
-
-    def __init__(
-        self,
-        document: Document | Callable[[], Document],
-        *,
-        judge: bool,
-        problems: list[str] | None,
-        base_path: str | None,
-    ) -> None:
-        self._source = document
-        self._document: Document | None = None
-        self._problems = problems if problems is not None else []
-        self._base_path = base_path
-        self._judging = judge
-        self._judge: Judge | None = None
-
-    async def __call__(self, request: httpx.Request) -> httpx.Response:
-        """Judge a request and answer it."""
-        await request.aread()
-        if self._document is None:
-            document = self._source() if callable(self._source) else self._source
-            _check_document(document)
-            self._document = document
-        if self._judging:
-            self._problems += self._problems_of(request, self._document)
-        return _answer(request, self._document, base_path=self._base_path)
-
-    def _problems_of(self, request: httpx.Request, document: Document) -> list[str]:
-        if self._judge is None:
-            from openapi_tools.openapi_core.exchange_check import Judge
-
-            self._judge = Judge(document, self._base_path)
-        return self._judge.request(request)
-
-
-def _answer(
-    request: httpx.Request, document: Document, *, base_path: str | None = None
-) -> httpx.Response:
+def _answer(request: httpx.Request, document: Document, base_path: str | None) -> httpx.Response:
     """Return what a document shows as the answer to a request."""
     target = request.url.raw_path.decode("ascii")
     route = find_route(document, request.method, target, base_path=base_path)
     if route is None:
         detail = f"{request.method} {request.url.path}: the document has no such operation"
         return httpx.Response(404, json={"title": "Not Found", "detail": detail})
-    status, response = _choose_response(
-        follow(document, route.operation.get("responses")), document
-    )
+    responses = follow(document, route.operation.get("responses"))
+    status, response = _choose_response(responses, document)
+    headers = _headers_of(response, document)
     produces = route.operation.get("produces", document.get("produces"))
     media_type, content = _encode(
         response, document, accept=request.headers.get("accept", ""), produces=produces
     )
-    headers = _headers_of(response, document)
     if status in (204, 205, 304):
         return httpx.Response(status, headers=headers)
     if media_type:
@@ -143,70 +121,65 @@ def _answer(
     return httpx.Response(status, headers=headers, content=content)
 
 
-def _choose_response(responses: Any, document: Mapping[str, Any]) -> tuple[int, Mapping[str, Any]]:
+def _choose_response(responses: Document, document: Document) -> tuple[int, Document]:
     """Return the status and the Response Object of an answer that succeeds.
 
-    The lowest 2xx, else `default` as 200, else the lowest status there is; an operation without
-    any response answers 200 with nothing.
+    The lowest 2xx (`2XX` as 200 where that is not listed itself), else `default` as 200, else the
+    lowest status there is; an operation without any response answers 200 with nothing.
 
     Spec: OpenAPI 3.1.2, section 4.16 (Responses Object).
     """
-    known = dict(_statuses(responses))
-    good = [status for status in known if 200 <= status < 300]  # noqa: PLR2004 -- HTTP's classes
-    if not good and isinstance(responses, Mapping) and "default" in responses:
-        return 200, _mapping(follow(document, responses["default"]))
-    status = min(good or known, default=200)
-    return status, _mapping(follow(document, known.get(status)))
-
-
-def _statuses(responses: Any) -> Iterator[tuple[int, Any]]:
-    """Yield the responses by status, `2XX` as 200 where that is not listed itself."""
-    entries = responses.items() if isinstance(responses, Mapping) else ()
-    for key, response in sorted((str(key).upper(), value) for key, value in entries):
-        code = key.replace("XX", "00")
+    known: dict[int, Any] = {}
+    for key in sorted(responses, key=lambda key: str(key).upper()):
+        code = str(key).upper().replace("XX", "00")
         if len(code) == len("200") and code.isdecimal():
-            yield int(code), response
+            known[int(code)] = responses[key]
+    good = [status for status in known if 200 <= status < 300]  # noqa: PLR2004 -- HTTP's classes
+    if not good and "default" in responses:
+        return 200, follow(document, responses["default"])
+    status = min(good or known, default=200)
+    return status, follow(document, known.get(status))
 
 
-def _headers_of(response: Mapping[str, Any], document: Mapping[str, Any]) -> dict[str, str]:
+def _headers_of(response: Document, document: Document) -> dict[str, str]:
     """Return the headers that a response requires or shows.
 
     Spec: OpenAPI 3.1.2, section 4.21 (Header Object).
     """
     found = {}
     for name, entry in _mapping(response.get("headers")).items():
-        header = _mapping(follow(document, entry))
+        header = follow(document, entry)
         if "example" in header or header.get("required") is True:
             value = header.get("example", sample(header.get("schema", {}), document))
             text = value if isinstance(value, str) else json.dumps(value)
-            if _TOKEN.fullmatch(name) and text.isascii() and text.isprintable():
+            is_own = name.lower() in _OWN_HEADERS
+            if not is_own and _TOKEN.fullmatch(name) and text.isascii() and text.isprintable():
                 found[name] = text
-    return {name: found[name] for name in found if name.lower() not in _OWN_HEADERS}
+    return found
 
 
 def _encode(
-    response: Mapping[str, Any],
-    document: Mapping[str, Any],
-    *,
-    accept: str,
-    produces: Any = None,
+    response: Document, document: Document, *, accept: str, produces: Any
 ) -> tuple[str, bytes]:
     """Return the media type and the body of a response; both empty when it has none."""
+    content = _mapping(response.get("content"))
     if "swagger" in document:
-        content: Mapping[str, Any] = _content_of_2(response, produces)
-    else:
-        content = _mapping(response.get("content"))
+        content = _content_of_2(response, produces)
     if not content:
         return "", b""
     media_type = _preferred(list(content), accept)
-    entry = _mapping(follow(document, content[media_type]))
+    entry = follow(document, content[media_type])
     concrete = _RANGES.get(media_type, media_type).replace("*", "sample")
-    kind = concrete.partition(";")[0].strip().lower()
     value = _value(entry, document)
-    return concrete, _bytes(_parsed(value, entry, document) if "json" in kind else value, kind)
+    # A JSON example that is written as text is common.
+    kind, schema = essence(concrete), follow(document, entry.get("schema"))
+    if "json" in kind and isinstance(value, str) and schema.get("type") in ("object", "array"):
+        with suppress(ValueError):
+            value = json.loads(value)
+    return concrete, _bytes(value, kind)
 
 
-def _content_of_2(response: Mapping[str, Any], produces: Any) -> dict[str, Any]:
+def _content_of_2(response: Document, produces: Any) -> dict[str, Any]:
     """Return a 2.0 response as the `content` that OpenAPI 3 would write.
 
     Spec: OpenAPI 2.0, Response Object and Example Object.
@@ -225,14 +198,14 @@ def _content_of_2(response: Mapping[str, Any], produces: Any) -> dict[str, Any]:
 
 
 def _preferred(media_types: list[str], accept: str) -> str:
-    for wanted in (part.partition(";")[0].strip().lower() for part in accept.split(",")):
+    for wanted in map(essence, accept.split(",")):
         for media_type in media_types:
-            if media_type.partition(";")[0].strip().lower() == wanted != "*/*":
+            if essence(media_type) == wanted != "*/*":
                 return media_type
     return next((kind for kind in media_types if "json" in kind.lower()), media_types[0])
 
 
-def _value(entry: Mapping[str, Any], document: Mapping[str, Any]) -> Any:
+def _value(entry: Document, document: Document) -> Any:
     """Return what a Media Type Object shows: its example, or a sample of its schema.
 
     Spec: OpenAPI 3.1.2, section 4.14 (Media Type Object).
@@ -243,22 +216,11 @@ def _value(entry: Mapping[str, Any], document: Mapping[str, Any]) -> Any:
         shown = follow(document, example)
         # OpenAPI 3.2 names the value `dataValue`, or gives its bytes as `serializedValue`.
         for key in ("value", "dataValue", "serializedValue"):
-            if isinstance(shown, Mapping) and key in shown:
+            if key in shown:
                 return shown[key]
     if "itemSchema" in entry:
         return [sample(entry["itemSchema"], document)]
     return sample(entry.get("schema", {}), document)
-
-
-def _parsed(value: Any, entry: Mapping[str, Any], document: Mapping[str, Any]) -> Any:
-    """Return a JSON example that is written as text, which is common, as what it stands for."""
-    schema = _mapping(follow(document, entry.get("schema")))
-    if not isinstance(value, str) or schema.get("type") not in ("object", "array"):
-        return value
-    try:
-        return json.loads(value)
-    except ValueError:
-        return value
 
 
 def _bytes(value: Any, media_type: str) -> bytes:
@@ -289,5 +251,5 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=True, default=str)
 
 
-def _mapping(value: Any) -> Mapping[str, Any]:
+def _mapping(value: Any) -> Document:
     return value if isinstance(value, Mapping) else {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import jsonschema_rs
@@ -17,26 +17,20 @@ _MOST_ITEMS = 16
 _LONGEST = 4096
 
 _FORMATS = {
-    "byte": "c2FtcGxl",
-    "base64url": "c2FtcGxl",
+    **dict.fromkeys(("byte", "base64url"), "c2FtcGxl"),
     "date": "2024-01-31",
     "date-time": "2024-01-31T12:00:00Z",
     "duration": "P1D",
-    "email": "user@example.com",
-    "hostname": "example.com",
-    "idn-email": "user@example.com",
-    "idn-hostname": "example.com",
+    **dict.fromkeys(("email", "idn-email"), "user@example.com"),
+    **dict.fromkeys(("hostname", "idn-hostname"), "example.com"),
     "ipv4": "192.0.2.1",
     "ipv6": "2001:db8::1",
-    "iri": "https://example.com/",
-    "json-pointer": "/sample",
+    **dict.fromkeys(("iri", "uri", "url"), "https://example.com/"),
+    **dict.fromkeys(("json-pointer", "uri-reference"), "/sample"),
     "regex": ".*",
     "relative-json-pointer": "1/sample",
     "time": "12:00:00Z",
-    "uri": "https://example.com/",
-    "uri-reference": "/sample",
     "uri-template": "https://example.com/{id}",
-    "url": "https://example.com/",
     "uuid": "3fa85f64-5717-4562-b3fc-2c963f66afa6",
 }
 _OTHER_TEXTS = ("1", "10", "1.0", "a", "A", "AA", "AAA", "#aabbcc", "0" * 32, "a1", "/", "")
@@ -59,7 +53,7 @@ def sample(schema: Any, document: Mapping[str, Any]) -> Any:
 
 
 class _Sampler:
-    """Makes one value; counts the schemas that it looks at, as unions of unions can explode."""
+    """Makes one value from a number of schemas at most, as unions of unions can explode."""
 
     def __init__(self, document: Mapping[str, Any]) -> None:
         self.document = document
@@ -67,29 +61,32 @@ class _Sampler:
 
     def value(self, node: Any, depth: int) -> Any:
         schema = self._resolved(node)
-        given = _given(schema)
-        if given:
-            return given[0]
-        if depth > _DEEPEST or self.left <= 0:
-            return None
-        schema = self._merged(schema, depth)
+        if not _given(schema):
+            if depth > _DEEPEST or self.left <= 0:
+                return None
+            schema = self._merged(schema, depth)
         given = _given(schema)
         return given[0] if given else self._made(schema, depth)
 
     def _resolved(self, node: Any) -> Mapping[str, Any]:
         self.left -= 1
-        schema = follow(self.document, node)
-        return schema if isinstance(schema, Mapping) else {}
+        return follow(self.document, node)
 
     def _merged(self, schema: Mapping[str, Any], depth: int) -> dict[str, Any]:
         """Return the schema with `allOf` and the first branch of `oneOf` and `anyOf` in it."""
         merged = {key: schema[key] for key in schema if key not in ("allOf", "oneOf", "anyOf")}
-        branches = [*_first(schema, "oneOf"), *_first(schema, "anyOf")]
+        unions = (_listed(schema, key) for key in ("oneOf", "anyOf"))
+        others = ([part for part in union if part != {"type": "null"}] for union in unions)
+        branches = [part for union in others for part in union[:1]]
         parts = [*_listed(schema, "allOf"), *self._told(schema, branches), *branches]
         for part in parts if depth <= _DEEPEST and self.left > 0 else ():
             inner = self._merged(self._resolved(part), depth + 1)
-            for key in ("properties", "required"):
-                _join(merged, inner, key)
+            for key in merged.keys() & inner.keys() & {"properties", "required"}:
+                ours, theirs = merged[key], inner[key]
+                if isinstance(ours, Mapping) and isinstance(theirs, Mapping):
+                    merged[key] = {**theirs, **ours}
+                elif isinstance(ours, list) and isinstance(theirs, list):
+                    merged[key] = [*theirs, *ours]
             merged = {**inner, **merged}
         return merged
 
@@ -98,24 +95,22 @@ class _Sampler:
 
         Spec: OpenAPI 3.1.2, section 4.25 (Discriminator Object).
         """
-        told = schema.get("discriminator")
-        branch = branches[0] if branches else None
-        if not isinstance(told, Mapping) or not isinstance(branch, Mapping):
-            return []
-        reference, name, mapping = branch.get("$ref"), told.get("propertyName"), told.get("mapping")
-        properties = self._resolved(branch).get("properties")
-        member = self._resolved(properties.get(name)) if isinstance(properties, Mapping) else {}
+        told, branch = _mapped(schema, "discriminator"), branches[0] if branches else None
+        name, reference = (
+            told.get("propertyName"),
+            isinstance(branch, Mapping) and branch.get("$ref"),
+        )
         if not isinstance(reference, str) or not isinstance(name, str):
             return []
-        if _given(member):
+        properties = _mapped(self._resolved(branch), "properties")
+        if _given(self._resolved(properties.get(name))):
             return [{"required": [name]}]
         short = reference.rpartition("/")[2]
-        known = mapping.items() if isinstance(mapping, Mapping) else ()
+        known = _mapped(told, "mapping").items()
         value = next((key for key, to in known if to in (reference, short)), short)
         return [{"properties": {name: {"const": value}}, "required": [name]}]
 
     def _made(self, schema: Mapping[str, Any], depth: int) -> Any:
-        """Return a value made from what the schema asks for."""
         match _type(schema):
             case "object":
                 return self._object(schema, depth)
@@ -127,14 +122,12 @@ class _Sampler:
                 return True
             case "null":
                 return None
-            case _:
-                return _text(schema)
+        return _text(schema)
 
     def _object(self, schema: Mapping[str, Any], depth: int) -> dict[str, Any]:
         """Return an object without `writeOnly` members, as of an answer."""
         required = [name for name in _listed(schema, "required") if isinstance(name, str)]
-        given = schema.get("properties")
-        properties = given if isinstance(given, Mapping) else {}
+        properties = _mapped(schema, "properties")
         made = {}
         for name, entry in properties.items():
             wanted = name in required or depth < _OPTIONAL_UNTIL
@@ -167,21 +160,14 @@ def _given(schema: Mapping[str, Any]) -> list[Any]:
     return [schema["default"]] if schema.get("default") is not None else []
 
 
-def _join(merged: dict[str, Any], inner: dict[str, Any], key: str) -> None:
-    ours, theirs = merged.get(key), inner.get(key)
-    if isinstance(ours, Mapping) and isinstance(theirs, Mapping):
-        merged[key] = {**theirs, **ours}
-    elif isinstance(ours, list) and isinstance(theirs, list):
-        merged[key] = [*theirs, *ours]
+def _mapped(schema: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    value = schema.get(key)
+    return value if isinstance(value, Mapping) else {}
 
 
 def _listed(schema: Mapping[str, Any], key: str) -> list[Any]:
     value = schema.get(key)
     return value if isinstance(value, list) else []
-
-
-def _first(schema: Mapping[str, Any], key: str) -> list[Any]:
-    return [part for part in _listed(schema, key) if part != {"type": "null"}][:1]
 
 
 def _type(schema: Mapping[str, Any]) -> str:
@@ -244,16 +230,12 @@ def _text(schema: Mapping[str, Any]) -> str:
     text = text[: _count(schema, "maxLength", len(text))]
     if not isinstance(schema.get("pattern"), str):
         return text
-    return next(filter(_fits(schema), (text, *_FORMATS.values(), *_OTHER_TEXTS)), text)
-
-
-def _fits(schema: Mapping[str, Any]) -> Callable[[str], bool]:
-    """Return a check of a text's pattern and length, by a regex engine that cannot hang."""
     asked = {key: schema[key] for key in ("pattern", "minLength", "maxLength") if key in schema}
-    try:
-        return jsonschema_rs.validator_for(asked).is_valid
+    try:  # with an engine for regular expressions that cannot hang
+        fits = jsonschema_rs.validator_for(asked).is_valid
     except (ValueError, jsonschema_rs.ValidationError):
-        return lambda _text: True
+        return text
+    return next(filter(fits, (text, *_FORMATS.values(), *_OTHER_TEXTS)), text)
 
 
 def _count(schema: Mapping[str, Any], key: str, default: int) -> int:
