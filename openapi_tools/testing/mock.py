@@ -65,6 +65,15 @@ def mock_client(
     Raises:
         SettingsError: The document is neither; a toolset has one as `toolset.document`.
     """
+    transport = _answering(document, problems if judge else None, base_path)
+    # Some `auth` lets calls without credentials through: a mock needs none.
+    return _MockClient(transport=transport, auth=httpx.Auth())
+
+
+def _answering(
+    document: Document | Callable[[], Document], problems: list[str] | None, base_path: str | None
+) -> httpx.MockTransport:
+    """Return the transport of a mock client; without a list of problems it judges nothing."""
 
     @cache
     def parsed() -> Document:
@@ -76,7 +85,7 @@ def mock_client(
         return found
 
     @cache
-    def judging() -> Judge:
+    def judge() -> Judge:
         from openapi_tools.openapi_core.exchange_check import Judge
 
         return Judge(parsed(), base_path)
@@ -84,14 +93,13 @@ def mock_client(
     async def answer(request: httpx.Request) -> httpx.Response:
         await request.aread()
         found = parsed()
-        if judge and problems is not None:
-            problems.extend(judging().request(request))
+        if problems is not None:
+            problems.extend(judge().request(request))
         return _answer(request, found, base_path)
 
     if not callable(document):
         parsed()
-    # Some `auth` lets calls without credentials through: a mock needs none.
-    return _MockClient(transport=httpx.MockTransport(answer), auth=httpx.Auth())
+    return httpx.MockTransport(answer)
 
 
 class _MockClient(httpx.AsyncClient):
