@@ -100,7 +100,7 @@ class Fetcher:
         self.warnings: list[str] = []
         self.digest = ""
         self._url = url
-        self._address = str(_request(url, {}).url)
+        self._address = str(_request(url).url)
         self._settings = settings
         self._client = client
         self._given = dict(credentials_of(credentials))
@@ -121,17 +121,16 @@ class Fetcher:
         """Fetch the entry document; with credentials where its server asks for them.
 
         Args:
-            etag: Of the version that is at hand, which need not be sent again.
+            etag: Of the cached version; `data` of the document is None where it did not change.
             modified: When that version last changed.
 
-        Returns:
-            The document; its `data` is None where the server says that it did not change.
-
         Raises:
-            SourceError: It could not be had; the reason never holds user, password or query.
+            SourceError: The fetch failed; the reason never holds user, password or query.
         """
-        deadline = self._deadline()
-        found = self._attempt(self._url, deadline, etag=etag, modified=modified)
+        deadline = time.monotonic() + self._settings.timeout
+        # RFC 9110, section 13.1: with both, servers look at the first alone.
+        conditions = {"If-None-Match": etag} if etag else {"If-Modified-Since": modified}
+        found = self._attempt(self._url, deadline, conditions if etag or modified else {})
         if _wants_login(found) and self._can_identify and not self._origins:
             self._origins = frozenset({origin_of(self._address)})
             found = self._attempt(self._url, deadline)
@@ -141,7 +140,7 @@ class Fetcher:
         return source
 
     def again(self, document: Document) -> Source | None:
-        """Fetch the entry document as the user whom the credentials stand for.
+        """Fetch the entry document with the credentials of its security schemes.
 
         Args:
             document: As it was fetched first.
@@ -158,8 +157,9 @@ class Fetcher:
         if not given and (was_inside or not self._can_identify):
             return None
         if not self._origins:
-            here = origin_of(self._address)
-            self._origins = _own_origin(document, self._settings) & {here}
+            with contextlib.suppress(CallError):
+                own_origin = origin_of(url_of(root_servers(document), self._settings))
+                self._origins = frozenset({own_origin} & {origin_of(self._address)})
         if not self._bounds(self._address).inside:
             return None
         own = {name: value for name, value in self._given.items() if brings_scheme(value)}
@@ -169,19 +169,15 @@ class Fetcher:
             "GET", "/", security=(*alternatives, *({name: ()} for name in given))
         )
         self._can_identify = True
-        found = self._attempt(self._url, self._deadline())
+        found = self._attempt(self._url)
         if isinstance(found, CallError):
             self.warn(self._reason(found))
             return None
         return None if found.digest == self.digest else found
 
     def warn(self, reason: str) -> None:
-        """Note why the entry document is the one that anybody gets.
-
-        Args:
-            reason: A sentence.
-        """
-        name = _name(_request(self._url, {}))
+        """Add a warning that the entry document was read without credentials; `reason` says why."""
+        name = _name(_request(self._url))
         self.warnings.append(f"{name} was read without credentials, as with them: {reason}")
 
     def fetch(self, url: str, *, found_in_public: bool = False) -> Source:
@@ -195,11 +191,7 @@ class Fetcher:
         Raises:
             SourceError: As `entry`.
         """
-        found = self._attempt(url, self._deadline(), found_in_public=found_in_public)
-        return self._checked(found, url)
-
-    def _deadline(self) -> float:
-        return time.monotonic() + self._settings.timeout
+        return self._checked(self._attempt(url, found_in_public=found_in_public), url)
 
     def _bounds(self, address: str) -> OriginPolicy:
         return OriginPolicy(address, self._origins, lenient=True, client_brings=self._brings)
@@ -207,20 +199,36 @@ class Fetcher:
     def _attempt(
         self,
         url: str,
-        deadline: float,
+        deadline: float | None = None,
+        conditions: Mapping[str, str] | None = None,
         *,
         found_in_public: bool = False,
-        etag: str = "",
-        modified: str = "",
     ) -> Source | CallError:
-        """Return a document, or the error that it comes to."""
-        request = _request(url, _conditions(etag, modified))
-        policy = DocumentPolicy(self._settings, public=found_in_public)
+        """Return a document, or the error of the attempt."""
+        settings = self._settings
+        deadline = deadline or time.monotonic() + settings.timeout
+        request = _request(url, conditions)
+        policy = DocumentPolicy(settings, public=found_in_public)
+        limits = SimpleNamespace(
+            **{name: getattr(settings, name) for name in _SETTINGS},
+            timeout=deadline - time.monotonic(),
+            max_response_bytes=settings.max_document_bytes,
+            concurrency=1,
+            retries=0,
+            transport="auto",
+        )
+        work = self._answer(request, cast("Settings", limits), policy)
         try:
-            answer = self._run(self._answer(request, _limits(self._settings, deadline), policy))
-            _check_status(answer, conditional=bool(etag or modified))
+            if self.loop is not None:
+                answer = asyncio.run_coroutine_threadsafe(work, self.loop).result()
+            else:
+                answer = _apart(work)
+            _check_status(answer, conditional=bool(conditions))
         except CallError as error:
             return error
+        headers = answer.headers
+        etag, modified = (headers.get(name, "") for name in ("etag", "last-modified"))
+        directives = headers.get("cache-control", "").lower().replace(" ", "").split(",")
         return Source(
             None if answer.status == _NOT_MODIFIED else answer.content,
             # Without a credential in its query, and without one that a redirect repeats.
@@ -229,13 +237,10 @@ class Fetcher:
             ),
             name=_name(request),
             public=policy.public,
-            **_told(answer.headers),
+            etag=etag if _ETAG.fullmatch(etag) else "",
+            modified=modified if _DATE.fullmatch(modified) else "",
+            keep="no-store" not in directives,
         )
-
-    def _run(self, work: Coroutine[Any, Any, Answer]) -> Answer:
-        if self.loop is not None:
-            return asyncio.run_coroutine_threadsafe(work, self.loop).result()
-        return _apart(work)
 
     async def _answer(
         self, request: httpx.Request, limits: Settings, policy: DocumentPolicy
@@ -267,7 +272,7 @@ class Fetcher:
     def _checked(self, found: Source | CallError, url: str) -> Source:
         if not isinstance(found, CallError):
             return found
-        name = _name(_request(url, {}))
+        name = _name(_request(url))
         if found.kind == "too_large":
             raise too_large(self._settings.max_document_bytes, name)
         hint = f" {self._hint()}" if _wants_login(found) else ""
@@ -280,7 +285,6 @@ class Fetcher:
         return self._credentials.redactor.text(_CALL.sub("", error.reason, count=1))
 
     def _hint(self) -> str:
-        """Say how credentials get to the server of a document that asks for some."""
         bounds = self._bounds(self._address)
         if bounds.inside and self._can_identify:
             return "The credentials that were given went along."
@@ -299,30 +303,8 @@ def _wants_login(found: Source | CallError) -> bool:
     return looks_like_html(found.data or b"")
 
 
-def _own_origin(document: Document, settings: Settings) -> frozenset[str]:
-    """Return the origin of the document's own server."""
-    try:
-        return frozenset({origin_of(url_of(root_servers(document), settings))})
-    except CallError:
-        return frozenset()
-
-
 def _name(request: httpx.Request) -> str:
     return str(request.url.copy_with(query=None))
-
-
-def _limits(settings: Settings, deadline: float) -> Settings:
-    """Return the settings of one request for a document."""
-    kept = {name: getattr(settings, name) for name in _SETTINGS}
-    limits = SimpleNamespace(
-        **kept,
-        timeout=deadline - time.monotonic(),
-        max_response_bytes=settings.max_document_bytes,
-        concurrency=1,
-        retries=0,
-        transport="auto",
-    )
-    return cast("Settings", limits)
 
 
 def _apart(work: Coroutine[Any, Any, _T]) -> _T:
@@ -354,25 +336,7 @@ def _check_status(answer: Answer, *, conditional: bool) -> None:
     raise CallError("http", reason, status=status, retryable=status >= _SERVER_ERRORS)
 
 
-def _conditions(etag: str, modified: str) -> dict[str, str]:
-    """Return the headers that ask for another version than the one at hand (RFC 9110, 13.1)."""
-    if etag:
-        return {"If-None-Match": etag}
-    return {"If-Modified-Since": modified} if modified else {}
-
-
-def _told(headers: httpx.Headers) -> dict[str, Any]:
-    """Return a response's version headers, and whether it may be cached."""
-    etag, modified = (headers.get(name, "") for name in ("etag", "last-modified"))
-    directives = headers.get("cache-control", "").lower().replace(" ", "").split(",")
-    return {
-        "etag": etag if _ETAG.fullmatch(etag) else "",
-        "modified": modified if _DATE.fullmatch(modified) else "",
-        "keep": "no-store" not in directives,
-    }
-
-
-def _request(url: str, conditions: dict[str, str]) -> httpx.Request:
+def _request(url: str, conditions: Mapping[str, str] | None = None) -> httpx.Request:
     """Return the request for a URL; user and password become a header."""
     try:
         address = read_url(url)
@@ -381,7 +345,7 @@ def _request(url: str, conditions: dict[str, str]) -> httpx.Request:
     bare = address.copy_with(userinfo=b"", fragment=None)
     if not address.host or (address.port or 0) > _LARGEST_PORT:
         raise SourceError("the URL has no host, or no possible port.")
-    headers = _HEADERS | conditions
+    headers = {**_HEADERS, **(conditions or {})}
     if address.userinfo:
         pair = f"{address.username}:{address.password}".encode()
         headers["Authorization"] = f"Basic {base64.b64encode(pair).decode()}"

@@ -45,11 +45,10 @@ _CHUNK = 256
 def is_plain(root: Any) -> bool:
     """Tell whether a value is a dict or list of plain data, neither too deep nor too large.
 
-    Args:
-        root: Any value; a shared part counts once for each use.
+    A shared part counts once for each use.
     """
     budget = MAX_NODES
-    level = [root] if type(root) in _CONTAINERS else None
+    level = [root] if type(root) in _CONTAINERS else None  # then the parts inside, level by level
     for _ in range(MAX_DEPTH):
         if not level:
             break
@@ -87,7 +86,6 @@ def _members(containers: list[Any]) -> list[Any] | None:
 
 
 def _are_bounded(members: list[Any]) -> bool:
-    """Tell whether all numbers among some plain values are ones that JSON has."""
     numbers = [value for value in members if type(value) in _NUMBERS]
     return all(-MAX_NUMBER < number < MAX_NUMBER for number in numbers)
 
@@ -130,15 +128,20 @@ class _Copier:
     """Copies values that are not plain; visits shared ones once."""
 
     def __init__(self) -> None:
-        self._done: dict[int, _Copy] = {}
-        self._open: set[int] = set()
+        self._done: dict[int, _Copy | None] = {}
 
     def copy(self, value: Any, path: list[str | int]) -> _Copy:
-        """Return the plain form of a value at a path."""
         if not isinstance(value, (Mapping, list, tuple)):
             return _Copy(_scalar(value, path))
-        if (done := self._done.get(id(value))) is None:
-            done = self._container(value, path)
+        if id(value) not in self._done:
+            if len(path) >= MAX_DEPTH:
+                raise InvalidDocument(f"{TOO_DEEP}.", pointer=pointer(path))
+            self._done[id(value)] = None
+            self._done[id(value)] = self._container(value, path)
+        done = self._done[id(value)]
+        if done is None:
+            reason = "an object that contains itself; use '$ref'."
+            raise InvalidDocument(reason, pointer=pointer(path))
         if len(path) + done.height > MAX_DEPTH:
             raise InvalidDocument(f"{TOO_DEEP}.", pointer=pointer(path))
         if done.nodes > MAX_NODES:
@@ -146,44 +149,21 @@ class _Copier:
         return done
 
     def _container(self, value: Any, path: list[str | int]) -> _Copy:
-        """Copy a mapping or sequence that was not met before, members first."""
-        if id(value) in self._open:
-            raise InvalidDocument(
-                "an object that contains itself; use '$ref'.", pointer=pointer(path)
-            )
-        if len(path) >= MAX_DEPTH:
-            raise InvalidDocument(f"{TOO_DEEP}.", pointer=pointer(path))
-        self._open.add(id(value))
-        parts: list[_Copy] = []
-        if isinstance(value, Mapping):
-            made: Any = self._mapping(value, path, parts)
-        else:
-            parts += [self.copy(item, [*path, index]) for index, item in enumerate(value)]
-            made = [part.value for part in parts]
-        self._open.discard(id(value))
-        nodes = 1 + sum(part.nodes for part in parts)
-        done = _Copy(made, nodes, 1 + max((part.height for part in parts), default=0))
-        self._done[id(value)] = done
-        return done
-
-    def _mapping(
-        self, value: Mapping[Any, Any], path: list[str | int], parts: list[_Copy]
-    ) -> dict[str, Any]:
-        """Copy the members of a mapping, and note them in `parts`."""
-        made: dict[str, Any] = {}
-        for key, item in value.items():
-            text = _key(key, path)
-            if text in made:
-                raise InvalidDocument(
-                    f"two keys are both {text!r} as text; remove one.", pointer=pointer(path)
-                )
-            parts.append(self.copy(item, [*path, text]))
-            made[text] = parts[-1].value
-        return made
+        parts: dict[str | int, _Copy] = {}
+        is_mapping = isinstance(value, Mapping)
+        for key, item in value.items() if is_mapping else enumerate(value):
+            name = _key(key, path) if is_mapping else key
+            if name in parts:
+                reason = f"two keys are both {name!r} as text; remove one."
+                raise InvalidDocument(reason, pointer=pointer(path))
+            parts[name] = self.copy(item, [*path, name])
+        made: Any = {name: part.value for name, part in parts.items()}
+        height = 1 + max((part.height for part in parts.values()), default=0)
+        nodes = 1 + sum(part.nodes for part in parts.values())
+        return _Copy(made if is_mapping else list(made.values()), nodes, height)
 
 
 def _scalar(value: Any, path: list[str | int]) -> Any:
-    """Return the plain form of a value without members."""
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
@@ -195,20 +175,17 @@ def _scalar(value: Any, path: list[str | int]) -> Any:
         return int(value) if isinstance(value, int) else float(value)
     if isinstance(value, (dt.date, dt.time)):
         return value.isoformat()
-    kind = type(value).__name__
-    raise InvalidDocument(
-        f"a value of type {kind!r}, which JSON does not have.", pointer=pointer(path)
-    )
+    reason = f"a value of type {type(value).__name__!r}, which JSON does not have."
+    raise InvalidDocument(reason, pointer=pointer(path))
 
 
 def _key(key: Any, path: list[str | int]) -> str:
-    """Return a key as text."""
     if isinstance(key, bool) or key is None:
         return {True: "true", False: "false", None: "null"}[key]
     if isinstance(key, (str, int, float, dt.date)):
         return str(_scalar(key, path))
-    kind = type(key).__name__
-    raise InvalidDocument(f"a key of type {kind!r}; keys are text.", pointer=pointer(path))
+    reason = f"a key of type {type(key).__name__!r}; keys are text."
+    raise InvalidDocument(reason, pointer=pointer(path))
 
 
 class LazyDict(dict[str, Any]):

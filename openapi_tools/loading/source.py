@@ -10,7 +10,7 @@ import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from openapi_tools.errors import SourceError
@@ -64,13 +64,7 @@ def fetcher_of(
     credentials: Mapping[str, Any] | None = None,
     client: httpx.AsyncClient | httpx2.AsyncClient | None = None,
 ) -> Fetcher | None:
-    """Return the fetcher of one load; None where the source is not a URL.
-
-    Args:
-        source: As for `load_tools`.
-        settings: As for `load_tools`.
-        credentials: As for `load_tools`.
-        client: As for `load_tools`.
+    """Return the fetcher of one load, by arguments of `load_tools`; None if it is not of a URL.
 
     Raises:
         SourceError: The URL cannot be used.
@@ -116,7 +110,11 @@ def read_source(
     if not isinstance(source, str):
         kind = type(source).__name__
         raise SourceError(f"a document is a URL, a path, a dict, text or bytes, not {kind!r}.")
-    return Source(_bounded(_encoded(source), settings))
+    try:
+        data = source.encode()
+    except UnicodeEncodeError as error:
+        raise SourceError(f"the text has half a surrogate pair at offset {error.start}.") from None
+    return Source(_bounded(data, settings))
 
 
 def address_of(source: object) -> str | Path | None:
@@ -131,8 +129,8 @@ def address_of(source: object) -> str | Path | None:
         return None
     if _URL.match(source):
         return source
-    if _is_text(source):
-        return None
+    if "\n" in source or not source.strip() or source.lstrip()[0] in "{[<":
+        return None  # a document
     if scheme := _SCHEME.match(source):
         raise SourceError(
             f"{scheme[1].lower()!r} addresses are not read; give the path instead, or http(s)."
@@ -141,43 +139,37 @@ def address_of(source: object) -> str | Path | None:
 
 
 def read_file(path: Path, settings: Settings) -> Source:
-    """Read a file, after a check of its kind and size.
-
-    Args:
-        path: An ordinary file; devices and pipes may never end.
-        settings: For `max_document_bytes`.
+    """Read a file, after a check of its kind and size; devices and pipes may never end.
 
     Raises:
         SourceError: No such file, no ordinary file, not readable, too large.
     """
-    name = str(path)
+    name, limit = str(path), settings.max_document_bytes
     try:
         _check_kind(path.stat().st_mode, name)
         with open(path, "rb", opener=_open_at_once) as file:
-            data = _read_file(file, name, settings)
-    except (OSError, ValueError) as error:
-        raise SourceError(f"{_reason(error)}.", source=name) from None
+            status = os.fstat(file.fileno())
+            _check_kind(status.st_mode, name)
+            # One byte more than allowed tells that the file has grown.
+            data = file.read(limit + 1) if status.st_size <= limit else None
+        if data is None or len(data) > limit:
+            raise too_large(limit, name)
+    except FileNotFoundError:
+        raise SourceError("no such file.", source=name) from None
+    except PermissionError:
+        raise SourceError("may not be read.", source=name) from None
+    except OSError as error:
+        reason = f"cannot be read ({error.strerror or type(error).__name__})."
+        raise SourceError(reason, source=name) from None
+    except ValueError:
+        raise SourceError("is not a valid path.", source=name) from None
     # References are relative to the path as given, not to where a link leads: no `resolve()`.
     return Source(data, uri=os.path.abspath(path), name=name)  # noqa: PTH100 -- as said
 
 
-def _is_text(text: str) -> bool:
-    """Tell whether a text is a document rather than the name of one."""
-    return "\n" in text or not text.strip() or text.lstrip()[0] in "{[<"
-
-
-def _encoded(text: str) -> bytes:
-    """Return text as UTF-8."""
-    try:
-        return text.encode()
-    except UnicodeEncodeError as error:
-        raise SourceError(f"the text has half a surrogate pair at offset {error.start}.") from None
-
-
-def _bounded(data: bytes, settings: Settings, name: str = "") -> bytes:
-    """Return data that is not too large."""
+def _bounded(data: bytes, settings: Settings) -> bytes:
     if len(data) > settings.max_document_bytes:
-        raise too_large(settings.max_document_bytes, name)
+        raise too_large(settings.max_document_bytes, "")
     return data
 
 
@@ -200,38 +192,11 @@ def _open_at_once(path: str, flags: int) -> int:
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
-def _read_file(file: BinaryIO, name: str, settings: Settings) -> bytes:
-    """Read an open file; one byte more than allowed tells that it has grown."""
-    status = os.fstat(file.fileno())
-    _check_kind(status.st_mode, name)
-    if status.st_size > settings.max_document_bytes:
-        raise too_large(settings.max_document_bytes, name)
-    return _bounded(file.read(settings.max_document_bytes + 1), settings, name)
-
-
-def _reason(error: OSError | ValueError) -> str:
-    """Say why a file could not be read."""
-    match error:
-        case FileNotFoundError():
-            return "no such file"
-        case PermissionError():
-            return "may not be read"
-        case OSError():
-            return f"cannot be read ({error.strerror or type(error).__name__})"
-        case _:
-            return "is not a valid path"
-
-
 def relative_place(uri: str, entry: str) -> str:
     """Return where a resource is, seen from the entry document: the same wherever both are moved.
 
-    Args:
-        uri: Of the resource.
-        entry: Of the entry document.
-
-    Returns:
-        Empty for the entry document; a relative path at the same origin; else the URL without its
-        query, user and password.
+    Empty for the entry document; a relative path at the same origin; else the URL without its
+    query, user and password.
     """
     if uri == entry:
         return ""
