@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import InvalidDocument
-from openapi_tools.json_values import pointer
+from openapi_tools.json_values import SCHEMA_MAPS, pointer
 from openapi_tools.loading.plain_data import (
     MAX_NODES,
     NOT_FINITE,
@@ -43,10 +43,15 @@ _FILE_KINDS = (
     (b"%PDF-", "a PDF file"),
     (b"\x89PNG", "an image"),
 )
+_EMPTY = "the document is empty."
 _SIGHT = 4096
 _BRACKET = re.compile(rb"\s*[\[{]")
 _FLOW_MAPPING = re.compile(rb"\s*\{\s*[^\"}\s]")
 _HTML = (b"<!doctype html", b"<html", b"<head", b"<body")
+_PAGE = (
+    "looks like an HTML page; give the address of the document itself, or, if this is "
+    "a login, credentials for it."
+)
 _DENSE_BYTES = 16 * 1024 * 1024
 """Below this size not even a text of nothing but empty arrays fills the memory."""
 
@@ -62,36 +67,12 @@ _WORDS = {
     "unexpected end of hex escape": "half of a surrogate pair",
 }
 _DOCUMENTATION = frozenset({"description", "summary", "title", "example"})
-_NAMED_BY_USERS = frozenset(
-    [
-        "$defs",
-        "additionalOperations",
-        "callbacks",
-        "content",
-        "definitions",
-        "dependencies",
-        "dependentRequired",
-        "dependentSchemas",
-        "encoding",
-        "examples",
-        "headers",
-        "links",
-        "mapping",
-        "mediaTypes",
-        "parameters",
-        "pathItems",
-        "paths",
-        "patternProperties",
-        "properties",
-        "requestBodies",
-        "responses",
-        "schemas",
-        "scopes",
-        "securityDefinitions",
-        "securitySchemes",
-        "variables",
-        "webhooks",
-    ]
+_NAMED_BY_USERS = (
+    SCHEMA_MAPS
+    | {"additionalOperations", "callbacks", "content", "dependencies", "dependentRequired"}
+    | {"encoding", "examples", "headers", "links", "mapping", "mediaTypes", "parameters"}
+    | {"pathItems", "paths", "requestBodies", "responses", "schemas", "scopes", "variables"}
+    | {"securityDefinitions", "securitySchemes", "webhooks"}
 )
 """Members whose value is a map: its keys are names that users chose, `description` among them."""
 
@@ -127,12 +108,8 @@ def parse(data: bytes, *, name: str, duplicates: bool | None = None) -> Parsed:
         duplicates: Look for keys that stand twice in an object, and in JSON for numbers out of
             range: True always, False never, None in documents of up to 1 MB.
 
-    Returns:
-        A mapping and warnings.
-
     Raises:
-        InvalidDocument: It is something else, broken, or built to do harm; says where, and what
-            was found instead.
+        InvalidDocument: It is something else, broken, or built to do harm; says where.
     """
     check = len(data) <= DUPLICATES_BYTES if duplicates is None else duplicates
     try:
@@ -147,7 +124,6 @@ def parse(data: bytes, *, name: str, duplicates: bool | None = None) -> Parsed:
 
 
 def _utf8(data: bytes) -> bytes:
-    """Return the text as UTF-8 without a byte order mark."""
     if data.startswith(codecs.BOM_UTF8):
         return data[len(codecs.BOM_UTF8) :]
     for mark, encoding in _BYTE_ORDER_MARKS:
@@ -157,22 +133,19 @@ def _utf8(data: bytes) -> bytes:
 
 
 def _decode(data: bytes, encoding: str) -> str:
-    """Return the text, or say which byte is not of the encoding."""
     try:
         return data.decode(encoding)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         byte = f"byte 0x{data[error.start]:02x} at offset {error.start} (line {line})"
-        raise InvalidDocument(
-            f"not valid {encoding}: {byte}; save the document as UTF-8."
-        ) from None
+        reason = f"not valid {encoding}: {byte}; save the document as UTF-8."
+        raise InvalidDocument(reason) from None
 
 
 def _refuse_other_files(data: bytes) -> None:
-    """Refuse data that is clearly not JSON or YAML, and name its likely format."""
     start = data[:_SIGHT].lstrip()
     if not start and not data.strip():
-        raise InvalidDocument("the document is empty.")
+        raise InvalidDocument(_EMPTY)
     for magic, kind in _FILE_KINDS:
         if start.startswith(magic):
             raise InvalidDocument(f"looks like {kind}, not an OpenAPI document.")
@@ -182,10 +155,7 @@ def _refuse_other_files(data: bytes) -> None:
         raise InvalidDocument(f"looks like {kind}; save the document as UTF-8 text.")
     if start.startswith(b"<") and not start.startswith(b"<<"):
         if any(tag in start.lower() for tag in _HTML):
-            raise InvalidDocument(
-                "looks like an HTML page; give the address of the document itself, or, if this is "
-                "a login, credentials for it."
-            )
+            raise InvalidDocument(_PAGE)
         raise InvalidDocument("looks like XML; OpenAPI documents are JSON or YAML.")
 
 
@@ -204,7 +174,6 @@ def _read(data: bytes, *, check: bool) -> Parsed:
 
 
 def _read_as_yaml(data: bytes, *remarks: str, check: bool) -> Parsed:
-    """Read YAML, and report a wrong encoding where that is the cause."""
     from openapi_tools.loading.parse_yaml import read_yaml
 
     try:
@@ -216,14 +185,12 @@ def _read_as_yaml(data: bytes, *remarks: str, check: bool) -> Parsed:
 
 
 def _refuse_other_values(root: Any) -> None:
-    """Refuse a document that is not a mapping."""
     if root is None:
-        raise InvalidDocument("the document is empty.")
+        raise InvalidDocument(_EMPTY)
     if not isinstance(root, dict):
         kind = {list: "a list", str: "plain text", bool: "a boolean"}.get(type(root), "a number")
-        raise InvalidDocument(
-            f"{kind} at the top level, not an object with 'openapi' or 'swagger' in it."
-        )
+        reason = f"{kind} at the top level, not an object with 'openapi' or 'swagger' in it."
+        raise InvalidDocument(reason)
 
 
 @contextmanager
@@ -265,7 +232,6 @@ def _read_json(data: bytes, *, check: bool) -> tuple[Any, list[str]]:
 
 
 def _complaint(data: bytes, message: str) -> InvalidDocument:
-    """Return the error for a text that the parser does not take."""
     from pydantic_core import from_json
 
     match = _PLACE.fullmatch(message)
@@ -284,11 +250,10 @@ def _complaint(data: bytes, message: str) -> InvalidDocument:
 
 
 def _may_repeat(data: bytes, text: bytes) -> bool:
-    """Tell whether a key may be repeated in an object; False is certain.
+    """Tell whether a key may be repeated; False is certain. `text` is the value, written again.
 
-    Each key has a colon behind it. Of two that are equal the parser keeps the last, and the other
-    one's colon is gone. Those in strings stay, unless they are written as an escape.
-    `text` is the parsed value, written as JSON again.
+    Each key has a colon behind it, and of two equal keys the parser keeps the last. Colons in
+    strings stay, unless they are written as an escape.
     """
     if b"\\u" in data and _ESCAPED_COLON.search(data):
         return True

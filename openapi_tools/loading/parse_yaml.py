@@ -68,16 +68,13 @@ _NO_TEXT = "a key is a list or a mapping; keys are text."
 
 
 def read_yaml(data: bytes, *, check: bool) -> tuple[Any, list[str]]:
-    """Return the value of a YAML document, and warnings.
+    """Return the plain data of a YAML document, None where it is empty, and warnings.
 
     Spec: YAML 1.2.2, core schema (section 10.3); merge keys as in the YAML 1.1 type repository.
 
     Args:
         data: UTF-8 without a byte order mark.
         check: Look for repeated keys; without it the last one counts.
-
-    Returns:
-        Plain data, None for a text without content; keys are the text as written.
 
     Raises:
         InvalidDocument: It is not valid YAML, more than one document, or holds refused values.
@@ -93,7 +90,6 @@ def read_yaml(data: bytes, *, check: bool) -> tuple[Any, list[str]]:
 
 
 def _build(text: str, restore: Restore | None, *, check: bool) -> tuple[Any, list[str]]:
-    """Parse the text and build its value."""
     parser = getattr(yaml, "CBaseLoader", yaml.BaseLoader)(text)
     builder = _Builder(check=check)
     try:
@@ -146,7 +142,6 @@ def _join_pairs(text: str, inner: Restore | None) -> tuple[str, Restore]:
 
 
 def _complaint(text: str, error: yaml.YAMLError) -> InvalidDocument:
-    """Return our error for the parser's."""
     mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
     if mark is None:
         found = _UNPRINTABLE.search(text)
@@ -220,7 +215,6 @@ class _Builder:
 
     @property
     def root(self) -> Any:
-        """The document's value; None when there was none."""
         return self._bottom.data[0] if self._bottom.data else None
 
     def _open_document(self, event: Any) -> None:
@@ -274,7 +268,6 @@ class _Builder:
         self._nodes += 1
 
     def _close(self, event: Any) -> None:
-        """End a collection and put it where it belongs."""
         frame = self._frames.pop()
         self._top = self._frames[-1]
         height = frame.height + 1
@@ -310,7 +303,6 @@ class _Builder:
             raise InvalidDocument(f"{TOO_MANY}.", pointer=pointer(self._path()))
 
     def _path(self) -> list[str | int]:
-        """Return the path of the current collection."""
         outer = self._frames[1:-1]
         return [len(frame.data) if frame.key is None else frame.key for frame in outer]
 
@@ -345,12 +337,23 @@ def resolve(text: str) -> Any:
     if text[0] not in "+-.0123456789":
         return text
     if _INTEGER.fullmatch(text):
-        return _integer(text)
+        base, width = _NOTATIONS.get(text[:2], (10, 1))
+        if len(text.lstrip("+-")) * width > MAX_DIGITS:
+            raise ValueError(TOO_LONG)
+        return int(text, base)
     if _FLOAT.fullmatch(text):
         return _finite(float(text))
     if _NOT_FINITE.fullmatch(text):
         raise ValueError(NOT_FINITE)
     return text
+
+
+_KINDS: dict[str, tuple[type, ...]] = {
+    f"{_CORE}null": (type(None),),
+    f"{_CORE}bool": (bool,),
+    f"{_CORE}int": (int,),
+    f"{_CORE}float": (float, int),
+}
 
 
 def _resolve_tagged(text: str, tag: str) -> Any:
@@ -360,36 +363,20 @@ def _resolve_tagged(text: str, tag: str) -> Any:
     """
     if tag in ("!", f"{_CORE}str"):
         return text
-    kinds: dict[str, tuple[type, ...]] = {
-        f"{_CORE}null": (type(None),),
-        f"{_CORE}bool": (bool,),
-        f"{_CORE}int": (int,),
-        f"{_CORE}float": (float, int),
-    }
-    if tag not in kinds:
+    if tag not in _KINDS:
         raise ValueError(_unknown_tag(tag))
     value = resolve(text)
-    if type(value) not in kinds[tag]:
+    if type(value) not in _KINDS[tag]:
         raise ValueError(f"{text[:40]!r} is not of the type that its tag names")
     return _finite(float(value)) if tag.endswith(":float") else value
 
 
 def _unknown_tag(tag: str) -> str:
-    """Return why a tag is refused."""
     shown = tag.removeprefix(_CORE)[:80]
     return f"the tag {shown!r} is not one of YAML's core schema; write plain data"
 
 
-def _integer(text: str) -> int:
-    """Return an integer in one of the three notations."""
-    base, width = _NOTATIONS.get(text[:2], (10, 1))
-    if len(text.lstrip("+-")) * width > MAX_DIGITS:
-        raise ValueError(TOO_LONG)
-    return int(text, base)
-
-
 def _finite(number: float) -> float:
-    """Return a number if JSON has it."""
     if not math.isfinite(number):
         raise ValueError(NOT_FINITE)
     return number
