@@ -1,27 +1,50 @@
-"""The folder of the document cache: its files, their permissions, and its size.
+"""The document cache: its folder, which documents are in it, and whether a copy is still good.
 
-A failure of the folder costs time, never a load.
+A file is unchanged as long as its size, times and inode are, a text as long as its hash is; of a
+URL its server is asked. Mappings are not cached, nor are documents that refer to others. A failure
+of the folder costs time, never a load.
 """
 
 from __future__ import annotations
 
-import contextlib
+import hashlib
 import logging
 import os
 import re
 import stat
 import time
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from platformdirs import user_cache_path
+
+from openapi_tools.errors import SourceError
+from openapi_tools.loading.cache_file import CacheFile, Label, UnusableFileError, write_document
+from openapi_tools.loading.parse import parse
+from openapi_tools.loading.references import Resource
+from openapi_tools.loading.source import address_of, read_file, read_source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from openapi_tools.loading.fetching import Fetcher
+    from openapi_tools.loading.loaded_tool import Facts
+    from openapi_tools.loading.operations import Document
+    from openapi_tools.loading.source import Source
+    from openapi_tools.settings import Settings
+
 LIMIT_BYTES = 512 * 1024 * 1024
 """The folder is kept below it: the least recently used files go first."""
+MIN_BYTES = 64 * 1024
+"""Smaller local documents are not cached: parsing them is as fast as a lookup."""
 
+_FRESH = 100_000_000
+"""Nanoseconds: a file that changed just now may change again without its times telling."""
+_SECOND = 1_000_000_000
+_COARSE = 20
+"""So many times `_FRESH` where a file system counts seconds (ext3, HFS+), or every other (FAT)."""
+_ROOM = 1024 * 1024
 _FOLDER = "OPENAPI_TOOLS_CACHE_DIR"
 _NAME = re.compile(r"[0-9a-f]{40}\.index")
 _PART = re.compile(r"new-.+\.part")
@@ -50,6 +73,222 @@ class Entry(NamedTuple):
         return _NAME.fullmatch(self.name) is not None
 
 
+class Slot(NamedTuple):
+    """The name of the file in which a document is to be cached, and its label without tools."""
+
+    name: str
+    label: Label
+
+
+class Hit(NamedTuple):
+    """A document from the cache.
+
+    Attributes:
+        entry: The document.
+        facts: Of its tools.
+        remarks: How old the copy is, where that matters.
+    """
+
+    entry: Resource
+    facts: Facts
+    remarks: tuple[str, ...] = ()
+
+
+class Miss(NamedTuple):
+    """The bytes of a document that is not cached, and where it is to be; None for nowhere."""
+
+    source: Source
+    slot: Slot | None = None
+
+
+def find(
+    source: str | os.PathLike[str] | bytes, settings: Settings, fetcher: Fetcher | None
+) -> Hit | Miss:
+    """Return a document, from the cache where its copy is there and still good.
+
+    Args:
+        source: As for `load_tools`, but not a mapping.
+        settings: Limits what may be read, and shapes tools.
+        fetcher: As `fetcher_of` makes it of the source.
+
+    Raises:
+        SourceError: It cannot be read.
+    """
+    where = address_of(source)
+    if isinstance(where, Path):
+        return _find_file(where, settings)
+    if where is None or fetcher is None:
+        return _find_text(source, settings)
+    return _find_url(where, settings, fetcher)
+
+
+def _find_file(path: Path, settings: Settings) -> Hit | Miss:
+    stamp = _stamp(path, settings)
+    if stamp is None:
+        return Miss(read_file(path, settings))
+
+    def reread() -> Any:
+        """Return the document in a file that is unchanged, else None."""
+        with suppress(SourceError):
+            data = read_file(path, settings).data or b""
+            if _stamp(path, settings) == stamp:
+                return parse(data, name=str(path)).root
+        return None
+
+    uri = os.path.abspath(path)  # noqa: PTH100 -- as `read_file` has it
+    name = _name("file", uri, settings)
+    copy = _open(name, settings)
+    if copy is not None and copy.label.stamp == stamp:
+        return _hit(copy, Resource(None, uri, str(path)), reread)
+    found = read_file(path, settings)
+    changed = max(stamp[1:3])
+    fresh = _FRESH if changed % _SECOND else _FRESH * _COARSE
+    if _stamp(path, settings) != stamp or time.time_ns() - changed < fresh:
+        return Miss(found)
+    return Miss(found, Slot(name, Label(uri, stamp, length=stamp[0], kept=int(time.time()))))
+
+
+def _stamp(path: Path, settings: Settings) -> list[int] | None:
+    """Return a file's size, times and inode; None for one that is not to be cached."""
+    try:
+        status = path.stat()
+    except (OSError, ValueError):
+        return None
+    if not stat.S_ISREG(status.st_mode):
+        return None
+    if not MIN_BYTES <= status.st_size <= settings.max_document_bytes:
+        return None
+    return [status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_dev]
+
+
+def _find_text(source: Any, settings: Settings) -> Hit | Miss:
+    found = read_source(source, settings)
+    length = len(found.data or b"")
+    if length < MIN_BYTES:
+        return Miss(found)
+    digest = found.digest
+    name = _name("text", digest, settings)
+    copy = _open(name, settings, whole=True)
+    if copy is not None and copy.label.digest == digest:
+        return _hit(copy, Resource(None))
+    return Miss(found, Slot(name, Label(digest=digest, length=length, kept=int(time.time()))))
+
+
+def _find_url(url: str, settings: Settings, fetcher: Fetcher) -> Hit | Miss:
+    if fetcher.is_personal:
+        return Miss(fetcher.entry())
+    name = _name("url", url, settings)
+    copy = _open(name, settings, whole=True)
+    label = copy.label if copy is not None else Label()
+    try:
+        found = fetcher.entry(etag=label.etag, modified=label.modified)
+        if found.data is None and _place(found) != label.place:
+            found = fetcher.entry()  # another document is the one that is not modified
+    except SourceError as error:
+        if copy is None or not settings.stale or not error.passing:
+            raise
+        ago = age(time.time() - label.kept)
+        remark = f"{label.source} was not read: {error.reason} This is the copy of {ago} ago."
+        entry = Resource(None, label.uri, label.source, public=label.public)
+        return _hit(copy, entry, remarks=(remark,))
+    if fetcher.is_personal:  # by now: its server asked for credentials
+        return Miss(found)
+    if not found.keep:
+        _remove(name)
+    digest, place = found.digest, _place(found)
+    if copy is not None and (found.data is None or (label.place, label.digest) == (place, digest)):
+        fetcher.digest = label.digest
+        public = found.public or label.public
+        return _hit(copy, Resource(None, found.uri, found.name, public=public))
+    label = Label(
+        found.name,
+        digest=digest,
+        length=len(found.data or b""),
+        kept=int(time.time()),
+        uri=found.uri.partition("?")[0],
+        place=place,
+        public=found.public,
+        etag=found.etag,
+        modified=found.modified,
+    )
+    return Miss(found, Slot(name, label) if found.keep else None)
+
+
+def _place(found: Source) -> str:
+    """Return a hash of an address, whose query may be a secret."""
+    return hashlib.sha256(found.uri.encode()).hexdigest()
+
+
+def _name(kind: str, key: str, settings: Settings) -> str:
+    """Return the name of a document's file, which reveals nothing of it."""
+    text = "\0".join((kind, key, settings.prefix, str(settings.description_chars)))
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:40] + ".index"
+
+
+def _open(name: str, settings: Settings, *, whole: bool = False) -> CacheFile | None:
+    """Return a file of the cache that can be used; `whole` as in `CacheFile`."""
+    path = _trusted_file(name)
+    if path is None:
+        return None
+    try:
+        file = CacheFile(path, whole=whole)
+    except UnusableFileError:
+        return None
+    return file if file.label.length <= settings.max_document_bytes else None
+
+
+def _hit(
+    file: CacheFile,
+    entry: Resource,
+    again: Callable[[], Any] = lambda: None,
+    remarks: tuple[str, ...] = (),
+) -> Hit:
+    """Return a document from the cache; its entry lacks the root, which `again` reads again."""
+
+    def reread() -> Any:
+        _remove(file.name)
+        return again()
+
+    entry.root = file.root(entry.name, reread)
+    path = folder() / file.name
+    with suppress(OSError):
+        if time.time() - path.stat().st_mtime > _DAY:  # to spare a write at each load
+            os.utime(path)
+    return Hit(entry, file.facts, remarks)
+
+
+def keep(slot: Slot, document: Document, facts: Facts) -> None:
+    """Write a document into the cache, unless it refers to others or is too long as JSON."""
+    label = slot.label._replace(tools=len(facts.tools))
+    if document.references.alone and not _is_longer(document.entry, 4 * label.length + _ROOM):
+        try:
+            _write(slot.name, lambda path: write_document(path, label, facts, document.root))
+        except OSError as error:
+            _log.debug("not written: %s", error.strerror or type(error).__name__)
+            return
+        except ValueError as error:  # half of a surrogate pair, which YAML can write
+            _log.debug("not kept: %s", error)
+        else:
+            return
+    _remove(slot.name)
+
+
+def _is_longer(entry: Resource, limit: int) -> bool:
+    """Tell whether a document with aliases is longer as JSON, where they are written out."""
+    size, stack = 0, [] if entry.is_tree else [entry.root]
+    while stack and size <= limit:
+        node = stack.pop()
+        if isinstance(node, dict):
+            size += sum(map(len, node)) + 4 * len(node)
+            stack += node.values()
+        elif isinstance(node, list):
+            size += len(node)
+            stack += node
+        else:
+            size += len(node) if isinstance(node, str) else 8
+    return size > limit
+
+
 def folder() -> Path:
     """Return the folder, which may not exist: the environment's, or the system's for the user."""
     if named := os.environ.get(_FOLDER):
@@ -59,12 +298,8 @@ def folder() -> Path:
     return found if found.is_absolute() else Path(os.devnull) / found.name
 
 
-def trusted_file(name: str) -> Path | None:
-    """Return the path of a file; None unless it is regular, the user's, and in a folder like that.
-
-    Args:
-        name: As in `Entry`.
-    """
+def _trusted_file(name: str) -> Path | None:
+    """Return a file's path; None unless it is regular and the user's, and its folder, too."""
     where = folder().absolute()
     try:
         status = (where / name).lstat()
@@ -74,14 +309,6 @@ def trusted_file(name: str) -> Path | None:
     return where / name if good else None
 
 
-def note_use(name: str) -> None:
-    """Note that a file was used; once a day, to spare a write at each load."""
-    path = folder() / name
-    with contextlib.suppress(OSError):
-        if time.time() - path.stat().st_mtime > _DAY:
-            os.utime(path)
-
-
 def _is_ours(status: os.stat_result) -> bool:
     """Tell whether a file or folder is the user's own and not writable by others."""
     if not hasattr(os, "geteuid"):
@@ -89,89 +316,63 @@ def _is_ours(status: os.stat_result) -> bool:
     return status.st_uid == os.geteuid() and not status.st_mode & _OTHERS_WRITE
 
 
-def write_file(name: str, fill: Callable[[Path], None]) -> None:
-    """Put a whole file in place, or log a failure and change nothing.
-
-    Args:
-        name: As in `Entry`.
-        fill: Writes an empty file at the path that it is given; what it raises but for `OSError`
-            is raised on.
-    """
-    try:
-        where = folder()
-        where.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if not _is_ours(where.stat()):
-            _log.debug("not written: others can write into the cache's folder")
-            return
-        _replace(where / name, fill)
-        _prune(where)
-    except OSError as error:
-        _log.debug("not written: %s", error.strerror or type(error).__name__)
-
-
-def _replace(path: Path, fill: Callable[[Path], None]) -> None:
-    """Write beside the file, then rename."""
-    part = path.with_name(f"new-{os.urandom(8).hex()}.part")
+def _write(name: str, fill: Callable[[Path], None]) -> None:
+    """Fill a file beside the named one, and rename it."""
+    where = folder()
+    where.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not _is_ours(where.stat()):
+        _log.debug("not written: others can write into the cache's folder")
+        return
+    part = where / f"new-{os.urandom(8).hex()}.part"
     os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     try:
         fill(part)
-        part.replace(path)
+        part.replace(where / name)
     except BaseException:
-        with contextlib.suppress(OSError):
-            part.unlink()
+        _remove(part.name)
         raise
+    found = entries()
+    size = sum(entry.size for entry in found)
+    for entry in reversed(found):
+        left_over = not entry.is_whole and time.time() - entry.used > _HOUR
+        if size > LIMIT_BYTES or left_over:
+            size -= entry.size * _remove(entry.name)
 
 
-def remove_file(name: str) -> None:
-    """Remove a file, if it is there."""
-    with contextlib.suppress(OSError):
+def _remove(name: str) -> bool:
+    """Remove a file, and tell whether it was there."""
+    with suppress(OSError):
         (folder() / name).unlink()
+        return True
+    return False
 
 
 def entries() -> list[Entry]:
-    """Return the files of the folder, the most recently used first."""
-    return sorted(_entries(folder()), key=lambda entry: -entry.used)
+    """Return the files of the package in the folder, unfinished ones too, the last used first."""
+    found: list[Entry] = []
+    with suppress(OSError):
+        for file in os.scandir(folder()):
+            if _NAME.fullmatch(file.name) or _PART.fullmatch(file.name):
+                with suppress(OSError):  # another process may have removed it
+                    status = file.stat(follow_symlinks=False)
+                    found.append(Entry(file.name, status.st_size, status.st_mtime))
+    return sorted(found, key=lambda entry: -entry.used)
 
 
-def _entries(where: Path) -> Iterator[Entry]:
-    """Yield the files that this package has put into the folder, unfinished ones too."""
-    try:
-        found = list(os.scandir(where))
-    except OSError:
-        return
-    for file in found:
-        if _NAME.fullmatch(file.name) or _PART.fullmatch(file.name):
-            with contextlib.suppress(OSError):  # another process may have removed it
-                status = file.stat(follow_symlinks=False)
-                yield Entry(file.name, status.st_size, status.st_mtime)
-
-
-def _prune(where: Path) -> None:
-    """Remove the least recently used files above the limit, and old unfinished ones."""
-    found = sorted(_entries(where), key=lambda entry: entry.used)
-    size = sum(entry.size for entry in found)
-    for entry in found:
-        left_over = not entry.is_whole and time.time() - entry.used > _HOUR
-        if size > LIMIT_BYTES or left_over:
-            with contextlib.suppress(OSError):
-                (where / entry.name).unlink()
-                size -= entry.size
+def listed() -> Iterator[tuple[Entry, Label | None]]:
+    """Yield the files of the cache with their labels; None for a file of no use."""
+    for entry in entries():
+        path = _trusted_file(entry.name) if entry.is_whole else None
+        try:
+            yield entry, None if path is None else CacheFile(path).label
+        except UnusableFileError:
+            yield entry, None
 
 
 def clear() -> tuple[int, int]:
-    """Empty the folder.
-
-    Returns:
-        How many documents were removed, and how many bytes.
-    """
-    count = size = 0
-    where = folder()
-    for entry in _entries(where):
-        with contextlib.suppress(OSError):
-            (where / entry.name).unlink()
-            count += entry.is_whole
-            size += entry.size
-    return count, size
+    """Empty the folder, and return how many documents and how many bytes were removed."""
+    removed = [entry for entry in entries() if _remove(entry.name)]
+    return sum(entry.is_whole for entry in removed), sum(entry.size for entry in removed)
 
 
 def age(seconds: float) -> str:

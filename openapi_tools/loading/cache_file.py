@@ -120,8 +120,8 @@ class CacheFile:
         """Return the document; its parts are read when they are first looked at.
 
         Args:
-            name: What messages call it.
-            reread: Reads the document itself where a part is damaged; gives None if it cannot.
+            name: The document's in messages.
+            reread: Reads the document itself where a part is damaged; returns None if it cannot.
         """
         original: list[Any] = []
 
@@ -135,23 +135,25 @@ class CacheFile:
                 return self._value(place)
             except UnusableFileError:
                 original[:] = original or [reread()]
-                return _in_original(original[0], place, name)
+            try:
+                return find(original[0], place)
+            except LookupError:
+                raise InvalidDocument(_DAMAGED, source=name) from None
 
         return members("")
 
     def _value(self, place: str) -> Any:
         """Return a row's JSON value, or raise `UnusableFileError`."""
         try:
+            if self._rows is not None:
+                data = self._rows[place]
+            else:
+                with self._turn:
+                    data = dict(self._select("SELECT * FROM part WHERE place = ?", place))[place]
             # A number like `1e400`, which large documents may have, is there as `Infinity`.
-            return from_json(self._row(place))
+            return from_json(data)
         except (KeyError, ValueError):
             raise UnusableFileError from None
-
-    def _row(self, place: str) -> bytes:
-        if self._rows is not None:
-            return self._rows[place]
-        with self._turn:
-            return dict(self._select("SELECT * FROM part WHERE place = ?", place))[place]
 
     def _select(self, query: str, *values: str) -> Iterator[tuple[str, bytes]]:
         """Yield place and JSON of rows, or raise `UnusableFileError` for a wrong one."""
@@ -168,22 +170,8 @@ def _sum(place: str, data: bytes) -> int:
     return crc32(data, crc32(place.encode()))
 
 
-def _in_original(node: Any, place: str, name: str) -> Any:
-    """Return a part of the document itself."""
-    try:
-        return find(node, place)
-    except LookupError:
-        raise InvalidDocument(_DAMAGED, source=name) from None
-
-
 def write_document(path: Path, label: Label, facts: Facts, root: dict[str, Any]) -> None:
-    """Write a file of the cache.
-
-    Args:
-        path: Of an empty file.
-        label: Of the document.
-        facts: Of its tools.
-        root: The document.
+    """Write a document, its label and the facts of its tools into an empty file.
 
     Raises:
         OSError: The disk is full, for instance.
@@ -231,7 +219,9 @@ def _parts(root: dict[str, Any], keys: dict[str, list[str]]) -> Iterator[tuple[s
 
 
 def _label(node: Any) -> Label:
-    version = (node.pop("version", None), node.pop("format", None)) if _is_dict(node) else None
+    version = (
+        (node.pop("version", None), node.pop("format", None)) if isinstance(node, dict) else None
+    )
     if version != (__version__, _FORMAT) or node.keys() != set(Label._fields):
         raise UnusableFileError
     label = Label(**node)
@@ -241,7 +231,7 @@ def _label(node: Any) -> Label:
 
 
 def _facts(node: Any) -> Facts:
-    if not _is_dict(node) or node.keys() != set(Facts._fields):
+    if not isinstance(node, dict) or node.keys() != set(Facts._fields):
         raise UnusableFileError
     tools, skipped, counts = node["tools"], node["skipped"], node["counts"]
     good = (
@@ -253,7 +243,7 @@ def _facts(node: Any) -> Facts:
         and _are(skipped, dict)
         and all(entry.keys() == _SKIPPED and _are([*entry.values()], str) for entry in skipped)
         and all(_are(node[name], str) for name in ("warnings", "remarks"))
-        and _is_dict(counts)
+        and isinstance(counts, dict)
         and _are([*counts.values()], int)
     )
     if not good:
@@ -264,14 +254,13 @@ def _facts(node: Any) -> Facts:
 
 
 def _keys(node: Any) -> dict[str, list[str]]:
-    if not _is_dict(node) or "" not in node or not all(_are(keys, str) for keys in node.values()):
+    if (
+        not isinstance(node, dict)
+        or "" not in node
+        or not all(_are(keys, str) for keys in node.values())
+    ):
         raise UnusableFileError
-    found: dict[str, list[str]] = node
-    return found
-
-
-def _is_dict(value: Any) -> bool:
-    return isinstance(value, dict)
+    return node
 
 
 def _are(values: Any, kind: type) -> bool:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import httpx
     import httpx2
 
-    from openapi_tools.loading.cached_load import Miss
+    from openapi_tools.loading.cache import Miss
     from openapi_tools.loading.fetching import Fetcher
     from openapi_tools.loading.source import Source
     from openapi_tools.settings import Settings
@@ -127,7 +127,7 @@ def _through_cache(
     source: str | os.PathLike[str] | bytes, settings: Settings, fetcher: Fetcher | None, **more: Any
 ) -> Toolset:
     """Return the tools of a document from its cached copy, or cache the document."""
-    from openapi_tools.loading.cached_load import Hit, find
+    from openapi_tools.loading.cache import Hit, find
 
     found = find(source, settings, fetcher)
     if not isinstance(found, Hit):
@@ -147,7 +147,7 @@ def _parsed_and_kept(
     found: Miss, settings: Settings, fetcher: Fetcher | None, **more: Any
 ) -> Toolset:
     """Return the tools of a document that is not cached, and cache it where it may be."""
-    from openapi_tools.loading.cached_load import keep
+    from openapi_tools.loading.cache import keep
 
     document, remarks = _parsed(found.source, settings, fetcher)
     if personal := _personal(document, fetcher):

@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from openapi_tools.loading import cached_load
+from openapi_tools.loading import cache
 
 
 @pytest.fixture(autouse=True)
@@ -15,7 +15,7 @@ def folder(tmp_path, monkeypatch):
     """An empty cache of the test's own, which keeps small documents too."""
     monkeypatch.setenv("OPENAPI_TOOLS_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.delenv("OPENAPI_TOOLS_CACHE", raising=False)
-    monkeypatch.setattr(cached_load, "MIN_BYTES", 1)
+    monkeypatch.setattr(cache, "MIN_BYTES", 1)
     return tmp_path / "cache"
 
 
@@ -73,9 +73,9 @@ def test_what_is_of_no_use_is_said_to_be_so(run, museum, folder):
 def test_a_name_cannot_steer_the_terminal(run, museum, tmp_path):
     path = tmp_path / "a\x1b[31m\nb.yaml"
     path.write_bytes(museum.read_bytes())
-    cached_load._FRESH, fresh = 0, cached_load._FRESH
+    cache._FRESH, fresh = 0, cache._FRESH
     run("list", path)
-    cached_load._FRESH = fresh
+    cache._FRESH = fresh
 
     assert "\\u001b[31m b.yaml" in run("cache").stdout
 

@@ -20,7 +20,7 @@ from cached import is_from_cache, kept
 from fuzz.mutations import TAMPERED
 
 from openapi_tools import NotPicklableError, OpenAPIToolsError, Settings, SourceError, load_tools
-from openapi_tools.loading import cache, cache_file, cached_load
+from openapi_tools.loading import cache, cache_file
 from openapi_tools.loading.parse import DUPLICATES_BYTES
 from openapi_tools.loading.plain_data import LazyDict
 from openapi_tools.transport.sender import Answer
@@ -37,8 +37,8 @@ def folder(tmp_path, monkeypatch):
     where = tmp_path / "cache"
     monkeypatch.setenv("OPENAPI_TOOLS_CACHE_DIR", str(where))
     monkeypatch.delenv("OPENAPI_TOOLS_CACHE", raising=False)
-    monkeypatch.setattr(cached_load, "MIN_BYTES", 1)
-    monkeypatch.setattr(cached_load, "_FRESH", 0)
+    monkeypatch.setattr(cache, "MIN_BYTES", 1)
+    monkeypatch.setattr(cache, "_FRESH", 0)
     return where
 
 
@@ -230,7 +230,7 @@ def test_without_sqlite_nothing_is_kept(folder, monkeypatch):
 
 
 def test_small_documents_are_not_kept(folder, monkeypatch):
-    monkeypatch.setattr(cached_load, "MIN_BYTES", 64 * 1024)
+    monkeypatch.setattr(cache, "MIN_BYTES", 64 * 1024)
 
     load_tools(SPECS / "museum.yaml")
     load_tools((SPECS / "museum.yaml").read_bytes())
@@ -240,7 +240,7 @@ def test_small_documents_are_not_kept(folder, monkeypatch):
 
 
 def test_a_file_that_changed_just_now_is_not_kept(file, folder, monkeypatch):
-    monkeypatch.setattr(cached_load, "_FRESH", 10**12)
+    monkeypatch.setattr(cache, "_FRESH", 10**12)
 
     load_tools(file(document()))
 
@@ -272,9 +272,9 @@ def test_a_file_system_that_counts_whole_seconds_is_given_time(file, folder, mon
         size, *times, inode, device = stamp(path, settings)
         return [size, *(time_ // tick * tick for time_ in times), inode, device]
 
-    stamp = cached_load._stamp
-    monkeypatch.setattr(cached_load, "_FRESH", 100_000_000)
-    monkeypatch.setattr(cached_load, "_stamp", coarse)
+    stamp = cache._stamp
+    monkeypatch.setattr(cache, "_FRESH", 100_000_000)
+    monkeypatch.setattr(cache, "_stamp", coarse)
     path = file(document("One"))
     begun = path.stat().st_mtime_ns // tick * tick
     monkeypatch.setattr(time, "time_ns", lambda: begun + tick - 1)
@@ -308,14 +308,14 @@ def test_a_file_that_is_gone_is_an_error(file):
 
 def test_a_file_that_changes_while_it_is_read_is_not_kept(file, folder, monkeypatch):
     path = file(document("One"))
-    read = cached_load.read_file
+    read = cache.read_file
 
     def change(*args):
         found = read(*args)
         path.write_text(json.dumps(document("Three")))
         return found
 
-    monkeypatch.setattr(cached_load, "read_file", change)
+    monkeypatch.setattr(cache, "read_file", change)
 
     assert load_tools(path)["get_it"].description == "One"
     assert kept(folder) == []
@@ -648,7 +648,7 @@ def test_what_a_killed_writer_left_is_removed_in_time(folder):
 _WRITER = """
 import sys
 from openapi_tools import load_tools
-from openapi_tools.loading import cached_load as keeping
+from openapi_tools.loading import cache as keeping
 keeping.MIN_BYTES, keeping._FRESH = 1, 0
 for _ in range(int(sys.argv[2])):
     assert len(load_tools(sys.argv[1])) == 242

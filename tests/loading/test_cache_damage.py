@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from openapi_tools import DocumentError, InvalidDocument, Settings, load_tools
 from openapi_tools._version import __version__
-from openapi_tools.loading import cached_load
+from openapi_tools.loading import cache
 
 pytestmark = pytest.mark.untraced  # test_cache.py reaches the same lines, but for a few
 SPEC = Path(__file__).parents[2] / "specs" / "petstore.yaml"
@@ -41,8 +41,8 @@ def folder(tmp_path, monkeypatch):
     where = tmp_path / "cache"
     monkeypatch.setenv("OPENAPI_TOOLS_CACHE_DIR", str(where))
     monkeypatch.delenv("OPENAPI_TOOLS_CACHE", raising=False)
-    monkeypatch.setattr(cached_load, "MIN_BYTES", 1)
-    monkeypatch.setattr(cached_load, "_FRESH", 0)
+    monkeypatch.setattr(cache, "MIN_BYTES", 1)
+    monkeypatch.setattr(cache, "_FRESH", 0)
     load_tools(SPEC)
     load_tools(SPEC.read_bytes())
     return where

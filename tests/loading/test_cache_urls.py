@@ -14,7 +14,7 @@ import pytest
 from cached import is_from_cache, kept
 
 from openapi_tools import Settings, SourceError, load_tools
-from openapi_tools.loading import cached_load
+from openapi_tools.loading import cache
 from openapi_tools.transport import network_policy
 
 STALE = Settings(stale=True, timeout=2.0)
@@ -143,7 +143,7 @@ def test_a_document_that_is_the_same_is_not_sent_again(site, name, value, questi
 def test_a_document_of_any_size_is_kept(site, folder):
     load_tools(site.url())
 
-    assert len(json.dumps(site.body)) < cached_load.MIN_BYTES
+    assert len(json.dumps(site.body)) < cache.MIN_BYTES
     assert len(kept(folder)) == 1
 
 
@@ -373,7 +373,7 @@ def test_a_damaged_copy_is_fetched_again(site, folder):
 def test_the_address_of_a_copy_is_what_listings_show(site):
     load_tools(site.url("/openapi.json?token=s3cret", user="me:pa55word@"))
 
-    labels = [label for _, label in cached_load.listed()]
+    labels = [label for _, label in cache.listed()]
 
     assert [label.source for label in labels] == [site.url()]
     assert labels[0].uri == site.url()
