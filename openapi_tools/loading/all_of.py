@@ -1,7 +1,6 @@
-"""`allOf` merged into one schema where that is exact, and members that only the server may write.
+"""`allOf` merged into one schema where that is exact.
 
-Spec: JSON Schema Core 2020-12, section 10.2.1.1; OpenAPI 3.0.4, section 4.7.24.2, `readOnly`;
-Swagger 2.0, "Schema Object".
+Spec: JSON Schema Core 2020-12, section 10.2.1.1.
 """
 
 from __future__ import annotations
@@ -9,12 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from openapi_tools.json_values import holds, same
-from openapi_tools.loading.keyword_values import is_true
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from openapi_tools.loading.references import References, Resource
+    from collections.abc import Callable
 
 WORDS: Final = frozenset({"title", "description", "examples", "default", "deprecated", "writeOnly"})
 """Keywords that say something about a value without limiting it."""
@@ -40,11 +36,9 @@ class _NotExactError(Exception):
 def merge_all(
     schema: dict[str, Any], inlined: Callable[[dict[str, Any]], dict[str, Any]]
 ) -> dict[str, Any]:
-    """Return a schema with as much of its `allOf` merged into it as is exact.
+    """Return a converted schema with as much of its `allOf` merged into it as is exact.
 
-    Args:
-        schema: A converted schema with `allOf`.
-        inlined: Gives a branch with its `$ref` replaced, or the branch itself.
+    `inlined` gives a branch with its `$ref` replaced, or the branch itself.
     """
     out = {key: value for key, value in schema.items() if key != "allOf"}
     if len(schema["allOf"]) == 1 and schema["allOf"][0].keys() == {"$ref"} and out.keys() <= WORDS:
@@ -74,7 +68,10 @@ def merge(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any] | Non
     out = dict(first)
     try:
         for key, value in second.items():
-            out[key] = _joined(key, out[key], value) if key in out else value
+            if key not in out:
+                out[key] = value
+            elif key not in WORDS and not same(out[key], value):
+                out[key] = _JOINERS.get(key, _not_exact)(out[key], value)
     except _NotExactError:
         return None
     return out
@@ -102,29 +99,20 @@ def _closes(one: dict[str, Any], other: dict[str, Any]) -> bool:
     return False
 
 
-def _joined(key: str, first: Any, second: Any) -> Any:
-    """Return the value of a keyword that stands on both sides."""
-    if key in WORDS or same(first, second):
-        return first
-    if key not in _JOINERS:
-        raise _NotExactError
-    return _JOINERS[key](first, second)
+def _not_exact(_first: Any, _second: Any) -> Any:
+    raise _NotExactError
 
 
 def _common_values(first: list[Any], second: list[Any]) -> list[Any]:
     common = [value for value in first if holds(second, value)]
-    if not common:
-        raise _NotExactError
-    return common
+    return common or _not_exact(first, second)
 
 
 def _closed(first: Any, second: Any) -> Any:
     """Return the stricter of two values of `additionalProperties`, one of which says nothing."""
     if first in (True, {}):
         return second
-    if second in (True, {}):
-        return first
-    raise _NotExactError
+    return first if second in (True, {}) else _not_exact(first, second)
 
 
 def _joined_members(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
@@ -132,30 +120,21 @@ def _joined_members(first: dict[str, Any], second: dict[str, Any]) -> dict[str, 
     for name, schema in second.items():
         if name not in out or same(out[name], schema) or out[name] is True:
             out[name] = schema
+        elif out[name] is False or schema is False:
+            out[name] = False
         elif schema is not True:
-            out[name] = _both(out[name], schema)
+            out[name] = merge(out[name], schema) or {"allOf": [out[name], schema]}
     return out
-
-
-def _both(first: Any, second: Any) -> Any:
-    """Return a schema for a member that both sides describe."""
-    if first is False or second is False:
-        return False
-    merged = merge(first, second)
-    return {"allOf": [first, second]} if merged is None else merged
 
 
 def _common_type(first: Any, second: Any) -> Any:
     ours = first if isinstance(first, list) else [first]
     theirs = second if isinstance(second, list) else [second]
     common = [name for name in ours if name in theirs]
-    if "number" in ours and "integer" in theirs and "integer" not in common:
-        common.append("integer")
-    if "integer" in ours and "number" in theirs and "integer" not in common:
-        common.append("integer")
-    if not common:
-        raise _NotExactError
-    return common if len(common) > 1 else common[0]
+    for some, others in ((ours, theirs), (theirs, ours)):
+        if "number" in some and "integer" in others and "integer" not in common:
+            common.append("integer")
+    return common if len(common) > 1 else common[0] if common else _not_exact(first, second)
 
 
 _JOINERS: dict[str, Callable[[Any, Any], Any]] = {
@@ -170,84 +149,3 @@ _JOINERS: dict[str, Callable[[Any, Any], Any]] = {
     **dict.fromkeys(_LARGEST, max),
     **dict.fromkeys(_SMALLEST, min),
 }
-
-_MAX_BRANCHES = 32
-"""Schemas in one another's `allOf` that are looked into."""
-
-
-class ReadOnly:
-    """Finds the members of one document's schemas that only the server may write.
-
-    Args:
-        references: Resolves `$ref`.
-    """
-
-    def __init__(self, references: References) -> None:
-        self._references = references
-        self._known: dict[str, bool] = {}
-
-    def not_required_of_any(
-        self, out: dict[str, Any], node: dict[str, Any], resource: Resource
-    ) -> None:
-        """Drop the names from a merged `required` that any branch marks as `readOnly`.
-
-        Args:
-            out: The converted schema, changed in place.
-            node: As the document has it, with `allOf`.
-            resource: Its document.
-        """
-        if "required" not in out:
-            return
-        hidden = set(self._hidden(node, resource, _MAX_BRANCHES)) - out.get("properties", {}).keys()
-        out["required"] = [name for name in out["required"] if name not in hidden]
-        if not out["required"]:
-            del out["required"]
-
-    def _hidden(self, node: Any, resource: Resource, depth: int) -> Iterator[str]:
-        """Yield the members of a schema and of its `allOf` that only the server may write."""
-        node, resource, _ = self._references.follow(node, resource)
-        if not isinstance(node, dict) or depth == 0:
-            return
-        members = node.get("properties")
-        for name, member in members.items() if isinstance(members, dict) else ():
-            if self.is_hidden(member, resource):
-                yield name
-        branches = node.get("allOf")
-        for branch in branches if isinstance(branches, list) else ():
-            yield from self._hidden(branch, resource, depth - 1)
-
-    def is_hidden(self, value: Any, resource: Resource) -> bool:
-        """Tell whether a member, or the component it refers to, is `readOnly`."""
-        if not isinstance(value, dict):
-            return False
-        if "readOnly" in value and is_true(value["readOnly"]):
-            return True
-        if "$ref" not in value:
-            return False
-        ref = value["$ref"] if resource is self._references.entry else None
-        hidden = self._known.get(ref) if type(ref) is str else None
-        if hidden is None:
-            found = self._references.follow(value, resource).node
-            hidden = isinstance(found, dict) and is_true(found.get("readOnly"))
-            if type(ref) is str:
-                self._known[ref] = hidden
-        return hidden
-
-    def not_required(self, out: dict[str, Any], node: dict[str, Any], resource: Resource) -> None:
-        """Drop members from `required` that are not offered.
-
-        Args:
-            out: The converted schema with `required`, changed in place.
-            node: As the document has it.
-            resource: Its document.
-        """
-        members = node.get("properties")
-        offered = out.get("properties", ())
-        if isinstance(members, dict) and len(offered) < len(members):
-            out["required"] = [
-                name
-                for name in out["required"]
-                if name in offered or not self.is_hidden(members.get(name), resource)
-            ]
-        if not out["required"]:
-            del out["required"]

@@ -31,7 +31,7 @@ from openapi_tools.loading.operations import (
     plain_path,
 )
 from openapi_tools.loading.request_bodies import Bodies, Content
-from openapi_tools.loading.schema_limits import complete
+from openapi_tools.loading.schema_components import complete
 from openapi_tools.loading.servers_and_security import requirements, servers
 from openapi_tools.model import DEFAULT_STYLES, Operation, Parameter, Property, RequestBody
 from openapi_tools.requests.encoding import OWN_HEADERS, is_token

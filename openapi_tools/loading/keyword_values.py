@@ -60,14 +60,18 @@ def as_text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def is_unseen(text: str) -> bool:
+def _is_unseen(text: str) -> bool:
     """Tell whether a text holds control characters or halves of characters."""
     return not text.isprintable() and _UNSEEN.search(text) is not None
 
 
+def _is_shown(value: Any, limit: int) -> bool:
+    return isinstance(value, str) and len(value) <= limit and not _is_unseen(value)
+
+
 def is_name(text: str) -> bool:
     """Tell whether a text can be the name of a member: not too long, and all of it seen."""
-    return len(text) <= MAX_LABEL and (text.isprintable() or not is_unseen(text))
+    return _is_shown(text, MAX_LABEL)
 
 
 def is_longer(value: Any, limit: int) -> bool:
@@ -76,7 +80,7 @@ def is_longer(value: Any, limit: int) -> bool:
     Numbers that JSON does not have and texts with control characters count as longer.
     """
     if isinstance(value, list) and _are_texts(value):
-        return sum(map(len, value)) + 5 * len(value) > limit or is_unseen("".join(value))
+        return sum(map(len, value)) + 5 * len(value) > limit or _is_unseen("".join(value))
     size = 0
     stack = [value]
     while stack and size <= limit:
@@ -92,7 +96,7 @@ def is_longer(value: Any, limit: int) -> bool:
             size += len(item) + 3 if isinstance(item, str) else 8
             if isinstance(item, float) and not isfinite(item):
                 return True
-            if isinstance(item, str) and is_unseen(item):
+            if isinstance(item, str) and _is_unseen(item):
                 return True
     return size > limit
 
@@ -114,29 +118,8 @@ def _boolean(value: Any) -> Any:
     return ABSENT if found is None else found
 
 
-def _bound(value: Any) -> Any:
-    return value if as_boolean(value) is not None else _number(value)
-
-
-def _label(value: Any) -> Any:
-    return visible(value) if isinstance(value, str) and is_name(value) else ABSENT
-
-
-def _pattern(value: Any) -> Any:
-    good = isinstance(value, str) and len(value) <= MAX_LITERAL and not is_unseen(value)
-    return value if good else ABSENT
-
-
-def _literal(value: Any) -> Any:
-    return ABSENT if is_longer(value, MAX_LITERAL) else value
-
-
 def _example(value: Any) -> Any:
     return ABSENT if is_longer(value, MAX_LITERAL) else visible_in(value)
-
-
-def _examples(value: Any) -> Any:
-    return _example(value) if isinstance(value, list) and value else ABSENT
 
 
 def _names(value: Any) -> Any:
@@ -158,13 +141,21 @@ READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "enum": lambda value: value if isinstance(value, list) and value else ABSENT,
     "required": _names,
     "example": _example,
-    "examples": _examples,
-    "pattern": _pattern,
+    "examples": lambda value: _example(value) if isinstance(value, list) and value else ABSENT,
+    "pattern": lambda value: value if _is_shown(value, MAX_LITERAL) else ABSENT,
     "dependentRequired": _dependent,
-    **dict.fromkeys(("default", "const"), _literal),
-    **dict.fromkeys(("title", "format", "contentEncoding", "contentMediaType"), _label),
+    **dict.fromkeys(
+        ("default", "const"), lambda value: ABSENT if is_longer(value, MAX_LITERAL) else value
+    ),
+    **dict.fromkeys(
+        ("title", "format", "contentEncoding", "contentMediaType"),
+        lambda value: visible(value) if _is_shown(value, MAX_LABEL) else ABSENT,
+    ),
     **dict.fromkeys(("minimum", "maximum", "multipleOf"), _number),
-    **dict.fromkeys(("exclusiveMinimum", "exclusiveMaximum"), _bound),
+    **dict.fromkeys(
+        ("exclusiveMinimum", "exclusiveMaximum"),
+        lambda value: _number(value) if as_boolean(value) is None else value,
+    ),
     **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems"), _count),
     **dict.fromkeys(("minProperties", "maxProperties", "minContains", "maxContains"), _count),
     **dict.fromkeys(("deprecated", "writeOnly", "readOnly", "uniqueItems"), _boolean),
@@ -192,7 +183,7 @@ TRANSLATED: Final = frozenset(
 NULLABLE: Final = frozenset({"nullable", "x-nullable"})
 HARMLESS_SIBLINGS: Final = frozenset({"description", "title", "default"}) | NULLABLE
 """Beside a `$ref` of 3.0 or 2.0 these are read although the text says that they are ignored."""
-_WORDS: Final = ("title", "description", "default")
+_NULL_WORDS: Final = ("title", "description", "default")
 _BINDING: Final = frozenset({"allOf", "anyOf", "oneOf", "not", "$ref", "const", "if"})
 
 
@@ -223,7 +214,7 @@ def _describe(out: dict[str, Any], note: str) -> None:
 
 
 def _exclusive(out: dict[str, Any], bound: str, exclusive: str) -> None:
-    """Make a bound exclusive where a boolean says so, as it does up to OpenAPI 3.0."""
+    # A boolean up to OpenAPI 3.0.
     if exclusive in out and _number(out[exclusive]) is ABSENT:
         strict = is_true(out.pop(exclusive))
         if strict and bound in out:
@@ -279,7 +270,7 @@ def nullable(out: dict[str, Any]) -> dict[str, Any]:
         out["type"] = list(dict.fromkeys([*types, "null"]))
     if _BINDING.isdisjoint(out):
         return out
-    words: dict[str, Any] = {key: out.pop(key) for key in _WORDS if key in out}
+    words: dict[str, Any] = {key: out.pop(key) for key in _NULL_WORDS if key in out}
     return {**words, "anyOf": [out, {"type": "null"}]}
 
 

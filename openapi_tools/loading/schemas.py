@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import InvalidDocument
 from openapi_tools.json_values import TYPES
-from openapi_tools.loading.all_of import WORDS, ReadOnly, merge, merge_all
+from openapi_tools.loading.all_of import WORDS, merge, merge_all
 from openapi_tools.loading.keyword_values import (
     ABSENT,
     HARMLESS_SIBLINGS,
@@ -30,15 +30,18 @@ from openapi_tools.loading.keyword_values import (
     explain_discriminator,
     is_name,
     is_nullable,
+    is_true,
     modernise,
     nullable,
 )
 from openapi_tools.loading.naming import short_hash
-from openapi_tools.loading.schema_components import Closures, defined, name_of, reach, uses_of
+from openapi_tools.loading.schema_components import closure_of, defined, name_of, reach, uses_of
 from openapi_tools.loading.source import relative_place
 from openapi_tools.visible_text import plain_text, visible_in
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from openapi_tools.loading.references import References, Resource, Target
     from openapi_tools.loading.schema_components import Closure, Definition
 
@@ -49,6 +52,11 @@ MAX_INLINED = 32
 MAX_INLINED_SCHEMAS = 500
 """A component of more schemas is not merged, so that components that double do not explode."""
 
+MAX_REMEMBERED = 200_000
+"""Definitions in all closures that are kept for other tools; hostile documents have far more."""
+
+_MAX_BRANCHES = 32
+"""Schemas in one another's `allOf` that are looked into."""
 _USUAL = {"type": str, "description": str, "deprecated": bool, "uniqueItems": bool}
 """Keywords whose usual value stays, by its class."""
 _UNIONS = ("oneOf", "anyOf")
@@ -75,9 +83,10 @@ class Schemas:
         self._names: dict[tuple[int, str], str] = {}
         self._definitions: dict[str, Definition] = {}
         self._open: set[str] = set()
-        self._closures = Closures()
+        self._closures: dict[frozenset[str], Closure] = {}
+        self._room = MAX_REMEMBERED
         self._recursive: dict[str, bool] = {}
-        self._read_only = ReadOnly(references)
+        self._read_only = _ReadOnly(references)
 
     def convert(self, node: Any, resource: Resource, depth: int = 0) -> dict[str, Any]:
         """Return a schema as JSON Schema 2020-12.
@@ -106,7 +115,13 @@ class Schemas:
         Args:
             uses: As `uses_of` finds them in a converted schema.
         """
-        return self._closures.of(uses, self.definition)
+        found = self._closures.get(uses)
+        if found is None:
+            found = closure_of(uses, self.definition)
+            if self._room >= len(found.definitions):
+                self._room -= len(found.definitions)
+                self._closures[uses] = found
+        return found
 
     def definition(self, name: str) -> Definition:
         """Return one definition, converted when it is first asked for."""
@@ -287,3 +302,81 @@ def _listed(node: dict[str, Any], key: str) -> list[Any]:
     """Return the schemas in a member of a node as the document has it."""
     value = node.get(key)
     return value if isinstance(value, list) else []
+
+
+class _ReadOnly:
+    """Finds the members of one document's schemas that only the server may write.
+
+    Args:
+        references: Resolves `$ref`.
+    """
+
+    def __init__(self, references: References) -> None:
+        self._references = references
+        self._known: dict[str, bool] = {}
+
+    def not_required_of_any(
+        self, out: dict[str, Any], node: dict[str, Any], resource: Resource
+    ) -> None:
+        """Drop the names from a merged `required` that any branch marks as `readOnly`.
+
+        Args:
+            out: The converted schema, changed in place.
+            node: As the document has it, with `allOf`.
+            resource: Its document.
+        """
+        if "required" not in out:
+            return
+        hidden = set(self._hidden(node, resource, _MAX_BRANCHES)) - out.get("properties", {}).keys()
+        out["required"] = [name for name in out["required"] if name not in hidden]
+        if not out["required"]:
+            del out["required"]
+
+    def _hidden(self, node: Any, resource: Resource, depth: int) -> Iterator[str]:
+        """Yield the members of a schema and of its `allOf` that only the server may write."""
+        node, resource, _ = self._references.follow(node, resource)
+        if not isinstance(node, dict) or depth == 0:
+            return
+        members = node.get("properties")
+        for name, member in members.items() if isinstance(members, dict) else ():
+            if self.is_hidden(member, resource):
+                yield name
+        branches = node.get("allOf")
+        for branch in branches if isinstance(branches, list) else ():
+            yield from self._hidden(branch, resource, depth - 1)
+
+    def is_hidden(self, value: Any, resource: Resource) -> bool:
+        """Tell whether a member, or the component it refers to, is `readOnly`."""
+        if not isinstance(value, dict):
+            return False
+        if "readOnly" in value and is_true(value["readOnly"]):
+            return True
+        if "$ref" not in value:
+            return False
+        ref = value["$ref"] if resource is self._references.entry else None
+        hidden = self._known.get(ref) if type(ref) is str else None
+        if hidden is None:
+            found = self._references.follow(value, resource).node
+            hidden = isinstance(found, dict) and is_true(found.get("readOnly"))
+            if type(ref) is str:
+                self._known[ref] = hidden
+        return hidden
+
+    def not_required(self, out: dict[str, Any], node: dict[str, Any], resource: Resource) -> None:
+        """Drop members from `required` that are not offered.
+
+        Args:
+            out: The converted schema with `required`, changed in place.
+            node: As the document has it.
+            resource: Its document.
+        """
+        members = node.get("properties")
+        offered = out.get("properties", ())
+        if isinstance(members, dict) and len(offered) < len(members):
+            out["required"] = [
+                name
+                for name in out["required"]
+                if name in offered or not self.is_hidden(members.get(name), resource)
+            ]
+        if not out["required"]:
+            del out["required"]

@@ -10,7 +10,7 @@ from documents import operation, tools, with_body, with_schema
 
 from openapi_tools import InputError, Settings, load_tools
 from openapi_tools.json_values import compact, most_in
-from openapi_tools.loading.schema_limits import size_of
+from openapi_tools.loading.schema_components import size_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
