@@ -22,7 +22,6 @@ from openapi_tools.cli.command_options import (
 from openapi_tools.cli.output import as_json, busy, clean, remark, say, skipped_data, tell_skipped
 from openapi_tools.errors import DocumentError
 from openapi_tools.loading import cache as cached
-from openapi_tools.loading.cached_load import listed
 from openapi_tools.loading.load import read_document
 from openapi_tools.loading.source import fetcher_of
 from openapi_tools.options import DEFAULT_SETTINGS
@@ -217,7 +216,7 @@ def cache(*, wants_clear: bool, wants_json: bool) -> None:
 
 
 def _documents() -> Iterator[dict[str, Any]]:
-    for entry, label in listed():
+    for entry, label in cached.listed():
         if label is None:
             yield {"source": None, "size": entry.size, "age": None, "tools": None}
         else:
