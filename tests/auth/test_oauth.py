@@ -11,7 +11,6 @@ import threading
 import traceback
 
 import pytest
-from pydantic import SecretStr
 from servers.authorization import PASSWORD, SECRET, channel_to
 from servers.recorder import Answer, Recorder
 
@@ -103,15 +102,6 @@ async def test_a_scope_that_is_refused_spoils_no_other_call(server, channel):
     assert server.find(results[1]) is server.find(results[2]) is not None
 
 
-async def test_the_password_flow_where_the_document_has_it(server, channel):
-    made = tokens(server, client_id="public", username="ada", password=SecretStr(PASSWORD))
-
-    token = await made.token(channel)
-
-    assert server.find(token)
-    assert server.forms[0]["grant_type"] == "password"
-
-
 async def test_a_refresh_token_is_exchanged_and_rotated(server, channel):
     made = await person(server, channel)
 
@@ -167,27 +157,6 @@ async def test_a_client_does_not_take_the_place_of_a_person(server, channel):
     assert server.grants("client_credentials") == 0
 
 
-def test_one_refresh_for_calls_in_two_threads(server):
-    made = tokens(server, **CREDENTIALS)
-    server.delay = 0.3
-    found, ready = [], threading.Barrier(2)
-
-    async def many():
-        async with channel_to(server) as (channel, _):
-            ready.wait(timeout=5)
-            found.extend(await asyncio.gather(*(made.token(channel) for _ in range(50))))
-
-    threads = [threading.Thread(target=lambda: asyncio.run(many())) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(timeout=10)
-
-    assert len(found) == 100
-    assert len(set(found)) == 1
-    assert len(server.forms) == 1
-
-
 def test_a_token_outlives_the_event_loop_that_fetched_it(server):
     made = tokens(server, **CREDENTIALS)
 
@@ -197,19 +166,6 @@ def test_a_token_outlives_the_event_loop_that_fetched_it(server):
 
     assert asyncio.run(one()) == asyncio.run(one())
     assert len(server.forms) == 1
-
-
-async def test_who_is_cancelled_leaves_the_refresh_to_the_others(server, channel):
-    made = tokens(server, **CREDENTIALS)
-    server.delay = 0.2
-    first, second = (asyncio.create_task(made.token(channel)) for _ in range(2))
-    await asked(server)
-
-    first.cancel()
-
-    assert server.find(await second)
-    assert len(server.forms) == 1
-    assert first.cancelled()
 
 
 async def test_a_refresh_that_nobody_waits_for_is_there_for_the_next_call(server, channel):
@@ -330,23 +286,6 @@ async def test_a_token_is_used_to_its_end_while_the_server_is_down(server, chann
     assert await made.token(channel) == first  # due, but good for a little longer
     await asyncio.sleep(0.5)
     assert "invalid_client" in (await refusal(made.token(channel))).reason
-
-
-async def test_an_endpoint_elsewhere_gets_nothing_unless_it_is_named(server):
-    url = f"{server.url}/token"
-    own = {"tokenUrl": "http://localhost:1/token"}
-    document = SecurityScheme("oauth2", flows={"clientCredentials": own})
-    async with channel_to(server, may_go=lambda _: False) as (channel, _):
-        error = await refusal(tokens(server, document, **CREDENTIALS).token(channel))
-        named = await tokens(server, document, **CREDENTIALS, token_url=url).token(channel)
-
-    assert error.kind == "credentials"
-    assert "at http://localhost:1," in error.reason
-    assert server.url in error.reason
-    assert "OAuth2(token_url=…)" in error.reason
-    assert "'http://localhost:1'))" in error.reason
-    assert server.find(named)
-    assert len(server.forms) == 1
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import logging
 import threading
 
 import pytest
@@ -42,6 +40,9 @@ async def test_a_call_gets_a_token_for_the_scopes_it_requires(server, credential
 
     assert result.output["scope"] == "read"
     assert len(server.forms) == 1
+    assert server.forms[0]["grant_type"] == (
+        "password" if getattr(credential, "username", "") else "client_credentials"
+    )
 
 
 async def test_an_expired_token_is_replaced_before_the_call(server):
@@ -154,8 +155,8 @@ async def test_a_token_endpoint_that_a_document_names_elsewhere_gets_nothing(ser
             result = await toolset["get_me"].execute({})
 
         assert result.error["type"] == "credentials"
-        assert sink.url in result.error["message"]
-        assert server.url in result.error["message"]
+        for said in (sink.url, server.url, "OAuth2(token_url=…)", f"{sink.url!r}))"):
+            assert said in result.error["message"]
         assert sink.connections == 0
     assert server.calls == []
 
@@ -201,30 +202,6 @@ async def test_two_toolsets_share_no_token(server):
     assert len(set(server.calls)) == 2
 
 
-@pytest.mark.long
-async def test_no_secret_and_no_token_shows(server, caplog):
-    caplog.set_level(logging.DEBUG)
-    async with load(server, OAuth2(**APP)) as toolset:
-        result = await toolset["get_me"].execute({})
-        seen = f"{toolset!r} {toolset['get_me']!r} {vars(toolset)!r} {result!r}"
-    # The server's side logs in this process too, and what it pleases.
-    ours = [record for record in caplog.records if not record.name.startswith("authlib")]
-    seen += "".join(record.getMessage() for record in ours)
-
-    assert result.success
-    assert SECRET not in seen
-    assert server.calls[0] not in seen
-
-
 def test_a_wrong_member_is_said_when_the_document_is_loaded(server):
     with pytest.raises(CredentialsError, match="did you mean 'client_id'"):
         load(server, {"client_ID": "app"})
-
-
-@pytest.mark.long
-async def test_what_a_model_is_shown_holds_no_credential(server):
-    async with load(server, OAuth2(**APP)) as toolset:
-        shown = json.dumps([tool.get_schema() for tool in toolset])
-
-    assert SECRET not in shown
-    assert "oauth" not in shown
