@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openapi_tools.errors import CallError, InputError
+from openapi_tools.errors import CallError
 from openapi_tools.http_rules import has_dot_segment
 from openapi_tools.model import Parameter
 from openapi_tools.requests.encoding import plain_text
@@ -144,11 +144,6 @@ def test_an_object_in_a_media_type_that_is_only_text_is_an_error_that_names_it()
 
     with pytest.raises(CallError, match=r"an object cannot be written as application/xml"):
         query_pairs(parameter, {"a": 1})
-
-
-def test_null_has_no_form_in_a_path():
-    with pytest.raises(InputError, match="null"):
-        path_text(Parameter("x", "path"), None)
 
 
 def test_an_unknown_style_is_written_as_the_one_that_fits_the_place():

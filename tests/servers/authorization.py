@@ -48,8 +48,6 @@ _METHODS = ["client_secret_basic", "client_secret_post", "none"]
 
 @dataclass
 class Client(ClientMixin):
-    """A registered client; one without a secret is public."""
-
     client_id: str
     client_secret: str = ""
     scopes: tuple[str, ...] = ("read", "write")
@@ -81,8 +79,6 @@ class Client(ClientMixin):
 
 @dataclass
 class Code(AuthorizationCodeMixin):
-    """An authorization code that nobody has used yet."""
-
     client_id: str
     redirect_uri: str
     scope: str
@@ -98,8 +94,6 @@ class Code(AuthorizationCodeMixin):
 
 @dataclass
 class Issued(TokenMixin):
-    """A token that was given out."""
-
     client_id: str
     access_token: str
     refresh_token: str | None
@@ -125,41 +119,21 @@ class Issued(TokenMixin):
 
 @dataclass
 class State:
-    """What happened at the server, and how it is to behave.
-
-    Attributes:
-        url: Its address, without a slash at its end.
-        lifetime: Of new tokens, in seconds.
-        rotates: A refresh token is good once.
-        delay: Seconds before the token endpoint answers.
-        issuer: What the metadata says; the server's own address when None.
-        metadata: Members that differ in the metadata.
-        sends_iss: Authorization answers hold `iss`, this text; None for none.
-        approves: The person at the browser or device agrees; None for not yet.
-        slow_downs: How often a device is told to ask less often, before the person agrees.
-        interval: How often a device may ask, in seconds.
-        device_answer: Answered to a device that begins, instead of the right thing.
-        forms: What came to the token endpoint, oldest first.
-        proofs: The `Authorization` headers that came with them.
-        asked: How often each path was asked for.
-        calls: The bearer tokens that came to the API, oldest first.
-    """
-
     url: str = ""
     lifetime: float = 3600
-    rotates: bool = True
-    delay: float = 0.0
-    issuer: str | None = None
-    metadata: dict[str, Any] = field(default_factory=dict)
+    rotates: bool = True  # a refresh token is good once
+    delay: float = 0.0  # of the token endpoint
+    issuer: str | None = None  # in the metadata, where it is not the server's own address
+    metadata: dict[str, Any] = field(default_factory=dict)  # members that differ
     sends_iss: str | None = None
-    approves: bool | None = True
-    slow_downs: int = 0
-    device_answer: dict[str, Any] | None = None
+    approves: bool | None = True  # the person at the browser or device; None for not yet
+    slow_downs: int = 0  # how often a device is told to, before the person agrees
+    device_answer: dict[str, Any] | None = None  # instead of the right one
     interval: int = 1
-    forms: list[dict[str, str]] = field(default_factory=list)
-    proofs: list[str] = field(default_factory=list)
-    asked: Counter[str] = field(default_factory=Counter)
-    calls: list[str] = field(default_factory=list)
+    forms: list[dict[str, str]] = field(default_factory=list)  # at the token endpoint
+    proofs: list[str] = field(default_factory=list)  # the `Authorization` that came with them
+    asked: Counter[str] = field(default_factory=Counter)  # how often each path was
+    calls: list[str] = field(default_factory=list)  # the bearer tokens at the API
     issued: list[Issued] = field(default_factory=list)
     codes: dict[str, Code] = field(default_factory=dict)
     devices: dict[str, DeviceCredentialDict] = field(default_factory=dict)
@@ -172,38 +146,31 @@ class State:
     )
 
     def reset(self):
-        """Forget everything but the address."""
         vars(self).update(vars(State(self.url)))
 
     @property
     def scheme(self):
-        """The document's security scheme."""
         declared = self.document["components"]["securitySchemes"]["oauth"]
         return SecurityScheme("oauth2", flows=declared["flows"])
 
     @property
     def openid(self):
-        """The same server as a scheme that has to be discovered."""
         url = f"{self.url}/.well-known/openid-configuration"
         return SecurityScheme("openIdConnect", openid_connect_url=url)
 
     def grants(self, kind):
-        """Return how many token requests there were of one kind."""
         return sum(form.get("grant_type") == kind for form in self.forms)
 
     def revoke(self):
-        """Let no access token be good any more."""
         for token in self.issued:
             token.expires_at = 0.0
 
     def find(self, access_token):
-        """Return a token that is good; None when there is none."""
         found = [token for token in self.issued if token.access_token == access_token]
         return next((t for t in found if not t.is_expired() and not t.revoked), None)
 
     @property
     def document(self):
-        """A document of the API, with every flow."""
         token = {"tokenUrl": f"{self.url}/token", "scopes": {"read": "", "write": ""}}
         authorization = {"authorizationUrl": f"{self.url}/authorize"}
         device = {"deviceAuthorizationUrl": f"{self.url}/device"}
@@ -228,8 +195,6 @@ class State:
 
 
 class Payload(OAuth2Payload):
-    """Query and form of a request, as authlib wants them."""
-
     def __init__(self, values):
         self._values = values
 
@@ -243,8 +208,6 @@ class Payload(OAuth2Payload):
 
 
 class Request(OAuth2Request):
-    """A request as authlib wants it."""
-
     def __init__(self, method, uri, headers, body):
         super().__init__(method, uri, headers=headers)
         self._form = {name: values[0] for name, values in parse_qs(body).items()}
@@ -262,8 +225,6 @@ class Request(OAuth2Request):
 
 
 class Server(AuthorizationServer):
-    """authlib's server with everything in memory."""
-
     def __init__(self, state):
         super().__init__(scopes_supported=["read", "write", "admin"])
         self.state = state
@@ -284,15 +245,10 @@ class Server(AuthorizationServer):
         return self.state.clients.get(client_id)
 
     def save_token(self, token, request):
-        self.state.issued.append(
-            Issued(
-                request.client.client_id,
-                token["access_token"],
-                token.get("refresh_token"),
-                token.get("scope", ""),
-                time.time() + token.get("expires_in", 3600),
-            )
-        )
+        access, refresh = token["access_token"], token.get("refresh_token")
+        ends, scope = time.time() + token.get("expires_in", 3600), token.get("scope", "")
+        issued = Issued(request.client.client_id, access, refresh, scope, ends)
+        self.state.issued.append(issued)
 
     def create_oauth2_request(self, request):
         return request
@@ -337,13 +293,9 @@ class Agreed(AuthorizationCodeGrant):
 
     def save_authorization_code(self, code, request):
         data = request.payload.data
-        self.server.state.codes[code] = Code(
-            request.client.client_id,
-            data.get("redirect_uri", ""),
-            request.scope or "",
-            data.get("code_challenge", ""),
-            data.get("code_challenge_method", ""),
-        )
+        names = ("redirect_uri", "scope", "code_challenge", "code_challenge_method")
+        values = ({"scope": request.scope or "", **data}.get(name, "") for name in names)
+        self.server.state.codes[code] = Code(request.client.client_id, *values)
 
     def query_authorization_code(self, code, client):
         found = self.server.state.codes.get(code)
@@ -367,13 +319,10 @@ class DeviceStart(DeviceAuthorizationEndpoint):
         return f"{self.server.state.url}/activate"
 
     def save_device_credential(self, client_id, scope, data):
-        credential = DeviceCredentialDict(
-            client_id=client_id,
-            scope=scope,
-            user_code=data["user_code"],
-            expires_at=time.time() + data["expires_in"],
+        ends, code = time.time() + data["expires_in"], data["user_code"]
+        self.server.state.devices[data["device_code"]] = DeviceCredentialDict(
+            client_id=client_id, scope=scope, user_code=code, expires_at=ends
         )
-        self.server.state.devices[data["device_code"]] = credential
 
 
 class Device(DeviceCodeGrant):
@@ -393,8 +342,6 @@ class Device(DeviceCodeGrant):
 
 
 class App:
-    """The ASGI application."""
-
     def __init__(self, state):
         self.state = state
         self.server = Server(state)
@@ -412,13 +359,8 @@ class App:
         self.state.asked[scope["path"]] += 1
         status, answer, extra = await self.answer(scope["path"], request)
         lines = {"Content-Type": "application/json", **dict(extra)}
-        await send(
-            {
-                "type": "http.response.start",
-                "status": status,
-                "headers": [(name.encode(), value.encode()) for name, value in lines.items()],
-            }
-        )
+        headers = [(name.encode(), value.encode()) for name, value in lines.items()]
+        await send({"type": "http.response.start", "status": status, "headers": headers})
         content = answer if isinstance(answer, str) else json.dumps(answer)
         await send({"type": "http.response.body", "body": content.encode()})
 
@@ -440,7 +382,6 @@ class App:
         return 404, {}, {}
 
     def authorize(self, request):
-        """Answer as if a person had agreed, or not."""
         try:
             grant = self.server.get_consent_grant(request, end_user="ada")
         except OAuth2Error as error:
@@ -482,7 +423,6 @@ class App:
 async def channel_to(
     state: State, *, may_go: Callable[[str], bool] = lambda _: True
 ) -> AsyncIterator[tuple[Channel, list[str]]]:
-    """Give a channel over the package's own transport, and what it was told to hide."""
     learned: list[str] = []
     settings = Settings()
     async with ConnectionPool(settings, policy_of(settings)) as transport:
@@ -495,7 +435,6 @@ async def channel_to(
 
 @contextlib.contextmanager
 def authorization_server() -> Iterator[State]:
-    """Run the server under uvicorn in a thread of its own."""
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.bind(("127.0.0.1", 0))
     listening.listen(512)

@@ -10,16 +10,6 @@ from typing import Self
 
 @dataclass(frozen=True)
 class Recorded:
-    """One request as it stood on the wire.
-
-    Attributes:
-        raw: Everything: request line, header lines, blank line, body.
-        method: Of the request line.
-        target: Of the request line, undecoded.
-        headers: Name and value of each line, in order, in the case that was sent.
-        body: After the blank line; chunks are joined.
-    """
-
     raw: bytes
     method: str
     target: str
@@ -27,13 +17,11 @@ class Recorded:
     body: bytes
 
     def header(self, name: str) -> str | None:
-        """Return the value of the only header of that name; None when there is none."""
         values = self.header_values(name)
         assert len(values) <= 1, f"{name} was sent {len(values)} times"
         return values[0] if values else None
 
     def header_values(self, name: str) -> list[str]:
-        """Return the values of all headers of that name."""
         return [value for found, value in self.headers if found.lower() == name.lower()]
 
 
@@ -49,7 +37,6 @@ class Answer:
     raw: bytes = b""
 
     def to_bytes(self) -> bytes:
-        """Return the answer as it is sent."""
         lines = [f"HTTP/1.1 {self.status} Recorded"]
         lines += [f"{name}: {value}" for name, value in self.headers]
         lines += [f"Content-Length: {len(self.body)}", "", ""]
@@ -59,11 +46,7 @@ class Answer:
 class Recorder:
     """`async with Recorder() as recorder:` then `recorder.url` and `recorder.requests`.
 
-    Attributes:
-        requests: What was received, oldest first.
-        answer: What every request gets, unless `answers` holds one for it.
-        answers: Answers for the next requests, in order.
-        connections: How many connections were opened.
+    Every request gets `answer`, unless `answers` holds one for it.
     """
 
     def __init__(self, answer: Answer | None = None) -> None:
@@ -86,12 +69,10 @@ class Recorder:
 
     @property
     def url(self) -> str:
-        """The address, without a slash at its end."""
         return f"http://127.0.0.1:{self.port}"
 
     @property
     def last(self) -> Recorded:
-        """The newest request."""
         return self.requests[-1]
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

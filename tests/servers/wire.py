@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 
 class Wire:
-    """Calls the one operation of a document against a recorder."""
-
     def __init__(self, recorder: Recorder, client: httpx.AsyncClient) -> None:
         self.recorder = recorder
         self.client = client
@@ -45,7 +43,6 @@ class Wire:
     async def send(
         self, document: dict[str, Any], arguments: dict[str, Any], **options: Any
     ) -> Recorded:
-        """Return what the server received; the call must have succeeded."""
         before = len(self.recorder.requests)
         result = await self.execute(document, arguments, **options)
         assert result.success, str(result)
@@ -55,7 +52,6 @@ class Wire:
     async def refuse(
         self, document: dict[str, Any], arguments: dict[str, Any], **options: Any
     ) -> dict[str, Any]:
-        """Return the error of a call that must have sent nothing."""
         before = len(self.recorder.requests)
         result = await self.execute(document, arguments, **options)
         assert not result.success
