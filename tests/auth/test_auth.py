@@ -7,7 +7,7 @@ import httpx
 import pytest
 from documents import document, operation
 from pydantic import SecretStr
-from servers.recorder import Answer
+from servers.recorder import Answer, Recorder
 
 from openapi_tools import CredentialsError, Settings, load_tools
 
@@ -25,21 +25,19 @@ SECRET = "s3cr3t-value"
 BASIC = "Basic " + base64.b64encode(b"me:s3cr3t-value").decode()
 
 
-def loaded(security: Any, credentials: dict[str, Any]) -> Any:
-    root = document(
-        {"/x": {"get": operation(security=security)}}, components={"securitySchemes": SCHEMES}
-    )
-    settings = Settings(base_url="http://127.0.0.1:1")
-    (tool,) = load_tools(root, credentials=credentials, settings=settings)
-    return tool
+def loaded(security: Any, credentials: dict[str, Any], url: str = "", **options: Any) -> Any:
+    """Return the tools of a document with one operation."""
+    paths = {"/x": {"get": operation(security=security)}}
+    root = document(paths, components={"securitySchemes": SCHEMES})
+    client = options.pop("client", None)
+    settings = Settings(base_url=url or "http://127.0.0.1:1", **options)
+    return load_tools(root, credentials=credentials, settings=settings, client=client)
 
 
-def sent(recorder_url: str, security: Any, credentials: dict[str, Any], **members: Any) -> Any:
-    root = document(
-        {"/x": {"get": operation(security=security)}}, components={"securitySchemes": SCHEMES}
-    )
-    settings = Settings(base_url=recorder_url, **members)
-    return load_tools(root, credentials=credentials, settings=settings)
+async def called(server: Recorder, security: Any, credentials: Any, **options: Any) -> Any:
+    """Return the result of a call."""
+    async with loaded(security, credentials, server.url, **options) as toolset:
+        return await toolset["get_x"].execute({})
 
 
 TRAVELS = [
@@ -54,16 +52,14 @@ TRAVELS = [
 
 @pytest.mark.parametrize(("scheme", "value", "header"), TRAVELS, ids=[str(r[0]) for r in TRAVELS])
 async def test_a_credential_travels_in_its_header(scheme, value, header, recorder):
-    async with sent(recorder.url, [{scheme: []}], {scheme: value}) as toolset:
-        result = await toolset["get_x"].execute({})
+    result = await called(recorder, [{scheme: []}], {scheme: value})
 
     assert result.success
     assert header in recorder.requests[-1].headers
 
 
 async def test_a_key_travels_in_the_query_encoded(recorder):
-    async with sent(recorder.url, [{"query": []}], {"query": "a&b=c"}) as toolset:
-        await toolset["get_x"].execute({})
+    await called(recorder, [{"query": []}], {"query": "a&b=c"})
 
     assert recorder.requests[-1].target == "/x?api%20key=a%26b%3Dc"
 
@@ -71,8 +67,7 @@ async def test_a_key_travels_in_the_query_encoded(recorder):
 async def test_all_schemes_of_the_first_requirement_that_can_be_met_are_used(recorder):
     security = [{"basic": []}, {"header": [], "query": []}, {"bearer": []}]
     given = {"header": "h", "query": "q", "bearer": "b"}
-    async with sent(recorder.url, security, given) as toolset:
-        await toolset["get_x"].execute({})
+    await called(recorder, security, given)
 
     request = recorder.requests[-1]
     assert request.target == "/x?api%20key=q"
@@ -84,10 +79,8 @@ async def test_all_schemes_of_the_first_requirement_that_can_be_met_are_used(rec
     "security", [[{}, {"header": []}], [{"header": []}, {}]], ids=["before", "after"]
 )
 async def test_a_credential_is_sent_where_it_is_optional(security, recorder):
-    async with sent(recorder.url, security, {"header": SECRET}) as toolset:
-        await toolset["get_x"].execute({})
-    async with sent(recorder.url, security, {}) as toolset:
-        await toolset["get_x"].execute({})
+    await called(recorder, security, {"header": SECRET})
+    await called(recorder, security, {})
 
     with_key, without = recorder.requests[-2:]
     assert ("X-Key", SECRET) in with_key.headers
@@ -113,10 +106,8 @@ MISSING = [
 async def test_a_missing_credential_is_an_error_result_that_says_how_to_give_it(
     security, credentials, told, recorder
 ):
-    async with sent(recorder.url, security, credentials) as toolset:
-        result = await toolset["get_x"].execute({})
+    result = await called(recorder, security, credentials)
 
-    assert result.error is not None
     assert result.error["type"] == "credentials"
     assert told in str(result)
     assert "credentials={'" in str(result)
@@ -142,16 +133,11 @@ async def test_a_refusal_names_the_schemes_that_lack_a_credential(
     security, credentials, told, status
 ):
     answer = httpx.Response(status, json={"detail": "who are you?"}, headers={"Retry-After": "3"})
-    root = document(
-        {"/x": {"get": operation(security=security)}}, components={"securitySchemes": SCHEMES}
-    )
     client = httpx.AsyncClient(transport=httpx.MockTransport(lambda _: answer))
-    settings = Settings(base_url="http://api.test", anonymous=True)
-    toolset = load_tools(root, credentials=credentials, settings=settings, client=client)
+    toolset = loaded(security, credentials, "http://api.test", anonymous=True, client=client)
 
     result = await toolset["get_x"].execute({})
 
-    assert result.error is not None
     assert result.error["type"] == "auth"
     assert result.error["status"] == result.metadata["status"] == status
     assert result.error["retry_after"] == 3
@@ -163,8 +149,7 @@ async def test_a_refusal_names_the_schemes_that_lack_a_credential(
 
 @pytest.mark.parametrize("security", [[], [{}], [{"basic": []}]], ids=["none", "optional", "other"])
 async def test_a_credential_is_not_sent_where_nothing_asks_for_it(security, recorder):
-    async with sent(recorder.url, security, {"header": SECRET}, anonymous=True) as toolset:
-        assert (await toolset["get_x"].execute({})).success
+    assert (await called(recorder, security, {"header": SECRET}, anonymous=True)).success
 
     assert SECRET not in recorder.requests[-1].raw.decode("latin-1")
 
@@ -195,31 +180,18 @@ def test_a_credential_of_the_wrong_kind_is_refused_without_showing_it(scheme, va
 
 
 def test_a_line_end_behind_a_key_is_stripped():
-    tool = loaded([{"header": []}], {"header": f"{SECRET}\n"})
+    (tool,) = loaded([{"header": []}], {"header": f"{SECRET}\n"})
 
     assert tool.preview({}).headers["X-Key"] == "***"
 
 
 @pytest.mark.parametrize("scheme", ["header", "query", "cookie", "basic", "bearer"])
 def test_a_preview_and_every_repr_mask_the_credential(scheme):
-    tool = loaded([{scheme: []}], {scheme: f"me:{SECRET}"})
+    (tool,) = loaded([{scheme: []}], {scheme: f"me:{SECRET}"})
 
     request = tool.preview({})
-    shown = [
-        repr(request),
-        str(request.url),
-        repr(request.headers.raw),
-        repr(tool),
-        repr(tool._session),
-    ]
-    shown += [
-        repr(
-            vars(tool._session.credentials)
-            if hasattr(tool._session.credentials, "__dict__")
-            else ""
-        )
-    ]
-    text = " ".join(shown)
+    shown = [request, str(request.url), request.headers.raw, tool, tool._session]
+    text = " ".join(map(repr, [*shown, tool._session.credentials]))
     assert "***" in text or "%2A%2A%2A" in text
     assert SECRET not in text
     assert base64.b64encode(f"me:{SECRET}".encode()).decode() not in text
@@ -239,15 +211,12 @@ async def test_a_document_that_declares_none_takes_credentials_on_request(
     given, header, security, recorder
 ):
     name = "lost" if security else "mine"
-    async with sent(recorder.url, security, {name: given}) as toolset:
-        assert (await toolset["get_x"].execute({})).success
+    assert (await called(recorder, security, {name: given})).success
 
     assert recorder.last.headers.count(header) == 1
 
 
 async def test_a_function_is_asked_for_each_call_and_once_more_after_a_401(recorder):
-    from servers.recorder import Answer
-
     asked: list[str] = []
 
     async def token() -> str:
@@ -255,7 +224,7 @@ async def test_a_function_is_asked_for_each_call_and_once_more_after_a_401(recor
         return asked[-1]
 
     recorder.answers.extend([Answer(), Answer(401), Answer(), Answer(401), Answer(401)])
-    async with sent(recorder.url, [{"bearer": []}], {"bearer": token}) as toolset:
+    async with loaded([{"bearer": []}], {"bearer": token}, recorder.url) as toolset:
         results = [await toolset["get_x"].execute({}) for _ in range(3)]
 
     assert [result.success for result in results] == [True, True, False]
@@ -267,10 +236,8 @@ async def test_a_function_is_asked_for_each_call_and_once_more_after_a_401(recor
 
 async def test_an_equal_credential_is_not_sent_again_after_a_401(recorder):
     recorder.answer.status = 401
-    async with sent(recorder.url, [{"bearer": []}], {"bearer": lambda: SECRET}) as toolset:
-        result = await toolset["get_x"].execute({})
+    result = await called(recorder, [{"bearer": []}], {"bearer": lambda: SECRET})
 
-    assert result.error is not None
     assert result.error["type"] == "auth"
     assert len(recorder.requests) == 1
 
@@ -286,20 +253,16 @@ CHALLENGES = [
 async def test_a_challenge_that_cannot_be_answered_is_a_refusal(challenge, recorder, caplog):
     recorder.answer.status = 401
     recorder.answer.headers = [("WWW-Authenticate", challenge)]
-    async with sent(recorder.url, [{"digest": []}], {"digest": ("me", SECRET)}) as toolset:
-        result = await toolset["get_x"].execute({})
+    result = await called(recorder, [{"digest": []}], {"digest": ("me", SECRET)})
 
-    assert result.error is not None
     assert (result.error["type"], result.error["status"]) == ("auth", 401)
     assert "Traceback" not in caplog.text
 
 
 async def test_two_schemes_for_one_header_cannot_be_met(recorder):
     given = {"basic": ("me", SECRET), "bearer": SECRET}
-    async with sent(recorder.url, [{"basic": [], "bearer": []}], given) as toolset:
-        result = await toolset["get_x"].execute({})
+    result = await called(recorder, [{"basic": [], "bearer": []}], given)
 
-    assert result.error is not None
     assert result.error["type"] == "credentials"
     assert "'basic', 'bearer' are required together" in str(result)
     assert recorder.requests == []
@@ -318,17 +281,14 @@ async def test_a_client_certificate_is_not_left_out_over_http(recorder):
     ) as toolset:
         result = await toolset["get_x"].execute({})
 
-    assert result.error is not None
     assert result.error["type"] == "credentials"
     assert "https" in str(result)
     assert recorder.requests == []
 
 
 async def test_one_alternative_that_is_no_list_is_one_alternative(recorder):
-    async with sent(recorder.url, {"header": []}, {}) as toolset:
-        result = await toolset["get_x"].execute({})
+    result = await called(recorder, {"header": []}, {})
 
-    assert result.error is not None
     assert result.error["type"] == "credentials"
 
 
@@ -370,8 +330,7 @@ def test_a_key_without_the_word_that_its_description_names_is_a_warning(descript
 async def test_what_stands_behind_a_word_in_a_key_is_a_secret_too(recorder):
     recorder.answer = Answer(body=b'{"seen": "s3cr3t-value"}')
     given = {"header": f"Token {SECRET}"}
-    async with sent(recorder.url, [{"header": []}], given) as toolset:
-        result = await toolset["get_x"].execute({})
+    result = await called(recorder, [{"header": []}], given)
 
     assert result.output == {"seen": "***"}
 
@@ -403,7 +362,6 @@ async def test_a_404_says_that_base_url_lacks_the_path_of_the_documents_server(
 
     assert later.error is not None
     assert "base_url" not in str(later), "the address is right, as it has answered"
-    assert result.error is not None
     assert (result.error["type"], result.error["status"]) == ("http", 404)
     line = f"Settings(base_url='{recorder.url}{meant}')"
     assert (line in str(result)) is bool(meant)
