@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import logging
 import threading
 
 import pytest
@@ -200,6 +202,21 @@ async def test_two_toolsets_share_no_token(server):
     await called(server, OAuth2(**APP))
 
     assert len(set(server.calls)) == 2
+
+
+async def test_no_secret_and_no_token_shows(server, caplog):
+    caplog.set_level(logging.DEBUG)
+    async with load(server, OAuth2(**APP)) as toolset:
+        result = await toolset["get_me"].execute({})
+        shown = json.dumps([tool.get_schema() for tool in toolset])
+        seen = f"{toolset!r} {toolset['get_me']!r} {vars(toolset)!r} {result!r} {shown}"
+    # The server's side logs in this process too, and what it pleases.
+    ours = [record for record in caplog.records if not record.name.startswith("authlib")]
+    seen += "".join(record.getMessage() for record in ours)
+
+    assert result.success
+    assert not [secret for secret in (SECRET, server.calls[0]) if secret in seen]
+    assert "oauth" not in shown
 
 
 def test_a_wrong_member_is_said_when_the_document_is_loaded(server):
