@@ -6,10 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI
-from real.app_answers import answers
 from real.app_bodies import bodies
 from real.app_parameters import parameters
-from real.app_pets import Pets, pets
 from real.app_security import security
 
 if TYPE_CHECKING:
@@ -61,11 +59,10 @@ class Keeping:
 def create_app(kept: list[Received]) -> FastAPI:
     """Return the application; every request is added to `kept`.
 
-    Its operations are named as their functions. Pets live in `app.state.pets`.
+    Its operations are named as their functions.
     """
-    app = FastAPI(title="Echo and pets", generate_unique_id_function=_name)
-    app.state.pets = Pets()
-    for router in (parameters, bodies, pets, security, answers):
+    app = FastAPI(title="Echo", generate_unique_id_function=_name)
+    for router in (parameters, bodies, security):
         app.include_router(router)
     app.add_middleware(Keeping, kept=kept)
     return app

@@ -142,13 +142,7 @@ async def login(
     scope: Annotated[list[str], Form()] = [],  # noqa: B006 -- FastAPI copies it
     client_id: Annotated[str | None, Form(alias="client-id")] = None,
 ) -> Any:
-    return {
-        "username": username,
-        "password": password,
-        "remember": remember,
-        "scope": scope,
-        "client_id": client_id,
-    }
+    return locals()
 
 
 @bodies.post("/accounts")
@@ -253,7 +247,7 @@ async def set_optional_profile(profile: Annotated[Profile | None, Body()] = None
 async def join_team(
     team: str, user: User, order: Order, importance: Annotated[int, Body(gt=0)], dry: bool = False
 ) -> Any:
-    return {"team": team, "user": user, "order": order, "importance": importance, "dry": dry}
+    return locals()
 
 
 @bodies.put("/same/{id}")

@@ -70,7 +70,7 @@ async def get_file(file_path: str) -> Any:
 
 @parameters.get("/spans/{low}-{high}/{unit}")
 async def get_span(low: int, high: int, unit: Annotated[str, Path(max_length=3)]) -> Any:
-    return {"low": low, "high": high, "unit": unit}
+    return locals()
 
 
 @parameters.get("/search")
@@ -83,15 +83,7 @@ async def search(
     after: datetime | None = None,
     within: timedelta | None = None,
 ) -> Any:
-    return {
-        "q": q,
-        "limit": limit,
-        "tag": tag,
-        "ratio": ratio,
-        "active": active,
-        "after": after,
-        "within": within.total_seconds() if within is not None else None,
-    }
+    return locals() | {"within": within and within.total_seconds()}
 
 
 @parameters.get("/filter")
@@ -102,7 +94,7 @@ async def filter_items(
     since: Annotated[str | None, Query(alias="$since")] = None,
     ids: Annotated[list[int], Query(alias="ids[]")] = [],  # noqa: B006 -- FastAPI copies it
 ) -> Any:
-    return {"name": name, "size": size, "sort": sort, "since": since, "ids": ids}
+    return locals()
 
 
 @parameters.get("/page")
@@ -127,15 +119,7 @@ async def get_headers(
     x_values: Annotated[list[str] | None, Header()] = None,
     user_agent: Annotated[str | None, Header()] = None,
 ) -> Any:
-    return {
-        "x_token": x_token,
-        "x_count": x_count,
-        "x_flag": x_flag,
-        "trace": trace,
-        "strange_header": strange_header,
-        "x_values": x_values,
-        "user_agent": user_agent,
-    }
+    return locals()
 
 
 @parameters.get("/common-headers")
@@ -149,7 +133,7 @@ async def get_cookies(
     visits: Annotated[int | None, Cookie()] = None,
     theme: Annotated[str | None, Cookie(alias="ui-theme")] = None,
 ) -> Any:
-    return {"session": session, "visits": visits, "theme": theme}
+    return locals()
 
 
 @parameters.get("/old-search", deprecated=True)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import pytest
 import uvicorn
 from real.app import Received, create_app
-from real.app_pets import Pets
 from real.httpbin_document import create_httpbin
 
 if TYPE_CHECKING:
@@ -54,9 +53,8 @@ def running_echo() -> Iterator[Echo]:
 
 @pytest.fixture
 def echo(running_echo: Echo) -> Echo:
-    """The FastAPI application with no request yet and two pets."""
+    """The FastAPI application with no request yet."""
     running_echo.kept.clear()
-    running_echo.app.state.pets = Pets()
     return running_echo
 
 

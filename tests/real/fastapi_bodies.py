@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
-from real.app_answers import ARCHIVE, PNG
-from real.fastapi_rows import OCTETS, Call, as_base64, echoed, told
+from real.fastapi_rows import ARCHIVE, OCTETS, PNG, Call, as_base64, echoed, told
 
 ORDER = {"placed": "2026-02-03T04:05:06Z", "lines": [{"sku": "a", "quantity": 2, "price": "1.10"}]}
 ORDER_READ = ORDER | {"notes": {}, "gift": None, "total": "0"}

@@ -5,19 +5,10 @@ The rows of one operation stand together; between them they use every operation 
 
 from __future__ import annotations
 
-from real.app_answers import ARCHIVE, PAGE, PNG
 from real.app_security import SECRET
 from real.fastapi_bodies import BODIES, ORDER
-from real.fastapi_rows import OCTETS, Call, Failing, as_base64, echoed, octets
+from real.fastapi_rows import Call, Failing, echoed
 
-EVENTS = [
-    {"event": "start", "id": "1", "data": {"n": 1}},
-    {"data": "first line\nsecond line"},
-    {"data": "[DONE]"},
-]
-REX = {"id": 1, "name": "Rex", "status": "available", "tags": ["dog"], "owner": "Ann"}
-MIA = {"id": 2, "name": "Mia", "status": "sold", "tags": [], "owner": None}
-MAX = {"id": 1, "name": "Max", "status": "available", "tags": [], "owner": None}
 NO_SEARCH = {"tag": None, "ratio": None, "active": None, "after": None, "within": None}
 NO_FILTER = {"name": None, "size": 20, "sort": [], "since": None, "ids": []}
 NO_HEADERS = {"x_count": None, "x_flag": None, "trace": None, "strange_header": None}
@@ -135,25 +126,6 @@ PARAMETERS = [
     Call("old_search", {}, {"q": "all"}),
 ]
 
-PETS = [
-    Call("list_pets", {}, [REX, MIA]),
-    Call("list_pets", {"status": ["sold", "pending"]}, [MIA], note="some"),
-    Call("list_pets", {"status": ["pending"]}, [], note="none"),
-    Call(
-        "create_pet",
-        {"name": "Bo", "tags": ["cat"]},
-        {"id": 3, "name": "Bo", "status": "available", "tags": ["cat"], "owner": None},
-    ),
-    Call("describe_pets"),
-    Call("read_pet", {"pet_id": 1}, REX),
-    Call("check_pet", {"pet_id": 1}),
-    Call("replace_pet", {"pet_id": 1, "name": "Max"}, MAX),
-    Call("update_pet", {"pet_id": 1, "owner": None}, REX | {"owner": None}, note="null"),
-    Call("update_pet", {"pet_id": 1, "status": "sold"}, REX | {"status": "sold"}),
-    Call("delete_pet", {"pet_id": 2}),
-    Call("set_photo", {"pet_id": 1, "photo": {"base64": as_base64(PNG)}}),
-]
-
 SECURITY = [
     Call("with_header_key", {}, {"welcome": True, "length": 16}),
     Call("with_query_key", {"q": "x"}, {"welcome": True, "length": len(SECRET), "q": "x"}),
@@ -163,50 +135,11 @@ SECURITY = [
     Call("with_oauth", {}, {"welcome": True, "length": 16}),
 ]
 
-ANSWERS = [
-    Call("answer_nothing"),
-    Call("answer_null"),
-    Call(
-        "answer_unicode",
-        {},
-        {"grüße": "日本語 🚀", "big": 2**63, "small": 1e-7, "nested": [[], {}, [None, True]]},
-    ),
-    Call("answer_text", {}, "Zwölf Boxkämpfer\nin two lines"),
-    Call("answer_latin", {}, "Zwölf"),
-    Call("answer_html", {}, PAGE),
-    Call("answer_png", {}, octets(PNG, "image/png")),
-    Call("answer_download", {}, octets(ARCHIVE, OCTETS)),
-    Call("answer_events", {}, EVENTS),
-    Call("answer_xml", {}, "<?xml version='1.0'?><pets><pet id='1'/></pets>"),
-    Call("answer_csv", {}, "id,name\r\n1,Rex\r\n"),
-    Call("answer_gzip", {}, {"accept_encoding": "gzip, deflate", "padding": "x" * 5000}),
-    Call("answer_lines", {}, [{"n": 0}, {"n": 1}, {"n": 2}]),
-    Call("answer_large", {"count": 1}, [{"id": 0, "text": "x" * 80}]),
-    Call("answer_redirect", {}, {"q": "moved", "limit": 10} | NO_SEARCH),
-    Call("answer_cookie", {}, {"cookies": {}}),
-]
-
-CALLS = [*PARAMETERS, *BODIES, *PETS, *SECURITY, *ANSWERS]
+CALLS = [*PARAMETERS, *BODIES, *SECURITY]
 
 FAILING = [
     Failing("get_by_name", {"name": "a/b"}, {"type": "http", "status": 404}, "slash"),
-    Failing("get_photo", {"pet_id": 1}, {"type": "http", "status": 404}),
-    Failing("read_pet", {"pet_id": 99}, {"type": "http", "status": 404}),
-    Failing("check_pet", {"pet_id": 99}, {"type": "http", "status": 404}),
-    Failing("create_pet", {"name": "Rex"}, {"type": "http", "status": 409}),
     Failing("get_by_day", {"day": "someday"}, {"type": "http", "status": 422}),
-    Failing("answer_problem", {}, {"type": "http", "status": 422}),
-    Failing("answer_error", {"status": 401}, {"type": "auth", "status": 401}),
-    Failing("answer_error", {"status": 403}, {"type": "auth", "status": 403}),
-    Failing("answer_error", {"status": 405}, {"type": "http", "status": 405}),
-    Failing("answer_error", {"status": 500}, {"type": "http", "status": 500}),
-    Failing("answer_error", {"status": 503}, {"type": "http", "status": 503}),
-    Failing("answer_busy", {}, {"type": "rate_limited", "status": 429, "retry_after": 7}),
-    Failing("answer_error_page", {}, {"type": "http", "status": 502}),
-    Failing("answer_broken", {}, {"type": "decode"}),
-    Failing("answer_redirect_away", {}, {"type": "redirect"}),
-    Failing("answer_circle", {}, {"type": "redirect"}),
-    Failing("answer_see_other", {}, {"type": "redirect", "status": 303}),
 ]
 
 REFUSED = [

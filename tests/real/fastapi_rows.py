@@ -55,9 +55,6 @@ def as_base64(content: bytes) -> str:
     return base64.b64encode(content).decode()
 
 
-def octets(content: bytes, media_type: str) -> dict[str, Any]:
-    """Return what a result holds for an answer in bytes."""
-    return {"base64": as_base64(content), "media_type": media_type, "bytes": len(content)}
-
-
 OCTETS = "application/octet-stream"
+ARCHIVE = bytes(range(256)) * 4
+PNG = b"\x89PNG\r\n\x1a\n\0"
