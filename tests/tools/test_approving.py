@@ -105,7 +105,6 @@ async def test_anything_but_true_refuses(approve: Any, words: str, recorder: Rec
     async with api(recorder.url, approve=approve) as toolset:
         result = await toolset["post"].execute({})
 
-    assert result.error is not None
     assert result.error["type"] == "denied"
     assert str(result) == words
     assert recorder.requests == []
@@ -137,7 +136,6 @@ async def test_a_dry_run_sends_nothing_and_returns_the_request(recorder: Recorde
     assert result.output["url"] == f"{recorder.url}/x?key=***"
     assert ["content-type", "application/json"] in result.output["headers"]
     assert result.output["body"] == '{"n":"Rex"}'
-    assert wrong.error is not None
     assert wrong.error["type"] == "invalid_input"
     assert recorder.requests == []
     assert asked == []

@@ -37,7 +37,7 @@ PET = {
 class Api:
     """Answers calls, and remembers what was sent."""
 
-    def __init__(self, status: int = 200, paths: Any = None) -> None:
+    def __init__(self, status: int = 200, paths: Any = None):
         self.sent: list[str] = []
         self.status = status
         client = httpx.AsyncClient(transport=httpx.MockTransport(self._answer))
@@ -51,12 +51,20 @@ class Api:
         self.sent.append(request.content.decode())
         return httpx.Response(self.status, json={"message": "words of the API"})
 
+    async def call(self, context: Any = None) -> ToolResult:
+        return await self.tool.execute({"name": "Rex", "_tool_call_id": "c1"}, context=context)
 
-def two_operations() -> dict[str, Any]:
-    return {"/x": {"get": operation(), "delete": operation()}}
+    async def refuses(self, kind: str = "denied", context: Any = None) -> str:
+        """Call the tool, and return the message of the error of that kind."""
+        result = await self.call(context)
+        assert (result.error["type"], result.tool_call_id) == (kind, "c1")
+        return result.error["message"]
 
 
-async def test_an_input_guardrail_sees_the_call_and_its_context() -> None:
+TWO = {"/x": {"get": operation(), "delete": operation()}}
+
+
+async def test_an_input_guardrail_sees_the_call_and_its_context():
     api, seen = Api(), []
     api.tool.add_input_guardrails([lambda call, context: seen.append((call, context))])
     context = Context(state="mine")
@@ -73,7 +81,7 @@ async def add_age(call: ToolCall, _: Any) -> dict[str, Any]:
     return {**call.arguments, "age": 3}
 
 
-def age_in_place(call: ToolCall, _: Any) -> None:
+def age_in_place(call: ToolCall, _: Any):
     call.arguments["age"] = 3
 
 
@@ -82,7 +90,7 @@ def age_as_call(call: ToolCall, _: Any) -> ToolCall:
 
 
 @pytest.mark.parametrize("guard", [add_age, age_in_place, age_as_call])
-async def test_a_guardrail_changes_the_arguments(guard: Any) -> None:
+async def test_a_guardrail_changes_the_arguments(guard: Any):
     api = Api()
     api.tool.add_input_guardrails([guard])
     given = {"name": "Rex"}
@@ -93,23 +101,19 @@ async def test_a_guardrail_changes_the_arguments(guard: Any) -> None:
     assert given == {"name": "Rex"}
 
 
-async def test_changed_arguments_are_checked() -> None:
+async def test_changed_arguments_are_checked():
     api = Api()
     api.tool.add_input_guardrails([lambda call, context: {"name": 5}])
 
-    result = await api.tool.execute({"name": "Rex"})
-
-    assert result.error is not None
-    assert result.error["type"] == "invalid_input"
-    assert "/name" in result.error["message"]
+    assert "/name" in await api.refuses("invalid_input")
     assert api.sent == []
 
 
-def refuse(call: ToolCall, context: Any) -> None:
+def refuse(call: ToolCall, context: Any):
     raise DeniedError("not on Sundays")
 
 
-def refuse_as_python_does(call: ToolCall, context: Any) -> None:
+def refuse_as_python_does(call: ToolCall, context: Any):
     raise PermissionError("not on Sundays")
 
 
@@ -121,19 +125,15 @@ def refuse_as_python_does(call: ToolCall, context: Any) -> None:
         (lambda call, context: False, "refuses"),
     ],
 )
-async def test_a_guardrail_refuses_a_call(guard: Any, said: str) -> None:
+async def test_a_guardrail_refuses_a_call(guard: Any, said: str):
     api = Api()
     api.tool.add_input_guardrails([guard])
 
-    result = await api.tool.execute({"name": "Rex"})
-
-    assert result.error is not None
-    assert result.error["type"] == "denied"
-    assert said in result.error["message"]
+    assert said in await api.refuses()
     assert api.sent == []
 
 
-def fail(subject: Any, context: Any) -> None:
+def fail(subject: Any, context: Any):
     raise RuntimeError("hunter2")
 
 
@@ -142,43 +142,29 @@ def nonsense(subject: Any, context: Any) -> int:
 
 
 @pytest.mark.parametrize("guard", [fail, nonsense])
-async def test_a_guardrail_that_fails_refuses_and_keeps_its_words_to_the_log(
-    guard: Any, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_guardrail_that_fails_refuses_and_keeps_its_words_to_the_log(guard, caplog):
     api = Api()
     api.tool.add_input_guardrails([guard])
 
     with caplog.at_level(logging.ERROR):
-        result = await api.tool.execute({"name": "Rex"})
-
-    assert result.error is not None
-    assert result.error["type"] == "denied"
-    assert "hunter2" not in str(result.error)
+        assert "hunter2" not in await api.refuses()
     assert guard.__name__ in caplog.text
     assert api.sent == []
 
 
-async def test_a_guardrail_may_answer_in_place_of_the_api() -> None:
-    api = Api()
-    api.tool.add_input_guardrails([lambda call, context: ToolResult.ok("from the cache")])
-
-    assert str(await api.tool.execute({"name": "Rex"})) == "from the cache"
-    assert api.sent == []
-
-
-async def test_guardrails_run_in_order_and_wrong_input_reaches_none() -> None:
+async def test_guardrails_run_in_order_and_wrong_input_reaches_none():
     api, order = Api(), []
     api.tool.add_input_guardrails([lambda call, context: order.append(1)])
     api.tool.add_input_guardrails([lambda call, context: order.append(2)])
 
     assert (await api.tool.execute({})).error is not None
     assert order == []
-    assert (await api.tool.execute({"name": "Rex"})).success
+    assert (await api.call()).success
     assert order == [1, 2]
 
 
 @pytest.mark.parametrize("status", [200, 500])
-async def test_an_output_guardrail_sees_and_replaces_every_result(status: int) -> None:
+async def test_an_output_guardrail_sees_and_replaces_every_result(status: int):
     api = Api(status)
 
     async def redact(result: ToolResult, context: Any) -> ToolResult:
@@ -189,32 +175,21 @@ async def test_an_output_guardrail_sees_and_replaces_every_result(status: int) -
     assert "words" not in str(await api.tool.execute({"name": "Rex", "_tool_call_id": "call_2"}))
 
 
-async def test_an_output_guardrail_withholds_a_result() -> None:
+@pytest.mark.parametrize("guard", [fail, nonsense])
+async def test_an_output_guardrail_that_fails_or_gives_no_result_withholds_it(guard):
     api = Api()
-    api.tool.add_output_guardrails([fail])
+    api.tool.add_output_guardrails([guard])
 
-    result = await api.tool.execute({"name": "Rex", "_tool_call_id": "call_2"})
+    result = await api.call()
 
-    assert result.error is not None
-    assert result.error["type"] == "denied"
+    assert (result.error["type"], result.tool_call_id) == ("denied", "c1")
     assert "words of the API" not in result.model_dump_json()
-    assert result.tool_call_id == "call_2"
 
 
-async def test_an_output_guardrail_that_gives_no_result_withholds_it() -> None:
-    api = Api()
-    api.tool.add_output_guardrails([nonsense])
-
-    result = await api.tool.execute({"name": "Rex"})
-
-    assert result.error is not None
-    assert result.error["type"] == "denied"
-
-
-async def test_functions_for_failures_see_whatever_fails_and_the_first_answer_decides() -> None:
+async def test_functions_for_failures_see_whatever_fails_and_the_first_answer_decides():
     api, seen = Api(404), []
 
-    async def note(error: Exception, context: Any) -> None:
+    async def note(error: Exception, context: Any):
         seen.append(error)
 
     api.tool.add_on_error_func(note)
@@ -230,17 +205,15 @@ async def test_functions_for_failures_see_whatever_fails_and_the_first_answer_de
     assert isinstance(refused, InputError)
 
 
-async def test_a_function_for_failures_that_fails_leaves_the_failure_as_it_is() -> None:
+@pytest.mark.parametrize("stops", ["fail", "cancelled"])
+async def test_a_function_for_failures_that_fails_leaves_the_failure_as_it_is(stops):
     api = Api(404)
-    api.tool.add_on_error_func(fail)
+    api.tool.add_on_error_func(globals()[stops])
 
-    result = await api.tool.execute({"name": "Rex"})
-
-    assert result.error is not None
-    assert result.error["status"] == 404
+    assert (await api.call()).error["status"] == 404
 
 
-async def test_an_error_answer_keeps_its_facts_past_guardrails() -> None:
+async def test_an_error_answer_keeps_its_facts_past_guardrails():
     plain, guarded = Api(404), Api(404)
     guarded.tool.add_input_guardrails([lambda call, context: None])
 
@@ -251,8 +224,8 @@ async def test_an_error_answer_keeps_its_facts_past_guardrails() -> None:
     assert result.metadata["status"] == 404
 
 
-async def test_guardrails_of_a_toolset_are_on_its_tools_and_no_others() -> None:
-    api = Api(paths=two_operations())
+async def test_guardrails_of_a_toolset_are_on_its_tools_and_no_others():
+    api = Api(paths=TWO)
     api.tools.select(Select(methods="DELETE")).add_input_guardrails([refuse])
 
     assert (await api.tools.call("get_x", {})).success
@@ -260,19 +233,16 @@ async def test_guardrails_of_a_toolset_are_on_its_tools_and_no_others() -> None:
     assert (await api.tools["delete_x"].execute({})).error["type"] == "denied"
 
 
-async def test_functions_are_added_to_each_tool_of_a_toolset() -> None:
-    api = Api(500, paths=two_operations())
+async def test_functions_are_added_to_each_tool_of_a_toolset():
+    api = Api(500, paths=TWO)
     api.tools.add_on_error_func(lambda error, context: ToolResult.ok("handled"))
     api.tools.add_output_guardrails(iter([lambda result, context: ToolResult.ok("guarded")]))
 
     assert [str(await tool.execute({})) for tool in api.tools] == ["guarded", "guarded"]
 
 
-# ---------------------------------------------------------------------------- approval
-
-
-async def test_approval_is_asked_for_what_writes_and_gets_the_call() -> None:
-    api, asked = Api(paths=two_operations()), []
+async def test_approval_is_asked_for_what_writes_and_gets_the_call():
+    api, asked = Api(paths=TWO), []
     api.tools.add_input_guardrails([require_approval()])
 
     async def approve(call: ToolCall) -> bool:
@@ -297,18 +267,15 @@ async def test_approval_is_asked_for_what_writes_and_gets_the_call() -> None:
         {"approve": fail},
     ],
 )
-async def test_without_a_clear_yes_nothing_is_sent(context: Any) -> None:
+async def test_without_a_clear_yes_nothing_is_sent(context):
     api = Api()
     api.tool.add_input_guardrails([require_approval()])
 
-    result = await api.tool.execute({"name": "Rex"}, context=context)
-
-    assert result.error is not None
-    assert result.error["type"] == "denied"
+    await api.refuses(context=context)
     assert api.sent == []
 
 
-async def test_what_was_approved_is_what_is_sent() -> None:
+async def test_what_was_approved_is_what_is_sent():
     api, asked = Api(), []
     api.tool.add_input_guardrails([require_approval(), add_age])
 
@@ -322,47 +289,30 @@ async def test_what_was_approved_is_what_is_sent() -> None:
 @pytest.mark.parametrize(
     "rule", [Select(methods="GET"), lambda tool: tool.method == "GET", lambda tool: tool.read_only]
 )
-def test_a_rule_says_which_tools_need_approval(rule: Any) -> None:
-    api = Api(paths=two_operations())
+def test_a_rule_says_which_tools_need_approval(rule: Any):
+    api = Api(paths=TWO)
     api.tools.add_input_guardrails([require_approval(rule)])
 
-    assert {tool.method: tool.needs_approval for tool in api.tools} == {
-        "GET": True,
-        "DELETE": False,
-    }
+    assert {t.method: t.needs_approval for t in api.tools} == {"GET": True, "DELETE": False}
 
 
-def test_a_rule_that_is_none_is_refused() -> None:
+def test_a_rule_that_is_none_is_refused():
     with pytest.raises(SettingsError, match="rule"):
         require_approval("DELETE")
-
-
-# ---------------------------------------------------------------------------- steps of a subclass
 
 
 class Own(OperationTool):
     """A tool of which some steps are the user's own; the rest is another tool's."""
 
-    def __init__(self, tool: OperationTool) -> None:
+    def __init__(self, tool: OperationTool):
         super().__init__(tool._session)
         self._tool = tool
         self.steps: list[str] = []
 
-    @property
-    def name(self) -> str:
-        return self._tool.name
-
-    @property
-    def description(self) -> str:
-        return self._tool.description
-
-    @property
-    def input_schema(self) -> dict[str, Any]:
-        return self._tool.input_schema
-
-    @property
-    def operation(self) -> Any:
-        return self._tool.operation
+    name = property(lambda self: self._tool.name)
+    description = property(lambda self: self._tool.description)
+    input_schema = property(lambda self: self._tool.input_schema)
+    operation = property(lambda self: self._tool.operation)
 
     async def on_invoke(self, call: ToolCall, context: Any) -> Any:
         self.steps.append("on_invoke")
@@ -388,7 +338,7 @@ class Own(OperationTool):
         (500, ["on_invoke", "run", "on_error", "on_output"]),
     ],
 )
-async def test_the_steps_of_a_subclass_are_taken(status: int, steps: list[str]) -> None:
+async def test_the_steps_of_a_subclass_are_taken(status: int, steps: list[str]):
     tool = Own(Api(status).tool)
 
     result = await tool.execute({"name": "Rex"})
@@ -397,21 +347,20 @@ async def test_the_steps_of_a_subclass_are_taken(status: int, steps: list[str]) 
     assert result.success == (status == 200)
 
 
-async def test_a_step_that_gives_no_result_is_an_error_result() -> None:
+async def test_a_step_that_gives_no_result_is_an_error_result():
     class Wrong(Own):
         async def run(self, call: ToolCall, context: Any = None) -> Any:
             return {"success": True}
 
     result = await Wrong(Api().tool).execute({"name": "Rex"})
 
-    assert result.error is not None
     assert result.error["type"] == "protocol"
 
 
-async def test_cancelling_passes_through_guardrails() -> None:
+async def test_cancelling_passes_through_guardrails():
     api, started = Api(), asyncio.Event()
 
-    async def wait(call: ToolCall, context: Any) -> None:
+    async def wait(call: ToolCall, context: Any):
         started.set()
         await asyncio.Event().wait()
 
@@ -421,9 +370,6 @@ async def test_cancelling_passes_through_guardrails() -> None:
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-
-
-# ---------------------------------------------------------------------------- hostile code
 
 
 async def cancelled(*_: Any) -> bool:
@@ -439,27 +385,18 @@ def cancels_at_once(*_: Any) -> bool:
 @pytest.mark.parametrize("stops", [cancelled, cancels_at_once])
 async def test_what_a_guardrail_waits_for_may_be_cancelled_and_the_call_is_refused(
     stops: Any,
-) -> None:
+):
     asked, guarded, withheld = Api(), Api(), Api()
     asked.tool.add_input_guardrails([require_approval()])
     guarded.tool.add_input_guardrails([stops])
     withheld.tool.add_output_guardrails([stops])
 
     for api in (asked, guarded, withheld):
-        result = await api.tool.execute({"name": "Rex"}, context={"approve": stops})
-        assert result.error is not None
-        assert result.error["type"] == "denied"
+        await api.refuses(context={"approve": stops})
     assert asked.sent == guarded.sent == []
 
 
-async def test_a_function_for_failures_may_be_cancelled() -> None:
-    api = Api(404)
-    api.tool.add_on_error_func(cancelled)
-
-    assert (await api.tool.execute({"name": "Rex"})).error["status"] == 404
-
-
-async def test_an_approver_cannot_change_what_is_sent() -> None:
+async def test_an_approver_cannot_change_what_is_sent():
     api = Api()
     api.tool.add_input_guardrails([require_approval()])
 
@@ -471,7 +408,7 @@ async def test_an_approver_cannot_change_what_is_sent() -> None:
     assert api.sent == ['{"name":"Rex"}']
 
 
-async def test_true_is_not_1_when_a_guardrail_changes_it() -> None:
+async def test_true_is_not_1_when_a_guardrail_changes_it():
     api = Api(paths=with_body({"type": "object", "properties": {"v": {}}}))
     api.tool.add_input_guardrails([lambda call, context: {"v": True}])
 
@@ -479,7 +416,7 @@ async def test_true_is_not_1_when_a_guardrail_changes_it() -> None:
     assert api.sent == ['{"v":true}']
 
 
-async def test_one_result_for_many_calls_answers_each_of_them() -> None:
+async def test_one_result_for_many_calls_answers_each_of_them():
     api, shared = Api(), ToolResult.ok("from the cache")
     api.tool.add_input_guardrails([lambda call, context: shared])
 
@@ -489,21 +426,20 @@ async def test_one_result_for_many_calls_answers_each_of_them() -> None:
 
 
 @pytest.mark.parametrize("output", [object(), {"a": object()}, float("nan"), "\ud800"])
-async def test_a_result_that_cannot_be_shown_is_withheld(output: Any) -> None:
+async def test_a_result_that_cannot_be_shown_is_withheld(output: Any):
     first, second, third = Api(), Api(), Api(404)
     first.tool.add_input_guardrails([lambda call, context: ToolResult.ok(output)])
     second.tool.add_output_guardrails([lambda result, context: ToolResult.ok(output)])
     third.tool.add_on_error_func(lambda error, context: ToolResult.ok(output))
 
     for api, kind in ((first, "denied"), (second, "denied"), (third, "http")):
-        result = await api.tool.execute({"name": "Rex"})
-        assert result.error is not None
+        result = await api.call()
         assert result.error["type"] == kind
         result.model_dump_json().encode()
 
 
 @pytest.mark.parametrize("verdict", [False, 0, "", {}, "no"])
-async def test_a_step_of_a_subclass_that_gives_no_call_refuses(verdict: Any) -> None:
+async def test_a_step_of_a_subclass_that_gives_no_call_refuses(verdict: Any):
     class Odd(Own):
         async def on_invoke(self, call: ToolCall, context: Any) -> Any:
             return verdict
@@ -511,12 +447,11 @@ async def test_a_step_of_a_subclass_that_gives_no_call_refuses(verdict: Any) -> 
     api = Api()
     result = await Odd(api.tool).execute({"name": "Rex"})
 
-    assert result.error is not None
     assert result.error["type"] == "denied"
     assert api.sent == []
 
 
-def test_a_person_is_asked_about_every_argument_in_plain_characters() -> None:
+def test_a_person_is_asked_about_every_argument_in_plain_characters():
     api = Api(paths={"/x\u202e/{id}": {"delete": operation()}})
     call = ToolCall(name="x", arguments={"n": "x\u202e\x9b" * 2000, "id": 1})
 
@@ -527,6 +462,6 @@ def test_a_person_is_asked_about_every_argument_in_plain_characters() -> None:
     assert len(question) < 1500
 
 
-def test_a_context_with_another_approver_can_be_copied() -> None:
+def test_a_context_with_another_approver_can_be_copied():
     both = with_approve(Context(state="mine"), lambda call: True)
     assert copy.copy(both).state == "mine"

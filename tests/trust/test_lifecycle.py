@@ -40,7 +40,6 @@ async def test_closing_ends_the_calls_under_way_as_error_results() -> None:
     assert all("closed" in str(result) for result in results)
     posts = sum(request.startswith(b"POST") for request in server.requests)
     assert sum("may have run" in str(result) for result in results) == posts
-    assert after.error is not None
     assert after.error["type"] == "connection"
     assert server.connections == 10
 
@@ -63,7 +62,6 @@ async def test_a_toolset_that_was_closed_before_its_first_call_makes_none() -> N
         await toolset.aclose()
         result = await toolset["x"].execute({})
 
-    assert result.error is not None
     assert result.error["type"] == "connection"
     assert "closed" in str(result)
     assert server.connections == 0

@@ -52,7 +52,6 @@ async def test_null_for_what_is_required_is_told() -> None:
 
     result = await tool(schema, []).execute({"a": None})
 
-    assert result.error is not None
     assert result.error["type"] == "invalid_input"
     assert result.error["message"].startswith("/a: ")
 
@@ -86,7 +85,6 @@ async def test_alternatives_inside_of_alternatives_are_looked_at_once() -> None:
 
     result = await load_tools(described, settings=settings)["post_x"].execute({"c": given})
 
-    assert result.error is not None
     assert result.error["type"] == "invalid_input"
 
 
@@ -98,7 +96,6 @@ async def test_many_items_that_must_differ_are_compared_once() -> None:
 
     result = await tool(schema, []).execute({"q": "x", "tags": many})
 
-    assert result.error is not None
     assert result.error["message"].startswith("/q: ")
 
 
@@ -107,5 +104,4 @@ async def test_a_profile_that_does_not_exist_is_an_error_result() -> None:
 
     result = await tool(schema, []).execute({"a": "x"}, profile="openia")
 
-    assert result.error is not None
     assert "openai" in result.error["message"]
