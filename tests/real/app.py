@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from fastapi import FastAPI
 from real.app_bodies import bodies
 from real.app_parameters import parameters
-from real.app_security import security
 
 if TYPE_CHECKING:
     from fastapi.routing import APIRoute
@@ -62,7 +61,7 @@ def create_app(kept: list[Received]) -> FastAPI:
     Its operations are named as their functions.
     """
     app = FastAPI(title="Echo", generate_unique_id_function=_name)
-    for router in (parameters, bodies, security):
+    for router in (parameters, bodies):
         app.include_router(router)
     app.add_middleware(Keeping, kept=kept)
     return app

@@ -9,20 +9,9 @@ from decimal import Decimal
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Body, Cookie, File, Form, Header, Query, Request, UploadFile
-from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
+from pydantic import BaseModel, Field
 
 bodies = APIRouter(tags=["bodies"])
-
-
-class Account(BaseModel):
-    """A form as a model."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    name: str
-    age: int | None = None
-    newsletter: bool = False
-    groups: list[str] = []
 
 
 class Node(BaseModel):
@@ -43,24 +32,6 @@ class Rectangle(BaseModel):
 
 
 Shape = Annotated[Circle | Rectangle, Field(discriminator="kind")]
-
-
-class Cat(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-    meows: int
-
-
-class Dog(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-    barks: int
-
-
-class Home(BaseModel):
-    animal: Cat | Dog | None
-    shapes: list[Shape] = []
-    names: dict[str, str] = {}
 
 
 class Profile(BaseModel):
@@ -85,43 +56,9 @@ class Order(BaseModel):
     total: Decimal = Field(default=Decimal(0), json_schema_extra={"readOnly": True})
 
 
-class User(BaseModel):
-    name: str
-    email: str | None = None
-
-
 class Titled(BaseModel):
     id: str
     title: str = "untitled"
-
-
-def _one_of(*branches: dict[str, Any]) -> WithJsonSchema:
-    """Publish a member as `oneOf`, as other generators do for a union."""
-    return WithJsonSchema({"oneOf": list(branches)})
-
-
-_KINDS = ({"type": kind} for kind in ("boolean", "integer", "number", "string"))
-Value = Annotated[bool | int | float | str, _one_of(*_KINDS)]
-Day = Annotated[str, _one_of({"type": "string"}, {"type": "string", "format": "date"})]
-Place = Annotated[
-    dict[str, str],
-    _one_of(*({"type": "object", "properties": {n: {"type": "string"}}} for n in ("city", "zip"))),
-]
-Points = Annotated[
-    list[int] | list[str],
-    _one_of(*({"type": "array", "items": {"type": kind}} for kind in ("integer", "string"))),
-]
-
-
-class Collection(BaseModel):
-    """Members whose published alternatives overlap."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    metadata: dict[str, Value]
-    day: Day | None = None
-    place: Place = {}
-    points: Points = []
 
 
 async def _told(file: UploadFile) -> dict[str, Any]:
@@ -143,11 +80,6 @@ async def login(
     client_id: Annotated[str | None, Form(alias="client-id")] = None,
 ) -> Any:
     return locals()
-
-
-@bodies.post("/accounts")
-async def create_account(account: Annotated[Account, Form()]) -> Any:
-    return account
 
 
 @bodies.post("/upload")
@@ -197,17 +129,6 @@ async def draw_shape(shape: Annotated[Shape, Body()]) -> Any:
     return {"read_as": type(shape).__name__, "shape": shape}
 
 
-@bodies.put("/home")
-async def furnish_home(home: Home) -> Any:
-    shapes = [type(shape).__name__ for shape in home.shapes]
-    return {"animal": type(home.animal).__name__, "shapes": shapes, "home": home}
-
-
-@bodies.post("/collections")
-async def create_collection(collection: Collection) -> Any:
-    return collection.model_dump(exclude_unset=True)
-
-
 @bodies.patch("/profile")
 async def update_profile(profile: Profile) -> Any:
     return {"set": profile.model_dump(exclude_unset=True), "whole": profile}
@@ -241,13 +162,6 @@ async def set_motto(motto: Annotated[str, Body()]) -> Any:
 @bodies.put("/optional-profile")
 async def set_optional_profile(profile: Annotated[Profile | None, Body()] = None) -> Any:
     return {"profile": profile}
-
-
-@bodies.post("/teams/{team}")
-async def join_team(
-    team: str, user: User, order: Order, importance: Annotated[int, Body(gt=0)], dry: bool = False
-) -> Any:
-    return locals()
 
 
 @bodies.put("/same/{id}")

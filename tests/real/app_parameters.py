@@ -5,11 +5,10 @@ from __future__ import annotations
 
 from datetime import date, datetime, timedelta
 from enum import StrEnum
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import APIRouter, Cookie, Header, Path, Query
-from pydantic import BaseModel, ConfigDict, Field
 
 parameters = APIRouter(tags=["parameters"])
 
@@ -18,24 +17,6 @@ class Color(StrEnum):
     red = "red"
     dark_blue = "dark blue"
     lime = "lime/green"
-
-
-class Page(BaseModel):
-    """Query parameters as a model; what is not declared is refused."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    limit: int = Field(100, gt=0, le=100)
-    order_by: Literal["created_at", "updated_at"] = "created_at"
-    tags: list[str] = []
-
-
-class Common(BaseModel):
-    """Headers as a model."""
-
-    save_data: bool
-    if_modified_since: str | None = None
-    x_tag: list[str] = []
 
 
 @parameters.get("/items/{item_id}")
@@ -97,11 +78,6 @@ async def filter_items(
     return locals()
 
 
-@parameters.get("/page")
-async def get_page(page: Annotated[Page, Query()]) -> Any:
-    return page
-
-
 @parameters.get("/numbers")
 async def get_numbers(
     number: Annotated[list[int], Query()], weight: Annotated[set[float], Query()]
@@ -120,11 +96,6 @@ async def get_headers(
     user_agent: Annotated[str | None, Header()] = None,
 ) -> Any:
     return locals()
-
-
-@parameters.get("/common-headers")
-async def get_common_headers(common: Annotated[Common, Header()]) -> Any:
-    return common
 
 
 @parameters.get("/cookies")

@@ -19,13 +19,6 @@ NODE_READ = {
     "parent_note": None,
 }
 CIRCLE = {"kind": "circle", "radius": 1.5}
-RECTANGLE = {"kind": "rectangle", "width": 2, "height": 3}
-COLLECTION = {
-    "metadata": {"flag": True, "count": 1, "ratio": 0.5, "name": "n"},
-    "day": "2026-02-03",
-    "place": {"city": "Ulm", "zip": "89073"},
-    "points": [],
-}
 NOTED = {"id_path": 1, "id_query": "q&=", "id_header": "h", "id_cookie": "c", "id_body": "b"}
 
 BODIES = [
@@ -52,7 +45,6 @@ BODIES = [
         },
         note="every-field",
     ),
-    echoed("create_account", {"name": "Zoë", "age": 33, "newsletter": True, "groups": ["a", "b"]}),
     Call(
         "upload",
         {"file": {"base64": as_base64(PNG), "filename": "red.png", "content_type": "image/png"}},
@@ -103,28 +95,6 @@ BODIES = [
     Call("create_tree", {"body": NODE}, {"nodes": 4, "node": NODE_READ}),
     Call("draw_shape", {"body": CIRCLE}, {"read_as": "Circle", "shape": CIRCLE}),
     Call(
-        "draw_shape",
-        {"body": RECTANGLE},
-        {"read_as": "Rectangle", "shape": RECTANGLE},
-        note="other",
-    ),
-    Call(
-        "furnish_home",
-        {"animal": {"barks": 2}, "shapes": [RECTANGLE, CIRCLE], "names": {"a b": "ü"}},
-        {
-            "animal": "Dog",
-            "shapes": ["Rectangle", "Circle"],
-            "home": {"animal": {"barks": 2}, "shapes": [RECTANGLE, CIRCLE], "names": {"a b": "ü"}},
-        },
-    ),
-    Call(
-        "furnish_home",
-        {"animal": None},
-        {"animal": "NoneType", "shapes": [], "home": {"animal": None, "shapes": [], "names": {}}},
-        note="required-null",
-    ),
-    echoed("create_collection", COLLECTION, note="values-that-fit-several-alternatives"),
-    Call(
         "update_profile",
         {"nick": None},
         {"set": {"nick": None}, "whole": {"nick": None, "age": None, "motto": "carpe diem"}},
@@ -155,24 +125,6 @@ BODIES = [
         {"body": {"age": 1}},
         {"profile": {"nick": None, "age": 1, "motto": "carpe diem"}},
         note="with",
-    ),
-    Call(
-        "join_team",
-        {
-            "team": "blue team",
-            "user": {"name": "Ann", "email": None},
-            "order": ORDER,
-            "importance": 5,
-            "dry": True,
-        },
-        {
-            "team": "blue team",
-            "user": {"name": "Ann", "email": None},
-            "order": ORDER_READ,
-            "importance": 5,
-            "dry": True,
-        },
-        "/teams/blue%20team?dry=true",
     ),
     Call(
         "set_same",
