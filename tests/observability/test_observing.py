@@ -253,20 +253,6 @@ def test_a_call_inside_another_one_is_told_of_by_its_own_observers_only():
     assert current() is UNOBSERVED
 
 
-def test_an_observation_ends_without_a_with_statement_too():
-    events = told(looking := observers())
-
-    outer = looking.begin("outer", GET_PET)
-    inner = observers().begin("inner", GET_PET)
-    assert current() is inner
-    inner.ended(well())
-    assert current() is outer
-    outer.ended(well())
-
-    assert current() is UNOBSERVED
-    assert [event.tool for event in events] == ["outer", "outer"]
-
-
 def test_the_api_without_a_provider_is_nobody():
     assert type(trace.get_tracer_provider()).__module__ == "opentelemetry.trace"
 
@@ -281,27 +267,12 @@ def test_the_api_without_a_provider_is_nobody():
 # The log
 
 
-@pytest.mark.parametrize(
-    ("level", "kinds"),
-    [
-        (logging.DEBUG, ["started", "retry", "retry", "completed", "started", "error"]),
-        (logging.INFO, []),
-    ],
-)
-def test_the_log_tells_everything_at_debug(level, kinds, caplog):
-    caplog.set_level(level, "openapi_tools.calls")
-    looking = observers()
-
-    call_again(looking)
-    with looking.begin("get_pet", GET_PET) as observation:
-        observation.ended(badly())
-
-    assert [record.openapi_kind for record in caplog.records] == kinds
-
-
 def test_a_record_says_in_words_and_as_data_what_happened(caplog):
-    caplog.set_level(logging.DEBUG, "openapi_tools.calls")
+    caplog.set_level(logging.INFO, "openapi_tools.calls")
     looking = observers()
+    call_again(looking)
+    assert caplog.records == []
+    caplog.set_level(logging.DEBUG, "openapi_tools.calls")
 
     call_again(looking)
     with looking.begin("get_pet", GET_PET) as observation:
@@ -376,39 +347,6 @@ def test_a_long_id_of_a_call_is_cut(sdk):
     call_well(sdk.observers, call_id="c" * 1000)
 
     assert sdk.span("execute_tool get_pet").attributes["gen_ai.tool.call.id"] == "c" * 256
-
-
-def test_a_request_that_another_one_follows_has_ended(sdk):
-    with sdk.observers.begin("get_pet", GET_PET) as observation:
-        observation.attempt_started(request())
-        observation.attempt_started(request())
-        observation.ended(well())
-
-    first, second = sdk.requests
-    assert first.end_time <= second.start_time
-    assert "http.response.status_code" not in first.attributes
-
-
-def test_retries_and_redirects_are_spans_of_their_own_and_counted(sdk):
-    call_again(sdk.observers)
-
-    outcomes = [
-        (
-            span.attributes.get("http.request.resend_count"),
-            span.attributes.get("http.response.status_code"),
-            span.attributes.get("error.type"),
-            span.status.status_code,
-        )
-        for span in sdk.requests
-    ]
-    assert outcomes == [
-        (None, 503, "503", StatusCode.ERROR),
-        (1, None, "connection", StatusCode.ERROR),
-        (2, 302, None, StatusCode.UNSET),
-        (3, 200, None, StatusCode.UNSET),
-    ]
-    assert len({span.parent.span_id for span in sdk.requests}) == 1
-    assert sdk.span("execute_tool get_pet").status.status_code is StatusCode.UNSET
 
 
 @pytest.mark.parametrize(

@@ -110,18 +110,6 @@ def submodules() -> set[str]:
     return {name.partition(".")[2] for name in sys.modules if name.startswith("pets_tools.")}
 
 
-def test_load_gives_the_loaded_tools(pets: ModuleType) -> None:
-    loaded, toolset = load_tools(PETS), pets.load()
-
-    assert [tool.name for tool in toolset] == NAMES
-    for one, other in zip(loaded, toolset, strict=True):
-        assert (one.name, one.description) == (other.name, other.description)
-        assert (one.input_schema, one.operation) == (other.input_schema, other.operation)
-        assert (one.method, one.path, one.tags) == (other.method, other.path, other.tags)
-        assert (one.deprecated, one.strict) == (other.deprecated, other.strict)
-        assert isinstance(other, OperationTool)
-
-
 def test_the_toolset_knows_what_the_loaded_one_knows(pets: ModuleType) -> None:
     loaded, toolset = load_tools(PETS), pets.load()
 
@@ -203,11 +191,6 @@ def test_what_is_not_there_is_an_attribute_error(package: ModuleType, name: str)
     with pytest.raises(AttributeError, match=f"module 'pets_tools' has no attribute '{name}'"):
         getattr(package, name)
     assert not hasattr(package, name)
-
-
-def test_a_special_name_is_not_looked_for_in_the_index(package: ModuleType) -> None:
-    assert not hasattr(package, "__wrapped__")
-    assert submodules() == set()
 
 
 def test_dir_lists_what_can_be_imported(package: ModuleType) -> None:
@@ -356,12 +339,6 @@ async def test_a_tool_made_by_itself_calls_the_documents_server(
     assert repr(tool) == "<tool list_cats: GET /cats>"
 
 
-def test_a_tool_made_by_itself_previews(pets: ModuleType) -> None:
-    request = pets.GetCat().preview({"id": 5})
-
-    assert str(request.url) == "http://127.0.0.1:9/v1/cats/5"
-
-
 def test_a_copy_of_the_schema_may_be_changed(pets: ModuleType) -> None:
     tool = pets.load()["get_cat"]
 
@@ -405,16 +382,6 @@ async def test_mount_reads_a_plans_configuration(
     assert coordinator.tools == {}
 
 
-async def test_mount_replaces_nothing(pets: ModuleType) -> None:
-    coordinator = Coordinator()
-    coordinator.tools["add_dog"] = "mine"
-
-    with pytest.raises(SettingsError, match="mounted already: add_dog; load or generate yours"):
-        await pets.mount(coordinator)
-
-    assert coordinator.tools == {"add_dog": "mine"}
-
-
 @pytest.mark.parametrize(
     ("config", "error", "message"),
     [
@@ -434,19 +401,6 @@ async def test_a_configuration_that_does_not_fit_mounts_nothing(
         await pets.mount(coordinator, config)
 
     assert coordinator.tools == {}
-
-
-async def test_amplifiers_module_mounts_the_same(written: Path) -> None:
-    coordinator = Coordinator()
-    with (
-        imported(written / "package", "pets_tools"),
-        imported(written / "package", "amplifier_module_tool_pets") as shim,
-    ):
-        cleanup = await shim.mount(coordinator, {"select": {"names": ["get_*"]}})
-
-    assert shim.__amplifier_module_type__ == "tool"
-    assert [*coordinator.tools] == ["get_cat"]
-    await cleanup()
 
 
 def test_a_package_that_is_none_is_an_import_error() -> None:

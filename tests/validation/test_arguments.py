@@ -147,19 +147,7 @@ def test_a_call_id_further_inside_is_an_argument():
         (circular(), "an array"),
         ("\ud800", "\\ud800"),
     ],
-    ids=[
-        "null",
-        "array",
-        "JSON text",
-        "number",
-        "something else",
-        "huge",
-        "huge number",
-        "NaN",
-        "deep",
-        "circular",
-        "surrogate",
-    ],
+    ids=lambda value: value if isinstance(value, str) and len(value) < 40 else "",
 )
 def test_input_that_is_no_object_is_refused(given_input: object, named: str):
     with pytest.raises(InputError, match="has to be an object") as caught:
@@ -194,7 +182,8 @@ def test_input_that_is_no_object_is_refused(given_input: object, named: str):
         (circular(), None, "nested deeper than 100"),
         ("x" * 5_000_000, "", "too large"),
         (["x" * 1000] * 5_000, "/a", "too large"),
-        ([1] * 2_000_000, None, "too large"),
+        ([{}] * 260_000, "/a", "over 250,000 values"),
+        ({str(number): 1 for number in range(260_000)}, "/a", "over 250,000 values"),
     ],
     ids=lambda value: None,
 )
@@ -728,12 +717,3 @@ def test_a_schema_that_only_leads_back_to_itself_asks_for_nothing():
     checker = Checker({"$ref": "#/$defs/A", "$defs": {"A": {"anyOf": [{"$ref": "#/$defs/A"}]}}})
 
     checker.check({"a": 1})
-
-
-def test_arguments_too_many_to_be_explained_are_still_refused():
-    schema = {"properties": {"a": {"items": {"properties": {"i": {"type": "integer"}}}}}}
-
-    error = refusal(schema, {"a": [{"i": i} for i in range(60_000)] + [{"i": "x"}]})
-
-    assert error.pointer == "/a"
-    assert error.reason.endswith("… 59993 more] does not fit its schema.")
