@@ -40,8 +40,7 @@ _FIRST_PAUSE, _LONGEST_PAUSE, _LONGEST_WAIT = 0.25, 5.0, 60.0
 class _Flight(Generic[T]):
     """Work under way in one event loop, with a deadline on the monotonic clock.
 
-    `done` holds the finished task, or None when the loop gave up; `task` keeps the running one, as
-    an event loop does not.
+    `done` holds the finished task, or None if cancelled; `task` keeps the running one.
     """
 
     loop: asyncio.AbstractEventLoop
@@ -57,8 +56,7 @@ class _Flight(Generic[T]):
 class SingleFlight(Generic[T]):
     """Shares one piece of work among callers in all event loops and threads.
 
-    No lock is held while waiting. Cancelling a caller does not cancel the work. When the event loop
-    of the work ends, a caller in another loop begins anew.
+    Cancelling a caller does not cancel the work. When its event loop ends, another begins anew.
     """
 
     def __init__(self, seconds: float) -> None:

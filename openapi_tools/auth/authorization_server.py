@@ -43,12 +43,7 @@ _REDIRECTS = range(300, 400)
 class Channel:
     """The parts of a toolset that token requests use.
 
-    Attributes:
-        transport: Of the running event loop, with the toolset's network policy.
-        may_go: Whether the origin policy lets a secret go to a URL.
-        learn: Takes new secrets, to be masked.
-        api_origin: For instance `"https://api.example.com"`.
-        base_url: Server address; base of a document's relative URLs.
+    `may_go` tells whether the origin policy lets a secret go to a URL; `learn` masks new secrets.
     """
 
     transport: httpx.AsyncBaseTransport

@@ -36,10 +36,7 @@ _NAMED = 5
 class OriginPolicy:
     """The origins to which credentials may go, and the address of a call's server.
 
-    Attributes:
-        source: Origin of the URL that the document was fetched from; empty for any other document.
-        lenient: A call may go without required credentials.
-        client_brings: The user's HTTP client adds credentials.
+    The source is the origin of a document's URL. A lenient call may go without credentials.
     """
 
     server: str
@@ -175,17 +172,11 @@ class Credentials:
         """Return the grant of a call.
 
         The first requirement that the credentials satisfy counts, an empty one after all others:
-        a credential is given in order to be sent. Other origins get no credentials.
-
-        Args:
-            operation: Its `security` lists alternatives; all schemes of one are needed.
-            policy: Server of the call, and origins of the credentials.
-            context: For credentials that ask for tokens.
-            stale: The grant that was refused with 401.
+        a credential is given in order to be sent. Other origins get no credentials. `stale` is the
+        grant that was refused with 401.
 
         Raises:
-            CallError: `credentials`: some are missing, or not for this origin; or as a token
-                endpoint fails.
+            CallError: Some are missing, or not for this origin; or as a token endpoint fails.
         """
         requirement = self._chosen(operation)
         held = self._needed(requirement)

@@ -70,13 +70,10 @@ _BODY = (
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The endpoints of a login, for the user to confirm before it begins.
+    """A login's configuration with every endpoint, for the user to confirm before it begins.
 
-    Attributes:
-        config: With every endpoint filled in.
-        issuer: The expected issuer; empty when it is not known.
-        names_itself: The answer has to name its issuer.
-        elsewhere: Endpoints of the document where credentials may not go without consent.
+    `issuer` may be unknown; `names_itself`: the answer has to name it. `elsewhere` are endpoints of
+    the document where credentials may not go without consent.
     """
 
     config: OAuth2

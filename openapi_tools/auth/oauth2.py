@@ -115,7 +115,9 @@ class OAuth2:
         self._set("flow", _flow(self.flow))
         self._set("client_auth", _client_auth(self.client_auth, self.client_secret is not None))
         if self.token_file is not None:
-            self._set("token_file", _path(self.token_file))
+            if not isinstance(self.token_file, str | os.PathLike):
+                _refuse(f"token_file is a path, not {type(self.token_file).__name__}.")
+            self._set("token_file", Path(self.token_file).expanduser())
         if bool(self.username) != (self.password is not None):
             _refuse("username and password belong together; give both or none.")
 
@@ -149,6 +151,11 @@ class OAuth2:
         """Return a secret member as text, `""` when it was not given."""
         value = getattr(self, name)
         return value.reveal() if isinstance(value, Secret) else ""
+
+    @property
+    def has_token(self) -> bool:
+        """Whether a login, or the user, gave a token."""
+        return bool(self.access_token or self.refresh_token or self.token_file)
 
     def parameters(self) -> dict[str, str]:
         """Return the members of `extra` as text."""
@@ -257,12 +264,6 @@ def _client_auth(given: object, has_secret: bool) -> str:
     return str(given)
 
 
-def _path(given: object) -> Path:
-    if not isinstance(given, str | os.PathLike):
-        _refuse(f"token_file is a path, not {type(given).__name__}.")
-    return Path(given).expanduser()
-
-
 def chosen_flow(config: OAuth2, scheme: SecurityScheme, name: str) -> str | None:
     """Return the flow that fetches tokens; None when only a login gives some.
 
@@ -280,7 +281,7 @@ def chosen_flow(config: OAuth2, scheme: SecurityScheme, name: str) -> str | None
         raise _refusal(name, "needs OAuth2(client_id=…, client_secret=…) for client credentials.")
     if flow == PASSWORD and not config.username:
         raise _refusal(name, "needs OAuth2(username=…, password=…) for the password flow.")
-    if flow in (CLIENT_CREDENTIALS, PASSWORD) or _has_token(config):
+    if flow in (CLIENT_CREDENTIALS, PASSWORD) or config.has_token:
         return flow
     login = f"openapi-tools login SPEC {name} --token-file FILE"
     raise _refusal(
@@ -300,14 +301,10 @@ def _guessed(config: OAuth2, scheme: SecurityScheme, name: str) -> str | None:
     is_own = is_own or bool(config.openid_connect_url)
     if config.client_secret is None or not is_own:
         return None
-    is_person = _has_token(config) and (
+    is_person = config.has_token and (
         any(flow in scheme.flows for flow in USER_FLOWS) or CLIENT_CREDENTIALS not in scheme.flows
     )
     return None if is_person else CLIENT_CREDENTIALS
-
-
-def _has_token(config: OAuth2) -> bool:
-    return bool(config.access_token or config.refresh_token or config.token_file)
 
 
 def _refusal(name: str, reason: str) -> CredentialsError:

@@ -90,13 +90,10 @@ class Credential:
 def hold(scheme: Scheme, value: Any, *, expand: bool = True) -> Credential:
     """Return a credential for a scheme.
 
-    Args:
-        scheme: As declared.
-        value: A text, `pydantic.SecretStr`, a pair of user and password, an `httpx.Auth`, an
-            `OAuth2`, a `ClientCertificate` or `ssl.SSLContext`, a mapping with the members of one
-            of the last two, or a function that returns one of these for each call.
-            `${NAME}` in a text is read from the environment.
-        expand: False for credentials of a call, which may come from a stranger.
+    It is a text, `pydantic.SecretStr`, a pair of user and password, an `httpx.Auth`, an `OAuth2`, a
+    `ClientCertificate` or `ssl.SSLContext`, a mapping with members of `OAuth2` or a certificate, or
+    a function that returns one of these for each call. With `expand`, `${NAME}` in a text is read
+    from the environment; not for credentials of a call, which may come from a stranger.
 
     Raises:
         CredentialsError: The value does not fit the scheme; it is never shown.

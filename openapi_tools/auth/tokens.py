@@ -271,19 +271,17 @@ class TokenStore:
         flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
         try:
             descriptor = os.open(self._path, flags | getattr(os, "O_CLOEXEC", 0))
+            try:
+                self._check(os.fstat(descriptor))
+                raw = os.read(descriptor, _LARGEST + 1)
+            finally:
+                os.close(descriptor)
         except FileNotFoundError:
             return None
         except OSError as error:
             if error.errno == errno.ELOOP or self._path.is_symlink():
                 self._refuse("is a symbolic link; give the file itself.")
             self._refuse(f"cannot be read ({_cause(error)}).")
-        try:
-            self._check(os.fstat(descriptor))
-            raw = os.read(descriptor, _LARGEST + 1)
-        except OSError as error:
-            self._refuse(f"cannot be read ({_cause(error)}).")
-        finally:
-            os.close(descriptor)
         if len(raw) > _LARGEST:
             self._refuse("is too large for a file of tokens.")
         return raw.decode("utf-8", "replace")

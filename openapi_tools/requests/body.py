@@ -23,13 +23,16 @@ from openapi_tools.errors import CallError, InputError
 from openapi_tools.model import Encoding, Parameter
 from openapi_tools.requests.encoding import (
     FAULTS,
+    FORM,
+    FORM_RESERVED,
+    RAW,
     encode_text,
     form_encode,
     is_token,
     json_bytes,
     placed,
 )
-from openapi_tools.requests.styles import content_text, form_pairs, header_text, part_pairs
+from openapi_tools.requests.styles import content_text, header_text, pairs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -98,19 +101,20 @@ def form_text(value: Any, sources: Sources) -> str:
     """
     if not isinstance(value, dict):
         return content_text("application/x-www-form-urlencoded", value)
-    pairs: list[tuple[str, str]] = []
+    found: list[tuple[str, str]] = []
     for name, member in value.items():
         try:
-            pairs += _form_pairs(name, member, sources)
+            found += _form_pairs(name, member, sources)
         except (InputError, UnicodeEncodeError, RecursionError) as error:
             raise placed(error, name) from None
-    return "&".join(f"{name}={text}" for name, text in pairs)
+    return "&".join(f"{name}={text}" for name, text in found)
 
 
 def _form_pairs(name: str, value: Any, sources: Sources) -> Iterator[tuple[str, str]]:
     encoding = sources.encoding(name)
     if encoding.style:
-        yield from form_pairs(_shape_of(encoding), value)
+        writer = FORM_RESERVED if encoding.allow_reserved else FORM
+        yield from pairs(_shape_of(encoding), value, writer)
         return
     for item in value if isinstance(value, list) else [value]:
         if item is None:
@@ -226,7 +230,7 @@ def _named_parts(name: str, value: Any, sources: Sources) -> Iterator[_Part]:
     encoding = sources.encoding(name)
     headers = sources.headers.get(name, ())
     if encoding.style:
-        for pair_name, text in part_pairs(_shape_of(encoding), value):
+        for pair_name, text in pairs(_shape_of(encoding), value, RAW):
             yield [_disposition(pair_name), *headers], encode_text(text)
         return
     for index, item in enumerate(value if isinstance(value, list) else [value]):
@@ -262,14 +266,8 @@ def _written(encoding: Encoding, value: Any, sources: Sources) -> File:
 
 def _shape_of(encoding: Encoding) -> Parameter:
     """Return a query parameter with the style of a member."""
-    return Parameter(
-        encoding.name,
-        "query",
-        style=encoding.style,
-        explode=encoding.explode,
-        allow_reserved=encoding.allow_reserved,
-        inner=encoding.inner,
-    )
+    names = ("name", "style", "explode", "allow_reserved", "inner")
+    return Parameter(location="query", **{name: getattr(encoding, name) for name in names})
 
 
 def _extra_headers(encoding: Encoding, arguments: Mapping[str, Any]) -> tuple[bytes, ...]:

@@ -81,10 +81,6 @@ class _Places:
 class RequestPlan:
     """Builds the requests of one operation; work that is the same for all is done once.
 
-    Args:
-        operation: The operation to call.
-        settings: Server and file folders.
-
     Raises:
         CallError: The server or the method is not valid.
     """
@@ -112,11 +108,7 @@ class RequestPlan:
         )
 
     def build(self, arguments: Mapping[str, Any], auth: RequestAuth = _NO_AUTH) -> httpx.Request:
-        """Return the request that the document describes for these arguments.
-
-        Args:
-            arguments: Validated, JSON-native values by argument name; only those that were given.
-            auth: Added by the credentials; an argument cannot set the same.
+        """Return the request for validated arguments by name, and what the credentials add.
 
         Raises:
             InputError: A value cannot be sent; the pointer names the argument.
@@ -193,8 +185,6 @@ def build_content(
     body: RequestBody, arguments: Mapping[str, Any], settings: Settings
 ) -> Content | None:
     """Return the body of a request; None when no argument feeds it and it is not required.
-
-    Null is sent in JSON and left out of forms; an absent argument is left out of both.
 
     Raises:
         InputError: A value cannot be sent; the pointer names the argument and the member in it.

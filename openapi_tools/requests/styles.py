@@ -53,8 +53,8 @@ def path_text(parameter: Parameter, value: Any) -> str:
     if not is_text and _is_undefined(value):
         return ""
     if parameter.style == "matrix":
-        pairs = _pairs(parameter, value, writer)
-        return "".join(f";{name}={text}" if text else f";{name}" for name, text in pairs)
+        found = pairs(parameter, value, writer)
+        return "".join(f";{name}={text}" if text else f";{name}" for name, text in found)
     write = _label if parameter.style == "label" else _simple
     return write(parameter, value, writer)
 
@@ -65,18 +65,7 @@ def query_pairs(parameter: Parameter, value: Any) -> list[tuple[str, str]]:
     Spec: OpenAPI 3.2.0, section 4.12; RFC 6570, sections 2.3 and 3.2.8.
     """
     writer = _QUERY_WRITERS[parameter.allow_reserved, parameter.printed]
-    return _pairs(parameter, value, writer)
-
-
-def form_pairs(parameter: Parameter, value: Any) -> list[tuple[str, str]]:
-    """Return the pairs of a form body's member (OpenAPI 3.2.0, section 4.15.1.2)."""
-    writer = encoding.FORM_RESERVED if parameter.allow_reserved else encoding.FORM
-    return _pairs(parameter, value, writer)
-
-
-def part_pairs(parameter: Parameter, value: Any) -> list[tuple[str, str]]:
-    """Return the pairs of a multipart body's member; nothing in them is encoded."""
-    return _pairs(parameter, value, encoding.RAW)
+    return pairs(parameter, value, writer)
 
 
 def cookie_text(parameter: Parameter, value: Any) -> str:
@@ -86,15 +75,15 @@ def cookie_text(parameter: Parameter, value: Any) -> str:
     """
     encoding.check_cookie_name(parameter.name)
     if parameter.style == "cookie" or essence(parameter.media_type) == "text/plain":
-        pairs = _pairs(parameter, value, encoding.RAW)
-        for name, text in pairs:
+        found = pairs(parameter, value, encoding.RAW)
+        for name, text in found:
             encoding.check_cookie_name(name)
             encoding.check_cookie_value(text)
-        return "; ".join(f"{name}={text}" for name, text in pairs)
+        return "; ".join(f"{name}={text}" for name, text in found)
     writer = encoding.COOKIE_RESERVED if parameter.allow_reserved else encoding.ENCODED
-    pairs = _pairs(parameter, value, writer)
+    found = pairs(parameter, value, writer)
     names = {encoding.percent_encode(parameter.name): parameter.name}
-    return "&".join(f"{names.get(name, name)}={text}" for name, text in pairs)
+    return "&".join(f"{names.get(name, name)}={text}" for name, text in found)
 
 
 def header_text(parameter: Parameter, value: Any) -> str | None:
@@ -125,8 +114,8 @@ def content_text(media_type: str, value: Any, *, ascii_only: bool = False) -> st
     return plain_text(value)
 
 
-def _pairs(parameter: Parameter, value: Any, writer: Writer) -> list[tuple[str, str]]:
-    """Write the styles that consist of pairs: form, cookie, matrix, the delimited, deepObject."""
+def pairs(parameter: Parameter, value: Any, writer: Writer) -> list[tuple[str, str]]:
+    """Return names and values, for the styles form, cookie, matrix, deepObject, the delimited."""
     if value is None:
         return []
     name = writer.name(parameter.name)
