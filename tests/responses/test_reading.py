@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -50,7 +49,7 @@ def test_every_member_keeps_as_much_as_is_fair():
 
 
 def test_deep_values_are_measured_once():
-    value: Any = ["x" * 100] * 20_000
+    value = ["x" * 100] * 20_000
     for _ in range(150):
         value = {"a": value, "b": 1}
     started = time.process_time()

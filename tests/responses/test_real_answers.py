@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import pytest
@@ -15,14 +14,6 @@ from servers.recorder import Answer, Recorder
 
 from openapi_tools import Settings, generate_package, load_tools
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from servers.faults import Peer
-
-    from openapi_tools import ToolResult, Toolset
-
-
 LOSSY = "bytes that are no utf-8 are shown as U+FFFD"
 LENIENT = "the answer is not strict JSON; it was read as far as its meaning is plain"
 OVER = "… the stream went on; the time was over"
@@ -30,14 +21,8 @@ PLAIN = document({"/x": {"get": operation()}})
 
 
 async def answered(
-    answer: Answer,
-    described: dict[str, Any] = PLAIN,
-    *,
-    arguments: dict[str, Any] | None = None,
-    credentials: dict[str, Any] | None = None,
-    package: Path | None = None,
-    **settings: Any,
-) -> ToolResult:
+    answer, described=PLAIN, *, arguments=None, credentials=None, package=None, **settings
+):
     """Return the result of one GET of a server that gives this answer.
 
     Args:
@@ -58,15 +43,15 @@ async def answered(
             return await called(made.load(**chosen, credentials=credentials), arguments)
 
 
-async def called(toolset: Toolset, arguments: dict[str, Any] | None) -> ToolResult:
+async def called(toolset, arguments):
     async with toolset:
         return await toolset["get_x"].execute(arguments or {})
 
 
-async def stalled(head: str, sent: bytes, **settings: Any) -> ToolResult:
+async def stalled(head, sent, **settings):
     """Return the result of a call of a server that stops in the middle of its answer."""
 
-    async def behave(peer: Peer) -> None:
+    async def behave(peer):
         await peer.request()
         await peer.write(f"HTTP/1.1 200 OK\r\n{head}\r\n\r\n".encode() + sent)
         await peer.hang()
@@ -76,7 +61,7 @@ async def stalled(head: str, sent: bytes, **settings: Any) -> ToolResult:
         return await called(load_tools(PLAIN, settings=chosen), None)
 
 
-def typed(media_type: str, body: bytes, *headers: tuple[str, str]) -> Answer:
+def typed(media_type, body, *headers):
     return Answer(headers=[("Content-Type", media_type), *headers], body=body)
 
 

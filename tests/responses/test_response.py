@@ -6,7 +6,6 @@ import base64
 import json
 import time
 from email.utils import formatdate
-from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
@@ -18,24 +17,21 @@ from openapi_tools.responses.reader import read_answer, retry_after
 from openapi_tools.settings import Settings
 from openapi_tools.transport.sender import Answer
 
-if TYPE_CHECKING:
-    from openapi_tools.result import ToolResult
-
 JSON = "application/json"
 PNG = b"\x89PNG\r\n\x1a\n\x00\xff"
 
 
 def read(
-    content: bytes = b"",
-    media_type: str = JSON,
-    status: int = 200,
+    content=b"",
+    media_type=JSON,
+    status=200,
     *,
-    method: str = "GET",
-    headers: dict[str, str] | None = None,
-    accept: tuple[str, ...] = (),
-    cut: str = "",
-    **settings: Any,
-) -> ToolResult:
+    method="GET",
+    headers=None,
+    accept=(),
+    cut="",
+    **settings,
+):
     lines = ({"content-type": media_type} if media_type else {}) | (headers or {})
     request = httpx.Request(method, "http://pets.test/pets/7?full=1")
     answer = Answer(request, status, httpx.Headers(lines), content, 0.25, cut=cut)

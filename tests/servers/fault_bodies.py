@@ -6,13 +6,9 @@ import gzip
 import json
 import zlib
 from functools import cache
-from typing import TYPE_CHECKING
 
 from servers.fault_peer import Route, closes, drips, floods, hangs, head, says
 from servers.faults import answer
-
-if TYPE_CHECKING:
-    from servers.fault_peer import Behaviour, Caller
 
 HELLO = b'{"hello": "world"}'
 GZIP = "Content-Encoding: gzip"
@@ -21,7 +17,7 @@ READ = ("GET",)
 """Of what takes long to send or to read; a POST would be no different."""
 
 
-def gzipped(body: bytes, times: int = 1) -> bytes:
+def gzipped(body, times=1):
     """Return data that has to be unpacked so many times."""
     for _ in range(times):
         body = gzip.compress(body, 9, mtime=0)
@@ -29,17 +25,17 @@ def gzipped(body: bytes, times: int = 1) -> bytes:
 
 
 @cache
-def bomb(mebibytes: int) -> bytes:
+def bomb(mebibytes):
     """Return little data that stands for much."""
     packer = zlib.compressobj(9, wbits=31)
     parts = [packer.compress(b"\0" * MEBIBYTE) for _ in range(mebibytes)]
     return b"".join([*parts, packer.flush()])
 
 
-def explodes(mebibytes: int, coding: str = "gzip", *, times: int = 1) -> Behaviour:
+def explodes(mebibytes, coding="gzip", *, times=1):
     """Return a behaviour that answers with a bomb."""
 
-    async def behave(caller: Caller) -> bool:
+    async def behave(caller):
         lines = ("Content-Type: application/json", f"Content-Encoding: {coding}")
         await caller.write(answer(gzipped(bomb(mebibytes), times - 1), *lines))
         return True
@@ -47,7 +43,7 @@ def explodes(mebibytes: int, coding: str = "gzip", *, times: int = 1) -> Behavio
     return behave
 
 
-async def bomb_in_one_chunk(caller: Caller) -> bool:
+async def bomb_in_one_chunk(caller):
     """Send 64 KiB of gzip, which stand for 64 MiB, in one piece."""
     data = bomb(64)
     start = head("Content-Type: application/json", GZIP, "Transfer-Encoding: chunked")
@@ -55,7 +51,7 @@ async def bomb_in_one_chunk(caller: Caller) -> bool:
     return True
 
 
-async def empty_blocks(caller: Caller) -> bool:
+async def empty_blocks(caller):
     """Send a stream that goes on and on and stands for nothing: blocks without content."""
     start = head("Content-Type: application/json", "Content-Encoding: deflate", "Connection: close")
     await caller.write(start)
@@ -63,31 +59,31 @@ async def empty_blocks(caller: Caller) -> bool:
     return False
 
 
-async def nine_megabytes(caller: Caller) -> bool:
+async def nine_megabytes(caller):
     """Send 9 MB of JSON, a list of objects."""
     await caller.write(answer(objects(9_000_000), "Content-Type: application/json"))
     return True
 
 
-async def twenty_megabytes(caller: Caller) -> bool:
+async def twenty_megabytes(caller):
     """Send 20 MB of JSON, a list of objects."""
     await caller.write(answer(objects(20_000_000), "Content-Type: application/json"))
     return True
 
 
-async def many_values(caller: Caller) -> bool:
+async def many_values(caller):
     """Send 9 MB of JSON that take 250 MB when they are read: a list of three million lists."""
     await caller.write(answer(b"[" + b"[]," * 3_000_000 + b"1]", "Content-Type: application/json"))
     return True
 
 
-def objects(size: int) -> bytes:
+def objects(size):
     """Return a JSON array of objects of about so many bytes."""
     item = json.dumps({"id": 12345, "name": "Rex", "open": True, "note": "x" * 60}).encode()
     return b"[" + (item + b",") * (size // (len(item) + 1)) + b"0]"
 
 
-def text(body: bytes, kind: str) -> Behaviour:
+def text(body, kind):
     """Return a behaviour that answers with a body of that media type."""
     return says(body, kind=kind)
 

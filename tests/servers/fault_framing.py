@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from servers.fault_peer import Route, closes, drips, floods, hangs, head, keeps, resets, says
 from servers.faults import answer
-
-if TYPE_CHECKING:
-    from servers.fault_peer import Caller
 
 CHUNKED = head("Content-Type: application/json", "Transfer-Encoding: chunked")
 ENDLESS = head("Content-Type: application/json", "Connection: close")
@@ -18,7 +13,7 @@ WHOLE = answer(b'{"fine": true}', "Content-Type: application/json")
 POISON = answer(b'{"poison": true}', "Content-Type: application/json")
 
 
-async def reset_when_used_again(caller: Caller) -> bool:
+async def reset_when_used_again(caller):
     """Answer the first request of a connection, and break it at the next one."""
     if caller.count > 1:
         caller.reset()

@@ -45,11 +45,11 @@ class Route:
     dripped: str = ""
 
     @property
-    def path(self) -> str:
+    def path(self):
         """Where it is."""
         return f"/{self.slug}"
 
-    def right(self, method: str, *, bytewise: bool = False) -> set[str]:
+    def right(self, method, *, bytewise=False):
         """Return the ends that are right for a call."""
         ends = self.post if self.post and method == "POST" else self.ends
         return set(((bytewise and self.dripped) or ends).split("|"))
@@ -69,11 +69,11 @@ class Caller(Peer):
 
     server: Any
 
-    def __init__(self, peer: Peer) -> None:
+    def __init__(self, peer):
         super().__init__(peer.server, peer._reader, peer._writer)
         self.count = 0
 
-    async def read_head(self) -> None:
+    async def read_head(self):
         """Read the head of a request."""
         self.head = await self._reader.readuntil(b"\r\n\r\n")
         self.count += 1
@@ -83,7 +83,7 @@ class Caller(Peer):
         self.headers = {name.lower(): value.strip() for name, _, value in pairs}
         self.body = b""
 
-    async def read_body(self) -> None:
+    async def read_body(self):
         """Read its body."""
         self.body = await self._reader.readexactly(int(self.headers.get("content-length", "0")))
 
@@ -91,50 +91,48 @@ class Caller(Peer):
 class Bytewise(Caller):
     """A connection on which every byte is sent by itself."""
 
-    def __init__(self, peer: Peer) -> None:
+    def __init__(self, peer):
         super().__init__(peer)
         plain = self._writer.get_extra_info("socket")
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
-    async def write(self, data: bytes) -> None:
+    async def write(self, data):
         """Send bytes one by one; the other side has its turn after each."""
         for position in range(len(data)):
             await super().write(data[position : position + 1])
             await asyncio.sleep(0)
 
 
-def says(
-    body: bytes = b"{}", *headers: str, kind: str = "application/json", status: str = "200 OK"
-) -> Behaviour:
+def says(body=b"{}", *headers, kind="application/json", status="200 OK"):
     """Return a behaviour that gives a well-formed answer."""
     typed = (f"Content-Type: {kind}",) if kind else ()
     return keeps(answer(body, *typed, *headers, status=status))
 
 
-def keeps(data: bytes) -> Behaviour:
+def keeps(data):
     """Return a behaviour that sends these bytes and waits for the next request."""
 
-    async def behave(caller: Caller) -> bool:
+    async def behave(caller):
         await caller.write(data)
         return True
 
     return behave
 
 
-def closes(data: bytes = b"") -> Behaviour:
+def closes(data=b""):
     """Return a behaviour that sends these bytes and closes the connection."""
 
-    async def behave(caller: Caller) -> bool:
+    async def behave(caller):
         await caller.write(data)
         return False
 
     return behave
 
 
-def resets(data: bytes = b"") -> Behaviour:
+def resets(data=b""):
     """Return a behaviour that sends these bytes and breaks the connection."""
 
-    async def behave(caller: Caller) -> bool:
+    async def behave(caller):
         await caller.write(data)
         if data:
             await asyncio.sleep(0.05)  # what was written has to arrive before the reset
@@ -144,10 +142,10 @@ def resets(data: bytes = b"") -> Behaviour:
     return behave
 
 
-def hangs(data: bytes = b"") -> Behaviour:
+def hangs(data=b""):
     """Return a behaviour that sends these bytes and nothing more."""
 
-    async def behave(caller: Caller) -> bool:
+    async def behave(caller):
         await caller.write(data)
         await caller.hang()
         return False
@@ -155,10 +153,10 @@ def hangs(data: bytes = b"") -> Behaviour:
     return behave
 
 
-def drips(start: bytes, drop: bytes) -> Behaviour:
+def drips(start, drop):
     """Return a behaviour that goes on for ever, slowly."""
 
-    async def behave(caller: Caller) -> bool:
+    async def behave(caller):
         await caller.write(start)
         await caller.write_forever(drop, pause=0.05)
         return False
@@ -166,10 +164,10 @@ def drips(start: bytes, drop: bytes) -> Behaviour:
     return behave
 
 
-def floods(start: bytes, wave: bytes) -> Behaviour:
+def floods(start, wave):
     """Return a behaviour that goes on for ever, as fast as it can."""
 
-    async def behave(caller: Caller) -> bool:
+    async def behave(caller):
         await caller.write(start)
         await caller.write_forever(wave)
         return False
@@ -177,6 +175,6 @@ def floods(start: bytes, wave: bytes) -> Behaviour:
     return behave
 
 
-def head(*lines: str, status: str = "200 OK") -> bytes:
+def head(*lines, status="200 OK"):
     """Return the beginning of an answer, up to and with the blank line."""
     return "\r\n".join([f"HTTP/1.1 {status}", *lines, "", ""]).encode("latin-1")

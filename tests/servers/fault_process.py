@@ -6,7 +6,6 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, Self
 
 _PROGRAM = Path(__file__).parent / "fault_routes.py"
 
@@ -18,16 +17,16 @@ class FaultProcess:
         url: The address, without a slash at its end.
     """
 
-    def __enter__(self) -> Self:
+    def __enter__(self):
         command = [sys.executable, str(_PROGRAM)]
         pipe = subprocess.PIPE
         self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe)
         assert self._process.stdout is not None
-        said: dict[str, Any] = json.loads(self._process.stdout.readline())
+        said = json.loads(self._process.stdout.readline())
         self.url = said["url"]
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *_):
         # The server ends when its standard input does.
         self._process.communicate()
         assert self._process.returncode == 0

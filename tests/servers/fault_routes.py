@@ -11,7 +11,6 @@ import json
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
 
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parent.parent))
@@ -20,16 +19,11 @@ from servers import fault_bodies, fault_framing, fault_statuses
 from servers.fault_peer import Bytewise, Caller, Route
 from servers.faults import Faults, answer
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from servers.faults import Peer
-
-ROUTES: tuple[Route, ...] = (*fault_framing.ROUTES, *fault_bodies.ROUTES, *fault_statuses.ROUTES)
+ROUTES = (*fault_framing.ROUTES, *fault_bodies.ROUTES, *fault_statuses.ROUTES)
 """Every fault."""
 
 
-async def _tell(caller: Caller) -> bool:
+async def _tell(caller):
     """Say what was received so far."""
     site = caller.server
     told = {"seen": site.seen, "cookies": site.cookies, "caught": site.sink.connections}
@@ -47,7 +41,7 @@ HELPERS = (
 _BY_PATH = {route.path: route for route in (*ROUTES, *HELPERS)}
 
 
-def case_of(slug: str) -> Route:
+def case_of(slug):
     """Return the route of that name."""
     return _BY_PATH[f"/{slug}"]
 
@@ -64,26 +58,26 @@ class FaultSite(Faults):
         sink: Another origin, to which some routes lead; nobody should connect to it.
     """
 
-    def __init__(self, *, bytewise: bool = False) -> None:
+    def __init__(self, *, bytewise=False):
         super().__init__(self._answer)
         self._bytewise = bytewise
-        self.seen: Counter[str] = Counter()
+        self.seen = Counter()
         self.cookies = 0
         self.sink = Faults(_nothing)
 
-    async def __aenter__(self) -> Self:
+    async def __aenter__(self):
         await self.sink.__aenter__()
         return await super().__aenter__()
 
-    async def __aexit__(self, *given: object) -> None:
+    async def __aexit__(self, *given):
         await super().__aexit__(*given)
         await self.sink.__aexit__(*given)
 
-    def asked(self, caller: Caller) -> int:
+    def asked(self, caller):
         """Return how often the request that is being answered was received, this time included."""
         return self.seen[f"{caller.method} {caller.target.partition('?')[0]}"]
 
-    async def _answer(self, peer: Peer) -> None:
+    async def _answer(self, peer):
         caller = Bytewise(peer) if self._bytewise else Caller(peer)
         while True:
             await caller.read_head()
@@ -94,7 +88,7 @@ class FaultSite(Faults):
             if not await self._behave_at(path, caller):
                 return
 
-    async def _behave_at(self, path: str, caller: Caller) -> bool:
+    async def _behave_at(self, path, caller):
         route = _BY_PATH.get(path)
         if route is None and path.startswith("/redirect-growing/"):
             route = _BY_PATH["/redirect-growing"]
@@ -107,11 +101,11 @@ class FaultSite(Faults):
         return await behave(caller)
 
 
-async def _nothing(peer: Peer) -> None:
+async def _nothing(peer):
     """Answer nobody."""
 
 
-def fault_document(routes: Iterable[Route] = (*ROUTES, *HELPERS), **members: Any) -> dict[str, Any]:
+def fault_document(routes=(*ROUTES, *HELPERS), **members):
     """Return an OpenAPI document with an operation for each method of each route.
 
     Args:
@@ -126,10 +120,10 @@ def fault_document(routes: Iterable[Route] = (*ROUTES, *HELPERS), **members: Any
     return {"openapi": "3.1.1", "info": info, "paths": paths, **members}
 
 
-def _operation(route: Route, method: str) -> dict[str, Any]:
+def _operation(route, method):
     schema = {"type": "object", "properties": {"id": {"type": "integer"}}}
     content = {"application/json": {"schema": schema}}
-    found: dict[str, Any] = {
+    found = {
         "operationId": f"{method}_{route.slug}".lower().replace("-", "_"),
         "parameters": [{"name": "q", "in": "query", "schema": {"type": "string"}}],
         "responses": {"200": {"description": route.row, "content": content}},
@@ -140,7 +134,7 @@ def _operation(route: Route, method: str) -> dict[str, Any]:
     return found
 
 
-async def _run() -> None:
+async def _run():
     """Serve until standard input ends."""
     for mebibytes in (64, 256):  # so that no caller waits for it
         fault_bodies.bomb(mebibytes)

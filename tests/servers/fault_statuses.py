@@ -5,21 +5,17 @@ from __future__ import annotations
 import json
 import time
 from email.utils import formatdate
-from typing import TYPE_CHECKING
 
 from servers.fault_peer import Route, keeps, says
 from servers.faults import answer
 
-if TYPE_CHECKING:
-    from servers.fault_peer import Behaviour, Caller
-
 PROBLEM = "application/problem+json"
 
 
-def redirects(location: str | None, status: str = "302 Found") -> Behaviour:
+def redirects(location, status="302 Found"):
     """Return a behaviour that redirects; `{site}` and `{sink}` stand for addresses."""
 
-    async def behave(caller: Caller) -> bool:
+    async def behave(caller):
         site = caller.server
         where = (location or "").format(
             site=site.url, sink=site.sink.url, port=site.port, sink_port=site.sink.port
@@ -31,24 +27,24 @@ def redirects(location: str | None, status: str = "302 Found") -> Behaviour:
     return behave
 
 
-async def give_a_page(caller: Caller) -> bool:
+async def give_a_page(caller):
     """Answer with a list that goes on here, and elsewhere."""
     body = json.dumps({"items": [1], "next": f"{caller.server.sink.url}/page"}).encode()
     await caller.write(answer(body, f"Link: <{caller.server.url}/ok?page=2>; rel=next"))
     return True
 
 
-async def grow(caller: Caller) -> bool:
+async def grow(caller):
     """Redirect to a longer path under the same name, and on and on."""
     where = f"Location: {caller.target.partition('?')[0]}/x"
     await caller.write(answer(b"", where, status="302 Found"))
     return True
 
 
-def refuses(value: str, status: str = "429 Too Many Requests") -> Behaviour:
+def refuses(value, status="429 Too Many Requests"):
     """Return a behaviour that asks to wait; `{date}` stands for a date in a minute."""
 
-    async def behave(caller: Caller) -> bool:
+    async def behave(caller):
         waits = value.format(
             date=formatdate(time.time() + 60, usegmt=True),
             past=formatdate(time.time() - 60, usegmt=True),
@@ -59,14 +55,14 @@ def refuses(value: str, status: str = "429 Too Many Requests") -> Behaviour:
     return behave
 
 
-async def unavailable_once(caller: Caller) -> bool:
+async def unavailable_once(caller):
     """Refuse every other call."""
     fine = caller.server.asked(caller) % 2 == 0
     await caller.write(answer(b"{}", status="200 OK" if fine else "503 Service Unavailable"))
     return True
 
 
-def request_of(caller: Caller) -> bytes:
+def request_of(caller):
     """Return all that a request told, as JSON."""
     told = {
         "method": caller.method,
@@ -77,14 +73,14 @@ def request_of(caller: Caller) -> bytes:
     return json.dumps(told).encode()
 
 
-async def reflect(caller: Caller) -> bool:
+async def reflect(caller):
     """Give back everything that was received."""
     kind = "Content-Type: application/json"
     await caller.write(answer(request_of(caller), kind, f"ETag: {caller.target}"))
     return True
 
 
-async def reflect_refusing(caller: Caller) -> bool:
+async def reflect_refusing(caller):
     """Refuse, and give back everything that was received, the credentials among the headers too."""
     told = caller.headers.get("authorization", "none")
     lines = (
@@ -98,7 +94,7 @@ async def reflect_refusing(caller: Caller) -> bool:
     return True
 
 
-async def refuse_stale_tokens(caller: Caller) -> bool:
+async def refuse_stale_tokens(caller):
     """Take no token but the one that `token` gives out."""
     if caller.headers.get("authorization") == "Bearer fresh":
         await caller.write(answer(b'{"fresh": true}', "Content-Type: application/json"))
@@ -108,7 +104,7 @@ async def refuse_stale_tokens(caller: Caller) -> bool:
     return True
 
 
-async def echo(caller: Caller) -> bool:
+async def echo(caller):
     """Answer with the query, so that answers can be told apart."""
     body = json.dumps({"echo": caller.target.partition("?")[2]}).encode()
     await caller.write(answer(body, "Content-Type: application/json"))

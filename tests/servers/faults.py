@@ -6,10 +6,6 @@ import asyncio
 import contextlib
 import socket
 import struct
-from typing import TYPE_CHECKING, Self
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
 
 
 class Peer:
@@ -19,14 +15,12 @@ class Peer:
         server: The server it belongs to.
     """
 
-    def __init__(
-        self, server: Faults, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
+    def __init__(self, server, reader, writer):
         self.server = server
         self._reader = reader
         self._writer = writer
 
-    async def request(self) -> bytes:
+    async def request(self):
         """Read one request, head and body, and keep it."""
         head = await self._reader.readuntil(b"\r\n\r\n")
         length = next(
@@ -42,25 +36,25 @@ class Peer:
         self.server.changed.set()
         return request
 
-    async def write(self, data: bytes) -> None:
+    async def write(self, data):
         """Send bytes as they are."""
         self._writer.write(data)
         await self._writer.drain()
 
-    async def write_forever(self, data: bytes, *, pause: float = 0.0) -> None:
+    async def write_forever(self, data, *, pause=0.0):
         """Send the same bytes until the other side has had enough."""
         while True:
             await self.write(data)
             await asyncio.sleep(pause)
 
-    async def hang(self) -> None:
+    async def hang(self):
         """Wait until the other side closes."""
         while await self._reader.read(65536):
             pass
         self.server.hung_up += 1
         self.server.changed.set()
 
-    def reset(self) -> None:
+    def reset(self):
         """Break the connection: the other side sees a reset, not an end."""
         plain = self._writer.get_extra_info("socket")
         plain.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -78,30 +72,30 @@ class Faults:
         changed: Set whenever one of these changes.
     """
 
-    def __init__(self, behave: Callable[[Peer], Awaitable[None]]) -> None:
+    def __init__(self, behave):
         self._behave = behave
-        self._tasks: set[asyncio.Task[None]] = set()
-        self.requests: list[bytes] = []
+        self._tasks = set()
+        self.requests = []
         self.connections = self.ended = self.hung_up = 0
         self.changed = asyncio.Event()
 
-    async def __aenter__(self) -> Self:
+    async def __aenter__(self):
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
         self.port = self._server.sockets[0].getsockname()[1]
         return self
 
-    async def __aexit__(self, *_: object) -> None:
+    async def __aexit__(self, *_):
         self._server.close()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     @property
-    def url(self) -> str:
+    def url(self):
         """The address, without a slash at its end."""
         return f"http://127.0.0.1:{self.port}"
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _serve(self, reader, writer):
         self.connections += 1
         task = asyncio.current_task()
         assert task is not None
@@ -119,17 +113,17 @@ class Faults:
             self.ended += 1
             self.changed.set()
 
-    async def until(self, condition: Callable[[], bool]) -> None:
+    async def until(self, condition):
         """Wait until something is the case that the attributes tell."""
         while not condition():
             self.changed.clear()
             await self.changed.wait()
 
 
-def replying(*answers: bytes) -> Callable[[Peer], Awaitable[None]]:
+def replying(*answers):
     """Return a behaviour that answers one request after another with these bytes, then closes."""
 
-    async def behave(peer: Peer) -> None:
+    async def behave(peer):
         for answer in answers:
             await peer.request()
             await peer.write(answer)
@@ -137,7 +131,7 @@ def replying(*answers: bytes) -> Callable[[Peer], Awaitable[None]]:
     return behave
 
 
-def answer(body: bytes = b"{}", *headers: str, status: str = "200 OK") -> bytes:
+def answer(body=b"{}", *headers, status="200 OK"):
     """Return a well-formed answer; `Content-Length` is added."""
     lines = [f"HTTP/1.1 {status}", f"Content-Length: {len(body)}", *headers, "", ""]
     return "\r\n".join(lines).encode("latin-1") + body

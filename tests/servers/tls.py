@@ -8,12 +8,8 @@ import socket
 import ssl
 import threading
 import time
-from typing import TYPE_CHECKING, Any, Self
 
 import trustme
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
 _PAST = dt.datetime(2001, 1, 1, tzinfo=dt.UTC)
@@ -30,16 +26,14 @@ class Authority:
         file: PEM file with its own certificate.
     """
 
-    def __init__(self, folder: Path, name: str = "authority") -> None:
+    def __init__(self, folder, name="authority"):
         self._ca = trustme.CA()
         self._folder = folder
         self._name = name
         self.file = folder / f"{name}.pem"
         self._ca.cert_pem.write_to_path(self.file)
 
-    def server(
-        self, *names: str, expired: bool = False, clients: Any = None, subject: str | None = None
-    ) -> ssl.SSLContext:
+    def server(self, *names, expired=False, clients=None, subject=None):
         """Return the context of a server.
 
         Args:
@@ -58,7 +52,7 @@ class Authority:
             context.load_verify_locations(clients.file)
         return context
 
-    def client(self) -> Path:
+    def client(self):
         """Write a client's certificate with its key, and return the file."""
         path = self._folder / f"{self._name}-client.pem"
         self._ca.issue_cert("client@example.com").private_key_and_cert_chain_pem.write_to_path(path)
@@ -79,30 +73,28 @@ class TlsServer:
         failures: What its handshakes failed with.
     """
 
-    def __init__(
-        self, context: ssl.SSLContext | None, answer: bytes = OK, later: bytes = b""
-    ) -> None:
+    def __init__(self, context, answer=OK, later=b""):
         self._context = context
         self._answer = answer
         self._later = later
-        self._threads: list[threading.Thread] = []
-        self._open: list[socket.socket] = []
-        self.requests: list[tuple[str, bytes]] = []
-        self.failures: list[str] = []
+        self._threads = []
+        self._open = []
+        self.requests = []
+        self.failures = []
         self.greeted = 0
 
     @property
-    def url(self) -> str:
+    def url(self):
         """The address, without a slash at its end."""
         return f"{'https' if self._context else 'http'}://127.0.0.1:{self.port}"
 
-    def __enter__(self) -> Self:
+    def __enter__(self):
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = self._listener.getsockname()[1]
         self._start(self._accept)
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *_):
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
@@ -112,12 +104,12 @@ class TlsServer:
         for thread in self._threads:
             thread.join()
 
-    def _start(self, work: Any, *args: Any) -> None:
+    def _start(self, work, *args):
         thread = threading.Thread(target=work, args=args, daemon=True)
         self._threads.append(thread)
         thread.start()
 
-    def _accept(self) -> None:
+    def _accept(self):
         with contextlib.suppress(OSError):
             while True:
                 connection, _ = self._listener.accept()
@@ -125,7 +117,7 @@ class TlsServer:
                 self._open.append(connection)
                 self._start(self._serve, connection)
 
-    def _serve(self, plain: socket.socket) -> None:
+    def _serve(self, plain):
         plain.settimeout(10)
         with contextlib.suppress(OSError), plain:
             if self._context is None:
@@ -144,7 +136,7 @@ class TlsServer:
                 else:
                     self._answer_all(connection, str(connection.getpeercert() or ""))
 
-    def _answer_all(self, connection: socket.socket, subject: str) -> None:
+    def _answer_all(self, connection, subject):
         while True:
             head = b""
             while b"\r\n\r\n" not in head:
@@ -159,7 +151,7 @@ class TlsServer:
                 connection.sendall(self._later)
 
 
-def _take_leave(connection: ssl.SSLSocket) -> None:
+def _take_leave(connection):
     """Close after the other side: to be first would overtake the alert with a reset."""
     connection.shutdown(socket.SHUT_WR)
     while socket.socket.recv(connection, 4096):

@@ -12,7 +12,6 @@ import textwrap
 import threading
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
@@ -25,30 +24,27 @@ from openapi_tools.transport.network_policy import NetworkPolicy
 from openapi_tools.transport.sender import Sender
 from openapi_tools.transport.sockets import connect
 
-if TYPE_CHECKING:
-    from servers.faults import Peer
-
 ANYWHERE = NetworkPolicy(private=True)
 POISON = answer(b'{"poison": true}')
 BOUND = 2 * 1024 * 1024
 
 
-async def serve(peer: Peer) -> None:
+async def serve(peer):
     while True:
         await peer.request()
         await peer.write(answer())
 
 
-def get(url: str) -> httpx.Request:
+def get(url):
     return httpx.Request("GET", url)
 
 
-def open_files() -> int:
+def open_files():
     return len(list(Path("/proc/self/fd").iterdir()))
 
 
-async def test_a_call_that_is_cancelled_at_any_step_leaves_no_connection(transport: str):
-    async def slowly(peer: Peer) -> None:
+async def test_a_call_that_is_cancelled_at_any_step_leaves_no_connection(transport):
+    async def slowly(peer):
         await peer.request()
         await peer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n")
         await peer.write(b"{}  ")
@@ -68,8 +64,8 @@ async def test_a_call_that_is_cancelled_at_any_step_leaves_no_connection(transpo
         await asyncio.wait_for(server.until(lambda: server.ended == server.connections), 5)
 
 
-async def test_failing_calls_leave_no_file_open(transport: str):
-    async def close(peer: Peer) -> None:
+async def test_failing_calls_leave_no_file_open(transport):
+    async def close(peer):
         await peer.request()
 
     with socket.create_server(("127.0.0.1", 0)) as listener:
@@ -89,8 +85,8 @@ async def test_failing_calls_leave_no_file_open(transport: str):
 
 
 @pytest.mark.parametrize("pause", [0.0, 0.02], ids=["at once", "later"])
-async def test_a_second_answer_is_nobodys_even_with_a_plain_client(pause: float, transport: str):
-    async def twice(peer: Peer) -> None:
+async def test_a_second_answer_is_nobodys_even_with_a_plain_client(pause, transport):
+    async def twice(peer):
         while True:
             await peer.request()
             await peer.write(answer(b'{"own": true}'))
@@ -107,10 +103,10 @@ async def test_a_second_answer_is_nobodys_even_with_a_plain_client(pause: float,
     assert answers == [b'{"own": true}'] * 3
 
 
-async def test_an_answer_that_arrives_while_the_loop_is_busy_is_nobodys(transport: str):
+async def test_an_answer_that_arrives_while_the_loop_is_busy_is_nobodys(transport):
     written = threading.Event()
 
-    def serve_in_a_thread(listener: socket.socket) -> None:
+    def serve_in_a_thread(listener):
         for number in range(2):
             connection, _ = listener.accept()
             with connection:
@@ -136,7 +132,7 @@ async def test_an_answer_that_arrives_while_the_loop_is_busy_is_nobodys(transpor
     assert first == second == b'{"own": true}'
 
 
-async def test_a_connection_that_was_closed_while_the_loop_was_busy_is_replaced(transport: str):
+async def test_a_connection_that_was_closed_while_the_loop_was_busy_is_replaced(transport):
     async with (
         Faults(replying(answer())) as server,
         make_client(Settings(transport=transport)) as client,
@@ -150,7 +146,7 @@ async def test_a_connection_that_was_closed_while_the_loop_was_busy_is_replaced(
 
 
 async def test_what_is_not_read_is_not_taken_without_end():
-    async def flood(peer: Peer) -> None:
+    async def flood(peer):
         await peer.write_forever(b"x" * 65536)
 
     async with Faults(flood) as server:
@@ -166,7 +162,7 @@ async def test_what_is_not_read_is_not_taken_without_end():
 
 
 async def test_a_write_waits_for_a_slow_reader_and_ends_with_it():
-    async def hold(peer: Peer) -> None:
+    async def hold(peer):
         await peer.server.until(lambda: bool(peer.server.requests))
 
     async with Faults(hold) as server:
@@ -187,10 +183,10 @@ async def test_a_write_waits_for_a_slow_reader_and_ends_with_it():
         stream.abort()
 
 
-async def test_a_large_body_arrives_whole_at_a_slow_reader(transport: str):
+async def test_a_large_body_arrives_whole_at_a_slow_reader(transport):
     body = os.urandom(1024) * 8 * 1024
 
-    async def doze(peer: Peer) -> None:
+    async def doze(peer):
         await asyncio.sleep(0.05)
         await peer.request()
         await peer.write(answer())
@@ -203,7 +199,7 @@ async def test_a_large_body_arrives_whole_at_a_slow_reader(transport: str):
 
 
 async def test_a_stream_that_ended_is_readable_and_reads_nothing():
-    async def hold(peer: Peer) -> None:
+    async def hold(peer):
         await peer.hang()
 
     async with Faults(hold) as server:
@@ -217,7 +213,7 @@ async def test_a_stream_that_ended_is_readable_and_reads_nothing():
 
 
 async def test_a_reset_is_an_error_after_what_came_before_it():
-    async def part(peer: Peer) -> None:
+    async def part(peer):
         await peer.write(b"HTTP")
         await peer.server.until(lambda: bool(peer.server.requests))
         peer.reset()
@@ -235,10 +231,10 @@ async def test_a_reset_is_an_error_after_what_came_before_it():
     assert first == b"HTTP"
 
 
-async def test_a_resolver_that_hangs_is_under_the_deadline(monkeypatch: pytest.MonkeyPatch):
+async def test_a_resolver_that_hangs_is_under_the_deadline(monkeypatch):
     released = threading.Event()
 
-    def hang(*args: Any, **kwargs: Any) -> Any:
+    def hang(*args, **kwargs):
         released.wait(20)
         raise socket.gaierror(-2, "Name or service not known")
 
@@ -254,15 +250,15 @@ async def test_a_resolver_that_hangs_is_under_the_deadline(monkeypatch: pytest.M
     assert took < 5
 
 
-async def test_many_loops_in_many_threads_share_a_toolset(transport: str):
+async def test_many_loops_in_many_threads_share_a_toolset(transport):
     async with Faults(serve) as server:
         toolset = load_tools(
             document(), settings=Settings(base_url=server.url, timeout=10.0, transport=transport)
         )
-        results: list[Any] = []
+        results = []
 
-        def calls() -> None:
-            async def several() -> None:
+        def calls():
+            async def several():
                 some = (toolset["call"].execute({}) for _ in range(5))
                 results.extend(await asyncio.gather(*some))
 
@@ -323,9 +319,9 @@ async def test_a_forked_process_has_connections_of_its_own():
 
 
 async def test_headers_of_a_users_client_are_sent_only_where_the_request_lacks_them():
-    seen: list[httpx.Request] = []
+    seen = []
 
-    def answer(request: httpx.Request) -> httpx.Response:
+    def answer(request):
         seen.append(request)
         return httpx.Response(204)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from typing import TYPE_CHECKING, Any
 
 import pytest
 import respx
@@ -18,21 +17,16 @@ from openapi_tools.transport import network_policy
 from openapi_tools.transport.network_policy import NetworkPolicy, kind_of, policy_of
 from openapi_tools.transport.sender import Sender
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from servers.faults import Peer
-
 GUARDED = Settings(allow_private=False)
 
 
-async def serve(peer: Peer) -> None:
+async def serve(peer):
     while True:
         await peer.request()
         await peer.write(answer())
 
 
-async def called(url: str, **settings: Any) -> Any:
+async def called(url, **settings):
     """Call the one operation of an API that the document itself names."""
     known = {"timeout": 5.0, **settings}
     api = {**document(), "servers": [{"url": url}]}
@@ -41,13 +35,13 @@ async def called(url: str, **settings: Any) -> Any:
 
 
 @pytest.fixture
-def resolver(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
+def resolver(monkeypatch):
     """Lets names have addresses; each list is one answer, the last one stays."""
     real = socket.getaddrinfo
-    known: dict[str, list[list[str]]] = {}
-    asked: list[str] = []
+    known = {}
+    asked = []
 
-    def getaddrinfo(host: Any, port: Any, *args: Any, **kwargs: Any) -> list[Any]:
+    def getaddrinfo(host, port, *args, **kwargs):
         if host not in known:
             return real(host, port, *args, **kwargs)
         asked.append(host)
@@ -55,7 +49,7 @@ def resolver(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
         found = answers.pop(0) if len(answers) > 1 else answers[0]
         return [info for name in found for info in real(name, port, *args, **kwargs)]
 
-    def name(host: str, *answers: list[str]) -> list[str]:
+    def name(host, *answers):
         known[host] = list(answers)
         return asked
 
@@ -64,7 +58,7 @@ def resolver(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
 
 
 @pytest.fixture
-def public(monkeypatch: pytest.MonkeyPatch) -> None:
+def public(monkeypatch):
     """Let 127.0.0.1 pass for an address of the internet; the rest of loopback stays what it is."""
     real = network_policy.kind_of
     monkeypatch.setattr(
@@ -134,7 +128,7 @@ def public(monkeypatch: pytest.MonkeyPatch) -> None:
         ("", "unknown"),
     ],
 )
-def test_what_is_not_of_the_internet_has_a_kind(address: str, kind: str):
+def test_what_is_not_of_the_internet_has_a_kind(address, kind):
     assert kind_of(address) == kind
 
 
@@ -160,7 +154,7 @@ def test_what_is_not_of_the_internet_has_a_kind(address: str, kind: str):
         "2a00:1450::5efe:8.8.8.8",
     ],
 )
-def test_what_is_of_the_internet_has_none(address: str):
+def test_what_is_of_the_internet_has_none(address):
     assert kind_of(address) == ""
 
 
@@ -188,7 +182,7 @@ def test_what_is_of_the_internet_has_none(address: str):
         "[fd00:ec2::254]",
     ],
 )
-async def test_every_spelling_of_a_private_host_is_refused(host: str):
+async def test_every_spelling_of_a_private_host_is_refused(host):
     async with Faults(serve) as server:
         result = await called(f"http://{host}:{server.port}", allow_private=False)
 
@@ -199,7 +193,7 @@ async def test_every_spelling_of_a_private_host_is_refused(host: str):
 
 
 @pytest.mark.parametrize("host", ["localhost.", "127.0.0.1.", "0177.0.0.1", "fe80::1%25lo"])
-async def test_spellings_that_not_every_resolver_knows_never_arrive(host: str):
+async def test_spellings_that_not_every_resolver_knows_never_arrive(host):
     shown = f"[{host}]" if ":" in host else host
     async with Faults(serve) as server:
         result = await called(f"http://{shown}:{server.port}", allow_private=False)
@@ -209,7 +203,7 @@ async def test_spellings_that_not_every_resolver_knows_never_arrive(host: str):
 
 
 @pytest.mark.usefixtures("public")
-async def test_one_private_address_among_others_refuses_the_host(resolver: Any):
+async def test_one_private_address_among_others_refuses_the_host(resolver):
     resolver("api.test", ["127.0.0.1", "127.0.0.2"])
     async with Faults(serve) as server:
         result = await called(f"http://api.test:{server.port}", allow_private=False)
@@ -221,7 +215,7 @@ async def test_one_private_address_among_others_refuses_the_host(resolver: Any):
 
 
 @pytest.mark.usefixtures("public")
-async def test_the_address_that_was_judged_is_the_one_connected_to(resolver: Any):
+async def test_the_address_that_was_judged_is_the_one_connected_to(resolver):
     asked = resolver("api.test", ["127.0.0.1"], ["127.0.0.2"])
     async with Faults(serve) as server:
         first = await called(f"http://api.test:{server.port}", allow_private=False)
@@ -243,7 +237,7 @@ async def test_a_document_from_this_machine_may_call_this_machine():
 
 
 @pytest.mark.usefixtures("public")
-async def test_a_document_from_a_public_address_may_not_call_this_machine(resolver: Any):
+async def test_a_document_from_a_public_address_may_not_call_this_machine(resolver):
     resolver("docs.test", ["127.0.0.1"])
     document_with_server = '{"openapi": "3.1.0", "info": {"title": "x", "version": "1"}, '
     async with Recorder() as site, Faults(serve) as server:
@@ -309,20 +303,18 @@ async def test_the_address_that_the_user_named_is_meant():
         ),
     ],
 )
-def test_the_policy_follows_from_the_settings_and_the_document(
-    settings: dict[str, Any], public: bool, expected: NetworkPolicy
-):
+def test_the_policy_follows_from_the_settings_and_the_document(settings, public, expected):
     assert policy_of(Settings(**settings), public_document=public) == expected
 
 
-def _get(url: str) -> Any:
+def _get(url):
     import httpx
 
     return httpx.Request("GET", url)
 
 
 @pytest.fixture
-async def proxy(monkeypatch: pytest.MonkeyPatch) -> Any:
+async def proxy(monkeypatch):
     """A proxy that the environment names."""
     async with Recorder() as running:
         for name in ("HTTP_PROXY", "ALL_PROXY", "NO_PROXY", "no_proxy", "all_proxy"):
@@ -332,7 +324,7 @@ async def proxy(monkeypatch: pytest.MonkeyPatch) -> Any:
         yield running
 
 
-async def test_a_proxy_of_the_environment_is_used_when_that_is_trusted(proxy: Recorder):
+async def test_a_proxy_of_the_environment_is_used_when_that_is_trusted(proxy):
     result = await called("http://api.test:8000/v1", trust_env=True)
 
     assert result.success, result
@@ -340,7 +332,7 @@ async def test_a_proxy_of_the_environment_is_used_when_that_is_trusted(proxy: Re
     assert proxy.last.header("Proxy-Authorization") == "Basic bWU6aHVudGVyMg=="
 
 
-async def test_hosts_without_a_proxy_are_called_directly(proxy: Recorder, resolver: Any):
+async def test_hosts_without_a_proxy_are_called_directly(proxy, resolver):
     resolver("direct.test", ["127.0.0.1"])
     async with Faults(serve) as server:
         result = await called(f"http://direct.test:{server.port}", trust_env=True)
@@ -351,7 +343,7 @@ async def test_hosts_without_a_proxy_are_called_directly(proxy: Recorder, resolv
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "a.localhost.", "127.1", "[::1]"])
-async def test_a_proxy_is_not_asked_for_this_machine_when_it_is_guarded(proxy: Recorder, host: str):
+async def test_a_proxy_is_not_asked_for_this_machine_when_it_is_guarded(proxy, host):
     result = await called(f"http://{host}:8000", trust_env=True, allow_private=False)
 
     assert result.error["type"] == "denied"
@@ -367,7 +359,7 @@ async def test_a_proxy_is_not_asked_for_this_machine_when_it_is_guarded(proxy: R
     ],
 )
 async def test_a_proxy_that_cannot_be_used_is_an_error_without_its_words(
-    address: str, words: str, monkeypatch: pytest.MonkeyPatch
+    address, words, monkeypatch
 ):
     monkeypatch.setenv("http_proxy", address)
 
@@ -378,7 +370,7 @@ async def test_a_proxy_that_cannot_be_used_is_an_error_without_its_words(
     assert "hunter2" not in result.output
 
 
-async def test_a_proxy_that_does_not_answer_is_a_connection_error(monkeypatch: pytest.MonkeyPatch):
+async def test_a_proxy_that_does_not_answer_is_a_connection_error(monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{port}")
@@ -390,7 +382,7 @@ async def test_a_proxy_that_does_not_answer_is_a_connection_error(monkeypatch: p
 
 
 @pytest.mark.parametrize("allowed", [True, False])
-async def test_an_address_behind_a_test_double_is_judged_before_anything_is_sent(allowed: bool):
+async def test_an_address_behind_a_test_double_is_judged_before_anything_is_sent(allowed):
     async with Faults(serve) as server:
         with respx.mock() as router:
             router.route().pass_through()
@@ -407,7 +399,7 @@ async def test_a_name_that_no_resolver_takes_is_a_connection_error():
     assert "not possible" in result.output
 
 
-async def test_a_host_without_addresses_is_a_connection_error(resolver: Any):
+async def test_a_host_without_addresses_is_a_connection_error(resolver):
     resolver("empty.test", [])
 
     result = await called("http://empty.test")
@@ -416,7 +408,7 @@ async def test_a_host_without_addresses_is_a_connection_error(resolver: Any):
     assert "the host has no address" in result.output
 
 
-async def test_a_dead_address_is_followed_by_the_next(resolver: Any):
+async def test_a_dead_address_is_followed_by_the_next(resolver):
     resolver("api.test", ["127.0.0.2", "127.0.0.1"])
     async with Faults(serve) as server:
         result = await called(f"http://api.test:{server.port}")

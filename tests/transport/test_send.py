@@ -10,7 +10,6 @@ import ssl
 import threading
 import warnings
 from collections import Counter
-from typing import TYPE_CHECKING, Any
 
 import httpx
 import httpx2
@@ -22,21 +21,16 @@ from servers.recorder import Recorder
 
 from openapi_tools.errors import CallError, SettingsError
 from openapi_tools.settings import Settings
-from openapi_tools.transport.sender import Answer, Sender
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
-
-    from servers.faults import Peer
+from openapi_tools.transport.sender import Sender
 
 SECRET = "hunter2"
 
 
-def get(url: str) -> httpx.Request:
+def get(url):
     return httpx.Request("GET", url)
 
 
-async def echo(peer: Peer) -> None:
+async def echo(peer):
     """Answer with the target of the request, after a moment."""
     while True:
         request = await peer.request()
@@ -44,12 +38,12 @@ async def echo(peer: Peer) -> None:
         await peer.write(answer(request.split(b" ")[1]))
 
 
-async def hang(peer: Peer) -> None:
+async def hang(peer):
     await peer.request()
     await peer.hang()
 
 
-async def hang_on_slow(peer: Peer) -> None:
+async def hang_on_slow(peer):
     """Answer everything but requests for `/slow`."""
     while True:
         request = await peer.request()
@@ -59,7 +53,7 @@ async def hang_on_slow(peer: Peer) -> None:
         await peer.write(answer())
 
 
-async def error_of(sender: Sender, request: httpx.Request) -> CallError:
+async def error_of(sender, request):
     with pytest.raises(CallError) as caught:
         await sender.send(request)
     return caught.value
@@ -92,7 +86,7 @@ async def test_200_concurrent_calls_get_their_own_answers():
 async def test_no_more_calls_than_allowed_are_under_way():
     most = now = 0
 
-    async def count(peer: Peer) -> None:
+    async def count(peer):
         nonlocal most, now
         while True:
             await peer.request()
@@ -157,10 +151,10 @@ async def test_a_timeout_around_a_call_stays_outside():
 
 
 @pytest.mark.parametrize("ends", ["cancelled", "closed"])
-async def test_a_call_that_is_over_and_cancelled_is_cancelled(ends: str):
+async def test_a_call_that_is_over_and_cancelled_is_cancelled(ends):
     sender = Sender(Settings(timeout=60))
 
-    async def call() -> None:
+    async def call():
         async with sender.attempts("GET /"):
             await asyncio.Event().wait()
 
@@ -179,7 +173,7 @@ async def test_a_call_that_is_over_and_cancelled_is_cancelled(ends: str):
 async def test_a_failure_at_the_end_of_the_time_is_told():
     sender = Sender(Settings(timeout=0.05))
 
-    async def call() -> None:
+    async def call():
         async with sender.attempts("GET /"):
             try:
                 await asyncio.Event().wait()
@@ -223,9 +217,9 @@ async def test_closing_twice_at_once_is_closing_once():
 
 def test_several_loops_one_after_another_share_a_sender():
     sender = Sender(Settings())
-    answers: list[Answer] = []
+    answers = []
 
-    async def call() -> None:
+    async def call():
         async with Recorder() as server:
             answers.append(await sender.send(get(server.url)))
             answers.append(await sender.send(get(server.url)))
@@ -243,7 +237,7 @@ def test_several_loops_one_after_another_share_a_sender():
 def test_a_loop_that_ended_without_closing_its_generators_is_forgotten():
     sender = Sender(Settings())
 
-    async def call() -> int:
+    async def call():
         async with Recorder() as server:
             return (await sender.send(get(server.url))).status
 
@@ -292,7 +286,7 @@ async def test_cookies_of_one_call_are_not_sent_by_the_next():
     assert server.last.header("Cookie") is None
 
 
-async def test_the_environment_changes_nothing(monkeypatch: pytest.MonkeyPatch):
+async def test_the_environment_changes_nothing(monkeypatch):
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:1")
     async with Recorder() as server:
@@ -305,7 +299,7 @@ async def test_the_environment_changes_nothing(monkeypatch: pytest.MonkeyPatch):
     assert [name for name, _ in server.last.headers] == ["Host"]
 
 
-async def test_a_users_client_is_used_as_it_is_and_left_open(library: Any):
+async def test_a_users_client_is_used_as_it_is_and_left_open(library):
     headers = {"X-Tenant": "t1", "Accept": "text/plain"}
     async with (
         Recorder() as server,
@@ -328,7 +322,7 @@ async def test_a_users_client_is_used_as_it_is_and_left_open(library: Any):
     assert server.last.header("Cookie") is None
 
 
-async def test_a_users_client_does_not_follow_redirects_for_us(library: Any):
+async def test_a_users_client_does_not_follow_redirects_for_us(library):
     async with (
         Recorder(Recorded(302, [("Location", "http://127.0.0.1:1/")])) as server,
         library.AsyncClient(follow_redirects=True) as client,
@@ -338,7 +332,7 @@ async def test_a_users_client_does_not_follow_redirects_for_us(library: Any):
     assert error.kind == "redirect"
 
 
-async def test_a_users_closed_client_is_a_connection_error(library: Any):
+async def test_a_users_closed_client_is_a_connection_error(library):
     client = library.AsyncClient()
     await client.aclose()
 
@@ -353,7 +347,7 @@ async def test_a_users_closed_client_is_a_connection_error(library: Any):
     [httpx.Client(), httpx2.Client(), httpx.AsyncClient, httpx2.AsyncClient, object(), "client"],
     ids=["sync", "sync of httpx2", "class", "class of httpx2", "object", "text"],
 )
-def test_what_cannot_send_under_asyncio_is_refused_at_once(client: Any):
+def test_what_cannot_send_under_asyncio_is_refused_at_once(client):
     with pytest.raises(SettingsError, match=r"give an httpx\.AsyncClient or an httpx2\."):
         Sender(Settings(), client)
 
@@ -362,27 +356,27 @@ async def test_what_has_the_coroutines_of_a_client_is_one():
     class Wrapper:
         """Someone's own client around httpx's."""
 
-        def __init__(self, inner: httpx.AsyncClient) -> None:
+        def __init__(self, inner):
             self.inner = inner
             self.headers = inner.headers
 
-        async def send(self, request: httpx.Request, **options: Any) -> httpx.Response:
+        async def send(self, request, **options):
             return await self.inner.send(request, **options)
 
-        async def aclose(self) -> None:
+        async def aclose(self):
             """Leave the inner one open."""
 
     async with Recorder() as server, httpx.AsyncClient() as inner:
-        got = await Sender(Settings(), Wrapper(inner)).send(get(server.url))  # type: ignore[arg-type]
+        got = await Sender(Settings(), Wrapper(inner)).send(get(server.url))
 
     assert got.status == 200
 
 
 async def test_a_mistake_in_a_transport_is_logged_and_not_called_a_fault_of_the_network(
-    caplog: pytest.LogCaptureFixture, library: Any
+    caplog, library
 ):
-    def handle(request: Any) -> Any:
-        return None.nothing  # type: ignore[attr-defined]
+    def handle(request):
+        return None.nothing
 
     async with library.AsyncClient(transport=library.MockTransport(handle)) as client:
         request = httpx.Request("POST", "http://api.test/pets?key=x")
@@ -400,10 +394,8 @@ async def test_a_mistake_in_a_transport_is_logged_and_not_called_a_fault_of_the_
 @pytest.mark.parametrize(
     "raised", [httpx.ReadError("x"), OSError("x"), TimeoutError("x")], ids=repr
 )
-async def test_a_fault_of_the_network_is_not_logged(
-    raised: Exception, caplog: pytest.LogCaptureFixture, library: Any
-):
-    def handle(request: Any) -> Any:
+async def test_a_fault_of_the_network_is_not_logged(raised, caplog, library):
+    def handle(request):
         raise named_alike(raised, library)
 
     async with library.AsyncClient(transport=library.MockTransport(handle)) as client:
@@ -416,7 +408,7 @@ class OddError(OSError):
     """Of a transport that someone wrote."""
 
 
-def named_alike(error: Exception, library: Any) -> Exception:
+def named_alike(error, library):
     """Return an exception of httpx as the one of that name in a package; others as they are."""
     kind = getattr(library, type(error).__name__, None)
     if kind is None:
@@ -460,10 +452,8 @@ def named_alike(error: Exception, library: Any) -> Exception:
     ],
     ids=lambda value: value if isinstance(value, str) else type(value).__name__,
 )
-async def test_whatever_a_transport_raises_is_an_error_without_its_words(
-    raised: Exception, kind: str, library: Any
-):
-    def handle(request: Any) -> Any:
+async def test_whatever_a_transport_raises_is_an_error_without_its_words(raised, kind, library):
+    def handle(request):
         raise named_alike(raised, library)
 
     async with library.AsyncClient(transport=library.MockTransport(handle)) as client:
@@ -476,11 +466,11 @@ async def test_whatever_a_transport_raises_is_an_error_without_its_words(
 
 
 @pytest.mark.parametrize("raised", [KeyboardInterrupt, SystemExit, GeneratorExit])
-def test_what_is_no_error_passes(raised: type[BaseException], library: Any):
-    def handle(request: Any) -> Any:
+def test_what_is_no_error_passes(raised, library):
+    def handle(request):
         raise raised
 
-    async def call() -> None:
+    async def call():
         async with library.AsyncClient(transport=library.MockTransport(handle)) as client:
             await Sender(Settings(), client).send(get("http://api.test/"))
 
@@ -509,19 +499,19 @@ async def test_a_name_that_does_not_resolve_says_so():
 class Drip(httpx.AsyncByteStream, httpx2.AsyncByteStream):
     """A body of a transport without sockets."""
 
-    def __init__(self, pieces: list[bytes]) -> None:
+    def __init__(self, pieces):
         self.pieces = pieces
         self.closed = False
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:
+    async def __aiter__(self):
         for piece in self.pieces:
             yield piece
 
-    async def aclose(self) -> None:
+    async def aclose(self):
         self.closed = True
 
 
-def answering(library: Any, **answered: Any) -> Any:
+def answering(library, **answered):
     """Return a client that gives the same answer to each request."""
     transport = library.MockTransport(lambda request: library.Response(200, **answered))
     return library.AsyncClient(transport=transport)
@@ -542,16 +532,14 @@ PACKED = gzip.compress(b'{"a":1}')
     ],
     ids=["json", "content", "gzip", "async stream", "stream of gzip", "byte stream"],
 )
-async def test_answers_of_mock_transports_are_read(
-    answered: Callable[[Any], dict[str, Any]], library: Any
-):
+async def test_answers_of_mock_transports_are_read(answered, library):
     async with answering(library, **answered(library)) as client:
         got = await Sender(Settings(), client).send(get("http://api.test/"))
 
     assert got.content.replace(b" ", b"") == b'{"a":1}'
 
 
-async def test_a_mock_that_answers_too_much_is_too_large(library: Any):
+async def test_a_mock_that_answers_too_much_is_too_large(library):
     async with answering(library, content=b"x" * 101) as client:
         error = await error_of(
             Sender(Settings(max_response_bytes=100), client), get("http://api.test/")
@@ -560,7 +548,7 @@ async def test_a_mock_that_answers_too_much_is_too_large(library: Any):
     assert error.kind == "too_large"
 
 
-async def test_a_body_that_is_not_wanted_is_closed(library: Any):
+async def test_a_body_that_is_not_wanted_is_closed(library):
     body = Drip([b"x" * 60] * 10)
     async with answering(library, stream=body) as client:
         await error_of(Sender(Settings(max_response_bytes=100), client), get("http://api.test/"))
@@ -568,10 +556,10 @@ async def test_a_body_that_is_not_wanted_is_closed(library: Any):
     assert body.closed
 
 
-async def test_a_hook_of_a_users_client_may_read_the_answer(library: Any):
-    seen: list[bytes] = []
+async def test_a_hook_of_a_users_client_may_read_the_answer(library):
+    seen = []
 
-    async def look(response: Any) -> None:
+    async def look(response):
         seen.append(await response.aread())
 
     packed = Recorded(200, [("Content-Encoding", "gzip")], PACKED)
@@ -586,9 +574,7 @@ async def test_a_hook_of_a_users_client_may_read_the_answer(library: Any):
     assert got.headers["Content-Encoding"] == "gzip"
 
 
-async def test_a_call_through_a_users_client_ends_at_its_deadline_and_leaves_no_connection(
-    library: Any,
-):
+async def test_a_call_through_a_users_client_ends_at_its_deadline_and_leaves_no_connection(library):
     async with Faults(hang) as server, library.AsyncClient(timeout=None) as client:
         error = await error_of(Sender(Settings(timeout=0.2), client), get(server.url))
         await server.until(lambda: server.hung_up == 1)
@@ -596,8 +582,8 @@ async def test_a_call_through_a_users_client_ends_at_its_deadline_and_leaves_no_
     assert error.kind == "timeout"
 
 
-async def test_a_stream_of_events_through_a_users_client_is_cut_at_the_deadline(library: Any):
-    async def events(peer: Peer) -> None:
+async def test_a_stream_of_events_through_a_users_client_is_cut_at_the_deadline(library):
+    async def events(peer):
         await peer.request()
         await peer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: 1\n\n")
         await peer.hang()
@@ -608,8 +594,8 @@ async def test_a_stream_of_events_through_a_users_client_is_cut_at_the_deadline(
     assert (got.content, got.cut) == (b"data: 1\n\n", "timeout")
 
 
-async def test_an_answer_that_breaks_off_under_a_users_client_is_a_broken_connection(library: Any):
-    async def broken(peer: Peer) -> None:
+async def test_an_answer_that_breaks_off_under_a_users_client_is_a_broken_connection(library):
+    async def broken(peer):
         await peer.request()
         await peer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{")
 
@@ -621,8 +607,8 @@ async def test_an_answer_that_breaks_off_under_a_users_client_is_a_broken_connec
 
 
 @pytest.mark.parametrize("reads", [True, False], ids=["read for it", "reads by itself"])
-async def test_the_auth_of_a_users_client_may_ask_for_a_token(library: Any, reads: bool):
-    async def serve(peer: Peer) -> None:
+async def test_the_auth_of_a_users_client_may_ask_for_a_token(library, reads):
+    async def serve(peer):
         while True:
             request = await peer.request()
             if b"POST /token" in request:
@@ -632,11 +618,11 @@ async def test_the_auth_of_a_users_client_may_ask_for_a_token(library: Any, read
             else:
                 await peer.write(answer(b"first a token", status="401 Unauthorized"))
 
-    class Asking(library.Auth):  # type: ignore[misc, name-defined]
+    class Asking(library.Auth):
         requires_request_body = True
         requires_response_body = reads
 
-        async def async_auth_flow(self, request: Any) -> Any:
+        async def async_auth_flow(self, request):
             response = yield request
             assert await response.aread() == b"first a token"
             response = yield library.Request("POST", f"{server.url}/token", content=b"mine")
@@ -651,7 +637,7 @@ async def test_the_auth_of_a_users_client_may_ask_for_a_token(library: Any, read
     assert [sent.split(b" ")[1] for sent in server.requests] == [b"/pets", b"/token", b"/pets"]
 
 
-async def test_headers_and_auth_that_a_users_client_is_given_later_are_used(library: Any):
+async def test_headers_and_auth_that_a_users_client_is_given_later_are_used(library):
     async with Recorder() as server, library.AsyncClient() as client:
         sender = Sender(Settings(), client)
         client.headers["X-Tenant"] = "t2"
@@ -662,7 +648,7 @@ async def test_headers_and_auth_that_a_users_client_is_given_later_are_used(libr
     assert str(server.last.header("Authorization")).startswith("Basic ")
 
 
-async def test_a_users_client_sends_what_the_own_one_does(library: Any):
+async def test_a_users_client_sends_what_the_own_one_does(library):
     target = "/a%2Fb/%7E;x='1'/é?q=%20+[]&r=%C3%A9|"
     async with Recorder() as server, library.AsyncClient() as client:
         senders = [Sender(Settings()), Sender(Settings(), client)]
@@ -689,8 +675,8 @@ async def test_respx_answers_our_own_client():
 
 
 @pytest.mark.long
-async def test_a_thousand_failing_calls_leave_no_connection_open(transport: str):
-    async def close(peer: Peer) -> None:
+async def test_a_thousand_failing_calls_leave_no_connection_open(transport):
+    async def close(peer):
         await peer.request()
 
     sender = Sender(Settings(concurrency=50, transport=transport))
@@ -700,5 +686,5 @@ async def test_a_thousand_failing_calls_leave_no_connection_open(transport: str)
 
         assert {error.kind for error in errors} == {"connection"}
         assert here.under_way == set()
-        assert not here.client._transport._open  # type: ignore[attr-defined]
+        assert not here.client._transport._open
         await sender.aclose()

@@ -8,7 +8,7 @@ import gzip
 import time
 import tracemalloc
 import zlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import httpx
 import pytest
@@ -19,7 +19,7 @@ from openapi_tools.settings import Settings
 from openapi_tools.transport.sender import Answer, Sender
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator
+    from collections.abc import Awaitable, Callable
 
     from servers.faults import Peer
 
@@ -31,18 +31,14 @@ LIMIT = 100_000
 SECRET = "k3y-in-the-query"
 
 
-async def outcome(
-    behave: Behaviour, method: str = "GET", content: bytes | None = None, **settings: Any
-) -> Answer | CallError:
+async def outcome(behave, method="GET", content=None, **settings):
     """Return the answer or the error of one call."""
     sender = Sender(Settings(**{"timeout": TIMEOUT, "max_response_bytes": LIMIT} | settings))
     async with Faults(behave) as server:
         url = f"{server.url}/pets/7?api_key={SECRET}"
         started = time.monotonic()
         try:
-            result: Answer | CallError = await sender.send(
-                httpx.Request(method, url, content=content)
-            )
+            result = await sender.send(httpx.Request(method, url, content=content))
         except CallError as error:
             result = error
         assert time.monotonic() - started < TIMEOUT + SLACK or "timeout" in settings
@@ -53,18 +49,18 @@ async def outcome(
     return result
 
 
-def kind(result: Answer | CallError) -> str:
+def kind(result):
     return result.kind if isinstance(result, CallError) else str(result.status)
 
 
-async def close_at_once(peer: Peer) -> None:
+async def close_at_once(peer):
     await peer.request()
 
 
-def partly(data: bytes, *, hang: bool = False) -> Behaviour:
+def partly(data, *, hang=False):
     """Return a behaviour that begins an answer and does not end it."""
 
-    async def behave(peer: Peer) -> None:
+    async def behave(peer):
         await peer.request()
         await peer.write(data)
         if hang:
@@ -73,13 +69,13 @@ def partly(data: bytes, *, hang: bool = False) -> Behaviour:
     return behave
 
 
-async def hang(peer: Peer) -> None:
+async def hang(peer):
     await peer.request()
     await peer.hang()
 
 
-def dripping(start: bytes, drop: bytes) -> Behaviour:
-    async def behave(peer: Peer) -> None:
+def dripping(start, drop):
+    async def behave(peer):
         await peer.request()
         await peer.write(start)
         await peer.write_forever(drop, pause=0.02)
@@ -87,8 +83,8 @@ def dripping(start: bytes, drop: bytes) -> Behaviour:
     return behave
 
 
-def flooding(start: bytes, wave: bytes) -> Behaviour:
-    async def behave(peer: Peer) -> None:
+def flooding(start, wave):
+    async def behave(peer):
         await peer.request()
         await peer.write(start)
         await peer.write_forever(wave)
@@ -96,7 +92,7 @@ def flooding(start: bytes, wave: bytes) -> Behaviour:
     return behave
 
 
-async def refuse_before_the_body(peer: Peer) -> None:
+async def refuse_before_the_body(peer):
     await peer.write(answer(b'{"error": "too big"}', "Connection: close", status="413 Too Large"))
     await asyncio.sleep(0.1)
     peer.reset()
@@ -111,9 +107,7 @@ ENDLESS = b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"
     [("GET", False, True), ("PUT", True, True), ("POST", True, False), ("PATCH", True, False)],
 )
 @pytest.mark.parametrize("behave", [hang, close_at_once], ids=["timeout", "connection"])
-async def test_an_error_says_whether_a_retry_may_act_twice(
-    behave: Behaviour, method: str, warned: bool, retryable: bool
-):
+async def test_an_error_says_whether_a_retry_may_act_twice(behave, method, warned, retryable):
     result = await outcome(behave, method)
 
     assert isinstance(result, CallError)
@@ -128,17 +122,17 @@ async def test_an_answer_before_the_body_was_read_is_an_answer_or_a_broken_conne
     assert kind(result) in ("413", "connection")
 
 
-def coded(coding: str, body: bytes) -> Behaviour:
+def coded(coding, body):
     return replying(answer(body, f"Content-Encoding: {coding}"))
 
 
-def gzipped(body: bytes, times: int) -> bytes:
+def gzipped(body, times):
     for _ in range(times):
         body = gzip.compress(body, 1, mtime=0)
     return body
 
 
-def raw_deflate(body: bytes) -> bytes:
+def raw_deflate(body):
     packer = zlib.compressobj(wbits=-15)
     return packer.compress(body) + packer.flush()
 
@@ -178,7 +172,7 @@ HELLO = b'{"hello": "world"}'
         ("gzip, gzip", gzipped(b"\0" * 10_000_000, 2), "too_large"),
     ],
 )
-async def test_content_codings_are_undone_or_refused(coding: str, body: bytes, expected: Any):
+async def test_content_codings_are_undone_or_refused(coding, body, expected):
     result = await outcome(coded(coding, body), timeout=5)
 
     assert (result.content if isinstance(result, Answer) else result.kind) == expected
@@ -188,7 +182,7 @@ async def test_content_codings_are_undone_or_refused(coding: str, body: bytes, e
 
 
 async def test_a_coding_is_undone_wherever_the_bytes_are_divided():
-    async def behave(peer: Peer) -> None:
+    async def behave(peer):
         await peer.request()
         data = gzip.compress(HELLO[:5], mtime=0) + gzip.compress(HELLO[5:], mtime=0) + b"\0\0"
         await peer.write(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nConnection: close\r\n\r\n")
@@ -203,7 +197,7 @@ async def test_a_coding_is_undone_wherever_the_bytes_are_divided():
 
 
 @contextlib.contextmanager
-def at_most(mebibytes: int) -> Iterator[None]:
+def at_most(mebibytes):
     """Fail when more memory than this is taken at any time."""
     tracemalloc.start()
     try:
@@ -217,7 +211,7 @@ def at_most(mebibytes: int) -> Iterator[None]:
 @pytest.mark.parametrize(
     ("coding", "times"), [("gzip", 1), ("gzip, gzip", 2), ("gzip, gzip, gzip", 3)]
 )
-async def test_a_bomb_is_too_large_and_takes_little_memory(coding: str, times: int):
+async def test_a_bomb_is_too_large_and_takes_little_memory(coding, times):
     packer = zlib.compressobj(9, wbits=31)
     bomb = b"".join(packer.compress(b"\0" * 2**20) for _ in range(256)) + packer.flush()
     behave = coded(coding, gzipped(bomb, times - 1))
@@ -252,7 +246,7 @@ LINES = b"HTTP/1.1 200 OK\r\nContent-Type: application/x-ndjson\r\n\r\n"
     ],
     ids=["stalled events", "dripping events", "flood of events", "stalled lines", "ended events"],
 )
-async def test_a_stream_of_events_ends_with_what_it_had(behave: Behaviour, expected: str):
+async def test_a_stream_of_events_ends_with_what_it_had(behave, expected):
     result = await outcome(behave)
 
     assert isinstance(result, Answer)
@@ -270,11 +264,11 @@ async def test_a_stream_of_events_ends_with_what_it_had(behave: Behaviour, expec
     ],
     ids=["unfinished event", "no event", "one endless event"],
 )
-async def test_a_stream_without_a_whole_event_is_an_error(behave: Behaviour, expected: str):
+async def test_a_stream_without_a_whole_event_is_an_error(behave, expected):
     assert kind(await outcome(behave)) == expected
 
 
-REDIRECTS: list[tuple[str, str, str, str]] = [
+REDIRECTS = [
     ("GET", "302 Found", "/done", "200"),
     ("HEAD", "301 Moved", "/done", "200"),
     ("GET", "303 See Other", "{url}/done?x=1#part", "200"),
@@ -305,11 +299,11 @@ REDIRECTS: list[tuple[str, str, str, str]] = [
     ids=[f"{method} {status[:3]} {location}" for method, status, location, _ in REDIRECTS],
 )
 async def test_only_reads_are_redirected_and_only_inside_their_origin(
-    method: str, status: str, location: str, expected: str
+    method, status, location, expected
 ):
     sender = Sender(Settings(timeout=2))
 
-    async def behave(peer: Peer) -> None:
+    async def behave(peer):
         while True:
             request = await peer.request()
             if b" /start HTTP" not in request:
@@ -328,7 +322,7 @@ async def test_only_reads_are_redirected_and_only_inside_their_origin(
             content=b"{}" if method in ("POST", "PUT") else None,
         )
         try:
-            result: Answer | CallError = await sender.send(request)
+            result = await sender.send(request)
         except CallError as error:
             result = error
         await sender.aclose()
@@ -345,8 +339,8 @@ async def test_only_reads_are_redirected_and_only_inside_their_origin(
 
 
 @pytest.mark.parametrize("grows", [False, True], ids=["loop", "growing"])
-async def test_redirects_end_after_five(grows: bool):
-    async def behave(peer: Peer) -> None:
+async def test_redirects_end_after_five(grows):
+    async def behave(peer):
         while True:
             request = await peer.request()
             path = request.split(b" ")[1].decode()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
@@ -19,26 +18,22 @@ from openapi_tools.transport import sockets
 from openapi_tools.transport.connection_pool import CERTIFICATE, make_client
 from openapi_tools.transport.sockets import TlsError, client_context, trusted
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
 MEBIBYTE = 1024 * 1024
 
 
 @pytest.fixture(scope="module")
-def ours(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+def ours(tmp_path_factory):
     """The authority that the tools trust."""
     return Authority(tmp_path_factory.mktemp("ours"), "ours")
 
 
 @pytest.fixture(scope="module")
-def theirs(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+def theirs(tmp_path_factory):
     """An authority that nobody here trusts."""
     return Authority(tmp_path_factory.mktemp("theirs"), "theirs")
 
 
-async def called(url: str, **settings: Any) -> Any:
+async def called(url, **settings):
     """Call the one operation of an API there."""
     known = {"base_url": url, "timeout": 5.0, **settings}
     toolset = load_tools(document(), settings=Settings(**known))
@@ -46,7 +41,7 @@ async def called(url: str, **settings: Any) -> Any:
         return await toolset["call"].execute({})
 
 
-async def test_a_server_of_a_trusted_authority_answers(ours: Authority):
+async def test_a_server_of_a_trusted_authority_answers(ours):
     with TlsServer(ours.server()) as server:
         result = await called(server.url, ca_file=ours.file)
 
@@ -64,7 +59,7 @@ async def test_a_server_of_a_trusted_authority_answers(ours: Authority):
     ids=["expired", "another host", "another authority"],
 )
 async def test_a_certificate_that_is_not_accepted_is_a_connection_error(
-    context: Callable[..., ssl.SSLContext], words: str, ours: Authority, theirs: Authority
+    context, words, ours, theirs
 ):
     with TlsServer(context(ours, theirs)) as server:
         result = await called(server.url, ca_file=ours.file)
@@ -74,7 +69,7 @@ async def test_a_certificate_that_is_not_accepted_is_a_connection_error(
     assert server.requests == []
 
 
-async def test_a_common_name_names_no_server(ours: Authority):
+async def test_a_common_name_names_no_server(ours):
     with TlsServer(ours.server(subject="localhost")) as server:
         result = await called(server.url.replace("127.0.0.1", "localhost"), ca_file=ours.file)
 
@@ -83,7 +78,7 @@ async def test_a_common_name_names_no_server(ours: Authority):
     assert server.requests == []
 
 
-async def test_a_certificate_that_signs_itself_is_not_accepted(tmp_path: Path):
+async def test_a_certificate_that_signs_itself_is_not_accepted(tmp_path):
     lonely = trustme.CA()
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     lonely.cert_pem.write_to_path(tmp_path / "cert.pem")
@@ -97,10 +92,10 @@ async def test_a_certificate_that_signs_itself_is_not_accepted(tmp_path: Path):
     assert server.requests == []
 
 
-async def test_plain_http_behind_an_https_address_is_not_taken(ours: Authority):
+async def test_plain_http_behind_an_https_address_is_not_taken(ours):
     heard = []
 
-    async def refuse(peer: Any) -> None:
+    async def refuse(peer):
         heard.append(await peer._reader.read(65536))
         await peer.write(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
         heard.append(await peer._reader.read(65536))
@@ -115,8 +110,8 @@ async def test_plain_http_behind_an_https_address_is_not_taken(ours: Authority):
     assert server.connections == 1
 
 
-async def test_words_before_tls_begins_are_not_taken(ours: Authority):
-    async def speak(peer: Any) -> None:
+async def test_words_before_tls_begins_are_not_taken(ours):
+    async def speak(peer):
         await peer.write(OK)
         await peer.hang()
 
@@ -127,7 +122,7 @@ async def test_words_before_tls_begins_are_not_taken(ours: Authority):
     assert "before TLS began" in result.output or "does not speak TLS" in result.output
 
 
-async def test_tls_behind_an_http_address_is_an_error(ours: Authority):
+async def test_tls_behind_an_http_address_is_an_error(ours):
     with TlsServer(ours.server()) as server:
         result = await called(server.url.replace("https:", "http:"), ca_file=ours.file)
 
@@ -137,7 +132,7 @@ async def test_tls_behind_an_http_address_is_an_error(ours: Authority):
 
 
 async def test_a_handshake_that_never_ends_ends_at_the_deadline():
-    async def drip(peer: Any) -> None:
+    async def drip(peer):
         await peer.write(b"\x16\x03\x03\x40\x00")
         await peer.write_forever(b"a", pause=0.02)
 
@@ -148,9 +143,7 @@ async def test_a_handshake_that_never_ends_ends_at_the_deadline():
     assert result.error["type"] == "timeout"
 
 
-async def test_the_environment_adds_no_authority_unless_it_is_trusted(
-    ours: Authority, monkeypatch: pytest.MonkeyPatch
-):
+async def test_the_environment_adds_no_authority_unless_it_is_trusted(ours, monkeypatch):
     monkeypatch.setenv("SSL_CERT_FILE", str(ours.file))
     with TlsServer(ours.server()) as server:
         refused = await called(server.url)
@@ -160,7 +153,7 @@ async def test_the_environment_adds_no_authority_unless_it_is_trusted(
     assert taken.success, taken
 
 
-def test_tls_is_strict_and_writes_no_keys(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+def test_tls_is_strict_and_writes_no_keys(monkeypatch, tmp_path):
     monkeypatch.setenv("SSLKEYLOGFILE", str(tmp_path / "keys"))
     sockets._shared.cache_clear()
 
@@ -174,9 +167,7 @@ def test_tls_is_strict_and_writes_no_keys(monkeypatch: pytest.MonkeyPatch, tmp_p
 
 
 @pytest.mark.parametrize("text", [None, "no PEM"], ids=["absent", "not PEM"])
-async def test_authorities_that_cannot_be_read_are_an_error_result(
-    text: str | None, tmp_path: Path
-):
+async def test_authorities_that_cannot_be_read_are_an_error_result(text, tmp_path):
     path = tmp_path / "authorities.pem"
     if text is not None:
         path.write_text(text)
@@ -190,7 +181,7 @@ async def test_authorities_that_cannot_be_read_are_an_error_result(
 
 @pytest.mark.parametrize("name", ["SSL_CERT_FILE", "SSL_CERT_DIR"])
 async def test_authorities_of_the_environment_that_are_not_there_accept_nobody(
-    name: str, ours: Authority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name, ours, tmp_path, monkeypatch
 ):
     for other in ("SSL_CERT_FILE", "SSL_CERT_DIR"):
         monkeypatch.delenv(other, raising=False)
@@ -202,9 +193,7 @@ async def test_authorities_of_the_environment_that_are_not_there_accept_nobody(
     assert server.requests == []
 
 
-async def test_a_changed_file_of_authorities_is_read_again(
-    ours: Authority, theirs: Authority, tmp_path: Path
-):
+async def test_a_changed_file_of_authorities_is_read_again(ours, theirs, tmp_path):
     path = tmp_path / "authorities.pem"
     path.write_bytes(theirs.file.read_bytes())
     with TlsServer(ours.server()) as server:
@@ -217,7 +206,7 @@ async def test_a_changed_file_of_authorities_is_read_again(
 
 
 async def test_a_client_certificate_is_presented_only_by_requests_that_have_it(
-    ours: Authority, theirs: Authority, transport: str
+    ours, theirs, transport
 ):
     optional = ours.server(clients=theirs)
     optional.verify_mode = ssl.CERT_OPTIONAL
@@ -232,9 +221,7 @@ async def test_a_client_certificate_is_presented_only_by_requests_that_have_it(
     assert server.greeted == 2
 
 
-async def test_two_client_certificates_do_not_share_a_connection(
-    ours: Authority, theirs: Authority, transport: str
-):
+async def test_two_client_certificates_do_not_share_a_connection(ours, theirs, transport):
     contexts = [client_context(theirs.client(), ca_file=ours.file) for _ in range(2)]
     with TlsServer(ours.server(clients=theirs)) as server:
         async with make_client(Settings(ca_file=ours.file, transport=transport)) as client:
@@ -244,13 +231,11 @@ async def test_two_client_certificates_do_not_share_a_connection(
     assert (len(server.requests), server.greeted) == (4, 2)
 
 
-def test_nobody_is_asked_for_the_password_of_a_key(
-    ours: Authority, monkeypatch: pytest.MonkeyPatch
-):
+def test_nobody_is_asked_for_the_password_of_a_key(ours, monkeypatch):
     real = ssl.SSLContext.load_cert_chain
     given = []
 
-    def spy(context: ssl.SSLContext, cert: Any, key: Any = None, password: Any = None) -> None:
+    def spy(context, cert, key=None, password=None):
         given.append(password)
         real(context, cert, key, password)
 
@@ -261,7 +246,7 @@ def test_nobody_is_asked_for_the_password_of_a_key(
     assert given == [""]  # with None, OpenSSL would wait at the terminal
 
 
-async def test_a_missing_client_certificate_is_named(ours: Authority, theirs: Authority):
+async def test_a_missing_client_certificate_is_named(ours, theirs):
     with TlsServer(ours.server(clients=theirs)) as server:
         result = await called(server.url, ca_file=ours.file)
 
@@ -270,9 +255,7 @@ async def test_a_missing_client_certificate_is_named(ours: Authority, theirs: Au
     assert server.requests == []
 
 
-async def test_a_client_certificate_of_another_authority_is_named(
-    ours: Authority, theirs: Authority, transport: str
-):
+async def test_a_client_certificate_of_another_authority_is_named(ours, theirs, transport):
     context = client_context(ours.client(), ca_file=ours.file)
     with TlsServer(ours.server(clients=theirs)) as server:
         async with make_client(Settings(ca_file=ours.file, transport=transport)) as client:
@@ -284,7 +267,7 @@ async def test_a_client_certificate_of_another_authority_is_named(
 
 
 async def test_an_authority_of_ours_is_asked_for_with_a_client_certificate_too(
-    ours: Authority, theirs: Authority, transport: str
+    ours, theirs, transport
 ):
     context = client_context(ours.client(), ca_file=ours.file)
     with TlsServer(theirs.server(clients=ours)) as server:
@@ -308,7 +291,7 @@ async def test_an_authority_of_ours_is_asked_for_with_a_client_certificate_too(
     ids=["absent", "no PEM", "no password", "wrong password", "another key", "no authority"],
 )
 def test_a_client_certificate_that_cannot_be_used_is_refused_without_its_password(
-    given: dict[str, str], ours: Authority, theirs: Authority, tmp_path: Path
+    given, ours, theirs, tmp_path
 ):
     from cryptography.hazmat.primitives import serialization
 
@@ -335,7 +318,7 @@ def test_a_client_certificate_that_cannot_be_used_is_refused_without_its_passwor
     assert caught.value.__cause__ is None
 
 
-async def test_a_large_answer_over_tls_arrives_whole(ours: Authority, transport: str):
+async def test_a_large_answer_over_tls_arrives_whole(ours, transport):
     body = b"x" * (3 * MEBIBYTE)
     head = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n" % len(body)
     with TlsServer(ours.server(), head + body) as server:
@@ -351,10 +334,10 @@ async def test_a_large_answer_over_tls_arrives_whole(ours: Authority, transport:
     assert server.greeted == 1  # nothing is left over that would look like a second answer
 
 
-async def test_a_large_body_over_tls_is_sent_whole(ours: Authority, transport: str):
+async def test_a_large_body_over_tls_is_sent_whole(ours, transport):
     sent = 0
 
-    async def pieces() -> Any:
+    async def pieces():
         nonlocal sent
         for _ in range(64):
             sent += 65536
@@ -369,9 +352,7 @@ async def test_a_large_body_over_tls_is_sent_whole(ours: Authority, transport: s
     assert sent == 64 * 65536
 
 
-async def test_a_second_answer_that_comes_later_over_tls_is_nobodys(
-    ours: Authority, transport: str
-):
+async def test_a_second_answer_that_comes_later_over_tls_is_nobodys(ours, transport):
     with TlsServer(ours.server(), later=OK.replace(b"{}", b"[]")) as server:
         async with make_client(Settings(ca_file=ours.file, transport=transport)) as client:
             answers = []

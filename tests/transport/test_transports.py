@@ -6,7 +6,6 @@ import asyncio
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
@@ -18,12 +17,6 @@ from openapi_tools import Settings, load_tools
 from openapi_tools.transport.connection_pool import make_client, uses_httptools
 from openapi_tools.transport.http_messages import WireExchange
 
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from servers.faults import Peer
-    from servers.recorder import Recorder
-
 BOTH = ("httpx", "fast")
 OK = b"HTTP/1.1 200 OK\r\n"
 LENGTH = b"Content-Length: 2\r\n\r\n"
@@ -31,22 +24,22 @@ CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
 LAST = b"0\r\n\r\n"
 
 
-def client_over(transport: str, **members: Any) -> httpx.AsyncClient:
+def client_over(transport, **members):
     return make_client(Settings(transport=transport, **members))
 
 
-def pool_of(client: httpx.AsyncClient) -> Any:
+def pool_of(client):
     return client._transport
 
 
-async def pieces(*given: bytes) -> AsyncIterator[bytes]:
+async def pieces(*given):
     for piece in given:
         yield piece
 
 
 # ---- what is sent -----------------------------------------------------------------------------
 
-REQUESTS: dict[str, tuple[str, str, dict[str, Any]]] = {
+REQUESTS = {
     "plain": ("GET", "/a?b=c", {}),
     "an empty query": ("GET", "/a?", {}),
     "an escaped path": ("GET", "/a%2fb%2F%41//c;d=e/%C3%A9?x=%20+&y=[]|'", {}),
@@ -76,7 +69,7 @@ REQUESTS: dict[str, tuple[str, str, dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("name", REQUESTS)
-async def test_the_bytes_of_a_request_are_the_same(recorder: Recorder, name: str):
+async def test_the_bytes_of_a_request_are_the_same(recorder, name):
     method, path, given = REQUESTS[name]
     for transport in BOTH:
         async with client_over(transport) as client:
@@ -89,9 +82,7 @@ async def test_the_bytes_of_a_request_are_the_same(recorder: Recorder, name: str
 
 
 @pytest.mark.parametrize("length", [None, "6"])
-async def test_a_body_that_comes_in_pieces_is_sent_as_it_comes(
-    recorder: Recorder, length: str | None
-):
+async def test_a_body_that_comes_in_pieces_is_sent_as_it_comes(recorder, length):
     headers = {} if length is None else {"Content-Length": length}
     for transport in BOTH:
         async with client_over(transport) as client:
@@ -104,7 +95,7 @@ async def test_a_body_that_comes_in_pieces_is_sent_as_it_comes(
     assert first.header("Transfer-Encoding") == (None if length else "chunked")
 
 
-REFUSED: dict[str, Any] = {
+REFUSED = {
     "a line end in a value": {"headers": [(b"X", b"a\r\nEvil: 1")]},
     "a line feed in a value": {"headers": [(b"X", b"a\nEvil: 1")]},
     "a line end in a name": {"headers": [(b"X\r\nEvil", b"1")]},
@@ -124,7 +115,7 @@ REFUSED: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-async def test_what_breaks_http_is_not_sent(recorder: Recorder, name: str, transport: str):
+async def test_what_breaks_http_is_not_sent(recorder, name, transport):
     given = dict(REFUSED[name])
     method = given.pop("method", "POST")
     if given.get("content") == 1:
@@ -138,7 +129,7 @@ async def test_what_breaks_http_is_not_sent(recorder: Recorder, name: str, trans
 
 
 @pytest.mark.parametrize("url", ["ftp://127.0.0.1/", "gopher://127.0.0.1/"])
-async def test_other_schemes_are_refused(transport: str, url: str):
+async def test_other_schemes_are_refused(transport, url):
     async with client_over(transport) as client:
         with pytest.raises(httpx.UnsupportedProtocol):
             await client.get(url)
@@ -146,7 +137,7 @@ async def test_other_schemes_are_refused(transport: str, url: str):
 
 # ---- what is read -----------------------------------------------------------------------------
 
-ANSWERS: dict[str, bytes] = {
+ANSWERS = {
     "plain": OK + LENGTH + b"{}",
     "fields as they are written": OK + b"x-LOW:1\r\nX-Low:  a b \t\r\nE:\r\n" + LENGTH + b"{}",
     "no body": OK + b"Content-Length: 0\r\n\r\n",
@@ -274,7 +265,7 @@ QUIET = 0.4
 """Seconds after which nothing more is expected of a server that closes nothing."""
 
 
-async def what_comes(client: httpx.AsyncClient, method: str, url: str) -> list[Any]:
+async def what_comes(client, method, url):
     """Return how a request ends, in a form that can be compared."""
     try:
         async with asyncio.timeout(QUIET), client.stream(method, url) as response:
@@ -286,10 +277,10 @@ async def what_comes(client: httpx.AsyncClient, method: str, url: str) -> list[A
     return [response.status_code, *told, content]
 
 
-async def ends_of(text: bytes, method: str, transport: str, *, closes: bool) -> list[Any]:
+async def ends_of(text, method, transport, *, closes):
     """Return how a request that is answered so ends, and the next one with the same client."""
 
-    async def say(peer: Peer) -> None:
+    async def say(peer):
         await peer.request()
         if peer.server.connections == 1:
             await peer.write(text)
@@ -307,7 +298,7 @@ async def ends_of(text: bytes, method: str, transport: str, *, closes: bool) -> 
 @pytest.mark.long
 @pytest.mark.parametrize("closes", [True, False], ids=["closes", "stays"])
 @pytest.mark.parametrize("name", ANSWERS)
-async def test_an_answer_is_read_alike(name: str, closes: bool):
+async def test_an_answer_is_read_alike(name, closes):
     for method in METHODS if closes else METHODS[:1]:
         ends = [await ends_of(ANSWERS[name], method, over, closes=closes) for over in BOTH]
 
@@ -318,7 +309,7 @@ async def test_an_answer_is_read_alike(name: str, closes: bool):
 @pytest.mark.parametrize(
     "name", ["a bare line feed behind a chunk", "a blank before an extension", "a trailer with NUL"]
 )
-async def test_chunks_that_break_http_are_refused(name: str, transport: str):
+async def test_chunks_that_break_http_are_refused(name, transport):
     ends = await ends_of(ANSWERS[name], "GET", transport, closes=True)
 
     assert ends == [[httpx.RemoteProtocolError], b"next", 2]
@@ -327,7 +318,7 @@ async def test_chunks_that_break_http_are_refused(name: str, transport: str):
 async def test_an_answer_that_comes_byte_by_byte_is_read_alike():
     for text in (ANSWERS["chunks with extensions and trailers"], ANSWERS["fields in Latin-1"]):
 
-        async def drip(peer: Peer, text: bytes = text) -> None:
+        async def drip(peer, text=text):
             while True:
                 await peer.request()
                 for at in range(len(text)):
@@ -346,13 +337,13 @@ async def test_an_answer_that_comes_byte_by_byte_is_read_alike():
 # ---- the connections --------------------------------------------------------------------------
 
 
-async def serve(peer: Peer) -> None:
+async def serve(peer):
     while True:
         await peer.request()
         await peer.write(answer())
 
 
-async def test_connections_are_used_again_and_few_are_kept(transport: str):
+async def test_connections_are_used_again_and_few_are_kept(transport):
     async with Faults(serve) as server, client_over(transport, concurrency=3) as client:
         for _ in range(5):
             await client.get(server.url)
@@ -364,7 +355,7 @@ async def test_connections_are_used_again_and_few_are_kept(transport: str):
     await server.until(lambda: server.connections == server.ended)
 
 
-async def test_a_kept_connection_grows_old(monkeypatch: pytest.MonkeyPatch, transport: str):
+async def test_a_kept_connection_grows_old(monkeypatch, transport):
     monkeypatch.setattr("openapi_tools.transport.connection_pool.IDLE_SECONDS", 0.01)
     async with Faults(serve) as server, Faults(serve) as other, client_over(transport) as client:
         await client.get(server.url)
@@ -376,7 +367,7 @@ async def test_a_kept_connection_grows_old(monkeypatch: pytest.MonkeyPatch, tran
         assert (server.connections, other.connections) == (2, 1)
 
 
-async def test_nothing_is_kept_of_many_servers(transport: str):
+async def test_nothing_is_kept_of_many_servers(transport):
     async with client_over(transport, concurrency=2) as client:
         for _ in range(20):
             async with Faults(serve) as server:
@@ -385,8 +376,8 @@ async def test_nothing_is_kept_of_many_servers(transport: str):
         assert len(pool_of(client)._open) <= 2
 
 
-async def test_a_client_that_is_closed_closes_what_is_under_way(transport: str):
-    async def hang(peer: Peer) -> None:
+async def test_a_client_that_is_closed_closes_what_is_under_way(transport):
+    async def hang(peer):
         await peer.request()
         await peer.hang()
 
@@ -401,8 +392,8 @@ async def test_a_client_that_is_closed_closes_what_is_under_way(transport: str):
             await asyncio.wait_for(call, 5)
 
 
-async def test_an_answer_that_is_not_read_to_its_end_closes_its_connection(transport: str):
-    async def endless(peer: Peer) -> None:
+async def test_an_answer_that_is_not_read_to_its_end_closes_its_connection(transport):
+    async def endless(peer):
         await peer.request()
         await peer.write(OK + b"\r\n")
         await peer.write_forever(b"x" * 1000, pause=0.001)
@@ -416,14 +407,14 @@ async def test_an_answer_that_is_not_read_to_its_end_closes_its_connection(trans
         await server.until(lambda: server.ended == 1)
 
 
-async def test_an_answer_before_the_body_was_sent_ends_the_connection(transport: str):
-    async def refuse(peer: Peer) -> None:
+async def test_an_answer_before_the_body_was_sent_ends_the_connection(transport):
+    async def refuse(peer):
         await peer.write(answer(b"no", status="413 Too Large"))
         await peer.server.until(lambda: bool(peer.server.requests))
 
     async with Faults(refuse) as server, client_over(transport) as client:
 
-        async def body() -> AsyncIterator[bytes]:
+        async def body():
             yield b"x"
             server.requests.append(b"")
             server.changed.set()
@@ -442,7 +433,7 @@ async def test_an_answer_before_the_body_was_sent_ends_the_connection(transport:
 
 
 @pytest.mark.parametrize(("setting", "fast"), [("httpx", False), ("fast", True), ("auto", True)])
-def test_the_setting_decides_who_reads(setting: str, fast: bool):
+def test_the_setting_decides_who_reads(setting, fast):
     assert uses_httptools(Settings(transport=setting)) is fast
 
 
@@ -476,7 +467,7 @@ except MissingExtraError as error:
 
 
 @pytest.mark.parametrize("using", ["httpcore", "httpx"])
-async def test_who_replaces_httpx_for_a_test_is_asked(transport: str, using: str):
+async def test_who_replaces_httpx_for_a_test_is_asked(transport, using):
     with respx.mock(using=using) as router:
         router.get("http://api.test/p").respond(json=[1])
         settings = Settings(base_url="http://api.test", transport=transport)

@@ -9,23 +9,23 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from servers.fault_routes import ROUTES, Route, fault_document
+from servers.fault_routes import ROUTES, fault_document
 
-from openapi_tools import Settings, Toolset, load_tools
+from openapi_tools import Settings, load_tools
 
 LARGE = 1_000_000
 """Bytes from which on an answer is asked for by itself: a bound is that of one call."""
 
 
-def peak() -> int:
+def peak():
     """Return the most memory that this process has had, in KiB."""
     status = Path("/proc/self/status").read_text()
     return int(status.partition("VmHWM:")[2].split()[0])
 
 
-async def main(base_url: str) -> None:
+async def main(base_url):
     """Print the growth, and the five routes that made the most of it."""
-    grown: dict[str, int] = {}
+    grown = {}
     timed = {route for route in ROUTES if route.hangs or "timeout" in route.ends}
     async with tools(base_url, timeout=1.0, concurrency=100) as toolset:
         await call(toolset, [route for route in ROUTES if route.slug == "ok"])
@@ -42,13 +42,13 @@ async def main(base_url: str) -> None:
     print(json.dumps({"growth": peak() - begun, "most": most}))
 
 
-def tools(base_url: str, *, timeout: float, concurrency: int = 20) -> Toolset:
+def tools(base_url, *, timeout, concurrency=20):
     """Return a tool for each route."""
     given = Settings(base_url=base_url, timeout=timeout, concurrency=concurrency)
     return load_tools(fault_document(), settings=given)
 
 
-async def call(toolset: Toolset, routes: list[Route]) -> None:
+async def call(toolset, routes):
     """Call routes one after another."""
     known = {(tool.method, tool.path): tool for tool in toolset}
     for route in routes:

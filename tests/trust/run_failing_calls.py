@@ -17,7 +17,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from servers.fault_process import FaultProcess
-from servers.fault_routes import ROUTES, Route, fault_document
+from servers.fault_routes import ROUTES, fault_document
 
 from openapi_tools import Settings, load_tools
 
@@ -29,24 +29,24 @@ SLOW = {
 }
 
 
-def is_quick(route: Route) -> bool:
+def is_quick(route):
     """Whether a route fails, soon, and without much data."""
     ends = route.right("GET") | route.right("POST")
     quick = not route.hangs and route.slug not in SLOW
     return quick and not ends & {"ok", "too_large", "timeout"} and "GET" in route.methods
 
 
-def resident() -> int:
+def resident():
     """Return the memory of this process, in KiB."""
     return int(Path("/proc/self/status").read_text().partition("VmRSS:")[2].split()[0])
 
 
-def open_files() -> int:
+def open_files():
     """Return how many files and sockets are open."""
     return len(list(Path("/proc/self/fd").iterdir()))
 
 
-async def measured(base_url: str, calls: int) -> dict[str, object]:
+async def measured(base_url, calls):
     """Return what so many calls left behind."""
     routes = list(filter(is_quick, ROUTES))
     given = Settings(base_url=base_url, concurrency=AT_ONCE, timeout=30)
@@ -55,13 +55,13 @@ async def measured(base_url: str, calls: int) -> dict[str, object]:
                  for route in routes for method in route.methods]  # fmt: skip
         ends = itertools.cycle(known)
 
-        async def fail(times: int) -> int:
+        async def fail(times):
             errors = 0
             for _ in range(times):
                 errors += (await next(ends).execute({})).is_error
             return errors
 
-        async def all_fail(times: int) -> int:
+        async def all_fail(times):
             return sum(await asyncio.gather(*(fail(times // AT_ONCE) for _ in range(AT_ONCE))))
 
         await all_fail(max(len(known) * 2, 400))
@@ -74,7 +74,7 @@ async def measured(base_url: str, calls: int) -> dict[str, object]:
         return {"errors": errors, **grown, "cpu_seconds": round(seconds, 1), "tools": len(known)}
 
 
-def main() -> None:
+def main():
     """Print what was measured, as JSON."""
     calls = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
     with FaultProcess() as site:

@@ -13,14 +13,12 @@ import httpx
 import pytest
 import pytest_asyncio
 from servers.fault_process import FaultProcess
-from servers.fault_routes import ROUTES, Route, case_of, fault_document
+from servers.fault_routes import ROUTES, case_of, fault_document
 
 from openapi_tools import Settings, load_tools
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable
-
-    from openapi_tools import OperationTool, ToolResult, Toolset
+    from openapi_tools import ToolResult
 
 CASES = [(method, route) for route in ROUTES for method in route.methods]
 BUDGET, PATIENCE = 1.5, 120.0
@@ -49,13 +47,11 @@ class Report:
     told: dict[str, Any] = field(default_factory=dict)
 
 
-def by_request(toolset: Toolset) -> dict[str, OperationTool]:
+def by_request(toolset):
     return {f"{tool.method} {tool.path}": tool for tool in toolset}
 
 
-async def calls_of(
-    cases: Iterable[tuple[str, Route]], base_url: str, report: Report, **settings: Any
-) -> None:
+async def calls_of(cases, base_url, report, **settings):
     """Make all these calls at once, each followed by one that nothing is wrong with."""
     given = Settings(base_url=base_url, **settings)
     async with load_tools(fault_document(), settings=given) as toolset:
@@ -63,7 +59,7 @@ async def calls_of(
 
         await tools["GET /echo"].execute({})  # what is imported at the first call takes its time
 
-        async def one(method: str, route: Route) -> None:
+        async def one(method, route):
             name = f"{method} {route.path}"
             report.tries[name] += 1
             arguments = LONG if route.unread else {"text": "x"} if method == "POST" else {}
@@ -78,12 +74,12 @@ async def calls_of(
                 group.create_task(one(*case))
 
 
-def is_endless(route: Route) -> bool:
+def is_endless(route):
     """Whether a call of it ends with its time only; a flood keeps its caller busy until then."""
     return route.hangs or route.slug in ("tiny-chunks", "flood-of-103")
 
 
-def is_late(report: Report, method: str, route: Route) -> bool:
+def is_late(report, method, route):
     """Whether a call that ends with its time took longer than that."""
     return report.outcomes[f"{method} {route.path}"].seconds > BUDGET + SLACK
 
@@ -95,7 +91,7 @@ pytestmark = [
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def report(transport: str) -> AsyncIterator[Report]:
+async def report(transport):
     found = Report()
     with FaultProcess() as site:
         hanging = [case for case in CASES if is_endless(case[1])]
@@ -111,11 +107,11 @@ async def report(transport: str) -> AsyncIterator[Report]:
         yield found
 
 
-def end_of(result: ToolResult) -> str:
+def end_of(result):
     return "ok" if result.error is None else str(result.error["type"])
 
 
-def written(value: Any) -> str:
+def written(value):
     """Return a value as JSON that can be sent on."""
     text = json.dumps(value, allow_nan=False, ensure_ascii=False)
     text.encode()
@@ -125,14 +121,14 @@ def written(value: Any) -> str:
 @pytest.mark.parametrize(
     ("method", "route"), CASES, ids=[f"{method} {route.slug}" for method, route in CASES]
 )
-def test_each_fault_ends_as_it_should(report: Report, method: str, route: Route):
+def test_each_fault_ends_as_it_should(report, method, route):
     outcome = report.outcomes[f"{method} {route.path}"]
 
     assert end_of(outcome.result) in route.right(method), outcome.result
     assert outcome.seconds < (BUDGET if is_endless(route) else PATIENCE) + SLACK
 
 
-def test_each_result_can_be_shown(report: Report):
+def test_each_result_can_be_shown(report):
     for name, outcome in report.outcomes.items():
         result = outcome.result
         texts = [written(result.output), written(result.metadata), written(result.error)]
@@ -142,14 +138,14 @@ def test_each_result_can_be_shown(report: Report):
         assert not any(ord(char) < 32 or 127 <= ord(char) < 160 for char in "".join(texts)), name
 
 
-def test_the_call_after_a_fault_has_its_own_answer(report: Report):
+def test_the_call_after_a_fault_has_its_own_answer(report):
     for method, route in CASES:
         following = report.outcomes[f"{method} {route.path}"].following
 
         assert following.output == {"echo": f"q={method}-{route.slug}"}
 
 
-def test_nothing_that_writes_is_sent_twice(report: Report):
+def test_nothing_that_writes_is_sent_twice(report):
     for method, route in CASES:
         name = f"{method} {route.path}"
         times = report.told["seen"].get(name, 0) / report.tries[name]
@@ -158,12 +154,12 @@ def test_nothing_that_writes_is_sent_twice(report: Report):
         assert times == 1 if method == "POST" else 1 <= times <= 6, name
 
 
-def test_nobody_is_led_to_another_origin(report: Report):
+def test_nobody_is_led_to_another_origin(report):
     assert report.told["caught"] == 0
     assert not any(path.endswith("/caught") for path in report.told["seen"])
 
 
-def test_no_cookie_is_repeated(report: Report):
+def test_no_cookie_is_repeated(report):
     assert report.told["cookies"] == 0
 
 
@@ -193,7 +189,7 @@ OUTPUTS = [
 
 
 @pytest.mark.parametrize(("name", "part"), OUTPUTS, ids=[name for name, _ in OUTPUTS])
-def test_what_a_model_reads_of_a_fault(report: Report, name: str, part: str):
+def test_what_a_model_reads_of_a_fault(report, name, part):
     method, slug = name.split()
 
     assert part in written(report.outcomes[f"{method} /{slug}"].result.output)
@@ -211,21 +207,21 @@ WAITS = [
 
 
 @pytest.mark.parametrize(("slug", "wait"), WAITS, ids=[slug for slug, _ in WAITS])
-def test_the_wait_is_a_clean_number_or_none(report: Report, slug: str, wait: float | None):
+def test_the_wait_is_a_clean_number_or_none(report, slug, wait):
     error = report.outcomes[f"GET {case_of(slug).path}"].result.error
 
     assert error is not None
     assert error.get("retry_after") == wait
 
 
-def test_a_date_to_wait_for_is_told_in_seconds(report: Report):
+def test_a_date_to_wait_for_is_told_in_seconds(report):
     error = report.outcomes["POST /429-date"].result.error
 
     assert error is not None
     assert 30 < error["retry_after"] <= 60
 
 
-def test_an_answer_that_is_too_large_says_how_large_it_is(report: Report):
+def test_an_answer_that_is_too_large_says_how_large_it_is(report):
     result = report.outcomes["GET /json-9-mb"].result
 
     assert result.metadata["truncated"]["chars"] > 8_900_000

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
 from servers.fault_routes import FaultSite, case_of, fault_document
 
-from openapi_tools import Settings, ToolResult, load_tools
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Generator
-
-    from openapi_tools import Toolset
+from openapi_tools import Settings, load_tools
 
 MOST = 60
 """Awaits of one call, at the very most."""
@@ -33,15 +27,13 @@ class Stepped:
         count: How many awaits there were.
     """
 
-    def __init__(
-        self, coroutine: Coroutine[Any, Any, ToolResult], at: int, act: Callable[[Any], Any]
-    ) -> None:
+    def __init__(self, coroutine, at, act):
         self._coroutine, self._at, self._act = coroutine, at, act
         self.count = 0
 
-    def __await__(self) -> Generator[Any, Any, ToolResult]:
-        step: Callable[[Any], Any] = self._coroutine.send
-        given: Any = None
+    def __await__(self):
+        step = self._coroutine.send
+        given = None
         while True:
             try:
                 waited = step(given)
@@ -58,10 +50,10 @@ class Stepped:
                 step, given = self._coroutine.throw, raised
 
 
-def breaking(error: BaseException) -> Callable[[Any], Any]:
+def breaking(error):
     """Return what lets an await fail: the future itself, where there is one."""
 
-    def act(waited: Any) -> BaseException | None:
+    def act(waited):
         if type(waited) is asyncio.Future and not waited.done() and isinstance(error, Exception):
             waited.set_exception(error)
             return None
@@ -70,13 +62,13 @@ def breaking(error: BaseException) -> Callable[[Any], Any]:
     return act
 
 
-def cancelling(_: Any) -> None:
+def cancelling(_):
     task = asyncio.current_task()
     assert task is not None
     task.cancel()
 
 
-def toolset_of(site: FaultSite, **given: Any) -> Toolset:
+def toolset_of(site, **given):
     """Return tools of which one may be called at a time: a turn that is not given back shows."""
     routes = [case_of("echo")]
     transport = given.pop("transport", "auto")
@@ -84,13 +76,13 @@ def toolset_of(site: FaultSite, **given: Any) -> Toolset:
     return load_tools(fault_document(routes), settings=settings, **given)
 
 
-async def import_all(site: FaultSite, transport: str) -> None:
+async def import_all(site, transport):
     """Make a call: what the first one imports, in a thread of its own, is no await to break."""
     async with toolset_of(site, transport=transport) as toolset:
         await toolset["get_echo"].execute({})
 
 
-async def until_closed(site: FaultSite) -> None:
+async def until_closed(site):
     async with asyncio.timeout(5):
         await site.until(lambda: site.connections == site.ended)
 
@@ -108,9 +100,7 @@ ERRORS = [
 
 @pytest.mark.parametrize("fresh", [True, False], ids=["fresh", "reused"])
 @pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
-async def test_a_call_that_breaks_at_any_await_is_an_error_result(
-    error: Exception, fresh: bool, transport: str
-):
+async def test_a_call_that_breaks_at_any_await_is_an_error_result(error, fresh, transport):
     broken = 0
     async with FaultSite() as site:
         await import_all(site, transport)
@@ -138,7 +128,7 @@ async def test_a_call_that_breaks_at_any_await_is_an_error_result(
 
 
 @pytest.mark.parametrize("fresh", [True, False], ids=["fresh", "reused"])
-async def test_a_call_that_is_cancelled_at_any_await_passes_that_on(fresh: bool, transport: str):
+async def test_a_call_that_is_cancelled_at_any_await_passes_that_on(fresh, transport):
     async with FaultSite() as site:
         await import_all(site, transport)
         for at in range(1, MOST):
@@ -161,7 +151,7 @@ async def test_a_call_that_is_cancelled_at_any_await_passes_that_on(fresh: bool,
 
 
 @pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt(), GeneratorExit()], ids=repr)
-async def test_what_ends_a_program_is_not_made_a_result(error: BaseException):
+async def test_what_ends_a_program_is_not_made_a_result(error):
     async with FaultSite() as site, toolset_of(site) as toolset:
         tool = toolset["get_echo"]
         await tool.execute({"q": "first"})

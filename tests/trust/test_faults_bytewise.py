@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from typing import Any
 
 import pytest
 import pytest_asyncio
-from servers.fault_routes import ROUTES, FaultSite, Route, fault_document
+from servers.fault_routes import ROUTES, FaultSite, fault_document
 
 from openapi_tools import Settings, ToolResult, load_tools
 
@@ -35,14 +34,14 @@ ENDING = [case for case in CASES if case not in WAITING]
 Ends = dict[str, tuple[ToolResult, float]]
 
 
-async def ends_of(cases: list[tuple[str, Route]], site: FaultSite, **settings: Any) -> Ends:
+async def ends_of(cases, site, **settings):
     """Make all these calls at once."""
     given = Settings(base_url=site.url, concurrency=100, max_response_bytes=LIMIT, **settings)
-    found: Ends = {}
+    found = {}
     async with load_tools(fault_document(), settings=given) as toolset:
         tools = {(tool.method, tool.path): tool for tool in toolset}
 
-        async def one(method: str, route: Route) -> None:
+        async def one(method, route):
             arguments = {"text": "x" * (100_000 if route.unread else 1)} if method == "POST" else {}
             started = time.monotonic()
             result = await tools[method, route.path].execute(arguments)
@@ -62,7 +61,7 @@ pytestmark = [
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def ends() -> Ends:
+async def ends():
     async with FaultSite(bytewise=True) as site:
         ending = await ends_of(ENDING, site, timeout=PATIENCE)
         for method, route in ENDING:
@@ -75,7 +74,7 @@ async def ends() -> Ends:
         return ending | waiting
 
 
-def test_every_fault_ends_as_it_should_byte_by_byte(ends: Ends):
+def test_every_fault_ends_as_it_should_byte_by_byte(ends):
     assert len(ends) == len(CASES)
     for method, route in CASES:
         result, _ = ends[f"{method} {route.slug}"]
@@ -84,14 +83,14 @@ def test_every_fault_ends_as_it_should_byte_by_byte(ends: Ends):
         assert end in route.right(method, bytewise=True), (method, route.slug, str(result))
 
 
-def test_every_call_ends_in_time_byte_by_byte(ends: Ends):
+def test_every_call_ends_in_time_byte_by_byte(ends):
     for method, route in WAITING:
         _, seconds = ends[f"{method} {route.slug}"]
 
         assert seconds < BUDGET + SLACK, (method, route.slug)
 
 
-def test_every_result_can_be_shown_byte_by_byte(ends: Ends):
+def test_every_result_can_be_shown_byte_by_byte(ends):
     for name, (result, _) in ends.items():
         text = json.dumps(result.model_dump(), allow_nan=False, ensure_ascii=False)
 

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import TYPE_CHECKING, Any
 
 import pytest
 from servers.fault_routes import case_of, fault_document
 from servers.faults import Faults, answer, replying
 
 from openapi_tools import Settings, load_tools
-
-if TYPE_CHECKING:
-    from openapi_tools import ToolResult
 
 pytestmark = pytest.mark.untraced
 
@@ -23,7 +19,7 @@ MANY = 250_000
 ROOM = 20_000
 
 
-async def read(body: bytes, kind: str, status: str = "200 OK", **settings: Any) -> ToolResult:
+async def read(body, kind, status="200 OK", **settings):
     """Return what one answer is read as; at most so much time is no limit, but an end."""
     async with Faults(replying(answer(body, f"Content-Type: {kind}", status=status))) as server:
         given = Settings(base_url=server.url, max_output_chars=ROOM, **settings)
@@ -57,7 +53,7 @@ async def read(body: bytes, kind: str, status: str = "200 OK", **settings: Any) 
     ],
     ids=lambda value: repr(value)[:24] if isinstance(value, bytes) else "",
 )
-async def test_more_values_than_can_be_shown_are_read_in_part(body: bytes, kind: str, first: Any):
+async def test_more_values_than_can_be_shown_are_read_in_part(body, kind, first):
     result = await read(body, kind)
 
     assert result.success
@@ -89,7 +85,7 @@ async def test_whoever_allows_larger_answers_gets_more_values():
     [b"[" + b"[]," * MANY, b"[" + b"[]," * MANY + b"}", b"[" + b"[1 2]," * MANY + b"1]"],
     ids=["cut off", "closed wrongly", "no JSON"],
 )
-async def test_long_json_that_is_none_is_a_decode_error(body: bytes):
+async def test_long_json_that_is_none_is_a_decode_error(body):
     result = await read(body, JSON)
 
     assert result.error is not None
@@ -115,7 +111,7 @@ async def test_commas_in_long_prose_are_no_values():
         ("<p>word</p>" * MANY, "text/html"),
     ],
 )
-async def test_long_text_is_cut_and_says_how_long_it_is(text: str, kind: str):
+async def test_long_text_is_cut_and_says_how_long_it_is(text, kind):
     result = await read(text.encode(), kind)
 
     assert len(json.dumps(result.output, ensure_ascii=False)) <= ROOM
@@ -136,7 +132,7 @@ async def test_long_text_is_cut_and_says_how_long_it_is(text: str, kind: str):
     ],
     ids=["blanks in the media type", "blanks in a part", "headers of a part", "parts of JSON"],
 )
-async def test_hostile_headers_and_parts_are_read_soon(kind: str, body: bytes):
+async def test_hostile_headers_and_parts_are_read_soon(kind, body):
     result = await read(body, kind)
 
     assert result.success

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
 
 import pytest
 from servers.fault_process import FaultProcess
@@ -12,28 +11,21 @@ from servers.faults import Faults, answer
 
 from openapi_tools import Settings, load_tools
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from servers.faults import Peer
-
-    from openapi_tools import Toolset
-
 pytestmark = pytest.mark.untraced
 
 
-def toolset_of(url: str, *slugs: str, **settings: Any) -> Toolset:
+def toolset_of(url, *slugs, **settings):
     routes = [case_of(slug) for slug in (*slugs, "echo")]
     given = Settings(**{"base_url": url, "timeout": 10} | settings)
     return load_tools(fault_document(routes), settings=given)
 
 
-def files_in(folder: Path) -> list[Path]:
+def files_in(folder):
     return [path for path in folder.rglob("*") if path.is_file()]
 
 
 @pytest.mark.parametrize("method", ["get", "post"])
-async def test_a_connection_that_breaks_when_it_is_used_again(method: str):
+async def test_a_connection_that_breaks_when_it_is_used_again(method):
     async with FaultSite() as site, toolset_of(site.url, "reset-when-reused") as toolset:
         await toolset["get_reset_when_reused"].execute({})
 
@@ -46,7 +38,7 @@ async def test_a_connection_that_breaks_when_it_is_used_again(method: str):
 
 
 @pytest.mark.parametrize("slug", ["503-for-ever", "429-seconds", "reset-before-headers", "401"])
-async def test_a_post_is_sent_once_however_often_others_are_tried(slug: str):
+async def test_a_post_is_sent_once_however_often_others_are_tried(slug):
     async with FaultSite() as site, toolset_of(site.url, slug, retries=2) as toolset:
         result = await toolset[f"post_{slug}".replace("-", "_")].execute({"text": "x"})
 
@@ -57,7 +49,7 @@ async def test_a_post_is_sent_once_however_often_others_are_tried(slug: str):
 async def test_plain_http_on_a_port_for_tls_is_a_connection_error():
     plain = answer(b"{}", "Connection: close", status="400 Bad Request")
 
-    async def behave(peer: Peer) -> None:
+    async def behave(peer):
         await peer.write(plain)
         await peer.hang()
 
@@ -79,7 +71,7 @@ async def test_an_answer_that_contradicts_the_schema_is_passed_on_with_the_place
     assert "id" in str(result.metadata["answer_problems"])
 
 
-async def test_an_attachment_is_written_into_the_folder_and_nowhere_else(tmp_path: Path):
+async def test_an_attachment_is_written_into_the_folder_and_nowhere_else(tmp_path):
     folder = tmp_path / "inner" / "folder"
     async with (
         FaultSite() as site,
@@ -117,8 +109,8 @@ async def test_a_thousand_calls_at_once_have_their_own_answers():
     [b"data: " + b"x" * 3_000_000, b"\n" * 3_000_000, b":\n" * 1_000_000, b"data\n" * 600_000],
     ids=["no line end", "blank lines", "comments", "empty data"],
 )
-async def test_a_stream_of_nothing_is_read_soon(stream: bytes):
-    async def behave(peer: Peer) -> None:
+async def test_a_stream_of_nothing_is_read_soon(stream):
+    async def behave(peer):
         await peer.request()
         await peer.write(answer(stream, "Content-Type: text/event-stream"))
 

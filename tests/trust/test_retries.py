@@ -6,20 +6,19 @@ import asyncio
 import time
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
-from typing import Any
 
 import pytest
 from documents import document, operation
 from servers.faults import Faults, answer
 from servers.recorder import Answer, Recorder
 
-from openapi_tools import Settings, Toolset, load_tools
+from openapi_tools import Settings, load_tools
 
 METHODS = ["get", "put", "delete", "post", "patch"]
 BUSY = Answer(503, [("Retry-After", "0")], b"{}")
 
 
-def api(url: str, **settings: Any) -> Toolset:
+def api(url, **settings):
     paths = {"/x": {method: operation(operationId=method) for method in METHODS}}
     return load_tools(document(paths), settings=Settings(base_url=url, timeout=5, **settings))
 
@@ -27,8 +26,8 @@ def api(url: str, **settings: Any) -> Toolset:
 @pytest.mark.parametrize("status", [429, 502, 503, 504])
 @pytest.mark.parametrize("method", METHODS)
 async def test_an_idempotent_method_is_tried_again_and_others_are_sent_once(
-    method: str, status: int, recorder: Recorder
-) -> None:
+    method, status, recorder
+):
     recorder.answers.append(Answer(status, [("Retry-After", "0")], b"{}"))
     async with api(recorder.url, retries=2) as toolset:
         result = await toolset[method].execute({})
@@ -39,7 +38,7 @@ async def test_an_idempotent_method_is_tried_again_and_others_are_sent_once(
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 422, 500, 501])
-async def test_no_other_status_is_tried_again(status: int, recorder: Recorder) -> None:
+async def test_no_other_status_is_tried_again(status, recorder):
     recorder.answers.append(Answer(status))
     async with api(recorder.url, retries=2) as toolset:
         result = await toolset["get"].execute({})
@@ -48,7 +47,7 @@ async def test_no_other_status_is_tried_again(status: int, recorder: Recorder) -
     assert len(recorder.requests) == 1
 
 
-async def test_nothing_is_tried_again_by_default(recorder: Recorder) -> None:
+async def test_nothing_is_tried_again_by_default(recorder):
     recorder.answers.append(BUSY)
     async with api(recorder.url) as toolset:
         result = await toolset["get"].execute({})
@@ -57,7 +56,7 @@ async def test_nothing_is_tried_again_by_default(recorder: Recorder) -> None:
     assert result.metadata["attempts"] == len(recorder.requests) == 1
 
 
-async def test_retries_end(recorder: Recorder) -> None:
+async def test_retries_end(recorder):
     recorder.answer = BUSY
     async with api(recorder.url, retries=2) as toolset:
         result = await toolset["get"].execute({})
@@ -68,9 +67,7 @@ async def test_retries_end(recorder: Recorder) -> None:
 
 
 @pytest.mark.parametrize("method", ["post", "patch"])
-async def test_a_call_with_an_idempotency_key_is_tried_again_with_the_same_key(
-    method: str, recorder: Recorder
-) -> None:
+async def test_a_call_with_an_idempotency_key_is_tried_again_with_the_same_key(method, recorder):
     recorder.answers.append(BUSY)
     async with api(recorder.url, retries=2, idempotency_header="Idempotency-Key") as toolset:
         result = await toolset[method].execute({})
@@ -86,7 +83,7 @@ async def test_a_call_with_an_idempotency_key_is_tried_again_with_the_same_key(
     assert other is None
 
 
-async def test_a_key_that_an_argument_gives_is_kept(recorder: Recorder) -> None:
+async def test_a_key_that_an_argument_gives_is_kept(recorder):
     key = {"name": "Idempotency-Key", "in": "header", "schema": {"type": "string"}}
     root = document({"/x": {"post": operation(operationId="post", parameters=[key])}})
     settings = Settings(base_url=recorder.url, idempotency_header="idempotency-key")
@@ -98,9 +95,7 @@ async def test_a_key_that_an_argument_gives_is_kept(recorder: Recorder) -> None:
 
 
 @pytest.mark.parametrize("wait", ["60", "86400", "in an hour", "9" * 400])
-async def test_a_wait_that_does_not_fit_the_deadline_is_not_waited_for(
-    wait: str, recorder: Recorder
-) -> None:
+async def test_a_wait_that_does_not_fit_the_deadline_is_not_waited_for(wait, recorder):
     if wait == "in an hour":
         wait = format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)
     recorder.answers.append(Answer(429, [("Retry-After", wait)], b"{}"))
@@ -116,7 +111,7 @@ async def test_a_wait_that_does_not_fit_the_deadline_is_not_waited_for(
 
 
 @pytest.mark.parametrize("wait", ["0", "-5", "nan", "soon", "", "Wed, 21 Oct 2015 07:28:00 GMT"])
-async def test_other_forms_of_retry_after_delay_nothing(wait: str, recorder: Recorder) -> None:
+async def test_other_forms_of_retry_after_delay_nothing(wait, recorder):
     recorder.answers.append(Answer(429, [("Retry-After", wait)], b"{}"))
     async with api(recorder.url, retries=1) as toolset:
         result = await toolset["get"].execute({})
@@ -125,7 +120,7 @@ async def test_other_forms_of_retry_after_delay_nothing(wait: str, recorder: Rec
     assert len(recorder.requests) == 2
 
 
-async def test_a_wait_that_fits_is_waited_for(recorder: Recorder) -> None:
+async def test_a_wait_that_fits_is_waited_for(recorder):
     recorder.answers.append(Answer(503, [("Retry-After", "0.3")], b"{}"))
     started = time.monotonic()
     async with api(recorder.url, retries=1) as toolset:
@@ -136,7 +131,7 @@ async def test_a_wait_that_fits_is_waited_for(recorder: Recorder) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-async def test_what_was_never_sent_is_tried_again(method: str) -> None:
+async def test_what_was_never_sent_is_tried_again(method):
     async with Recorder() as gone:
         port = gone.port
     toolset = api(f"http://127.0.0.1:{port}")
@@ -151,10 +146,8 @@ async def test_what_was_never_sent_is_tried_again(method: str) -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("retries", [0, 2])
-async def test_a_connection_that_breaks_is_tried_again_where_that_is_harmless(
-    method: str, retries: int
-) -> None:
-    async def behave(peer: Any) -> None:
+async def test_a_connection_that_breaks_is_tried_again_where_that_is_harmless(method, retries):
+    async def behave(peer):
         await peer.request()
         if len(peer.server.requests) == 1:
             peer.reset()
@@ -170,10 +163,8 @@ async def test_a_connection_that_breaks_is_tried_again_where_that_is_harmless(
 
 
 @pytest.mark.parametrize("method", METHODS)
-async def test_a_kept_connection_that_was_closed_is_replaced_once_where_that_is_harmless(
-    method: str,
-) -> None:
-    async def behave(peer: Any) -> None:
+async def test_a_kept_connection_that_was_closed_is_replaced_once_where_that_is_harmless(method):
+    async def behave(peer):
         if peer.server.connections > 1:
             await peer.request()
             await peer.write(answer())
@@ -192,7 +183,7 @@ async def test_a_kept_connection_that_was_closed_is_replaced_once_where_that_is_
     assert len(server.requests) == (3 if again else 2)
 
 
-async def test_a_budget_keeps_failures_from_multiplying(recorder: Recorder) -> None:
+async def test_a_budget_keeps_failures_from_multiplying(recorder):
     recorder.answer = BUSY
     async with api(recorder.url, retries=5) as toolset:
         for _ in range(50):
@@ -202,9 +193,7 @@ async def test_a_budget_keeps_failures_from_multiplying(recorder: Recorder) -> N
     assert 50 + 10 <= len(recorder.requests) <= 50 + 10 + 5
 
 
-async def test_cancelling_a_retry_passes_through_and_leaves_nothing_behind(
-    recorder: Recorder,
-) -> None:
+async def test_cancelling_a_retry_passes_through_and_leaves_nothing_behind(recorder):
     recorder.answers.append(Answer(503, [("Retry-After", "2")], b"{}"))
     async with api(recorder.url, retries=1, concurrency=1) as toolset:
         calling = asyncio.create_task(toolset["get"].execute({}))
@@ -219,7 +208,7 @@ async def test_cancelling_a_retry_passes_through_and_leaves_nothing_behind(
     assert len(recorder.requests) == 2
 
 
-async def test_a_client_of_the_users_is_retried_as_well(library: Any) -> None:
+async def test_a_client_of_the_users_is_retried_as_well(library):
     answers = [library.Response(503), library.Response(200, json={})]
     transport = library.MockTransport(lambda _: answers.pop(0))
     async with library.AsyncClient(transport=transport) as client:

@@ -8,7 +8,6 @@ import json
 import logging
 import random
 import string
-from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
 import httpx
@@ -20,11 +19,6 @@ from servers.recorder import Answer, Recorder
 
 from openapi_tools import OAuth2, Settings, load_tools
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from openapi_tools import Toolset
-
 pytestmark = pytest.mark.untraced
 RUN = 8
 """Characters of a secret that are too many."""
@@ -33,7 +27,7 @@ REPEATABLE = settings(max_examples=300, deadline=None, database=None, derandomiz
 SYMBOLS = string.ascii_letters + string.digits + "-._~+/=%&<>\"'\\;"
 """What a token may hold, and what URLs, JSON and HTML escape."""
 
-ESCAPES: dict[str, Callable[[str], str]] = {
+ESCAPES = {
     "as it is": str,
     "for a URL": lambda text: quote(text, safe=""),
     "for a URL, every character": lambda text: "".join(f"%{ord(c):02x}" for c in text),
@@ -45,7 +39,7 @@ ESCAPES: dict[str, Callable[[str], str]] = {
     "as HTML, every character": lambda text: "".join(f"&#x{ord(c):X};" for c in text),
     "for a URL in HTML": lambda text: html.escape(quote(text, safe="/")),
 }
-BODIES: dict[str, tuple[str, Callable[[str], bytes]]] = {
+BODIES = {
     "JSON": ("application/json", lambda text: json.dumps({"detail": text}).encode()),
     "a list": ("application/json", lambda text: json.dumps([1, {"a": [text]}, 2]).encode()),
     "names": ("application/json", lambda text: json.dumps({text: 1, f"{text}2": 2}).encode()),
@@ -84,7 +78,7 @@ EDGES = (0, 60, 80, 100, 200, 500, ROOM, 1200, 2400, 64_000, 200_000)
 """Places at which something is cut; a secret is laid across them."""
 
 
-def secret_of(length: int, seed: int) -> str:
+def secret_of(length, seed):
     return "".join(random.Random(seed).choices(SYMBOLS, k=length))
 
 
@@ -98,28 +92,28 @@ STATUSES = st.sampled_from([200, 201, 302, 400, 401, 503])
 class Ear(logging.Handler):
     """Every message of every logger."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__(logging.DEBUG)
-        self.heard: list[str] = []
+        self.heard = []
 
-    def emit(self, record: logging.LogRecord) -> None:
+    def emit(self, record):
         self.heard.append(self.format(record))
 
 
 class Listener:
     """Calls a server that answers as it is told to, and hears all that is said of the call."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self._runner = asyncio.Runner()
         self._home = self._runner.run(Recorder().__aenter__())
-        self._tools: dict[str, Toolset] = {}
-        self._heard: list[Any] = []
+        self._tools = {}
+        self._heard = []
         self._ear, self._root = Ear(), logging.getLogger()
         self._before = self._root.level
         self._root.addHandler(self._ear)
         self._root.setLevel(logging.DEBUG)
 
-    def close(self) -> None:
+    def close(self):
         self._root.removeHandler(self._ear)
         self._root.setLevel(self._before)
         for tools in self._tools.values():
@@ -127,7 +121,7 @@ class Listener:
         self._runner.run(self._home.__aexit__())
         self._runner.close()
 
-    def told(self, secret: str, said: Answer, **options: Any) -> list[str]:
+    def told(self, secret, said, **options):
         """Return all that a call with a secret says when the server answers so."""
         key = f"{secret} {options}"
         if key not in self._tools:
@@ -141,7 +135,7 @@ class Listener:
         shown = [str(result), result.output, result.error, result.metadata, result.as_content()]
         return [str(part) for part in [*shown, *self._heard, *self._ear.heard]]
 
-    def _loaded(self, secret: str, options: dict[str, Any]) -> Toolset:
+    def _loaded(self, secret, options):
         schema = {"content": {"application/json": {"schema": {"type": "array", "maxItems": 0}}}}
         answers = {"200": {"description": "", **schema}}
         paths = {"/x": {"post": operation(responses=answers, security=[{"key": []}])}}
@@ -156,13 +150,13 @@ class Listener:
 
 
 @pytest.fixture(scope="module")
-def listener() -> Iterator[Listener]:
+def listener():
     made = Listener()
     yield made
     made.close()
 
 
-def runs_shown(secret: str, texts: list[str]) -> list[str]:
+def runs_shown(secret, texts):
     """Return the runs of a secret that texts show, also once a reader unescapes them."""
     joined = "\n".join(texts)
     read = [joined, unquote(joined), html.unescape(joined), joined.replace("\\", "")]
@@ -170,7 +164,7 @@ def runs_shown(secret: str, texts: list[str]) -> list[str]:
     return [run for run in runs if any(run in text or run.lower() in text for text in read)]
 
 
-def laid(secret: str, place: int, filler: str, rest: int) -> str:
+def laid(secret, place, filler, rest):
     """Return a text with a secret at a place."""
     return f"{(filler * place)[:place]} {secret} {filler * rest}"
 
@@ -236,9 +230,9 @@ def test_a_download_holds_no_secret(listener, tmp_path, charset):
     assert file.read_text("utf-8-sig") == "before *** behind"
 
 
-def of_a_model(text: str) -> list[dict[str, Any]]:
+def of_a_model(text):
     """Arguments that are wrong, with a text in each place that a message may repeat."""
-    wrong: list[dict[str, Any]] = [{"short": text}, {"one": text}, {"number": text}, {text: 1}]
+    wrong = [{"short": text}, {"one": text}, {"number": text}, {text: 1}]
     return [*wrong, {"list": [text, text]}, {"header": f"{text}\n"}, {"_profile": text}]
 
 
@@ -249,7 +243,7 @@ def of_a_model(text: str) -> list[dict[str, Any]]:
 )
 @settings(parent=REPEATABLE, max_examples=60)
 def test_no_run_of_a_secret_that_a_model_gives_is_shown(secret, place, filler):
-    kinds: dict[str, Any] = {
+    kinds = {
         "short": {"type": "string", "maxLength": 5},
         "one": {"enum": ["a", "b"]},
         "number": {"type": "integer"},
@@ -272,7 +266,7 @@ def test_no_run_of_a_secret_that_a_model_gives_is_shown(secret, place, filler):
 @given(secret=st.sampled_from(SECRETS), place=st.integers(0, 12_000), blank=st.booleans())
 @settings(parent=REPEATABLE, max_examples=60)
 def test_no_run_of_a_secret_in_the_words_of_a_token_endpoint_is_shown(secret, place, blank):
-    def refuse(request: httpx.Request) -> httpx.Response:
+    def refuse(request):
         said = laid(secret, place, " " if blank else "x", 300)
         return httpx.Response(400, json={"error": secret, "error_description": said})
 

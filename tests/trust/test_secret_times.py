@@ -10,7 +10,6 @@ import base64
 import json
 import os
 import time
-from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import httpx
@@ -18,10 +17,7 @@ import pytest
 from documents import document, operation, with_body
 from ticker import LONGEST, TRIES, gap_beside
 
-from openapi_tools import Context, OAuth2, Settings, Toolset, load_tools
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+from openapi_tools import Context, OAuth2, Settings, load_tools
 
 pytestmark = pytest.mark.untraced
 BEYOND = 0.5
@@ -34,12 +30,12 @@ SERVER = {"url": "https://api.test"}
 ROWS = [{"id": n, "name": f"n {n}", "url": f"/a?b=%20{n}"} for n in range(160_000)]
 
 
-def token(length: int) -> str:
+def token(length):
     """A token that was never there before."""
     return base64.b64encode(os.urandom(length)).decode()[:length]
 
 
-def api(answer: Callable[[httpx.Request], httpx.Response], scheme: str, **options: Any) -> Toolset:
+def api(answer, scheme, **options):
     paths = {"/x": {"get": operation(operationId="x", security=[{scheme: []}])}}
     root = document(paths, components={"securitySchemes": SCHEMES})
     options.setdefault("settings", Settings(base_url="https://api.test"))
@@ -47,7 +43,7 @@ def api(answer: Callable[[httpx.Request], httpx.Response], scheme: str, **option
     return load_tools(root, client=client, **options)
 
 
-async def shortest(attempt: Callable[[], Awaitable[tuple[float, float]]]) -> tuple[float, float]:
+async def shortest(attempt):
     """Return the least gap between two ticks and the least time of some tries."""
     tries = [await attempt()]
     while len(tries) < TRIES and tries[-1][0] >= LONGEST:
@@ -58,7 +54,7 @@ async def shortest(attempt: Callable[[], Awaitable[tuple[float, float]]]) -> tup
 @pytest.mark.parametrize("mark", ["a %20 blank", 'a \\" quote', "a &amp; b"])
 @pytest.mark.parametrize("length", [1200, 8000])
 async def test_a_long_token_costs_nothing_at_an_answer_with_escapes(length, mark):
-    async def attempt() -> tuple[float, float]:
+    async def attempt():
         secret = token(length)
         given = {"bearer": secret}
         body = {"said": [mark, quote(secret, safe=""), f"<{secret}>"]}
@@ -75,10 +71,10 @@ async def test_a_long_token_costs_nothing_at_an_answer_with_escapes(length, mark
 
 @pytest.mark.parametrize("length", [16_000, 64_000])
 async def test_a_long_token_of_a_token_endpoint_does_not_outlast_the_call(length):
-    async def attempt() -> tuple[float, float]:
+    async def attempt():
         secret = token(length)
 
-        def answer(request: httpx.Request) -> httpx.Response:
+        def answer(request):
             if request.url.path == "/t":
                 given = {"access_token": secret, "token_type": "bearer"}
                 return httpx.Response(200, json=given)
@@ -104,10 +100,10 @@ async def test_a_long_token_of_a_token_endpoint_does_not_outlast_the_call(length
 
 
 async def test_the_tokens_of_thirty_tenants_do_not_slow_their_calls():
-    def answer(request: httpx.Request) -> httpx.Response:
+    def answer(request):
         return httpx.Response(200, json={"said": f"%20{request.headers['authorization']}"})
 
-    async def attempt() -> tuple[float, float]:
+    async def attempt():
         tools = api(answer, "bearer")
         given = [Context(credentials={"bearer": token(1200)}) for _ in range(30)]
         started = time.perf_counter()
@@ -126,17 +122,17 @@ async def test_the_tokens_of_thirty_tenants_do_not_slow_their_calls():
 class _Bound:
     """A tool with a context."""
 
-    def __init__(self, tools: Toolset, context: Context) -> None:
+    def __init__(self, tools, context):
         self._call = lambda given: tools["x"].execute(given, context=context)
 
-    async def execute(self, given: Any) -> Any:
+    async def execute(self, given):
         return await self._call(given)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("repeated", [False, True], ids=["none in it", "one in it"])
 async def test_ten_megabytes_are_searched_for_thirty_three_secrets_within_the_time(repeated):
-    async def attempt() -> tuple[float, float]:
+    async def attempt():
         first, *others = secrets = [token(1200) for _ in range(33)]
         rows = [*ROWS, {"id": 0, "name": secrets[32], "url": ""}] if repeated else ROWS
         body = json.dumps(rows).encode()
@@ -160,14 +156,14 @@ async def test_ten_megabytes_are_searched_for_thirty_three_secrets_within_the_ti
     assert seconds < 3 + BEYOND
 
 
-def bearer(secret: str) -> dict[str, str]:
+def bearer(secret):
     return {"in": "header", "name": "X-Other", "value": secret}
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("kind", ["text/plain", "application/json"])
 async def test_reading_an_answer_counts_as_time_of_the_call(kind):
-    async def attempt() -> tuple[float, float]:
+    async def attempt():
         body = b'["' + b'\\"' * 5_000_000 + b'"]'
         settings = Settings(base_url="https://api.test", timeout=0.1)
         tools = api(
@@ -192,7 +188,7 @@ async def test_reading_an_answer_counts_as_time_of_the_call(kind):
 @pytest.mark.long
 @pytest.mark.parametrize("dry_run", [True, False], ids=["a dry run", "an approval"])
 async def test_the_preview_of_a_large_input_leaves_the_loop_free(dry_run):
-    async def attempt() -> tuple[float, float]:
+    async def attempt():
         settings = Settings(dry_run=dry_run, approve=None if dry_run else lambda seen: False)
         body = with_body({"properties": {"a": {"type": "string"}}})
         root = document(body, components={"securitySchemes": SCHEMES}, servers=[SERVER])

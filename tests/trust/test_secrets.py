@@ -11,7 +11,6 @@ import logging
 import pickle
 import sys
 import traceback
-from typing import Any
 
 import httpx
 import pytest
@@ -27,7 +26,6 @@ from openapi_tools import (
     OAuth2,
     Settings,
     ToolResult,
-    Toolset,
     aload_tools,
     generate_package,
     load_tools,
@@ -46,7 +44,7 @@ SCHEMES = {
     "oauth": {"type": "oauth2", "flows": {"clientCredentials": {"tokenUrl": "/t", "scopes": {}}}},
     "oidc": {"type": "openIdConnect", "openIdConnectUrl": "/.well-known/openid-configuration"},
 }
-VALUES: dict[str, Any] = {
+VALUES = {
     "cookie": "s3cr3t/+Value=k",  # the characters that a cookie may have
     "basic": ("me", SECRET),
     "digest": ("me", SECRET),
@@ -58,11 +56,11 @@ VALUES: dict[str, Any] = {
 class Ear(logging.Handler):
     """Everything that any logger says, as text and as values."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__(logging.DEBUG)
-        self.heard: list[str] = []
+        self.heard = []
 
-    def emit(self, record: logging.LogRecord) -> None:
+    def emit(self, record):
         self.heard.append(self.format(record))
         self.heard.append(repr(vars(record)))
         if record.exc_info:
@@ -84,11 +82,11 @@ def listening():
         root.setLevel(before)
 
 
-def secret_of(scheme: str) -> str:
+def secret_of(scheme):
     return str(VALUES["cookie"]) if scheme == "cookie" else SECRET
 
 
-def forms(scheme: str) -> set[str]:
+def forms(scheme):
     """The ways in which the secret could be seen."""
     import base64
     from urllib.parse import quote, quote_plus
@@ -105,14 +103,14 @@ def forms(scheme: str) -> set[str]:
     }
 
 
-def unseen(scheme: str, *texts: object) -> None:
+def unseen(scheme, *texts):
     """Assert that a secret stands in none of the texts."""
     for text in texts:
         found = [form for form in forms(scheme) if form in str(text)]
         assert not found, f"{found[0]!r} stands in {str(text)[:2000]}"
 
 
-def reflecting(request: bytes) -> bytes:
+def reflecting(request):
     """Answer with all of the request: as JSON, as an error, in headers."""
     head = request.decode("latin-1")
     if "POST /t " in head.split("\r\n")[0] + " ":
@@ -125,12 +123,12 @@ def reflecting(request: bytes) -> bytes:
     return answer(body, header, "Content-Type: application/json", *extra, status=status)
 
 
-async def reflect(peer: Any) -> None:
+async def reflect(peer):
     while True:
         await peer.write(reflecting(await peer.request()))
 
 
-def api(url: str, scheme: str, **members: Any) -> dict[str, Any]:
+def api(url, scheme, **members):
     paths = {
         "/ok": {"get": operation(operationId="ok"), "delete": operation(operationId="cut")},
         "/deny": {"get": operation(operationId="deny")},
@@ -145,7 +143,7 @@ def api(url: str, scheme: str, **members: Any) -> dict[str, Any]:
     )
 
 
-def keyed(url: str, secret: str = SECRET) -> Toolset:
+def keyed(url, secret=SECRET):
     """The tools of an API that wants a key in a header."""
     return load_tools(api(url, "header"), credentials={"header": secret})
 
@@ -156,7 +154,7 @@ ALL = sorted(set(SCHEMES) - {"oidc"})
 @pytest.mark.parametrize("scheme", ALL)
 async def test_no_result_log_or_repr_shows_a_secret(scheme):
     value = VALUES.get(scheme, SECRET)
-    told: list[Any] = []
+    told = []
     with listening() as heard:
         async with Faults(reflect) as server:
             toolset = load_tools(
@@ -195,7 +193,7 @@ async def test_dry_runs_and_mocks_show_no_secret(scheme):
     root = api("http://api.test", scheme)
     value = VALUES.get(scheme, SECRET)
     dry = load_tools(root, credentials={scheme: value}, settings=Settings(dry_run=True))
-    problems: list[str] = []
+    problems = []
     async with mock_client(root, problems=problems) as client:
         credentials = {scheme: "t0ken"} if scheme == "oauth" else {scheme: value}
         mocked = load_tools(root, credentials=credentials, client=client)
@@ -210,7 +208,7 @@ async def test_dry_runs_and_mocks_show_no_secret(scheme):
 async def test_no_pickle_copy_or_traceback_with_locals_shows_a_secret(scheme):
     value = VALUES.get(scheme, SECRET)
 
-    async def hang(peer: Any) -> None:
+    async def hang(peer):
         await peer.request()
         await peer.hang()
 
@@ -259,7 +257,7 @@ def test_no_error_about_a_wrong_value_shows_it(scheme, kind):
 async def test_a_function_that_fails_shows_nothing_of_what_it_raised(caplog):
     known = load_tools(api("http://127.0.0.1:1", "header"), credentials={"header": SECRET})
 
-    def fail() -> str:
+    def fail():
         raise RuntimeError(f"the vault said {SECRET}")
 
     toolset = load_tools(api("http://127.0.0.1:1", "bearer"), credentials={"bearer": fail})
@@ -409,7 +407,7 @@ def test_a_rich_traceback_shows_no_secret():
 
     console = Console(file=io.StringIO(), width=200)
     wrong = f"{SECRET}\r\n x"
-    error: CredentialsError | None = None
+    error = None
     try:
         load_tools(api("http://api.test", "header"), credentials={"header": wrong})
     except CredentialsError as found:
@@ -420,7 +418,7 @@ def test_a_rich_traceback_shows_no_secret():
         Traceback.from_exception(type(error), error, error.__traceback__, show_locals=True)
     )
 
-    text = console.file.getvalue()  # type: ignore[attr-defined]
+    text = console.file.getvalue()
     assert "load_tools" in text
     unseen("header", text)
 
@@ -428,9 +426,9 @@ def test_a_rich_traceback_shows_no_secret():
 @pytest.mark.parametrize("way", ["auth of a scheme", "auth of a client", "header of a client"])
 async def test_what_others_put_into_a_request_is_masked_too(way, library):
     async with Faults(reflect) as server, contextlib.AsyncExitStack() as stack:
-        options: dict[str, Any] = {"credentials": {"header": httpx.BasicAuth("me", SECRET)}}
+        options = {"credentials": {"header": httpx.BasicAuth("me", SECRET)}}
         if way != "auth of a scheme":
-            given: dict[str, Any] = {"auth": ("me", SECRET)}
+            given = {"auth": ("me", SECRET)}
             given = given if way == "auth of a client" else {"headers": {"X-Key": SECRET}}
             client = await stack.enter_async_context(library.AsyncClient(**given))
             options = {"client": client}
@@ -458,7 +456,7 @@ async def test_a_client_of_the_users_keeps_its_own_credentials_at_home(library):
 
 
 async def test_functions_for_failures_see_exceptions_without_secrets():
-    seen: list[str] = []
+    seen = []
     moved = Answer(302, [("Location", f"http://127.0.0.1:1/p/{SECRET.replace('/', '')}")], b"")
     known = SECRET.replace("/", "")  # of which httpx escapes some characters, not all
     async with Recorder(moved) as home, keyed(home.url, known) as toolset:
@@ -505,7 +503,7 @@ async def test_what_comes_with_a_call_is_not_read_from_the_environment(monkeypat
 
 
 async def test_a_call_that_times_out_shows_no_key_of_its_query():
-    async def hang(peer: Any) -> None:
+    async def hang(peer):
         await peer.request()
         await peer.hang()
 
@@ -530,7 +528,7 @@ async def test_a_document_from_a_url_sends_credentials_to_another_origin_only_on
         httpx.AsyncClient(headers={"X-Key": SECRET}) as client,
     ):
         root = api(home.url, "header")
-        given: dict[str, Any] = {"credentials": {"header": SECRET}}
+        given = {"credentials": {"header": SECRET}}
         if way == "a scheme of the user's":
             del root["security"], root["components"]
             given = {"credentials": {"mine": mine}}
