@@ -46,10 +46,6 @@ class ConnectionPool(httpx.AsyncBaseTransport):
     Requests with a client certificate have connections of their own. Nothing of the environment is
     used unless `trust_env` is set; then proxies are, as `urllib.request` finds them.
 
-    Args:
-        settings: For `concurrency`, `ca_file`, `trust_env` and `transport`.
-        policy: Where connections may go.
-
     Raises:
         CallError: A file of certificate authorities cannot be read.
         MissingExtraError: As `uses_httptools`.
@@ -69,10 +65,6 @@ class ConnectionPool(httpx.AsyncBaseTransport):
         """Send a request, and return the answer as soon as its head has arrived.
 
         Timeouts of the request are ignored: the deadline of a call covers all of it.
-
-        Raises:
-            CallError: `denied`, or a proxy that cannot be used.
-            TransportError: Of httpx, of any kind.
         """
         proxy = proxy_of(request.url) if self._settings.trust_env else None
         if proxy is not None or self._is_doubled:
@@ -176,10 +168,7 @@ class ConnectionPool(httpx.AsyncBaseTransport):
 class _Response(httpx.Response):
     """An answer whose redirect, if it is one, httpx does not read."""
 
-    @property
-    def has_redirect_location(self) -> bool:
-        """False: redirects are judged and followed by `exchange`."""
-        return False
+    has_redirect_location = False  # redirects are judged and followed by `exchange`
 
 
 class _Body(httpx.AsyncByteStream):
@@ -200,11 +189,6 @@ class _Body(httpx.AsyncByteStream):
             self._pool.release(stream, keep=self._exchange.can_be_followed)
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        """Yield the pieces of the body as they arrive.
-
-        Raises:
-            TransportError: Of httpx, of any kind.
-        """
         try:
             first, self._first = self._first, b""
             if first:
@@ -259,10 +243,6 @@ class _NoCookies(CookieJar):
 
 def make_client(settings: Settings, policy: NetworkPolicy | None = None) -> httpx.AsyncClient:
     """Return a client that adds nothing to a request and keeps nothing of an answer.
-
-    Args:
-        settings: For `concurrency`, `ca_file`, `trust_env` and `transport`.
-        policy: Where it may go; that of the settings alone by default.
 
     Raises:
         CallError: A file of certificate authorities cannot be read.

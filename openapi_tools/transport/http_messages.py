@@ -49,11 +49,7 @@ _GZIP_MAGIC = b"\x1f\x8b"
 
 
 class WireExchange:
-    """One request and the answer to it, as bytes.
-
-    Args:
-        request: With the headers that it is sent with.
-        fast: Read heads with httptools.
+    """One request and the answer to it, as bytes; `fast` reads heads with httptools.
 
     Attributes:
         status: Of the final answer; 0 until its head has arrived.
@@ -63,7 +59,7 @@ class WireExchange:
         is_complete: The whole answer has arrived.
 
     Raises:
-        LocalProtocolError: Of httpx: the request breaks HTTP.
+        LocalProtocolError: Of httpx, also from `at_once` and `pieces`: the request breaks HTTP.
     """
 
     def __init__(self, request: httpx.Request, *, fast: bool) -> None:
@@ -94,11 +90,7 @@ class WireExchange:
         return self._h11.their_state is h11.DONE and not self._h11.trailing_data[0]
 
     def at_once(self) -> bytes | None:
-        """Return the bytes of the request if its body is at hand; None when it comes in pieces.
-
-        Raises:
-            LocalProtocolError: Of httpx: the body is not as long as the header says.
-        """
+        """Return the bytes of the request if its body is at hand; None when it comes in pieces."""
         if not isinstance(self._request.stream, httpx.ByteStream):
             return None
         body = b"".join(self._request.stream)
@@ -106,11 +98,7 @@ class WireExchange:
         return b"".join((self._head, content, self._written(h11.EndOfMessage())))
 
     async def pieces(self) -> AsyncGenerator[bytes]:
-        """Yield the bytes of the request as its body comes.
-
-        Raises:
-            LocalProtocolError: As `at_once`.
-        """
+        """Yield the bytes of the request as its body comes."""
         yield self._head
         async for piece in self._request.stream:  # type: ignore[union-attr] # of an AsyncClient
             yield self._written(h11.Data(piece))
@@ -123,10 +111,7 @@ class WireExchange:
             raise httpx.LocalProtocolError(str(error)) from error
 
     def feed(self, data: bytes) -> bytes:
-        """Take bytes that arrived, and return the part of the body among them.
-
-        Args:
-            data: As read from the connection; empty at its end.
+        """Take bytes that arrived, none at the end, and return the part of the body among them.
 
         Raises:
             RemoteProtocolError: Of httpx: the answer breaks HTTP, or ends too early.
@@ -248,7 +233,8 @@ class Decoder:
         limit: Bytes that each coding may give.
 
     Raises:
-        CallError: `decode` for a coding that is not known, or more than five of them.
+        CallError: From every method: `decode` for an unknown coding, more than five of them, or
+            data that is not what its coding says; `too_large` at the limit.
     """
 
     def __init__(self, header: str, limit: int) -> None:
@@ -261,11 +247,7 @@ class Decoder:
         self._room = limit + limit // 64 + _STEP
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """Yield decoded pieces of at most 64 KiB.
-
-        Raises:
-            CallError: `decode` for data that is not what its coding says, `too_large` at the limit.
-        """
+        """Yield decoded pieces of at most 64 KiB."""
         # No coding makes data that much longer; data that decodes to nothing may never end.
         self._room -= len(data)
         if self._room < 0:
@@ -275,7 +257,7 @@ class Decoder:
             yield from self._through(data[start : start + _STEP], 0)
 
     def finish(self) -> None:
-        """Raise CallError, `decode`, when something is missing at the end."""
+        """Check that nothing is missing at the end."""
         for coding in self._codings:
             coding.finish()
 
@@ -362,11 +344,7 @@ class _Inflater:
 
 
 def too_large(declared: int | None = None) -> CallError:
-    """Return the error for an answer over the cap.
-
-    Args:
-        declared: Bytes that the server said it would send; None when it did not say.
-    """
+    """Return the error for an answer over the cap, of so many bytes if the server said that."""
     size = f" of {declared} bytes" if declared is not None else ""
     reason = f"the answer{size} is larger than allowed (max_response_bytes); ask for less of it."
     return CallError("too_large", reason)

@@ -9,8 +9,9 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
+from contextlib import suppress
 from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import CallError
@@ -27,46 +28,34 @@ _METADATA = "cloud metadata"
 _SHOWN = 100
 
 # Own tables, as those of `ipaddress` differ between versions of Python and lack what clouds use.
-_SPECIAL4 = tuple(
-    (IPv4Network(network), kind)
-    for network, kind in (
-        ("169.254.169.254/32", _METADATA),
-        ("168.63.129.16/32", _METADATA),  # Azure's, a public address by its number
-        ("100.100.100.200/32", _METADATA),
-        ("192.0.0.192/32", _METADATA),
-        ("127.0.0.0/8", "loopback"),
-        ("10.0.0.0/8", "private"),
-        ("172.16.0.0/12", "private"),
-        ("192.168.0.0/16", "private"),
-        ("169.254.0.0/16", "link-local"),
-        ("100.64.0.0/10", "carrier-grade NAT"),
-        ("0.0.0.0/32", "unspecified"),
-        ("224.0.0.0/4", "multicast"),
-        ("0.0.0.0/8", "reserved"),
-        ("192.0.0.0/24", "reserved"),
-        ("192.0.2.0/24", "reserved"),
-        ("192.88.99.0/24", "reserved"),
-        ("198.18.0.0/15", "reserved"),
-        ("198.51.100.0/24", "reserved"),
-        ("203.0.113.0/24", "reserved"),
-        ("240.0.0.0/4", "reserved"),
-    )
-)
-_SPECIAL6 = tuple(
-    (IPv6Network(network), kind)
-    for network, kind in (
-        ("::/128", "unspecified"),
-        ("::1/128", "loopback"),
-        ("fd00:ec2::254/128", _METADATA),
-        ("fd20:ce::254/128", _METADATA),
-        ("fc00::/7", "unique-local"),
-        ("fe80::/10", "link-local"),
-        ("fec0::/10", "private"),
-        ("64:ff9b:1::/48", "private"),  # NAT64 inside one network; where the IPv4 stands varies
-        ("ff00::/8", "multicast"),
-        ("2001:db8::/32", "reserved"),
-        ("3fff::/20", "reserved"),
-    )
+# 168.63.129.16 is Azure's, a public address by its number.
+_SPECIAL4 = {
+    _METADATA: "169.254.169.254 168.63.129.16 100.100.100.200 192.0.0.192",
+    "loopback": "127.0.0.0/8",
+    "private": "10.0.0.0/8 172.16.0.0/12 192.168.0.0/16",
+    "link-local": "169.254.0.0/16",
+    "carrier-grade NAT": "100.64.0.0/10",
+    "unspecified": "0.0.0.0/32",
+    "multicast": "224.0.0.0/4",
+    "reserved": "0.0.0.0/8 192.0.0.0/24 192.0.2.0/24 192.88.99.0/24 198.18.0.0/15 "
+    "198.51.100.0/24 203.0.113.0/24 240.0.0.0/4",
+}
+# 64:ff9b:1::/48 is NAT64 inside one network, which chooses where the IPv4 address is.
+_SPECIAL6 = {
+    "unspecified": "::",
+    "loopback": "::1",
+    _METADATA: "fd00:ec2::254 fd20:ce::254",
+    "unique-local": "fc00::/7",
+    "link-local": "fe80::/10",
+    "private": "fec0::/10 64:ff9b:1::/48",
+    "multicast": "ff00::/8",
+    "reserved": "2001:db8::/32 3fff::/20",
+}
+_NETWORKS = tuple(
+    (ip_network(network), kind)
+    for special in (_SPECIAL4, _SPECIAL6)
+    for kind, networks in special.items()
+    for network in networks.split()
 )
 _CARRIERS = tuple(
     (IPv6Network(network), offset)
@@ -107,18 +96,17 @@ class NetworkPolicy:
         One bad address among good ones is enough: the name's owner would only have to wait for
         that one's turn.
 
-        Args:
-            host: Of the request.
-            port: Of the request.
-            addresses: All that the resolver gave for the host.
-
         Raises:
             CallError: `denied`, naming the host and the kind of address.
         """
-        if self.guards(host, port):
-            for address in addresses:
-                if kind := kind_of(address):
-                    raise _refusal(host, kind)
+        kinds = filter(None, map(kind_of, addresses)) if self.guards(host, port) else ()
+        for kind in kinds:
+            article = "an" if kind[0] in "aeiou" and kind != "unique-local" else "a"
+            reason = (
+                f"the host {excerpt(host, _SHOWN)!r} has {article} {kind} address, which is "
+                "guarded; Settings(allow_private=True) allows it."
+            )
+            raise CallError("denied", reason, retryable=False)
 
     def check_name(self, host: str, port: int) -> None:
         """Refuse a host by its name alone, for connections that a proxy makes.
@@ -126,9 +114,7 @@ class NetworkPolicy:
         Raises:
             CallError: `denied`; the name is an address that is not public, or means this machine.
         """
-        if not self.guards(host, port):
-            return
-        if address := _address_of(host):
+        if self.guards(host, port) and (address := _address_of(host)):
             self.check(host, port, [address])
 
 
@@ -171,7 +157,13 @@ def policy_of(settings: Settings, *, public_document: bool = False) -> NetworkPo
     """
     if settings.allow_private is not None:
         return NetworkPolicy(settings.allow_private)
-    return NetworkPolicy(private=not public_document, named=_named(settings.base_url))
+    named = None
+    with suppress(InvalidUrlError):
+        if settings.base_url is not None:
+            url = read_url(settings.base_url)
+            port = url.port or (443 if url.scheme == "https" else 80)
+            named = url.raw_host.decode("ascii").lower(), port
+    return NetworkPolicy(private=not public_document, named=named)
 
 
 def kind_of(address: str) -> str:
@@ -190,17 +182,21 @@ def kind_of(address: str) -> str:
         found = ip_address(address.partition("%")[0])
     except ValueError:
         return "unknown"
-    return _kind4(found) if isinstance(found, IPv4Address) else _kind6(found)
+    kind = next((kind for network, kind in _NETWORKS if found in network), "")
+    if kind or isinstance(found, IPv4Address):
+        return kind
+    inner = next(filter(None, map(kind_of, map(str, _carried(found)))), "")
+    if inner or any(found in network for network, _ in _CARRIERS):
+        return inner
+    return "" if found in _GLOBAL and found not in _PROTOCOLS else "reserved"
 
 
 def literal(host: str) -> str | None:
     """Return a host that is an address in its usual form; None for a name."""
     for family in (socket.AF_INET, socket.AF_INET6):
-        try:
+        with suppress(OSError, ValueError):
             socket.inet_pton(family, host)
-        except (OSError, ValueError):
-            continue
-        return host
+            return host
     return None
 
 
@@ -209,52 +205,12 @@ def _address_of(host: str) -> str | None:
     name = host.lower().rstrip(".")
     if name == "localhost" or name.endswith(".localhost"):
         return "127.0.0.1"
-    return literal(name) or _odd_literal(name)
-
-
-def _odd_literal(host: str) -> str | None:
-    """Return the address behind `127.1`, `0x7f.1` or `2130706433`, as the C library reads them."""
-    try:
-        return socket.inet_ntoa(socket.inet_aton(host))
-    except (OSError, ValueError):
-        return None
-
-
-def _named(base_url: str | None) -> tuple[str, int] | None:
-    """Return host and port of a base URL."""
-    if base_url is None:
-        return None
-    try:
-        url = read_url(base_url)
-    except InvalidUrlError:
-        return None
-    port = url.port or (443 if url.scheme == "https" else 80)
-    return url.raw_host.decode("ascii").lower(), port
-
-
-def _refusal(host: str, kind: str) -> CallError:
-    article = "an" if kind[0] in "aeiou" and kind != "unique-local" else "a"
-    reason = (
-        f"the host {excerpt(host, _SHOWN)!r} has {article} {kind} address, which is guarded; "
-        "Settings(allow_private=True) allows it."
-    )
-    return CallError("denied", reason, retryable=False)
-
-
-def _kind4(address: IPv4Address) -> str:
-    return next((kind for network, kind in _SPECIAL4 if address in network), "")
-
-
-def _kind6(address: IPv6Address) -> str:
-    for network, kind in _SPECIAL6:
-        if address in network:
-            return kind
-    for inner in _carried(address):
-        if kind := _kind4(inner):
-            return kind
-    if any(address in network for network, _ in _CARRIERS):
-        return ""
-    return "" if address in _GLOBAL and address not in _PROTOCOLS else "reserved"
+    if (found := literal(name)) is not None:
+        return found
+    with suppress(OSError, ValueError):
+        # `127.1`, `0x7f.1` or `2130706433`, as the C library reads them.
+        return socket.inet_ntoa(socket.inet_aton(name))
+    return None
 
 
 def _carried(address: IPv6Address) -> Iterator[IPv4Address]:
@@ -289,11 +245,9 @@ async def look_up(host: str, port: int) -> list[Any]:
     future: asyncio.Future[list[Any]] = loop.create_future()
 
     def settle(found: list[Any], error: Exception | None) -> None:
-        if future.done():
-            return
-        if error is not None:
+        if not future.done() and error is not None:
             future.set_exception(error)
-        else:
+        elif not future.done():
             future.set_result(found)
 
     def run() -> None:
@@ -302,10 +256,8 @@ async def look_up(host: str, port: int) -> list[Any]:
             found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         except (OSError, UnicodeError) as error:
             fault = error
-        try:
+        with suppress(RuntimeError):  # the loop has ended, and no task waits
             loop.call_soon_threadsafe(settle, found, fault)
-        except RuntimeError:
-            return  # the loop has ended, and no task waits
 
     _Lookup(target=run, name=f"look up {host:.60}", daemon=True).start()
     return await future

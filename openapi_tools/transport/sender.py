@@ -116,34 +116,17 @@ class Sender:
         self._clients: dict[asyncio.AbstractEventLoop, LoopClient] = {}
 
     async def send(self, request: httpx.Request, options: SendOptions = _DEFAULT_OPTIONS) -> Answer:
-        """Return the answer to one request.
-
-        Args:
-            request: Its extensions and headers are completed.
-            options: How it is sent.
-
-        Raises:
-            CallError: As `Attempts`.
-        """
+        """Return the answer to one request; raises as `Attempts`."""
         async with self.attempts(named(request)) as attempts:
             await attempts.send(request, options)
         return attempts.answer
 
     def attempts(self, about: str) -> Attempts:
-        """Return the attempts of one call, to be entered with `async with`.
-
-        Args:
-            about: Names the call in messages: `"GET /pets/7"`.
-        """
+        """Return the attempts of one call, for `async with`; messages name it `"GET /pets/7"`."""
         return Attempts(self, about)
 
     async def of_this_loop(self) -> LoopClient:
-        """Return the running loop's client, made when it has none yet.
-
-        Raises:
-            CallError: Another library than asyncio runs this, or the files of the settings do not
-                make a client.
-        """
+        """Return the running loop's client, made when it has none yet."""
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
@@ -297,12 +280,7 @@ class Attempts:
     async def send(self, request: httpx.Request, options: SendOptions) -> Answer:
         """Return the answer to a request, redirects inside its origin followed.
 
-        Args:
-            request: Its extensions and headers are completed.
-            options: How it is sent.
-
-        Raises:
-            CallError: As `Attempts`.
+        Headers and extensions of the request are completed.
         """
         if not self._sender.is_own:
             self._prepare(request, options)

@@ -67,12 +67,7 @@ class Stream(asyncio.Protocol):
         self._given = 0.0  # when the last bytes were returned
 
     async def read(self) -> bytes:
-        """Return the next bytes; empty at the end.
-
-        Raises:
-            ReadError: Of httpx: the connection broke.
-            TlsError: TLS failed before the server sent anything.
-        """
+        """Return the next bytes; empty at the end. Raises ReadError of httpx, or TlsError."""
         # Pieces grow for fast readers only: thousands of tiny chunks hold up the loop.
         is_slow = self._given and time.perf_counter() - self._given > _QUICK
         self._piece = _FIRST_PIECE if is_slow else min(2 * self._piece, _LARGEST_PIECE)
@@ -98,11 +93,7 @@ class Stream(asyncio.Protocol):
         return data
 
     async def write(self, data: bytes) -> None:
-        """Send bytes; returns when there is room for more.
-
-        Raises:
-            WriteError: Of httpx: the connection broke, or the server ended it.
-        """
+        """Send bytes; returns when there is room for more. Raises WriteError of httpx."""
         assert self._transport is not None  # noqa: S101 -- set by `connect`
         if not data:
             return
@@ -115,10 +106,7 @@ class Stream(asyncio.Protocol):
             await self._changed()
 
     def abort(self) -> None:
-        """Close the connection at once; unsent bytes are dropped.
-
-        asyncio returns the socket in the next turn of its loop.
-        """
+        """Close the connection; asyncio returns the socket in the next turn of its loop."""
         if self._transport is not None:
             self._transport.abort()
 
@@ -164,7 +152,7 @@ class Stream(asyncio.Protocol):
         return bool(poll.poll(0))
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Keep the transport."""
+        """Note the transport."""
         self._transport = cast("asyncio.Transport", transport)
 
     def data_received(self, data: bytes) -> None:
@@ -322,8 +310,8 @@ def client_context(
         cert: PEM file with the certificate, its chain after it, and the key unless given apart.
         key: PEM file with the private key.
         password: Of the key.
-        ca_file: As `Settings.ca_file`.
-        trust_env: As `Settings.trust_env`.
+        ca_file: As in `Settings`.
+        trust_env: As in `Settings`.
 
     Raises:
         CredentialsError: A file cannot be read, or they do not belong together.

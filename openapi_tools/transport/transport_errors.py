@@ -17,21 +17,14 @@ from openapi_tools.transport.sockets import TlsError
 
 logger = logging.getLogger("openapi_tools")
 
-_CUT_OFF = ("disconnected", "received")
+_CUT_OFF = ("disconnected", "received")  # of well-formed answers that end too early
 _BAD_LOCATION = "Invalid URL in location header"  # which httpx reads also where it follows none
 _PATH = 200
 _REASON = 200
 
 TRANSPORT_FAULTS = (
-    ArithmeticError,
-    AssertionError,
-    AttributeError,
-    EOFError,
-    LookupError,
-    OSError,
-    RuntimeError,
-    TypeError,
-    ValueError,
+    *(ArithmeticError, AssertionError, AttributeError, EOFError, LookupError),
+    *(OSError, RuntimeError, TypeError, ValueError),
 )
 """Built-in errors that transports raise besides those of httpx.
 
@@ -50,13 +43,7 @@ def path_of(request: httpx.Request) -> str:
 
 
 def timed_out(request: httpx.Request, seconds: float, *, waiting: bool = False) -> CallError:
-    """Return the error for a call whose time is over.
-
-    Args:
-        request: Its request.
-        seconds: The time it had.
-        waiting: It still waited for its turn.
-    """
+    """Return the error for a call whose time is over, maybe still waiting for its turn."""
     reason = f"{named(request)} timed out after {seconds:g} s"
     if waiting:
         reason += "; it was not sent, too many other calls are under way."
@@ -84,52 +71,37 @@ def failure(error: Exception, request: httpx.Request, seconds: float) -> CallErr
         request: The request of the call.
         seconds: The time that the call had.
     """
-    if isinstance(error, httpx.InvalidURL):
-        # Of a `Location` such as `javascript:…`, which httpx always reads; the request's own
-        # address was read long before.
-        return not_followed(request, "a place", "it is not an address")
-    of_the_network = (httpx.HTTPError, httpx.StreamError, OSError, EOFError)
-    if isinstance(error, of_the_network):
-        return _network_failure(error, request, seconds)
-    return _mistake(error, request)
-
-
-def _network_failure(error: Exception, request: httpx.Request, seconds: float) -> CallError:
-    """Return the error for one of httpx or of the operating system."""
-    unsendable = (httpx.LocalProtocolError, httpx.UnsupportedProtocol)
-    if isinstance(error, (httpx.TimeoutException, TimeoutError)):
-        return timed_out(request, seconds)
-    if isinstance(error, httpx.DecodingError):
-        return CallError("decode", f"{named(request)}: the answer's coding is broken.")
-    if isinstance(error, unsendable):
-        return CallError("protocol", f"{named(request)} cannot be sent over HTTP.")
-    if isinstance(error, (httpx.ConnectError, httpx.ProxyError)):
-        return _unconnected(error, request)
-    if isinstance(error, httpx.RemoteProtocolError):
-        return _broken_answer(error, request)
-    return _disconnected(request)
-
-
-def _broken_answer(error: Exception, request: httpx.Request) -> CallError:
-    """Return the error for an answer that the HTTP client refuses."""
-    if str(error).startswith(_BAD_LOCATION):
-        return not_followed(request, "a place", "it is not an address")
-    if _was_cut_off(error):
-        return _disconnected(request)
-    return broken_protocol(request, "sent an answer that breaks HTTP")
+    call = named(request)
+    match error:
+        case httpx.TimeoutException() | TimeoutError():
+            found = timed_out(request, seconds)
+        case httpx.DecodingError():
+            found = CallError("decode", f"{call}: the answer's coding is broken.")
+        case httpx.LocalProtocolError() | httpx.UnsupportedProtocol():
+            found = CallError("protocol", f"{call} cannot be sent over HTTP.")
+        case httpx.ConnectError() | httpx.ProxyError():
+            found = _unconnected(error, request)
+        case httpx.InvalidURL():  # of a `Location`: the request's own address was read long before
+            found = not_followed(request, "a place", "it is not an address")
+        case httpx.RemoteProtocolError() if str(error).startswith(_BAD_LOCATION):
+            found = not_followed(request, "a place", "it is not an address")
+        case httpx.RemoteProtocolError() if not any(word in str(error) for word in _CUT_OFF):
+            found = broken_protocol(request, "sent an answer that breaks HTTP")
+        case httpx.HTTPError() | httpx.StreamError() | OSError() | EOFError():
+            reason = f"{call}: the connection broke before the answer was complete"
+            retryable = repeats(request)
+            found = CallError("connection", reason + _outcome(request), retryable=retryable)
+        case _:  # a mistake of a program
+            logger.error("%s failed in the HTTP client", call, exc_info=error)
+            reason = f"{call} failed in the HTTP client ({type(error).__name__}); see the log."
+            found = CallError("protocol", reason, retryable=False)
+    return found
 
 
 def not_followed(
     request: httpx.Request, to: str, why: str, *, status: int | None = None
 ) -> CallError:
-    """Return the error for a redirect that is not followed.
-
-    Args:
-        request: The redirected request.
-        to: The redirect's target, without secrets.
-        why: The reason.
-        status: Of the redirect, where known.
-    """
+    """Return the error for a redirect that is not followed; `to` holds no secrets."""
     reason = f"{named(request)} was redirected to {to} and not followed: {why}."
     known = {} if status is None else {"status": status}
     return CallError("redirect", reason, **known, retryable=False)
@@ -141,18 +113,6 @@ def in_answer(error: CallError, request: httpx.Request, status: int) -> CallErro
     return CallError(error.kind, reason, **{"status": status, **error.facts})
 
 
-def _mistake(error: Exception, request: httpx.Request) -> CallError:
-    """Return the error for a mistake of a program, after logging it."""
-    logger.error("%s failed in the HTTP client", named(request), exc_info=error)
-    reason = f"{named(request)} failed in the HTTP client ({type(error).__name__}); see the log."
-    return CallError("protocol", reason, retryable=False)
-
-
-def _was_cut_off(error: Exception) -> bool:
-    """Whether a server closed the connection too early, its answer well-formed until then."""
-    return any(word in str(error) for word in _CUT_OFF)
-
-
 def _unconnected(error: Exception, request: httpx.Request) -> CallError:
     """Return the error for a connection that was never made, with the system's reason."""
     address = excerpt(request.url.netloc.decode("ascii", "replace"), _PATH)
@@ -161,12 +121,6 @@ def _unconnected(error: Exception, request: httpx.Request) -> CallError:
     reason += f" ({cause})." if cause else "."
     # A certificate does not improve in a moment.
     return CallError("connection", reason, retryable=not isinstance(error, TlsError))
-
-
-def _disconnected(request: httpx.Request) -> CallError:
-    reason = f"{named(request)}: the connection broke before the answer was complete"
-    retryable = repeats(request)
-    return CallError("connection", reason + _outcome(request), retryable=retryable)
 
 
 def _outcome(request: httpx.Request) -> str:
