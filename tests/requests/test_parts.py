@@ -106,15 +106,6 @@ def test_files_are_read_back(contents, filename):
         assert headers["content-type"] == "a/b"
 
 
-@pytest.mark.long
-@given(st.recursive(TEXT | st.none(), lambda v: st.lists(v) | st.dictionaries(TEXT, v)))
-def test_json_parts_are_read_back(value):
-    [(headers, body)] = parsed(sent({"a": {"value": value}}))
-
-    assert headers["content-type"] == "application/json"
-    assert json.loads(body) == {"value": value}
-
-
 def test_the_email_package_reads_the_same():
     content = sent(
         {"a": "b c", "j": {"k": [1]}, "f": {"text": "x\n", "filename": "é.txt"}},
