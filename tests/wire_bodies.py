@@ -37,7 +37,6 @@ class Part(NamedTuple):
 
 
 def whole(body: RequestBody, given: dict[str, Any]) -> Any:
-    """Return the body that the arguments stand for."""
     if body.argument:
         return given.get(body.argument, ABSENT)
     members = {p.name: given[p.argument] for p in body.properties if p.argument in given}
@@ -45,7 +44,6 @@ def whole(body: RequestBody, given: dict[str, Any]) -> Any:
 
 
 def faults(body: RequestBody, given: dict[str, Any], recorded: Recorded) -> Iterator[str]:
-    """Say what in a received body differs from the arguments; `~` in front: it cannot be told."""
     value = whole(body, given)
     kind = recorded.header("content-type") or ""
     if value is ABSENT:
@@ -53,7 +51,8 @@ def faults(body: RequestBody, given: dict[str, Any], recorded: Recorded) -> Iter
             yield f"a body that was not given: {kind} {recorded.body!r:.80}"
         return
     if body.file:
-        yield from _file_faults(value, recorded.body)
+        if recorded.body != content_of(value):
+            yield f"file {recorded.body!r:.100}"
         return
     if "*" not in body.media_type and _essence(kind) != _essence(body.media_type):
         yield f"Content-Type {kind}"
@@ -88,7 +87,6 @@ def _is_json(essence: str) -> bool:
 
 
 def _sequence_faults(value: Any, data: bytes, before: bytes) -> Iterator[str]:
-    """Compare JSON Lines or a JSON text sequence, which has a separator before each line."""
     lines = data.split(b"\n")
     items = value if isinstance(value, list) else [value]
     if (
@@ -100,16 +98,10 @@ def _sequence_faults(value: Any, data: bytes, before: bytes) -> Iterator[str]:
 
 
 def content_of(file: dict[str, str]) -> bytes:
-    """Return the bytes that a file argument stands for."""
     if "text" in file:
         return file["text"].encode()
     text = file["base64"].rstrip("=").translate(str.maketrans("-_", "+/"))
     return base64.b64decode(text + "=" * (-len(text) % 4))
-
-
-def _file_faults(value: Any, data: bytes) -> Iterator[str]:
-    if data != content_of(value):
-        yield f"file {data!r:.100}"
 
 
 def _form_faults(body: RequestBody, value: Any, text: str) -> Iterator[str]:
@@ -117,18 +109,14 @@ def _form_faults(body: RequestBody, value: Any, text: str) -> Iterator[str]:
         if not says(text, value):
             yield f"form {text!r:.200}"
         return
-    found = [(unquote_plus(pair[0]), pair[2]) for pair in _split_pairs(text)]
+    pairs = [pair.partition("=") for pair in text.split("&")] if text else []
+    found = [(unquote_plus(name), raw) for name, _, raw in pairs]
     yield from _members_faults(body, value, found, _FORM)
-
-
-def _split_pairs(text: str) -> list[tuple[str, str, str]]:
-    return [pair.partition("=") for pair in text.split("&")] if text else []
 
 
 def _members_faults(
     body: RequestBody, value: dict[str, Any], found: list[tuple[str, str]], place: Place
 ) -> Iterator[str]:
-    """Compare the members of a form with its pairs; names are decoded, values are not."""
     encodings = {encoding.name: encoding for encoding in body.encodings}
     spread = {
         key
@@ -163,8 +151,11 @@ def _members_faults(
         yield f"pairs beyond the arguments: {found!r:.200}"
 
 
+def items_of(member: Any) -> list[Any]:
+    return [i for i in (member if isinstance(member, list) else [member]) if i is not None]
+
+
 def _is_spread(encoding: Encoding | None, member: Any) -> bool:
-    """Tell whether the members of a member stand in the form themselves."""
     return (
         encoding is not None
         and encoding.style not in ("", "deepObject")
@@ -174,7 +165,6 @@ def _is_spread(encoding: Encoding | None, member: Any) -> bool:
 
 
 def styled(encoding: Encoding) -> Parameter:
-    """Return an encoding with a style as the query parameter that it is like."""
     return Parameter(
         encoding.name,
         "query",
@@ -213,10 +203,7 @@ def take(
 
 
 def _plain_faults(encoding: Encoding, member: Any, texts: list[str]) -> Iterator[str]:
-    """Compare a member without style: one text for each item."""
-    items = [
-        item for item in (member if isinstance(member, list) else [member]) if item is not None
-    ]
+    items = items_of(member)
     if len(items) != len(texts):
         yield f"{encoding.name}: {len(texts)} times for {items!r:.200}"
         return
@@ -232,7 +219,6 @@ def _plain_faults(encoding: Encoding, member: Any, texts: list[str]) -> Iterator
 
 
 def parts(content_type: str, data: bytes) -> list[Part]:
-    """Take a multipart body apart at its boundary."""
     match = re.search(r'boundary="?([^";]+)', content_type)
     assert match, f"no boundary in {content_type}"
     boundary = b"--" + match[1].encode()
@@ -282,10 +268,7 @@ def _multipart_faults(
 def _part_faults(
     encoding: Encoding, member: Any, own: list[Part], given: dict[str, Any]
 ) -> Iterator[str]:
-    """Compare a member with the parts that bear its name."""
-    items = [
-        item for item in (member if isinstance(member, list) else [member]) if item is not None
-    ]
+    items = items_of(member)
     if len(items) != len(own):
         yield f"{encoding.name}: {len(own)} parts for {items!r:.200}"
         return

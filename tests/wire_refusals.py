@@ -80,7 +80,6 @@ def _of_path(operation: Operation, given: dict[str, Any]) -> Iterator[str]:
 
 
 def _path_text(parameter: Parameter, value: Any) -> str:
-    """Return roughly what a path holds for a value, unencoded."""
     if kept(value) is ABSENT:
         return ""
     joint = "." if parameter.style == "label" and (parameter.explode or parameter.printed) else ","

@@ -39,7 +39,6 @@ class Comparison(NamedTuple):
 def compare(
     operation: Operation, given: dict[str, Any], recorded: Recorded, base: str
 ) -> Comparison:
-    """Compare a request with the arguments of the call."""
     found = list(_faults(operation, given, recorded, base))
     untold = [fault for fault in found if fault.startswith("~")]
     return Comparison(
@@ -68,14 +67,12 @@ def _faults(
 
 
 def _at(operation: Operation, given: dict[str, Any], location: str) -> list[Parameter]:
-    """Return the parameters of a location that were given."""
     return [p for p in operation.parameters if p.location == location and p.argument in given]
 
 
 def _path_faults(
     operation: Operation, given: dict[str, Any], pair: tuple[str, str]
 ) -> Iterator[str]:
-    """Compare a path with its template; one way to read it that fits is enough."""
     template, path = pair
     pieces = _VARIABLE.split(template)
     parameters = {p.name: p for p in _at(operation, given, "path")}
@@ -91,7 +88,6 @@ def _path_faults(
 
 
 def _readings(pieces: list[str], text: str) -> Iterator[list[tuple[str, str]]]:
-    """Yield every way to read a text as literals and variables in turn."""
     literal = _literal(pieces[0]).match(text)
     if literal is None:
         return
@@ -107,7 +103,6 @@ def _readings(pieces: list[str], text: str) -> Iterator[list[tuple[str, str]]]:
 
 
 def _literal(text: str) -> re.Pattern[str]:
-    """Return a pattern for a literal of a template, percent-encoded or not."""
     characters = (f"(?:{re.escape(c)}|{re.escape(quote(c, safe=''))})" for c in text)
     return re.compile("".join(characters))
 
@@ -175,7 +170,6 @@ def _query_faults(operation: Operation, given: dict[str, Any], pieces: list[str]
 
 
 def _content_says(parameter: Parameter, wire: Any, want: Any) -> bool:
-    """Compare; JSON content writes strings with quotes."""
     if "json" in parameter.media_type and isinstance(want, str) and isinstance(wire, str):
         return wire.startswith('"') and says(f"[{wire}]", [want])
     return says(wire, want)

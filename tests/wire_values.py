@@ -33,7 +33,6 @@ class Place(NamedTuple):
     space: str = "%20"
 
     def written(self, delimiter: str, *, printed: bool = False) -> str:
-        """Return how a delimiter between values is written."""
         if self.is_raw or (printed and delimiter == "|"):
             return delimiter
         return self.space if delimiter == " " else _ENCODED[delimiter]
@@ -75,7 +74,6 @@ def says(wire: Any, value: Any) -> bool:
 
 
 def same_json(first: Any, second: Any) -> bool:
-    """Tell whether two JSON values are equal; true is not 1."""
     if isinstance(first, bool) or isinstance(second, bool):
         return first is second
     if isinstance(first, list) and isinstance(second, list):
@@ -88,12 +86,10 @@ def same_json(first: Any, second: Any) -> bool:
 
 
 def text_of(value: Any) -> str:
-    """Return a primitive as text, anything else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def leaves(value: Any) -> Iterator[str]:
-    """Yield the texts that a style writes for the items, members and names of a value."""
     for item in value if isinstance(value, list) else [value]:
         if isinstance(item, dict) and item is value:
             for name, member in item.items():
@@ -142,7 +138,6 @@ def _inner_losses(
 
 
 def keys_in(value: Any) -> Iterator[str]:
-    """Yield the names of all members, however deep."""
     if isinstance(value, dict):
         yield from value
         value = list(value.values())
@@ -161,7 +156,6 @@ def _delimiter(parameter: Parameter) -> str:
 
 
 def read(parameter: Parameter, raw: str, hint: Any, place: Place) -> Any:
-    """Read what stands behind a name, or in a header or path: one value, or several joined."""
     if parameter.media_type:
         return place.decode(raw)
     printed = parameter.printed
@@ -181,18 +175,15 @@ def read(parameter: Parameter, raw: str, hint: Any, place: Place) -> Any:
 
 
 def read_items(parameter: Parameter, raws: list[str], hint: list[Any], place: Place) -> list[Any]:
-    """Read the values of an exploded array."""
     return [_item(parameter, raw, item, place) for raw, item in _paired(raws, hint)]
 
 
 def read_members(raws: list[str], place: Place) -> dict[str, str]:
-    """Read the members of an exploded object, each `name=value`."""
     pairs = [raw.partition("=") for raw in raws]
     return {place.decode(name): place.decode(text) for name, _, text in pairs}
 
 
 def _paired(pieces: list[str], hint: list[Any]) -> list[tuple[str, Any]]:
-    """Put each piece beside the item it should be; further pieces stay visible."""
     return [
         (piece, hint[index] if index < len(hint) else None) for index, piece in enumerate(pieces)
     ]
@@ -205,7 +196,6 @@ def _item(parameter: Parameter, raw: str, hint: Any, place: Place) -> Any:
 
 
 def read_deep(pairs: list[tuple[str, str]], hint: Any) -> Any:
-    """Read the pairs of a deepObject as PHP and Rails do: `[key][key]=text`, `[]=text`."""
     if not isinstance(hint, list | dict):
         return pairs[0][1] if len(pairs) == 1 and not pairs[0][0] else pairs
     groups: dict[str, list[tuple[str, str]]] = {}
