@@ -50,7 +50,7 @@ def imports_at_run_time(node: ast.AST) -> set[str]:
 
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
-def test_a_module_is_short_and_so_are_its_functions(path: Path) -> None:
+def test_a_module_is_short_and_so_are_its_functions(path):
     lines = path.read_text(encoding="utf-8").count("\n")
     functions = [
         node
@@ -69,7 +69,7 @@ def test_a_module_is_short_and_so_are_its_functions(path: Path) -> None:
     assert wide == []
 
 
-def test_http_is_spoken_in_few_places_only() -> None:
+def test_http_is_spoken_in_few_places_only():
     speakers = {
         name_of(path)
         for path in MODULES
@@ -79,7 +79,7 @@ def test_http_is_spoken_in_few_places_only() -> None:
     assert {name for name in speakers if not name.startswith(HTTP_HOMES)} == set()
 
 
-def test_urls_are_read_in_one_place() -> None:
+def test_urls_are_read_in_one_place():
     readers = {
         name_of(path)
         for path in MODULES
@@ -90,7 +90,7 @@ def test_urls_are_read_in_one_place() -> None:
     assert readers == {"http_rules.py"}
 
 
-def test_every_exception_is_caught_in_one_place_of_a_call_only() -> None:
+def test_every_exception_is_caught_in_one_place_of_a_call_only():
     catchers = {
         name_of(path)
         for path in MODULES
@@ -111,7 +111,7 @@ def test_every_exception_is_caught_in_one_place_of_a_call_only() -> None:
     }
 
 
-def test_every_public_name_can_be_imported_and_is_documented() -> None:
+def test_every_public_name_can_be_imported_and_is_documented():
     for name in openapi_tools.__all__:
         value = getattr(openapi_tools, name)
         assert name == "__version__" or value.__doc__

@@ -24,7 +24,7 @@ async def gap_beside(tool: OperationTool, given: Any) -> tuple[float, ToolResult
     """
     gaps: list[float] = []
 
-    async def tick() -> None:
+    async def tick():
         last, worked, waited = time.perf_counter(), time.process_time(), waits()
         while True:
             await asyncio.sleep(0.005)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class Sdk:
     """Providers that are not those of the process, and their spans and measurements."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self._spans = InMemorySpanExporter()
         self._reader = InMemoryMetricReader()
         self.tracers = TracerProvider()

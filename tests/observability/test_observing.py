@@ -69,7 +69,7 @@ def badly(kind: str = "timeout", **facts: Any) -> ToolResult:
     return ToolResult.failed(kind, f"it says {SECRET}", facts=facts)
 
 
-def call_well(looking: Observers, operation: Operation = GET_PET, call_id: str = "") -> None:
+def call_well(looking: Observers, operation: Operation = GET_PET, call_id: str = ""):
     """Do what a caller and its sender do, for one call that is answered at once."""
     with looking.begin("get_pet", operation, call_id=call_id) as observation:
         current().attempt_started(request())
@@ -77,7 +77,7 @@ def call_well(looking: Observers, operation: Operation = GET_PET, call_id: str =
         observation.ended(well())
 
 
-def call_again(looking: Observers) -> None:
+def call_again(looking: Observers):
     """The same for a call that is answered 503, breaks, and is redirected then."""
     with looking.begin("get_pet", GET_PET, call_id="c1") as begun:
         observation = current()
@@ -177,7 +177,7 @@ def test_a_subscriber_is_told_until_it_unsubscribes():
 def test_a_subscriber_may_leave_when_it_is_told():
     looking, events = observers(), []
 
-    def once(event: Event) -> None:
+    def once(event: Event):
         events.append(event)
         leave()
 
@@ -189,12 +189,12 @@ def test_a_subscriber_may_leave_when_it_is_told():
     assert (len(events), len(later)) == (1, 2)
 
 
-async def coroutine_function(event: Event) -> None:
+async def coroutine_function(event: Event):
     raise AssertionError
 
 
 class Async:
-    async def __call__(self, event: Event) -> None:
+    async def __call__(self, event: Event):
         raise AssertionError
 
 
@@ -498,7 +498,7 @@ def test_a_meter_of_an_older_api_is_given_no_advice(sdk):
     made, measured = [], []
 
     class Histogram:
-        def record(self, value: float, attributes: Any) -> None:
+        def record(self, value: float, attributes: Any):
             measured.append(attributes)
 
     class OldMeter:

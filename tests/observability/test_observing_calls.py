@@ -52,7 +52,7 @@ def told(toolset: Toolset) -> list[Event]:
     return events
 
 
-async def hang(peer: Peer) -> None:
+async def hang(peer: Peer):
     await peer.request()
     await peer.hang()
 
@@ -203,7 +203,7 @@ async def test_what_is_refused_before_sending_has_no_attempt(recorder):
 
 
 async def test_the_end_that_is_told_is_the_one_that_guardrails_let_through(recorder):
-    def withhold(result: Any, context: Any) -> None:
+    def withhold(result: Any, context: Any):
         raise DeniedError("not for you")
 
     async with pets(recorder.url) as toolset:
@@ -227,7 +227,7 @@ async def test_a_selection_shares_its_subscribers(recorder):
 async def test_a_tool_called_from_a_guardrail_is_a_call_of_its_own(recorder, sdk):
     async with sdk.watch(pets(recorder.url)) as toolset:
 
-        async def look_first(call: Any, context: Any) -> None:
+        async def look_first(call: Any, context: Any):
             await toolset["get_pet"].execute({"petId": 7})
 
         toolset["add_pet"].add_input_guardrails([look_first])
@@ -273,7 +273,7 @@ class OddError(Exception):
 
 @pytest.mark.parametrize("fault", [ValueError, asyncio.QueueFull, OddError])
 async def test_a_subscriber_that_raises_changes_no_call(fault, recorder, caplog):
-    def fail(event: Event) -> None:
+    def fail(event: Event):
         raise fault
 
     async with pets(recorder.url) as toolset:

@@ -32,11 +32,11 @@ class Received:
 class Keeping:
     """ASGI middleware that keeps what was received in `kept`, newest last."""
 
-    def __init__(self, app: Any, kept: list[Received]) -> None:
+    def __init__(self, app: Any, kept: list[Received]):
         self._app = app
         self._kept = kept
 
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+    async def __call__(self, scope: Any, receive: Any, send: Any):
         body = b""
         while True:
             message = await receive()

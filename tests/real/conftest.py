@@ -64,7 +64,7 @@ def httpbin_url() -> Iterator[str]:
     from werkzeug.serving import WSGIRequestHandler, make_server
 
     class Quiet(WSGIRequestHandler):
-        def log(self, *_: object) -> None:
+        def log(self, *_: object):
             """Keep the test run's output free of access logs."""
 
     server = make_server("127.0.0.1", 0, create_httpbin(), threaded=True, request_handler=Quiet)

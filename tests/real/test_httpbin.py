@@ -235,7 +235,7 @@ def test_every_operation_of_the_document_is_called_by_some_row(tools):
     ids=str,
     indirect=["tools"],
 )
-async def test_the_result_is_what_httpbin_says_it_received(tools, call: Call):
+async def test_the_result_is_what_httpbin_says_it_received(tools, call):
     tool = tools[call.operation]
 
     result = await tool.execute(with_base(call.arguments, tools.base))

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from documents import document, operation
 
 from openapi_tools import DeniedError, Preview, Settings, SettingsError, Toolset, load_tools
-
-if TYPE_CHECKING:
-    from servers.recorder import Recorder
 
 BODY = {
     "content": {
@@ -41,9 +38,7 @@ RULES = [
 
 
 @pytest.mark.parametrize(("rule", "expected"), RULES, ids=["methods", "all", "extension", "own"])
-async def test_the_calls_of_a_rule_are_approved_before_they_are_sent(
-    rule: dict[str, Any], expected: set[str], recorder: Recorder
-) -> None:
+async def test_the_calls_of_a_rule_are_approved_before_they_are_sent(rule, expected, recorder):
     asked: list[Preview] = []
 
     def approve(preview: Preview) -> bool:
@@ -60,7 +55,7 @@ async def test_the_calls_of_a_rule_are_approved_before_they_are_sent(
     assert {preview.tool for preview in asked} == expected
 
 
-async def test_what_is_approved_is_the_request_without_its_secrets(recorder: Recorder) -> None:
+async def test_what_is_approved_is_the_request_without_its_secrets(recorder):
     asked: list[Preview] = []
 
     async def approve(preview: Preview) -> bool:
@@ -101,7 +96,7 @@ def fail(_: Preview) -> bool:
     ],
     ids=["false", "none", "one", "raises", "fails"],
 )
-async def test_anything_but_true_refuses(approve: Any, words: str, recorder: Recorder) -> None:
+async def test_anything_but_true_refuses(approve, words, recorder):
     async with api(recorder.url, approve=approve) as toolset:
         result = await toolset["post"].execute({})
 
@@ -110,7 +105,7 @@ async def test_anything_but_true_refuses(approve: Any, words: str, recorder: Rec
     assert recorder.requests == []
 
 
-async def test_the_time_that_people_take_is_not_the_calls(recorder: Recorder) -> None:
+async def test_the_time_that_people_take_is_not_the_calls(recorder):
     async def approve(_: Preview) -> bool:
         await asyncio.sleep(0.5)
         return True
@@ -123,7 +118,7 @@ async def test_the_time_that_people_take_is_not_the_calls(recorder: Recorder) ->
     assert result.success
 
 
-async def test_a_dry_run_sends_nothing_and_returns_the_request(recorder: Recorder) -> None:
+async def test_a_dry_run_sends_nothing_and_returns_the_request(recorder):
     asked: list[Preview] = []
     settings = {"dry_run": True, "approve": asked.append}
     async with api(recorder.url, **settings) as toolset:
@@ -141,7 +136,7 @@ async def test_a_dry_run_sends_nothing_and_returns_the_request(recorder: Recorde
     assert asked == []
 
 
-async def test_a_dry_run_says_what_is_missing() -> None:
+async def test_a_dry_run_says_what_is_missing():
     schemes = {"key": {"type": "apiKey", "in": "query", "name": "key"}}
     root = document(
         {"/x": {"get": operation(operationId="x", security=[{"key": []}])}},
@@ -155,7 +150,7 @@ async def test_a_dry_run_says_what_is_missing() -> None:
     assert "no credential is there for 'key'" in result.output["note"]
 
 
-def test_a_preview_cuts_a_long_body_and_counts_what_is_no_text() -> None:
+def test_a_preview_cuts_a_long_body_and_counts_what_is_no_text():
     import httpx
 
     from openapi_tools.requests.request_auth import preview_of
@@ -170,6 +165,6 @@ def test_a_preview_cuts_a_long_body_and_counts_what_is_no_text() -> None:
 
 
 @pytest.mark.parametrize("rule", ["sometimes", "", "x-"])
-def test_an_unknown_rule_is_refused(rule: str) -> None:
+def test_an_unknown_rule_is_refused(rule):
     with pytest.raises(SettingsError, match="calls to be approved are 'destructive'"):
         Settings(approve_for=rule)

@@ -52,13 +52,13 @@ def as_object(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("given", SHAPES.values(), ids=SHAPES)
-def test_a_call_is_read_from_every_shape(given: Any) -> None:
+def test_a_call_is_read_from_every_shape(given):
     assert read_call(given) == CALL
     assert read_call(as_object(given)) == CALL
 
 
 @pytest.mark.long
-def test_calls_of_the_real_packages_are_read() -> None:
+def test_calls_of_the_real_packages_are_read():
     from anthropic.types import ToolUseBlock
     from google.genai.types import FunctionCall, Part
     from langchain_core.messages import ToolCall as LangChainCall
@@ -84,7 +84,7 @@ def test_calls_of_the_real_packages_are_read() -> None:
     assert read_call(params).arguments == {"id": 3}
 
 
-def test_calls_of_agent_frameworks_are_read() -> None:
+def test_calls_of_agent_frameworks_are_read():
     from agent_framework import Content
 
     call = Content.from_function_call("call_1", "get_pet", arguments=JSON)
@@ -93,11 +93,11 @@ def test_calls_of_agent_frameworks_are_read() -> None:
 
 
 @pytest.mark.parametrize("arguments", [None, "", "  ", {}, "{}"])
-def test_a_call_without_arguments_has_none(arguments: Any) -> None:
+def test_a_call_without_arguments_has_none(arguments):
     assert read_call({"name": "get_pet", "arguments": arguments}).arguments == {}
 
 
-def test_an_empty_object_is_taken_before_another_name_for_arguments() -> None:
+def test_an_empty_object_is_taken_before_another_name_for_arguments():
     assert read_call({"name": "x", "arguments": {}, "input": {"id": 3}}).arguments == {}
 
 
@@ -117,7 +117,7 @@ def test_an_empty_object_is_taken_before_another_name_for_arguments() -> None:
         ({"name": "x", "arguments": {1: 2}}, "object"),
     ],
 )
-def test_what_is_no_call_says_why(given: Any, said: str) -> None:
+def test_what_is_no_call_says_why(given, said):
     with pytest.raises(InputError, match=said):
         read_call(given)
 
@@ -141,7 +141,7 @@ def pets(schemes: dict[str, Any] | None = None, **options: Any) -> tuple[Toolset
 
 
 @pytest.mark.parametrize("given", SHAPES.values(), ids=SHAPES)
-async def test_a_toolset_and_a_tool_do_what_a_call_says(given: Any) -> None:
+async def test_a_toolset_and_a_tool_do_what_a_call_says(given):
     toolset, sent = pets()
     seen: list[ToolCall] = []
     toolset.add_input_guardrails([lambda call, context: seen.append(call)])
@@ -153,7 +153,7 @@ async def test_a_toolset_and_a_tool_do_what_a_call_says(given: Any) -> None:
     assert [str(request.url) for request in sent] == ["https://api.example.com/pet?id=3"] * 2
 
 
-async def test_a_call_by_name_needs_no_arguments() -> None:
+async def test_a_call_by_name_needs_no_arguments():
     toolset, _ = pets()
     assert (await toolset.call("get_pet")).success
 
@@ -161,7 +161,7 @@ async def test_a_call_by_name_needs_no_arguments() -> None:
 @pytest.mark.parametrize(
     "given", [None, 5, {}, {"name": "x", "arguments": "{"}, {"name": "get_pets", "id": "call_1"}]
 )
-async def test_what_is_no_call_and_unknown_tools_are_error_results(given: Any) -> None:
+async def test_what_is_no_call_and_unknown_tools_are_error_results(given):
     toolset, sent = pets()
 
     results = [await toolset.call(given), await toolset["get_pet"](given, None)]
@@ -170,7 +170,7 @@ async def test_what_is_no_call_and_unknown_tools_are_error_results(given: Any) -
     assert sent == []
 
 
-async def test_arguments_that_are_no_json_are_answered_for_their_call() -> None:
+async def test_arguments_that_are_no_json_are_answered_for_their_call():
     toolset, _ = pets()
     given = {"id": "call_1", "function": {"name": "get_pet", "arguments": '{"id": 3'}}
 
@@ -180,7 +180,7 @@ async def test_arguments_that_are_no_json_are_answered_for_their_call() -> None:
     assert all("not valid JSON" in str(result) for result in results)
 
 
-async def test_an_unknown_tool_says_close_names_and_whose_call_it_answers() -> None:
+async def test_an_unknown_tool_says_close_names_and_whose_call_it_answers():
     toolset, _ = pets()
 
     result = await toolset.call({"name": "get_pets", "id": "call_1"})
@@ -202,7 +202,7 @@ KEY = {"key": {"type": "apiKey", "in": "header", "name": "X-Key"}}
         SimpleNamespace(credentials={"key": "of-this-call"}),
     ],
 )
-async def test_credentials_of_the_context_go_before_the_toolsets_own(context: Any) -> None:
+async def test_credentials_of_the_context_go_before_the_toolsets_own(context):
     toolset, sent = pets(KEY, credentials={"key": "of-the-toolset"})
 
     await toolset.call("get_pet", {}, context=context)
@@ -212,7 +212,7 @@ async def test_credentials_of_the_context_go_before_the_toolsets_own(context: An
 
 
 @pytest.mark.parametrize("credentials", [{"other": "hunter2"}, {"key": 5}, "hunter2"])
-async def test_wrong_credentials_of_the_context_are_an_error_result(credentials: Any) -> None:
+async def test_wrong_credentials_of_the_context_are_an_error_result(credentials):
     toolset, sent = pets(KEY)
 
     result = await toolset.call("get_pet", {}, context={"credentials": credentials})
@@ -222,14 +222,14 @@ async def test_wrong_credentials_of_the_context_are_an_error_result(credentials:
     assert sent == []
 
 
-def test_a_context_does_not_show_its_credentials() -> None:
+def test_a_context_does_not_show_its_credentials():
     assert "hunter2" not in repr(Context(credentials={"key": "hunter2"}))
 
 
 class Hostile:
     """A call whose properties run code of its own."""
 
-    def __init__(self, failing: str) -> None:
+    def __init__(self, failing: str):
         self._failing = failing
 
     def __getattr__(self, name: str) -> Any:
@@ -263,7 +263,7 @@ class HostileMapping(dict[str, Any]):
         {"id": "call_1", "name": "get_pet", "arguments": HostileMapping(id=3)},
     ],
 )
-async def test_a_hostile_call_is_a_result_like_any_other(given: Any) -> None:
+async def test_a_hostile_call_is_a_result_like_any_other(given):
     toolset, _ = pets()
     toolset.definitions("openai_strict")
 
@@ -272,7 +272,7 @@ async def test_a_hostile_call_is_a_result_like_any_other(given: Any) -> None:
         assert "hunter2" not in result.model_dump_json()
 
 
-async def test_hostile_arguments_of_a_call_by_name_are_read_past_their_methods() -> None:
+async def test_hostile_arguments_of_a_call_by_name_are_read_past_their_methods():
     toolset, sent = pets()
     toolset.definitions("openai_strict")
 
@@ -282,7 +282,7 @@ async def test_hostile_arguments_of_a_call_by_name_are_read_past_their_methods()
     assert len(sent) == 1
 
 
-async def test_the_credential_of_a_call_decides_which_alternative_is_taken() -> None:
+async def test_the_credential_of_a_call_decides_which_alternative_is_taken():
     schemes = {**KEY, "bearer": {"type": "http", "scheme": "bearer"}}
     toolset, sent = pets(schemes, credentials={"key": "of-the-toolset"})
 
@@ -292,7 +292,7 @@ async def test_the_credential_of_a_call_decides_which_alternative_is_taken() -> 
     assert "X-Key" not in sent[0].headers
 
 
-async def test_a_credential_that_is_no_text_is_an_error_result() -> None:
+async def test_a_credential_that_is_no_text_is_an_error_result():
     toolset, sent = pets(KEY)
 
     result = await toolset.call("get_pet", {}, context={"credentials": {"key": "\ud800"}})

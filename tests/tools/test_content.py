@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import base64
-from typing import Any
 
 import httpx
 import pytest
@@ -25,11 +24,11 @@ async def answered(body: bytes, media_type: str, status: int = 200) -> ToolResul
     return await toolset["get_x"].execute({})
 
 
-async def test_an_image_is_an_image() -> None:
+async def test_an_image_is_an_image():
     assert (await answered(PNG, "image/png")).as_content() == [IMAGE]
 
 
-async def test_the_parts_of_an_answer_are_contents_of_their_own() -> None:
+async def test_the_parts_of_an_answer_are_contents_of_their_own():
     body = b'--b\r\nContent-Disposition: form-data; name="a"\r\n\r\nhello\r\n'
     body += b"--b\r\nContent-Type: image/png\r\n\r\n" + PNG + b"\r\n--b--\r\n"
 
@@ -49,11 +48,11 @@ async def test_the_parts_of_an_answer_are_contents_of_their_own() -> None:
         (b"[]", "application/json", "[]"),
     ],
 )
-async def test_all_else_is_one_text(body: bytes, media_type: str, text: str) -> None:
+async def test_all_else_is_one_text(body, media_type, text):
     assert (await answered(body, media_type)).as_content() == [TextContent(text=text)]
 
 
-async def test_an_error_is_a_text() -> None:
+async def test_an_error_is_a_text():
     result = await answered(b'{"message": "no such pet"}', "application/json", 404)
 
     (content,) = result.as_content()
@@ -62,7 +61,7 @@ async def test_an_error_is_a_text() -> None:
 
 
 @pytest.mark.parametrize("media_type", ["image/tiff", "application/pdf"])
-async def test_bytes_that_no_provider_shows_stay_text(media_type: str) -> None:
+async def test_bytes_that_no_provider_shows_stay_text(media_type):
     (content,) = (await answered(PNG, media_type)).as_content()
 
     assert isinstance(content, TextContent)
@@ -80,6 +79,6 @@ async def test_bytes_that_no_provider_shows_stay_text(media_type: str) -> None:
         {"file": "/tmp/x.png", "media_type": "image/png", "bytes": 9},
     ],
 )
-def test_only_bytes_as_answers_show_them_are_images(output: Any) -> None:
+def test_only_bytes_as_answers_show_them_are_images(output):
     (content,) = ToolResult.ok(output).as_content()
     assert isinstance(content, TextContent)

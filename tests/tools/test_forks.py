@@ -8,12 +8,8 @@ import subprocess
 import sys
 import textwrap
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
-
-if TYPE_CHECKING:
-    from servers.recorder import Recorder
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
 
@@ -139,8 +135,8 @@ def program(text: str) -> list[str]:
 @pytest.mark.long
 @pytest.mark.parametrize("transport", ["httpx", "fast"])
 async def test_children_of_a_process_whose_threads_make_first_calls_make_their_own(
-    recorder: Recorder, transport: str
-) -> None:
+    recorder, transport
+):
     process = await asyncio.create_subprocess_exec(
         *program(THREADS),
         recorder.url,
@@ -156,14 +152,14 @@ async def test_children_of_a_process_whose_threads_make_first_calls_make_their_o
 
 @pytest.mark.long
 @pytest.mark.parametrize("what", ["imports", "sender", "operation"])
-def test_a_fork_waits_for_what_another_thread_has_begun(what: str) -> None:
+def test_a_fork_waits_for_what_another_thread_has_begun(what):
     command = [*program(HELD), what]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
 
     assert (done.stdout, done.stderr) == ("0\n", "")
 
 
-def test_a_lock_that_is_not_released_in_time_is_free_in_the_child() -> None:
+def test_a_lock_that_is_not_released_in_time_is_free_in_the_child():
     command = program(KEPT)
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
 

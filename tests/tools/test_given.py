@@ -63,8 +63,8 @@ WAYS = {
 @pytest.mark.parametrize(("option", "value", "said"), WRONG, ids=[f"{w[0]}-{w[2]}" for w in WRONG])
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 def test_an_option_of_a_wrong_type_is_refused_with_the_right_form(
-    way: Any, option: str, value: Any, said: str, tmp_path: Any
-) -> None:
+    way, option, value, said, tmp_path
+):
     with pytest.raises(OpenAPIToolsError) as caught:
         way({option: value}, tmp_path)
 
@@ -76,9 +76,7 @@ def test_an_option_of_a_wrong_type_is_refused_with_the_right_form(
 
 
 @pytest.mark.parametrize(("option", "value", "said"), WRONG, ids=[f"{w[0]}-{w[2]}" for w in WRONG])
-def test_a_generated_package_refuses_it_too(
-    option: str, value: Any, said: str, tmp_path: Any
-) -> None:
+def test_a_generated_package_refuses_it_too(option, value, said, tmp_path):
     generate_package(ROOT, tmp_path, name="given")
 
     with imported(tmp_path, "given_tools") as package, pytest.raises(OpenAPIToolsError) as caught:
@@ -88,7 +86,7 @@ def test_a_generated_package_refuses_it_too(
     assert SECRET not in str(caught.value)
 
 
-def test_mappings_and_a_function_are_taken_as_they_are_meant() -> None:
+def test_mappings_and_a_function_are_taken_as_they_are_meant():
     by_mapping = load_tools(ROOT, select={"methods": "get"}, settings={"prefix": "x_"})
     by_function = load_tools(ROOT, select=lambda tool: tool.method == "POST")
 
@@ -109,18 +107,18 @@ def test_mappings_and_a_function_are_taken_as_they_are_meant() -> None:
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
-def test_a_member_of_a_selection_of_a_wrong_type_is_refused(members: Any, said: str) -> None:
+def test_a_member_of_a_selection_of_a_wrong_type_is_refused(members, said):
     with pytest.raises(SettingsError, match=re.escape(said)):
         Select(**members)
 
 
-def test_a_selection_takes_any_collection_of_texts() -> None:
+def test_a_selection_takes_any_collection_of_texts():
     assert Select(tags={"b"}, names=iter(["get_*"])) == Select(tags=["b"], names=("get_*",))
 
 
 @pytest.mark.parametrize("on", ["toolset", "tool"])
 @pytest.mark.parametrize("kind", ["input", "output", "on_error"])
-async def test_one_function_is_meant_as_a_list_of_it(on: str, kind: str) -> None:
+async def test_one_function_is_meant_as_a_list_of_it(on, kind):
     toolset = load_tools(ROOT, settings=Settings(base_url="http://127.0.0.1:1", timeout=5))
     target = toolset if on == "toolset" else toolset["get_a"]
 
@@ -142,7 +140,7 @@ async def test_one_function_is_meant_as_a_list_of_it(on: str, kind: str) -> None
     "add", ["add_input_guardrails", "add_output_guardrails", "add_on_error_func"]
 )
 @pytest.mark.parametrize("on", ["toolset", "tool"])
-def test_what_is_no_function_is_refused_as_a_guardrail(on: str, add: str, value: Any) -> None:
+def test_what_is_no_function_is_refused_as_a_guardrail(on, add, value):
     toolset = load_tools(ROOT)
     target = toolset if on == "toolset" else toolset["get_a"]
 
@@ -153,6 +151,6 @@ def test_what_is_no_function_is_refused_as_a_guardrail(on: str, add: str, value:
 
 
 @pytest.mark.parametrize("value", [None, 7, "see"])
-def test_what_is_no_function_is_refused_as_a_subscriber(value: Any) -> None:
+def test_what_is_no_function_is_refused_as_a_subscriber(value):
     with pytest.raises(SettingsError, match="a subscriber is a plain function"):
         load_tools(ROOT).subscribe(value)

@@ -90,7 +90,7 @@ def age_as_call(call: ToolCall, _: Any) -> ToolCall:
 
 
 @pytest.mark.parametrize("guard", [add_age, age_in_place, age_as_call])
-async def test_a_guardrail_changes_the_arguments(guard: Any):
+async def test_a_guardrail_changes_the_arguments(guard):
     api = Api()
     api.tool.add_input_guardrails([guard])
     given = {"name": "Rex"}
@@ -125,7 +125,7 @@ def refuse_as_python_does(call: ToolCall, context: Any):
         (lambda call, context: False, "refuses"),
     ],
 )
-async def test_a_guardrail_refuses_a_call(guard: Any, said: str):
+async def test_a_guardrail_refuses_a_call(guard, said):
     api = Api()
     api.tool.add_input_guardrails([guard])
 
@@ -164,7 +164,7 @@ async def test_guardrails_run_in_order_and_wrong_input_reaches_none():
 
 
 @pytest.mark.parametrize("status", [200, 500])
-async def test_an_output_guardrail_sees_and_replaces_every_result(status: int):
+async def test_an_output_guardrail_sees_and_replaces_every_result(status):
     api = Api(status)
 
     async def redact(result: ToolResult, context: Any) -> ToolResult:
@@ -289,7 +289,7 @@ async def test_what_was_approved_is_what_is_sent():
 @pytest.mark.parametrize(
     "rule", [Select(methods="GET"), lambda tool: tool.method == "GET", lambda tool: tool.read_only]
 )
-def test_a_rule_says_which_tools_need_approval(rule: Any):
+def test_a_rule_says_which_tools_need_approval(rule):
     api = Api(paths=TWO)
     api.tools.add_input_guardrails([require_approval(rule)])
 
@@ -338,7 +338,7 @@ class Own(OperationTool):
         (500, ["on_invoke", "run", "on_error", "on_output"]),
     ],
 )
-async def test_the_steps_of_a_subclass_are_taken(status: int, steps: list[str]):
+async def test_the_steps_of_a_subclass_are_taken(status, steps):
     tool = Own(Api(status).tool)
 
     result = await tool.execute({"name": "Rex"})
@@ -383,9 +383,7 @@ def cancels_at_once(*_: Any) -> bool:
 
 
 @pytest.mark.parametrize("stops", [cancelled, cancels_at_once])
-async def test_what_a_guardrail_waits_for_may_be_cancelled_and_the_call_is_refused(
-    stops: Any,
-):
+async def test_what_a_guardrail_waits_for_may_be_cancelled_and_the_call_is_refused(stops):
     asked, guarded, withheld = Api(), Api(), Api()
     asked.tool.add_input_guardrails([require_approval()])
     guarded.tool.add_input_guardrails([stops])
@@ -426,7 +424,7 @@ async def test_one_result_for_many_calls_answers_each_of_them():
 
 
 @pytest.mark.parametrize("output", [object(), {"a": object()}, float("nan"), "\ud800"])
-async def test_a_result_that_cannot_be_shown_is_withheld(output: Any):
+async def test_a_result_that_cannot_be_shown_is_withheld(output):
     first, second, third = Api(), Api(), Api(404)
     first.tool.add_input_guardrails([lambda call, context: ToolResult.ok(output)])
     second.tool.add_output_guardrails([lambda result, context: ToolResult.ok(output)])
@@ -439,7 +437,7 @@ async def test_a_result_that_cannot_be_shown_is_withheld(output: Any):
 
 
 @pytest.mark.parametrize("verdict", [False, 0, "", {}, "no"])
-async def test_a_step_of_a_subclass_that_gives_no_call_refuses(verdict: Any):
+async def test_a_step_of_a_subclass_that_gives_no_call_refuses(verdict):
     class Odd(Own):
         async def on_invoke(self, call: ToolCall, context: Any) -> Any:
             return verdict

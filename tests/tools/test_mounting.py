@@ -22,17 +22,17 @@ ROOT = Path(__file__).parents[2]
 class Coordinator:
     """As much of a coordinator as the contract asks for, and a record of what happens."""
 
-    def __init__(self, *names: str, full: int = 99) -> None:
+    def __init__(self, *names: str, full: int = 99):
         self.tools: dict[str, Any] = dict.fromkeys(names)
         self.full = full
 
-    async def mount(self, point: str, tool: Any, name: str | None = None) -> None:
+    async def mount(self, point: str, tool: Any, name: str | None = None):
         assert point == "tools"
         if len(self.tools) >= self.full:
             raise RuntimeError("full")
         self.tools[name or tool.name] = tool
 
-    async def unmount(self, point: str, name: str | None = None) -> None:
+    async def unmount(self, point: str, name: str | None = None):
         assert point == "tools"
         del self.tools[name]
 
@@ -44,10 +44,10 @@ class Coordinator:
 class Bare:
     """A coordinator that can only mount."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.names: list[str | None] = []
 
-    async def mount(self, point: str, tool: Any, name: str | None = None) -> None:
+    async def mount(self, point: str, tool: Any, name: str | None = None):
         self.names.append(name)
 
 
@@ -56,7 +56,7 @@ def toolset():
     return load_tools(document(paths, servers=[{"url": "http://127.0.0.1:9"}]))
 
 
-async def test_tools_are_mounted_under_their_names_and_unmounted_again() -> None:
+async def test_tools_are_mounted_under_their_names_and_unmounted_again():
     coordinator, tools = Coordinator("mine"), toolset()
 
     cleanup = await tools.mount(coordinator)
@@ -67,7 +67,7 @@ async def test_tools_are_mounted_under_their_names_and_unmounted_again() -> None
     await cleanup()
 
 
-async def test_cleaning_up_closes_the_connections() -> None:
+async def test_cleaning_up_closes_the_connections():
     tools = toolset()
 
     cleanup = await tools.mount(Bare())
@@ -76,7 +76,7 @@ async def test_cleaning_up_closes_the_connections() -> None:
     assert "closed" in str(await tools["a"].execute({}))
 
 
-async def test_a_coordinator_that_can_only_mount_is_enough() -> None:
+async def test_a_coordinator_that_can_only_mount_is_enough():
     coordinator = Bare()
 
     await (await toolset().mount(coordinator))()
@@ -84,7 +84,7 @@ async def test_a_coordinator_that_can_only_mount_is_enough() -> None:
     assert coordinator.names == ["a", "b"]
 
 
-async def test_a_mounted_tool_is_never_replaced() -> None:
+async def test_a_mounted_tool_is_never_replaced():
     coordinator = Coordinator("b")
 
     with pytest.raises(
@@ -95,7 +95,7 @@ async def test_a_mounted_tool_is_never_replaced() -> None:
     assert coordinator.tools == {"b": None}
 
 
-async def test_all_tools_are_mounted_or_none() -> None:
+async def test_all_tools_are_mounted_or_none():
     coordinator = Coordinator(full=1)
 
     with pytest.raises(RuntimeError, match="full"):
@@ -104,11 +104,11 @@ async def test_all_tools_are_mounted_or_none() -> None:
     assert coordinator.tools == {}
 
 
-async def test_a_cleanup_that_is_cancelled_still_ends() -> None:
+async def test_a_cleanup_that_is_cancelled_still_ends():
     coordinator, tools = Coordinator(), toolset()
     waiting, go = asyncio.Event(), asyncio.Event()
 
-    async def unmount(point: str, name: str) -> None:
+    async def unmount(point: str, name: str):
         waiting.set()
         await go.wait()
         del coordinator.tools[name]
@@ -128,9 +128,7 @@ async def test_a_cleanup_that_is_cancelled_still_ends() -> None:
     assert "closed" in str(await tools["a"].execute({}))
 
 
-async def test_a_coordinator_of_a_known_package_gets_the_tools_in_its_words(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_a_coordinator_of_a_known_package_gets_the_tools_in_its_words(monkeypatch):
     # What such a coordinator is comes from a table; the real ones have tests of their own.
     left = []
 
@@ -161,7 +159,7 @@ async def test_a_coordinator_of_a_known_package_gets_the_tools_in_its_words(
 
 
 @pytest.mark.parametrize("folder", [None, "petstore"], ids=["loaded", "generated"])
-def test_mounting_elsewhere_imports_no_package_of_a_coordinator(folder: str | None) -> None:
+def test_mounting_elsewhere_imports_no_package_of_a_coordinator(folder):
     get = "import petstore_tools; tools = petstore_tools.load()"
     if folder is None:
         get = "import openapi_tools; tools = openapi_tools.load_tools('specs/petstore.yaml')"
@@ -181,12 +179,12 @@ assert "amplifier_core" not in sys.modules
     assert ran.returncode == 0
 
 
-async def test_what_is_no_coordinator_is_refused() -> None:
+async def test_what_is_no_coordinator_is_refused():
     with pytest.raises(SettingsError, match="dict is not a coordinator"):
         await toolset().mount({})
 
 
-def test_a_plan_without_configuration_gives_the_defaults() -> None:
+def test_a_plan_without_configuration_gives_the_defaults():
     for nothing in (None, {}):
         options = options_of(nothing)
 
@@ -195,7 +193,7 @@ def test_a_plan_without_configuration_gives_the_defaults() -> None:
         assert options["settings"].base_url is None
 
 
-def test_a_plan_names_everything_that_load_tools_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_plan_names_everything_that_load_tools_takes(monkeypatch):
     monkeypatch.setenv("PETS_TOKEN", "s3cret")
     monkeypatch.setenv("PETS_URL", "http://localhost:8000")
 
@@ -210,10 +208,7 @@ def test_a_plan_names_everything_that_load_tools_takes(monkeypatch: pytest.Monke
 
     assert options["settings"].base_url == "http://localhost:8000"
     assert options["settings"].timeout == 5
-    assert options["credentials"] == {
-        "bearer": "${PETS_TOKEN}",
-        "basic": ["me", "${PETS_TOKEN}"],
-    }
+    assert options["credentials"] == {"bearer": "${PETS_TOKEN}", "basic": ["me", "${PETS_TOKEN}"]}
     assert options["select"].tags == ("pets",)
 
 
@@ -233,14 +228,14 @@ def test_a_plan_names_everything_that_load_tools_takes(monkeypatch: pytest.Monke
         ({1: 2}, "configuration: must be a mapping by name"),
     ],
 )
-def test_a_plan_that_says_something_else_is_refused(config: Any, message: str) -> None:
+def test_a_plan_that_says_something_else_is_refused(config, message):
     with pytest.raises(SettingsError, match=message) as caught:
         options_of(config)
 
     assert "secret" not in str(caught.value)
 
 
-def test_a_variable_that_is_not_set_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_variable_that_is_not_set_is_named(monkeypatch):
     monkeypatch.delenv("PETS_TOKEN", raising=False)
 
     options = options_of({"credentials": {"bearer": "${PETS_TOKEN}"}})
@@ -251,7 +246,7 @@ def test_a_variable_that_is_not_set_is_named(monkeypatch: pytest.MonkeyPatch) ->
         load_tools(root, **options)
 
 
-async def test_tools_in_two_coordinators_stay_usable_until_both_let_go(recorder) -> None:
+async def test_tools_in_two_coordinators_stay_usable_until_both_let_go(recorder):
     tools = load_tools(
         document({"/a": {"get": operation(operationId="a"), "post": operation(operationId="b")}}),
         settings=Settings(base_url=recorder.url),
@@ -269,7 +264,7 @@ async def test_tools_in_two_coordinators_stay_usable_until_both_let_go(recorder)
     assert "closed" in str(await kept.execute({}))
 
 
-async def test_a_toolset_that_could_not_be_mounted_stays_usable(recorder) -> None:
+async def test_a_toolset_that_could_not_be_mounted_stays_usable(recorder):
     tools = load_tools(
         document({"/a": {"get": operation(operationId="a"), "post": operation(operationId="b")}}),
         settings=Settings(base_url=recorder.url),
@@ -288,14 +283,14 @@ async def test_a_toolset_that_could_not_be_mounted_stays_usable(recorder) -> Non
         ({"settings": {"base_url": "http://${ONE}"}}, "base_url", "http://1.example"),
     ],
 )
-def test_variables_stand_inside_of_longer_texts(monkeypatch, config, member, value) -> None:
+def test_variables_stand_inside_of_longer_texts(monkeypatch, config, member, value):
     monkeypatch.setenv("ONE", "1.example")
     monkeypatch.setenv("TWO", "2")
 
     assert getattr(options_of(config)["settings"], member) == value
 
 
-async def test_a_credential_may_be_put_together_from_variables(monkeypatch, recorder) -> None:
+async def test_a_credential_may_be_put_together_from_variables(monkeypatch, recorder):
     monkeypatch.setenv("ONE", "me")
     monkeypatch.setenv("TWO", "${ONE}")
     plan = {"base_url": recorder.url, "credentials": {"a": "x${ONE}:${TWO}"}}
@@ -311,7 +306,7 @@ async def test_a_credential_may_be_put_together_from_variables(monkeypatch, reco
 
 
 @pytest.mark.parametrize("given", ["hunter2", "ftp://hunter2", "http://me:hunter2@x.example"])
-def test_what_the_environment_has_is_not_shown(monkeypatch, given) -> None:
+def test_what_the_environment_has_is_not_shown(monkeypatch, given):
     monkeypatch.setenv("ADDRESS", given)
 
     for config in ({"base_url": "${ADDRESS}"}, {"settings": {"base_url": "${ADDRESS}"}}):
@@ -322,7 +317,7 @@ def test_what_the_environment_has_is_not_shown(monkeypatch, given) -> None:
         assert "hunter2" not in str(error.value)
 
 
-def test_a_password_that_stands_in_an_address_is_not_shown(monkeypatch) -> None:
+def test_a_password_that_stands_in_an_address_is_not_shown(monkeypatch):
     monkeypatch.setenv("HOST", "x.example")
 
     with pytest.raises(SettingsError, match=r"base_url: \$\{HOST\} gives no http://") as error:
@@ -330,7 +325,7 @@ def test_a_password_that_stands_in_an_address_is_not_shown(monkeypatch) -> None:
     assert "hunter2" not in str(error.value)
 
 
-def test_another_fault_beside_an_address_is_told_as_it_is(monkeypatch) -> None:
+def test_another_fault_beside_an_address_is_told_as_it_is(monkeypatch):
     monkeypatch.setenv("ADDRESS", "hunter2")
 
     with pytest.raises(SettingsError, match="timeout"):

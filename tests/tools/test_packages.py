@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import ModuleType
 
-    from servers.recorder import Recorder
 
 KEY = {"type": "apiKey", "name": "X-Key", "in": "header"}
 PATHS = {
@@ -90,14 +89,14 @@ def package(written: Path) -> Iterator[ModuleType]:
 class Coordinator:
     """As much of a coordinator as the contract asks for."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.tools: dict[str, Any] = {}
 
-    async def mount(self, point: str, tool: Any, name: str) -> None:
+    async def mount(self, point: str, tool: Any, name: str):
         assert point == "tools"
         self.tools[name] = tool
 
-    async def unmount(self, point: str, name: str) -> None:
+    async def unmount(self, point: str, name: str):
         assert point == "tools"
         del self.tools[name]
 
@@ -110,7 +109,7 @@ def submodules() -> set[str]:
     return {name.partition(".")[2] for name in sys.modules if name.startswith("pets_tools.")}
 
 
-def test_the_toolset_knows_what_the_loaded_one_knows(pets: ModuleType) -> None:
+def test_the_toolset_knows_what_the_loaded_one_knows(pets):
     loaded, toolset = load_tools(PETS), pets.load()
 
     assert toolset.skipped == loaded.skipped
@@ -122,13 +121,13 @@ def test_the_toolset_knows_what_the_loaded_one_knows(pets: ModuleType) -> None:
     assert repr(toolset) == repr(loaded)
 
 
-def test_counts_of_one_toolset_are_not_those_of_another(pets: ModuleType) -> None:
+def test_counts_of_one_toolset_are_not_those_of_another(pets):
     pets.load().counts["operations"] = 99
 
     assert pets.load().counts["operations"] == 5
 
 
-def test_importing_the_package_imports_no_tool(package: ModuleType) -> None:
+def test_importing_the_package_imports_no_tool(package):
     assert submodules() == set()
 
     dir(package)
@@ -150,16 +149,14 @@ def test_importing_the_package_imports_no_tool(package: ModuleType) -> None:
         (None, {"tools_cats", "tools_dogs"}, NAMES),
     ],
 )
-def test_only_modules_that_may_hold_a_selected_tool_are_imported(
-    package: ModuleType, select: Any, modules: set[str], names: list[str]
-) -> None:
+def test_only_modules_that_may_hold_a_selected_tool_are_imported(package, select, modules, names):
     toolset = package.load(select=select)
 
     assert [tool.name for tool in toolset] == names
     assert submodules() == {"index", *modules}
 
 
-def test_a_class_imports_its_own_module_only(package: ModuleType) -> None:
+def test_a_class_imports_its_own_module_only(package):
     found = package.GetCat
 
     assert issubclass(found, OperationTool)
@@ -169,15 +166,13 @@ def test_a_class_imports_its_own_module_only(package: ModuleType) -> None:
 
 
 @pytest.mark.parametrize(("name", "tool"), [*zip(CLASSES, NAMES, strict=True)])
-def test_a_class_is_found_by_its_name_and_by_its_tools(
-    pets: ModuleType, name: str, tool: str
-) -> None:
+def test_a_class_is_found_by_its_name_and_by_its_tools(pets, name, tool):
     assert tool_class("pets_tools", name) is tool_class("pets_tools", tool)
     assert tool_class("pets_tools", name).name == tool
     assert getattr(pets, name) is tool_class("pets_tools", name)
 
 
-def test_classes_can_be_imported_from_the_package(package: ModuleType) -> None:
+def test_classes_can_be_imported_from_the_package(package):
     names: dict[str, Any] = {}
 
     exec("from pets_tools import AddDog, ListCats, load\nfrom pets_tools import *", names)
@@ -187,20 +182,18 @@ def test_classes_can_be_imported_from_the_package(package: ModuleType) -> None:
 
 
 @pytest.mark.parametrize("name", ["Nothing", "nothing", "", "bad", "__wrapped__", "__path", "a.b"])
-def test_what_is_not_there_is_an_attribute_error(package: ModuleType, name: str) -> None:
+def test_what_is_not_there_is_an_attribute_error(package, name):
     with pytest.raises(AttributeError, match=f"module 'pets_tools' has no attribute '{name}'"):
         getattr(package, name)
     assert not hasattr(package, name)
 
 
-def test_dir_lists_what_can_be_imported(package: ModuleType) -> None:
+def test_dir_lists_what_can_be_imported(package):
     assert sorted(dir(package)) == sorted(["load", "mount", *CLASSES])
     assert [name for name in dir(package) if not hasattr(package, name)] == []
 
 
-def test_a_package_that_was_generated_anew_is_read_anew(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_package_that_was_generated_anew_is_read_anew(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "dont_write_bytecode", True)  # as both are written in one second
     generate_package(document({"/a": {"get": operation(operationId="one")}}), tmp_path, name="pets")
     with imported(tmp_path, "pets_tools") as package:
@@ -214,7 +207,7 @@ def test_a_package_that_was_generated_anew_is_read_anew(
 
 
 @pytest.mark.parametrize("layout", ["package", "module"])
-def test_a_package_may_stand_inside_another(tmp_path: Path, layout: Any) -> None:
+def test_a_package_may_stand_inside_another(tmp_path, layout):
     (tmp_path / "own").mkdir()
     (tmp_path / "own" / "__init__.py").write_text("")
     generate_package(PETS, tmp_path / "own", name="pets", layout=layout)
@@ -236,7 +229,7 @@ def test_a_package_may_stand_inside_another(tmp_path: Path, layout: Any) -> None
         ("_", ""),
     ],
 )
-def test_the_usual_class_name_is_made_from_the_tools(name: str, expected: str) -> None:
+def test_the_usual_class_name_is_made_from_the_tools(name, expected):
     assert class_name(name) == expected
 
 
@@ -258,9 +251,7 @@ def test_the_usual_class_name_is_made_from_the_tools(name: str, expected: str) -
         ({"settings": Settings(description_chars=99)}, SettingsError, "description_chars was dec"),
     ],
 )
-def test_options_that_do_not_fit_are_refused(
-    pets: ModuleType, options: Any, error: type[Exception], message: str
-) -> None:
+def test_options_that_do_not_fit_are_refused(pets, options, error, message):
     with pytest.raises(error) as caught:
         pets.load(**options)
 
@@ -278,13 +269,11 @@ def test_options_that_do_not_fit_are_refused(
         {"credentials": {}, "settings": None, "client": None, "select": None},
     ],
 )
-def test_options_that_say_what_was_decided_or_how_to_call_are_taken(
-    pets: ModuleType, options: Any
-) -> None:
+def test_options_that_say_what_was_decided_or_how_to_call_are_taken(pets, options):
     assert len(pets.load(**options)) == 4
 
 
-def test_decided_settings_may_be_repeated_but_not_taken_back(written: Path) -> None:
+def test_decided_settings_may_be_repeated_but_not_taken_back(written):
     with imported(written / "shaped", "shaped_tools") as shaped:
         assert [tool.name for tool in shaped.load()] == [f"my_{name}" for name in NAMES]
         assert shaped.MyGetCat.name == "my_get_cat"
@@ -294,7 +283,7 @@ def test_decided_settings_may_be_repeated_but_not_taken_back(written: Path) -> N
                 shaped.load(**other)
 
 
-async def test_members_and_credentials_reach_the_wire(pets: ModuleType, recorder: Recorder) -> None:
+async def test_members_and_credentials_reach_the_wire(pets, recorder):
     options = {"base_url": recorder.url, "credentials": {"key": "s3cret"}}
 
     async with pets.load(**options) as toolset:
@@ -310,9 +299,7 @@ async def test_members_and_credentials_reach_the_wire(pets: ModuleType, recorder
     assert "close names: get_cat" in str(unknown)
 
 
-async def test_a_client_of_ones_own_is_used_and_stays_open(
-    pets: ModuleType, recorder: Recorder, library: Any
-) -> None:
+async def test_a_client_of_ones_own_is_used_and_stays_open(pets, recorder, library):
     async with library.AsyncClient(headers={"X-Own": "mine"}) as client:
         async with pets.load(base_url=recorder.url, client=client) as toolset:
             await toolset["add_dog"].execute({})
@@ -321,9 +308,7 @@ async def test_a_client_of_ones_own_is_used_and_stays_open(
     assert recorder.last.header("x-own") == "mine"
 
 
-async def test_a_tool_made_by_itself_calls_the_documents_server(
-    tmp_path: Path, recorder: Recorder
-) -> None:
+async def test_a_tool_made_by_itself_calls_the_documents_server(tmp_path, recorder):
     cats = {"/cats": {"get": operation(operationId="list_cats")}}
     generate_package(document(cats, servers=[{"url": recorder.url}]), tmp_path, name="own")
 
@@ -339,7 +324,7 @@ async def test_a_tool_made_by_itself_calls_the_documents_server(
     assert repr(tool) == "<tool list_cats: GET /cats>"
 
 
-def test_a_copy_of_the_schema_may_be_changed(pets: ModuleType) -> None:
+def test_a_copy_of_the_schema_may_be_changed(pets):
     tool = pets.load()["get_cat"]
 
     tool.get_schema()["properties"].clear()
@@ -348,9 +333,7 @@ def test_a_copy_of_the_schema_may_be_changed(pets: ModuleType) -> None:
     assert tool.input_schema is pets.GetCat.input_schema
 
 
-async def test_mount_hands_every_tool_to_a_coordinator_and_takes_them_back(
-    pets: ModuleType,
-) -> None:
+async def test_mount_hands_every_tool_to_a_coordinator_and_takes_them_back(pets):
     coordinator = Coordinator()
 
     cleanup = await pets.mount(coordinator)
@@ -361,9 +344,7 @@ async def test_mount_hands_every_tool_to_a_coordinator_and_takes_them_back(
     assert coordinator.tools == {}
 
 
-async def test_mount_reads_a_plans_configuration(
-    pets: ModuleType, recorder: Recorder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_mount_reads_a_plans_configuration(pets, recorder, monkeypatch):
     monkeypatch.setenv("PETS_KEY", "s3cret")
     coordinator = Coordinator()
     config = {
@@ -392,9 +373,7 @@ async def test_mount_reads_a_plans_configuration(
         ({"credentials": {"key": "${PETS_UNSET}"}}, CredentialsError, "PETS_UNSET is not set"),
     ],
 )
-async def test_a_configuration_that_does_not_fit_mounts_nothing(
-    pets: ModuleType, config: Any, error: type[Exception], message: str
-) -> None:
+async def test_a_configuration_that_does_not_fit_mounts_nothing(pets, config, error, message):
     coordinator = Coordinator()
 
     with pytest.raises(error, match=message):
@@ -403,6 +382,6 @@ async def test_a_configuration_that_does_not_fit_mounts_nothing(
     assert coordinator.tools == {}
 
 
-def test_a_package_that_is_none_is_an_import_error() -> None:
+def test_a_package_that_is_none_is_an_import_error():
     with pytest.raises(ModuleNotFoundError):
         load_package("no_such_package")

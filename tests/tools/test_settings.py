@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import pickle
-from typing import Any
 
 import pytest
 
@@ -33,9 +32,7 @@ SECRET = "hunter2"
     ],
     ids=repr,
 )
-def test_a_wrong_setting_is_an_error_of_the_package_that_names_it(
-    members: dict[str, Any], told: str
-):
+def test_a_wrong_setting_is_an_error_of_the_package_that_names_it(members, told):
     with pytest.raises(SettingsError) as caught:
         Settings(**members)
 
@@ -56,7 +53,7 @@ def test_there_is_a_line_for_each_fault_and_none_is_long():
 
 
 @pytest.mark.parametrize("url", ["http://localhost:8000/v1", "HTTPS://api.example", "http://[::1]"])
-def test_http_addresses_are_taken(url: str):
+def test_http_addresses_are_taken(url):
     assert Settings(base_url=url).base_url == url
 
 

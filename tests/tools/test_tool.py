@@ -36,7 +36,7 @@ def ok(request: httpx.Request) -> httpx.Response:
     return httpx.Response(200, json={"sent": request.content.decode()})
 
 
-async def test_arguments_become_a_request_and_the_answer_a_result() -> None:
+async def test_arguments_become_a_request_and_the_answer_a_result():
     tool = toolset(ok)["post_x"]
 
     result = await tool.execute({"name": "Rex", "tag": None})
@@ -49,7 +49,7 @@ async def test_arguments_become_a_request_and_the_answer_a_result() -> None:
     assert str(result) == '{"sent": "{\\"name\\":\\"Rex\\",\\"tag\\":null}"}'
 
 
-async def test_the_call_id_is_taken_out_and_given_back_and_the_input_is_not_changed() -> None:
+async def test_the_call_id_is_taken_out_and_given_back_and_the_input_is_not_changed():
     given = {"name": "Rex", "_tool_call_id": "call_7"}
     before = copy.deepcopy(given)
 
@@ -61,7 +61,7 @@ async def test_the_call_id_is_taken_out_and_given_back_and_the_input_is_not_chan
 
 
 @pytest.mark.parametrize("call_id", [5, None, ["x"], {"a": 1}, "x" * 100_000])
-async def test_an_odd_call_id_is_never_sent(call_id: Any) -> None:
+async def test_an_odd_call_id_is_never_sent(call_id):
     result = await toolset(ok)["post_x"].execute({"name": "Rex", "_tool_call_id": call_id})
 
     assert result.output == {"sent": '{"name":"Rex"}'}
@@ -92,9 +92,7 @@ class Hostile(Mapping[str, Any]):
 
 @pytest.mark.parametrize(("kind", "call_id"), [(Raising, "c1"), (Hostile, "")])
 @pytest.mark.parametrize("name", ["post_x", "unknown"])
-async def test_input_whose_own_code_fails_is_an_error_result(
-    kind: Any, call_id: str, name: str
-) -> None:
+async def test_input_whose_own_code_fails_is_an_error_result(kind, call_id, name):
     given = kind({"name": "Rex", "_tool_call_id": "c1"}) if kind is Raising else kind()
 
     result = await toolset(ok).call(name, given)
@@ -117,9 +115,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("given", "named"), WRONG, ids=repr)
-async def test_input_that_does_not_fit_is_an_error_result_that_names_it(
-    given: Any, named: str
-) -> None:
+async def test_input_that_does_not_fit_is_an_error_result_that_names_it(given, named):
     def refuse(request: httpx.Request) -> httpx.Response:
         raise AssertionError(f"{request} was sent")
 
@@ -145,7 +141,7 @@ async def test_input_that_does_not_fit_is_an_error_result_that_names_it(
     ],
     ids=repr,
 )
-async def test_whatever_the_transport_raises_is_an_error_result(raised: Exception) -> None:
+async def test_whatever_the_transport_raises_is_an_error_result(raised):
     def fail(_: httpx.Request) -> httpx.Response:
         raise raised
 
@@ -160,7 +156,7 @@ async def test_whatever_the_transport_raises_is_an_error_result(raised: Exceptio
     [asyncio.CancelledError(), KeyboardInterrupt(), SystemExit(1), GeneratorExit()],
     ids=repr,
 )
-async def test_cancellation_and_exits_pass_through(raised: BaseException) -> None:
+async def test_cancellation_and_exits_pass_through(raised):
     def fail(_: httpx.Request) -> httpx.Response:
         raise raised
 
@@ -168,12 +164,10 @@ async def test_cancellation_and_exits_pass_through(raised: BaseException) -> Non
         await toolset(fail)["post_x"].execute({"name": "Rex"})
 
 
-async def test_an_unexpected_failure_is_logged_and_not_raised(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_an_unexpected_failure_is_logged_and_not_raised(monkeypatch, caplog):
     from openapi_tools.requests.builder import RequestPlan
 
-    def fail(*_: Any, **__: Any) -> None:
+    def fail(*_: Any, **__: Any):
         raise ZeroDivisionError
 
     monkeypatch.setattr(RequestPlan, "build", fail)
@@ -186,7 +180,7 @@ async def test_an_unexpected_failure_is_logged_and_not_raised(
     assert [record.name for record in caplog.records] == ["openapi_tools"]
 
 
-async def test_without_a_server_the_result_says_to_give_a_base_url() -> None:
+async def test_without_a_server_the_result_says_to_give_a_base_url():
     (tool,) = load_tools(document({"/x": {"get": operation()}}))
 
     result = await tool.execute({})
@@ -195,7 +189,7 @@ async def test_without_a_server_the_result_says_to_give_a_base_url() -> None:
     assert "base_url" in str(result)
 
 
-def test_a_preview_is_the_request_that_would_be_sent() -> None:
+def test_a_preview_is_the_request_that_would_be_sent():
     request = toolset(ok)["post_x"].preview({"name": "Rex"})
 
     assert request.method == "POST"
@@ -203,7 +197,7 @@ def test_a_preview_is_the_request_that_would_be_sent() -> None:
     assert request.content == b'{"name":"Rex"}'
 
 
-def test_a_preview_raises_what_a_call_would_report() -> None:
+def test_a_preview_raises_what_a_call_would_report():
     with pytest.raises(InputError, match="name"):
         toolset(ok)["post_x"].preview({})
     (tool,) = load_tools(document({"/x": {"get": operation()}}))
@@ -211,7 +205,7 @@ def test_a_preview_raises_what_a_call_would_report() -> None:
         tool.preview({})
 
 
-async def test_a_tool_can_be_called_by_name_and_an_unknown_one_is_an_error_result() -> None:
+async def test_a_tool_can_be_called_by_name_and_an_unknown_one_is_an_error_result():
     tools = toolset(ok)
 
     good = await tools.call("post_x", {"name": "Rex"})
@@ -225,9 +219,7 @@ async def test_a_tool_can_be_called_by_name_and_an_unknown_one_is_an_error_resul
     assert "close names: post_x" in str(bad)
 
 
-async def test_after_closing_a_call_is_an_error_result_and_closing_again_does_nothing(
-    recorder: Any,
-) -> None:
+async def test_after_closing_a_call_is_an_error_result_and_closing_again_does_nothing(recorder):
     root = document({"/x": {"get": operation()}})
     tools = load_tools(root, settings=Settings(base_url=recorder.url))
 
@@ -241,7 +233,7 @@ async def test_after_closing_a_call_is_an_error_result_and_closing_again_does_no
     assert len(recorder.requests) == 1
 
 
-async def test_the_users_client_is_not_closed() -> None:
+async def test_the_users_client_is_not_closed():
     client = httpx.AsyncClient(transport=httpx.MockTransport(ok))
     async with load_tools(
         document(with_body(PET)), client=client, settings=Settings(base_url="https://a.example")
@@ -252,7 +244,7 @@ async def test_the_users_client_is_not_closed() -> None:
     await client.aclose()
 
 
-async def test_answers_are_compared_with_the_document_on_request() -> None:
+async def test_answers_are_compared_with_the_document_on_request():
     answers = {
         "200": {
             "description": "ok",
@@ -284,7 +276,7 @@ async def test_answers_are_compared_with_the_document_on_request() -> None:
     assert bad.metadata["answer_problems"]
 
 
-def test_results_have_no_fields_beyond_the_contract() -> None:
+def test_results_have_no_fields_beyond_the_contract():
     result = ToolResult.failed("http", "Not found.", facts={"status": 404, "body": None})
 
     assert result.model_dump() == {
@@ -310,5 +302,5 @@ def test_results_have_no_fields_beyond_the_contract() -> None:
         ({"ü": 1}, '{"ü": 1}'),
     ],
 )
-def test_a_result_reads_as_text_or_json(output: Any, text: str) -> None:
+def test_a_result_reads_as_text_or_json(output, text):
     assert str(ToolResult.ok(output)) == text

@@ -43,7 +43,7 @@ async def shortest_gap(source: Any, given: Any, *, answer: httpx.Response | None
     return best
 
 
-def work(seconds: float) -> None:
+def work(seconds: float):
     end = time.thread_time() + seconds
     while time.thread_time() < end:
         pass

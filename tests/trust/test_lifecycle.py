@@ -18,12 +18,12 @@ def api(url: str, **settings: Any) -> Toolset:
     return load_tools(root, settings=Settings(base_url=url, **{"timeout": 10, **settings}))
 
 
-async def hang(peer: Any) -> None:
+async def hang(peer: Any):
     await peer.request()
     await peer.hang()
 
 
-async def test_closing_ends_the_calls_under_way_as_error_results() -> None:
+async def test_closing_ends_the_calls_under_way_as_error_results():
     async with Faults(hang) as server:
         toolset = api(server.url, concurrency=10)
         names = ["x", "y"] * 25
@@ -44,7 +44,7 @@ async def test_closing_ends_the_calls_under_way_as_error_results() -> None:
     assert server.connections == 10
 
 
-def test_threads_that_make_the_first_call_at_once_share_their_connections() -> None:
+def test_threads_that_make_the_first_call_at_once_share_their_connections():
     toolset, ready = api("http://127.0.0.1:9"), threading.Barrier(8)
 
     def first(_: int) -> int:
@@ -57,7 +57,7 @@ def test_threads_that_make_the_first_call_at_once_share_their_connections() -> N
     assert len(senders) == 1
 
 
-async def test_a_toolset_that_was_closed_before_its_first_call_makes_none() -> None:
+async def test_a_toolset_that_was_closed_before_its_first_call_makes_none():
     async with Faults(hang) as server, api(server.url) as toolset:
         await toolset.aclose()
         result = await toolset["x"].execute({})
@@ -67,10 +67,10 @@ async def test_a_toolset_that_was_closed_before_its_first_call_makes_none() -> N
     assert server.connections == 0
 
 
-async def test_loading_again_while_calls_run_disturbs_none_of_them() -> None:
+async def test_loading_again_while_calls_run_disturbs_none_of_them():
     held = asyncio.Event()
 
-    async def behave(peer: Any) -> None:
+    async def behave(peer: Any):
         while True:
             request = await peer.request()
             if b"POST" in request:

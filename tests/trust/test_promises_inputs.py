@@ -228,7 +228,7 @@ async def test_validation_at_call_time_fetches_no_reference(given, monkeypatch):
 
     tried: list[Any] = []
 
-    def refuse(*given: Any, **_: Any) -> None:
+    def refuse(*given: Any, **_: Any):
         tried.append(given)
         raise OSError("no network here")
 

@@ -92,7 +92,7 @@ def proofs(promise: Promise) -> list[tuple[str, str, str]]:
 
 
 @pytest.mark.parametrize("promise", PROMISES, ids=NAMED)
-def test_a_promise_names_tests_that_exist_or_says_what_is_open(promise: Promise):
+def test_a_promise_names_tests_that_exist_or_says_what_is_open(promise):
     found = proofs(promise)
 
     assert found or promise.proof.startswith("open: ")
@@ -102,7 +102,7 @@ def test_a_promise_names_tests_that_exist_or_says_what_is_open(promise: Promise)
 
 
 @pytest.mark.parametrize("promise", PROMISES, ids=NAMED)
-def test_the_cases_that_a_proof_names_are_there(promise: Promise):
+def test_the_cases_that_a_proof_names_are_there(promise):
     missing = [
         case
         for file, _, case in proofs(promise)

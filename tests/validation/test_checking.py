@@ -38,7 +38,7 @@ def refusal(checker: Checker, arguments: Any) -> str:
     return ""
 
 
-def test_the_official_suite_is_judged_right_and_every_refusal_has_words(shared: Path):
+def test_the_official_suite_is_judged_right_and_every_refusal_has_words(shared):
     wrong, count = [], 0
     for name, schema, tests in cases(shared):
         checker = Checker(schema)
@@ -80,9 +80,7 @@ _SHUT = {"type": "object", "properties": {"a": {}}, "additionalProperties": Fals
     ],
     ids=["last item", "every item", "alternatives", "a large text", "names", "unknown names"],
 )
-def test_an_argument_with_too_many_errors_has_its_first_one_told(
-    schema: dict[str, Any], value: Any, told: str
-):
+def test_an_argument_with_too_many_errors_has_its_first_one_told(schema, value, told):
     checker = Checker({"properties": {"a": schema, "q": {"type": "integer"}}})
 
     first, second = refusal(checker, {"a": value, "q": "x"}).splitlines()

@@ -4,104 +4,70 @@ from __future__ import annotations
 
 from typing import Any
 
-import httpx
 import pytest
 from documents import document, with_body
+from trust.promises import an_object, quiet
 
-from openapi_tools import OperationTool, Settings, load_tools
+TEXT, INTEGER = {"type": "string"}, {"type": "integer"}
 
 
-def tool(schema: dict[str, Any], sent: list[str]) -> OperationTool:
-    """A POST with this body, whose arguments are its members."""
-
-    def answer(request: httpx.Request) -> httpx.Response:
-        sent.append(request.content.decode())
-        return httpx.Response(200, json={})
-
-    client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
-    settings = Settings(base_url="https://api.example.com")
-    return load_tools(document(with_body(schema)), client=client, settings=settings)["post_x"]
+async def called(schema, given, components=None, **options):
+    """Call a POST whose body has this schema; return the result and what was sent."""
+    toolset, sent = quiet(document(with_body(schema), components={"schemas": components or {}}))
+    result = await toolset["post_x"].execute(given, **options)
+    return result, [request.content.decode() for request in sent]
 
 
 @pytest.mark.parametrize(
-    ("schema", "given", "sent"),
+    ("properties", "given", "body"),
     [
-        ({"a": {"type": "string"}, "b": {"type": "string"}}, {"a": None, "b": "x"}, '{"b":"x"}'),
-        ({"a": {"type": ["string", "null"]}, "b": {"type": "integer"}}, {"a": None}, '{"a":null}'),
-        (
-            {"a": {"type": "object", "properties": {"b": {"type": "integer"}}}},
-            {"a": {"b": None}},
-            '{"a":{}}',
-        ),
+        ({"a": TEXT, "b": TEXT}, {"a": None, "b": "x"}, '{"b":"x"}'),
+        ({"a": {"type": ["string", "null"]}, "b": INTEGER}, {"a": None}, '{"a":null}'),
+        ({"a": an_object({"b": INTEGER})}, {"a": {"b": None}}, '{"a":{}}'),
         ({"a": {"type": "integer", "enum": [1, 2]}}, {"a": "2"}, '{"a":2}'),
     ],
 )
-async def test_what_a_profile_made_of_arguments_is_undone(
-    schema: dict[str, Any], given: dict[str, Any], sent: str
-) -> None:
-    recorded: list[str] = []
-
-    result = await tool({"type": "object", "properties": schema}, recorded).execute(given)
+async def test_what_a_profile_made_of_arguments_is_undone(properties, given, body):
+    result, sent = await called(an_object(properties), given)
 
     assert result.success
-    assert recorded == [sent]
+    assert sent == [body]
 
 
-async def test_null_for_what_is_required_is_told() -> None:
-    schema = {"type": "object", "required": ["a"], "properties": {"a": {"type": "string"}}}
-
-    result = await tool(schema, []).execute({"a": None})
+async def test_null_for_what_is_required_is_told():
+    result, _ = await called({**an_object({"a": TEXT}), "required": ["a"]}, {"a": None})
 
     assert result.error["type"] == "invalid_input"
     assert result.error["message"].startswith("/a: ")
 
 
-def alternatives(names: range) -> dict[str, Any]:
-    """A node that is one of several closed objects, each of which holds another node."""
-    return {
-        "anyOf": [
-            {
-                "type": "object",
-                "additionalProperties": False,
-                "required": [f"r{n}"],
-                "properties": {
-                    f"r{n}": {"type": "integer"},
-                    "c": {"$ref": "#/components/schemas/N"},
-                },
-            }
-            for n in names
-        ]
-    }
-
-
-async def test_alternatives_inside_of_alternatives_are_looked_at_once() -> None:
-    reference = {"$ref": "#/components/schemas/N"}
-    paths = with_body({"type": "object", "properties": {"c": reference}})
-    described = document(paths, components={"schemas": {"N": alternatives(range(4))}})
-    settings = Settings(base_url="https://api.example.com")
+async def test_alternatives_inside_of_alternatives_are_looked_at_once():
+    node = {"$ref": "#/components/schemas/N"}
+    shut = {"type": "object", "additionalProperties": False}
+    branches = [
+        {**shut, "required": [f"r{n}"], "properties": {f"r{n}": INTEGER, "c": node}}
+        for n in range(4)
+    ]
     given: dict[str, Any] = {"zz": None}
     for _ in range(60):  # one by one these would be more ways than there are atoms
         given = {"zz": None, "c": given}
 
-    result = await load_tools(described, settings=settings)["post_x"].execute({"c": given})
+    result, _ = await called(an_object({"c": node}), {"c": given}, {"N": {"anyOf": branches}})
 
     assert result.error["type"] == "invalid_input"
 
 
 @pytest.mark.long
-async def test_many_items_that_must_differ_are_compared_once() -> None:
-    items = {"type": "array", "uniqueItems": True, "items": {"type": "object"}}
-    schema = {"type": "object", "properties": {"tags": items, "q": {"type": "integer"}}}
+async def test_many_items_that_must_differ_are_compared_once():
+    tags = {"type": "array", "uniqueItems": True, "items": {"type": "object"}}
     many = [{"a": number, "b": None} for number in range(30_000)]
 
-    result = await tool(schema, []).execute({"q": "x", "tags": many})
+    result, _ = await called(an_object({"tags": tags, "q": INTEGER}), {"q": "x", "tags": many})
 
     assert result.error["message"].startswith("/q: ")
 
 
-async def test_a_profile_that_does_not_exist_is_an_error_result() -> None:
-    schema = {"type": "object", "properties": {"a": {"type": "string"}}}
-
-    result = await tool(schema, []).execute({"a": "x"}, profile="openia")
+async def test_a_profile_that_does_not_exist_is_an_error_result():
+    result, _ = await called(an_object({"a": TEXT}), {"a": "x"}, profile="openia")
 
     assert "openai" in result.error["message"]
