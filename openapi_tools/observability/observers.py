@@ -226,11 +226,8 @@ current = _current.get
 class Observers:
     """The observers of a toolset's calls.
 
-    Args:
-        address: Returns an operation's server address, or raises CallError.
-        redact: Masks secrets in a text.
-        tracer_provider: Used instead of the process's own.
-        meter_provider: Used instead of the process's own.
+    `address` returns an operation's server address or raises `CallError`, `redact` masks secrets in
+    a text, and the providers of OpenTelemetry replace the process's own.
     """
 
     def __init__(

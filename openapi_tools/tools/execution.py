@@ -58,10 +58,6 @@ class PreparedCall:
 class Execution:
     """Brings the calls of one tool to its API.
 
-    Args:
-        tool: The tool.
-        session: Shared with other tools.
-
     Raises:
         CallError: The operation's server or method cannot be used.
     """
@@ -110,11 +106,7 @@ class Execution:
             raise
 
     def preview(self, arguments: dict[str, Any]) -> httpx.Request:
-        """Return the request that a call would send, with `***` in place of credentials.
-
-        Raises:
-            InputError: A value cannot be sent.
-        """
+        """Return the request of a call, as `OperationTool.preview` does."""
         return self._masked(self._prepare(arguments, None, self._session.redactor))[0]
 
     def _prepare(self, arguments: dict[str, Any], context: Any, redactor: Redactor) -> PreparedCall:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.errors import (
     CallError,
@@ -38,14 +38,17 @@ if TYPE_CHECKING:
 logger = logging.getLogger("openapi_tools")
 
 
-class Caller:
-    """Calls one tool.
+class _Input(NamedTuple):
+    """A model's input, with the id of its call, its context and the profile of its schema."""
 
-    Args:
-        tool: The tool.
-        session: Shared with other tools; a new one by default.
-        own_hooks: Whether the tool's class overrides a step of a call.
-    """
+    given: object
+    call_id: str
+    context: Any
+    profile: str | None
+
+
+class Caller:
+    """Calls one tool; `own_hooks` tells that its class overrides a step of a call."""
 
     __slots__ = (
         "_checker",
@@ -77,8 +80,8 @@ class Caller:
     ) -> ToolResult:
         """Return the answer, or an error result; nothing is raised but cancellation."""
         call_id = call_id_in(given)
-        result = await self._outcome(self._observed(given, call_id, context, profile))
-        return result.for_call(call_id)
+        given_input = _Input(given, call_id, context, profile)
+        return (await self._outcome(self._observed(given_input))).for_call(call_id)
 
     async def answer(self, given: object, context: Any = None) -> ToolResult:
         """Return the answer to a call object, as `result` does."""
@@ -91,9 +94,7 @@ class Caller:
         named = excerpt(repr(call.name), 100)
         raise InputError(f"the call is for {named}; this tool is {self._name}.")
 
-    async def _observed(
-        self, given: object, call_id: str, context: Any, profile: str | None
-    ) -> ToolResult:
+    async def _observed(self, given: _Input) -> ToolResult:
         """Return the answer, and report events to subscribers."""
         tool = self._tool
         plain = not self._hooked and tool.guards is None
@@ -101,15 +102,12 @@ class Caller:
             # A user's own tool class may have no operation.
             self._operation = _operation_of(tool) if self._hooked else tool.operation
         if self._operation is None:
-            return await self._guarded(given, call_id, context, profile)
-        observation = self._observers.begin(self._name, self._operation, call_id=call_id)
+            return await self._guarded(given)
+        observation = self._observers.begin(self._name, self._operation, call_id=given.call_id)
         if plain and observation is UNOBSERVED:
-            return await self.send(given, context, profile, call_id)
+            return await self._sent(given)
         with observation:
-            if plain:
-                result = await self._outcome(self.send(given, context, profile, call_id))
-            else:
-                result = await self._guarded(given, call_id, context, profile)
+            result = await (self._outcome(self._sent(given)) if plain else self._guarded(given))
             observation.ended(result)
         return result
 
@@ -132,55 +130,51 @@ class Caller:
             raise TypeError(f"a ToolResult is needed, not {type(result).__name__}")
         return usable(result, self._name) if self._hooked else result
 
-    async def _guarded(
-        self, given: object, call_id: str, context: Any, profile: str | None
-    ) -> ToolResult:
+    async def _guarded(self, given: _Input) -> ToolResult:
         tool = self._tool
 
         async def explain(error: Exception) -> ToolResult:
-            return await self._outcome(tool.on_error(error, context))
+            return await self._outcome(tool.on_error(error, given.context))
 
-        answered = self._answered(given, call_id, context, profile)
-        result = await self._outcome(answered, explain)
-        result = await self._outcome(tool.on_output(result, context), explain)
+        result = await self._outcome(self._answered(given), explain)
+        result = await self._outcome(tool.on_output(result, given.context), explain)
         # A guardrail may give one result to many calls.
         return without_secrets(result, self._session.redactor).model_copy()
 
-    async def _answered(
-        self, given: object, call_id: str, context: Any, profile: str | None
-    ) -> ToolResult:
+    async def _answered(self, given: _Input) -> ToolResult:
         tool = self._tool
-        arguments = await self._fitted(given, profile)
-        call = ToolCall(id=call_id, name=self._name, arguments=arguments)
-        admitted = await tool.on_invoke(call, context)
+        arguments = await self._fitted(given)
+        call = ToolCall(id=given.call_id, name=self._name, arguments=arguments)
+        admitted = await tool.on_invoke(call, given.context)
         if isinstance(admitted, ToolResult):
             return admitted
         if admitted is not None and not isinstance(admitted, ToolCall):
             raise DeniedError(f"{tool.name} was refused: its on_invoke gives no call.")
-        result = self._checked(await tool.run(admitted or call, context))
+        result = self._checked(await tool.run(admitted or call, given.context))
         if result.is_error:
             raise AnswerError(result)
         return result
 
-    async def send(
-        self, given: object, context: Any, profile: str | None = None, call_id: str = ""
-    ) -> ToolResult:
+    async def run(self, call: ToolCall, context: Any) -> ToolResult:
         """Call the API without guardrails, as `OperationTool.run` does."""
-        arguments = await self._fitted(given, profile)
+        return await self._sent(_Input(call.arguments, call.id, context, None))
+
+    async def _sent(self, given: _Input) -> ToolResult:
+        arguments = await self._fitted(given)
         execution = self._execution or self._ready()
-        return await execution.result(arguments, context, call_id)
+        return await execution.result(arguments, given.context, given.call_id)
 
     def _ready(self) -> Execution:
         if self._execution is None:
             self._execution = Execution(self._tool, self._session)
         return self._execution
 
-    async def _fitted(self, given: object, profile: str | None) -> dict[str, Any]:
+    async def _fitted(self, given: _Input) -> dict[str, Any]:
         """Return arguments that fit; a large input is checked in a thread."""
-        small = accept_small(given, self._session.settings)
+        small = accept_small(given.given, self._session.settings)
         if small is None:
-            return await asyncio.to_thread(self.check, given, profile)
-        return self._fit(small, profile, is_small=True)
+            return await asyncio.to_thread(self.check, given.given, given.profile)
+        return self._fit(small, given.profile, is_small=True)
 
     def check(self, given: object, profile: str | None = None) -> dict[str, Any]:
         """Return arguments that fit, as `OperationTool.check` does."""

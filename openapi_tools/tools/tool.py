@@ -312,7 +312,7 @@ class OperationTool:
             CallError: The API gave no usable answer.
             InputError: The arguments do not fit.
         """
-        return await self._called().send(call.arguments, context, call_id=call.id)
+        return await self._called().run(call, context)
 
     async def on_output(self, result: ToolResult, context: Any) -> ToolResult:
         """Run the output guardrails on a result or error result.

@@ -42,12 +42,8 @@ class Checker:
     Spec: JSON Schema 2020-12; `format` is an annotation. Regular expressions are ECMA-262's as far
     as an engine without backtracking reads them.
 
-    Args:
-        schema: The input schema. It may be as faulty as documents are: a keyword that cannot be
-            checked is left out.
-
-    Attributes:
-        notes: What was left out, and where.
+    The schema may be as faulty as documents are: a keyword that cannot be checked is left out, and
+    `notes` says so.
     """
 
     def __init__(self, schema: Node) -> None:
@@ -62,9 +58,7 @@ class Checker:
     def fits(self, arguments: Any, *, is_small: bool = False) -> bool:
         """Tell whether the arguments fit, as far as that can be told in time.
 
-        Args:
-            arguments: As `accept` returns them.
-            is_small: `accept_small` returned them.
+        They are as `accept` returns them; those of `accept_small` are small.
         """
         if is_small:
             if self._affords_small is None:
@@ -75,10 +69,7 @@ class Checker:
         return judge is None or judge.validator.is_valid(arguments)
 
     def check(self, arguments: dict[str, Any]) -> None:
-        """Do nothing when the arguments fit.
-
-        Args:
-            arguments: As `accept` returns them.
+        """Raise an error that describes the faults of arguments; do nothing when they fit.
 
         Raises:
             InputError: They do not fit; it gives place, value and allowed values, one line

@@ -58,9 +58,7 @@ _SMALLEST = 1e-9
 def compile_schema(schema: Schema, *, size_limit: int = LARGEST_PATTERN) -> Draft202012Validator:
     """Return a validator whose regular expressions run in linear time.
 
-    Args:
-        schema: With references to places inside it only.
-        size_limit: Most bytes of a compiled pattern.
+    The schema refers to places inside it only; `size_limit` is for a compiled pattern, in bytes.
 
     Raises:
         ValueError: A keyword has a value that cannot be compiled.
@@ -139,12 +137,9 @@ def is_large(value: Any) -> bool:
 
 
 class Judge:
-    """A schema with its validator and its price.
+    """The checked part of a schema, its validator and its price, and notes on what was left out.
 
-    Attributes:
-        schema: The checked part; every `$ref` points into it.
-        validator: Of that schema; None when even the rest could not be compiled.
-        notes: What was left out, and where.
+    The validator is None where even the rest could not be compiled.
     """
 
     def __init__(

@@ -60,11 +60,9 @@ _COUNTED = re.compile(r"\{\d")
 def prepare(schema: Node, *, cheap: bool = False) -> Judge:
     """Return the part of a schema that can be checked, with its validator.
 
-    Spec: JSON Schema 2020-12, Core and Validation; `format` is an annotation here.
+    If it has to be cheap, keywords that may take long for a large value are left out, too.
 
-    Args:
-        schema: As faulty as documents are.
-        cheap: Also leave out the keywords that may take long for a large value.
+    Spec: JSON Schema 2020-12, Core and Validation; `format` is an annotation here.
     """
     for usable in (None, _is_usable):
         copy = _Copy(schema, usable, cheap)

@@ -82,8 +82,7 @@ class _LargeError(Exception):
 def call_id_of(given: object) -> str:
     """Return the id of the call that an input carries; empty when it has none.
 
-    Args:
-        given: From the coordinator. A mapping other than a dict may raise any error.
+    A mapping other than a dict may raise any error.
     """
     call_id: Any = None
     mapping: Any = given
