@@ -27,7 +27,7 @@ GEMINI_WORDS = {
     *("minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties"),
 }
 STRICT_FORMATS = {
-    *("date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"),
+    *("date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid")
 }
 TYPES = {"string", "number", "integer", "boolean", "object", "array", "null"}
 

@@ -1,4 +1,4 @@
-"""Values that a provider's schema allows, made as a model under that schema would make them."""
+"""Tools for provider profiles, and values as a model under a provider's schema makes them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,48 @@ from hypothesis.errors import NoSuchExample
 
 from openapi_tools.json_values import same
 from openapi_tools.providers.restore import Restorer
+from openapi_tools.tools.tool import OperationTool
 
 DEEPEST = 6
+TEXT, WHOLE, NULL = {"type": "string"}, {"type": "integer"}, {"type": "null"}
+
+
+def text(**keywords):
+    return {"type": "string", **keywords}
+
+
+def array(items, **keywords):
+    return {"type": "array", "items": items, **keywords}
+
+
+def object_of(members, **keywords):
+    return {"type": "object", "properties": members, **keywords}
+
+
+class Written(OperationTool):
+    """A tool that was written by hand, with any schema."""
+
+    description, annotations = "A tool.", {"readOnlyHint": True}
+
+    def __init__(self, schema, name="t"):
+        super().__init__()
+        self.given, self.called = schema, name
+
+    @property
+    def name(self):
+        return self.called
+
+    @property
+    def input_schema(self):
+        return self.given
+
+
+def tool_with(member, *, required=True, **definitions):
+    """Return a tool with one argument `x`."""
+    schema = object_of({"x": member}, additionalProperties=False)
+    if required:
+        schema["required"] = ["x"]
+    return Written({**schema, "$defs": definitions} if definitions else schema)
 
 
 class ImpossibleError(Exception):
@@ -105,7 +145,7 @@ class _Maker:
         return [self.value(schema["items"], depth + 1) for _ in range(count)]
 
     def _string(self, schema, depth):
-        return text(schema.get("pattern"), schema.get("minLength", 0), schema.get("maxLength"))
+        return text_for(schema.get("pattern"), schema.get("minLength", 0), schema.get("maxLength"))
 
     def _number(self, schema, depth):
         return number(schema)
@@ -142,7 +182,7 @@ def number(schema):
 
 
 @cache
-def text(pattern, least, most):
+def text_for(pattern, least, most):
     if pattern is None:
         if most is not None and most < least:
             raise ImpossibleError(least)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jsonschema_rs
-from profile_values import ImpossibleError, number, text
+from profile_values import ImpossibleError, number, text_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -89,7 +89,7 @@ def _steered(node: Any, steps: tuple[tuple[str, Any], ...], root: dict[str, Any]
         listed[least - 1 :] = [inner]
         out["prefixItems"] = listed
         return {**out, "minItems": max(least, node.get("minItems", 0))}
-    name = key if keyword == "properties" else text(key or None, 1, None)
+    name = key if keyword == "properties" else text_for(key or None, 1, None)
     out["properties"] = {**node.get("properties", {}), name: inner}
     return {**out, "required": [*node.get("required", ()), name]}
 
@@ -156,9 +156,9 @@ class _Maker:
         least = max((part.get("minLength", 0) for part in parts), default=0)
         least = max(least, 4 if most is None else min(4, most))  # which is base64, too
         try:
-            return text(patterns[0] if patterns else None, least, most)
+            return text_for(patterns[0] if patterns else None, least, most)
         except jsonschema_rs.ValidationError:  # the API alone can read the pattern
-            return text(None, least, most)
+            return text_for(None, least, most)
 
     def _number(self, parts: list[dict[str, Any]], _depth: int) -> float:
         bounds = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")

@@ -17,11 +17,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, unquote
 
 from openapi_core.datatypes import RequestParameters
-from openapi_core.deserializing.styles import (
-    StyleDeserializersFactory,
-    style_deserializers,
-    util,
-)
+from openapi_core.deserializing.styles import StyleDeserializersFactory, style_deserializers, util
 from openapi_core.templating.datatypes import TemplateResult
 from openapi_core.templating.media_types.exceptions import MediaTypeFinderError
 from openapi_core.templating.paths.datatypes import PathOperationServer
@@ -79,9 +75,7 @@ class Judge:
         return self._ask(request, partial(self._answer_errors, answer))
 
     def _ask(
-        self,
-        request: httpx.Request,
-        errors: Callable[[httpx.Request, Route], Iterator[Exception]],
+        self, request: httpx.Request, errors: Callable[[httpx.Request, Route], Iterator[Exception]]
     ) -> list[str]:
         """Return the errors as lines, each once."""
         if "swagger" in self.document:

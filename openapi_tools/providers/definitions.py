@@ -239,11 +239,7 @@ def _is_anthropic_key(name: str) -> bool:
 
 
 def _value(tool: _Described, profile: str, schema: Schema) -> Schema:
-    told = {
-        "name": tool.name,
-        "description": tool.description,
-        _SCHEMA_KEYS[profile]: schema,
-    }
+    told = {"name": tool.name, "description": tool.description, _SCHEMA_KEYS[profile]: schema}
     if profile.startswith("openai"):
         return {"type": "function", "function": {**told, "strict": profile == "openai_strict"}}
     return {**told, "annotations": tool.annotations} if profile == "mcp" else told

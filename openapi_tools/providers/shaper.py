@@ -363,10 +363,7 @@ class Shaper:
     def _pairs(self, others: Others, place: str, least: int, most: int | None) -> Form:
         """Return an array of entries, for members whose names are not known."""
         at = f"{place}/additionalProperties"
-        pair = {
-            KEY: self._shape(others.key, at).whole,
-            VALUE: self._shape(others.value, at).whole,
-        }
+        pair = {KEY: self._shape(others.key, at).whole, VALUE: self._shape(others.value, at).whole}
         return array_of(self._dialect.object(pair, [KEY, VALUE], {}), least, most)
 
     def _annotated(self, schema: Form, form: Form) -> Form:

@@ -348,10 +348,7 @@ def test_a_long_problem_is_one_short_line():
 
     problems = judge.request(
         httpx.Request(
-            "POST",
-            f"{BASE}/things/1",
-            content=text,
-            headers={"content-type": "application/json"},
+            "POST", f"{BASE}/things/1", content=text, headers={"content-type": "application/json"}
         )
     )
 

@@ -10,7 +10,7 @@ import pytest
 from documents import document, operation, with_body
 from packages import ROOT, imported
 from profile_rules import faults, schema_of
-from profile_values import repair
+from profile_values import NULL, TEXT, WHOLE, Written, array, object_of, repair, text, tool_with
 
 from openapi_tools import Settings, load_tools
 from openapi_tools.errors import OpenAPIToolsError, SettingsError
@@ -24,63 +24,26 @@ from openapi_tools.providers.definitions import (
     restorer,
 )
 from openapi_tools.providers.restore import Restorer
-from openapi_tools.tools.tool import OperationTool
-
-PETSTORE = ROOT / "specs" / "petstore.yaml"
-
-
-class Written(OperationTool):
-    """A tool that somebody wrote, with whatever schema."""
-
-    def __init__(self, schema, name="t"):
-        super().__init__()
-        self.given, self.called = schema, name
-
-    @property
-    def name(self):
-        return self.called
-
-    @property
-    def description(self):
-        return "A tool."
-
-    @property
-    def input_schema(self):
-        return self.given
-
-    @property
-    def annotations(self):
-        return {"readOnlyHint": True}
-
-
-def tool_with(member, *, required=True, **definitions):
-    """Return a tool with one argument `x`."""
-    schema = {"type": "object", "properties": {"x": member}, "additionalProperties": False}
-    if required:
-        schema["required"] = ["x"]
-    return Written({**schema, "$defs": definitions} if definitions else schema)
 
 
 def shaped(member, profile, *, required=True, **definitions):
     """Return what becomes of the schema of an argument."""
-    tool = tool_with(member, required=required, **definitions)
-    definition = define(tool, profile)
+    definition = define(tool_with(member, required=required, **definitions), profile)
     assert faults(profile, definition.value) == []
     return schema_of(profile, definition.value)["properties"]["x"]
 
 
-def restored(member, profile, value, *, required=True, **definitions):
-    """Return what becomes of an argument on its way back."""
-    tool = tool_with(member, required=required, **definitions)
+def restored(member, profile, value):
+    """Return what becomes of an optional argument on its way back."""
     given = {"x": copy.deepcopy(value)}
-    arguments = define(tool, profile).restore(given)
+    arguments = define(tool_with(member, required=False), profile).restore(given)
     assert given == {"x": value}
     return arguments.get("x", "absent")
 
 
 @pytest.fixture(scope="module")
 def pets():
-    return load_tools(PETSTORE)
+    return load_tools(ROOT / "specs" / "petstore.yaml")
 
 
 def test_there_are_five_profiles_with_limits_of_their_own():
@@ -183,123 +146,69 @@ def without_dollars(node):
 
 
 ANYTHING = {"$ref": "#/$defs/_anything"}
-PAIR_OF_TEXT = {
-    "type": "object",
-    "properties": {"key": {"type": "string"}, "value": {"type": "string"}},
-    "required": ["key", "value"],
-    "additionalProperties": False,
-}
-TEXT = {"type": "string"}
-NULL = {"type": "null"}
-
-
+PAIR = {"type": "object", "properties": {"key": TEXT, "value": TEXT}, "required": ["key", "value"]}
+SHUT = {"additionalProperties": False}
+WORDS = {"description": "d"}
+CONSTANTS = [{"const": 1, "title": "ONE"}, {"const": 2, "description": "Two."}, {"const": 3}]
 STRICT = {
     "a scalar": (TEXT, TEXT),
-    "a length": (
-        {"type": "string", "maxLength": 9},
-        {"type": "string", "pattern": r"^[\s\S]{0,9}$"},
-    ),
-    "a great length": (
-        {"type": "string", "maxLength": 65535},
-        {"type": "string", "description": "At most 65535 characters."},
-    ),
-    "a known format": (
-        {"type": "string", "format": "uuid"},
-        {"type": "string", "format": "uuid"},
-    ),
+    "a length": (text(maxLength=9), text(pattern=r"^[\s\S]{0,9}$")),
+    "a great length": (text(maxLength=65535), text(description="At most 65535 characters.")),
+    "a known format": (text(format="uuid"), text(format="uuid")),
     "another format": (
-        {"type": "string", "format": "uri", "description": "Where to"},
-        {"type": "string", "description": "Where to. Format: uri."},
+        text(format="uri", description="Where to"),
+        text(description="Where to. Format: uri."),
     ),
     "a default": (
-        {"type": "integer", "default": 30, "description": "How many."},
-        {"type": "integer", "description": "How many. Default: 30."},
+        {**WHOLE, "default": 30, "description": "How many."},
+        {**WHOLE, "description": "How many. Default: 30."},
     ),
     "a pattern that looks around": (
-        {"type": "string", "pattern": "^(?!x)"},
-        {"type": "string", "description": "Pattern: `^(?!x)`."},
+        text(pattern="^(?!x)"),
+        text(description="Pattern: `^(?!x)`."),
     ),
     "a list of types": ({"type": ["integer", "null"]}, {"type": ["integer", "null"]}),
     "several types": (
-        {"type": ["integer", "string"], "description": "d"},
-        {
-            "anyOf": [
-                {"type": "integer", "description": "d"},
-                {"type": "string", "description": "d"},
-            ],
-            "description": "d",
-        },
+        {"type": ["integer", "string"], **WORDS},
+        {"anyOf": [{**WHOLE, **WORDS}, {**TEXT, **WORDS}], **WORDS},
     ),
     "a constant": ({"const": 3}, {"type": "integer", "enum": [3]}),
     "a mixed enum": (
         {"enum": [1, "a", None]},
         {"type": ["integer", "string", "null"], "enum": [1, "a", None]},
     ),
-    "an enum of objects": ({"enum": [{"a": 1}]}, {"type": "string", "enum": ['{"a": 1}']}),
-    "an enum that the type narrows": (
-        {"type": "integer", "enum": [1, "a"]},
-        {"type": "integer", "enum": [1]},
-    ),
-    "numbers": (
-        {"type": "number", "exclusiveMinimum": 0, "multipleOf": 0.5},
-        {"type": "number", "exclusiveMinimum": 0, "multipleOf": 0.5},
-    ),
+    "an enum of objects": ({"enum": [{"a": 1}]}, text(enum=['{"a": 1}'])),
+    "an enum that the type narrows": ({**WHOLE, "enum": [1, "a"]}, {**WHOLE, "enum": [1]}),
+    "numbers": ({"type": "number", "exclusiveMinimum": 0, "multipleOf": 0.5},) * 2,
     "an array": (
-        {"type": "array", "items": TEXT, "minItems": 1, "maxItems": 3, "uniqueItems": True},
-        {"type": "array", "items": TEXT, "minItems": 1, "maxItems": 3},
+        array(TEXT, minItems=1, maxItems=3, uniqueItems=True),
+        array(TEXT, minItems=1, maxItems=3),
     ),
-    "an array of anything": ({"type": "array"}, {"type": "array", "items": ANYTHING}),
-    "an array of nothing": (
-        {"type": "array", "items": False},
-        {"type": "array", "items": ANYTHING, "maxItems": 0},
-    ),
-    "a tuple of equals": (
-        {"type": "array", "prefixItems": [TEXT, TEXT], "items": False},
-        {"type": "array", "items": TEXT, "maxItems": 2},
-    ),
+    "an array of anything": ({"type": "array"}, array(ANYTHING)),
+    "an array of nothing": (array(False), array(ANYTHING, maxItems=0)),
+    "a tuple of equals": (array(False, prefixItems=[TEXT, TEXT]), array(TEXT, maxItems=2)),
     "a map": (
         {"type": "object", "additionalProperties": TEXT, "maxProperties": 2},
-        {"type": "array", "items": PAIR_OF_TEXT, "maxItems": 2},
+        array({**PAIR, **SHUT}, maxItems=2),
     ),
     "anything": ({}, ANYTHING),
-    "anything with words": ({"description": "d"}, {"anyOf": [ANYTHING], "description": "d"}),
+    "anything with words": (WORDS, {"anyOf": [ANYTHING], **WORDS}),
     "a union of constants": (
-        {
-            "oneOf": [
-                {"const": 1, "title": "ONE"},
-                {"const": 2, "description": "Two."},
-                {"const": 3},
-            ]
-        },
-        {"type": "integer", "enum": [1, 2, 3], "description": "1: ONE; 2: Two."},
+        {"oneOf": CONSTANTS},
+        {**WHOLE, "enum": [1, 2, 3], "description": "1: ONE; 2: Two."},
     ),
     "a union with null": (
-        {"anyOf": [{"type": "object", "properties": {}, "additionalProperties": False}, NULL]},
-        {
-            "anyOf": [
-                {"type": "object", "properties": {}, "required": [], "additionalProperties": False},
-                NULL,
-            ]
-        },
+        {"anyOf": [object_of({}, **SHUT), NULL]},
+        {"anyOf": [object_of({}, required=[], **SHUT), NULL]},
     ),
     "allOf": (
-        {"allOf": [{"type": "string", "minLength": 1}, {"maxLength": 3}, {"description": "d"}]},
-        {"type": "string", "pattern": r"^[\s\S]{1,3}$", "description": "d"},
+        {"allOf": [text(minLength=1), {"maxLength": 3}, WORDS]},
+        text(pattern=r"^[\s\S]{1,3}$", **WORDS),
     ),
     "an impossible alternative": ({"anyOf": [TEXT, {"enum": []}, False]}, TEXT),
     "arrays that differ by their items": (
-        {
-            "oneOf": [
-                {"type": "array", "items": TEXT},
-                {"type": "array", "items": {"type": "integer"}},
-            ]
-        },
-        {
-            "anyOf": [
-                {"type": "array", "items": TEXT, "minItems": 1},
-                {"type": "array", "items": {"type": "integer"}, "minItems": 1},
-            ]
-        },
+        {"oneOf": [array(TEXT), array(WHOLE)]},
+        {"anyOf": [array(TEXT, minItems=1), array(WHOLE, minItems=1)]},
     ),
 }
 
@@ -315,14 +224,8 @@ def test_strict_mode(given, expected):
 NULLABLE = {
     "a scalar": (TEXT, {"type": ["string", "null"]}),
     "an enum": ({"enum": ["a"]}, {"type": ["string", "null"], "enum": ["a", None]}),
-    "an array": (
-        {"type": "array", "items": TEXT, "description": "d"},
-        {"description": "d", "anyOf": [{"type": "array", "items": TEXT}, NULL]},
-    ),
-    "a union": (
-        {"anyOf": [TEXT, {"type": "integer"}]},
-        {"anyOf": [TEXT, {"type": "integer"}, NULL]},
-    ),
+    "an array": ({**array(TEXT), **WORDS}, {**WORDS, "anyOf": [array(TEXT), NULL]}),
+    "a union": ({"anyOf": [TEXT, WHOLE]}, {"anyOf": [TEXT, WHOLE, NULL]}),
     "null alone": (NULL, NULL),
 }
 
@@ -333,12 +236,12 @@ def test_strict_mode_has_null_for_what_is_optional(given, expected):
 
 
 def test_strict_mode_refers_to_a_definition_with_words_around_it():
-    node = {"type": "object", "properties": {"next": {"$ref": "#/$defs/Node"}, "n": TEXT}}
-    tool = tool_with({"$ref": "#/$defs/Node", "description": "The first."}, Node=node, Other=TEXT)
+    reference = {"$ref": "#/$defs/Node"}
+    node = object_of({"next": reference, "n": TEXT})
+    tool = tool_with({**reference, "description": "The first."}, Node=node, Other=TEXT)
 
     schema = schema_of("openai_strict", define(tool, "openai_strict").value)
 
-    reference = {"$ref": "#/$defs/Node"}
     assert schema["properties"]["x"] == {"anyOf": [reference], "description": "The first."}
     assert schema["$defs"].keys() == {"Node"}
     assert schema["$defs"]["Node"]["properties"]["next"] == {"anyOf": [reference, NULL]}
@@ -346,8 +249,7 @@ def test_strict_mode_refers_to_a_definition_with_words_around_it():
 
 
 def test_strict_mode_has_an_object_for_each_member_of_which_one_is_needed():
-    members = {"a": TEXT, "b": {"type": "integer"}}
-    given = {"type": "object", "properties": members, "minProperties": 1}
+    given = object_of({"a": TEXT, "b": WHOLE}, minProperties=1)
 
     parts = shaped(given, "openai_strict")["anyOf"]
 
@@ -356,64 +258,39 @@ def test_strict_mode_has_an_object_for_each_member_of_which_one_is_needed():
 
 
 GEMINI = {
-    "null": ({"type": ["string", "null"]}, {"type": "string", "nullable": True}),
-    "null alone": (NULL, {"type": "string", "enum": ["null"]}),
-    "a length": (
-        {"type": "string", "minLength": 1, "pattern": "^a"},
-        {"type": "string", "minLength": 1, "pattern": "^a"},
-    ),
-    "an enum of numbers": (
-        {"type": "integer", "enum": [1, 2], "default": 1},
-        {"type": "string", "enum": ["1", "2"]},
-    ),
-    "an enum with an empty text": (
-        {"enum": ["", "a"]},
-        {"type": "string", "enum": ["(empty)", "a"]},
-    ),
+    "null": ({"type": ["string", "null"]}, text(nullable=True)),
+    "null alone": (NULL, text(enum=["null"])),
+    "a length": (text(minLength=1, pattern="^a"), text(minLength=1, pattern="^a")),
+    "an enum of numbers": ({**WHOLE, "enum": [1, 2], "default": 1}, text(enum=["1", "2"])),
+    "an enum with an empty text": ({"enum": ["", "a"]}, text(enum=["(empty)", "a"])),
     "both booleans": ({"enum": [True, False]}, {"type": "boolean"}),
     "numbers beside strings": (
         {"anyOf": [TEXT, {"const": 3}]},
-        {"anyOf": [{"type": "integer", "minimum": 3, "maximum": 3}, TEXT]},
+        {"anyOf": [{**WHOLE, "minimum": 3, "maximum": 3}, TEXT]},
     ),
     "exclusive bounds": (
-        {"type": "integer", "exclusiveMinimum": 0, "exclusiveMaximum": 9, "maximum": 20},
-        {"type": "integer", "minimum": 1, "maximum": 8},
+        {**WHOLE, "exclusiveMinimum": 0, "exclusiveMaximum": 9, "maximum": 20},
+        {**WHOLE, "minimum": 1, "maximum": 8},
     ),
     "an exclusive bound of a fraction": (
         {"type": "number", "exclusiveMinimum": 0},
         {"type": "number", "minimum": 5e-324},
     ),
-    "whole numbers": ({"type": "number", "multipleOf": 1}, {"type": "integer"}),
-    "a format": ({"type": "integer", "format": "int64"}, {"type": "integer", "format": "int64"}),
+    "whole numbers": ({"type": "number", "multipleOf": 1}, WHOLE),
+    "a format": ({**WHOLE, "format": "int64"}, {**WHOLE, "format": "int64"}),
     "an example": (
-        {"type": "string", "examples": ["a", "b"], "default": "c", "title": "T"},
-        {"type": "string", "example": "a", "default": "c"},
+        text(examples=["a", "b"], default="c", title="T"),
+        text(example="a", default="c"),
     ),
     "an object": (
-        {
-            "type": "object",
-            "properties": {"a": TEXT, "b-c": TEXT},
-            "required": ["b-c"],
-            "minProperties": 2,
-        },
-        {
-            "type": "object",
-            "properties": {"a": TEXT, "b_c": {"type": "string", "description": "Sent as `b-c`."}},
-            "required": ["b_c"],
-            "minProperties": 2,
-        },
+        object_of({"a": TEXT, "b-c": TEXT}, required=["b-c"], minProperties=2),
+        object_of(
+            {"a": TEXT, "b_c": text(description="Sent as `b-c`.")},
+            required=["b_c"],
+            minProperties=2,
+        ),
     ),
-    "a map": (
-        {"type": "object", "additionalProperties": TEXT},
-        {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {"key": TEXT, "value": TEXT},
-                "required": ["key", "value"],
-            },
-        },
-    ),
+    "a map": ({"type": "object", "additionalProperties": TEXT}, array(PAIR)),
 }
 
 
@@ -424,22 +301,18 @@ def test_gemini(given, expected):
 
 
 def test_gemini_marks_a_reference_that_may_be_null():
-    node = {"type": "object", "properties": {"a": TEXT}}
-    given = {"anyOf": [{"$ref": "#/$defs/Node"}, NULL], "description": "d"}
+    reference = {"$ref": "#/$defs/Node"}
 
-    found = shaped(given, "gemini", Node=node)
+    found = shaped({"anyOf": [reference, NULL], **WORDS}, "gemini", Node=object_of({"a": TEXT}))
 
-    assert found == {"anyOf": [{"$ref": "#/$defs/Node"}], "nullable": True, "description": "d"}
+    assert found == {"anyOf": [reference], "nullable": True, **WORDS}
 
 
 def test_anthropic_gets_other_names_only_for_what_it_refuses():
-    inner = {
-        "type": "object",
-        "properties": {"$ref": TEXT, "filter[x]": TEXT, "filter_x": TEXT, "a.b-c": TEXT},
-        "required": ["$ref", "filter[x]"],
-    }
+    names = ["$ref", "filter[x]", "filter_x", "a.b-c"]
+    inner = object_of(dict.fromkeys(names, TEXT), required=names[:2])
 
-    found = shaped({"type": "array", "items": inner}, "anthropic")["items"]
+    found = shaped(array(inner), "anthropic")["items"]
 
     renamed = next(name for name in found["properties"] if name.startswith("filter_x_"))
     assert list(found["properties"]) == ["_ref", renamed, "filter_x", "a.b-c"]
@@ -447,135 +320,89 @@ def test_anthropic_gets_other_names_only_for_what_it_refuses():
     assert found["properties"]["_ref"]["description"] == "Sent as `$ref`."
 
 
-BACK = {
-    "openai_strict": [
-        ("an absent member", TEXT, None, "absent"),
-        ("an absent member that may be null", {"type": ["string", "null"]}, None, "absent"),
-        (
-            "a map",
-            {"type": "object", "additionalProperties": TEXT},
-            [{"key": "a", "value": "b"}],
-            {"a": "b"},
-        ),
-        ("an empty map", {"type": "object"}, [], {}),
-        (
-            "a set",
-            {"type": "array", "items": TEXT, "uniqueItems": True},
-            ["a", "b", "a"],
-            ["a", "b"],
-        ),
-        (
-            "anything",
-            {},
-            {"entries": [{"key": "a", "value": [1, {"entries": []}]}]},
-            {"a": [1, {}]},
-        ),
-        ("an enum of objects", {"enum": [{"a": 1}]}, '{"a": 1}', {"a": 1}),
-        (
-            "members inside",
-            {
-                "type": "object",
-                "properties": {"a": TEXT, "b": {"type": ["string", "null"]}},
-                "required": ["b"],
-            },
-            {"a": None, "b": None},
-            {"b": None},
-        ),
-        (
-            "other members",
-            {
-                "type": "object",
-                "properties": {"a": TEXT},
-                "additionalProperties": {"type": "integer"},
-            },
-            {
-                "a": "b",
-                "additional_properties": [{"key": "c", "value": 1}, {"key": "a", "value": 2}],
-            },
-            {"a": "b", "c": 1},
-        ),
-        (
-            "no other members",
-            {"type": "object", "properties": {"a": TEXT}, "additionalProperties": True},
-            {"a": "b", "additional_properties": None},
-            {"a": "b"},
-        ),
-    ],
-    "gemini": [
-        ("a labelled number", {"enum": [1, 2]}, "1", 1),
-        ("the label of null", NULL, "null", None),
-        ("the text null", {"type": ["string", "null"]}, "null", "null"),
-        ("the label of an empty text", {"enum": ["", "a"]}, "(empty)", ""),
-        ("a text like a number", {"enum": ["1", 1]}, "1", "1"),
-        ("a number like a text", {"enum": ["1", 1]}, "(1)", 1),
-        (
-            "another name",
-            {"type": "object", "properties": {"@type": TEXT}},
-            {"_type": "a", "b": 1},
-            {"@type": "a", "b": 1},
-        ),
-        (
-            "one of several",
-            {
-                "anyOf": [
-                    {"type": "array", "items": TEXT},
-                    {"type": "object", "additionalProperties": TEXT},
-                ]
-            },
-            [{"key": "a", "value": "b"}],
-            {"a": "b"},
-        ),
-    ],
-    "anthropic": [
-        (
-            "another name",
-            {"type": "object", "properties": {"$ref": TEXT}},
-            {"_ref": "a"},
-            {"$ref": "a"},
-        ),
-        ("what looks like entries", {}, {"entries": []}, {"entries": []}),
-    ],
-}
-ROWS = [
-    pytest.param(profile, *row[1:], id=f"{profile}: {row[0]}")
-    for profile, rows in BACK.items()
-    for row in rows
+PAIRS = [{"key": "a", "value": "b"}]
+NUMBERED = object_of({"a": TEXT}, additionalProperties=WHOLE)
+EXTRAS = [{"key": "c", "value": 1}, {"key": "a", "value": 2}]
+OPTIONAL = object_of({"a": TEXT, "b": {"type": ["string", "null"]}}, required=["b"])
+MAP_OF_TEXT = {"type": "object", "additionalProperties": TEXT}
+BACK = [
+    ("openai_strict: an absent member", TEXT, None, "absent"),
+    ("openai_strict: an absent nullable member", {"type": ["string", "null"]}, None, "absent"),
+    ("openai_strict: a map", MAP_OF_TEXT, PAIRS, {"a": "b"}),
+    ("openai_strict: an empty map", {"type": "object"}, [], {}),
+    ("openai_strict: a set", array(TEXT, uniqueItems=True), ["a", "b", "a"], ["a", "b"]),
+    (
+        "openai_strict: anything",
+        {},
+        {"entries": [{"key": "a", "value": [1, {"entries": []}]}]},
+        {"a": [1, {}]},
+    ),
+    ("openai_strict: an enum of objects", {"enum": [{"a": 1}]}, '{"a": 1}', {"a": 1}),
+    ("openai_strict: members inside", OPTIONAL, {"a": None, "b": None}, {"b": None}),
+    (
+        "openai_strict: other members",
+        NUMBERED,
+        {"a": "b", "additional_properties": EXTRAS},
+        {"a": "b", "c": 1},
+    ),
+    (
+        "openai_strict: no other members",
+        object_of({"a": TEXT}, additionalProperties=True),
+        {"a": "b", "additional_properties": None},
+        {"a": "b"},
+    ),
+    ("gemini: a labelled number", {"enum": [1, 2]}, "1", 1),
+    ("gemini: the label of null", NULL, "null", None),
+    ("gemini: the text null", {"type": ["string", "null"]}, "null", "null"),
+    ("gemini: the label of an empty text", {"enum": ["", "a"]}, "(empty)", ""),
+    ("gemini: a text like a number", {"enum": ["1", 1]}, "1", "1"),
+    ("gemini: a number like a text", {"enum": ["1", 1]}, "(1)", 1),
+    (
+        "gemini: another name",
+        object_of({"@type": TEXT}),
+        {"_type": "a", "b": 1},
+        {"@type": "a", "b": 1},
+    ),
+    ("gemini: one of several", {"anyOf": [array(TEXT), MAP_OF_TEXT]}, PAIRS, {"a": "b"}),
+    ("anthropic: another name", object_of({"$ref": TEXT}), {"_ref": "a"}, {"$ref": "a"}),
+    ("anthropic: what looks like entries", {}, {"entries": []}, {"entries": []}),
 ]
 
 
-@pytest.mark.parametrize(("profile", "member", "given", "expected"), ROWS)
-def test_arguments_come_back_as_the_tool_takes_them(profile, member, given, expected):
-    assert restored(member, profile, given, required=False) == expected
+@pytest.mark.parametrize(("name", "member", "given", "expected"), BACK, ids=[r[0] for r in BACK])
+def test_arguments_come_back_as_the_tool_takes_them(name, member, given, expected):
+    assert restored(member, name.partition(":")[0], given) == expected
 
 
+MEMBERS = "number of its members"
 CANNOT = {
-    "if": ("openai_strict", {"type": "object", "if": {}, "properties": {"a": TEXT}}, "`if`"),
-    "not": ("gemini", {"type": "string", "not": {"pattern": "a"}}, "`not`"),
+    "if": ("openai_strict", object_of({"a": TEXT}, **{"if": {}}), "`if`"),
+    "not": ("gemini", text(**{"not": {"pattern": "a"}}), "`not`"),
     "contains": ("gemini", {"type": "array", "contains": TEXT}, "`contains`"),
     "a tuple": ("gemini", {"type": "array", "prefixItems": [TEXT, {}]}, "`prefixItems`"),
     "steps": ("gemini", {"type": "number", "multipleOf": 0.01}, "`multipleOf`"),
     "a set of two": (
         "openai_strict",
-        {"type": "array", "items": TEXT, "minItems": 2, "uniqueItems": True},
+        array(TEXT, minItems=2, uniqueItems=True),
         "several items differ",
     ),
     "a pattern and a length": (
         "openai_strict",
-        {"type": "string", "pattern": "a|b", "maxLength": 3},
+        text(pattern="a|b", maxLength=3),
         "its length and its `pattern`",
     ),
     "several members": (
         "openai_strict",
-        {"type": "object", "properties": {"a": TEXT, "b": TEXT}, "minProperties": 2},
-        "number of its members",
+        object_of({"a": TEXT, "b": TEXT}, minProperties=2),
+        MEMBERS,
     ),
-    "a map of several": ("gemini", {"type": "object", "minProperties": 2}, "number of its members"),
+    "a map of several": ("gemini", {"type": "object", "minProperties": 2}, MEMBERS),
     "alternatives alike": ("gemini", {"oneOf": [TEXT, TEXT]}, "alternatives accept the same"),
-    "nothing": ("gemini", {"allOf": [TEXT, {"type": "integer"}]}, "accepts nothing"),
+    "nothing": ("gemini", {"allOf": [TEXT, WHOLE]}, "accepts nothing"),
     "false": ("gemini", False, "a member that it may not have"),
     "two patterns": (
         "gemini",
-        {"allOf": [{"type": "string", "pattern": "a"}, {"pattern": "b"}]},
+        {"allOf": [text(pattern="a"), {"pattern": "b"}]},
         "two different `pattern`",
     ),
     "what it refers to": ("gemini", {"$ref": "#/$defs/No"}, r"#/\$defs/No: `not`"),
@@ -585,8 +412,8 @@ CANNOT = {
 
 @pytest.mark.parametrize(("profile", "member", "reason"), CANNOT.values(), ids=CANNOT)
 def test_what_cannot_be_said_is_refused_or_left_out(profile, member, reason):
-    loop = {"type": "array", "items": {"$ref": "#/$defs/Loop", "minItems": 1}}
-    others = {"No": {"type": "string", "not": {"pattern": "a"}}, "Loop": loop}
+    loop = array({"$ref": "#/$defs/Loop", "minItems": 1})
+    others = {"No": text(**{"not": {"pattern": "a"}}), "Loop": loop}
 
     with pytest.raises(CannotExpress, match=reason) as caught:
         define(tool_with(member, **others), profile)
@@ -601,83 +428,49 @@ def test_what_cannot_be_said_is_refused_or_left_out(profile, member, reason):
 
 
 def test_a_part_that_cannot_be_said_goes_alone():
-    member = {"anyOf": [TEXT, {"type": "array", "contains": TEXT}]}
-
-    definition = define(tool_with(member), "gemini")
+    definition = define(tool_with({"anyOf": [TEXT, array({}, contains=TEXT)]}), "gemini")
 
     assert schema_of("gemini", definition.value)["properties"]["x"] == TEXT
     assert definition.notes == ("#/properties/x: `contains` cannot be said",)
 
 
 def test_alternatives_of_which_one_may_fit_are_told_apart_by_their_members():
-    members = {"base64": TEXT, "text": TEXT, "filename": TEXT}
-    file = {"type": "object", "properties": members, "additionalProperties": False}
+    file = object_of(dict.fromkeys(("base64", "text", "filename"), TEXT), **SHUT)
     one = {**file, "oneOf": [{"required": ["base64"]}, {"required": ["text"]}]}
 
     parts = shaped(one, "gemini")["anyOf"]
 
-    assert [list(part["properties"]) for part in parts] == [
-        ["base64", "filename"],
-        ["text", "filename"],
-    ]
+    names = [list(part["properties"]) for part in parts]
+    assert names == [["base64", "filename"], ["text", "filename"]]
 
 
+AB = {"allOf": [{"pattern": "a"}, {"pattern": "b"}]}
+SAID_AB = {"anyOf": [ANYTHING], "description": f"JSON Schema: {json.dumps(AB)}."}
+TUPLE = {"prefixItems": [TEXT, WHOLE], "items": False}
+NOTHING = {"allOf": [TEXT, WHOLE]}
 TOO_MUCH = {
     "a set of two": (
-        {"type": "array", "items": TEXT, "minItems": 2, "uniqueItems": True, "description": "d"},
-        {
-            "type": "array",
-            "items": TEXT,
-            "minItems": 2,
-            "description": 'd. JSON Schema: {"uniqueItems": true}.',
-        },
+        {**array(TEXT, minItems=2, uniqueItems=True), **WORDS},
+        {**array(TEXT, minItems=2), "description": 'd. JSON Schema: {"uniqueItems": true}.'},
         ["a", "b"],
     ),
     "a tuple": (
-        {"type": "array", "prefixItems": [TEXT, {"type": "integer"}], "items": False},
-        {
-            "type": "array",
-            "items": ANYTHING,
-            "description": 'JSON Schema: {"prefixItems": [{"type": "string"}, '
-            '{"type": "integer"}], "items": false}.',
-        },
+        {"type": "array", **TUPLE},
+        {**array(ANYTHING), "description": f"JSON Schema: {json.dumps(TUPLE)}."},
         ["a", 1],
     ),
-    "two patterns": (
-        {"allOf": [{"type": "string", "pattern": "a"}, {"pattern": "b"}]},
-        {
-            "anyOf": [ANYTHING],
-            "description": 'JSON Schema: {"allOf": [{"type": "string", "pattern": "a"}, '
-            '{"pattern": "b"}]}.',
-        },
-        "ab",
-    ),
+    "two patterns": (AB, SAID_AB, "ab"),
     "objects": (
+        object_of({"a": AB}, required=["a"], **{"not": {"const": 1}}),
         {
-            "type": "object",
-            "properties": {"a": {"allOf": [{"pattern": "a"}, {"pattern": "b"}]}},
-            "required": ["a"],
-            "not": {"const": 1},
-        },
-        {
-            "type": "object",
-            "properties": {
-                "a": {
-                    "anyOf": [ANYTHING],
-                    "description": 'JSON Schema: {"allOf": [{"pattern": "a"}, {"pattern": "b"}]}.',
-                }
-            },
-            "required": ["a"],
+            **object_of({"a": SAID_AB}, required=["a"]),
             "description": 'JSON Schema: {"not": {"const": 1}}.',
         },
         {"a": "ab"},
     ),
     "nothing": (
-        {"allOf": [TEXT, {"type": "integer"}]},
-        {
-            "anyOf": [ANYTHING],
-            "description": 'JSON Schema: {"allOf": [{"type": "string"}, {"type": "integer"}]}.',
-        },
+        NOTHING,
+        {"anyOf": [ANYTHING], "description": f"JSON Schema: {json.dumps(NOTHING)}."},
         None,
     ),
 }
@@ -704,25 +497,23 @@ def test_an_object_said_in_words_comes_back_from_its_entries():
     assert definition.restore({"x": {"entries": pairs}}) == {"x": {"ab": 1, "ba": 2}}
 
 
-def twice(count: int) -> dict:
-    """Return an operation with two arguments, one of which may be null."""
-    ids = {"type": "array", "items": TEXT, "minItems": 2, "uniqueItems": True}
-    note = {"type": ["string", "null"]}
-    members = {"ids": ids, "note": note} if count else {"note": note}
-    schema = {"type": "object", "properties": members, "required": [*members][:count]}
-    return with_body(schema)["/x"]
-
-
-@pytest.fixture
-def sets():
-    """Tools of which the strict mode can say one; they answer with the body that was sent."""
+def echoing(paths):
+    """Return tools that answer with the body that was sent."""
 
     def answer(request):
         return httpx.Response(200, json=json.loads(request.content))
 
     client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
-    paths = {"/one": twice(0), "/two": twice(1)}
     return load_tools(document(paths), client=client, settings=Settings(base_url="http://a.test"))
+
+
+@pytest.fixture
+def sets():
+    """Tools of which the strict mode can say one."""
+    note = {"note": {"type": ["string", "null"]}}
+    ids = {"ids": array(TEXT, minItems=2, uniqueItems=True), **note}
+    one, two = with_body(object_of(note)), with_body(object_of(ids, required=["ids"]))
+    return echoing({"/one": one["/x"], "/two": two["/x"]})
 
 
 async def test_a_tool_that_the_strict_mode_cannot_say_is_defined_without_it(sets):
@@ -780,20 +571,8 @@ def test_no_definition_is_larger_than_the_limit():
 async def test_every_alternative_of_a_documents_one_of_is_defined_and_sent(profile):
     kinds = ("boolean", "integer", "number", "string")
     value = {"oneOf": [{"type": kind} for kind in kinds]}
-    items = {"oneOf": [{"type": "array", "items": {"type": kind}} for kind in kinds[1:3]]}
-    members = {"value": value, "items": items}
-    schema = {"type": "object", "properties": members, "required": ["value"]}
-    sent = []
-
-    def answer(request):
-        sent.append(json.loads(request.content))
-        return httpx.Response(200, json={})
-
-    toolset = load_tools(
-        document(with_body(schema)),
-        client=httpx.AsyncClient(transport=httpx.MockTransport(answer)),
-        settings=Settings(base_url="http://a.test"),
-    )
+    items = {"oneOf": [array({"type": kind}) for kind in kinds[1:3]]}
+    toolset = echoing(with_body(object_of({"value": value, "items": items}, required=["value"])))
 
     (one,) = toolset.definitions(profile)
 
@@ -802,8 +581,9 @@ async def test_every_alternative_of_a_documents_one_of_is_defined_and_sent(profi
     assert "integer" in json.dumps(told["items"])
     assert "number" in json.dumps(told["items"])
     for given in ({"value": 1, "items": []}, {"value": 1.5, "items": [1]}, {"value": "a"}):
-        assert (await toolset.call("post_x", given)).success
-        assert sent[-1] == given
+        result = await toolset.call("post_x", given)
+        assert result.success
+        assert result.output == given
 
 
 LIMITS_OF_STRICT = {
@@ -815,7 +595,7 @@ LIMITS_OF_STRICT = {
 
 @pytest.mark.parametrize(("members", "reason"), LIMITS_OF_STRICT.values(), ids=LIMITS_OF_STRICT)
 def test_the_limits_of_strict_mode(members, reason):
-    tool = Written({"type": "object", "properties": members, "additionalProperties": False})
+    tool = Written(object_of(members, **SHUT))
 
     with pytest.raises(CannotExpress, match=reason):
         define(tool, "openai_strict")
@@ -825,17 +605,15 @@ def test_the_limits_of_strict_mode(members, reason):
 def test_strict_mode_ends_at_ten_levels():
     member = TEXT
     for _ in range(9):
-        member = {"type": "object", "properties": {"a": member}}
+        member = object_of({"a": member})
 
     define(tool_with(member), "openai_strict")
     with pytest.raises(CannotExpress, match="11 levels; 10 are allowed"):
-        define(tool_with({"type": "array", "items": member}), "openai_strict")
+        define(tool_with(array(member)), "openai_strict")
 
 
 MALFORMED = [
-    {"type": "object", "properties": {"x": {"anyOf": 3}}},
-    {"type": "object", "properties": 3},
-    {"type": "object", "properties": {"x": {"type": "object", "required": 3}}},
+    *(object_of({"x": {"anyOf": 3}}), object_of(3), object_of({"x": object_of({}, required=3)})),
     {"anyOf": [{"type": "object"}, {"type": "string"}]},
     {},
 ]
@@ -888,11 +666,9 @@ def test_tools_share_what_was_looked_at(pets):
 
 
 def test_a_definition_of_another_document_is_not_taken_for_this_one():
-    memory = Memory()
-    member = {"$ref": "#/$defs/A"}
-    others = ({"A": {"type": "string"}}, {"A": {"type": "integer"}})
+    memory, member = Memory(), {"allOf": [{"$ref": "#/$defs/A"}]}
 
-    found = [define(tool_with({"allOf": [member]}, **each), "gemini", memory) for each in others]
+    found = [define(tool_with(member, A=one), "gemini", memory) for one in (TEXT, WHOLE)]
 
     kinds = [schema_of("gemini", one.value)["properties"]["x"]["type"] for one in found]
     assert kinds == ["string", "integer"]
@@ -902,12 +678,8 @@ REPAIRS = {
     "null for absent": ({"x": None, "y": 1}, TEXT, {"y": 1}),
     "a null that is meant": ({"x": None}, {"type": ["string", "null"]}, None),
     "nothing to undo": ({"x": 3}, TEXT, None),
-    "a map": ({"x": [{"key": "a", "value": "b"}]}, {"type": "object"}, {"x": {"a": "b"}}),
-    "pairs that are meant": (
-        {"x": [{"key": "a", "value": "b"}]},
-        {"anyOf": [{"type": "array"}, {"type": "object"}]},
-        None,
-    ),
+    "a map": ({"x": PAIRS}, {"type": "object"}, {"x": {"a": "b"}}),
+    "pairs that are meant": ({"x": PAIRS}, {"type": ["array", "object"]}, None),
     "a labelled number": ({"x": "2"}, {"enum": [1, 2]}, {"x": 2}),
     "anything": ({"x": {"entries": []}}, {}, None),
 }
@@ -921,8 +693,7 @@ def test_repair_undoes_what_cannot_be_meant_otherwise(given, member, expected):
 
 
 async def test_a_call_takes_arguments_of_strict_mode_at_any_depth():
-    inner = {"type": "object", "properties": {"a": TEXT, "m": {"additionalProperties": TEXT}}}
-    body = {"type": "object", "properties": {"inner": inner, "n": {"type": "integer"}}}
+    body = object_of({"inner": object_of({"a": TEXT, "m": MAP_OF_TEXT}), "n": WHOLE})
     toolset = load_tools(document(with_body(body), servers=[{"url": "http://api.example.com"}]))
     (tool,) = toolset
 
@@ -932,14 +703,10 @@ async def test_a_call_takes_arguments_of_strict_mode_at_any_depth():
 
 
 def test_every_kind_of_argument_is_defined():
+    places = {"a": "path", "filter[x]": "query", "X-A": "header", "c": "cookie"}
     parameters = [
-        {"name": name, "in": place, "required": place == "path", "schema": {"type": "string"}}
-        for name, place in (
-            ("a", "path"),
-            ("filter[x]", "query"),
-            ("X-A", "header"),
-            ("c", "cookie"),
-        )
+        {"name": name, "in": place, "required": place == "path", "schema": TEXT}
+        for name, place in places.items()
     ]
     paths = {"/x/{a}": {"get": operation(parameters=parameters)}}
     (tool,) = load_tools(document(paths))
@@ -950,8 +717,8 @@ def test_every_kind_of_argument_is_defined():
 
 @pytest.mark.long
 def test_alternatives_inside_alternatives_do_not_multiply_on_the_way_back():
-    again = {"type": "object", "properties": {"n": {"$ref": "#/$defs/A"}}, "required": ["n"]}
-    branches = [{**again, "properties": {**again["properties"], "k": {"const": k}}} for k in "abc"]
+    again = {"n": {"$ref": "#/$defs/A"}}
+    branches = [object_of({**again, "k": {"const": k}}, required=["n"]) for k in "abc"]
     tool = tool_with({"$ref": "#/$defs/A"}, A={"anyOf": [*branches, TEXT]})
     value = 7
     for _ in range(90):
@@ -963,14 +730,10 @@ def test_alternatives_inside_alternatives_do_not_multiply_on_the_way_back():
 
 def test_a_chain_of_what_cannot_be_said_ends():
     chain = {
-        f"C{level}": {
-            "type": "object",
-            "properties": {"n": {"$ref": f"#/$defs/C{level + 1}"}},
-            "required": ["n"],
-        }
+        f"C{level}": object_of({"n": {"$ref": f"#/$defs/C{level + 1}"}}, required=["n"])
         for level in range(80)
     }
-    end = {"C80": {"type": "string", "not": {"pattern": "a"}}}
+    end = {"C80": text(**{"not": {"pattern": "a"}})}
 
     with pytest.raises(CannotExpress, match="leads to what cannot be said"):
         define(tool_with({"$ref": "#/$defs/C0"}, **chain, **end), "gemini")

@@ -9,11 +9,18 @@ import jsonschema_rs
 import pytest
 from hypothesis import HealthCheck, assume, example, given, settings
 from profile_rules import faults, schema_of
-from profile_values import ImpossibleError, read_literally, repair, values
+from profile_values import (
+    WHOLE,
+    ImpossibleError,
+    Written,
+    object_of,
+    read_literally,
+    repair,
+    values,
+)
 from schema_pairs import pairs
 
 from openapi_tools.providers.definitions import CannotExpress, define
-from openapi_tools.tools.tool import OperationTool
 from openapi_tools.validation.checker import Checker
 
 pytestmark = [pytest.mark.long, pytest.mark.untraced]
@@ -21,30 +28,11 @@ pytestmark = [pytest.mark.long, pytest.mark.untraced]
 EXAMPLES = int(os.environ.get("PROFILE_EXAMPLES", "150"))
 
 
-class OneSchema(OperationTool):
-    name, description = "t", "d"
-
-    def __init__(self, schema: dict[str, Any]) -> None:
-        super().__init__()
-        self.given = schema
-
-    @property
-    def input_schema(self) -> dict[str, Any]:
-        return self.given
-
-
-def tool_of(member: dict[str, Any], *, required: bool) -> OneSchema:
+def tool_of(member: dict[str, Any], *, required: bool) -> Written:
     """Return a tool with one argument of a drawn schema."""
     own = {key: value for key, value in member.items() if key != "$defs"}
-    return OneSchema(
-        {
-            "type": "object",
-            "properties": {"x": own, "y": {"type": "integer"}},
-            "required": ["x"] if required else [],
-            "additionalProperties": False,
-            "$defs": member["$defs"],
-        }
-    )
+    schema = object_of({"x": own, "y": WHOLE}, additionalProperties=False)
+    return Written({**schema, "required": ["x"] if required else [], "$defs": member["$defs"]})
 
 
 CIRCLE = {

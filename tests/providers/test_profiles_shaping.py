@@ -11,40 +11,30 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from profile_rules import faults, schema_of
-from profile_values import read_literally, repair, values
+from profile_values import (
+    NULL,
+    TEXT,
+    WHOLE,
+    array,
+    object_of,
+    read_literally,
+    repair,
+    text,
+    tool_with,
+    values,
+)
 
 from openapi_tools.providers.definitions import CannotExpress, define
 from openapi_tools.providers.lengths import with_length
-from openapi_tools.tools.tool import OperationTool
 from openapi_tools.validation.checker import Checker
 
-TEXT, WHOLE, NULL = {"type": "string"}, {"type": "integer"}, {"type": "null"}
-AB = {"type": "object", "properties": {"a": TEXT, "b": WHOLE}}
+AB = object_of({"a": TEXT, "b": WHOLE})
 SHUT = {"additionalProperties": False}
-
-
-class OneArgument(OperationTool):
-    name, description = "t", "d"
-
-    def __init__(self, member):
-        super().__init__()
-        self.member = member
-
-    @property
-    def input_schema(self):
-        definitions = {"Text": TEXT, "Free": {"description": "d"}, "AB": AB}
-        return {
-            "type": "object",
-            "properties": {"x": self.member},
-            "required": ["x"],
-            **SHUT,
-            "$defs": definitions,
-        }
 
 
 def lawful(member, profile):
     """Return what becomes of an argument's schema; whatever fits that is accepted."""
-    tool = OneArgument(member)
+    tool = tool_with(member, Text=TEXT, Free={"description": "d"}, AB=AB)
     before, checker = copy.deepcopy(member), Checker(tool.input_schema)
     definition = define(tool, profile)
     schema = schema_of(profile, definition.value)
@@ -65,26 +55,25 @@ def names_in(schema):
     return sorted(required), sorted(schema["properties"].keys() - set(required))
 
 
+NO_A, NO_B = {"required": ["a"]}, {"required": ["b"]}
+NEEDS = {"a": ["b"], "b": ["c"]}
 OBJECTS = {
     "dependent members": ({**AB, "dependentRequired": {"a": ["b"]}}, ([], ["b"])),
     "members that others need": (
-        {**AB, "required": ["a"], "dependentRequired": {"a": ["b"], "b": ["c"]}},
+        {**AB, "required": ["a"], "dependentRequired": NEEDS},
         (["a", "b", "c"], []),
     ),
     "names of a pattern": ({**AB, "propertyNames": {"pattern": "^b"}}, ([], ["b"])),
     "a member that is refused": (
-        {"type": "object", "properties": {"a": TEXT, "b": False}, "additionalProperties": True},
+        object_of({"a": TEXT, "b": False}, additionalProperties=True),
         ([], ["a"]),
     ),
-    "what may not be there": ({**AB, "not": {"required": ["b"]}}, ([], ["a"])),
-    "what may not be there together": (
+    "a member not to be there": ({**AB, "not": NO_B}, ([], ["a"])),
+    "members not to be there together": (
         {**AB, "required": ["a"], "not": {"type": "object", "required": ["a", "b"]}},
         (["a"], []),
     ),
-    "none of several": (
-        {**AB, "not": {"anyOf": [{"required": ["a"]}, {"required": ["b"]}]}},
-        ([], []),
-    ),
+    "none of several": ({**AB, "not": {"anyOf": [NO_A, NO_B]}}, ([], [])),
     "members of a pattern": (
         {**AB, "patternProperties": {"^a": {"maxLength": 3}, "^c": WHOLE}, **SHUT},
         ([], ["a", "b"]),
@@ -105,14 +94,11 @@ OBJECTS = {
         {"allOf": [{**AB, **SHUT}, {"properties": {"a": {"minLength": 1}, "c": TEXT}}]},
         ([], ["a", "b"]),
     ),
-    "what no part speaks of": (
+    "members of no part": (
         {"allOf": [AB, {"properties": {"c": TEXT}}], "unevaluatedProperties": False},
         ([], ["a", "b", "c"]),
     ),
-    "what nothing speaks of": (
-        {"type": "object", "properties": {"a": TEXT}, "unevaluatedProperties": False},
-        ([], ["a"]),
-    ),
+    "members of nothing": (object_of({"a": TEXT}, unevaluatedProperties=False), ([], ["a"])),
 }
 
 
@@ -124,74 +110,51 @@ def test_members(member, expected):
 
 MAPS = {
     "names of a pattern": (
-        {"type": "object", "patternProperties": {"^a": WHOLE}, **SHUT},
-        {"key": {"type": "string", "pattern": "^a"}, "value": WHOLE},
+        {"patternProperties": {"^a": WHOLE}, **SHUT},
+        {"key": text(pattern="^a"), "value": WHOLE},
     ),
     "short names": (
-        {"type": "object", "additionalProperties": TEXT, "propertyNames": {"maxLength": 3}},
-        {"key": {"type": "string", "maxLength": 3}, "value": TEXT},
+        {"additionalProperties": TEXT, "propertyNames": {"maxLength": 3}},
+        {"key": text(maxLength=3), "value": TEXT},
     ),
     "values that may be null": (
-        {
-            "type": "object",
-            "additionalProperties": {"type": ["string", "null"]},
-            "minProperties": 1,
-        },
-        {"key": TEXT, "value": {"type": "string", "nullable": True}},
+        {"additionalProperties": {"type": ["string", "null"]}, "minProperties": 1},
+        {"key": TEXT, "value": text(nullable=True)},
     ),
 }
 
 
 @pytest.mark.parametrize(("member", "expected"), MAPS.values(), ids=MAPS)
 def test_maps(member, expected):
-    lawful(member, "openai_strict")
+    lawful({"type": "object", **member}, "openai_strict")
 
-    found = lawful(member, "gemini")
+    found = lawful({"type": "object", **member}, "gemini")
 
     assert found["items"]["properties"] == expected
     assert found.get("minItems") == member.get("minProperties")
 
 
+K = {"required": ["k"]}
+FEW, MANY_OF = {**WHOLE, "maximum": 3}, {"minimum": 5}
 ONE_OF = {
     "types": ([TEXT, WHOLE], 2),
-    "ranges": ([{"type": "integer", "maximum": 3}, {"type": "integer", "minimum": 5}], 2),
-    "whole numbers and others": (
-        [{"type": "integer", "maximum": 3}, {"type": "number", "minimum": 5}],
-        2,
-    ),
-    "lengths": ([{"type": "string", "maxLength": 3}, {"type": "string", "minLength": 5}], 2),
-    "counts": (
-        [
-            {"type": "array", "items": TEXT, "maxItems": 1},
-            {"type": "array", "items": TEXT, "minItems": 2},
-        ],
-        2,
-    ),
+    "ranges": ([FEW, {**WHOLE, **MANY_OF}], 2),
+    "whole numbers and others": ([FEW, {"type": "number", **MANY_OF}], 2),
+    "lengths": ([text(maxLength=3), text(minLength=5)], 2),
+    "counts": ([array(TEXT, maxItems=1), array(TEXT, minItems=2)], 2),
     "values": ([{"enum": ["a", "b"]}, {"enum": ["b", "c"]}], 1),
     "values of another alternative": ([{"enum": ["a", 1]}, TEXT], 1),
     "a constant member": (
-        [
-            {"type": "object", "properties": {"k": {"const": "a"}}, "required": ["k"]},
-            {"type": "object", "properties": {"k": {"enum": ["b", "c"]}}, "required": ["k"]},
-        ],
+        [object_of({"k": {"const": "a"}}, **K), object_of({"k": {"enum": ["b", "c"]}}, **K)],
         2,
     ),
-    "a closed object": (
-        [
-            {"type": "object", "properties": {"a": TEXT}, "required": ["a"]},
-            {"type": "object", "properties": {"b": TEXT}, **SHUT},
-        ],
-        2,
-    ),
+    "a closed object": ([object_of({"a": TEXT}, **NO_A), object_of({"b": TEXT}, **SHUT)], 2),
     "a member of another type": (
-        [
-            {"type": "object", "properties": {"a": TEXT}},
-            {"type": "object", "properties": {"a": {"anyOf": [TEXT, WHOLE]}}},
-        ],
+        [object_of({"a": TEXT}), object_of({"a": {"anyOf": [TEXT, WHOLE]}})],
         1,
     ),
     "references": ([{"$ref": "#/$defs/AB"}, {"$ref": "#/$defs/Text"}], 2),
-    "whole and other numbers": ([{"type": "integer"}, {"type": "number"}, TEXT], 1),
+    "whole and other numbers": ([WHOLE, {"type": "number"}, TEXT], 1),
     "without a type": ([{"minimum": 3}, {"type": "boolean"}], 1),
     "null twice": ([{"type": ["string", "null"]}, NULL], 1),
 }
@@ -207,7 +170,7 @@ def test_alternatives_of_which_one_may_fit(branches, count, profile):
 
 UNIONS = {
     "a union beside members": {**AB, "anyOf": [{"required": ["a"]}, {"required": ["b"]}]},
-    "two unions": {"anyOf": [TEXT, WHOLE], "oneOf": [TEXT, {"type": "integer", "minimum": 3}]},
+    "two unions": {"anyOf": [TEXT, WHOLE], "oneOf": [TEXT, {**WHOLE, "minimum": 3}]},
     "a value that no label can stand for": {"anyOf": [TEXT, {"const": {"a": 1}}]},
     "a union in allOf": {"allOf": [{"anyOf": [TEXT, WHOLE]}, {"type": ["integer", "null"]}]},
     "a reference with keywords": {"$ref": "#/$defs/Text", "minLength": 2, "description": "d"},
@@ -228,24 +191,19 @@ def test_unions(member, profile):
     lawful(member, profile)
 
 
+PATTERN = {"patternProperties": {"a": TEXT}}
+ONE_B = {"properties": {"b": TEXT}}
 MANY = {
     "alternatives": {"allOf": [{"anyOf": [{"const": n} for n in range(40)]}] * 2},
-    "rivals": {"oneOf": [{"type": "string", "minLength": n, "maxLength": n} for n in range(300)]},
+    "rivals": {"oneOf": [text(minLength=n, maxLength=n) for n in range(300)]},
     "patterns": {"type": "object", "patternProperties": {"a": TEXT, "b": TEXT}},
-    "a closed pattern": {
-        "allOf": [{"patternProperties": {"a": TEXT}}, {"properties": {"b": TEXT}, **SHUT}],
-    },
-    "pairs of patterns": {
-        "allOf": [
-            {"type": "object", "patternProperties": {"a": TEXT}, **SHUT},
-            {"properties": {"b": TEXT}},
-        ],
-    },
+    "a closed pattern": {"allOf": [PATTERN, {**ONE_B, **SHUT}]},
+    "pairs of patterns": {"allOf": [{"type": "object", **PATTERN, **SHUT}, ONE_B]},
     "steps": {"allOf": [{"type": "number", "multipleOf": 0.5}, {"multipleOf": 0.2}]},
     "dependent schemas": {**AB, "dependentSchemas": {"a": {}}},
-    "what is required": {**AB, "required": ["a"], "not": {"required": ["a"]}},
-    "fewer than least": {"type": "array", "items": TEXT, "minItems": 3, "maxItems": 2},
-    "shorter than least": {"type": "string", "minLength": 3, "maxLength": 2},
+    "a required member": {**AB, "required": ["a"], "not": NO_A},
+    "fewer than least": array(TEXT, minItems=3, maxItems=2),
+    "shorter than least": text(minLength=3, maxLength=2),
     "more than there are": {**AB, **SHUT, "minProperties": 3},
 }
 
@@ -258,20 +216,20 @@ def test_too_much_to_say(member):
 
 LENGTHS = {
     "no pattern": (None, 1, 100, r"^[\s\S]{1,100}$"),
-    "no end": (None, 2, None, r"^[\s\S]{2,}$"),
+    "no end": (None, 2, math.inf, r"^[\s\S]{2,}$"),
     "a pattern that says it": ("^sha256:[a-f0-9]{64}$", 71, 71, "^sha256:[a-f0-9]{64}$"),
     "one count": (r"^[A-Za-z0-9.\-_]+$", 1, 100, r"^[A-Za-z0-9.\-_]{1,100}$"),
     "an open end": ("^https://", 0, 20, r"^https://[\s\S]{0,12}$"),
     "a group": ("^(ab|c)(?:[0-9]{2})?$", 1, 4, "^(ab|c)(?:[0-9]{2})?$"),
     "a group that may be longer": ("^[a-z]([-a-z]*[a-z])?$", 0, 63, "^[a-z]([-a-z]{0,61}[a-z])?$"),
     "several counts": ("^a*b+$", 0, 10, "^a{0,5}b{1,5}$"),
-    "a longer one": ("^[a-z]*$", 3, None, "^[a-z]{3,}$"),
+    "a longer one": ("^[a-z]*$", 3, math.inf, "^[a-z]{3,}$"),
     "exactly": ("^.{0,3}$", 2, 2, "^.{2}$"),
     "an escaped end": (r"^\$$", 1, 1, r"^\$$"),
     "a finite count that is too great": ("^a{2,9}$", 0, 3, "^a{2,3}$"),
     "too long whatever happens": ("^a{5}$", 0, 3, None),
-    "too short whatever happens": ("^a?$", 2, None, None),
-    "counts to choose from": ("^a*b*$", 1, None, None),
+    "too short whatever happens": ("^a?$", 2, math.inf, None),
+    "counts to choose from": ("^a*b*$", 1, math.inf, None),
     "a choice at the root": ("^a|b$", 1, 2, None),
     "a lazy count": ("^a+?$", 1, 2, None),
     "an unknown escape": (r"^\x41$", 1, 2, None),
@@ -284,7 +242,7 @@ LENGTHS = {
 
 @pytest.mark.parametrize(("pattern", "least", "most", "expected"), LENGTHS.values(), ids=LENGTHS)
 def test_a_length_as_a_pattern(pattern, least, most, expected):
-    assert with_length(pattern, least, math.inf if most is None else most) == expected
+    assert with_length(pattern, least, most) == expected
 
 
 ATOMS = st.sampled_from(["a", "[ab]", r"\d", "(a|bc)", "(?:ab*)", "."])
@@ -297,31 +255,19 @@ def matches(pattern, text):
     return re.search(pattern.replace("$", r"\Z"), text) is not None
 
 
-@given(PATTERNS, st.booleans(), st.booleans(), st.integers(0, 3), st.none() | st.integers(0, 6))
+@given(
+    PATTERNS, st.booleans(), st.booleans(), st.integers(0, 3), st.just(math.inf) | st.integers(0, 6)
+)
 def test_no_text_gets_longer_or_of_another_pattern(inner, start, end, least, most):
     pattern = f"{'^' if start else ''}{inner}{'$' if end else ''}"
 
-    def is_right(text):
-        in_bounds = least <= len(text) <= (len(text) if most is None else most)
-        return in_bounds and matches(pattern, text)
+    def is_right(word):
+        return least <= len(word) <= most and matches(pattern, word)
 
-    found = with_length(pattern, least, math.inf if most is None else most)
+    found = with_length(pattern, least, most)
 
     if found is not None:
-        texts = [
-            "",
-            "a",
-            "b",
-            "c",
-            "ab",
-            "aa",
-            "abc",
-            "a1b",
-            "aab",
-            "bcbc",
-            "aaaa",
-            "1234",
-            "abab1a",
-        ]
-        for text in [*texts, "abcabcabc", "a" * 7, "ab" * 6, "\n", "1" * 12]:
-            assert is_right(text) or not matches(found, text)
+        texts = [*("", "a", "b", "c", "ab", "aa", "abc", "a1b", "aab", "bcbc", "aaaa", "1234")]
+        texts += [*("abab1a", "abcabcabc", "a" * 7, "ab" * 6, "\n", "1" * 12)]
+        for word in texts:
+            assert is_right(word) or not matches(found, word)
