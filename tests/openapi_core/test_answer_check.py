@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import subprocess
 import sys
 
 import httpx
 import pytest
+from documents import document
 
 from openapi_tools import Settings, load_tools
 from openapi_tools.openapi_core import make_checker
@@ -14,26 +16,12 @@ from openapi_tools.testing import mock_client
 from openapi_tools.transport.sender import Answer
 
 SCHEMA = {"type": "object", "required": ["id"], "properties": {"id": {"type": "integer"}}}
-DOCUMENT = {
-    "openapi": "3.0.3",
-    "info": {"title": "t", "version": "1"},
-    "servers": [{"url": "https://api.example.com/v1"}],
-    "paths": {
-        "/things/{id}": {
-            "get": {
-                "parameters": [
-                    {"name": "id", "in": "path", "required": True, "schema": {"type": "integer"}}
-                ],
-                "responses": {
-                    "200": {
-                        "description": "ok",
-                        "content": {"application/json": {"schema": SCHEMA}},
-                    }
-                },
-            }
-        }
-    },
-}
+CONTENT = {"description": "ok", "content": {"application/json": {"schema": SCHEMA}}}
+ID = {"name": "id", "in": "path", "required": True, "schema": {"type": "integer"}}
+DOCUMENT = document(
+    {"/things/{id}": {"get": {"parameters": [ID], "responses": {"200": CONTENT}}}},
+    servers=[{"url": "https://api.example.com/v1"}],
+)
 URL = "https://api.example.com/v1/things/1"
 
 
@@ -73,13 +61,13 @@ def test_a_status_that_is_not_described_is_told():
 
 
 async def test_a_call_reports_what_disagrees_and_does_not_fail():
-    wrong = {"200": {"description": "ok", "content": {"application/json": {
-        "schema": SCHEMA, "example": {"id": "one"}}}}}  # fmt: skip
-    get = {**DOCUMENT["paths"]["/things/{id}"]["get"], "operationId": "get", "responses": wrong}
-    document = {**DOCUMENT, "paths": {"/things/{id}": {"get": get}}}
+    source = copy.deepcopy(DOCUMENT)
+    get = source["paths"]["/things/{id}"]["get"]
+    get["operationId"] = "get"
+    get["responses"]["200"]["content"]["application/json"]["example"] = {"id": "one"}
     settings = Settings(check_answers=True)
 
-    async with load_tools(document, settings=settings, client=mock_client(document)) as toolset:
+    async with load_tools(source, settings=settings, client=mock_client(source)) as toolset:
         result = await toolset["get"].execute({"id": 1})
 
     assert result.success

@@ -6,6 +6,7 @@ import json
 import socket
 from pathlib import Path
 
+import documents
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,107 +15,90 @@ from openapi_tools.cli.document_commands import duplicate_keys
 from openapi_tools.openapi_core.document_check import Finding, findings
 
 SPECS = Path(__file__).parents[2] / "specs"
-INFO = {"title": "t", "version": "1"}
-OK = {"200": {"description": "ok"}}
 
 
 def document(paths, version="3.1.0", **more):
-    """Return a document of OpenAPI 3."""
-    return {"openapi": version, "info": INFO, "paths": paths, **more}
+    return documents.document(paths, openapi=version, **more)
 
 
 def operation(**more):
     """Return a path item with one operation."""
-    return {"get": {"responses": OK, **more}}
+    return {"get": documents.operation(**more)}
 
 
-FOUND = [
-    (
-        "a field that does not exist",
+def query(**more):
+    return {"in": "query", "name": "q", **more}
+
+
+INTEGER = {"type": "integer", "default": "x"}
+PARAMETERS = {"parameters": {"q": query(schema=INTEGER)}}
+BROKEN = {"schemas": {"A": {"type": "object", "required": True}}}
+FOUND = {
+    "a field that does not exist": (
         document({"/a": operation(colour=1)}, version="3.0.3"),
-        Finding(
-            "/paths/~1a/get", "Additional properties are not allowed ('colour' was unexpected)"
-        ),
+        "/paths/~1a/get",
+        "Additional properties are not allowed ('colour' was unexpected)",
     ),
-    (
-        "the branch of a union that was meant",
-        document(
-            {"/a": operation(parameters=[{"in": "query", "name": "q", "schema": {"type": "int"}}])},
-            version="3.0.3",
-        ),
-        Finding(
-            "/paths/~1a/get/parameters/0/schema/type",
-            '"int" is not one of "array", "boolean" or 4 other candidates',
-        ),
+    "the branch of a union that was meant": (
+        document({"/a": operation(parameters=[query(schema={"type": "int"})])}, version="3.0.3"),
+        "/paths/~1a/get/parameters/0/schema/type",
+        '"int" is not one of "array", "boolean" or 4 other candidates',
     ),
-    (
-        "a path variable without a parameter",
+    "a path variable without a parameter": (
         document({"/a/{b}": operation()}),
-        Finding(
-            "/paths/~1a~1{b}/get",
-            "Path parameter 'b' for 'get' operation in '/a/{b}' was not resolved",
-        ),
+        "/paths/~1a~1{b}/get",
+        "Path parameter 'b' for 'get' operation in '/a/{b}' was not resolved",
     ),
-    (
-        "a duplicate id",
+    "a duplicate id": (
         document({"/a": operation(operationId="x"), "/b": operation(operationId="x")}),
-        Finding("/paths/~1b/get", "Operation ID 'x' for 'get' in '/b' is not unique"),
+        "/paths/~1b/get",
+        "Operation ID 'x' for 'get' in '/b' is not unique",
     ),
-    (
-        "a default that does not fit",
+    "a default that does not fit": (
         document(
             {"/a": operation(parameters=[{"$ref": "#/components/parameters/q"}])},
-            components={
-                "parameters": {
-                    "q": {"in": "query", "name": "q", "schema": {"type": "integer", "default": "x"}}
-                }
-            },
+            components=PARAMETERS,
         ),
-        Finding(
-            "/components/parameters/q/schema",
-            "the default does not fit: 'x' is not of type 'integer'",
-        ),
+        "/components/parameters/q/schema",
+        "the default does not fit: 'x' is not of type 'integer'",
     ),
-    (
-        "a schema that is none",
-        document({}, components={"schemas": {"A": {"type": "object", "required": True}}}),
-        Finding("/components/schemas/A/required", "True is not of type 'array'"),
+    "a broken schema": (
+        document({}, components=BROKEN),
+        "/components/schemas/A/required",
+        "True is not of type 'array'",
     ),
-    (
-        "a reference that leads nowhere, told once",
+    "a reference that leads nowhere, told once": (
         document({"/a": operation(parameters=[{"$ref": "#/components/parameters/no"}])}),
-        Finding("/paths/~1a/get/parameters/0", "$ref '#/components/parameters/no' leads nowhere"),
+        "/paths/~1a/get/parameters/0",
+        "$ref '#/components/parameters/no' leads nowhere",
     ),
-    (
-        "a reference into another document",
+    "a reference into another document": (
         document({"/a": {"$ref": "paths/a.yaml"}}),
-        Finding(
-            "/paths/~1a",
-            "$ref 'paths/a.yaml' leads to another document, which is not checked",
-            "note",
-        ),
+        "/paths/~1a",
+        "$ref 'paths/a.yaml' leads to another document, which is not checked",
+        "note",
     ),
-    (
-        "Swagger 2.0",
-        {"swagger": "2.0", "info": INFO, "paths": {"/a": operation(parameters=[{"in": "path"}])}},
-        Finding("/paths/~1a/get/parameters/0", '"name" is a required property'),
+    "Swagger 2.0": (
+        document({"/a": operation(parameters=[{"in": "path"}])}, version="2.0"),
+        "/paths/~1a/get/parameters/0",
+        '"name" is a required property',
     ),
-    (
-        "an unknown version",
-        {"openapi": "4.0", "info": INFO, "paths": {}},
-        Finding("", "version '4.0' is none of 2.0, 3.0, 3.1 and 3.2"),
+    "an unknown version": (
+        document({}, version="4.0"),
+        "",
+        "version '4.0' is none of 2.0, 3.0, 3.1 and 3.2",
     ),
-]
+}
 
 
-@pytest.mark.parametrize(
-    ("source", "expected"), [row[1:] for row in FOUND], ids=[row[0] for row in FOUND]
-)
-def test_a_fault_is_found_at_its_place(source, expected):
+@pytest.mark.parametrize("name", FOUND)
+def test_a_fault_is_found_at_its_place(name):
+    source, *expected = FOUND[name]
+
     found = findings(source)
 
-    assert expected in found
-    assert len([item for item in found if item.message == expected.message]) == 1
+    assert Finding(*expected) in found
+    assert len([item for item in found if item.message == expected[1]]) == 1
 
 
 @pytest.mark.parametrize("name", ["museum.yaml", "petstore.yaml", "cafe.yaml", "gotify.json"])
@@ -162,7 +146,7 @@ def test_a_diamond_of_schemas_is_checked_in_time():
 
 
 def test_a_long_message_is_one_short_line():
-    parameter = {"in": "query", "name": "q", "schema": {"type": "string", "default": [["x"] * 999]}}
+    parameter = query(schema={"type": "string", "default": [["x"] * 999]})
 
     found = findings(document({"/a": operation(parameters=[parameter])}))
 
@@ -184,7 +168,7 @@ def test_nothing_is_fetched(monkeypatch):
 
 
 def test_a_duplicate_key_is_found_in_a_large_document():
-    paths = {f"/p{n}": {"get": {"description": "x" * 1000, "responses": OK}} for n in range(1200)}
+    paths = {f"/p{n}": operation(description="x" * 1000) for n in range(1200)}
     text = json.dumps(document(paths)).replace('"/p2"', '"/p1"')
 
     found = duplicate_keys(text.encode())
@@ -198,14 +182,10 @@ def test_a_document_without_duplicate_keys_has_no_such_finding():
     assert duplicate_keys(SPECS / "museum.yaml") == []
 
 
-TEXT = st.text("ab#/~$", max_size=6)
+TEXT, WORDS = st.text("ab#/~$", max_size=6), ["#/paths", "#/x", "object"]
 KEYS = ["paths", "/a", "get", "parameters", "responses", "200", "schema", "$ref", "content", "tags"]
 NODES = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | TEXT
-    | st.sampled_from(["#/paths", "#/x", "object"]),
+    st.one_of(st.none(), st.booleans(), st.integers(), TEXT, st.sampled_from(WORDS)),
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(st.sampled_from([*KEYS, "components", "schemas"]), inner, max_size=4)
@@ -217,8 +197,6 @@ NODES = st.recursive(
 @pytest.mark.long
 @given(paths=NODES, components=NODES, version=st.sampled_from(["2.0", "3.0.0", "3.1.0", "3.2.0"]))
 def test_nothing_raises_whatever_the_document_says(paths, components, version):
-    key = "swagger" if version == "2.0" else "openapi"
-
-    found = findings({key: version, "info": INFO, "paths": paths, "components": components})
+    found = findings(document(paths, version, components=components))
 
     assert all(isinstance(item, Finding) for item in found)
