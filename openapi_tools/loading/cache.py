@@ -55,13 +55,7 @@ _log = logging.getLogger("openapi_tools.cache")
 
 
 class Entry(NamedTuple):
-    """A file of the folder.
-
-    Attributes:
-        name: Its name, a hash.
-        size: Bytes.
-        used: When it was last used, to the day; seconds since 1970.
-    """
+    """A file of the folder: name (a hash), bytes, day of the last use as seconds since 1970."""
 
     name: str
     size: int
@@ -81,13 +75,7 @@ class Slot(NamedTuple):
 
 
 class Hit(NamedTuple):
-    """A document from the cache.
-
-    Attributes:
-        entry: The document.
-        facts: Of its tools.
-        remarks: How old the copy is, where that matters.
-    """
+    """A document from the cache, the facts of its tools, and how old it is where that matters."""
 
     entry: Resource
     facts: Facts

@@ -48,18 +48,15 @@ class Label(NamedTuple):
     """The document that a file was made of.
 
     Attributes:
-        source: What listings call it: a path, a URL without user, password and query; empty for
-            text and bytes.
+        source: For listings: a path or a bare URL; empty for text and bytes.
         stamp: Size, times and inode of a document's file.
-        digest: SHA-256 of the document's bytes, hexadecimal.
-        length: How many bytes those are.
+        digest: SHA-256 of the document's bytes, hexadecimal; `length` counts them.
         tools: How many tools it has.
         kept: When it was read; seconds since 1970.
         uri: Base of relative references, without user, password and query.
         place: SHA-256 of that base with its query, hexadecimal.
         public: It was fetched from a public address.
-        etag: The server's name for this version of it.
-        modified: When it last changed, in its server's words.
+        etag: The server's name for this version; `modified` is the server's date of it.
     """
 
     source: str = ""
@@ -80,16 +77,9 @@ class UnusableFileError(Exception):
 
 
 class CacheFile:
-    """A file of the cache, open for reading.
+    """A file of the cache, open for reading, with its name, label and facts.
 
-    Args:
-        path: Of the file.
-        whole: Read and verify all of it now, so that later changes of the file have no effect.
-
-    Attributes:
-        name: Of the file.
-        label: Of its document.
-        facts: Of the document's tools.
+    With `whole` all of it is read and verified now, so that later changes have no effect.
 
     Raises:
         UnusableFileError: It is not a file of this version, or is damaged.
@@ -119,9 +109,7 @@ class CacheFile:
     def root(self, name: str, reread: Callable[[], Any]) -> LazyDict:
         """Return the document; its parts are read when they are first looked at.
 
-        Args:
-            name: The document's in messages.
-            reread: Reads the document itself where a part is damaged; returns None if it cannot.
+        `reread` reads the document itself where a part is damaged; it returns None if it cannot.
         """
         original: list[Any] = []
 
@@ -174,7 +162,7 @@ def write_document(path: Path, label: Label, facts: Facts, root: dict[str, Any])
     """Write a document, its label and the facts of its tools into an empty file.
 
     Raises:
-        OSError: The disk is full, for instance.
+        OSError: It cannot be written.
         ValueError: The document holds a value that JSON does not have.
     """
     version = {"version": __version__, "format": _FORMAT}

@@ -71,13 +71,6 @@ class Fetcher:
     the origin of the entry document's URL, once its server asks for them or the document says that
     its API is there.
 
-    Args:
-        url: Of the entry document: absolute, http or https.
-        settings: For `timeout`, `max_document_bytes`, `allow_private`, `ca_file`, `trust_env` and
-            the origins of credentials.
-        credentials: As for `load_tools`.
-        client: As for `load_tools`.
-
     Attributes:
         loop: An event loop in another thread to send in, where the client's connections belong;
             None for a loop of its own.
@@ -140,14 +133,9 @@ class Fetcher:
         return source
 
     def again(self, document: Document) -> Source | None:
-        """Fetch the entry document with the credentials of its security schemes.
+        """Fetch the entry document, once known, with the credentials of its security schemes.
 
-        Args:
-            document: As it was fetched first.
-
-        Returns:
-            The document; None where the credentials may not go there, or make no difference, or
-            where the server did not answer.
+        None where they may not go there or make no difference, or the server did not answer.
         """
         if not self.digest:
             return None
@@ -185,8 +173,8 @@ class Fetcher:
 
         Args:
             url: An absolute http or https URL.
-            found_in_public: The URL stood in a document that came from a public address; this one
-                may not come from another kind, unless `allow_private` says so.
+            found_in_public: A public document names it: it must be public too, unless
+                `allow_private` says so.
 
         Raises:
             SourceError: As `entry`.

@@ -83,13 +83,9 @@ class NotJSON(InvalidDocument):
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """A parsed document.
+    """A parsed document: plain data, and what was read although it is doubtful.
 
-    Attributes:
-        root: A dict of plain data: text keys, lists, text, integers, finite floats, booleans, None.
-        warnings: What was read although it is doubtful, for instance
-            `"/info/description: 'description' stands twice; the last one counts."`.
-        is_tree: It was JSON, which shares no values; YAML has aliases.
+    A tree shares no values: it was JSON; YAML has aliases.
     """
 
     root: Any
@@ -284,11 +280,6 @@ def _repeated(data: bytes) -> Iterator[str]:
 
 def repeated_key(path: Sequence[str | int], key: str, *, line: int | None = None) -> str:
     """Return the warning for a repeated key that hides nothing but words.
-
-    Args:
-        path: The object that has the key.
-        key: The repeated key.
-        line: Line of the repetition, where known.
 
     Raises:
         InvalidDocument: The key may hide an operation, a parameter, a rule.

@@ -91,15 +91,10 @@ def _are_bounded(members: list[Any]) -> bool:
 
 
 def plain(value: Mapping[str, Any], *, name: str) -> Any:
-    """Return a user's mapping as plain JSON data.
+    """Return a user's mapping as plain JSON data; the mapping itself where it is plain already.
 
-    Args:
-        value: The mapping; it is not changed, and returned itself where it is plain already.
-        name: What error messages call it.
-
-    Returns:
-        Plain data. Dates become ISO 8601 text, tuples lists; keys that are numbers, booleans or
-        None become the text that JSON has for them.
+    Dates become ISO 8601 text, tuples lists; keys that are numbers, booleans or None become the
+    text that JSON has for them.
 
     Raises:
         InvalidDocument: It contains itself, is too deep or too large, or holds a value or key that
@@ -189,12 +184,7 @@ def _key(key: Any, path: list[str | int]) -> str:
 
 
 class LazyDict(dict[str, Any]):
-    """A dict whose members are read when they are first looked at, and are the same from then on.
-
-    Args:
-        names: Its keys in order.
-        read: Gives the member of a key.
-    """
+    """A dict whose members are read when they are first looked at, and then kept."""
 
     __slots__ = ("_names", "_plain", "_read")
 

@@ -1,11 +1,7 @@
 """Converted components: those that an input schema reaches, and what is left of a too large one.
 
-Each is converted once for the whole document and shared between tools, so treat it as frozen.
-
-Some APIs refer from every body to nearly all of their components. Such an input schema first loses
-the words of its definitions, then the definitions farthest from the arguments, then the deepest
-parts. "Anything" replaces the parts left out, so a smaller schema accepts all
-that the full one does.
+A too large one first loses the words of its definitions, then the definitions farthest from the
+arguments, then the deepest parts. "Anything" replaces these, so that it accepts all it did before.
 """
 
 from __future__ import annotations
@@ -33,12 +29,9 @@ _DEPTHS = (12, 8, 5, 3, 2, 1)
 
 
 class Uses(NamedTuple):
-    """The definitions that a schema refers to.
+    """The definitions that a schema refers to, and the number of schemas in it.
 
-    Attributes:
-        every: All of them.
-        in_place: Those that apply to the same value, not to a member of it.
-        schemas: The number of schemas in it, itself included.
+    Those `in_place` apply to the same value, not to a member of it.
     """
 
     every: frozenset[str]
@@ -47,13 +40,9 @@ class Uses(NamedTuple):
 
 
 class Definition(NamedTuple):
-    """A converted component.
+    """A converted component, and the definitions that it refers to directly, as in `Uses`.
 
-    Attributes:
-        schema: With `$ref`s into `#/$defs`.
-        uses: The definitions that it refers to directly.
-        in_place: Those of them that apply to the same value, not to a member of it.
-        most: No fewer characters than it takes as JSON, with its name.
+    `most` is no fewer characters than it takes as JSON, with its name.
     """
 
     schema: dict[str, Any]
@@ -63,12 +52,7 @@ class Definition(NamedTuple):
 
 
 class Closure(NamedTuple):
-    """The definitions that a schema reaches.
-
-    Attributes:
-        definitions: By name; shared by all that reach the same, so treat it as frozen.
-        most: No fewer characters than they take as JSON, with their names.
-    """
+    """The definitions that a schema reaches, by name, shared; `most` as in `Definition`."""
 
     definitions: dict[str, dict[str, Any]]
     most: int
@@ -140,9 +124,8 @@ def _without_cycles(
 ) -> dict[str, dict[str, Any]]:
     """Return definitions none of which reaches itself without going into a member of the value.
 
-    `A: {anyOf: [A, string]}` and its like say nothing about a value, and a validator that follows
-    them never ends. Such documents are published, so the reference that closes the cycle is taken
-    out. `in_place` has the definitions that each one applies to the same value.
+    Published documents have `A: {anyOf: [A, string]}`, on which a validator never ends: the
+    reference that closes such a cycle is taken out.
     """
     cut: dict[str, set[str]] = {}
     done: set[str] = set()
@@ -205,11 +188,9 @@ def _is_only(schema: Any, names: set[str]) -> bool:
 def complete(
     schema: dict[str, Any], closure: Callable[[frozenset[str]], Closure]
 ) -> dict[str, Any]:
-    """Return an input schema with the definitions that it reaches, not too large for a model.
+    """Return an input schema, changed in place, with the definitions that it reaches.
 
-    Args:
-        schema: A closed object with `properties`; changed in place.
-        closure: Finds the definitions that names reach.
+    It is a closed object with `properties`; where it is too large for a model, `shrink` cuts it.
     """
     text = compact(schema)
     most = 6 * len(text)  # a byte of UTF-8 becomes an escape of at most six characters
@@ -221,11 +202,7 @@ def complete(
 
 
 def shrink(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return an input schema of at most `MAX_SCHEMA` characters; the same one where it fits.
-
-    Args:
-        schema: A closed object with `properties` and perhaps `$defs`.
-    """
+    """Return an input schema of at most `MAX_SCHEMA` characters; the same one where it fits."""
     if size_of(schema) <= MAX_SCHEMA:
         return schema
     definitions = {name: _without_words(part) for name, part in schema.get("$defs", {}).items()}

@@ -65,13 +65,7 @@ _UNNAMED = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
 class Schemas:
-    """Converts the schemas of one document.
-
-    Args:
-        references: Resolves `$ref`.
-        ref_siblings: Keywords beside `$ref` count (3.1 and later).
-        description_chars: Longest description.
-    """
+    """Converts the schemas of one document; with `ref_siblings` as of 3.1 and later."""
 
     def __init__(
         self, references: References, *, ref_siblings: bool, description_chars: int
@@ -89,12 +83,7 @@ class Schemas:
         self._read_only = _ReadOnly(references)
 
     def convert(self, node: Any, resource: Resource, depth: int = 0) -> dict[str, Any]:
-        """Return a schema as JSON Schema 2020-12.
-
-        Args:
-            node: A Schema Object or a boolean; for anything else any value is taken.
-            resource: Its document.
-            depth: The number of schemas around it.
+        """Return a Schema Object or a boolean as JSON Schema 2020-12; `{}` for anything else.
 
         Raises:
             InvalidDocument: It is nested deeper than `MAX_DEPTH`.
@@ -110,11 +99,7 @@ class Schemas:
         return self._schema(node, resource, depth)
 
     def closure(self, uses: frozenset[str]) -> Closure:
-        """Return the definitions that some names reach, in the order of their names.
-
-        Args:
-            uses: As `uses_of` finds them in a converted schema.
-        """
+        """Return the definitions that some names reach, in the order of their names."""
         found = self._closures.get(uses)
         if found is None:
             found = closure_of(uses, self.definition)
@@ -280,11 +265,7 @@ class Schemas:
         return schema
 
     def _is_base(self, target: Target) -> bool:
-        """Tell whether one of a schema's own variants names it in `allOf`.
-
-        Taken literally such a union never ends; the variants are meant to extend the schema's other
-        keywords.
-        """
+        """Tell whether one of a schema's own variants extends it by naming it in `allOf`."""
         variants = [part for key in _UNIONS for part in _listed(target.node, key)]
         seen: list[int] = []
         waiting = [(part, target.resource) for part in variants]
@@ -305,11 +286,7 @@ def _listed(node: dict[str, Any], key: str) -> list[Any]:
 
 
 class _ReadOnly:
-    """Finds the members of one document's schemas that only the server may write.
-
-    Args:
-        references: Resolves `$ref`.
-    """
+    """Finds the members of one document's schemas that only the server may write."""
 
     def __init__(self, references: References) -> None:
         self._references = references
@@ -318,13 +295,7 @@ class _ReadOnly:
     def not_required_of_any(
         self, out: dict[str, Any], node: dict[str, Any], resource: Resource
     ) -> None:
-        """Drop the names from a merged `required` that any branch marks as `readOnly`.
-
-        Args:
-            out: The converted schema, changed in place.
-            node: As the document has it, with `allOf`.
-            resource: Its document.
-        """
+        """Drop the names from a merged `required`, in place, that any branch marks `readOnly`."""
         if "required" not in out:
             return
         hidden = set(self._hidden(node, resource, _MAX_BRANCHES)) - out.get("properties", {}).keys()
@@ -363,13 +334,7 @@ class _ReadOnly:
         return hidden
 
     def not_required(self, out: dict[str, Any], node: dict[str, Any], resource: Resource) -> None:
-        """Drop members from `required` that are not offered.
-
-        Args:
-            out: The converted schema with `required`, changed in place.
-            node: As the document has it.
-            resource: Its document.
-        """
+        """Drop members from `required`, in place, that are not offered."""
         members = node.get("properties")
         offered = out.get("properties", ())
         if isinstance(members, dict) and len(offered) < len(members):

@@ -28,18 +28,16 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):(?=\S)")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a document came from, and what it is before anything is read into it.
+    """Where a document came from, and its bytes.
 
     Attributes:
         data: The bytes; None when `value` is given, or the document did not change.
         value: A mapping that the user gave, not copied.
         uri: Base of relative references: the URL after redirects, without user and password, or the
             file's absolute path; empty for text, bytes and mappings.
-        name: What messages call it: the path as given, the URL without user, password and query;
-            empty for text, bytes and mappings.
+        name: For messages: the path as given, the URL without user, password and query, or empty.
         public: It came from an address of the public internet, or of an unknown place.
-        etag: The server's name for this version of it; empty for none.
-        modified: When it last changed, in the server's words; empty as above.
+        etag: The server's name for this version; `modified` is the server's date of it.
         keep: The server does not forbid to keep it (`no-store`).
     """
 

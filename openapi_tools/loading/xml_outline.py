@@ -22,14 +22,8 @@ _LONGEST = 1500
 def outline(node: Any, resource: Resource, references: References) -> str:
     """Return a body's elements and attributes with the types of their values.
 
-    Args:
-        node: The body's Schema Object.
-        resource: Its document.
-        references: Resolves `$ref`.
-
-    Returns:
-        For instance `<Pet id="integer"><name>string</name></Pet>`, cut where it is long; empty when
-        the schema says nothing of its structure.
+    For instance `<Pet id="integer"><name>string</name></Pet>`, cut where it is long; empty when the
+    schema says nothing of its structure.
     """
     ref = node.get("$ref") if isinstance(node, dict) else None
     name = ref.rsplit("/", 1)[-1] if isinstance(ref, str) else ""
