@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from benchmarks import guard
+from benchmarks import rows as guard
 from benchmarks.repeating import repeated
 from benchmarks.rows import BEYOND, POWER, Goal, Row, as_line, as_markdown, at_least, at_most
 from benchmarks.timing import Sample, exponent, interleaved, timed

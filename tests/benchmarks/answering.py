@@ -1,16 +1,61 @@
-"""A server in a process of its own: 200 bytes of JSON for every request, connections kept open.
+"""The document, the calls and the server of the rows about calls.
 
-It prints its port and ends when its standard input does.
+The server is a process of its own: 200 bytes of JSON for every request, connections kept open. It
+prints its port and ends when its standard input does.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import subprocess
 import sys
+from typing import Any
 
-from issues import ANSWER
-
+BASE = "http://127.0.0.1:9"
+URL = "/repos/ada/rex/issues"
+QUERY = {"state": "open"}
+BODY = {"title": "It does not bark", "labels": ["bug", "dog"]}
+ANSWER = json.dumps({"id": 1, "name": "Rex", "open": True, "note": "x" * 150}).encode()
+_TEXT = {"type": "string"}
+_PATH = [
+    {"name": name, "in": "path", "required": True, "schema": _TEXT} for name in ("owner", "repo")
+]
+_SCHEMA = {
+    "type": "object",
+    "properties": {"title": _TEXT, "labels": {"type": "array", "items": _TEXT}},
+    "required": ["title"],
+}
+_RESPONSES = {"200": {"description": "Done."}}
+DOCUMENT: dict[str, Any] = {
+    "openapi": "3.1.1",
+    "info": {"title": "Issues", "version": "1"},
+    "paths": {
+        "/repos/{owner}/{repo}/issues": {
+            "get": {
+                "operationId": "list",
+                "parameters": [
+                    *_PATH,
+                    {
+                        "name": "state",
+                        "in": "query",
+                        "schema": {"type": "string", "enum": ["open", "closed"]},
+                    },
+                ],
+                "responses": _RESPONSES,
+            },
+            "post": {
+                "operationId": "create",
+                "parameters": _PATH,
+                "requestBody": {
+                    "required": True,
+                    "content": {"application/json": {"schema": _SCHEMA}},
+                },
+                "responses": _RESPONSES,
+            },
+        }
+    },
+}
 _HEAD = (
     "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
     f"Content-Length: {len(ANSWER)}\r\nConnection: keep-alive\r\n\r\n"
@@ -21,8 +66,6 @@ _LENGTH = b"content-length:"
 
 
 class _Answers(asyncio.Protocol):
-    """Reads requests whose bodies have a length."""
-
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = transport
         self._waiting = b""
@@ -43,8 +86,6 @@ def _body(head: bytes) -> int:
 
 
 class Answering:
-    """`with Answering() as url:`."""
-
     def __enter__(self) -> str:
         pipe = subprocess.PIPE
         self._process = subprocess.Popen([sys.executable, __file__], stdin=pipe, stdout=pipe)

@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import httpx
-from issues import ANSWER, BASE, BODY, DOCUMENT, QUERY, URL
+from answering import ANSWER, BASE, BODY, DOCUMENT, QUERY, URL
 from published import GITHUB
 from pydantic_core import from_json, to_json
 from rows import Row, at_most
@@ -31,8 +31,6 @@ SHARES = {"median": 0.5, "90th percentile": 0.9, "largest": 1.0}
 
 
 class _InProcess(httpx.AsyncBaseTransport):
-    """Answers every request at once, without a network."""
-
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         return httpx.Response(
             200, headers={"Content-Type": "application/json"}, content=ANSWER, request=request
@@ -40,7 +38,6 @@ class _InProcess(httpx.AsyncBaseTransport):
 
 
 def calls(rounds: int) -> Iterator[Row]:
-    """Time `tool.execute` beside `client.request(…).json()`."""
     took = asyncio.run(_measured(rounds))
     for method in ("GET", "POST"):
         floor, raw, tool = (took[f"{method} {kind}"] for kind in ("send", "request", "tool"))
@@ -58,7 +55,6 @@ async def _measured(rounds: int) -> dict[str, Sample]:
 
 
 async def per_call(rounds: int, actions: Mapping[str, Action]) -> dict[str, Sample]:
-    """Run calls of each kind in turn and return the CPU seconds of one."""
     found: dict[str, list[float]] = {name: [] for name in actions}
     for number in range(rounds + 1):
         for name, action in actions.items():
@@ -69,7 +65,6 @@ async def per_call(rounds: int, actions: Mapping[str, Action]) -> dict[str, Samp
 
 
 async def seconds_of(action: Action, count: int = CALLS) -> float:
-    """Return the CPU seconds of one call of many."""
     begin = time.process_time()
     for _ in range(count):
         await action()
@@ -77,7 +72,6 @@ async def seconds_of(action: Action, count: int = CALLS) -> float:
 
 
 def requesting(method: str, client: httpx.AsyncClient, url: str) -> Action:
-    """Return the call with httpx alone."""
     options: dict[str, Any] = {"params": QUERY} if method == "GET" else {"json": BODY}
 
     async def request() -> object:
@@ -87,7 +81,6 @@ def requesting(method: str, client: httpx.AsyncClient, url: str) -> Action:
 
 
 def executing(method: str, toolset: Any) -> Action:
-    """Return the call with a tool."""
     tool = toolset["list" if method == "GET" else "create"]
     rest = QUERY if method == "GET" else BODY
 
@@ -100,7 +93,6 @@ def executing(method: str, toolset: Any) -> Action:
 
 
 def _actions(method: str, client: httpx.AsyncClient, toolset: Any) -> dict[str, Action]:
-    """Return three ways to make the same call."""
     options: dict[str, Any] = {"params": QUERY} if method == "GET" else {"json": BODY}
     built = client.build_request(method, BASE + URL, **options)
     return {
@@ -111,7 +103,6 @@ def _actions(method: str, client: httpx.AsyncClient, toolset: Any) -> dict[str, 
 
 
 def verdicts(rounds: int) -> Iterator[Row]:
-    """Time the input check alone, beside the parse of the same arguments."""
     tools = sorted(load_tools(GITHUB.file), key=lambda tool: len(json.dumps(tool.input_schema)))
     for name, share in SHARES.items():
         schema = tools[min(int(share * len(tools)), len(tools) - 1)].input_schema
@@ -130,7 +121,6 @@ def verdicts(rounds: int) -> Iterator[Row]:
 
 
 def _each(action: Callable[[], object]) -> float:
-    """Return the CPU seconds of one of many runs."""
     begin = time.process_time()
     for _ in range(CHECKS):
         action()

@@ -22,7 +22,6 @@ CALLS = 1000
 
 
 async def measured(base_url: str, rounds: int) -> None:
-    """Print a line for each round."""
     given = Settings(base_url=base_url, timeout=60)
     async with load_tools(fault_document([case_of("echo")]), settings=given) as toolset:
         tool = toolset["get_echo"]
@@ -39,7 +38,6 @@ async def measured(base_url: str, rounds: int) -> None:
 
 
 def main() -> None:
-    """Run the rounds that the command line asks for; three by default."""
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 3
     with FaultProcess() as site:
         asyncio.run(measured(site.url, rounds))

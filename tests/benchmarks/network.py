@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 import peers
-from answering import Answering
+from answering import BODY, DOCUMENT, QUERY, URL, Answering
 from calling import executing, requesting, seconds_of
-from issues import BODY, DOCUMENT, QUERY, URL
 from rows import Row, at_least, at_most
 from timing import Sample
 
@@ -37,7 +36,6 @@ NO_HTTPTOOLS = "not installed: .venv/bin/pip install 'openapi-tools[fast]'"
 
 
 def sequential(rounds: int, folder: Path) -> Iterator[Row]:
-    """Time calls one after another, beside raw clients and the peers."""
     with Answering() as url, peers.started(folder, url) as running:
         took = asyncio.run(_sequential(rounds, url, running))
     for method in ("GET", "POST"):
@@ -87,7 +85,6 @@ async def _sequential(rounds: int, url: str, running: list[Running]) -> dict[str
 
 @contextlib.asynccontextmanager
 async def _clients(url: str) -> Any:
-    """Yield a function that returns the calls of a method by their names."""
     async with contextlib.AsyncExitStack() as stack:
         client = await stack.enter_async_context(httpx.AsyncClient())
         toolsets = {}
@@ -127,7 +124,6 @@ def _with_aiohttp(method: str, session: Any, url: str) -> Action:
 
 
 def concurrent(rounds: int) -> Iterator[Row]:
-    """Compare calls per second of CPU with 64 in flight."""
     with Answering() as url:
         took = asyncio.run(_concurrent(max(rounds // 2, 1), url))
     raw = took[RAW]
@@ -155,7 +151,6 @@ async def _concurrent(rounds: int, url: str) -> dict[str, Sample]:
 
 
 async def _rate(action: Action) -> float:
-    """Return how many calls a second of this process's CPU makes."""
 
     async def some() -> None:
         for _ in range(EACH):

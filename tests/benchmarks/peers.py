@@ -16,8 +16,8 @@ import venv
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from answering import BODY, DOCUMENT, QUERY
 from calling import CALLS
-from issues import BODY, DOCUMENT, QUERY
 from loading import described
 from published import GITHUB, MADE
 from rows import Row, at_least
@@ -31,8 +31,6 @@ _PROGRAMS = Path(__file__).parent / "peer_programs"
 
 
 class Peer(NamedTuple):
-    """A package that does the same."""
-
     name: str
     package: str
     program: str
@@ -41,11 +39,9 @@ class Peer(NamedTuple):
     calls: tuple[str, ...]
 
     def python(self, folder: Path) -> Path:
-        """Return the interpreter of its environment."""
         return folder / self.package / ("Scripts" if os.name == "nt" else "bin") / "python"
 
     def absent(self, folder: Path) -> str:
-        """Return how to install it; empty when it is."""
         if self.python(folder).exists():
             return ""
         return "not installed: python tests/benchmarks/peers.py --install"
@@ -66,8 +62,6 @@ PEERS = (FASTMCP, ADK)
 
 
 class Running:
-    """A peer's process, which answers questions."""
-
     def __init__(self, peer: Peer, folder: Path) -> None:
         self.peer = peer
         command = [str(peer.python(folder)), str(_PROGRAMS / peer.program)]
@@ -78,7 +72,6 @@ class Running:
         )
 
     def ask(self, do: str, **question: Any) -> dict[str, Any]:
-        """Return the answer to a question."""
         self._process.stdin.write(f"{json.dumps({'do': do, **question})}\n")
         self._process.stdin.flush()
         answer: dict[str, Any] = json.loads(self._process.stdout.readline() or "{}")
@@ -87,20 +80,17 @@ class Running:
         return answer
 
     def call(self, method: str) -> dict[str, float]:
-        """Return the CPU seconds of one call, by the kind of call."""
         name = "list" if method == "GET" else "create"
         arguments = {"owner": "ada", "repo": "rex", **(QUERY if method == "GET" else BODY)}
         took = self.ask("call", name=name, arguments=arguments, count=CALLS)
         return {f"{self.peer.name}: {kind}": seconds for kind, seconds in took.items()}
 
     def close(self) -> None:
-        """End the process."""
         self._process.communicate()
 
 
 @contextlib.contextmanager
 def started(folder: Path, url: str = "http://127.0.0.1:9") -> Iterator[list[Running]]:
-    """Start the peers that are installed, with the small document of the calls."""
     running = [Running(peer, folder) for peer in PEERS if not peer.absent(folder)]
     try:
         for peer in running:
@@ -112,7 +102,6 @@ def started(folder: Path, url: str = "http://127.0.0.1:9") -> Iterator[list[Runn
 
 
 def ready(rounds: int, folder: Path) -> Iterator[Row]:
-    """Time the way from GitHub's file to its tools, ours and theirs."""
     ours: list[float] = []
     theirs: dict[str, list[float]] = {}
     with started(folder) as running:
@@ -141,7 +130,6 @@ def _load(running: Running) -> float:
 
 
 def install(folder: Path) -> None:
-    """Make the environments."""
     for peer in PEERS:
         venv.create(folder / peer.package, with_pip=True)
         pip = [str(peer.python(folder)), "-m", "pip", "install", "--quiet", peer.package]
@@ -150,7 +138,6 @@ def install(folder: Path) -> None:
 
 
 def main() -> None:
-    """Install the peers."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--install", nargs="?", const=FOLDER, type=Path, required=True)
     install(parser.parse_args().install.resolve())

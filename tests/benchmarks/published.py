@@ -27,8 +27,6 @@ _NUMBERS = {"0o": 8, "0x": 16}
 
 
 class Document(NamedTuple):
-    """A document that is measured."""
-
     name: str
     path: str
     described: float | None = None
@@ -37,11 +35,9 @@ class Document(NamedTuple):
 
     @property
     def file(self) -> Path:
-        """Where it is, as it was published."""
         return CORPUS / self.path
 
     def as_json(self) -> Path:
-        """Return the document as JSON, as PyYAML reads it when it is YAML."""
         if self.file.suffix == ".json":
             return self.file
         return _made(
@@ -50,7 +46,6 @@ class Document(NamedTuple):
         )
 
     def as_yaml(self) -> Path:
-        """Return the document as YAML, as PyYAML writes it when it is JSON."""
         if self.file.suffix != ".json":
             return self.file
         options: dict[str, Any] = {"allow_unicode": True, "sort_keys": False}
@@ -88,8 +83,6 @@ def _text(writer: _Writer, value: str) -> yaml.Node:
 
 
 class _Reader(yaml.CSafeLoader):
-    """Reads the scalars of YAML 1.2's core schema."""
-
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012 -- PyYAML's own
 
 
@@ -111,7 +104,6 @@ for tag, pattern, first in (
 
 @contextlib.contextmanager
 def environment(**variables: str) -> Iterator[None]:
-    """Set environment variables for a while."""
     before = {name: os.environ.get(name) for name in variables}
     os.environ.update(variables)
     try:

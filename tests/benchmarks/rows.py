@@ -1,11 +1,15 @@
-"""Rows of the output: what was measured, what it is compared with, and the goal."""
+"""Rows of the output with their goals, and which ratios are far worse than in an earlier run."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
     from timing import Sample
 
 TIMES = "{:.2f} x"
@@ -18,18 +22,14 @@ POWER = "n^{:.2f}"
 
 @dataclass(frozen=True)
 class Goal:
-    """Where a figure should lie."""
-
     low: float | None = None
     high: float | None = None
     unit: str = ""
 
     def holds(self, value: float) -> bool:
-        """Tell whether a figure in the goal's unit is within the bounds."""
         return (self.low is None or value >= self.low) and (self.high is None or value <= self.high)
 
     def shown(self, form: str) -> str:
-        """Return it in the form of the ratio, or in its unit."""
         bounds = [
             f"{sign} {f'{bound:g} {self.unit}' if self.unit else form.format(bound)}"
             for sign, bound in ((">=", self.low), ("<=", self.high))
@@ -39,19 +39,15 @@ class Goal:
 
 
 def at_most(high: float, unit: str = "") -> Goal:
-    """Return a goal for a ratio, or for the median in a unit."""
     return Goal(high=high, unit=unit)
 
 
 def at_least(low: float) -> Goal:
-    """Return a goal for a ratio that should be large."""
     return Goal(low=low)
 
 
 @dataclass(frozen=True)
 class Row:
-    """One line of output."""
-
     name: str
     sample: Sample | None = None
     ratio: float | None = None
@@ -60,7 +56,6 @@ class Row:
     note: str = ""
 
     def cells(self) -> tuple[str, str, str, str, str]:
-        """Return name, median, range, ratio and goals, to print."""
         median, spread = self.sample.parts() if self.sample is not None else ("", "")
         ratio = "" if self.ratio is None else self.form.format(self.ratio)
         return self.name, median, spread, ratio, ", ".join(map(self._judged, self.goals))
@@ -76,7 +71,6 @@ class Row:
 
 
 def as_line(row: Row) -> str:
-    """Return a row for a terminal."""
     name, median, spread, ratio, goals = row.cells()
     took = f"{median} ({spread})" if spread else median
     last = "; ".join(filter(None, (f"goal {goals}" if goals else "", row.note)))
@@ -87,7 +81,62 @@ MARKDOWN_HEAD = "| | median | lowest-highest | ratio | goal |\n|---|---|---|---|
 
 
 def as_markdown(row: Row) -> str:
-    """Return a row of a Markdown table; the column of the goals also holds the note."""
     *cells, goals = row.cells()
     last = "; ".join(filter(None, (goals, row.note)))
     return "| " + " | ".join((*cells, last)) + " |"
+
+
+Ratios = dict[str, dict[str, Any]]
+"""As `ratios` returns them."""
+MARGIN = 1.5
+"""A ratio may get this many times as bad."""
+FLOOR = 0.1
+"""And by this much more: small ratios are mostly noise."""
+POWER_MARGIN = 0.15
+"""By how much an exponent may grow; 1.5 times of 1 would be far from linear."""
+
+
+def ratios(section: str, rows: Iterable[Row]) -> Ratios:
+    return {
+        f"{section}: {row.name}": {"ratio": round(row.ratio, 4), "better": _better(row)}
+        for row in rows
+        if row.ratio is not None and row.goals
+    }
+
+
+def _better(row: Row) -> str:
+    if any(goal.low is not None and goal.high is not None for goal in row.goals):
+        return "linear"
+    return "higher" if any(goal.low is not None for goal in row.goals) else "lower"
+
+
+def is_worse(before: float, now: float, better: str) -> bool:
+    if better == "higher":
+        return now < before / MARGIN - FLOOR
+    if better == "linear":
+        return now > before + POWER_MARGIN
+    return now > before + abs(before) * (MARGIN - 1) + FLOOR  # what comes on top may be negative
+
+
+def complaints(before: Ratios, now: Ratios) -> list[str]:
+    return [
+        f"{name}: {then['ratio']} became {now[name]['ratio']}, {then['better']} is better"
+        for name, then in before.items()
+        if name in now and is_worse(then["ratio"], now[name]["ratio"], then["better"])
+    ]
+
+
+def read(file: Path) -> Ratios:
+    if not file.exists():
+        return {}
+    recorded: Ratios = json.loads(file.read_text(encoding="utf-8"))
+    return recorded
+
+
+def write(file: Path, now: Ratios) -> None:
+    sections = {name.partition(": ")[0] for name in now}
+    kept = {
+        name: then for name, then in read(file).items() if name.partition(": ")[0] not in sections
+    }
+    text = json.dumps({**kept, **now}, indent=1, sort_keys=True, ensure_ascii=False)
+    file.write_text(f"{text}\n", encoding="utf-8")

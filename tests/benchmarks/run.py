@@ -15,16 +15,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import caching
 import calling
-import generating
-import guard
 import loading
-import memory
 import network
 import peers
+import processes
+import rows
 import scaling
-import starting
 from published import CORPUS, environment
 from rows import MARKDOWN_HEAD, as_line, as_markdown
 
@@ -37,14 +34,13 @@ RECORDED = Path(__file__).parent / "recorded.json"
 
 
 def sections(folder: Path) -> dict[str, tuple[str, Callable[[int], Iterator[Row]]]]:
-    """Return title and measurement of each section."""
     return {
         "load": ("Load, beside the JSON parse of the same bytes", loading.loads),
         "first": ("First input schema of one tool, right after a load", loading.first_schemas),
         "peers": ("From GitHub's file to its tools", partial(peers.ready, folder=folder)),
-        "cache": ("Second load, from the cache", caching.second_loads),
+        "cache": ("Second load, from the cache", loading.second_loads),
         "yaml": ("First load of YAML, over the parse of its JSON twin", loading.yaml_loads),
-        "memory": ("Memory, in processes of their own", memory.memory),
+        "memory": ("Memory, in processes of their own", processes.memory),
         "call": ("A call without a network, on the same httpx client", calling.calls),
         "check": ("The input check of a call, over the JSON parse of the input", calling.verdicts),
         "socket": (
@@ -52,14 +48,13 @@ def sections(folder: Path) -> dict[str, tuple[str, Callable[[int], Iterator[Row]
             partial(network.sequential, folder=folder),
         ),
         "flight": (f"{network.IN_FLIGHT} GETs in flight, per second of CPU", network.concurrent),
-        "start": ("Whole processes", starting.starts),
-        "generate": ("A generated package of GitHub's document", generating.generates),
+        "start": ("Whole processes", processes.starts),
+        "generate": ("A generated package of GitHub's document", processes.generates),
         "scale": ("Growth with the number of operations", scaling.scales),
     }
 
 
 def asked_for() -> argparse.Namespace:
-    """Return what the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     names = list(sections(peers.FOLDER))
     parser.add_argument("sections", nargs="*", metavar="section", help=", ".join(names))
@@ -76,25 +71,23 @@ def asked_for() -> argparse.Namespace:
     return asked
 
 
-def measured(asked: argparse.Namespace) -> guard.Ratios:
-    """Print the sections and return the ratios to record."""
-    found: guard.Ratios = {}
+def measured(asked: argparse.Namespace) -> rows.Ratios:
+    found: rows.Ratios = {}
     # What is not about the cache is about first loads.
     with environment(OPENAPI_TOOLS_CACHE="off"):
         for name in asked.sections:
             title, measure = sections(asked.peers.resolve())[name]
             head = f"\n### {title}\n\n{MARKDOWN_HEAD}" if asked.markdown else f"\n{name}: {title}"
             print(head, flush=True)
-            rows = []
+            found_rows = []
             for row in measure(3 if asked.quick else 9):
                 print(as_markdown(row) if asked.markdown else as_line(row), flush=True)
-                rows.append(row)
-            found |= guard.ratios(name, rows)
+                found_rows.append(row)
+            found |= rows.ratios(name, found_rows)
     return found
 
 
 def main() -> int:
-    """Measure, then record or compare when that is asked for."""
     asked = asked_for()
     if not CORPUS.is_dir():
         print(f"{CORPUS} is absent: the documents that are measured are not at hand")
@@ -104,13 +97,13 @@ def main() -> int:
     print("CPU time: median (lowest-highest) of interleaved runs; differences under 15 % are noise")
     found = measured(asked)
     if asked.record:
-        guard.write(RECORDED, found)
+        rows.write(RECORDED, found)
     return _compared(found) if asked.guard else 0
 
 
-def _compared(found: guard.Ratios) -> int:
-    recorded = guard.read(RECORDED)
-    worse = guard.complaints(recorded, found)
+def _compared(found: rows.Ratios) -> int:
+    recorded = rows.read(RECORDED)
+    worse = rows.complaints(recorded, found)
     count = len(recorded.keys() & found.keys())
     print(f"\nOf {count} ratios that were recorded before, {len(worse)} got much worse.")
     for line in worse:

@@ -42,7 +42,6 @@ print((resident() - before) / 2**20)
 
 
 def scales(rounds: int) -> Iterator[Row]:
-    """Fit the exponents for documents that are some copies of a published one."""
     for document in (DISCORD, STRIPE):
         with tempfile.TemporaryDirectory() as folder:
             files = _copies(document, Path(folder))
@@ -63,7 +62,6 @@ def scales(rounds: int) -> Iterator[Row]:
 
 
 def _copies(document: Document, folder: Path) -> dict[int, Path]:
-    """Write documents and return them by their number of tools."""
     root = from_json(document.as_json().read_bytes())
     each = len(load_tools(root))
     files = {}
@@ -74,7 +72,6 @@ def _copies(document: Document, folder: Path) -> dict[int, Path]:
 
 
 def _times(documents: Mapping[int, bytes], rounds: int) -> dict[str, dict[int, Sample]]:
-    """Return what each step takes for each size; the sizes take turns."""
     found: dict[int, list[tuple[float, float, float]]] = {count: [] for count in documents}
     for number in range(rounds + 1):
         for count, data in documents.items():

@@ -22,26 +22,20 @@ _SCALES = {"s": 1.0, "ms": 1e3, "us": 1e6, "MiB": 1.0, "requests/s": 1.0}
 
 @dataclass(frozen=True)
 class Sample:
-    """What some runs took."""
-
     values: tuple[float, ...]
     unit: str = "s"
 
     @property
     def median(self) -> float:
-        """The middle one."""
         return statistics.median(self.values)
 
     def quantile(self, share: float) -> float:
-        """Return the figure that this share of the runs does not exceed, one of theirs."""
         return sorted(self.values)[max(math.ceil(share * len(self.values)) - 1, 0)]
 
     def measured_in(self, unit: str) -> float:
-        """Return the median in a unit, for instance `us`."""
         return self.median * _SCALES[unit]
 
     def parts(self) -> tuple[str, str]:
-        """Return the median with its unit, and the lowest and the highest of several, to print."""
         unit = self.unit
         if unit == "s":
             unit = "us" if self.median < 1e-3 else "ms" if self.median < 1 else "s"
@@ -60,7 +54,6 @@ class Sample:
         return statistics.median(own / theirs for own, theirs in pairs)
 
     def above(self, other: Sample) -> float:
-        """Return what this takes beyond another sample, as a multiple of that other one."""
         return self.over(other) - 1
 
 
@@ -77,7 +70,6 @@ def exponent(points: Sequence[tuple[float, float]]) -> float:
 def turns(
     rounds: int, actions: Mapping[str, Callable[[], float]], unit: str = "s"
 ) -> dict[str, Sample]:
-    """Run all actions in turn, again and again; a first round, which fills caches, is left out."""
     found: dict[str, list[float]] = {name: [] for name in actions}
     for number in range(rounds + 1):
         for name, action in actions.items():
@@ -97,7 +89,6 @@ def interleaved(rounds: int, actions: Mapping[str, Callable[[], object]]) -> dic
 
 
 def timed(action: Callable[[], object]) -> float:
-    """Return the CPU seconds of one run."""
     gc.collect()
     begin = time.process_time()
     result = action()
@@ -107,7 +98,6 @@ def timed(action: Callable[[], object]) -> float:
 
 
 def child(arguments: Sequence[str], environment: Mapping[str, str] | None = None) -> float:
-    """Return the CPU seconds, user and system, of a Python process; what it prints is dropped."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     command = [sys.executable, *arguments]
     subprocess.run(command, check=True, env=_with(environment), stdout=subprocess.DEVNULL)
@@ -116,7 +106,6 @@ def child(arguments: Sequence[str], environment: Mapping[str, str] | None = None
 
 
 def told(arguments: Sequence[str], environment: Mapping[str, str] | None = None) -> str:
-    """Return what a Python process prints."""
     command = [sys.executable, *arguments]
     return subprocess.run(
         command, check=True, env=_with(environment), capture_output=True, text=True
