@@ -27,6 +27,7 @@ from openapi_tools.transport.sender import Answer
 
 SPECS = Path(__file__).parents[2] / "specs"
 FILES = sorted(path for path in SPECS.iterdir() if path.suffix in (".json", ".yaml"))
+PETSTORE = SPECS / "petstore.yaml"
 OFF = Settings(cache=False)
 LONG_AGO = 1_600_000_000
 
@@ -90,23 +91,13 @@ def file(tmp_path):
 @pytest.mark.long
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_from_the_cache_a_document_has_the_same_tools(path):
-    first = everything(load_tools(path))
-
-    again = load_tools(path)
-
-    assert is_from_cache(again)
-    assert everything(again) == first == everything(load_tools(path, settings=OFF))
+    assert is_from_cache(check_same(path))
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 @pytest.mark.parametrize("read", [Path.read_bytes, Path.read_text], ids=["bytes", "text"])
 def test_a_text_is_known_by_its_hash(path, read, folder):
-    first = everything(load_tools(read(path)))
-
-    again = load_tools(read(path))
-
-    assert is_from_cache(again)
-    assert everything(again) == first
+    assert is_from_cache(check_same(read(path)))
     assert len(kept(folder)) == 1
 
 
@@ -119,6 +110,13 @@ def test_from_the_cache_a_published_document_has_the_same_tools(entry, folder):
 
     assert is_from_cache(again) == (len(first) > 0 and len(kept(folder)) == 1)
     assert everything(again) == everything(load_tools(entry.file, settings=OFF))
+
+
+def check_same(source):
+    """Load a document twice, and without the cache; return the second toolset."""
+    first, again = load_tools(source), load_tools(source)
+    assert everything(again) == everything(first) == everything(load_tools(source, settings=OFF))
+    return again
 
 
 def outcome(source, **options):
@@ -154,11 +152,8 @@ def test_a_document_with_a_number_that_is_not_finite_is_the_same_from_the_cache(
     }
     root = document(parameters=[{"name": "n", "in": "query", **places[place]}])
     text = json.dumps({**root, "x-size": "PLACE"}).replace('"PLACE"', number)
-    text = text + " " * DUPLICATES_BYTES
-    first, second = load_tools(text), load_tools(text)
 
-    assert is_from_cache(second)
-    assert everything(second) == everything(first) == everything(load_tools(text, settings=OFF))
+    assert is_from_cache(check_same(text + " " * DUPLICATES_BYTES))
 
 
 def test_tools_look_at_their_own_parts_of_the_document_only():
@@ -177,18 +172,17 @@ def test_tools_look_at_their_own_parts_of_the_document_only():
 
 
 def test_a_toolset_from_the_cache_is_pickled_as_little_as_another():
-    load_tools(SPECS / "petstore.yaml")
+    load_tools(PETSTORE)
 
     with pytest.raises(NotPicklableError):
-        pickle.dumps(load_tools(SPECS / "petstore.yaml"))
+        pickle.dumps(load_tools(PETSTORE))
 
 
 def test_settings_that_shape_tools_have_files_of_their_own(folder):
-    path = SPECS / "petstore.yaml"
+    path = PETSTORE
     plain = [tool.name for tool in load_tools(path)]
     prefixed = Settings(prefix="pets_", description_chars=20, body="nested")
     first = everything(load_tools(path, settings=prefixed))
-
     again = load_tools(path, settings=prefixed)
 
     assert is_from_cache(again)
@@ -198,53 +192,46 @@ def test_settings_that_shape_tools_have_files_of_their_own(folder):
     assert [tool.name for tool in load_tools(path)] == plain
 
 
-def test_strict_loads_and_mappings_take_no_part(folder):
-    load_tools(SPECS / "museum.yaml", strict=True)
-    load_tools(document())
-
-    assert kept(folder) == []
+def kept_after(*args, **options):
+    load_tools(*args, **options)
+    return kept(cache.folder())
 
 
-def test_the_settings_turn_it_off(folder):
-    load_tools(SPECS / "museum.yaml", settings=OFF)
+def test_strict_loads_and_mappings_take_no_part():
+    assert kept_after(SPECS / "museum.yaml", strict=True) == []
+    assert kept_after(document()) == []
 
-    assert kept(folder) == []
+
+def test_the_settings_turn_it_off():
+    assert kept_after(SPECS / "museum.yaml", settings=OFF) == []
 
 
 @pytest.mark.parametrize("word", ["off", "OFF", " off "])
-def test_the_environment_turns_it_off(word, folder, monkeypatch):
+def test_the_environment_turns_it_off(word, monkeypatch):
     monkeypatch.setenv("OPENAPI_TOOLS_CACHE", word)
 
-    load_tools(SPECS / "museum.yaml")
-
-    assert kept(folder) == []
+    assert kept_after(SPECS / "museum.yaml") == []
 
 
-def test_without_sqlite_nothing_is_kept(folder, monkeypatch):
+def test_without_sqlite_nothing_is_kept(monkeypatch):
     """Some builds of Python lack the module."""
     monkeypatch.setitem(sys.modules, "_sqlite3", None)
 
-    load_tools(SPECS / "museum.yaml")
-
-    assert kept(folder) == []
+    assert kept_after(SPECS / "museum.yaml") == []
 
 
-def test_small_documents_are_not_kept(folder, monkeypatch):
+def test_small_documents_are_not_kept(monkeypatch):
     monkeypatch.setattr(cache, "MIN_BYTES", 64 * 1024)
 
-    load_tools(SPECS / "museum.yaml")
-    load_tools((SPECS / "museum.yaml").read_bytes())
-    load_tools(SPECS / "gotify.json")
-
-    assert len(kept(folder)) == 1
+    assert kept_after(SPECS / "museum.yaml") == []
+    assert kept_after((SPECS / "museum.yaml").read_bytes()) == []
+    assert len(kept_after(SPECS / "gotify.json")) == 1
 
 
-def test_a_file_that_changed_just_now_is_not_kept(file, folder, monkeypatch):
+def test_a_file_that_changed_just_now_is_not_kept(file, monkeypatch):
     monkeypatch.setattr(cache, "_FRESH", 10**12)
 
-    load_tools(file(document()))
-
-    assert kept(folder) == []
+    assert kept_after(file(document())) == []
 
 
 def test_a_changed_file_is_read_anew(file):
@@ -255,8 +242,11 @@ def test_a_changed_file_is_read_anew(file):
     assert is_from_cache(load_tools(changed))
 
 
-def test_a_file_of_another_time_is_read_anew(file):
+@pytest.mark.parametrize("before", [None, LONG_AGO], ids=["another time", "times set back"])
+def test_a_file_of_other_content_is_read_anew(file, before):
     path = file(document("One"))
+    if before:
+        os.utime(path, (before, before))
     load_tools(path)
     path.write_text(path.read_text().replace("One", "Two"))
     os.utime(path, (LONG_AGO, LONG_AGO))
@@ -285,16 +275,6 @@ def test_a_file_system_that_counts_whole_seconds_is_given_time(file, folder, mon
     monkeypatch.setattr(time, "time_ns", lambda: begun + tick + 10**9)
     load_tools(path)
     assert len(kept(folder)) == 1
-
-
-def test_a_file_whose_times_were_set_back_is_read_anew(file):
-    path = file(document("One"))
-    os.utime(path, (LONG_AGO, LONG_AGO))
-    load_tools(path)
-    path.write_text(path.read_text().replace("One", "Two"))
-    os.utime(path, (LONG_AGO, LONG_AGO))
-
-    assert load_tools(path)["get_it"].description == "Two"
 
 
 def test_a_file_that_is_gone_is_an_error(file):
@@ -372,12 +352,8 @@ def test_a_document_that_refers_to_itself_by_name_is_kept(file):
         "schema": {"$ref": "openapi.json#/components/schemas/Id"},
     }
     path = file({**document(parameters=[parameter]), "components": {"schemas": schemas}})
-    load_tools(path)
 
-    again = load_tools(path)
-
-    assert is_from_cache(again)
-    assert again["get_it"].input_schema == load_tools(path, settings=OFF)["get_it"].input_schema
+    assert is_from_cache(check_same(path))
 
 
 @pytest.mark.parametrize(
@@ -393,12 +369,9 @@ def test_a_document_that_refers_to_itself_by_name_is_kept(file):
 )
 def test_references_to_odd_places_lead_there_too(ref, file):
     schemas = {"A": {"type": "object", "$anchor": "anchor"}}
-    parameter = {"name": "q", "in": "query", "schema": {"$ref": ref}}
-    root = document(parameters=[parameter])
-    path = file({**root, "$id": "urn:x", "components": {"schemas": schemas}})
-    first = everything(load_tools(path))
+    root = document(parameters=[{"name": "q", "in": "query", "schema": {"$ref": ref}}])
 
-    assert everything(load_tools(path)) == first == everything(load_tools(path, settings=OFF))
+    check_same(file({**root, "$id": "urn:x", "components": {"schemas": schemas}}))
 
 
 @pytest.mark.parametrize(
@@ -408,10 +381,8 @@ def test_path_items_that_are_references_are_found_again(ref, file):
     root = document()
     shared = {"post": {"operationId": "post_it", "responses": {}}}
     root["paths"]["/other/{id}"] = {"$ref": ref, "summary": "Beside"}
-    path = file({**root, "components": {"pathItems": {"A": shared}}})
-    first = everything(load_tools(path))
 
-    assert everything(load_tools(path)) == first == everything(load_tools(path, settings=OFF))
+    check_same(file({**root, "components": {"pathItems": {"A": shared}}}))
 
 
 def test_yaml_that_grows_when_aliases_are_written_out_is_not_kept(folder):
@@ -432,12 +403,7 @@ paths:
   /one: {get: &get {parameters: &all [{name: a, in: query, schema: {type: string}}]}}
   /two: {get: *get, post: {parameters: *all}}
 """
-    first = everything(load_tools(text))
-
-    again = load_tools(text)
-
-    assert is_from_cache(again)
-    assert everything(again) == first
+    assert is_from_cache(check_same(text))
 
 
 @pytest.mark.skipif(os.name == "nt", reason="names are text there")
@@ -493,7 +459,7 @@ def test_threads_may_look_at_once():
 
 
 def test_files_are_for_their_owner_alone(folder):
-    load_tools(SPECS / "petstore.yaml")
+    load_tools(PETSTORE)
 
     assert folder.stat().st_mode & 0o777 == 0o700
     assert [path.stat().st_mode & 0o777 for path in kept(folder)] == [0o600]
@@ -503,79 +469,74 @@ def test_a_folder_that_others_can_write_into_is_not_used(folder):
     folder.mkdir()
     folder.chmod(0o777)
 
-    load_tools(SPECS / "petstore.yaml")
+    load_tools(PETSTORE)
 
     assert kept(folder) == []
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="needs root")
 def test_a_file_of_another_user_is_not_used(folder):
-    load_tools(SPECS / "petstore.yaml")
+    load_tools(PETSTORE)
     os.chown(kept(folder)[0], 12345, 12345)
 
-    assert not is_from_cache(load_tools(SPECS / "petstore.yaml"))
-    assert is_from_cache(load_tools(SPECS / "petstore.yaml"))
+    assert not is_from_cache(load_tools(PETSTORE))
+    assert is_from_cache(load_tools(PETSTORE))
 
 
 def test_a_file_that_others_can_write_is_not_used(folder):
-    load_tools(SPECS / "petstore.yaml")
+    load_tools(PETSTORE)
     kept(folder)[0].chmod(0o666)
 
-    assert not is_from_cache(load_tools(SPECS / "petstore.yaml"))
+    assert not is_from_cache(load_tools(PETSTORE))
 
 
 def test_a_link_is_not_used_but_replaced(folder, tmp_path):
-    load_tools(SPECS / "petstore.yaml")
+    load_tools(PETSTORE)
     path = kept(folder)[0]
     path.rename(tmp_path / "elsewhere")
     path.symlink_to(tmp_path / "elsewhere")
 
-    assert not is_from_cache(load_tools(SPECS / "petstore.yaml"))
+    assert not is_from_cache(load_tools(PETSTORE))
     assert not path.is_symlink()
-    assert is_from_cache(load_tools(SPECS / "petstore.yaml"))
+    assert is_from_cache(load_tools(PETSTORE))
 
 
 def test_a_folder_or_pipe_in_place_of_a_file_is_no_obstacle(folder):
-    load_tools(SPECS / "petstore.yaml")
+    load_tools(PETSTORE)
     path = kept(folder)[0]
     path.unlink()
     path.mkdir()
-    assert len(load_tools(SPECS / "petstore.yaml")) == 19
+    assert len(load_tools(PETSTORE)) == 19
 
     path.rmdir()
     os.mkfifo(path, 0o600)
-    assert len(load_tools(SPECS / "petstore.yaml")) == 19
+    assert len(load_tools(PETSTORE)) == 19
 
 
-def test_a_file_in_place_of_the_folder_is_no_obstacle(folder, tmp_path):
-    folder.write_text("")
-
-    assert len(load_tools(SPECS / "petstore.yaml")) == 19
+def full(*_):
+    raise OSError(28, "No space left on device")
 
 
-def test_a_full_disk_is_no_obstacle(folder, monkeypatch):
-    def full(*_):
-        raise OSError(28, "No space left on device")
+@pytest.mark.parametrize(
+    "obstacle",
+    [
+        lambda folder, _: folder.write_text(""),
+        lambda _, patch: patch.setattr(Path, "replace", full),
+        lambda _, patch: patch.setattr(
+            cache_file, "_SETUP", f"PRAGMA max_page_count = 1; {cache_file._SETUP}"
+        ),
+        lambda _, patch: patch.setattr(
+            cache_file, "_SETUP", f"PRAGMA max_page_count = 2; {cache_file._SETUP}"
+        ),
+        lambda _, patch: patch.setenv("OPENAPI_TOOLS_CACHE_DIR", "/proc/nowhere/cache"),
+    ],
+    ids=["a file in place", "disk full at once", "full after a page", "after two", "no folder"],
+)
+def test_a_folder_that_cannot_be_written_is_no_obstacle(obstacle, folder, monkeypatch):
+    obstacle(folder, monkeypatch)
 
-    monkeypatch.setattr(Path, "replace", full)
-
-    assert len(load_tools(SPECS / "petstore.yaml")) == 19
+    assert len(load_tools(PETSTORE)) == 19
     assert kept(folder) == []
-
-
-@pytest.mark.parametrize("pages", [1, 2])
-def test_a_disk_that_is_full_while_a_file_is_written_is_no_obstacle(folder, monkeypatch, pages):
-    setup = f"PRAGMA max_page_count = {pages}; {cache_file._SETUP}"
-    monkeypatch.setattr(cache_file, "_SETUP", setup)
-
-    assert len(load_tools(SPECS / "petstore.yaml")) == 19
-    assert kept(folder) == []
-
-
-def test_a_folder_that_cannot_be_made_is_no_obstacle(folder, monkeypatch):
-    monkeypatch.setenv("OPENAPI_TOOLS_CACHE_DIR", "/proc/nowhere/cache")
-
-    assert len(load_tools(SPECS / "petstore.yaml")) == 19
 
 
 def test_a_user_without_a_home_has_no_cache(tmp_path, monkeypatch):
@@ -583,7 +544,7 @@ def test_a_user_without_a_home_has_no_cache(tmp_path, monkeypatch):
     monkeypatch.setattr(cache, "user_cache_path", lambda *_, **__: Path("~/.cache/x"))
     monkeypatch.chdir(tmp_path)
 
-    assert len(load_tools(SPECS / "petstore.yaml")) == 19
+    assert len(load_tools(PETSTORE)) == 19
     assert list(tmp_path.iterdir()) == []
     assert cache.entries() == []
 
@@ -595,21 +556,21 @@ def test_the_folder_is_the_systems_for_the_user(monkeypatch):
 
 
 def test_what_an_older_version_kept_is_not_used(folder, monkeypatch):
-    load_tools(SPECS / "petstore.yaml")
+    load_tools(PETSTORE)
     monkeypatch.setattr(cache_file, "__version__", "999")
 
-    assert not is_from_cache(load_tools(SPECS / "petstore.yaml"))
-    assert is_from_cache(load_tools(SPECS / "petstore.yaml"))
+    assert not is_from_cache(load_tools(PETSTORE))
+    assert is_from_cache(load_tools(PETSTORE))
     assert len(kept(folder)) == 1
 
 
 def test_what_was_unused_for_longest_goes_first(folder, monkeypatch):
-    load_tools(SPECS / "petstore.yaml")
+    load_tools(PETSTORE)
     load_tools(SPECS / "museum.yaml")
     sizes = [path.stat().st_size for path in kept(folder)]
     for path in kept(folder):
         os.utime(path, (LONG_AGO, LONG_AGO))
-    load_tools(SPECS / "petstore.yaml")  # a use
+    load_tools(PETSTORE)  # a use
     monkeypatch.setattr(cache, "LIMIT_BYTES", sum(sizes))
 
     load_tools(SPECS / "cafe.yaml")
@@ -620,15 +581,15 @@ def test_what_was_unused_for_longest_goes_first(folder, monkeypatch):
 
 
 def test_a_use_is_noted_once_a_day(folder):
-    load_tools(SPECS / "petstore.yaml")
+    load_tools(PETSTORE)
     path = kept(folder)[0]
     an_hour_ago = time.time() - 3600
     os.utime(path, (an_hour_ago, an_hour_ago))
-    load_tools(SPECS / "petstore.yaml")
+    load_tools(PETSTORE)
     assert path.stat().st_mtime == pytest.approx(an_hour_ago)
 
     os.utime(path, (LONG_AGO, LONG_AGO))
-    load_tools(SPECS / "petstore.yaml")
+    load_tools(PETSTORE)
 
     assert path.stat().st_mtime > an_hour_ago
 
@@ -639,7 +600,7 @@ def test_what_a_killed_writer_left_is_removed_in_time(folder):
         (folder / name).write_text("half")
         os.utime(folder / name, (time.time() - age, time.time() - age))
 
-    load_tools(SPECS / "petstore.yaml")
+    load_tools(PETSTORE)
 
     names = [path.name for path in kept(folder)]
     assert [name for name in names if name.endswith(".part")] == ["else.part", "new-young.part"]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 import threading
 import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+import servers.site
 from cached import is_from_cache, kept
+from servers.site import Said
 
 from openapi_tools import Settings, SourceError, load_tools
 from openapi_tools.loading import cache
@@ -28,82 +28,35 @@ def folder(tmp_path, monkeypatch):
     return tmp_path / "cache"
 
 
-class Server(ThreadingHTTPServer):
-    """A server whose clients may leave before the end of an answer."""
-
-    daemon_threads = False  # closing it waits for answers under way
-
-    def handle_error(self, request, client_address):
-        if not isinstance(sys.exception(), ConnectionError):
-            super().handle_error(request, client_address)
-
-
-class Site:
-    """A server with one document.
-
-    Attributes:
-        body: The document.
-        headers: Sent with it.
-        status: Sent in place of it, when it is not 200.
-        moved: Where the path `/old` leads.
-        asked: The headers of each request.
-    """
+class Site(servers.site.Site):
+    """A server with one document; `status` is sent in place of it, when it is not 200."""
 
     def __init__(self):
+        super().__init__(self.reply)
         self.body = document()
         self.headers = {"ETag": '"one"'}
         self.status = 200
         self.moved = "/new.json"
-        self.asked = []
-        site = self
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self):
-                site.asked.append(self.headers)
-                self.answer(*site.answer(self.path, self.headers))
-
-            def answer(self, status, headers, body):
-                self.send_response(status)
-                for name, value in headers.items():
-                    self.send_header(name, value)
-                if status != 304:
-                    self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *_):
-                pass
-
-        self.server = Server(("127.0.0.1", 0), Handler)
-        self.port = self.server.server_port
-        self.thread = threading.Thread(target=self.server.serve_forever, args=(0.01,))
-        self.thread.start()
-
-    def answer(self, path, headers):
-        if path.startswith("/old"):
-            return 302, {"Location": self.moved}, b""
+    def reply(self, asked):
+        if asked.path.startswith("/old"):
+            return Said(b"", 302, (("Location", self.moved),))
         if self.status != 200:
-            return self.status, {}, b""
-        known = (headers.get("If-None-Match"), headers.get("If-Modified-Since"))
-        own = (self.headers.get("ETag"), self.headers.get("Last-Modified"))
+            return Said(b"", self.status)
+        known = [asked.headers.get(name) for name in ("If-None-Match", "If-Modified-Since")]
+        own = [self.headers.get(name) for name in ("ETag", "Last-Modified")]
         if any(one is not None and one == other for one, other in zip(known, own, strict=True)):
-            return 304, self.headers, b""
-        return 200, self.headers, json.dumps(self.body).encode()
+            return Said(b"", 304, tuple(self.headers.items()))
+        return Said(self.body, 200, tuple(self.headers.items()))
 
-    def url(self, path="/openapi.json", user=""):
-        return f"http://{user}127.0.0.1:{self.port}{path}"
-
-    def close(self):
-        self.server.shutdown()
-        self.server.server_close()
-        self.thread.join()
+    def at(self, path="/openapi.json", user=""):
+        return self.url.replace("//", f"//{user}") + path
 
 
 @pytest.fixture
 def site():
-    running = Site()
-    yield running
-    running.close()
+    with Site() as running:
+        yield running
 
 
 def document(summary="One"):
@@ -126,63 +79,63 @@ def servers_of(toolset):
 )
 def test_a_document_that_is_the_same_is_not_sent_again(site, name, value, question):
     site.headers = {name: value}
-    first = load_tools(site.url())
+    first = load_tools(site.at())
 
-    again = load_tools(site.url())
+    again = load_tools(site.at())
 
-    assert site.asked[0].get(question) is None
-    assert site.asked[1][question] == value
+    assert site.asked[0].headers.get(question) is None
+    assert site.asked[1].headers[question] == value
     assert is_from_cache(again)
     assert not is_from_cache(first)
     assert again["get_it"].description == "One"
     assert again.document == site.body
-    assert servers_of(again) == servers_of(first) == [site.url("/v1")]
+    assert servers_of(again) == servers_of(first) == [site.at("/v1")]
     assert again.warnings == first.warnings == ()
 
 
 def test_a_document_of_any_size_is_kept(site, folder):
-    load_tools(site.url())
+    load_tools(site.at())
 
     assert len(json.dumps(site.body)) < cache.MIN_BYTES
     assert len(kept(folder)) == 1
 
 
 def test_a_changed_document_is_read_anew(site):
-    load_tools(site.url())
+    load_tools(site.at())
     site.body, site.headers = document("Two"), {"ETag": '"two"'}
 
-    changed = load_tools(site.url())
+    changed = load_tools(site.at())
 
     assert changed["get_it"].description == "Two"
-    assert is_from_cache(load_tools(site.url()))
-    assert site.asked[2]["If-None-Match"] == '"two"'
+    assert is_from_cache(load_tools(site.at()))
+    assert site.asked[2].headers["If-None-Match"] == '"two"'
 
 
 def test_a_server_that_has_no_names_for_versions_sends_it_but_it_is_not_parsed(site):
     site.headers = {}
-    load_tools(site.url())
+    load_tools(site.at())
 
-    again = load_tools(site.url())
+    again = load_tools(site.at())
     site.body = document("Two")
 
     assert is_from_cache(again)
-    assert load_tools(site.url())["get_it"].description == "Two"
+    assert load_tools(site.at())["get_it"].description == "Two"
 
 
 @pytest.mark.parametrize("value", ["no-store", "max-age=60, No-Store", " no-store ,private"])
 def test_a_server_may_forbid_to_keep_it(site, folder, value):
     site.headers = {"ETag": '"one"', "Cache-Control": value}
 
-    load_tools(site.url())
+    load_tools(site.at())
 
     assert kept(folder) == []
 
 
 def test_a_server_may_forbid_later_to_keep_it(site, folder):
-    load_tools(site.url())
+    load_tools(site.at())
     site.headers["Cache-Control"] = "no-store"
 
-    again = load_tools(site.url())
+    again = load_tools(site.at())
 
     assert again["get_it"].description == "One"
     assert kept(folder) == []
@@ -191,84 +144,83 @@ def test_a_server_may_forbid_later_to_keep_it(site, folder):
 @pytest.mark.parametrize("etag", ["unquoted", '"a"b"', f'"{"x" * 1000}"', '"\u00e9"'])
 def test_a_name_that_is_none_is_not_sent_back(site, etag):
     site.headers = {"ETag": etag.encode().decode("latin-1")}
-    load_tools(site.url())
+    load_tools(site.at())
 
-    load_tools(site.url())
+    load_tools(site.at())
 
-    assert site.asked[1]["If-None-Match"] is None
+    assert site.asked[1].headers["If-None-Match"] is None
 
 
 def test_a_server_that_was_not_asked_may_not_say_that_it_is_the_same(site):
     site.status = 304
 
     with pytest.raises(SourceError, match="status 304"):
-        load_tools(site.url())
+        load_tools(site.at())
 
 
 def test_a_redirect_is_asked_for_again(site):
-    first = load_tools(site.url("/old.json"))
+    first = load_tools(site.at("/old.json"))
 
-    again = load_tools(site.url("/old.json"))
+    again = load_tools(site.at("/old.json"))
 
     assert is_from_cache(again)
-    assert site.asked[3]["If-None-Match"] == '"one"'
-    assert servers_of(again) == servers_of(first) == [site.url("/v1")]
+    assert site.asked[3].headers["If-None-Match"] == '"one"'
+    assert servers_of(again) == servers_of(first) == [site.at("/v1")]
 
 
 def test_a_redirect_to_another_place_is_another_document(site):
-    load_tools(site.url("/old.json"))
+    load_tools(site.at("/old.json"))
     site.moved = "/deep/newer.json"
 
-    moved = load_tools(site.url("/old.json"))
+    moved = load_tools(site.at("/old.json"))
 
     assert not is_from_cache(moved)
-    assert servers_of(moved) == [site.url("/deep/v1")]
-    assert site.asked[-1].get("If-None-Match") is None
+    assert servers_of(moved) == [site.at("/deep/v1")]
+    assert site.asked[-1].headers.get("If-None-Match") is None
 
 
 def test_a_larger_document_than_allowed_is_refused_as_without_a_cache(site):
-    load_tools(site.url())
+    load_tools(site.at())
 
     with pytest.raises(SourceError, match="larger than 20 bytes"):
-        load_tools(site.url(), settings=Settings(max_document_bytes=20))
+        load_tools(site.at(), settings=Settings(max_document_bytes=20))
 
 
 @pytest.mark.parametrize("status", [500, 502, 503, 504])
 def test_a_copy_stands_in_for_a_server_that_fails_if_asked(site, status):
-    first = load_tools(site.url())
+    first = load_tools(site.at())
     site.status = status
 
     with pytest.raises(SourceError, match=str(status)):
-        load_tools(site.url())
-    stale = load_tools(site.url(), settings=STALE)
+        load_tools(site.at())
+    stale = load_tools(site.at(), settings=STALE)
 
     assert is_from_cache(stale)
     assert servers_of(stale) == servers_of(first)
     reason = f"the server answered with status {status}."
     copy = "This is the copy of less than a minute ago."
-    assert stale.warnings == (f"{site.url()} was not read: {reason} {copy}",)
+    assert stale.warnings == (f"{site.at()} was not read: {reason} {copy}",)
 
 
 def test_a_copy_stands_in_for_a_server_that_cannot_be_reached(site, monkeypatch):
-    load_tools(site.url())
-    load_tools(site.url("/old.json?x=1"))
+    load_tools(site.at())
+    load_tools(site.at("/old.json?x=1"))
     site.close()
-    site.close = lambda: None
     now = time.time()
     monkeypatch.setattr(time, "time", lambda: now + 3 * 86_400 + 5)
 
     with pytest.raises(SourceError, match="no connection"):
-        load_tools(site.url())
-    stale = load_tools(site.url(), settings=STALE)
-    moved = load_tools(site.url("/old.json?x=1"), settings=STALE)
+        load_tools(site.at())
+    stale = load_tools(site.at(), settings=STALE)
+    moved = load_tools(site.at("/old.json?x=1"), settings=STALE)
 
     assert "the copy of 3 days ago" in stale.warnings[0]
     assert stale["get_it"].description == moved["get_it"].description == "One"
-    assert servers_of(moved) == [site.url("/v1")]
+    assert servers_of(moved) == [site.at("/v1")]
 
 
 def test_a_copy_stands_in_for_a_server_that_is_too_slow(site, capfd):
-    load_tools(site.url())
+    load_tools(site.at())
     answer, given_up = site.answer, threading.Event()
 
     def late(*args):
@@ -277,10 +229,9 @@ def test_a_copy_stands_in_for_a_server_that_is_too_slow(site, capfd):
 
     site.answer = late
 
-    toolset = load_tools(site.url(), settings=Settings(stale=True, timeout=0.2))
+    toolset = load_tools(site.at(), settings=Settings(stale=True, timeout=0.2))
     given_up.set()
     site.close()
-    site.close = lambda: None
 
     assert "timeout" in toolset.warnings[0]
     assert capfd.readouterr().err == ""
@@ -288,37 +239,37 @@ def test_a_copy_stands_in_for_a_server_that_is_too_slow(site, capfd):
 
 @pytest.mark.parametrize("status", [401, 403, 404, 410])
 def test_no_copy_stands_in_for_a_server_that_says_no(site, status):
-    load_tools(site.url())
+    load_tools(site.at())
     site.status = status
 
     with pytest.raises(SourceError, match=str(status)):
-        load_tools(site.url(), settings=STALE)
+        load_tools(site.at(), settings=STALE)
 
 
 def test_no_copy_stands_in_for_what_may_not_be_reached(site):
-    load_tools(site.url())
+    load_tools(site.at())
 
     with pytest.raises(SourceError, match="private"):
-        load_tools(site.url(), settings=Settings(stale=True, allow_private=False))
+        load_tools(site.at(), settings=Settings(stale=True, allow_private=False))
 
 
 def test_without_a_copy_a_server_that_fails_is_an_error(site):
     site.status = 503
 
     with pytest.raises(SourceError, match="503") as caught:
-        load_tools(site.url(), settings=STALE)
+        load_tools(site.at(), settings=STALE)
     assert caught.value.passing
 
 
 def test_secrets_of_a_url_are_in_no_file(site, folder):
-    url = site.url("/old.json?token=s3cret", user="me:pa55word@")
+    url = site.at("/old.json?token=s3cret", user="me:pa55word@")
     site.moved = "/new.json?signature=s1gned"
     load_tools(url)
 
     again = load_tools(url)
 
     assert is_from_cache(again)
-    assert site.asked[-1]["Authorization"].startswith("Basic ")
+    assert site.asked[-1].headers["Authorization"].startswith("Basic ")
     names = [path.name for path in kept(folder)]
     content = b"".join(path.read_bytes() for path in kept(folder))
     assert all(re.fullmatch(r"[0-9a-f]{40}\.index", name) for name in names)
@@ -326,21 +277,21 @@ def test_secrets_of_a_url_are_in_no_file(site, folder):
 
 
 def test_a_copy_is_for_those_who_can_name_it(site):
-    load_tools(site.url(user="me:pa55word@"))
+    load_tools(site.at(user="me:pa55word@"))
 
-    others = load_tools(site.url(user="me:other@"))
+    others = load_tools(site.at(user="me:other@"))
 
     assert not is_from_cache(others)
-    assert site.asked[1].get("If-None-Match") is None
+    assert site.asked[1].headers.get("If-None-Match") is None
 
 
 def test_where_a_copy_came_from_still_guards_calls(site, monkeypatch):
     real = network_policy.kind_of
     monkeypatch.setattr(network_policy, "kind_of", lambda a: "" if a == "127.0.0.1" else real(a))
-    load_tools(site.url())
-    again = load_tools(site.url())
+    load_tools(site.at())
+    again = load_tools(site.at())
     site.status = 500
-    stale = load_tools(site.url(), settings=STALE)
+    stale = load_tools(site.at(), settings=STALE)
     monkeypatch.setattr(network_policy, "kind_of", real)
 
     assert is_from_cache(again)
@@ -348,33 +299,33 @@ def test_where_a_copy_came_from_still_guards_calls(site, monkeypatch):
 
 
 def test_a_document_that_no_longer_can_be_kept_leaves_no_copy(site, folder):
-    load_tools(site.url())
+    load_tools(site.at())
     site.body["paths"]["/it"]["get"]["parameters"] = [{"$ref": "other.json"}]
     site.headers = {"ETag": '"two"'}
 
-    load_tools(site.url())
+    load_tools(site.at())
 
     assert kept(folder) == []
 
 
 def test_a_damaged_copy_is_fetched_again(site, folder):
-    load_tools(site.url())
+    load_tools(site.at())
     path = kept(folder)[0]
     data = path.read_bytes()
     path.write_bytes(b"\xff" + data[1:])
 
-    again = load_tools(site.url())
+    again = load_tools(site.at())
 
     assert not is_from_cache(again)
-    assert site.asked[1].get("If-None-Match") is None
+    assert site.asked[1].headers.get("If-None-Match") is None
     assert path.read_bytes()[:1] != b"\xff"
 
 
 def test_the_address_of_a_copy_is_what_listings_show(site):
-    load_tools(site.url("/openapi.json?token=s3cret", user="me:pa55word@"))
+    load_tools(site.at("/openapi.json?token=s3cret", user="me:pa55word@"))
 
     labels = [label for _, label in cache.listed()]
 
-    assert [label.source for label in labels] == [site.url()]
-    assert labels[0].uri == site.url()
+    assert [label.source for label in labels] == [site.at()]
+    assert labels[0].uri == site.at()
     assert Path(labels[0].source).name == "openapi.json"

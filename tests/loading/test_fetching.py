@@ -330,8 +330,7 @@ def test_silence_ends_at_the_deadline(serve):
 
 
 @pytest.mark.parametrize(
-    ("kind", "part"),
-    [("application/json", DOCUMENT), ("application/x-ndjson", DOCUMENT + b"\n{}")],
+    ("kind", "part"), [("application/json", DOCUMENT), ("application/x-ndjson", DOCUMENT + b"\n{}")]
 )
 def test_the_beginning_of_a_document_is_not_a_document(serve, kind, part):
     def stall(server, _request):

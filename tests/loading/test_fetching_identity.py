@@ -273,10 +273,7 @@ def test_credentials_that_are_refused_are_said_to_have_gone_along():
 
 @pytest.mark.parametrize(
     ("refusal", "said"),
-    [
-        (Said("no", 401), "status 401"),
-        (Said({"errors": []}), "neither 'openapi' nor 'swagger'"),
-    ],
+    [(Said("no", 401), "status 401"), (Said({"errors": []}), "neither 'openapi' nor 'swagger'")],
     ids=["refused", "another answer"],
 )
 def test_a_document_for_everybody_is_used_where_credentials_get_none(refusal, said):

@@ -553,11 +553,7 @@ def test_a_member_required_by_one_branch_and_read_only_in_another_is_not_require
 
     assert told({"properties": {"o": declared}}, components={"schemas": schemas})["properties"][
         "o"
-    ] == {
-        "type": "object",
-        "properties": {"n": {}},
-        "required": ["n"],
-    }
+    ] == {"type": "object", "properties": {"n": {}}, "required": ["n"]}
 
 
 def test_what_stands_beside_a_reference_keeps_the_documents_order() -> None:

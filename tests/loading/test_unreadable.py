@@ -208,10 +208,7 @@ PLACES: list[tuple[str, dict[str, Any]]] = [
         "/paths/~1x/post/requestBody/content/multipart~1form-data/encoding/a/headers/X-A/schema",
         {"post": operation(requestBody=part({"schema": {"minimum": "5"}}))},
     ),
-    (
-        f"{SCHEMA}/allOf/1/items",
-        with_body({"allOf": [{}, {"items": {"minimum": "5"}}]})["/x"],
-    ),
+    (f"{SCHEMA}/allOf/1/items", with_body({"allOf": [{}, {"items": {"minimum": "5"}}]})["/x"]),
 ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import threading
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -38,6 +39,16 @@ class Said:
     headers: tuple[tuple[str, str], ...] = ()
 
 
+class _Server(ThreadingHTTPServer):
+    """A server whose clients may leave before the end of an answer."""
+
+    daemon_threads = False  # closing it waits for answers under way
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
+
 class Site:
     """`with Site(answer) as site:` then `site.url` and `site.asked`.
 
@@ -71,8 +82,7 @@ class Site:
             def log_message(self, *_: object) -> None:
                 """Say nothing."""
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
+        self._server = _Server(("127.0.0.1", 0), Handler)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
 
     @property
@@ -85,6 +95,9 @@ class Site:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
