@@ -10,15 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from openapi_tools.cli.command_options import (
-    identifying,
-    load,
-    read_stdin,
-    reading,
-    resolved,
-    source_of,
-    tool_of,
-)
+from openapi_tools.cli import command_options as shared
 from openapi_tools.cli.output import CREDENTIALS, as_json, clean, for_shell, remark, say
 from openapi_tools.errors import CallError, OpenAPIToolsError
 from openapi_tools.redaction import redacted
@@ -45,8 +37,8 @@ _NOWHERE = "http://mock.invalid"
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds at most.")
 @click.option("--dry-run", is_flag=True, help="Print the request and send nothing.")
 @click.option("--mock", is_flag=True, help="Answer from the document itself, without a network.")
-@identifying
-@reading
+@shared.identifying
+@shared.reading
 def call(
     spec: str,
     tool: str,
@@ -71,9 +63,9 @@ def call(
     if mock:
         settings |= {"base_url": base_url or _NOWHERE, "anonymous": True}
         settings["client"] = _mock_client(loaded, base_url, problems)
-    toolset = load(source_of(spec), **settings)
+    toolset = shared.load(shared.source_of(spec), **settings)
     loaded.append(toolset)
-    found = tool_of(toolset, tool)
+    found = shared.tool_of(toolset, tool)
     given = read_json_argument(json_input) if json_input is not None else {}
     given |= read_arguments(arguments, found.input_schema)
     if dry_run:
@@ -146,8 +138,7 @@ def read_arguments(pairs: tuple[str, ...], schema: dict[str, Any]) -> dict[str, 
     for pair in pairs:
         name, equals, text = pair.partition("=")
         if not equals:
-            message = f"{pair!r:.100} is not of the form name=value."
-            raise click.UsageError(message)
+            raise click.UsageError(f"{pair!r:.100} is not of the form name=value.")
         if name not in properties:
             raise click.UsageError(_unknown(name, list(properties)))
         given.setdefault(name, []).append(text)
@@ -162,20 +153,17 @@ def read_json_argument(text: str) -> dict[str, Any]:
     """
     try:
         if text == "-":
-            text = read_stdin().decode()
+            text = shared.read_stdin().decode()
         elif text.startswith("@"):
             with open(text[1:], encoding="utf-8") as file:  # noqa: PTH123 -- as the user wrote it
                 text = file.read()
         value = json.loads(text)
     except OSError as error:
-        message = f"--json: {text[1:]!r}: {error.strerror}."
-        raise click.UsageError(message) from None
+        raise click.UsageError(f"--json: {text[1:]!r}: {error.strerror}.") from None
     except (ValueError, RecursionError) as error:
-        message = f"--json is not valid JSON: {error}."
-        raise click.UsageError(message) from None
+        raise click.UsageError(f"--json is not valid JSON: {error}.") from None
     if not isinstance(value, dict):
-        message = f"--json must be an object, not {type(value).__name__}."
-        raise click.UsageError(message)
+        raise click.UsageError(f"--json must be an object, not {type(value).__name__}.")
     return value
 
 
@@ -189,12 +177,11 @@ def _unknown(name: str, known: list[str]) -> str:
 def _read(name: str, texts: list[str], schema: Any, root: dict[str, Any]) -> Any:
     types = _types(schema, root)
     if types in ({"array"}, {"array", "null"}):
-        return _read_array(name, texts, resolved(schema, root), root)
+        return _read_array(name, texts, shared.resolved(schema, root), root)
     if len(texts) > 1:
         if types is None or "array" in types:
             return [_loose(text, {}, root) for text in texts]
-        message = f"{name} is given {len(texts)} times, but is not an array."
-        raise click.UsageError(message)
+        raise click.UsageError(f"{name} is given {len(texts)} times, but is not an array.")
     text = texts[0]
     if types is None or len(types) > 1:
         return _loose(text, schema, root)
@@ -203,8 +190,9 @@ def _read(name: str, texts: list[str], schema: Any, root: dict[str, Any]) -> Any
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
-        message = f"{name}: {text!r:.100} is not valid JSON, but {next(iter(types))} is expected."
-        raise click.UsageError(message) from None
+        raise click.UsageError(
+            f"{name}: {text!r:.100} is not valid JSON, but {next(iter(types))} is expected."
+        ) from None
 
 
 def _read_array(name: str, texts: list[str], schema: Any, root: dict[str, Any]) -> Any:
@@ -230,7 +218,7 @@ def _loose(text: str, schema: Any, root: dict[str, Any]) -> Any:
 
 def _types(schema: Any, root: dict[str, Any]) -> set[str] | None:
     """Return the types that a schema allows, None when it does not say."""
-    schema = resolved(schema, root)
+    schema = shared.resolved(schema, root)
     kind = schema.get("type")
     if isinstance(kind, str):
         return {kind} if kind in _TYPES else None

@@ -75,52 +75,39 @@ reading = _option(
 """The option of every command that loads a document."""
 identifying = _together(
     _option(
-        "--credential",
-        "credentials",
-        multiple=True,
-        metavar="SCHEME=$NAME",
+        *("--credential", "credentials"), multiple=True, metavar="SCHEME=$NAME",
         help="Take a scheme's credential from an environment variable; repeatable. Write it in "
         "single quotes, so that the shell leaves $NAME alone. SCHEME=@FILE takes the token that "
         "`openapi-tools login` left in a file.",
     ),
     _option(
-        "--header",
-        "headers",
-        multiple=True,
-        metavar="'NAME: $VAR'",
+        *("--header", "headers"), multiple=True, metavar="'NAME: $VAR'",
         help="Send a header, its value from an environment variable; repeatable.",
     ),
     _option("--bearer", metavar="'$VAR'", help="Send a token from an environment variable."),
     _option(
-        "--basic",
-        metavar="'$USER:$PASSWORD'",
+        "--basic", metavar="'$USER:$PASSWORD'",
         help="Send a user and a password from environment variables.",
     ),
     _option(
-        "--credential-origin",
-        "credential_origins",
-        multiple=True,
-        metavar="ORIGIN",
+        *("--credential-origin", "credential_origins"), multiple=True, metavar="ORIGIN",
         help="Send credentials here, as https://api.example.com, and not to the document's own "
         "server; repeatable.",
     ),
     _option(
-        "--anonymous",
-        is_flag=True,
+        "--anonymous", is_flag=True,
         help="Call operations without the credentials that they require and that are missing.",
     ),
-)
+)  # fmt: skip
 """The options for credentials."""
 selecting = _together(
     click.option("--tag", "tags", multiple=True, help="Only operations with this tag; repeatable."),
     click.option("--method", "methods", multiple=True, help="Only this method; repeatable."),
     click.option(
-        "--match",
-        "patterns",
-        multiple=True,
+        *("--match", "patterns"), multiple=True,
         help="Only tools whose name or path holds this text, or matches it as a glob; repeatable.",
     ),
-)
+)  # fmt: skip
 """The options `tags`, `methods` and `patterns`, for `selection`."""
 
 
@@ -198,8 +185,7 @@ def tool_of(toolset: Toolset, name: str) -> OperationTool:
     names = [tool.name for tool in toolset]
     close = difflib.get_close_matches(name, names, n=3) or [n for n in names if name in n][:3]
     hint = f"; did you mean {' or '.join(close)}?" if close else f" among {len(names)} tools."
-    message = f"no tool is named {name!r:.100}{hint}"
-    raise click.UsageError(message)
+    raise click.UsageError(f"no tool is named {name!r:.100}{hint}")
 
 
 def resolved(schema: Any, root: dict[str, Any]) -> dict[str, Any]:

@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from openapi_tools.cli.command_options import (
-    given_credentials,
-    identifying,
-    load,
-    reading,
-    selecting,
-    selection,
-    source_of,
+from openapi_tools.cli import command_options as shared
+from openapi_tools.cli.output import (
+    as_json,
+    busy,
+    clean,
+    members,
+    remark,
+    say,
+    skipped_data,
+    tell_skipped,
 )
-from openapi_tools.cli.output import as_json, busy, clean, remark, say, skipped_data, tell_skipped
 from openapi_tools.errors import DocumentError
 from openapi_tools.loading import cache as cached
 from openapi_tools.loading.load import read_document
@@ -43,11 +44,11 @@ _FLAGS = ("deprecated", "read_only", "idempotent", "destructive")
 
 @click.command("list")
 @click.argument("spec")
-@selecting
+@shared.selecting
 @click.option("--json", "wants_json", is_flag=True, help="Write JSON.")
 @click.option("-v", "--verbose", is_flag=True, help="Say which operations were skipped, and why.")
-@identifying
-@reading
+@shared.identifying
+@shared.reading
 def list_tools(
     spec: str,
     *,
@@ -58,11 +59,11 @@ def list_tools(
     verbose: bool,
 ) -> int:
     """List the tools of SPEC: a table on a terminal, tab-separated lines elsewhere."""
-    toolset = load(source_of(spec))
-    tools = list(toolset.select(selection(tags, methods, patterns)))
+    toolset = shared.load(shared.source_of(spec))
+    tools = list(toolset.select(shared.selection(tags, methods, patterns)))
     if wants_json:
         data = [
-            _members(tool, _FACTS) | {"tags": list(tool.tags)} | _members(tool, _FLAGS)
+            members(tool, _FACTS) | {"tags": list(tool.tags)} | members(tool, _FLAGS)
             for tool in tools
         ]
         say(as_json({"tools": data, **skipped_data(toolset), "counts": dict(toolset.counts)}))
@@ -136,18 +137,18 @@ def _row(tool: OperationTool) -> tuple[str, ...]:
     show_default=True,
     help="Show at most this many findings.",
 )
-@identifying
-@reading
+@shared.identifying
+@shared.reading
 def lint(spec: str, *, wants_json: bool, limit: int) -> int:
     """Check SPEC with openapi-core's validation; say what was skipped. Exit 1 for any error."""
     from openapi_tools.openapi_core.document_check import findings  # takes half a second
 
-    source = source_of(spec)
-    toolset = load(source)
+    source = shared.source_of(spec)
+    toolset = shared.load(source)
     with busy("Checking the document"):
-        found = [*duplicate_keys(source, given_credentials()), *findings(toolset.document)]
+        found = [*duplicate_keys(source, shared.given_credentials()), *findings(toolset.document)]
     if wants_json:
-        data = [_members(item, ("severity", "pointer", "message")) for item in found]
+        data = [members(item, ("severity", "pointer", "message")) for item in found]
         say(as_json({"findings": data, **skipped_data(toolset), "counts": dict(toolset.counts)}))
     else:
         _tell(found, toolset, limit)
@@ -190,10 +191,6 @@ def _tell(found: list[Finding], toolset: Toolset, limit: int) -> None:
         f"{len(toolset)} tools, {len(skipped)} skipped, {errors} errors, "
         f"{len(found) - errors} notes, {len(warnings)} warnings."
     )
-
-
-def _members(item: object, names: Iterable[str]) -> dict[str, Any]:
-    return {name: getattr(item, name) for name in names}
 
 
 @click.command("cache")

@@ -9,14 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from openapi_tools.cli.command_options import (
-    given_credentials,
-    given_settings,
-    identifying,
-    selecting,
-    selection,
-    source_of,
-)
+from openapi_tools.cli import command_options as shared
 from openapi_tools.cli.output import as_json, busy, clean, say, skipped_data, tell_skipped
 from openapi_tools.errors import SettingsError
 from openapi_tools.options import settings_of
@@ -57,7 +50,7 @@ class Job:
 @click.argument("spec", required=False)
 @click.option("--output", metavar="PATH", help="Folder of the package; made when absent.")
 @click.option("--name", default="", help="Of the API; the document's title by default.")
-@selecting
+@shared.selecting
 @click.option(
     "--target",
     type=click.Choice(_CHOICES["target"]),
@@ -73,7 +66,7 @@ class Job:
 @click.option("--json", "wants_json", is_flag=True, help="Write JSON.")
 @click.option("--force", is_flag=True, help="Overwrite generated files that were edited.")
 @click.option("--templates", type=_FOLDER, help="Folder with templates of your own.")
-@identifying
+@shared.identifying
 def generate(
     spec: str | None,
     *,
@@ -107,7 +100,7 @@ def _jobs(spec: str | None, *, output: str | None, **options: Any) -> list[Job]:
     """Return the packages to generate: SPEC, or those of pyproject.toml."""
     given = {name: value for name, value in options.items() if value}
     if spec is None:
-        if output or given or given_settings() or given_credentials():
+        if output or given or shared.given_settings() or shared.given_credentials():
             raise click.UsageError("--output, --name, --bearer and the like need SPEC.")
         return _project_jobs()
     if not output:
@@ -119,16 +112,16 @@ def _jobs(spec: str | None, *, output: str | None, **options: Any) -> list[Job]:
 def _run(job: Job, *, check: bool, force: bool) -> Report:
     from openapi_tools.generate import generate_package
 
-    given = given_settings()
+    given = shared.given_settings()
     try:
         with busy(f"Generating {job.output.name}"):
             return generate_package(
-                source_of(job.spec),
+                shared.source_of(job.spec),
                 job.output,
                 settings=settings_of(given) if given else job.settings,
-                credentials=given_credentials(),
+                credentials=shared.given_credentials(),
                 name=job.name,
-                select=selection(job.tags, job.methods, job.match),
+                select=shared.selection(job.tags, job.methods, job.match),
                 target=job.target,  # type: ignore[arg-type]  # the options allow no other
                 layout=job.layout,  # type: ignore[arg-type]  # the options allow no other
                 templates=job.templates,
@@ -211,8 +204,9 @@ def _project_jobs() -> list[Job]:
         path = folder / _FILE
         if path.is_file():
             return [_job(name, entry, folder) for name, entry in _project_table(path).items()]
-    message = f"give SPEC and --output, or a [{_TABLE}] table in {_FILE}; there is no {_FILE} here."
-    raise click.UsageError(message)
+    raise click.UsageError(
+        f"give SPEC and --output, or a [{_TABLE}] table in {_FILE}; there is no {_FILE} here."
+    )
 
 
 def _project_table(path: Path) -> dict[str, Any]:
@@ -225,8 +219,9 @@ def _project_table(path: Path) -> dict[str, Any]:
     for key in _TABLE.split("."):
         node = node.get(key, {}) if isinstance(node, dict) else {}
     if not isinstance(node, dict) or not node:
-        message = f"give SPEC and --output, or list packages under [{_TABLE}.NAME] in {path}."
-        raise click.UsageError(message)
+        raise click.UsageError(
+            f"give SPEC and --output, or list packages under [{_TABLE}.NAME] in {path}."
+        )
     return node
 
 

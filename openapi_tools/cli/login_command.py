@@ -173,8 +173,9 @@ class _Run:
         except OSError as error:
             reason = (error.strerror or type(error).__name__).partition(" (")[0]
             port = self.options["port"]
-            message = f"port {port} cannot be listened on ({reason}); give another."
-            raise click.ClickException(message) from None
+            raise click.ClickException(
+                f"port {port} cannot be listened on ({reason}); give another."
+            ) from None
 
     async def _done(self, act: Callable[[Login], Awaitable[_T]]) -> _T:
         """Return the result of a step of the login, within the time limit."""

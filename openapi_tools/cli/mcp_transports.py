@@ -108,8 +108,9 @@ def listening(host: str, port: int) -> socket.socket:
     except OSError as error:
         reason = (error.strerror or type(error).__name__).partition(" (")[0]
         hint = "choose another --host or --port."
-        message = f"{host}:{port} cannot be listened on ({reason}); {hint}"
-        raise click.ClickException(message) from None
+        raise click.ClickException(
+            f"{host}:{port} cannot be listened on ({reason}); {hint}"
+        ) from None
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from openapi_tools.generate import Report
     from openapi_tools.tools.toolset import Toolset
@@ -82,9 +82,13 @@ def tell_skipped(found: Toolset | Report) -> None:
 
 def skipped_data(found: Toolset | Report) -> dict[str, Any]:
     """Return the skipped operations and the warnings as JSON data."""
-    members = ("method", "path", "pointer", "reason")
-    skipped = [{key: getattr(entry, key) for key in members} for entry in found.skipped]
+    skipped = [members(entry, ("method", "path", "pointer", "reason")) for entry in found.skipped]
     return {"skipped": skipped, "warnings": list(found.warnings)}
+
+
+def members(item: object, names: Iterable[str]) -> dict[str, Any]:
+    """Return some attributes as JSON data."""
+    return {name: getattr(item, name) for name in names}
 
 
 @contextmanager

@@ -7,14 +7,7 @@ import sys
 import click
 from click.core import ParameterSource
 
-from openapi_tools.cli.command_options import (
-    identifying,
-    load,
-    reading,
-    selecting,
-    selection,
-    source_of,
-)
+from openapi_tools.cli import command_options as shared
 from openapi_tools.cli.output import for_shell, remark
 from openapi_tools.tools.guardrails import require_approval
 
@@ -30,7 +23,7 @@ _HTTP_ONLY = {
 
 @click.command("serve")
 @click.argument("spec")
-@selecting
+@shared.selecting
 @click.option(
     "--transport",
     type=click.Choice(["stdio", "http"]),
@@ -63,8 +56,8 @@ _HTTP_ONLY = {
 @click.option("--base-url", help="Call this server instead of the document's.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds at most.")
 @click.option("--ask", is_flag=True, help="Have the client's user approve every call but reads.")
-@identifying
-@reading
+@shared.identifying
+@shared.reading
 def serve(  # noqa: PLR0913 -- one for each option
     spec: str,
     *,
@@ -89,8 +82,8 @@ def serve(  # noqa: PLR0913 -- one for each option
     # Here, as --help needs no extra.
     from openapi_tools.cli.mcp_transports import LOOPBACK, listening, run_http, run_stdio, security
 
-    toolset = load(source_of(spec), base_url=base_url, timeout=timeout)
-    toolset = toolset.select(selection(tags, methods, patterns))
+    toolset = shared.load(shared.source_of(spec), base_url=base_url, timeout=timeout)
+    toolset = toolset.select(shared.selection(tags, methods, patterns))
     if not len(toolset):
         raise click.UsageError("no tools to serve; `openapi-tools list` shows which exist.")
     for warning in toolset.warnings:

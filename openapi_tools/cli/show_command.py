@@ -6,15 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from openapi_tools.cli.command_options import (
-    identifying,
-    load,
-    reading,
-    resolved,
-    source_of,
-    tool_of,
-)
-from openapi_tools.cli.output import as_json, clean, say
+from openapi_tools.cli import command_options as shared
+from openapi_tools.cli.output import as_json, clean, members, say
 from openapi_tools.validation.checker import Checker
 
 if TYPE_CHECKING:
@@ -32,12 +25,12 @@ _LISTED = 20
 @click.argument("spec")
 @click.argument("tool")
 @click.option("--json", "wants_json", is_flag=True, help="Write JSON.")
-@identifying
-@reading
+@shared.identifying
+@shared.reading
 def show(spec: str, tool: str, *, wants_json: bool) -> None:
     """Show TOOL of SPEC: description, arguments and how they travel, servers, security, schema."""
-    toolset = load(source_of(spec))
-    found = tool_of(toolset, tool)
+    toolset = shared.load(shared.source_of(spec))
+    found = shared.tool_of(toolset, tool)
     if wants_json:
         say(as_json(_as_data(found, toolset)))
     else:
@@ -47,17 +40,10 @@ def show(spec: str, tool: str, *, wants_json: bool) -> None:
 def _as_data(tool: OperationTool, toolset: Toolset) -> dict[str, Any]:
     operation = tool.operation
     return {
-        "name": tool.name,
-        "description": tool.description,
-        "method": tool.method,
-        "path": tool.path,
+        **members(tool, ("name", "description", "method", "path")),
         "operation_id": operation.operation_id,
         "tags": list(tool.tags),
-        "deprecated": tool.deprecated,
-        "read_only": tool.read_only,
-        "idempotent": tool.idempotent,
-        "destructive": tool.destructive,
-        "input_schema": tool.input_schema,
+        **members(tool, ("deprecated", "read_only", "idempotent", "destructive", "input_schema")),
         "not_checked": list(_unchecked(tool)),
         "arguments": _places(operation),
         "servers": [server.url for server in operation.servers],
@@ -108,7 +94,7 @@ def _unchecked(tool: OperationTool) -> tuple[str, ...]:
 
 def _types(schema: Any, root: dict[str, Any], depth: int) -> list[str]:
     """Return the kinds of value that a schema takes; none where it does not say."""
-    schema = resolved(schema, root)
+    schema = shared.resolved(schema, root)
     named = schema.get("type")
     if named:
         kinds = named if isinstance(named, list) else [named]
@@ -157,15 +143,9 @@ def _scheme(toolset: Toolset, name: str) -> str:
 def _places(operation: Operation) -> list[dict[str, Any]]:
     """Return for every argument where it goes; in the body, the name `""` means all of it."""
     found = [
-        {
-            "argument": parameter.argument,
-            "in": parameter.location,
-            "name": parameter.name,
-            "style": parameter.style,
-            "explode": bool(parameter.explode),
-            "allow_reserved": parameter.allow_reserved,
-            "media_type": parameter.media_type,
-        }
+        {"argument": parameter.argument, "in": parameter.location, "name": parameter.name}
+        | {"style": parameter.style, "explode": bool(parameter.explode)}
+        | members(parameter, ("allow_reserved", "media_type"))
         for parameter in operation.parameters
     ]
     body = operation.body
