@@ -15,6 +15,7 @@ import re
 import traceback
 import weakref
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -72,15 +73,13 @@ class Secret:
         raise NotPicklableError("a secret is not pickled; give it anew where it is needed.")
 
 
+@dataclass(repr=False, eq=False, slots=True, weakref_slot=True)
 class Redactor:
     """Replaces known secrets, also those of its parent, by `***`."""
 
-    __slots__ = ("__weakref__", "_kept", "_parent", "_passing")
-
-    def __init__(self, parent: Redactor | None = None) -> None:
-        self._parent = parent
-        self._kept: frozenset[bytes] = frozenset()
-        self._passing: tuple[frozenset[bytes], ...] = ()
+    _parent: Redactor | None = None
+    _kept: frozenset[bytes] = frozenset()
+    _passing: tuple[frozenset[bytes], ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self._kept or self._passing or self._parent)
