@@ -144,3 +144,25 @@ def _serve() -> None:
 
 if __name__ == "__main__":
     _serve()
+
+
+class Coordinator:
+    """As much of a coordinator as the contract asks for, with room for `full` tools."""
+
+    def __init__(self, *names: str, full: int = 99) -> None:
+        self.tools: dict[str, Any] = dict.fromkeys(names)
+        self.full = full
+
+    async def mount(self, point: str, tool: Any, name: str | None = None) -> None:
+        assert point == "tools"
+        if len(self.tools) >= self.full:
+            raise RuntimeError("full")
+        self.tools[name or tool.name] = tool
+
+    async def unmount(self, point: str, name: str | None = None) -> None:
+        assert point == "tools"
+        del self.tools[name]
+
+    def get(self, point: str, name: str | None = None) -> Any:
+        assert point == "tools"
+        return self.tools if name is None else self.tools.get(name)

@@ -11,34 +11,13 @@ from typing import Any
 
 import pytest
 from documents import document, operation
+from packages import Coordinator
 
 from openapi_tools import CredentialsError, Select, Settings, SettingsError, load_tools
 from openapi_tools.tools import packages
 from openapi_tools.tools.packages import options_of
 
 ROOT = Path(__file__).parents[2]
-
-
-class Coordinator:
-    """As much of a coordinator as the contract asks for, and a record of what happens."""
-
-    def __init__(self, *names: str, full: int = 99):
-        self.tools: dict[str, Any] = dict.fromkeys(names)
-        self.full = full
-
-    async def mount(self, point: str, tool: Any, name: str | None = None):
-        assert point == "tools"
-        if len(self.tools) >= self.full:
-            raise RuntimeError("full")
-        self.tools[name or tool.name] = tool
-
-    async def unmount(self, point: str, name: str | None = None):
-        assert point == "tools"
-        del self.tools[name]
-
-    def get(self, point: str, name: str | None = None) -> Any:
-        assert point == "tools"
-        return self.tools if name is None else self.tools.get(name)
 
 
 class Bare:

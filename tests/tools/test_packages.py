@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from documents import document, operation
-from packages import imported
+from packages import Coordinator, imported
 
 from openapi_tools import (
     CredentialsError,
@@ -84,25 +84,6 @@ def package(written: Path) -> Iterator[ModuleType]:
     """The generated package of many modules, freshly imported."""
     with imported(written / "package", "pets_tools") as found:
         yield found
-
-
-class Coordinator:
-    """As much of a coordinator as the contract asks for."""
-
-    def __init__(self):
-        self.tools: dict[str, Any] = {}
-
-    async def mount(self, point: str, tool: Any, name: str):
-        assert point == "tools"
-        self.tools[name] = tool
-
-    async def unmount(self, point: str, name: str):
-        assert point == "tools"
-        del self.tools[name]
-
-    def get(self, point: str) -> Any:
-        assert point == "tools"
-        return self.tools
 
 
 def submodules() -> set[str]:
