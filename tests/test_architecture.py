@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import ast
-from pathlib import Path
 
 import house
 import pytest
 
 import openapi_tools
 
-PACKAGE = Path(openapi_tools.__file__).parent
-MODULES = sorted(PACKAGE.rglob("*.py"))
+MODULES = house.modules_of(house.PACKAGE)
 HTTP_HOMES = (
     "auth/",
     "requests/",
@@ -26,12 +24,8 @@ HTTP_HOMES = (
 )
 
 
-def name_of(path: Path) -> str:
-    return path.relative_to(PACKAGE).as_posix()
-
-
-def tree_of(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
+def name_of(path):
+    return path.relative_to(house.PACKAGE).as_posix()
 
 
 def imports_at_run_time(node: ast.AST) -> set[str]:
@@ -51,10 +45,9 @@ def imports_at_run_time(node: ast.AST) -> set[str]:
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
 def test_a_module_is_short_and_so_are_its_functions(path):
-    lines = path.read_text(encoding="utf-8").count("\n")
     functions = [
         node
-        for node in ast.walk(tree_of(path))
+        for node in ast.walk(house.tree_of(path))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     ]
     long = {
@@ -64,7 +57,7 @@ def test_a_module_is_short_and_so_are_its_functions(path):
     }
     wide = [node.name for node in functions if len(node.args.posonlyargs + node.args.args) > 6]
 
-    assert lines <= 400
+    assert house.lines_of([path]) <= 400
     assert long == {}
     assert wide == []
 
@@ -73,7 +66,7 @@ def test_http_is_spoken_in_few_places_only():
     speakers = {
         name_of(path)
         for path in MODULES
-        if {"httpx", "httpcore"} & imports_at_run_time(tree_of(path))
+        if {"httpx", "httpcore"} & imports_at_run_time(house.tree_of(path))
     }
 
     assert {name for name in speakers if not name.startswith(HTTP_HOMES)} == set()
@@ -83,7 +76,7 @@ def test_urls_are_read_in_one_place():
     readers = {
         name_of(path)
         for path in MODULES
-        for node in ast.walk(tree_of(path))
+        for node in ast.walk(house.tree_of(path))
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "httpx.URL"
     }
 
@@ -94,7 +87,7 @@ def test_every_exception_is_caught_in_one_place_of_a_call_only():
     catchers = {
         name_of(path)
         for path in MODULES
-        for node in ast.walk(tree_of(path))
+        for node in ast.walk(house.tree_of(path))
         if isinstance(node, ast.ExceptHandler)
         and (node.type is None or ast.unparse(node.type) in ("Exception", "BaseException"))
         and not isinstance(node.body[-1], ast.Raise)  # tidying up lets it pass
@@ -122,11 +115,9 @@ def test_every_public_name_can_be_imported_and_is_documented():
 
 
 def test_no_private_attribute_of_another_library_is_used():
-    assert house.private_uses(house.modules_of(house.PACKAGE)) == ()
+    assert house.private_uses(MODULES) == ()
 
 
 def test_every_file_has_a_name_of_its_own_and_is_worth_one():
-    modules = house.modules_of(house.PACKAGE)
-
-    assert house.shared_names(modules) == ()
-    assert house.small_modules(modules) == ()
+    assert house.shared_names(MODULES) == ()
+    assert house.small_modules(MODULES) == ()

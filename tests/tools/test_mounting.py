@@ -30,9 +30,9 @@ class Bare:
         self.names.append(name)
 
 
-def toolset():
+def toolset(url="http://127.0.0.1:9"):
     paths = {"/a": {"get": operation(operationId="a"), "post": operation(operationId="b")}}
-    return load_tools(document(paths, servers=[{"url": "http://127.0.0.1:9"}]))
+    return load_tools(document(paths), settings=Settings(base_url=url))
 
 
 async def test_tools_are_mounted_under_their_names_and_unmounted_again():
@@ -46,21 +46,13 @@ async def test_tools_are_mounted_under_their_names_and_unmounted_again():
     await cleanup()
 
 
-async def test_cleaning_up_closes_the_connections():
-    tools = toolset()
+async def test_a_coordinator_that_can_only_mount_is_enough_and_cleaning_up_closes():
+    coordinator, tools = Bare(), toolset()
 
-    cleanup = await tools.mount(Bare())
-    await cleanup()
-
-    assert "closed" in str(await tools["a"].execute({}))
-
-
-async def test_a_coordinator_that_can_only_mount_is_enough():
-    coordinator = Bare()
-
-    await (await toolset().mount(coordinator))()
+    await (await tools.mount(coordinator))()
 
     assert coordinator.names == ["a", "b"]
+    assert "closed" in str(await tools["a"].execute({}))
 
 
 async def test_a_mounted_tool_is_never_replaced():
@@ -226,10 +218,7 @@ def test_a_variable_that_is_not_set_is_named(monkeypatch):
 
 
 async def test_tools_in_two_coordinators_stay_usable_until_both_let_go(recorder):
-    tools = load_tools(
-        document({"/a": {"get": operation(operationId="a"), "post": operation(operationId="b")}}),
-        settings=Settings(base_url=recorder.url),
-    )
+    tools = toolset(recorder.url)
     first, second = Coordinator(), Coordinator()
     take_first = await tools.select(Select(methods="GET")).mount(first)
     take_second = await tools.select(Select(methods="POST")).mount(second)
@@ -244,10 +233,7 @@ async def test_tools_in_two_coordinators_stay_usable_until_both_let_go(recorder)
 
 
 async def test_a_toolset_that_could_not_be_mounted_stays_usable(recorder):
-    tools = load_tools(
-        document({"/a": {"get": operation(operationId="a"), "post": operation(operationId="b")}}),
-        settings=Settings(base_url=recorder.url),
-    )
+    tools = toolset(recorder.url)
     with pytest.raises(RuntimeError, match="full"):
         await tools.mount(Coordinator(full=1))
 

@@ -314,17 +314,6 @@ def test_a_copy_of_the_schema_may_be_changed(pets):
     assert tool.input_schema is pets.GetCat.input_schema
 
 
-async def test_mount_hands_every_tool_to_a_coordinator_and_takes_them_back(pets):
-    coordinator = Coordinator()
-
-    cleanup = await pets.mount(coordinator)
-
-    assert [*coordinator.tools] == NAMES
-    assert coordinator.tools["get_cat"].name == "get_cat"
-    await cleanup()
-    assert coordinator.tools == {}
-
-
 async def test_mount_reads_a_plans_configuration(pets, recorder, monkeypatch):
     monkeypatch.setenv("PETS_KEY", "s3cret")
     coordinator = Coordinator()

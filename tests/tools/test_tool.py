@@ -205,20 +205,6 @@ def test_a_preview_raises_what_a_call_would_report():
         tool.preview({})
 
 
-async def test_a_tool_can_be_called_by_name_and_an_unknown_one_is_an_error_result():
-    tools = toolset(ok)
-
-    good = await tools.call("post_x", {"name": "Rex"})
-    bad = await tools.call("post_y", {"_tool_call_id": "c1"})
-    odd = await tools.call(["post_x"], {})  # type: ignore[arg-type]  # what a model may send
-
-    assert good.success
-    assert bad.tool_call_id == "c1"
-    assert odd.is_error
-    assert bad.error["type"] == "invalid_input"
-    assert "close names: post_x" in str(bad)
-
-
 async def test_after_closing_a_call_is_an_error_result_and_closing_again_does_nothing(recorder):
     root = document({"/x": {"get": operation()}})
     tools = load_tools(root, settings=Settings(base_url=recorder.url))
@@ -231,17 +217,6 @@ async def test_after_closing_a_call_is_an_error_result_and_closing_again_does_no
     assert first.success
     assert second.is_error
     assert len(recorder.requests) == 1
-
-
-async def test_the_users_client_is_not_closed():
-    client = httpx.AsyncClient(transport=httpx.MockTransport(ok))
-    async with load_tools(
-        document(with_body(PET)), client=client, settings=Settings(base_url="https://a.example")
-    ):
-        pass
-
-    assert not client.is_closed
-    await client.aclose()
 
 
 async def test_answers_are_compared_with_the_document_on_request():
