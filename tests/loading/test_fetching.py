@@ -214,29 +214,8 @@ def test_redirect_loops_end(serve, target):
     assert len(server.requests) == 6
 
 
-def test_a_redirect_to_nowhere_is_an_error_that_says_its_status(serve):
-    server = serve(ok(b"", status=b"302 Found"))
-
-    with pytest.raises(SourceError, match="status 302"):
-        fetch(server.url(), SETTINGS)
-
-
-def deflate(data, bits):
-    squeezer = zlib.compressobj(wbits=bits)
-    return squeezer.compress(data) + squeezer.flush()
-
-
 @pytest.mark.parametrize(
-    ("coding", "body"),
-    [
-        (b"gzip", gzip.compress(DOCUMENT, mtime=0)),
-        (b"x-gzip", gzip.compress(DOCUMENT, mtime=0)),
-        (b"deflate", deflate(DOCUMENT, 15)),
-        (b"deflate", deflate(DOCUMENT, -15)),
-        (b"identity", DOCUMENT),
-        (b"gzip, gzip", gzip.compress(gzip.compress(DOCUMENT, mtime=0), mtime=0)),
-    ],
-    ids=["gzip", "x-gzip", "zlib", "raw deflate", "identity", "twice"],
+    ("coding", "body"), [(b"gzip", gzip.compress(DOCUMENT, mtime=0)), (b"identity", DOCUMENT)]
 )
 def test_content_codings_are_undone(serve, coding, body):
     server = serve(ok(body, b"Content-Encoding: " + coding))
@@ -246,13 +225,7 @@ def test_content_codings_are_undone(serve, coding, body):
 
 @pytest.mark.parametrize(
     ("coding", "body"),
-    [
-        (b"br", DOCUMENT),
-        (b"gzip", DOCUMENT),
-        (b"gzip", gzip.compress(DOCUMENT, mtime=0)[:-9]),
-        (b"gzip" + b", gzip" * 59, DOCUMENT),
-    ],
-    ids=["unknown", "wrong", "truncated", "60 times"],
+    [(b"br", DOCUMENT), (b"gzip", DOCUMENT), (b"gzip", gzip.compress(DOCUMENT, mtime=0)[:-9])],
 )
 def test_content_that_is_not_what_its_coding_says_is_refused(serve, coding, body):
     server = serve(ok(body, b"Content-Encoding: " + coding))
@@ -322,13 +295,6 @@ def test_a_slow_drip_ends_at_the_deadline(serve, start):
         fetch(server.url(), HASTY)
 
 
-def test_silence_ends_at_the_deadline(serve):
-    server = serve(lambda server, request: server.stopped.wait(10) and [])
-
-    with pytest.raises(SourceError, match="in time"):
-        fetch(server.url(), HASTY)
-
-
 @pytest.mark.parametrize(
     ("kind", "part"), [("application/json", DOCUMENT), ("application/x-ndjson", DOCUMENT + b"\n{}")]
 )
@@ -338,13 +304,6 @@ def test_the_beginning_of_a_document_is_not_a_document(serve, kind, part):
         server.stopped.wait(10)
 
     server = serve(stall)
-
-    with pytest.raises(SourceError, match="in time"):
-        fetch(server.url(), HASTY)
-
-
-def test_answers_before_the_answer_end_at_the_deadline(serve):
-    server = serve(lambda *_: itertools.repeat(b"HTTP/1.1 103 Early Hints\r\n\r\n"))
 
     with pytest.raises(SourceError, match="in time"):
         fetch(server.url(), HASTY)
@@ -362,27 +321,11 @@ def test_a_deadline_that_has_passed_asks_nobody(serve):
 @pytest.mark.parametrize(
     "answer",
     [
-        b"",
-        b"HTTP/1.1 200",
-        b"HTTP/1.1 200 OK\r\nContent-Len",
+        *(b"", b"HTTP/1.1 200", b"HTTP/1.1 200 OK\r\nContent-Len", b"220 ftp.example ready\r\n"),
         b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{",
-        b"HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n{",
-        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
-        b"220 ftp.example ready\r\n",
         b"HTTP/1.1 200 OK\r\nA: " + b"a" * 300_000,
-        b"HTTP/1.1 200 OK\r\nno colon\r\n\r\n",
     ],
-    ids=[
-        "nothing",
-        "half a status",
-        "half a header",
-        "half a body",
-        "negative length",
-        "bad chunk",
-        "not HTTP",
-        "giant header",
-        "bad header",
-    ],
+    ids=range(6),
 )
 def test_a_broken_answer_is_refused(serve, answer):
     server = serve(answer)
@@ -407,29 +350,6 @@ def test_a_closed_port_is_an_error(serve):
 
     with pytest.raises(SourceError, match="no connection to 127"):
         fetch(f"http://127.0.0.1:{port}/", SETTINGS)
-
-
-def test_an_unknown_host_is_an_error(monkeypatch):
-    def unknown(*args, **kwargs):
-        raise socket.gaierror(-2, "Name or service not known")
-
-    monkeypatch.setattr(socket, "getaddrinfo", unknown)
-
-    with pytest.raises(SourceError, match="Name or service not known"):
-        fetch("http://nowhere.invalid/", SETTINGS)
-
-
-def test_all_addresses_of_a_host_are_tried_under_one_deadline(serve, monkeypatch):
-    server = serve(ok())
-    real = socket.getaddrinfo
-
-    def several(host, port, *args, **kwargs):
-        names = ["127.0.0.2", "127.0.0.1"] if host == "api.test" else [host]
-        return [found for name in names for found in real(name, port, *args, **kwargs)]
-
-    monkeypatch.setattr(socket, "getaddrinfo", several)
-
-    assert fetch(f"http://api.test:{server.port}/", SETTINGS).data == DOCUMENT
 
 
 @pytest.mark.parametrize(
@@ -489,24 +409,6 @@ def test_https_trusts_those_of_the_environment_only_when_it_is_trusted(
     assert found.data == DOCUMENT
 
 
-@pytest.mark.parametrize(
-    ("facts", "words"),
-    [
-        ({"expired": True}, "certificate has expired"),
-        ({"names": ["other.example"]}, "not valid for '127.0.0.1'"),
-    ],
-    ids=["expired", "another host"],
-)
-def test_a_certificate_that_is_not_accepted_is_refused_in_words(serve, authority, facts, words):
-    context = authority.server(*facts.pop("names", []), **facts)
-    server = serve(ok(), context)
-
-    with pytest.raises(SourceError, match=words):
-        fetch(server.url(scheme="https"), Settings(ca_file=authority.file))
-
-    assert server.requests == []
-
-
 def test_a_certificate_that_nobody_signed_is_refused(serve, authority):
     server = serve(ok(), authority.server())
 
@@ -526,10 +428,3 @@ def test_https_does_not_fall_back_to_http(serve):
 
     with pytest.raises(SourceError, match="no connection to 127"):
         fetch(server.url(scheme="https"), SETTINGS)
-
-
-def test_a_handshake_that_never_ends_ends_at_the_deadline(serve):
-    server = serve(drip(b"\x16\x03\x03\x40\x00"))
-
-    with pytest.raises(SourceError, match="in time"):
-        fetch(server.url(scheme="https"), HASTY)

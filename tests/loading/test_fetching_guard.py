@@ -156,13 +156,6 @@ def test_a_resolver_that_hangs_is_under_the_deadline(monkeypatch: pytest.MonkeyP
     assert took < 5
 
 
-def test_a_host_without_addresses_is_an_error(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: [])
-
-    with pytest.raises(SourceError, match="the host has no address"):
-        fetch("http://empty.test/", SETTINGS)
-
-
 async def test_a_proxy_of_the_environment_is_used_when_that_is_trusted(
     site: Recorder, monkeypatch: pytest.MonkeyPatch
 ):
@@ -175,16 +168,3 @@ async def test_a_proxy_of_the_environment_is_used_when_that_is_trusted(
     assert found.data == DOCUMENT
     assert found.public  # who answered is not known, so that it may have been anyone
     assert site.last.target == "http://docs.test/a.json"
-
-
-async def test_a_proxy_is_not_asked_for_this_machine_when_it_is_guarded(
-    site: Recorder, monkeypatch: pytest.MonkeyPatch
-):
-    for name in ("NO_PROXY", "no_proxy"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("http_proxy", site.url)
-
-    with pytest.raises(SourceError, match="has a loopback address"):
-        await aside("http://127.1/a.json", Settings(trust_env=True, allow_private=False))
-
-    assert site.requests == []

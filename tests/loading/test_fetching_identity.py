@@ -49,6 +49,10 @@ def document(*names: str, server: str = "/v1", **more: Any) -> dict[str, Any]:
     return {"openapi": "3.1.0", "info": info, "servers": [{"url": server}], "paths": paths, **more}
 
 
+def load(site: Site, path: str = "openapi.json", **options: Any) -> Any:
+    return load_tools(f"{site.url}/{path}", **options)
+
+
 def names(toolset: Any) -> list[str]:
     return [tool.name for tool in toolset]
 
@@ -101,8 +105,8 @@ def test_a_credential_with_its_own_scheme_fetches_a_document_behind_a_login(give
 @pytest.mark.parametrize("scheme", ["token", "key"])
 def test_a_credential_of_the_documents_own_scheme_gets_what_its_user_may_see(scheme):
     with Site(by_identity) as site:
-        anonymous = load_tools(f"{site.url}/openapi.json")
-        toolset = load_tools(f"{site.url}/openapi.json", credentials={scheme: TOKEN})
+        anonymous = load(site)
+        toolset = load(site, credentials={scheme: TOKEN})
 
     assert names(anonymous) == ["one"]
     assert names(toolset) == ["one", "two", "three"]
@@ -127,7 +131,7 @@ def test_both_of_two_schemes_that_are_required_together_fetch_the_document():
 def test_an_oauth_token_is_fetched_for_the_document_too(monkeypatch):
     with Site(by_identity) as site:
         given = {"token": OAuth2(access_token=TOKEN)}
-        toolset = load_tools(f"{site.url}/openapi.json", credentials=given)
+        toolset = load(site, credentials=given)
 
     assert names(toolset) == ["one", "two", "three"]
     assert token_of(site.asked[-1]) == f"Bearer {TOKEN}"
@@ -200,7 +204,7 @@ def test_a_named_origin_gets_the_credential_at_once():
 def test_a_place_for_documents_of_apis_elsewhere_gets_no_credential(given):
     more = {"components": {"securitySchemes": SCHEMES}}
     with Site(lambda _: Said(document("one", server="https://api.example.com", **more))) as site:
-        toolset = load_tools(f"{site.url}/openapi.json", credentials=given)
+        toolset = load(site, credentials=given)
 
     assert [token_of(asked) for asked in site.asked] == [""]
     assert len(toolset.warnings) == 1
@@ -209,7 +213,7 @@ def test_a_place_for_documents_of_apis_elsewhere_gets_no_credential(given):
 def test_credentials_for_another_origin_do_not_fetch_the_document_and_the_error_names_both():
     settings = Settings(credential_origins="https://api.example.com")
     with Site(behind_login) as site, pytest.raises(SourceError) as caught:
-        load_tools(f"{site.url}/openapi.json", credentials={"me": BEARER}, settings=settings)
+        load(site, credentials={"me": BEARER}, settings=settings)
 
     assert [token_of(asked) for asked in site.asked] == [""]
     assert "status 401" in str(caught.value)
@@ -237,7 +241,7 @@ def login_page(asked: Asked) -> Said:
 )
 def test_a_document_behind_a_login_says_how_credentials_are_given(answer, said):
     with Site(answer) as site, pytest.raises(SourceError) as caught:
-        load_tools(f"{site.url}/openapi.json", credentials={"token": TOKEN})
+        load(site, credentials={"token": TOKEN})
 
     assert said in str(caught.value)
     assert "credentials={'login': {'scheme': 'bearer', 'value': …}}" in str(caught.value)
@@ -247,7 +251,7 @@ def test_a_document_behind_a_login_says_how_credentials_are_given(answer, said):
 
 def test_a_login_page_says_that_credentials_may_help():
     with Site(login_page) as site, pytest.raises(Exception, match="looks like an HTML page") as got:
-        load_tools(f"{site.url}/openapi.json")
+        load(site)
 
     assert "credentials" in str(got.value)
 
@@ -258,14 +262,14 @@ def test_a_login_page_is_passed_with_a_credential(wall):
         return Said(document("one")) if token_of(asked) else wall(asked)
 
     with Site(answer) as site:
-        toolset = load_tools(f"{site.url}/openapi.json", credentials={"me": BEARER})
+        toolset = load(site, credentials={"me": BEARER})
 
     assert names(toolset) == ["one"]
 
 
 def test_credentials_that_are_refused_are_said_to_have_gone_along():
     with Site(lambda _: Said("no", 401)) as site, pytest.raises(SourceError) as caught:
-        load_tools(f"{site.url}/openapi.json", credentials={"me": BEARER})
+        load(site, credentials={"me": BEARER})
 
     assert "credentials that were given went along" in str(caught.value)
     assert len(site.asked) == 2
@@ -281,7 +285,7 @@ def test_a_document_for_everybody_is_used_where_credentials_get_none(refusal, sa
         return refusal if token_of(asked) else by_identity(asked)
 
     with Site(answer) as site:
-        toolset = load_tools(f"{site.url}/openapi.json", credentials={"token": TOKEN})
+        toolset = load(site, credentials={"token": TOKEN})
 
     assert names(toolset) == ["one"]
     (warning,) = toolset.warnings
@@ -294,7 +298,7 @@ def test_a_function_that_fails_leaves_the_document_for_everybody():
         raise RuntimeError(f"the vault said {TOKEN}")
 
     with Site(by_identity) as site:
-        toolset = load_tools(f"{site.url}/openapi.json", credentials={"token": fail})
+        toolset = load(site, credentials={"token": fail})
 
     assert names(toolset) == ["one"]
     assert "failed (RuntimeError)" in toolset.warnings[0]
@@ -303,7 +307,7 @@ def test_a_function_that_fails_leaves_the_document_for_everybody():
 def test_a_wrong_value_is_refused_before_anything_is_fetched():
     wrong = {"me": {"in": "header", "name": "X-Key", "value": 7}}
     with Site(by_identity) as site, pytest.raises(CredentialsError, match="must be a text"):
-        load_tools(f"{site.url}/openapi.json", credentials=wrong)
+        load(site, credentials=wrong)
 
     assert site.asked == []
 
@@ -374,11 +378,8 @@ def test_what_a_document_refers_to_is_fetched_with_credentials_at_its_own_origin
             return Said(root)
 
         with Site(answer) as site:
-            toolset = load_tools(
-                f"{site.url}/openapi.json",
-                credentials={"me": BEARER},
-                settings=Settings(ref_urls=(other.url,)),
-            )
+            refs = Settings(ref_urls=(other.url,))
+            toolset = load(site, credentials={"me": BEARER}, settings=refs)
             properties = toolset["one"].input_schema["properties"]
 
     assert sorted(properties) == ["p", "q"]
