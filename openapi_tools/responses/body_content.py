@@ -7,7 +7,7 @@ import mimetypes
 import os
 import re
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
@@ -66,57 +66,34 @@ _SEVERAL = "the answer is several JSON values, one on each line, given as a list
 
 @dataclass(slots=True)
 class Content:
-    """A body's value.
-
-    Attributes:
-        value: JSON-native.
-        notes: Remarks for the reader.
-        omitted: Characters that are left out of the value.
-        whole: Characters of the whole, if the value is only its beginning.
-    """
+    """A body's JSON-native value, and remarks for the reader."""
 
     value: Any
     notes: list[str] = field(default_factory=list)
-    omitted: int = 0
-    whole: int = 0
+    omitted: int = 0  # characters that are left out of the value
+    whole: int = 0  # characters of the whole, if the value is only its beginning
 
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """A body as it was received.
-
-    Attributes:
-        data: Without content codings.
-        media_type: The `Content-Type`; empty when there is none.
-        disposition: The `Content-Disposition`.
-        cut: It may end anywhere.
-    """
+    """A body without content codings, `Content-Type` and `Content-Disposition` beside it."""
 
     data: bytes
     media_type: str = ""
     disposition: str = ""
-    cut: bool = False
+    cut: bool = False  # it may end anywhere
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Limits and forms of a content.
+    """Limits and forms of a content."""
 
-    Attributes:
-        room: Characters that can be shown, also of base64.
-        folder: Folder for binary data.
-        base64: Largest binary data, in bytes, to give as base64; images may be larger.
-        html: HTML was asked for and stays markup.
-        binary: Binary data is given, not only described.
-        values: Most values to read of one JSON text.
-    """
-
-    room: int
-    folder: Path | None = None
-    base64: int = DefaultSettings.max_base64_bytes
-    html: bool = False
-    binary: bool = True
-    values: int = VALUES
+    room: int  # characters that can be shown, also of base64
+    folder: Path | None = None  # for binary data
+    base64: int = DefaultSettings.max_base64_bytes  # for binary data; images may be larger
+    html: bool = False  # it was asked for and stays markup
+    binary: bool = True  # binary data is given, not only described
+    values: int = VALUES  # most values to read of one JSON text
 
 
 def read_content(body: Body, shape: Shape) -> Content:
@@ -161,15 +138,12 @@ def _text_or_bytes(body: Body, kind: str, shape: Shape) -> Content:
         whole = page.length if page.length > LOOKED_AT else 0
         if has_markup(page.text):
             return Content(page_text(page.text), page.notes, whole=whole)
-    if is_text(kind) or is_form(kind) or _is_text(body.data, kind, shape):
+    # Large data under the name of bytes is a file if there is a folder.
+    is_file = kind == _OCTETS and shape.folder is not None and len(body.data) > shape.room
+    is_unknown = not kind.startswith(_BYTES) and not is_file
+    if is_text(kind) or is_form(kind) or (is_unknown and is_readable(body.data)):
         return _text(body, shape)
     return _bytes(body, kind or _OCTETS, shape)
-
-
-def _is_text(data: bytes, kind: str, shape: Shape) -> bool:
-    """Whether data of an unknown kind is text; a large one is a file if there is a folder."""
-    is_file = kind == _OCTETS and shape.folder is not None and len(data) > shape.room
-    return not kind.startswith(_BYTES) and not is_file and is_readable(data)
 
 
 def _text(body: Body, shape: Shape) -> Content:
@@ -204,7 +178,7 @@ def _json(body: Body, most: int, values: int) -> Content:
 
 
 def _unfinished(body: Body, most: int) -> Content:
-    """Return the values of the whole lines of JSON that was cut, or one value, closed early."""
+    """Return the values of the whole lines of cut JSON, or one value, closed early."""
     lines, notes = read_each(_whole_lines(body), b"\n", most)
     if lines and UNREADABLE not in notes:
         return Content(lines, notes)
@@ -263,7 +237,9 @@ def _multipart(body: Body, shape: Shape) -> Content:
 
 def _part(piece: bytes, shape: Shape) -> Content:
     head, blank, data = (b"\r\n" + piece).partition(b"\r\n\r\n")
-    headers = dict(_header(line) for line in head.split(b"\r\n", 50)[:50] if b":" in line)
+    lines = (line[:_HEADER].decode("utf-8", "replace") for line in head.split(b"\r\n", 50)[:50])
+    named = (line.partition(":") for line in lines if ":" in line)
+    headers = {name.strip().lower(): value.strip() for name, _, value in named}
     media_type = headers.get("content-type", "text/plain")
     disposition = headers.get("content-disposition", "")
     facts: dict[str, Any] = {"media_type": essence(media_type)}
@@ -278,14 +254,7 @@ def _part(piece: bytes, shape: Shape) -> Content:
         content = read_content(Body(data if blank else b"", media_type, disposition), shape)
     except CallError:
         content = read_content(Body(data, "text/plain"), shape)
-    return Content(
-        {**facts, "content": content.value}, content.notes, content.omitted, content.whole
-    )
-
-
-def _header(line: bytes) -> tuple[str, str]:
-    name, _, value = line[:_HEADER].decode("utf-8", "replace").partition(":")
-    return name.strip().lower(), value.strip()
+    return replace(content, value={**facts, "content": content.value})
 
 
 _EXTENDED = re.compile(

@@ -85,14 +85,17 @@ def read_answer(
         redactor: Masks secrets before anything is read or cut.
 
     Raises:
-        CallError: `timeout`: the time was over before a whole value came.
+        CallError: `timeout`: no whole value came in time.
     """
     if redactor:
         answer = _without_secrets(answer, redactor)
     headers = _kept_headers(answer.headers, operation.response_headers)
     media_type = headers.pop("content-type", "")[:_LONGEST]
     metadata = _metadata(answer, headers, media_type)
-    if not _succeeded(answer):
+    succeeded = 200 <= answer.status < 300  # noqa: PLR2004
+    if answer.status == HTTPStatus.NOT_MODIFIED:
+        succeeded = any(name in answer.request.headers for name in _CONDITIONS)
+    if not succeeded:
         return _failed(answer, metadata)
     try:
         content = _content(answer, media_type, operation, settings)
@@ -106,13 +109,6 @@ def read_answer(
         return ToolResult.failed("decode", reason, metadata=metadata, facts=facts)
     output = _output(content, answer, metadata, settings)
     return ToolResult.ok(output, metadata, header_note=_header_note(headers))
-
-
-def _succeeded(answer: Answer) -> bool:
-    """Whether an answer is a success; 304 is one if the request had a condition."""
-    if answer.status == HTTPStatus.NOT_MODIFIED:
-        return any(name in answer.request.headers for name in _CONDITIONS)
-    return 200 <= answer.status < 300  # noqa: PLR2004
 
 
 def _metadata(answer: Answer, headers: dict[str, str], media_type: str) -> dict[str, Any]:
@@ -295,16 +291,12 @@ def _known(raw_name: bytes) -> tuple[str, bool | None]:
 def _add_header(found: dict[str, str], name: str, raw_value: bytes) -> None:
     """Keep a line of a header; lines with one name are joined (RFC 9110, section 5.3)."""
     if len(found) <= _MOST or name in found or name == "content-type":
-        value = _legible(raw_value)
+        try:
+            text = raw_value.decode()
+        except UnicodeDecodeError:
+            text = raw_value.decode("latin-1")
+        value = text if text.isprintable() else clean_text(text)
         found[name] = f"{found[name]}, {value}" if name in found else value
-
-
-def _legible(value: bytes) -> str:
-    try:
-        text = value.decode()
-    except UnicodeDecodeError:
-        text = value.decode("latin-1")
-    return text if text.isprintable() else clean_text(text)
 
 
 def _header_note(headers: Mapping[str, str]) -> str:

@@ -54,9 +54,6 @@ class Answer:
     """A server's answer.
 
     Attributes:
-        request: The request that was answered.
-        status: For instance 200.
-        headers: As sent.
         content: The body without its content codings.
         elapsed: Seconds from sending the request to the last byte.
         redirects: How many were followed.
@@ -76,7 +73,7 @@ class Answer:
 
     @property
     def method(self) -> str:
-        """The request's method, for instance `"GET"`."""
+        """The request's method."""
         return self.request.method
 
     @property
