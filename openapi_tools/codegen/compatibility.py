@@ -15,7 +15,7 @@ import json
 from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from openapi_tools.json_values import pointer_token, resolve
+from openapi_tools.json_values import TYPES, UNIONS, pointer_token, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -23,12 +23,9 @@ if TYPE_CHECKING:
     Schema = dict[str, Any]
     Rule = Callable[[Schema, Any], bool]
 
-NO_LONGER, ALSO = "no longer allowed:", "also allowed now:"
-"""What happened to the values of an enum, which follow."""
-MISSING = object()
-"""The value of an absent keyword."""
-MOST_DIFFERENCES = 100
-"""Further differences of one pair of schemas are left out."""
+NO_LONGER, ALSO = "no longer allowed:", "also allowed now:"  # values of an enum, which follow
+MISSING = object()  # the value of an absent keyword
+MOST_DIFFERENCES = 100  # further ones of a pair of schemas are left out
 
 _CHANGED = "changed in a way that may refuse what was valid"
 _MOST_PAIRS = 50_000
@@ -43,8 +40,7 @@ class Difference(NamedTuple):
         place: JSON Pointer into the input, for instance `/limit`; `*` is any item or property.
         what: What differs, for instance `maximum`, or what happened, for instance `is new`.
         breaking: A valid input may be refused for it.
-        before: The old value; `MISSING` when there was none, or it is not to be shown.
-        after: The new value, likewise.
+        before: The old value, and `after` the new one; `MISSING` where there is none to be shown.
     """
 
     place: str
@@ -59,10 +55,17 @@ def differences(old: Schema, new: Schema) -> list[Difference]:
     return list(_Walk(old, new).compare(old, new, strict=False))
 
 
+def json_of(value: Any, *, sort_keys: bool = True) -> str | None:
+    """Return a value as JSON text, by which 1 is not true; None where it has none."""
+    try:
+        return json.dumps(value, sort_keys=sort_keys)
+    except (RecursionError, TypeError, ValueError):
+        return None
+
+
 def _same(before: Any, after: Any) -> bool:
-    """Tell whether two values are surely equal in JSON, where 1 is not true."""
-    text = _text(before)
-    return before is after or (text is not None and text == _text(after))
+    text = json_of(before)
+    return before is after or (text is not None and text == json_of(after))
 
 
 class _Walk:
@@ -81,9 +84,9 @@ class _Walk:
         If strict, callers may send properties that an object does not describe.
         """
         key = (id(old), id(new), strict)
-        for known in (self._breaking, self._harmless):
-            if key in known:
-                return known[key]
+        known = self._breaking.get(key, self._harmless.get(key))
+        if known is not None:
+            return known
         self._count += 1
         if self._count > _MOST_PAIRS:
             return (Difference("", _CHANGED, breaking=True),)
@@ -113,12 +116,12 @@ class _Walk:
             yield Difference("", "is no longer allowed", breaking=True)
         else:
             found = tuple(self._schemas(before, after, strict=strict))
-            unions = [union for key in ("anyOf", "oneOf") if (union := _list(before, key))]
-            fits = _is_breaking(found) and any(self._all_fit(union, after) for union in unions)
+            unions = [union for key in UNIONS if (union := _list(before, key))]
+            fits = _is_breaking(found) and any(
+                not any(_is_breaking(self.compare(branch, after, strict=True)) for branch in union)
+                for union in unions
+            )
             yield from (part for part in found if not (fits and part.breaking))
-
-    def _all_fit(self, old: list[Any], new: Schema) -> bool:
-        return not any(_is_breaking(self.compare(branch, new, strict=True)) for branch in old)
 
     def _unless_equal(self, what: str, old: Any, new: Any) -> Iterator[Difference]:
         """Yield a breaking difference unless both values and all they refer to are equal."""
@@ -127,7 +130,13 @@ class _Walk:
             yield Difference("", what, breaking=True)
 
     def _schemas(self, old: Schema, new: Schema, *, strict: bool) -> Iterator[Difference]:
-        if not (_is_shaped(old) and _is_shaped(new) and _WHOLE.isdisjoint([*old, *new])):
+        is_shaped = all(
+            isinstance(schema[key], kind)
+            for schema in (old, new)
+            for key, kind in _SHAPES.items()
+            if key in schema
+        )
+        if not is_shaped or not _WHOLE.isdisjoint([*old, *new]):
             yield from self._unless_equal(_CHANGED, old, new)
             return
         yield from _rule_differences(old, new)
@@ -218,7 +227,6 @@ def _followed(node: Any, root: Schema) -> tuple[Schema, Schema | None]:
 
 
 def _target(reference: Any, root: Schema) -> Any:
-    """Return what a reference leads to; None when that is not in the root schema."""
     is_local = isinstance(reference, str) and f"{reference}/".startswith("#/")
     return resolve(root, reference) if is_local else None
 
@@ -238,10 +246,6 @@ def _reached(node: Any, root: Schema) -> dict[str, Any]:
         elif isinstance(part, list):
             waiting += part
     return found
-
-
-def _is_shaped(schema: Schema) -> bool:
-    return all(isinstance(schema[key], kind) for key, kind in _SHAPES.items() if key in schema)
 
 
 def _list(schema: Schema, keyword: str) -> list[Any]:
@@ -280,15 +284,8 @@ def _rule_differences(old: Schema, new: Schema) -> Iterator[Difference]:
 
 
 def _without(values: list[Any], others: list[Any]) -> list[Any]:
-    known = set(map(_text, others))
-    return [value for value in values if (text := _text(value)) is None or text not in known]
-
-
-def _text(value: Any) -> str | None:
-    try:
-        return json.dumps(value, sort_keys=True)
-    except (RecursionError, TypeError, ValueError):
-        return None
+    known = set(map(json_of, others)) - {None}
+    return [value for value in values if json_of(value) not in known]
 
 
 def _allows(keyword: str, old: Schema, value: Any) -> bool:
@@ -304,8 +301,8 @@ def _types(schema: Schema) -> frozenset[str]:
     """Return the declared types, of which a number may be an integer; all where none are known."""
     declared = schema.get("type")
     names: list[Any] = declared if isinstance(declared, list) else [declared]
-    is_known = all(isinstance(name, str) and name in _ANY for name in names)
-    return _with_integer(names) if is_known else _ANY
+    is_known = all(isinstance(name, str) and name in TYPES for name in names)
+    return _with_integer(names) if is_known else TYPES
 
 
 def _with_integer(names: Iterable[str]) -> frozenset[str]:
@@ -313,15 +310,10 @@ def _with_integer(names: Iterable[str]) -> frozenset[str]:
     return found | {"integer"} if "number" in found else found
 
 
-def _values(schema: Schema) -> list[Any] | None:
-    """Return the only values that a schema permits; None when it does not list them."""
-    values = [schema["const"]] if "const" in schema else schema.get("enum")
-    return values if isinstance(values, list) else None
-
-
 def _permits(values: Any, old: Schema) -> bool:
-    known = _values(old)
-    return isinstance(values, list) and known is not None and not _without(known, values)
+    """Tell whether some values are all that a schema permits, as far as it lists them."""
+    known = [old["const"]] if "const" in old else old.get("enum")
+    return isinstance(values, list) and isinstance(known, list) and not _without(known, values)
 
 
 def _number(schema: Schema, keyword: str, missing: float) -> float:
@@ -337,13 +329,12 @@ def _under(old: Schema, value: float) -> bool:
     return _number(old, "maximum", inf) < value or _number(old, "exclusiveMaximum", inf) <= value
 
 
-_ANY = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
 _NUMBER, _STRING = frozenset({"number", "integer"}), frozenset({"string"})
 _ARRAY, _OBJECT = frozenset({"array"}), frozenset({"object"})
 _RULES: dict[str, tuple[frozenset[str], Rule]] = {
-    "type": (_ANY, lambda old, v: _types(old) <= _with_integer(v if isinstance(v, list) else [v])),
-    "enum": (_ANY, lambda old, value: _permits(value, old)),
-    "const": (_ANY, lambda old, value: _permits([value], old)),
+    "type": (TYPES, lambda old, v: _types(old) <= _with_integer(v if isinstance(v, list) else [v])),
+    "enum": (TYPES, lambda old, value: _permits(value, old)),
+    "const": (TYPES, lambda old, value: _permits([value], old)),
     "minimum": (_NUMBER, lambda old, v: _above(old, v) or _number(old, "minimum", -inf) >= v),
     "maximum": (_NUMBER, lambda old, v: _under(old, v) or _number(old, "maximum", inf) <= v),
     "exclusiveMinimum": (_NUMBER, _above),
@@ -356,32 +347,25 @@ _RULES: dict[str, tuple[frozenset[str], Rule]] = {
     "minProperties": (_OBJECT, lambda old, value: _number(old, "minProperties", 0) >= value),
     "maxProperties": (_OBJECT, lambda old, value: _number(old, "maxProperties", inf) <= value),
     "multipleOf": (_NUMBER, lambda _old, _value: False),
-    "pattern": (_STRING, lambda _old, _value: False),
-    "contentEncoding": (_STRING, lambda _old, _value: False),
-    "format": (_ANY, lambda old, value: (old.get("format"), value) == ("int32", "int64")),
+    **dict.fromkeys(("pattern", "contentEncoding"), (_STRING, lambda _old, _value: False)),
+    "format": (TYPES, lambda old, value: (old.get("format"), value) == ("int32", "int64")),
 }
 """For each keyword the types it is about, and when a new value permits all that was valid."""
-_WORDS = frozenset(
-    {
-        *("$comment", "$schema", "contentMediaType", "contentSchema", "default", "deprecated"),
-        *("description", "example", "examples", "readOnly", "title", "writeOnly"),
-    }
-)
+_WORDS = {
+    *("$comment", "$schema", "contentMediaType", "contentSchema", "default", "deprecated"),
+    *("description", "example", "examples", "readOnly", "title", "writeOnly"),
+}
 _SHAPES: dict[str, type | tuple[type, ...]] = {
     "properties": dict,
     **dict.fromkeys(("anyOf", "required"), list),
     **dict.fromkeys(("additionalProperties", "items"), (dict, bool)),
 }
-_KNOWN = frozenset({*_SHAPES, *_RULES, "$defs", "definitions"})
-_WHOLE = frozenset(
-    {"patternProperties", "prefixItems", "unevaluatedItems", "unevaluatedProperties"}
-)
+_KNOWN = {*_SHAPES, *_RULES, "$defs", "definitions"}
+_WHOLE = {"patternProperties", "prefixItems", "unevaluatedItems", "unevaluatedProperties"}
 """Keywords that change what their neighbours mean: schemas with them must be equal."""
-_NARROWING = frozenset(
-    {
-        *("$ref", "allOf", "anyOf", "contains", "dependentRequired", "dependentSchemas", "if"),
-        *("not", "oneOf", "propertyNames"),
-    }
-)
+_NARROWING = {
+    *("$ref", "allOf", "anyOf", "contains", "dependentRequired", "dependentSchemas", "if"),
+    *("not", "oneOf", "propertyNames"),
+}
 """Keywords that only refuse: a schema without them permits more."""
-_OPEN = frozenset({*_NARROWING, "additionalProperties"})
+_OPEN = {*_NARROWING, "additionalProperties"}

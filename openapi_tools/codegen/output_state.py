@@ -137,33 +137,29 @@ def folders(path: str) -> list[str]:
 
 def look(target: Target) -> Placed:
     """Find out which files to write, keep and remove."""
-    root, contents = target.root, target.contents
-    there = {path: read_inside(root, path) for path in contents}
-    known = _known_digests(target, there[target.manifest])
-    differing = {
-        path: _origin(path, data, manifest=target.manifest, digests=known.get(path, set()))
-        for path, data in there.items()
-        if data is not None and data != contents[path]
-    }
-    if foreign := [path for path, origin in differing.items() if origin == "foreign"]:
-        reason = f"{listed(foreign)}: not generated; move that away or choose another folder."
-        raise OutputError(reason, path=str(root))
+    contents, known = target.contents, _known_digests(target)
     # On some file systems a name in other case is the same file.
     taken = {path.casefold() for path in contents}
-    stale = sorted(path for path in known if path.casefold() not in taken)
-    unedited = {path: _is_unedited(root, path, known[path]) for path in stale}
-    kept = [path for path in stale if unedited[path] is False]
-    edited = [*kept, *(path for path, origin in differing.items() if origin == "edited")]
-    empty = {folder for path in stale if path not in kept for folder in folders(path)}
+    paths = [*contents, *(path for path in known if path.casefold() not in taken)]
+    states = {path: _state(target, path, known.get(path, set())) for path in paths}
+
+    def those(*wanted: str) -> list[str]:
+        return sorted(path for path, state in states.items() if state in wanted)
+
+    if foreign := those("foreign"):
+        reason = f"{listed(foreign)}: not generated; move that away or choose another folder."
+        raise OutputError(reason, path=str(target.root))
+    empty = {folder for path in those("stale", "absent") for folder in folders(path)}
     needed = {folder for path in contents for folder in folders(path)}
+
     return Placed(
-        written=tuple(sorted(path for path in there if there[path] is None or path in differing)),
-        unchanged=tuple(sorted(path for path in there if there[path] == contents[path])),
-        removed=tuple(path for path in stale if unedited[path]),
-        kept=tuple(kept),
-        edited=tuple(sorted(edited)),
+        written=tuple(those("new", "ours", "edited")),
+        unchanged=tuple(those("same")),
+        removed=tuple(those("stale")),
+        kept=tuple(those("kept")),
+        edited=tuple(those("kept", "edited")),
         folders=tuple(sorted(empty - needed, reverse=True)),
-        whole=_is_replaceable(root, [*there, *stale]),
+        whole=_is_replaceable(target.root, paths),
     )
 
 
@@ -234,9 +230,9 @@ def _texts(output: Path, paths: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def _known_digests(target: Target, manifest: bytes | None) -> dict[str, set[str]]:
+def _known_digests(target: Target) -> dict[str, set[str]]:
     """Collect the digests of generated files: of the manifest, and of those of killed runs."""
-    texts = [manifest]
+    texts = [read_inside(target.root, target.manifest)]
     for stage in leftovers(target.root, STAGING):
         with suppress(OutputError):
             texts.append(read_inside(target.root, f"{stage.name}/new/{target.manifest}"))
@@ -247,21 +243,26 @@ def _known_digests(target: Target, manifest: bytes | None) -> dict[str, set[str]
     return known
 
 
-def _origin(path: str, data: bytes, *, manifest: str, digests: set[str]) -> str:
+def _state(target: Target, path: str, digests: set[str]) -> str:
+    """Tell what a file is, compared with what is wanted there and was generated there."""
+    wanted = target.contents.get(path)
+    try:
+        data = read_inside(target.root, path)
+    except OutputError:
+        if wanted is not None:
+            raise
+        return "kept"
+    if data is None:
+        return "absent" if wanted is None else "new"
+    if data == wanted:
+        return "same"
+    if wanted is None:
+        return "stale" if digest(data) in digests else "kept"
     # A manifest cannot hold its own digest; a valid one has nothing to lose.
-    if digest(data) in digests or (path == manifest and read_manifest(data)):
+    if digest(data) in digests or (path == target.manifest and read_manifest(data)):
         return "ours"
     marked = _MARK in data.split(b"\n", 1)[0] or _JSON_MARK.match(data)
     return "edited" if digests or marked else "foreign"
-
-
-def _is_unedited(root: Path, path: str, digests: set[str]) -> bool | None:
-    """Tell whether a stale file was left as generated; None when it is absent."""
-    try:
-        data = read_inside(root, path)
-    except OutputError:
-        return False
-    return None if data is None else digest(data) in digests
 
 
 def _is_replaceable(root: Path, paths: Collection[str]) -> bool:

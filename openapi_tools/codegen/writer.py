@@ -81,8 +81,9 @@ def place(output: Path, files: Mapping[str, str], *, manifest: str, force: bool 
             _clear(above, beside, alone=alone)
             found = look(target)
             _check_permitted(target, found, force=force)
-            if found.written or found.removed:
-                _settle(target, found, beside)
+            changed = found.written or found.removed
+            if changed and not (found.whole and _replaced_folder(target, found, beside)):
+                _replace_files(target, found)
             # Last: until now they told which files of a killed run are generated.
             _clear(target.root, STAGING, alone=alone)
     return found
@@ -150,36 +151,34 @@ def _check_unchanged(target: Target, found: Placed) -> None:
         raise OutputError(reason, path=str(target.root))
 
 
-def _settle(target: Target, found: Placed, beside: str) -> None:
-    if found.whole:
-        try:
-            _replace_folder(target, found, beside)
-        except OSError:
-            # The folder above may be closed, the folder a mount point, the system without a swap.
-            if not target.root.exists():
-                raise
-        else:
-            return
-    _replace_files(target, found)
+def _replaced_folder(target: Target, found: Placed, beside: str) -> bool:
+    """Replace the folder in one step, and tell whether that was possible."""
+    try:
+        with _staging(target.root.parent, beside) as stage:
+            _replace_folder(target, found, stage / "new")
+    except OSError:
+        # The folder above may be closed, the folder a mount point, the system without a swap.
+        if not target.root.exists():
+            raise
+        return False
+    return True
 
 
-def _replace_folder(target: Target, found: Placed, beside: str) -> None:
+def _replace_folder(target: Target, found: Placed, new: Path) -> None:
     root = target.root
-    with _staging(root.parent, beside) as stage:
-        new = stage / "new"
-        new.mkdir(0o755)
-        for path in found.written:
-            _write(make_folders(new, path), target.contents[path])
-        for path in (*found.unchanged, *found.kept):
-            link(root / path, make_folders(new, path))
-        _check_unchanged(target, found)
-        for folder in {"", *(folder for path in target.contents for folder in folders(path))}:
-            if (mode := mode_of(root / folder)) is not None:
-                (new / folder).chmod(S_IMODE(mode))
-        if root.exists() and any(root.iterdir()):
-            exchange(new, root)
-        else:
-            new.rename(root)
+    new.mkdir(0o755)
+    for path in found.written:
+        _write(make_folders(new, path), target.contents[path])
+    for path in (*found.unchanged, *found.kept):
+        link(root / path, make_folders(new, path))
+    _check_unchanged(target, found)
+    for folder in {"", *(folder for path in target.contents for folder in folders(path))}:
+        if (mode := mode_of(root / folder)) is not None:
+            (new / folder).chmod(S_IMODE(mode))
+    if root.exists() and any(root.iterdir()):
+        exchange(new, root)
+    else:
+        new.rename(root)
 
 
 def _replace_files(target: Target, found: Placed) -> None:
@@ -297,30 +296,25 @@ def _parents(folder: Path) -> Iterator[None]:
 @contextmanager
 def locked(folder: Path) -> Iterator[bool]:
     """Lock other generators out of a folder while this process lives, where that is possible."""
-    handle = -1
+    handle, alone, deadline = -1, False, time.monotonic() + PATIENCE
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY) if fcntl else -1
     try:
-        yield handle >= 0 and _lock(handle, folder)
+        while handle >= 0 and not alone:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                alone = True
+            except BlockingIOError:
+                if time.monotonic() >= deadline:
+                    reason = "another run of openapi-tools is at work here; wait for its end."
+                    raise OutputError(reason, path=str(folder)) from None
+                time.sleep(0.02)
+            except OSError:
+                break
+        yield alone
     finally:
         if handle >= 0:
             os.close(handle)
-
-
-def _lock(handle: int, folder: Path) -> bool:
-    deadline = time.monotonic() + PATIENCE
-    while True:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() >= deadline:
-                reason = "another run of openapi-tools is at work here; wait for its end."
-                raise OutputError(reason, path=str(folder)) from None
-            time.sleep(0.02)
-        except OSError:
-            return False
-        else:
-            return True
 
 
 def exchange(one: Path, other: Path) -> None:
