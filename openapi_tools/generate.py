@@ -171,7 +171,6 @@ def _form(target: str, layout: str, templates: object) -> str:
 def _files(
     data: PackageData, templates: str | os.PathLike[str] | None, form: str
 ) -> tuple[PackageData, dict[str, str]]:
-    """Return the data that the target can hold, and its files."""
     if form == EXATHENA:
         from openapi_tools.codegen.elixir_project import build_project
 
@@ -183,7 +182,6 @@ def _files(
 
 
 def _refuse_none(skipped: Sequence[Skipped], standing: Sequence[str]) -> None:
-    """Raise where no tools are left; the error has the reasons of skipped operations."""
     if skipped:
         reasons = [f"{s.method} {s.path} at {s.pointer}: {s.reason}" for s in skipped[:_NAMED]]
         more = f" … {len(skipped) - _NAMED} more." if len(skipped) > _NAMED else ""
@@ -201,7 +199,6 @@ def _loaded(
     select: Select | None,
     credentials: Mapping[str, Any] | None,
 ) -> tuple[Toolset, tuple[Server, ...], Settings]:
-    """Return the selected tools of a document without repeated keys, its servers, and settings."""
     settings = settings_of({} if settings is None else settings)
     select = Select.of(select)
     fetcher = fetcher_of(source, settings, credentials)
@@ -215,7 +212,6 @@ def _loaded(
 
 
 def _api(name: str, toolset: Toolset) -> str:
-    """Return the name of the API."""
     if not name:
         return api_name(document_info(toolset.document)[0])
     if not isinstance(name, str) or not is_api_name(name):
@@ -282,7 +278,6 @@ def _changes(before: Mapping[str, str], manifest: str, data: PackageData) -> Ite
 
 
 def _idle(settings: Settings, form: str) -> Iterator[str]:
-    """Yield a warning for each setting without effect on a package."""
     place = "configure it where the tools run" if form == EXATHENA else "give it to its load()"
     for name in sorted(settings.model_fields_set - settings.SHAPING - _READING):
         yield f"settings: {name} has no effect on a package; {place}."

@@ -7,7 +7,6 @@ Descriptions, paths, media types and styles break no caller.
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass, fields
 from os.path import commonprefix
 from reprlib import Repr
@@ -20,6 +19,7 @@ from openapi_tools.codegen.compatibility import (
     NO_LONGER,
     Difference,
     differences,
+    json_of,
 )
 from openapi_tools.codegen.read_back import one_line
 from openapi_tools.http_rules import is_safe
@@ -64,12 +64,8 @@ def changes(old: Known, new: Records, *, unreadable: Iterable[Unreadable] = ()) 
     """Return what changed, in the order of the new tools; removed tools come last.
 
     A tool that changed in several ways gives several changes. A removed and an added tool are one
-    renamed tool when method and path are the same, or else operation id and schema.
-
-    Args:
-        old: The tools before, by name; None for a tool of which no more is known.
-        new: The tools now.
-        unreadable: Old tools that could not be read; they count as breaking.
+    renamed tool when method and path are the same, or else operation id and schema. Of an old tool
+    that is None no more is known; unreadable ones count as breaking.
     """
     faults = {fault.tool or fault.path: fault for fault in unreadable}
     names = _renames(
@@ -166,7 +162,6 @@ def _text(what: str, before: Any, after: Any) -> str:
 
 
 def _on_one_line(text: str) -> str:
-    """Quote a text that is long or has unprintable characters."""
     return text if text.isprintable() and len(text) <= _LONGEST_NAME else shown(text)
 
 
@@ -181,7 +176,7 @@ def _renames(gone: Records, fresh: Records) -> dict[str, str]:
     for key_of in (_address, _identity):
         left: dict[Any, list[str]] = {}
         for name, record in gone.items():
-            if name not in names.values() and (key := key_of(record)) is not None:
+            if name not in names.values() and all(key := key_of(record)):
                 left.setdefault(key, []).append(name)
         for name, record in fresh.items():
             if name not in names and (same := left.get(key_of(record))):
@@ -193,21 +188,11 @@ def _address(record: Record) -> tuple[str, str]:
     return record.operation.method, record.operation.path
 
 
-def _identity(record: Record) -> tuple[str, str] | None:
-    text = _json(record.input_schema)
-    known = record.operation.operation_id and text is not None
-    return (record.operation.operation_id, str(text)) if known else None
-
-
-def _json(schema: dict[str, Any]) -> str | None:
-    try:
-        return json.dumps(schema)
-    except (RecursionError, TypeError, ValueError):
-        return None
+def _identity(record: Record) -> tuple[str, str | None]:
+    return record.operation.operation_id, json_of(record.input_schema, sort_keys=False)
 
 
 def _compared(name: str, old: Record, new: Record) -> Iterator[Change]:
-    """Yield what changed about a tool that still exists."""
     if found := _schema_differences(old.input_schema, new.input_schema):
         yield _change("schema", name, found)
     if old.description != new.description:
@@ -226,7 +211,7 @@ def _change(kind: Kind, name: str, found: list[Difference]) -> Change:
 
 
 def _schema_differences(old: dict[str, Any], new: dict[str, Any]) -> list[Difference]:
-    before, after = _json(old), _json(new)
+    before, after = (json_of(schema, sort_keys=False) for schema in (old, new))
     if before is not None and before == after:
         return []
     what = "only names of definitions or an order changed"
@@ -242,7 +227,6 @@ def _operation_differences(old: Operation, new: Operation) -> Iterator[Differenc
 def _field_differences(
     what: str, old: Any, new: Any, breaking: tuple[str, ...] = ()
 ) -> Iterator[Difference]:
-    """Yield the fields of a dataclass that differ."""
     for item in fields(old):
         before, after = getattr(old, item.name), getattr(new, item.name)
         if before != after:
@@ -276,7 +260,6 @@ def _security(old: Requirements, new: Requirements) -> Iterator[Difference]:
 
 
 def _meets(had: Mapping[str, tuple[str, ...]], now: Mapping[str, tuple[str, ...]]) -> bool:
-    """Tell whether credentials for one requirement meet another: no more schemes or scopes."""
     return all(name in had and set(now[name]) <= set(had[name]) for name in now)
 
 

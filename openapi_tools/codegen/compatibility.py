@@ -124,7 +124,6 @@ class _Walk:
             yield from (part for part in found if not (fits and part.breaking))
 
     def _unless_equal(self, what: str, old: Any, new: Any) -> Iterator[Difference]:
-        """Yield a breaking difference unless both values and all they refer to are equal."""
         pairs = zip((old, new), self._roots, strict=True)
         if not _same(*([value, _reached(value, root)] for value, root in pairs)):
             yield Difference("", what, breaking=True)
@@ -207,12 +206,10 @@ def _below(place: str, found: Iterable[Difference]) -> Iterator[Difference]:
 
 
 def _is_word(keyword: object) -> bool:
-    """Tell whether a keyword only describes."""
     return keyword in _WORDS or str(keyword).startswith("x-")
 
 
 def _followed(node: Any, root: Schema) -> tuple[Schema, Schema | None]:
-    """Follow references that stand alone."""
     words: Schema = {}
     for _ in range(_MOST_REFERENCES):
         if isinstance(node, bool):
@@ -269,7 +266,6 @@ def _keyword_differences(old: Schema, new: Schema) -> Iterator[Difference]:
 
 
 def _rule_differences(old: Schema, new: Schema) -> Iterator[Difference]:
-    """Compare types, enums and bounds."""
     rules = ({key: schema[key] for key in schema if key in _RULES} for schema in (old, new))
     for found in _keyword_differences(*rules):
         lists = isinstance(found.before, list) and isinstance(found.after, list)
@@ -289,7 +285,6 @@ def _without(values: list[Any], others: list[Any]) -> list[Any]:
 
 
 def _allows(keyword: str, old: Schema, value: Any) -> bool:
-    """Tell whether a keyword's new value permits all that the old schema did."""
     types, rule = _RULES[keyword]
     try:
         return value is MISSING or types.isdisjoint(_types(old)) or rule(old, value)
@@ -311,7 +306,6 @@ def _with_integer(names: Iterable[str]) -> frozenset[str]:
 
 
 def _permits(values: Any, old: Schema) -> bool:
-    """Tell whether some values are all that a schema permits, as far as it lists them."""
     known = [old["const"]] if "const" in old else old.get("enum")
     return isinstance(values, list) and isinstance(known, list) and not _without(known, values)
 

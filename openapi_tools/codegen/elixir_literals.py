@@ -105,7 +105,6 @@ def _word(key: str) -> str:
 
 
 def _inline(value: Any, room: int) -> str | None:
-    """Return a value on one line; None when that takes more columns than there are."""
     if (shape := _shape(value)) is None:
         text = _scalar(value)
         return text if len(text) <= room else None
@@ -133,7 +132,6 @@ def _scalar(value: Any) -> str:
 
 
 def _number(value: float) -> str:
-    """Return a number; Elixir's floats have digits on both sides of their point."""
     if not isinstance(value, int) and not isfinite(value):
         raise Unwritable(f"{value!r} is not a number in Elixir.")
     try:

@@ -110,7 +110,6 @@ def build_project(data: PackageData) -> tuple[PackageData, dict[str, str]]:
 
 
 def _tool(record: Record, schemes: Mapping[str, SecurityScheme], home: str) -> dict[str, Any]:
-    """Return the values of a tool's template."""
     operation = record.operation
     if repr(operation.servers[:1]) != home:
         url = operation.servers[0].url if operation.servers else ""
@@ -151,7 +150,6 @@ def _files(data: PackageData, tools: list[dict[str, Any]]) -> dict[str, str]:
 
 
 def _default_server(data: PackageData) -> str | None:
-    """Return the document's server, used without a `base_url`; None if it has none."""
     try:
         return server_url(data.records[0].operation, Settings())
     except (CallError, IndexError):
@@ -263,7 +261,6 @@ def _body(body: RequestBody) -> Fields:
 
 
 def _kind(body: RequestBody) -> str:
-    """Return how a body is written."""
     if body.choices:
         raise Unwritable("the model chooses the media type of its body.")
     if body.file and not media_types.is_text(body.media_type):
@@ -289,7 +286,6 @@ def _content_type(body: RequestBody, kind: str) -> str:
 
 
 def _encoding(encoding: Encoding) -> Fields:
-    """Return how a member of a form is written."""
     kind, style = encoding.content_type, encoding.style
     if encoding.file or encoding.inner or not (style or not kind or media_types.is_json(kind)):
         what = "a file" if encoding.file else kind or "lists in lists"
@@ -317,7 +313,6 @@ def _requirement(name: str, schemes: Mapping[str, SecurityScheme]) -> tuple[str,
 
 
 def _is_place(scheme: SecurityScheme) -> bool:
-    """Tell whether a request has the place of an API key."""
     if scheme.location == "header":
         framing = OWN_HEADERS - {"authorization", "proxy-authorization"}
         return is_token(scheme.name) and header_key(scheme.name) not in framing

@@ -125,7 +125,6 @@ def lint_codes(source: str) -> tuple[str, ...]:
 
 
 def _compact(value: Any) -> str:
-    """Return JSON text without spaces that reads back as the value."""
     try:
         text = json.dumps(value, separators=(",", ":"), allow_nan=False)
         is_same = json.loads(text) == value
@@ -212,7 +211,6 @@ def _members(value: Any) -> tuple[str, Iterator[tuple[str, Any]], str] | None:
 
 
 def _word(value: Any) -> str | None:
-    """Return a value without members on one line; None if it has several."""
     kind = value.__class__
     if kind is str:
         return _quoted(_escaped(value)) if len(value) < WIDTH else None

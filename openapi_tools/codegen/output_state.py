@@ -231,7 +231,6 @@ def _texts(output: Path, paths: Iterable[str]) -> dict[str, str]:
 
 
 def _known_digests(target: Target) -> dict[str, set[str]]:
-    """Collect the digests of generated files: of the manifest, and of those of killed runs."""
     texts = [read_inside(target.root, target.manifest)]
     for stage in leftovers(target.root, STAGING):
         with suppress(OutputError):

@@ -207,12 +207,10 @@ class _Shared:
                     self.codes[name, text], self._values[code] = code, value
 
     def references(self, schema: Mapping[str, Any]) -> dict[str, Code]:
-        """Return the shared definitions of a tool's schema by name, as code."""
         keys = {name: (name, self._texts[id(v)]) for name, v in schema.get("$defs", {}).items()}
         return {name: self.codes[key] for name, key in keys.items() if key in self.codes}
 
     def statements(self) -> dict[Code, Code]:
-        """Return the assignments of all, sorted by the name that is assigned to."""
         return {
             name: assignment(name, value, annotation=_CONSTANT, plain=value)
             for name, value in sorted(self._values.items())
@@ -231,7 +229,6 @@ class _Shared:
 
 
 def _key(record: Record) -> tuple[str, ...]:
-    """Return where a tool belongs: its tag, its path step by step, its method."""
     operation = record.operation
     tag = operation.tags[0] if operation.tags else ""
     steps = operation.path.split("/")
@@ -241,13 +238,11 @@ def _key(record: Record) -> tuple[str, ...]:
 
 
 def _stem(stems: Names, kind: str, steps: Iterable[str]) -> Code:
-    """Return the name of a module for a part of the tools or schemas."""
     words = [slug(step) or (digest(step) if step else "") for step in steps]
     return stems.claim("_".join([kind, *filter(None, words)]), whose="\n".join(steps))
 
 
 def _tools(records: Iterable[Record], shared: _Shared) -> Iterator[ToolPlan]:
-    """Plan each tool; a schema that is too deep for a literal refers to no others."""
     classes = Names(shared.codes.values())
     for record in records:
         schema, references = record.input_schema, shared.references(record.input_schema)
@@ -271,7 +266,6 @@ def _tools(records: Iterable[Record], shared: _Shared) -> Iterator[ToolPlan]:
 
 
 def _model_names(value: Any) -> Iterator[str]:
-    """Yield the names of the model's classes in a value."""
     if is_dataclass(value):
         yield type(value).__name__
         value = tuple(getattr(value, item.name) for item in fields(value))

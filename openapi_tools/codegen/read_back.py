@@ -135,7 +135,6 @@ class _Package:
         return self.module(beside) if isinstance(stem, str) and beside in self._files else None
 
     def tools(self, path: str) -> Iterator[Record | Unreadable]:
-        """Yield every tool of a file, or why it cannot be read."""
         try:
             module = self.module(path)
         except Unreadable as error:
@@ -216,12 +215,10 @@ class _Module:
                     self.names[statement.name] = None
 
     def fault(self, node: ast.expr | ast.stmt, reason: str) -> Unreadable:
-        """Return the error for an edited line."""
         text = f"{one_line(reason)}; it was edited by hand."
         return Unreadable(text, path=self.path, line=node.lineno)
 
     def constant(self, name: str, *, plain: bool) -> Any:
-        """Return the value of a constant, the same object each time."""
         key = (name, plain)
         if key not in self._constants:
             self._inside = True  # constants that refer to others could be exponentially large
@@ -232,7 +229,6 @@ class _Module:
         return self._constants[key]
 
     def value(self, node: ast.expr, *, plain: bool) -> Any:
-        """Return the value of an expression."""
         match node:
             case ast.Constant(value=value) if type(value) in _SCALARS:
                 return value
@@ -293,12 +289,10 @@ class _Module:
 
 @cache
 def _hints(kind: type) -> tuple[tuple[str, Any], ...]:
-    """Return the fields of a class of the model and their types."""
     return tuple(get_type_hints(kind, localns={"Mapping": Mapping}).items())
 
 
 def _fits(value: Any, hint: Any) -> bool:
-    """Tell whether a value is of a field's type."""
     inner = get_args(hint)
     if hint is Any:
         return True

@@ -101,7 +101,6 @@ def common_values(data: PackageData) -> dict[str, Any]:
 
 
 def _package(data: PackageData, templates: Templates) -> dict[str, str]:
-    """Render a distribution with one module per tag."""
     plan = plan_package(data)
     common = common_values(data)
     package, shim = common["package"], common["shim"]
@@ -127,7 +126,6 @@ def _package(data: PackageData, templates: Templates) -> dict[str, str]:
 
 
 def _module(data: PackageData, templates: Templates) -> dict[str, str]:
-    """Render a single module."""
     plan = plan_module(data)
     (module,) = plan.modules
     index = _index(plan)
@@ -142,7 +140,6 @@ def _module(data: PackageData, templates: Templates) -> dict[str, str]:
 
 
 def _check_read_back(files: Mapping[str, str], data: PackageData) -> None:
-    """Refuse files that do not read back as the data."""
     trees = {}
     for path, text in files.items():
         if path.endswith(".py"):
@@ -162,7 +159,6 @@ def _check_read_back(files: Mapping[str, str], data: PackageData) -> None:
 
 
 def _row(record: Record) -> dict[str, Any]:
-    """Return a tool as a row of the README's table."""
     line = record.description.strip().partition("\n")[0]
     start = line[:_SUMMARY]
     return {
@@ -178,7 +174,6 @@ def _in_words(scheme: SecurityScheme) -> str:
 
 
 def _index(plan: Plan) -> list[Code]:
-    """Return the statements of the index."""
     data = plan.data
     servers: dict[str, Server] = {}
     for server in data.servers:
@@ -196,7 +191,6 @@ def _index(plan: Plan) -> list[Code]:
 
 
 def _index_names(data: PackageData) -> tuple[str, ...]:
-    """Return the classes of the model that the index needs."""
     variables = any(server.variables for server in data.servers)
     return ("SecurityScheme", "Server", "Skipped", *(["ServerVariable"] if variables else []))
 
@@ -229,7 +223,6 @@ def _head(
 
 
 def _import(module: str, names: Iterable[str]) -> Iterator[str]:
-    """Yield `from module import names`, on one line or one name a line."""
     found = sorted(names, key=lambda name: (not name.isupper(), name))
     if found:
         line = f"from {module} import {', '.join(found)}"
@@ -307,7 +300,6 @@ class Templates:
         return f"{self._name}_{len(self._literals) - 1}_"
 
     def _filled(self, text: str) -> str:
-        """Replace the marks in a text by their literals."""
         return self._mark.sub(lambda mark: self._literals[int(mark[1])], text)
 
 
@@ -375,7 +367,6 @@ _VALUES = {"py": _python_tokens, "toml": _toml_values}
 
 
 def _reason(error: Exception) -> str:
-    """Return the fault of a template in one line."""
     match error:
         case jinja2.TemplateSyntaxError(message=str(text)):
             pass

@@ -129,7 +129,6 @@ def _target(output: Path, files: Mapping[str, str], manifest: str) -> Target:
 
 
 def _check_permitted(target: Target, found: Placed, *, force: bool) -> None:
-    """Refuse to overwrite edited files without force, and to change read-only ones."""
     edited = [path for path in found.edited if path in found.written]
     if edited and not force:
         reason = f"{listed(edited)}: edited by hand; run again with --force to overwrite that."
@@ -215,7 +214,6 @@ def _remove_empty(folder: Path) -> None:
 
 @contextmanager
 def _undone(root: Path, found: Placed, old: Path) -> Iterator[None]:
-    """Put every file back when the body raises."""
     needed = {folder for path in found.written for folder in folders(path)}
     fresh = sorted(folder for folder in needed if not (root / folder).exists())
     try:
@@ -263,7 +261,6 @@ def link(source: Path, target: Path) -> None:
 
 @contextmanager
 def _staging(folder: Path, prefix: str) -> Iterator[Path]:
-    """Make a private folder for preparing files, and delete it afterwards."""
     stage = Path(tempfile.mkdtemp(prefix=prefix, dir=folder))
     try:
         yield stage
