@@ -23,16 +23,7 @@ PLAIN = document({"/x": {"get": operation()}})
 async def answered(
     answer, described=PLAIN, *, arguments=None, credentials=None, package=None, **settings
 ):
-    """Return the result of one GET of a server that gives this answer.
-
-    Args:
-        answer: Of the server.
-        described: The document.
-        arguments: Of the call.
-        credentials: Of the toolset.
-        package: Folder for a generated package, which is called instead of a loaded tool.
-        settings: Of the toolset.
-    """
+    """Return the result of one GET of a server that gives this answer."""
     async with Recorder(answer) as recorder:
         chosen = {"base_url": recorder.url, **settings}
         if package is None:

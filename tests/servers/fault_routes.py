@@ -49,9 +49,6 @@ def case_of(slug):
 class FaultSite(Faults):
     """Answers at each path with the fault of that name.
 
-    Args:
-        bytewise: Every byte is sent by itself.
-
     Attributes:
         seen: How often each request was received, for instance `"POST /no-answer"`.
         cookies: How many requests carried cookies.
@@ -106,12 +103,7 @@ async def _nothing(peer):
 
 
 def fault_document(routes=(*ROUTES, *HELPERS), **members):
-    """Return an OpenAPI document with an operation for each method of each route.
-
-    Args:
-        routes: Which ones.
-        members: Further members of the document, for instance `security`.
-    """
+    """Return an OpenAPI document with an operation for each method of each route."""
     paths = {
         route.path: {method.lower(): _operation(route, method) for method in route.methods}
         for route in routes

@@ -18,10 +18,6 @@ _PAST = dt.datetime(2001, 1, 1, tzinfo=dt.UTC)
 class Authority:
     """A certificate authority.
 
-    Args:
-        folder: Where its files are written.
-        name: Of the files.
-
     Attributes:
         file: PEM file with its own certificate.
     """
@@ -34,14 +30,7 @@ class Authority:
         self._ca.cert_pem.write_to_path(self.file)
 
     def server(self, *names, expired=False, clients=None, subject=None):
-        """Return the context of a server.
-
-        Args:
-            names: Of the server; `127.0.0.1` by default.
-            subject: The common name, in place of any other name.
-            expired: Its certificate is too old.
-            clients: The authority whose certificates clients have to show.
-        """
+        """Return the context of a server."""
         dates = {"not_before": _PAST, "not_after": _PAST.replace(year=2002)} if expired else {}
         known = () if subject else names or ("127.0.0.1",)
         leaf = self._ca.issue_cert(*known, common_name=subject, **dates)
@@ -61,11 +50,6 @@ class Authority:
 
 class TlsServer:
     """`with TlsServer(context) as server:` then `server.url`.
-
-    Args:
-        context: Of its TLS; without one it speaks plain HTTP.
-        answer: To every request.
-        later: Sent a moment after each answer.
 
     Attributes:
         requests: Head of each request, with the subject of the client's certificate before it.

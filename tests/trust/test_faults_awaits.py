@@ -18,11 +18,6 @@ ENDS = {"connection", "protocol", "timeout"}
 class Stepped:
     """Awaits a coroutine, and does something to one of the awaits inside it.
 
-    Args:
-        coroutine: What is awaited.
-        at: Which await that really waits, from 1.
-        act: Given what is waited for; may break it, or return an error to be raised there.
-
     Attributes:
         count: How many awaits there were.
     """
