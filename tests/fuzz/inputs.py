@@ -114,6 +114,16 @@ def _deep(levels: int) -> Any:
 
 STRANGE: dict[str, Callable[[], Any]] = {
     "bytes": lambda: b"\xff",
+    "not a number": lambda: math.nan,
+    "infinite": lambda: math.inf,
+    "complex": lambda: 1j,
+    "ellipsis": lambda: ...,
+    "function": lambda: len,
+    "range": lambda: range(3),
+    "exception": lambda: ValueError("x"),
+    "duration": lambda: dt.timedelta(1),
+    "surrogate": lambda: "\ud800",
+    "surrogate name": lambda: {"\udc00": 1},
     "set": lambda: {1, "a"},
     "tuple": lambda: (1, ("a",)),
     "deque": lambda: deque([1]),
@@ -177,18 +187,12 @@ class Call(NamedTuple):
 
 
 TOOLS = {tool.name: tool for tool in load_tools(seeds.every_style())}
-_WILD = st.one_of(
-    st.sampled_from(TEXTS),
-    st.sampled_from(_NUMBERS),
-    st.sampled_from(sorted(STRANGE)).map(Strange),
-    JSON,
-)
+_STRANGE = st.sampled_from(sorted(STRANGE)).map(Strange)
+_WILD = st.one_of(st.sampled_from(TEXTS), st.sampled_from(_NUMBERS), _STRANGE, JSON)
+_KEYS = st.sampled_from(_NAMES + TEXTS)
 _VALUE = st.recursive(
     _WILD,
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(st.sampled_from(_NAMES + TEXTS), inner, max_size=3)
-    ),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_KEYS, inner, max_size=3),
     max_leaves=4,
 )
 
@@ -204,72 +208,33 @@ def _given(draw: Any, name: str) -> Any:
     return {**fitting, **draw(st.dictionaries(names, _VALUE, max_size=2))}
 
 
+_PROBLEM = {"type": SECRET, "title": [1], "status": {}, "detail": "\u0000", "errors": None}
 _BODIES = [
-    *(
-        b"",
-        b"{}",
-        b"null",
-        b'{"a": NaN}',
-        b'{"a": 1e999}',
-        b'"\\ud800"',
-        b"[" * 3000,
-        b'{"a":1,"a":2}',
-    ),
-    *(
-        b"\xff\xfe{\x00}\x00",
-        b"\xef\xbb\xbf{}",
-        b"<html><title>x</title><script>",
-        b"<?xml?><a>&b;</a>",
-    ),
-    *(
-        b"data: {\n\ndata: x\n\n",
-        b"data: 1\r\rid",
-        b"{}\n{}\n[",
-        b"--b\r\n\r\nx\r\n--b--",
-        b"\x89PNG",
-        b"9" * 5000,
-    ),
-    *(b"\x1b[31mred\x07", b"a" * 300_000, json.dumps(["x" * 90] * 4000).encode(), SECRET.encode()),
-    json.dumps(
-        {"type": SECRET, "title": [1], "status": {}, "detail": "\u0000", "errors": None}
-    ).encode(),
+    *(b"", b"{}", b"null", b'{"a": NaN}', b'{"a": 1e999}', b'"\\ud800"', b"[" * 3000),
+    *(b'{"a":1,"a":2}', b"\xff\xfe{\x00}\x00", b"\xef\xbb\xbf{}", b"<html><title>x</title>"),
+    *(b"<?xml?><a>&b;</a>", b"data: {\n\ndata: x\n\n", b"data: 1\r\rid", b"{}\n{}\n[", b"9" * 5000),
+    *(b"--b\r\n\r\nx\r\n--b--", b"\x89PNG", b"\x1b[31mred\x07", b"a" * 300_000, SECRET.encode()),
+    *(json.dumps(["x" * 90] * 4000).encode(), json.dumps(_PROBLEM).encode()),
     json.dumps({"echo": f"Bearer {SECRET}", "n": [[[SECRET]]]}).encode(),
     gzip.compress(b"x" * 5_000_000),
 ]
-_HEADERS = [
-    *(
-        ("content-type", kind)
-        for kind in ("application/json", "text/html", "text/event-stream", "x", "")
-    ),
-    *(
-        ("content-type", kind)
-        for kind in ("text/plain; charset=rot13", "multipart/mixed; boundary=b")
-    ),
-    *(("content-type", kind) for kind in ("application/problem+json", "image/png", "a/b" * 2000)),
-    *(
-        ("content-type", kind)
-        for kind in ("application/jsonl", "text/plain; charset=utf-16", "*/*;=;")
-    ),
-    *(
-        ("content-encoding", coding)
-        for coding in ("gzip", "br", "deflate, gzip", "x", ",".join(["gzip"] * 60))
-    ),
-    *(
-        ("retry-after", wait)
-        for wait in ("1", "-1", "9" * 400, "nan", "Wed, 21 Oct 2015 07:28:00 GMT", "é")
-    ),
-    *(
-        ("location", place)
-        for place in ("/x", "//evil.test/", "http://evil.test", "file:///x", "http://[", "")
-    ),
-    *(("content-length", size) for size in ("0", "-1", "9" * 30, "x")),
-    *(("set-cookie", f"a={SECRET}"), ("content-disposition", 'attachment; filename="../../x"')),
-    *(
-        ("link", '<http://evil.test>; rel="next"'),
-        ("www-authenticate", f"Bearer {SECRET}"),
-        ("x-request-id", "\x01"),
-    ),
-]
+_VALUES_OF = {
+    "content-type": [
+        *("application/json", "text/html", "text/event-stream", "x", "", "image/png", "*/*;=;"),
+        *("text/plain; charset=rot13", "multipart/mixed; boundary=b", "application/problem+json"),
+        *("a/b" * 2000, "application/jsonl", "text/plain; charset=utf-16"),
+    ],
+    "content-encoding": ["gzip", "br", "deflate, gzip", "x", ",".join(["gzip"] * 60)],
+    "retry-after": ["1", "-1", "9" * 400, "nan", "Wed, 21 Oct 2015 07:28:00 GMT", "é"],
+    "location": ["/x", "//evil.test/", "http://evil.test", "file:///x", "http://[", ""],
+    "content-length": ["0", "-1", "9" * 30, "x"],
+    "set-cookie": [f"a={SECRET}"],
+    "content-disposition": ['attachment; filename="../../x"'],
+    "link": ['<http://evil.test>; rel="next"'],
+    "www-authenticate": [f"Bearer {SECRET}"],
+    "x-request-id": ["\x01"],
+}
+_HEADERS = [(name, value) for name, values in _VALUES_OF.items() for value in values]
 _STATUSES = [
     *(200, 200, 200, 201, 204, 206, 299, 301, 302, 303, 304, 307, 308, 400, 401, 403, 404),
     *(429, 500, 503, 599),
