@@ -47,41 +47,27 @@ if TYPE_CHECKING:
     from openapi_tools.tools.toolset import Select, Toolset
 
 _HOMES = {
-    "CallError": "errors",
     "ClientCertificate": "auth.schemes",
     "Context": "tools.tool_call",
-    "CredentialsError": "errors",
-    "DeniedError": "errors",
-    "DocumentError": "errors",
     "Event": "observability.observers",
     "ImageContent": "result",
-    "InputError": "errors",
-    "InvalidDocument": "errors",
-    "MissingExtraError": "errors",
-    "NotPicklableError": "errors",
     "OAuth2": "auth.oauth2",
-    "OpenAPIToolsError": "errors",
     "OperationTool": "tools.tool",
-    "OutputError": "errors",
     "Preview": "requests.request_auth",
     "Report": "generate",
     "Select": "tools.toolset",
     "Settings": "settings",
-    "SettingsError": "errors",
     "Skipped": "model",
-    "SourceError": "errors",
-    "TemplateError": "errors",
     "TextContent": "result",
     "ToolCall": "tools.tool_call",
     "ToolResult": "result",
     "Toolset": "tools.toolset",
-    "UnresolvableReference": "errors",
-    "UnsupportedFeature": "errors",
     "aload_tools": "loading.load",
     "generate_package": "generate",
     "load_tools": "loading.load",
     "require_approval": "tools.guardrails",
 }
+"""Modules of the public names; the others are exceptions."""
 
 __all__ = [
     "CallError",
@@ -124,9 +110,9 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used (PEP 562)."""
-    if name not in _HOMES:
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"openapi_tools.{_HOMES[name]}"), name)
+    value = getattr(import_module(f"openapi_tools.{_HOMES.get(name, 'errors')}"), name)
     globals()[name] = value
     return value
 

@@ -1,22 +1,5 @@
 """Every exception of the package.
 
-```
-OpenAPIToolsError
-├── DocumentError(reason, source, pointer)   something in a document; the place is a JSON Pointer
-│   ├── InvalidDocument                      it is not an OpenAPI document, or breaks its rules
-│   ├── UnresolvableReference                a `$ref` leads nowhere, in a circle or astray
-│   └── UnsupportedFeature                   legal OpenAPI that this package does not handle
-├── SourceError(reason, source)              the document could not be read at all
-├── InputError(reason, pointer)              the model's input does not fit; becomes an error result
-├── CallError(kind, reason, facts)           a call failed; becomes an error result of that type
-│   └── DeniedError(reason)                  a guardrail of yours refuses a call
-├── CredentialsError(reason, scheme)         credentials that the document has no place for
-├── SettingsError(reason)                    wrong settings, or a client that cannot be used
-├── MissingExtraError(reason, extra)         the package of an extra is not installed
-├── NotPicklableError(reason)                it holds connections or secrets; also a TypeError
-├── OutputError(reason, path)                generated files cannot or may not be put there
-└── TemplateError(reason, template)          a template for generated files is wrong
-```
 Loading and generating raise; calling a tool never does: there each becomes an error result.
 """
 

@@ -98,12 +98,7 @@ def credentials_of(given: Any) -> Mapping[str, Any]:
 
 
 def members_of(given: Any, known: tuple[str, ...] | None, name: str) -> dict[str, Any]:
-    """Return a mapping of known names as a dict of its own; an empty one for None.
-
-    Args:
-        given: By name.
-        known: The names; None for any.
-        name: Of the mapping, for messages.
+    """Return a mapping with names that are known (None for any) as a dict of its own; {} for None.
 
     Raises:
         SettingsError: It is not a mapping of texts, or has another name.

@@ -26,24 +26,16 @@ if TYPE_CHECKING:
     from openapi_tools.tools.toolset import Select, Toolset
 
 _HOMES = {
-    "Encoding": "model",
-    "Operation": "model",
     "OperationTool": "tools.tool",
-    "Parameter": "model",
-    "Property": "model",
-    "RequestBody": "model",
-    "SecurityScheme": "model",
     "Select": "tools.toolset",
-    "Server": "model",
-    "ServerVariable": "model",
     "Settings": "settings",
-    "Skipped": "model",
     "Toolset": "tools.toolset",
     "list_package": "tools.packages",
     "load_package": "tools.packages",
     "mount_package": "tools.packages",
     "tool_class": "tools.packages",
 }
+"""Modules of the names; the others are in `model`."""
 
 __all__ = [
     "Encoding",
@@ -68,9 +60,9 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Import a name when it is first used (PEP 562)."""
-    if name not in _HOMES:
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"openapi_tools.{_HOMES[name]}"), name)
+    value = getattr(import_module(f"openapi_tools.{_HOMES.get(name, 'model')}"), name)
     globals()[name] = value
     return value
 

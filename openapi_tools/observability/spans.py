@@ -51,8 +51,6 @@ _INSTRUMENTATION = "opentelemetry.instrumentation.utils"
 class Telemetry:
     """The tracer and the histogram of a toolset; each is None where its provider does nothing."""
 
-    __slots__ = ("durations", "methods", "providers", "redact", "tracer")
-
     def __init__(
         self, tracers: TracerProvider, meters: MeterProvider, redact: Callable[[str], str]
     ) -> None:
@@ -111,8 +109,6 @@ def _is_mute(provider: object) -> bool:
 
 class CallSpans:
     """The span of one call and those of its requests."""
-
-    __slots__ = ("_before", "_request", "_requests", "_span", "_telemetry", "_template")
 
     def __init__(self, telemetry: Telemetry, started: Event) -> None:
         self._telemetry = telemetry

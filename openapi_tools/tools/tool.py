@@ -128,14 +128,8 @@ class OperationTool:
     """One operation of a document as a tool.
 
     A subclass provides the first four attributes: a generated one as plain values, a loaded one at
-    the first access.
-
-    Attributes:
-        guards: The hooks of its calls; None without any.
-
-    Args:
-        session: Shared with other tools; a tool without one calls the document's server with the
-            default settings and no credentials.
+    the first access. A tool without a session of its document calls the document's server with the
+    default settings and no credentials.
     """
 
     __slots__ = ("_caller", "_session", "guards")

@@ -139,12 +139,10 @@ def member_of(context: object, name: str) -> Any:
 
 
 async def context_for(source: Any, *facts: Any) -> Any:
-    """Return the context of a call in a coordinator.
+    """Return the context of a call in a coordinator, whose own context `facts` may hold.
 
-    Args:
-        source: A context for all calls, a function of the facts that returns one and may be async,
-            or None for a `Context` whose `state` is the first fact.
-        facts: The coordinator's own context, or nothing.
+    The source is a context for all calls, a function of the facts that returns one and may be
+    async, or None for a `Context` whose `state` is the first fact.
     """
     if source is None:
         return Context(state=facts[0]) if facts else None
@@ -160,8 +158,6 @@ def with_approve(context: Any, approve: Callable[[ToolCall], Any]) -> Any:
 
 
 class _Approved:
-    """Another context with its own `approve`."""
-
     def __init__(self, context: Any, approve: Callable[[ToolCall], Any]) -> None:
         self._context = context
         self.approve = approve

@@ -158,15 +158,7 @@ def brings_identity(client: httpx.AsyncClient | httpx2.AsyncClient | None) -> bo
 
 @dataclass(frozen=True, slots=True, eq=False)
 class About:
-    """Facts about the document of a toolset.
-
-    Attributes:
-        skipped: Operations that did not become tools.
-        warnings: Returns other remarks on the document.
-        security_schemes: By the document's names.
-        counts: Returns the numbers of webhooks, callbacks and links.
-        document: Returns the parsed document.
-    """
+    """Facts about the document of a toolset, some of them found when they are asked for."""
 
     skipped: tuple[Skipped, ...] = ()
     warnings: Callable[[], tuple[str, ...]] = tuple
@@ -179,11 +171,6 @@ class Toolset:
     """The tools of one document.
 
     Iterating gives the tools in the document's order, `toolset["name"]` one of them.
-
-    Args:
-        tools: The tools.
-        session: Shared by the tools, for modules of this package.
-        about: Facts about their document.
     """
 
     def __init__(
@@ -315,9 +302,9 @@ class Toolset:
         Raises:
             SettingsError: They are not functions.
         """
-        guardrails = functions_of(guardrails, "guardrails")
+        listed = functions_of(guardrails, "guardrails")
         for tool in self:
-            tool.add_input_guardrails(guardrails)
+            tool.add_input_guardrails(listed)
 
     def add_output_guardrails(self, guardrails: Iterable[Callable[..., Any]]) -> None:
         """Add functions that pass, change or withhold results to each tool.
@@ -325,9 +312,9 @@ class Toolset:
         Raises:
             SettingsError: They are not functions.
         """
-        guardrails = functions_of(guardrails, "guardrails")
+        listed = functions_of(guardrails, "guardrails")
         for tool in self:
-            tool.add_output_guardrails(guardrails)
+            tool.add_output_guardrails(listed)
 
     def add_on_error_func(self, on_error_func: Callable[..., Any]) -> None:
         """Add a function for failures to each tool."""

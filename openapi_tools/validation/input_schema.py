@@ -134,9 +134,6 @@ class _Copy:
             else:
                 self._left_out.append(self._here)
             return True
-        return self._object(node, pointer, depth)
-
-    def _object(self, node: Node, pointer: str, depth: int) -> Node:
         outer = self._here
         copied: Node = {}
         for keyword, value in node.items():
@@ -149,7 +146,7 @@ class _Copy:
         return copied
 
     def _keyword(self, keyword: str, value: Any, pointer: str, depth: int) -> Iterator[Any]:
-        """Give the value of a keyword, or nothing when the keyword is left out."""
+        """Give the copy of a keyword's value, or nothing when the keyword is left out."""
         if fault := self._fault(keyword, value):
             self._leave_out(pointer, fault)
         elif keyword in ONE_SCHEMA:

@@ -25,22 +25,16 @@ if TYPE_CHECKING:
     Place = tuple[str | int, ...]
 
 _KINDS = {
-    "array": "an array",
+    "null": "null",
     "boolean": "a boolean",
     "integer": "an integer",
-    "null": "null",
     "number": "a number",
-    "object": "an object",
     "string": "a string",
+    "array": "an array",
+    "object": "an object",
 }
-_TYPES = (
-    (type(None), "null"),
-    (bool, "boolean"),
-    (int, "integer"),
-    (float, "number"),
-    (str, "string"),
-    (list, "array"),
-)
+_TYPES: tuple[type, ...] = (type(None), bool, int, float, str, list, object)
+"""Python's types in the order of those; a bool is an int, too."""
 _SHOWN = 80
 _LEAST = 4
 _LARGEST_INTEGER_BITS = 1024
@@ -246,7 +240,8 @@ def _show_parts(value: list[Any] | dict[str, Any], room: int) -> str:
 
 def kind_of(value: Any) -> str:
     """Return the JSON type of a value with its article: `"an integer"`."""
-    return _KINDS[next((name for kind, name in _TYPES if isinstance(value, kind)), "object")]
+    pairs = zip(_KINDS.values(), _TYPES, strict=True)
+    return next(words for words, kind in pairs if isinstance(value, kind))
 
 
 def _wrong_type(flaw: Flaw) -> str:
