@@ -118,21 +118,12 @@ def _members_faults(
     body: RequestBody, value: dict[str, Any], found: list[tuple[str, str]], place: Place
 ) -> Iterator[str]:
     encodings = {encoding.name: encoding for encoding in body.encodings}
-    spread = {
-        key
-        for name, member in value.items()
-        if _is_spread(encodings.get(name), member)
-        for key in member
-    }
+    if _shares_names(encodings, value):
+        yield "~members that share a name"
+        return
     claimed = 0
     for name, member in value.items():
         encoding = encodings.get(name) or Encoding(name)
-        if (
-            spread & value.keys()
-            or sum(_is_spread(encodings.get(n), m) for n, m in value.items()) > 1
-        ):
-            yield "~members that share a name"
-            return
         if encoding.style:
             parameter = styled(encoding)
             lost = list(losses(parameter, member, place))
@@ -155,13 +146,13 @@ def items_of(member: Any) -> list[Any]:
     return [i for i in (member if isinstance(member, list) else [member]) if i is not None]
 
 
-def _is_spread(encoding: Encoding | None, member: Any) -> bool:
-    return (
-        encoding is not None
-        and encoding.style not in ("", "deepObject")
-        and encoding.explode
-        and isinstance(member, dict)
-    )
+def _shares_names(encodings: dict[str, Encoding], value: dict[str, Any]) -> bool:
+    """Tell whether members that an exploded object spreads may be named like others."""
+    exploded = {
+        e.name for e in encodings.values() if e.explode and e.style not in ("", "deepObject")
+    }
+    spread = [m for name, m in value.items() if name in exploded and isinstance(m, dict)]
+    return len(spread) > 1 or any(member.keys() & value.keys() for member in spread)
 
 
 def styled(encoding: Encoding) -> Parameter:
@@ -255,6 +246,9 @@ def _multipart_faults(
         yield "~%22 inside the name of a part"
         return
     encodings = {encoding.name: encoding for encoding in body.encodings}
+    if _shares_names(encodings, value):
+        yield "~members that share a name"
+        return
     plain = {n: m for n, m in value.items() if not (n in encodings and encodings[n].style)}
     for name, member in plain.items():
         own = [part for part in found if part.name == name]
