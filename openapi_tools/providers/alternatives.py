@@ -136,25 +136,14 @@ def _both(some: list[Form], others: list[Form]) -> list[Form]:
 
 
 class _Apart:
-    """Tells the alternatives of one input schema apart.
-
-    Args:
-        forms: Its forms, in which `oneOf` is read like `anyOf`.
-        fits: Tells whether a value fits one of them.
-    """
+    """Tells the alternatives of one input schema apart; its forms read `oneOf` like `anyOf`."""
 
     def __init__(self, forms: Forms, fits: Fits) -> None:
         self._forms = forms
         self._fits = fits
 
     def narrowed(self, form: Form, rivals: list[Form], depth: int = _DEEPEST_APART) -> Form | None:
-        """Return a form without what others accept too; None when nothing is left of it.
-
-        Args:
-            form: Its objects have declared members only.
-            rivals: The forms of other alternatives.
-            depth: How far to look inside.
-        """
+        """Return a form without what others accept too; None when nothing is left of it."""
         if "enum" in form:
             values = [v for v in form["enum"] if not any(self._fits(other, v) for other in rivals)]
             return {**form, "enum": values} if values else None
@@ -267,11 +256,7 @@ def _beyond(one: Form, other: Form, least: str, most: str) -> bool:
 
 
 class Fitting:
-    """Decides about the forms of one input schema.
-
-    Args:
-        definitions: Its `$defs`.
-    """
+    """Decides about the forms of one input schema, of which it needs the `$defs`."""
 
     def __init__(self, definitions: dict[str, Any]) -> None:
         self._definitions = definitions

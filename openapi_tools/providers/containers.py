@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from openapi_tools.providers.alternatives import Fits
     from openapi_tools.providers.simple_forms import ById, Form
 
-    Takes = Callable[[str], bool]
+    Takes = Callable[[str], object]
 
 KEY, VALUE = "key", "value"
 """The members of a pair: a map becomes an array of such objects where its keys cannot be told."""
@@ -241,13 +241,7 @@ def called(schema: Form, name: str) -> Form:
 
 
 def with_names(node: Any, takes: Takes, known: ById[Any]) -> Any:
-    """Return a schema with names that a provider takes; the same one where it has no others.
-
-    Args:
-        node: The schema; not changed.
-        takes: Whether the provider takes a name.
-        known: The results so far.
-    """
+    """Return a schema with names that a provider takes; the same one where it has no others."""
     if not isinstance(node, dict):
         return node
     return known.find(node, lambda node: _with_names(node, takes, known))

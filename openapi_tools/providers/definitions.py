@@ -120,14 +120,14 @@ class Memory:
 
 
 def restorer(schema: Schema, profile: str) -> Restorer | None:
-    """Return the restorer of arguments from a profile's form to that of the input schema.
+    """Return the restorer of arguments by an input schema in a profile's form.
 
     Args:
         schema: The input schema.
         profile: One of `PROFILES`, or empty where it is not known.
 
     Returns:
-        Its `restored(arguments)` does it; None where a profile leaves the schema unchanged.
+        None where the profile leaves the schema unchanged.
 
     Raises:
         SettingsError: The profile is unknown.
@@ -162,7 +162,7 @@ def define(
     """Return a tool as a provider's API takes it.
 
     Args:
-        tool: The tool.
+        tool: Any tool.
         profile: One of `PROFILES`.
         memory: Shared by the tools of one document for one profile, so that what they share is
             looked at once.
@@ -211,7 +211,7 @@ def _shaped(schema: Schema, profile: str, memory: Memory) -> tuple[Schema, tuple
     if profile == "anthropic":
         from openapi_tools.providers.containers import with_names
 
-        return with_names(schema, _is_anthropic_key, memory.renamed), ()
+        return with_names(schema, _ANTHROPIC_KEY.fullmatch, memory.renamed), ()
     return _subset(schema, profile, memory)
 
 
@@ -232,10 +232,6 @@ def _subset(
         reason = f"it has {size} characters; {MOST_CHARACTERS} are allowed"
         raise CannotExpress(reason, final=True)
     return shaped, tuple(shaper.notes)
-
-
-def _is_anthropic_key(name: str) -> bool:
-    return _ANTHROPIC_KEY.fullmatch(name) is not None
 
 
 def _value(tool: _Described, profile: str, schema: Schema) -> Schema:

@@ -263,12 +263,9 @@ def _is_checked(pattern: str) -> bool:
 
 
 def _words(schema: Form, form: Form, formats: dict[str, set[str]]) -> Form:
-    """Return a description and a format, as far as a provider knows it; else it is described.
+    """Return a form's description and format; a format that a provider does not know is described.
 
-    Args:
-        schema: The schema that the words go with.
-        form: Whose words they are.
-        formats: The formats that a provider knows, by type.
+    The words go with a schema; the known formats are by type.
     """
     said = form.get("description", "")
     kinds = schema.get("type", "")
@@ -317,11 +314,8 @@ def _sentence(said: str, more: str) -> str:
 class _Tally(NamedTuple):
     """The sizes that count against the limits of the strict mode.
 
-    Attributes:
-        members: Of all objects together.
-        levels: Nested schemas; the target of a `$ref` counts separately.
-        characters: Of names of members and of the values of enumerations.
-        values: Of all enumerations together.
+    Characters are those of names and of the values of enumerations; the target of a `$ref` has
+    levels of its own.
     """
 
     members: int
@@ -335,10 +329,6 @@ MOST_STRICT = _Tally(members=5_000, levels=10, characters=120_000, values=1_000)
 
 def check_strict(schema: Form, tallies: ById[Any]) -> None:
     """Do nothing when a schema keeps the limits of the strict mode.
-
-    Args:
-        schema: As the strict mode wants it.
-        tallies: The counts of its parts so far.
 
     Raises:
         CannotExpress: It does not; it says which limit.

@@ -25,14 +25,7 @@ _END = re.compile(r"(?<!\\)(?:\\\\)*\$$")
 
 
 class _Part(NamedTuple):
-    """One character of some kind, or a group with its choices; and how often it stands.
-
-    Attributes:
-        text: The character's; of a group, what opens it.
-        least: How often it stands at least.
-        most: How often at most; `inf` without a limit.
-        choices: Of a group.
-    """
+    """One character of some kind, or a group that `text` opens; and how often it stands."""
 
     text: str
     least: int = 1
@@ -63,10 +56,7 @@ _Sequence = tuple[_Part, ...]
 def with_length(pattern: str | None, least: int, most: float) -> str | None:
     """Return a pattern that also bounds the length; None when it cannot be said.
 
-    Args:
-        pattern: The pattern so far.
-        least: Characters at least.
-        most: Characters at most; `inf` without a limit.
+    Lengths are in characters; `most` is `inf` without a limit.
     """
     if pattern is None:
         return f"^{_ANY}{_count(least, most)}$"

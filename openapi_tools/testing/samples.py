@@ -96,10 +96,8 @@ class _Sampler:
         Spec: OpenAPI 3.1.2, section 4.25 (Discriminator Object).
         """
         told, branch = _mapped(schema, "discriminator"), branches[0] if branches else None
-        name, reference = (
-            told.get("propertyName"),
-            isinstance(branch, Mapping) and branch.get("$ref"),
-        )
+        name = told.get("propertyName")
+        reference = isinstance(branch, Mapping) and branch.get("$ref")
         if not isinstance(reference, str) or not isinstance(name, str):
             return []
         properties = _mapped(self._resolved(branch), "properties")
