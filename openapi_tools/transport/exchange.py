@@ -54,22 +54,18 @@ class Answer:
     """A server's answer.
 
     Attributes:
-        content: The body without its content codings.
-        elapsed: Seconds from sending the request to the last byte.
-        redirects: How many were followed.
         cut: Why a stream, or JSON without a length, ends here: `"timeout"`, `"too_large"`; empty
             when it is whole.
-        attempts: How often the request was sent.
     """
 
     request: httpx.Request
     status: int
     headers: httpx.Headers
-    content: bytes
-    elapsed: float = 0.0
-    redirects: int = 0
+    content: bytes  # without its content codings
+    elapsed: float = 0.0  # seconds from sending the request to the last byte
+    redirects: int = 0  # how many were followed
     cut: str = ""
-    attempts: int = 1
+    attempts: int = 1  # how often the request was sent
 
     @property
     def method(self) -> str:
@@ -84,25 +80,15 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class SendOptions:
-    """How a request is sent.
+    """How a request is sent."""
 
-    Attributes:
-        base: Address below which redirects have to stay; empty for anywhere in the origin.
-        auth: Sees the request and the answer, and may send it again.
-        certificate: TLS context that presents a client certificate.
-        trusted: Authentication and headers of a user's client are added.
-        keyed: The request carries an idempotency key.
-        traced: The program's trace context is added.
-        learn: Takes secrets that others put into the request.
-    """
-
-    base: str = ""
-    auth: httpx.Auth | None = None
-    certificate: ssl.SSLContext | None = None
-    trusted: bool = True
-    keyed: bool = False
-    traced: bool = False
-    learn: Callable[..., None] | None = None
+    base: str = ""  # address below which redirects have to stay; empty for the whole origin
+    auth: httpx.Auth | None = None  # sees the request and the answer, and may send it again
+    certificate: ssl.SSLContext | None = None  # presents a client certificate
+    trusted: bool = True  # authentication and headers of a user's client are added
+    keyed: bool = False  # the request carries an idempotency key
+    traced: bool = False  # the program's trace context is added
+    learn: Callable[..., None] | None = None  # takes secrets that others put into the request
 
 
 class Exchange:

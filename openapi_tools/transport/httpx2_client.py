@@ -20,11 +20,7 @@ _ERRORS = (
 
 
 class Httpx2Client:
-    """The members of an `httpx.AsyncClient` that calls use, over one of httpx2.
-
-    Args:
-        inner: The user's client: its transport, event hooks, headers and `auth` are used.
-    """
+    """The members of an `httpx.AsyncClient` that calls use, over a user's client of httpx2."""
 
     def __init__(self, inner: httpx2.AsyncClient) -> None:
         self._inner = inner
@@ -45,11 +41,7 @@ class Httpx2Client:
         return self._inner.is_closed
 
     async def send(self, request: httpx.Request, **options: Any) -> httpx.Response:
-        """Return the answer to a request, its body unread.
-
-        Raises:
-            httpx.HTTPError: In place of the same exception of httpx2; others pass.
-        """
+        """Return the answer to a request, its body unread; raises the errors of httpx."""
         with _errors_of_httpx():
             response = _received(await self._inner.send(_sent(request), **options))
         response.request = request

@@ -121,10 +121,6 @@ class NetworkPolicy:
 class DocumentPolicy(NetworkPolicy):
     """Where one document may be fetched from; its redirects stay public after a public address.
 
-    Args:
-        settings: For `allow_private` and `base_url`.
-        public: A document from a public address refers to it.
-
     Attributes:
         public: It came from a public address, or from a name that a proxy or a client resolved.
     """

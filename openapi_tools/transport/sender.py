@@ -44,20 +44,13 @@ _LEFT_BEHIND: list[object] = []
 
 
 class LoopClient:
-    """The client of one event loop.
-
-    Attributes:
-        client: Opens connections and keeps some of them for the next call.
-        turns: How many requests may still begin.
-        under_way: The deadlines of the calls that have begun and not ended.
-        keeper: Its end closes the client.
-    """
+    """The client of one event loop, and the calls that are under way in it."""
 
     def __init__(self, client: httpx.AsyncClient, concurrency: int) -> None:
         self.client = client
         self.turns = asyncio.Semaphore(concurrency)
-        self.under_way: set[asyncio.Timeout] = set()
-        self.keeper: AsyncGenerator[None] | None = None
+        self.under_way: set[asyncio.Timeout] = set()  # their deadlines
+        self.keeper: AsyncGenerator[None] | None = None  # its end closes the client
         self._change = asyncio.Event()
 
     def end(self, timeout: asyncio.Timeout) -> None:
