@@ -132,9 +132,9 @@ def most_in(text: bytes) -> int:
 
 def compact(value: Any) -> bytes:
     """Return a JSON value as compact text in UTF-8; one with halves of characters, as ASCII."""
-    from pydantic_core import to_json
+    import pydantic_core  # `from … import` would cost more at each call
 
     try:
-        return to_json(value)
+        return pydantic_core.to_json(value)
     except ValueError:  # half of a character, which UTF-8 cannot write
         return json.dumps(value).encode()
