@@ -2,17 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from openapi_tools import Settings, Toolset, load_tools
-
-
-class Candidate(NamedTuple):
-    """An operation that needs a name."""
-
-    operation_id: str
-    method: str
-    path: str
 
 
 def document(paths: dict[str, Any], *, openapi: str = "3.1.1", **members: Any) -> dict[str, Any]:

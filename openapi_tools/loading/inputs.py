@@ -21,7 +21,6 @@ from openapi_tools.loading.keyword_values import (
     is_text,
     is_true,
 )
-from openapi_tools.loading.naming import argument_names, is_other
 from openapi_tools.loading.operations import (
     MAX_CHOICES,
     OF_BODY,
@@ -35,7 +34,14 @@ from openapi_tools.loading.schema_components import complete
 from openapi_tools.loading.servers_and_security import requirements, servers
 from openapi_tools.model import DEFAULT_STYLES, Operation, Parameter, Property, RequestBody
 from openapi_tools.requests.encoding import OWN_HEADERS, is_token
-from openapi_tools.visible_text import cut, plain_text, visible, visible_in
+from openapi_tools.visible_text import (
+    argument_names,
+    cut,
+    is_other,
+    plain_text,
+    visible,
+    visible_in,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -11,12 +11,11 @@ from openapi_tools.forks import ForkLock
 from openapi_tools.json_values import unescape
 from openapi_tools.loading.inputs import Inputs
 from openapi_tools.loading.keyword_values import as_text
-from openapi_tools.loading.naming import tool_names
 from openapi_tools.loading.operations import OperationNode, has_operators
 from openapi_tools.loading.usability import Usability, unreadable
 from openapi_tools.model import Skipped
 from openapi_tools.tools.tool import OperationTool
-from openapi_tools.visible_text import plain_text, visible
+from openapi_tools.visible_text import plain_text, tool_names, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -230,7 +229,8 @@ def find_operations(document: Document, *, strict: bool) -> Operations:
     listed = list(document.operations())
     nodes = [item for item in listed if isinstance(item, OperationNode)]
     usability = Usability(document)
-    names = iter(tool_names(nodes, document.settings.prefix))
+    wanted = [(node.operation_id, node.method, node.path) for node in nodes]
+    names = iter(tool_names(wanted, document.settings.prefix))
     tools: list[ToolFacts] = []
     good: list[OperationNode] = []
     skipped: list[Skipped] = []

@@ -34,10 +34,9 @@ from openapi_tools.loading.keyword_values import (
     modernise,
     nullable,
 )
-from openapi_tools.loading.naming import short_hash
 from openapi_tools.loading.schema_components import closure_of, defined, name_of, reach, uses_of
 from openapi_tools.loading.source import relative_place
-from openapi_tools.visible_text import plain_text, visible_in
+from openapi_tools.visible_text import plain_text, short_hash, visible_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

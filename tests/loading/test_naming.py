@@ -3,15 +3,14 @@ from __future__ import annotations
 import re
 
 import pytest
-from documents import Candidate
 
-from openapi_tools.loading.naming import argument_names, snake_case, tool_names
+from openapi_tools.visible_text import argument_names, snake_case, tool_names
 
 TOOL = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]{0,63}")
 
 
 def named(*candidates: tuple[str, str, str], prefix: str = "") -> list[str]:
-    return tool_names([Candidate(*candidate) for candidate in candidates], prefix)
+    return tool_names(candidates, prefix)
 
 
 @pytest.mark.parametrize(
