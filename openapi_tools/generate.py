@@ -31,8 +31,8 @@ from openapi_tools.errors import (
 )
 from openapi_tools.loading.load import read_document, tools_of
 from openapi_tools.loading.parse import paused_gc
-from openapi_tools.loading.servers_and_security import root_servers
 from openapi_tools.loading.source import fetcher_of
+from openapi_tools.loading.versions import root_servers
 from openapi_tools.options import settings_of
 from openapi_tools.tools.toolset import Select
 

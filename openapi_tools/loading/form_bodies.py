@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools import media_types
 from openapi_tools.loading.keyword_values import as_boolean, is_true
+from openapi_tools.loading.references import as_dict, as_list
 from openapi_tools.model import Encoding, Parameter
 from openapi_tools.requests.body import file_schema
 from openapi_tools.visible_text import plain_text
@@ -38,14 +39,7 @@ _UNTYPED = frozenset(
 
 
 class PartHeader(NamedTuple):
-    """A header that the document declares for one part.
-
-    Attributes:
-        part: The member's name.
-        parameter: The header.
-        schema: Of its value.
-        required: The part has to have it.
-    """
+    """A header that the document declares for one part, the member `part` of a body."""
 
     part: str
     parameter: Parameter
@@ -54,10 +48,10 @@ class PartHeader(NamedTuple):
 
 
 class Form(NamedTuple):
-    """A form or multipart body.
+    """A form or multipart body, or one member of it.
 
     Attributes:
-        schema: Of the whole body (or of one member), with file arguments where it has files.
+        schema: With file arguments where it has files.
         encodings: Of the members that are not written the default way.
         headers: Of the parts.
     """
@@ -68,12 +62,7 @@ class Form(NamedTuple):
 
 
 class Forms:
-    """Reads the forms of one document.
-
-    Args:
-        document: The document.
-        settings: `file_roots` is used.
-    """
+    """Reads the forms of one document."""
 
     def __init__(self, document: Document, settings: Settings) -> None:
         self._document = document
@@ -82,20 +71,12 @@ class Forms:
     def read(
         self, kind: str, schema: dict[str, Any], declared: dict[str, Any], resource: Resource
     ) -> Form:
-        """Return how a form or multipart body is written.
-
-        Args:
-            kind: Its media type.
-            schema: Its converted schema.
-            declared: The Media Type Object.
-            resource: Its document.
-        """
+        """Return how a form or multipart body with a converted schema is written."""
         multipart = media_types.is_multipart(kind)
         whole = self._document.schemas.content(schema)
         if multipart and _is_positional(whole, declared):
             return self._positions(whole, declared, resource)
-        listed = declared.get("encoding")
-        nodes = dict(listed) if isinstance(listed, dict) else {}
+        nodes = as_dict(declared.get("encoding"))
         form = self._members(schema, nodes, resource, multipart=multipart, depth=_NESTED)
         done = {encoding.name for encoding in form.encodings}
         unlisted = [
@@ -146,10 +127,9 @@ class Forms:
     def _member(
         self, name: str, schema: Any, node: Any, resource: Resource, *, multipart: bool
     ) -> Form:
-        """Return how one member is written: at most one encoding."""
         if not node and not multipart:
             return Form(schema, (), ())
-        encoding = self._encoding(name, node if isinstance(node, dict) else {}, multipart)
+        encoding = self._encoding(name, as_dict(node), multipart)
         headers: tuple[PartHeader, ...] = ()
         if multipart:
             headers = tuple(self._headers(name, node, resource))
@@ -169,12 +149,8 @@ class Forms:
     def _positions(
         self, whole: dict[str, Any], declared: dict[str, Any], resource: Resource
     ) -> Form:
-        """Return a multipart body whose parts have no names, but an order.
-
-        Spec: OpenAPI 3.2.0, section 4.14.5, `prefixEncoding` and `itemEncoding`.
-        """
-        first = declared.get("prefixEncoding")
-        nodes = list(first) if isinstance(first, list) else []
+        """Return a multipart body whose parts have no names, but an order (`prefixEncoding`)."""
+        nodes = list(as_list(declared.get("prefixEncoding")))
         listed = whole.get("prefixItems", [])
         count = max(len(nodes), len(listed))
         nodes += [None] * (count - len(nodes))
@@ -222,9 +198,7 @@ class Forms:
         return Encoding(name, content_type=first if usable else "")
 
     def _headers(self, name: str, node: Any, resource: Resource) -> Iterator[PartHeader]:
-        """Yield the headers that the document declares for one part."""
-        listed = node.get("headers") if isinstance(node, dict) else None
-        for header, declared in listed.items() if isinstance(listed, dict) else ():
+        for header, declared in as_dict(as_dict(node).get("headers")).items():
             target = self._document.references.follow(declared, resource)
             if header.lower() == "content-type" or not isinstance(target.node, dict):
                 continue
@@ -238,7 +212,6 @@ class Forms:
 
 
 def _is_default(encoding: Encoding) -> bool:
-    """Tell whether a member is written as it would be without a word about it."""
     return not (encoding.style or encoding.content_type or encoding.file)
 
 
@@ -249,22 +222,17 @@ def _is_positional(whole: dict[str, Any], declared: dict[str, Any]) -> bool:
 
 
 class _Part(NamedTuple):
-    """A part that is a file, or holds some.
-
-    Attributes:
-        schema: Of the argument: a file object, an array of them, or a union with one.
-        content_type: The part's media type as the document names it, else empty.
-    """
+    """A part that is a file or holds some; `content_type` as the document names it, else empty."""
 
     schema: dict[str, Any]
     content_type: str
 
 
 def is_file(schema: dict[str, Any], *, untyped: bool) -> bool:
-    """Tell whether a converted schema describes bytes.
+    """Tell whether a converted schema, references followed, describes bytes.
 
     Args:
-        schema: A converted schema, references followed.
+        schema: The schema.
         untyped: Schemas without any type are bytes too (3.1 and later).
     """
     types = schema.get("type")
@@ -278,13 +246,7 @@ def is_file(schema: dict[str, Any], *, untyped: bool) -> bool:
 
 
 def described_file(settings: Settings, described: dict[str, Any], words: str) -> dict[str, Any]:
-    """Return the schema of a file argument with the document's own description.
-
-    Args:
-        settings: Decides whether paths are offered.
-        described: The document's schema.
-        words: Used when it has no description.
-    """
+    """Return the schema of a file argument with the document's own description, else `words`."""
     out = file_schema(settings)
     out |= {key: described[key] for key in _KEPT if key in described}
     out.setdefault("description", words)
@@ -299,18 +261,7 @@ def _part_schema(
     untyped: bool,
     depth: int = 4,
 ) -> _Part | None:
-    """Return the schema of a multipart member that is a file, an array of files or a union.
-
-    Args:
-        settings: Decides whether paths are offered.
-        declared: The member's converted schema.
-        content: Follows a `$ref`.
-        untyped: Schemas without any type are bytes too (3.1 and later).
-        depth: How many arrays and unions may stand around the file; they may go in a circle.
-
-    Returns:
-        None when it holds no file.
-    """
+    """Return a multipart member that is a file, an array of files or a union, or None."""
     if not isinstance(declared, dict) or depth == 0:
         return None
     declared = content(declared)

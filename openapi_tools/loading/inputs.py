@@ -29,9 +29,10 @@ from openapi_tools.loading.operations import (
     path_variables,
     plain_path,
 )
+from openapi_tools.loading.references import as_dict, as_list
 from openapi_tools.loading.request_bodies import Bodies, Content
 from openapi_tools.loading.schema_components import complete
-from openapi_tools.loading.servers_and_security import requirements, servers
+from openapi_tools.loading.versions import requirements, servers
 from openapi_tools.model import DEFAULT_STYLES, Operation, Parameter, Property, RequestBody
 from openapi_tools.requests.encoding import OWN_HEADERS, is_token
 from openapi_tools.visible_text import (
@@ -75,10 +76,7 @@ class _Argument(NamedTuple):
 class Inputs:
     """Builds the operations of one document and the schemas of their inputs.
 
-    Args:
-        document: The document.
-        settings: As in `Settings`.
-        schemes: The document's security schemes; parameters that they fill are left out.
+    Parameters that its security schemes fill are left out.
     """
 
     def __init__(
@@ -99,11 +97,7 @@ class Inputs:
         return Bodies(self._document, self._settings)
 
     def input_schema(self, operation: OperationNode, name: str) -> dict[str, Any]:
-        """Return the schema of an operation's input: a closed object at the root.
-
-        Args:
-            operation: The operation.
-            name: The tool's.
+        """Return the schema of the input of the tool `name`: a closed object at the root.
 
         Raises:
             DocumentError: Something in it is malformed or leads nowhere.
@@ -129,11 +123,7 @@ class Inputs:
         return {**schema, "description": cut(words, self._settings.description_chars)}
 
     def operation(self, operation: OperationNode, name: str) -> Operation:
-        """Return how an operation is called.
-
-        Args:
-            operation: The operation.
-            name: The tool's.
+        """Return how the tool `name` is called.
 
         Raises:
             DocumentError: Something in it is malformed or leads nowhere.
@@ -159,7 +149,6 @@ class Inputs:
         )
 
     def _content(self, operation: OperationNode, name: str) -> Content | None:
-        """Return an operation's body, None where it takes nothing."""
         found = self._document.request_body(operation)
         if found is None:
             return None
@@ -169,10 +158,7 @@ class Inputs:
         return None if content.is_empty else content
 
     def _arguments(self, operation: OperationNode) -> list[_Argument]:
-        """Return the arguments of an operation's parameters, undeclared path variables first.
-
-        Path parameters without a place in the path are left out.
-        """
+        """Return the arguments of parameters that have a place in the request."""
         parameters = self._document.parameters(operation).items()
         found = [self._argument(*key, *where) for key, where in parameters]
         arguments = [argument for argument in found if argument is not None]
@@ -199,7 +185,6 @@ class Inputs:
         return self._known[id(node)]
 
     def _is_offered(self, location: str, name: str, node: dict[str, Any]) -> bool:
-        """Tell whether the model sets a parameter."""
         key = _key(location, name)
         if location in OF_BODY or is_left_out(node) or (location, key) in self._credentials:
             return False
@@ -208,7 +193,6 @@ class Inputs:
     def _made(
         self, location: str, name: str, node: dict[str, Any], resource: Resource
     ) -> _Argument:
-        """Return an argument: the schema of its parameter with the parameter's own words."""
         out = dict(self._schema(node, resource))
         described = node.get("description")
         if isinstance(described, str) and described:
@@ -221,22 +205,18 @@ class Inputs:
         return _Argument(location, name, out, required, node)
 
     def _schema(self, node: dict[str, Any], resource: Resource) -> dict[str, Any]:
-        """Return a parameter's converted schema, that of its `content` where it has one."""
         node = self._modern(node)
         schema = node.get("schema")
         if kind := _media_type(node):
             target = self._document.references.follow(node["content"][kind], resource)
-            schema = target.node.get("schema") if isinstance(target.node, dict) else None
-            resource = target.resource
+            schema, resource = as_dict(target.node).get("schema"), target.resource
         return self._document.schemas.convert(schema, resource)
 
     def _modern(self, node: dict[str, Any]) -> dict[str, Any]:
-        """Return a Parameter Object as OpenAPI 3 writes it."""
         swagger = self._document.dialect.swagger and "schema" not in node
         return versions.parameter(node) if swagger else node
 
     def _parameter(self, made: _Argument, argument: str) -> Parameter:
-        """Return how a parameter is written."""
         node, location = self._modern(made.node or {}), made.location
         kind = _media_type(node)
         style = str(node.get("style", ""))
@@ -259,7 +239,7 @@ class Inputs:
         """Return the media types of an operation's good answers, JSON first."""
         if self._document.dialect.swagger:
             produces = operation.node.get("produces", self._document.root.get("produces"))
-            kinds = list(filter(is_text, produces)) if isinstance(produces, list) else []
+            kinds = list(filter(is_text, as_list(produces)))
         else:
             kinds = list(islice(self._answer_types(operation), MAX_CHOICES))
         clean = [
@@ -270,28 +250,20 @@ class Inputs:
         return tuple(sorted(clean, key=lambda kind: "json" not in kind.lower()))
 
     def _answer_types(self, operation: OperationNode) -> Iterator[str]:
-        listed = operation.node.get("responses")
-        only = isinstance(listed, dict) and len(listed) == 1
+        only = len(as_dict(operation.node.get("responses"))) == 1
         for status, answer in self._answers(operation):
-            content = answer.get("content")
-            good = status.startswith("2") or (status == "default" and only)
-            if good and isinstance(content, dict):
-                yield from content
+            if status.startswith("2") or (status == "default" and only):
+                yield from as_dict(answer.get("content"))
 
     def _response_headers(self, operation: OperationNode) -> tuple[str, ...]:
-        """Return the headers that an operation's answers declare, in lower case.
-
-        Those that results keep or leave out anyway are not among them.
-        """
-        nodes = (answer.get("headers") for _, answer in self._answers(operation))
-        names = (name.lower() for node in nodes if isinstance(node, dict) for name in node)
+        """Return the headers of answers, in lower case, but for those that results keep anyway."""
+        nodes = (as_dict(answer.get("headers")) for _, answer in self._answers(operation))
+        names = (name.lower() for node in nodes for name in node)
         kept = (name for name in names if is_token(name) and is_kept(name) is None)
         return tuple(islice(dict.fromkeys(kept), MAX_CHOICES))
 
     def _answers(self, operation: OperationNode) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Yield status and node of an operation's documented answers."""
-        responses = operation.node.get("responses")
-        for status, node in responses.items() if isinstance(responses, dict) else ():
+        for status, node in as_dict(operation.node.get("responses")).items():
             try:
                 answer = self._document.references.follow(node, operation.resource).node
             except DocumentError:  # an answer that cannot be read does not spoil the request
@@ -305,9 +277,7 @@ def _key(location: str, name: str) -> str:
 
 
 def _media_type(node: dict[str, Any]) -> str:
-    """Return the media type of a parameter with `content`."""
-    content = node.get("content")
-    return next(iter(content), "") if isinstance(content, dict) else ""
+    return next(iter(as_dict(node.get("content"))), "")
 
 
 def _body_arguments(content: Content | None) -> list[_Argument]:
@@ -359,10 +329,7 @@ def _body(content: Content, arguments: list[_Argument], names: list[str]) -> Req
 
 
 def _extensions(node: dict[str, Any]) -> tuple[str, ...]:
-    """Return the names of an operation's flags: `x-` members that are `true`.
-
-    Spec: OpenAPI 3.2.0, section 4.37, Specification Extensions.
-    """
+    """Return the names of an operation's flags: `x-` members that are `true`."""
     names = [
         name
         for name in node

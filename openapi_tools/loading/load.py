@@ -5,32 +5,39 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, partial
 from importlib.util import find_spec
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import CallError, DocumentError, OpenAPIToolsError, bare
 from openapi_tools.loading.loaded_tool import (
+    Facts,
     LoadedTool,
     Operations,
     Shared,
-    facts_of,
     find_operations,
 )
 from openapi_tools.loading.operations import Document
 from openapi_tools.loading.parse import parse, paused_gc
 from openapi_tools.loading.plain_data import plain, without_lazy
 from openapi_tools.loading.references import Resource
-from openapi_tools.loading.servers_and_security import key_prefixes, root_servers, security_schemes
 from openapi_tools.loading.source import fetcher_of, read_source
+from openapi_tools.loading.versions import key_prefixes, root_servers, security_schemes
 from openapi_tools.options import credentials_of, settings_of
 from openapi_tools.requests.server_urls import origin_of
-from openapi_tools.tools.toolset import About, Provenance, Select, Toolset, open_session
+from openapi_tools.tools.toolset import (
+    About,
+    Provenance,
+    Select,
+    Toolset,
+    no_such_tool,
+    open_session,
+)
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     import httpx
     import httpx2
@@ -40,7 +47,6 @@ if TYPE_CHECKING:
     from openapi_tools.loading.source import Source
     from openapi_tools.settings import Settings
     from openapi_tools.tools.tool import Session
-    from openapi_tools.transport.sender import Answer
 
 
 def load_tools(
@@ -96,25 +102,19 @@ def _loaded(
     select, settings = Select.of(select), settings_of(settings)
     more: dict[str, Any] = {"credentials": credentials_of(credentials), "client": client}
     fetcher = fetcher_of(source, settings, **more)
-    with paused_gc(), _sending_in(loop, fetcher):
-        if not strict and not isinstance(source, Mapping) and is_cache_on(settings):
-            toolset = _through_cache(source, settings, fetcher, **more)
-        else:
-            document, remarks = read_document(source, settings, duplicates=strict, fetcher=fetcher)
-            toolset = tools_of(document, strict=strict, remarks=remarks, **more)
-    return toolset if select is None else toolset.select(select)
-
-
-@contextlib.contextmanager
-def _sending_in(loop: asyncio.AbstractEventLoop | None, fetcher: Fetcher | None) -> Iterator[None]:
-    """Let documents be fetched in a caller's event loop, as long as the caller waits for them."""
     if fetcher is not None:
-        fetcher.loop = loop
+        fetcher.loop = loop  # a caller's event loop, as long as the caller waits for the documents
     try:
-        yield
+        with paused_gc():
+            if not strict and not isinstance(source, Mapping) and is_cache_on(settings):
+                toolset = _through_cache(source, settings, fetcher, **more)
+            else:
+                found = read_document(source, settings, duplicates=strict, fetcher=fetcher)
+                toolset = tools_of(found[0], strict=strict, remarks=found[1], **more)
     finally:
         if fetcher is not None:
             fetcher.loop = None
+    return toolset if select is None else toolset.select(select)
 
 
 def is_cache_on(settings: Settings) -> bool:
@@ -126,7 +126,6 @@ def is_cache_on(settings: Settings) -> bool:
 def _through_cache(
     source: str | os.PathLike[str] | bytes, settings: Settings, fetcher: Fetcher | None, **more: Any
 ) -> Toolset:
-    """Return the tools of a document from its cached copy, or cache the document."""
     from openapi_tools.loading.cache import Hit, find
 
     found = find(source, settings, fetcher)
@@ -137,7 +136,11 @@ def _through_cache(
         if personal := _personal(document, fetcher):
             return tools_of(personal[0], remarks=personal[1], **more)
         remarks = (*found.remarks, *found.facts.remarks, *_told(fetcher))
-        return tools_of(document, remarks=remarks, operations=Operations.known(found.facts), **more)
+        facts = found.facts
+        known = Operations(
+            facts.tools, None, facts.skipped, lambda: facts.warnings, lambda: facts.counts
+        )
+        return tools_of(document, remarks=remarks, operations=known, **more)
     except DocumentError:  # the cached copy was a good document once: it was changed on disk
         document, remarks = read_document(source, settings, duplicates=False, fetcher=fetcher)
         return tools_of(document, remarks=remarks, **more)
@@ -153,10 +156,12 @@ def _parsed_and_kept(
     if personal := _personal(document, fetcher):
         return tools_of(personal[0], remarks=personal[1], **more)
     operations = find_operations(document, strict=False)
-    told = (*remarks, *_told(fetcher))
-    toolset = tools_of(document, remarks=told, operations=operations, **more)
+    everything = (*remarks, *_told(fetcher))
+    toolset = tools_of(document, remarks=everything, operations=operations, **more)
     if found.slot is not None:
-        keep(found.slot, document, facts_of(toolset, operations, remarks))
+        tools = [tool.facts for tool in toolset if isinstance(tool, LoadedTool)]
+        told, counts = operations.warnings(), operations.counts()
+        keep(found.slot, document, Facts(tools, operations.skipped, told, list(remarks), counts))
     return toolset
 
 
@@ -196,12 +201,6 @@ def read_document(
     fetcher: Fetcher | None = None,
 ) -> tuple[Document, tuple[str, ...]]:
     """Return the parsed document and the warnings of reading it.
-
-    Args:
-        source: As for `load_tools`.
-        settings: Says what may be read.
-        duplicates: Look for duplicate keys in a document of any size.
-        fetcher: As `fetcher_of` makes it of the source.
 
     Raises:
         SourceError: It cannot be read.
@@ -250,32 +249,27 @@ def tools_of(
 ) -> Toolset:
     """Return the tools of a document.
 
-    Args:
-        document: With the settings of its tools.
-        credentials: As for `load_tools`.
-        client: As for `load_tools`.
-        strict: Raise for the first operation that would be skipped.
-        remarks: The parser's.
-        operations: Its operations, where they are known.
-
     Raises:
-        DocumentError: As for `load_tools`.
-        CredentialsError: As for `load_tools`.
-        SettingsError: As for `load_tools`.
+        OpenAPIToolsError: As for `load_tools`.
     """
     found = operations or find_operations(document, strict=strict)
-    schemes = security_schemes(document)
+    settings, schemes = document.settings, security_schemes(document)
+    origin = origin_of(document.entry.uri)
     session = open_session(
-        document.settings,
+        settings,
         credentials=credentials,
         schemes=schemes,
         client=client,
-        provenance=_provenance(document),
+        provenance=Provenance(root_servers(document), document.references.has_public, origin),
     )
-    if document.settings.check_answers:
-        session.check_answer = _answer_checker(document)
+    if settings.check_answers:
+        from openapi_tools.openapi_core import make_checker
+
+        whole = partial(without_lazy, document.root)
+        session.check_answer = make_checker(whole, base_url=settings.base_url)
     others = list(_others(document, found, session, has_credentials=bool(credentials)))
-    counts = {"operations": found.number, "skipped": len(found.skipped)}
+    number = len(found.tools) + len(found.skipped)
+    counts = {"operations": number, "skipped": len(found.skipped)}
     about = About(
         skipped=tuple(found.skipped),
         warnings=cache(lambda: (*remarks, *found.warnings(), *others)),
@@ -288,56 +282,23 @@ def tools_of(
     return Toolset(map(LoadedTool, found.tools, repeat(shared), nodes), session, about)
 
 
-def _provenance(document: Document) -> Provenance:
-    origin = origin_of(document.entry.uri)
-    return Provenance(root_servers(document), document.references.has_public, origin)
-
-
 def _others(
     document: Document, found: Operations, session: Session, *, has_credentials: bool
 ) -> Iterator[str]:
     """Yield the warnings that are not about single operations."""
-    yield from _unknown(document.settings, found)
-    if not found.number:
+    if isinstance(kinds := document.settings.media_types, dict):
+        names = [tool.name for tool in found.tools]
+        missing = [name for name in kinds if name not in names]
+        yield from (f"media_types: {no_such_tool(name, names)}" for name in missing)
+    if not found.tools and not found.skipped:
         yield f"{document.entry.name or 'the document'}: no paths with operations, hence no tools."
     if has_credentials or session.client_brings:
-        yield from _unsent(session)
-    if has_credentials:
-        yield from _bare_keys(document, session)
-
-
-def _unknown(settings: Settings, found: Operations) -> list[str]:
-    """Warn of media types for tools that do not exist."""
-    if not isinstance(settings.media_types, dict):
-        return []
-    from openapi_tools.tools.toolset import no_such_tool
-
-    names = [tool.name for tool in found.tools]
-    missing = [name for name in settings.media_types if name not in names]
-    return [f"media_types: {no_such_tool(name, names)}" for name in missing]
-
-
-def _unsent(session: Session) -> list[str]:
-    """Warn where credentials are given and the document's own server does not get them."""
-    try:
-        bounds = session.home()
-    except CallError:
-        return []
-    return [] if bounds.inside else [bounds.refusal()]
-
-
-def _bare_keys(document: Document, session: Session) -> Iterator[str]:
-    """Warn of keys without the word that they begin with, as the document describes them."""
-    for name, word in key_prefixes(document).items():
+        with contextlib.suppress(CallError):  # it has no usable server
+            if not (bounds := session.home()).inside:
+                yield bounds.refusal()
+    for name, word in key_prefixes(document).items() if has_credentials else ():
         if session.credentials.lacks_word(name):
             yield (
                 f"the key for {name!r:.100} is sent unchanged, but by the document's description "
                 f"it begins with a word: '{word} …'; give it so if the API refuses the key."
             )
-
-
-def _answer_checker(document: Document) -> Callable[[httpx.Request, Answer], list[str]]:
-    """Return a check of answers against the document, by openapi-core."""
-    from openapi_tools.openapi_core import make_checker
-
-    return make_checker(lambda: without_lazy(document.root), base_url=document.settings.base_url)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.errors import DocumentError
@@ -12,32 +12,22 @@ from openapi_tools.json_values import unescape
 from openapi_tools.loading.inputs import Inputs
 from openapi_tools.loading.keyword_values import as_text
 from openapi_tools.loading.operations import OperationNode, has_operators
+from openapi_tools.loading.references import as_dict
 from openapi_tools.loading.usability import Usability, unreadable
 from openapi_tools.model import Skipped
 from openapi_tools.tools.tool import OperationTool
 from openapi_tools.visible_text import plain_text, tool_names, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from openapi_tools.loading.operations import Document
     from openapi_tools.model import Operation, SecurityScheme
     from openapi_tools.tools.tool import Session
-    from openapi_tools.tools.toolset import Toolset
 
 
 class ToolFacts(NamedTuple):
-    """The attributes of a tool that need no schema.
-
-    Attributes:
-        name: Unique in its toolset.
-        method: Upper case.
-        path: The key in `paths`.
-        member: Its place in the path item, a JSON Pointer without the first `/`.
-        description: None until it is asked for.
-        tags: The document's grouping.
-        deprecated: Whether the document advises against it.
-    """
+    """The attributes of a tool that need no schema; `member` is its place in the path item."""
 
     name: str
     method: str
@@ -49,15 +39,7 @@ class ToolFacts(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """What a load finds before a schema is built.
-
-    Attributes:
-        tools: Of the usable operations.
-        skipped: The other operations.
-        warnings: About operations.
-        remarks: The parser's.
-        counts: Of webhooks, callbacks and links.
-    """
+    """What a load finds before a schema is built; `remarks` are the parser's."""
 
     tools: list[ToolFacts]
     skipped: list[Skipped]
@@ -68,14 +50,7 @@ class Facts(NamedTuple):
 
 @dataclass(frozen=True)
 class Shared:
-    """What the tools of one document share.
-
-    Attributes:
-        document: The document.
-        schemes: Its security schemes.
-        session: For their calls.
-        turn: Held while something is built: `inputs` converts one schema at a time.
-    """
+    """What the tools of one document share; `turn` is held while one of them is built."""
 
     document: Document
     schemes: Mapping[str, SecurityScheme]
@@ -105,25 +80,9 @@ class Operations(NamedTuple):
     warnings: Callable[[], list[str]]
     counts: Callable[[], dict[str, int]]
 
-    @property
-    def number(self) -> int:
-        """How many there are, skipped ones included."""
-        return len(self.tools) + len(self.skipped)
-
-    @classmethod
-    def known(cls, facts: Facts) -> Operations:
-        """Return the operations of a document from the cache."""
-        return cls(facts.tools, None, facts.skipped, lambda: facts.warnings, lambda: facts.counts)
-
 
 class LoadedTool(OperationTool):
-    """A tool whose description, schema and operation are built when they are first looked at.
-
-    Args:
-        facts: Its other attributes.
-        shared: What the tools of the document share.
-        node: The operation, where it was looked at already.
-    """
+    """A tool whose description, schema and operation are built when they are first looked at."""
 
     __slots__ = ("_facts", "_input_schema", "_node", "_operation", "_shared")
 
@@ -193,19 +152,13 @@ class LoadedTool(OperationTool):
         return self._operation
 
     def _found(self) -> OperationNode:
-        """Return the operation in the document."""
         if self._node is None:
             self._node = self._shared.document.operation(self._facts.path, self._facts.member)
         return self._node
 
 
 def describe(operation: OperationNode, limit: int) -> str:
-    """Return an operation's description for a model: never empty.
-
-    Args:
-        operation: The operation.
-        limit: Most characters.
-    """
+    """Return an operation's description for a model, of at most `limit` characters: never empty."""
     node, item = operation.node, operation.item
     summary = as_text(node.get("summary") or item.get("summary")).strip()
     text = as_text(node.get("description") or item.get("description")).strip()
@@ -219,12 +172,8 @@ def describe(operation: OperationNode, limit: int) -> str:
 def find_operations(document: Document, *, strict: bool) -> Operations:
     """Return the operations of a parsed document.
 
-    Args:
-        document: The document.
-        strict: Raise for the first operation that would be skipped.
-
     Raises:
-        DocumentError: `paths` is not an object.
+        DocumentError: `paths` is not an object, or, if strict, an operation would be skipped.
     """
     listed = list(document.operations())
     nodes = [item for item in listed if isinstance(item, OperationNode)]
@@ -245,46 +194,27 @@ def find_operations(document: Document, *, strict: bool) -> Operations:
                 raise
             skipped.append(_skipped(item, error))
         else:
-            tools.append(_tool(name, item))
+            facts = (item.method, item.path, item.member, None, item.tags, item.deprecated)
+            tools.append(ToolFacts(name, *facts))
             good.append(item)
-    warnings = partial(_warnings, document, usability.warnings, good)
-    return Operations(tools, good, skipped, warnings, partial(_counts, document))
-
-
-def _warnings(document: Document, found: list[str], nodes: list[OperationNode]) -> list[str]:
-    return [*found, *unreadable(document, nodes)]
+    return Operations(
+        tools,
+        good,
+        skipped,
+        warnings=lambda: [*usability.warnings, *unreadable(document, good)],
+        counts=lambda: _counts(document),
+    )
 
 
 def _counts(document: Document) -> dict[str, int]:
     """Return how many webhooks, callbacks and links there are; none of them is a tool."""
-    webhooks = document.root.get("webhooks")
-    found = {"webhooks": len(webhooks) if isinstance(webhooks, dict) else 0}
-    found |= {"callbacks": 0, "links": 0}
+    found = {"webhooks": len(as_dict(document.root.get("webhooks"))), "callbacks": 0, "links": 0}
     for operation in document.operations():
         if isinstance(operation, OperationNode):
-            callbacks, responses = map(operation.node.get, ("callbacks", "responses"))
-            found["callbacks"] += len(callbacks) if isinstance(callbacks, dict) else 0
-            answers = responses.values() if isinstance(responses, dict) else ()
-            links = [node.get("links") for node in answers if isinstance(node, dict)]
-            found["links"] += sum(len(link) for link in links if isinstance(link, dict))
+            found["callbacks"] += len(as_dict(operation.node.get("callbacks")))
+            answers = as_dict(operation.node.get("responses")).values()
+            found["links"] += sum(len(as_dict(as_dict(node).get("links"))) for node in answers)
     return found
-
-
-def facts_of(toolset: Toolset, operations: Operations, remarks: Iterable[str]) -> Facts:
-    """Return the facts that spare the next load of a document most of its work.
-
-    Args:
-        toolset: Its tools.
-        operations: Its operations.
-        remarks: The parser's.
-    """
-    tools = [tool.facts for tool in toolset if isinstance(tool, LoadedTool)]
-    skipped, warnings = operations.skipped, operations.warnings()
-    return Facts(tools, skipped, warnings, list(remarks), operations.counts())
-
-
-def _tool(name: str, item: OperationNode) -> ToolFacts:
-    return ToolFacts(name, item.method, item.path, item.member, None, item.tags, item.deprecated)
 
 
 def _skipped(item: OperationNode | DocumentError, error: DocumentError) -> Skipped:

@@ -11,13 +11,19 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from openapi_tools.errors import DocumentError, InvalidDocument, UnresolvableReference
 from openapi_tools.json_values import pointer_token
 from openapi_tools.loading import versions
 from openapi_tools.loading.keyword_values import as_text, is_text, is_true
-from openapi_tools.loading.references import References, Resource, is_url_reference
+from openapi_tools.loading.references import (
+    References,
+    Resource,
+    as_dict,
+    as_list,
+    is_url_reference,
+)
 from openapi_tools.loading.schemas import Schemas
 from openapi_tools.requests.encoding import is_cookie_name, is_token
 from openapi_tools.requests.server_urls import VARIABLE
@@ -36,6 +42,7 @@ OF_BODY: Final = frozenset({"body", "formData"})
 ParameterNodes: TypeAlias = "dict[tuple[str, str], tuple[dict[str, Any], Resource]]"
 """Parameter Objects and their documents, by location and name on the wire."""
 
+_Made = TypeVar("_Made")
 _OPERATOR = re.compile(r"\{[.;?]|\*\}")
 UNSENDABLE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 _NAME_TESTS: dict[Any, Callable[[str], bool]] = {
@@ -53,9 +60,7 @@ class OperationNode:
         method: Upper case.
         path: The key in `paths`.
         member: Its place in the path item, a JSON Pointer without the first `/`.
-        node: The Operation Object.
-        item: The Path Item Object that holds it.
-        resource: The document that holds both.
+        node: The Operation Object, in the Path Item Object `item`, in the document `resource`.
     """
 
     method: str
@@ -83,8 +88,7 @@ class OperationNode:
     @property
     def tags(self) -> tuple[str, ...]:
         """The document's grouping."""
-        tags = self.node.get("tags")
-        return tuple(filter(is_text, tags)) if isinstance(tags, list) else ()
+        return tuple(filter(is_text, as_list(self.node.get("tags"))))
 
     @property
     def deprecated(self) -> bool:
@@ -95,13 +99,8 @@ class OperationNode:
 class Document:
     """One OpenAPI document.
 
-    Args:
-        entry: The parsed document and where it came from.
-        settings: What else may be read, and how long descriptions get.
-        fetcher: What fetched it, where it came from a URL.
-
     Raises:
-        InvalidDocument: Its version is not supported, or `paths` is not an object.
+        InvalidDocument: Its version is not supported.
     """
 
     def __init__(self, entry: Resource, settings: Settings, fetcher: Fetcher | None = None) -> None:
@@ -131,20 +130,16 @@ class Document:
         root: dict[str, Any] = self.entry.root
         return root
 
-    def shared(self, kind: str, node: list[Any], make: Callable[[list[Any]], Any]) -> Any:
+    def shared(self, kind: str, node: list[Any], make: Callable[[list[Any]], _Made]) -> _Made:
         """Return a value made of the first members of a list, once for all operations.
 
         A list at the root counts for every operation: a value for each would fill the memory.
-
-        Args:
-            kind: The kind of value, part of its key.
-            node: A list of the document; its identity is the rest of the key.
-            make: Makes the value.
         """
         key = (kind, id(node))
         if key not in self._shared:
             self._shared[key] = make(node[:MAX_CHOICES])
-        return self._shared[key]
+        made: _Made = self._shared[key]
+        return made
 
     def operations(self) -> Iterator[OperationNode | DocumentError]:
         """Yield every operation in the document's order; an error for one that cannot be read."""
@@ -158,23 +153,13 @@ class Document:
                 yield from self._of_path(path, item)
 
     def operation(self, path: str, member: str) -> OperationNode:
-        """Return an operation that an earlier load of the document found.
-
-        Args:
-            path: The key in `paths`.
-            member: Its place in the path item, a JSON Pointer without the first `/`.
-
-        Raises:
-            InvalidDocument: It is not there.
-        """
-        paths = self.root.get("paths")
-        for found in self._of_path(path, paths.get(path) if isinstance(paths, dict) else None):
+        """Return an operation that an earlier load found, or raise InvalidDocument."""
+        for found in self._of_path(path, as_dict(self.root.get("paths")).get(path)):
             if isinstance(found, OperationNode) and found.member == member:
                 return found
         raise self.invalid("no such operation.", f"/paths{pointer_token(path)}/{member}")
 
     def _of_path(self, path: str, item: Any) -> Iterator[OperationNode | DocumentError]:
-        """Yield the operations of one path item in its own order."""
         try:
             node, resource = self._path_item(path, item)
         except DocumentError as error:
@@ -191,7 +176,6 @@ class Document:
                 yield from self._additional(path, node, resource)
 
     def _path_item(self, path: str, item: Any) -> tuple[dict[str, Any], Resource]:
-        """Return a path item, its `$ref` followed, and its document."""
         if isinstance(item, dict) and "$ref" not in item:
             return item, self.entry
         pointer = f"/paths{pointer_token(path)}"
@@ -274,11 +258,7 @@ class Document:
         return found
 
     def _checked(self, location: Any, name: Any, node: dict[str, Any]) -> tuple[str, str]:
-        """Return the location and the name of a parameter.
-
-        Raises:
-            InvalidDocument: One of them is not usable.
-        """
+        """Return the location and the name of a parameter, or raise InvalidDocument."""
         if location == "querystring" and not name:  # the whole query needs no name on the wire
             name = location
         if not isinstance(name, str) or not name:
@@ -301,12 +281,11 @@ class Document:
             DocumentError: It is malformed or leads nowhere.
         """
         if self.dialect.swagger:
-            consumes = operation.node.get("consumes", self.root.get("consumes"))
-            consumes = consumes[:MAX_CHOICES] if isinstance(consumes, list) else []
+            consumes = as_list(operation.node.get("consumes", self.root.get("consumes")))
             nodes = self.parameters(operation).items()
             parts = [part for (location, _), part in nodes if location in OF_BODY]
-            listed = list(filter(is_text, consumes))
-            body = versions.request_body([node for node, _ in parts], listed)
+            kinds = list(filter(is_text, consumes[:MAX_CHOICES]))
+            body = versions.request_body([node for node, _ in parts], kinds)
             return (body, parts[0][1]) if body is not None else None
         node = operation.node.get("requestBody")
         if node is None:
@@ -340,8 +319,7 @@ class Document:
 def is_left_out(node: Mapping[str, Any]) -> bool:
     """Tell whether requests leave a parameter out because its name cannot be sent.
 
-    Args:
-        node: A Parameter Object; a required one with control characters in its name is an error.
+    A required one with control characters in its name is an error.
     """
     location, name = node.get("in"), node.get("name")
     if location not in _NAME_TESTS or not isinstance(name, str):
@@ -378,10 +356,6 @@ def plain_path(path: str, declared: Iterable[str]) -> str:
     """Return a path without the RFC 6570 operators around declared names: `{;id*}` is `{id}`.
 
     The parameter says the same as `style` and `explode`.
-
-    Args:
-        path: As in the document.
-        declared: The names of its path parameters.
     """
     known = frozenset(declared)
 

@@ -36,7 +36,6 @@ class Resource:
     """One parsed document: the entry document or another file that it refers to.
 
     Attributes:
-        root: The parsed data.
         uri: URL or absolute path; empty for a document given as a value.
         name: What messages call it.
         self_uri: The document's own `$self` (3.2), which other references may use for it.
@@ -54,13 +53,7 @@ class Resource:
 
 
 class Target(NamedTuple):
-    """Where a reference leads.
-
-    Attributes:
-        node: The data there.
-        resource: The document that contains it.
-        pointer: Its JSON Pointer in that document; an anchor as `#name`.
-    """
+    """Where a reference leads; the pointer is `#name` for an anchor."""
 
     node: Any
     resource: Resource
@@ -69,11 +62,6 @@ class Target(NamedTuple):
 
 class References:
     """Resolves the references of one document and of the files it refers to.
-
-    Args:
-        entry: The document itself.
-        settings: `ref_root` and `ref_urls` say what else may be read.
-        fetcher: Of the document; by default what it refers to is fetched without credentials.
 
     Attributes:
         alone: Nothing else was read so far, nor wanted.
@@ -113,7 +101,7 @@ class References:
         """Return the content at the end of a chain of references.
 
         Raises:
-            UnresolvableReference: A link is broken, or the chain never ends.
+            UnresolvableReference: A link is broken or not allowed, or the chain never ends.
         """
         if type(node) is not dict or "$ref" not in node:
             return Target(node, resource, pointer)
@@ -140,7 +128,6 @@ class References:
         return Target(self._at(fragment, ref, owner), owner, fragment)
 
     def _at(self, pointer: str, ref: str, owner: Resource) -> Any:
-        """Return the node at a JSON Pointer."""
         try:
             node = find(owner.root, pointer)
         except LookupError as error:
@@ -157,7 +144,6 @@ class References:
         return owner.anchors[name]
 
     def _resource(self, address: str, ref: str, base: Resource) -> Resource:
-        """Return the document at an address relative to another document."""
         for uri in (urljoin(base.self_uri or base.uri, address), urljoin(base.uri, address)):
             if uri in self._resources:
                 return self._resources[uri]
@@ -178,7 +164,6 @@ class References:
         return resource
 
     def _read(self, address: str, ref: str, base: Resource) -> Resource:
-        """Read another file or URL, if that is allowed."""
         self.alone = False
         try:
             url = urljoin(base.uri, address) if _is_url(base.uri) else address
@@ -278,3 +263,13 @@ def is_url_reference(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def as_dict(value: Any) -> dict[str, Any]:
+    """Return a member that has to be an object; an empty one when it is anything else."""
+    return value if isinstance(value, dict) else {}
+
+
+def as_list(value: Any) -> list[Any]:
+    """Return a member that has to be an array; an empty one when it is anything else."""
+    return value if isinstance(value, list) else []

@@ -15,6 +15,7 @@ from openapi_tools import media_types
 from openapi_tools.loading.form_bodies import Forms, PartHeader, described_file, is_file
 from openapi_tools.loading.keyword_values import is_true
 from openapi_tools.loading.operations import MAX_CHOICES
+from openapi_tools.loading.references import as_dict
 from openapi_tools.loading.xml_outline import outline
 from openapi_tools.model import RequestBody
 from openapi_tools.visible_text import plain_text
@@ -45,13 +46,12 @@ class Content:
     """How a body is sent, before its arguments have names.
 
     Attributes:
-        media_type: Of the body.
         alternatives: The other media types that the document lists.
         required: A body is sent even when no argument feeds it.
-        schema: The whole body's schema.
+        schema: Of the whole body.
         flat: Its members become arguments.
         file: The whole body is a file object.
-        headers: Headers of the parts of a multipart body.
+        headers: Of the parts of a multipart body.
         choices: Other ways, of which the model chooses one.
         encodings: Of the members that are not written the default way.
     """
@@ -84,12 +84,7 @@ class Content:
 
 
 class Bodies:
-    """Reads the request bodies of one document.
-
-    Args:
-        document: The document.
-        settings: `body`, `media_types` and `file_roots` are used.
-    """
+    """Reads the request bodies of one document."""
 
     def __init__(self, document: Document, settings: Settings) -> None:
         self._document = document
@@ -135,11 +130,10 @@ class Bodies:
         return found
 
     def _media_type(self, node: Any, resource: Resource) -> tuple[dict[str, Any], Resource]:
-        """Return a Media Type Object, references followed (3.2)."""
         if type(node) is dict and "$ref" not in node:
             return node, resource
         target = self._document.references.follow(node, resource)
-        return target.node if isinstance(target.node, dict) else {}, target.resource
+        return as_dict(target.node), target.resource
 
     def _holds_files(self, kind: str, schema: dict[str, Any]) -> bool:
         """Tell whether a JSON body has members that are bytes, which multipart could send."""
@@ -170,7 +164,6 @@ class Bodies:
     def _complete(
         self, found: Content, declared: dict[str, Any], resource: Resource, words: str
     ) -> None:
-        """Add the schema of a body, and how it is sent."""
         kind, schema = found.media_type, found.schema
         family = _family(kind)
         if family == "form":
@@ -193,7 +186,6 @@ class Bodies:
         found.schema = self._described(schema, words)
 
     def _form(self, found: Content, declared: dict[str, Any], resource: Resource) -> None:
-        """Say how a form is sent."""
         form = self._forms.read(found.media_type, found.schema, declared, resource)
         found.schema, found.encodings, found.headers = form
         inner = self._document.schemas.content(found.schema)
@@ -207,7 +199,6 @@ class Bodies:
         resource: Resource,
         words: str,
     ) -> dict[str, Any]:
-        """Return the schema of a body that is text."""
         text = _as_text(inner, kind)
         if media_types.is_xml(kind) and text is not inner:
             shape = outline(declared.get("schema"), resource, self._document.references)

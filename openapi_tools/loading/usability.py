@@ -26,6 +26,7 @@ from openapi_tools.loading.keyword_values import (
     is_readable,
 )
 from openapi_tools.loading.operations import is_left_out, path_variables
+from openapi_tools.loading.references import as_dict, as_list
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -51,11 +52,7 @@ _WATCHED = _HOLDING | {"$ref"}
 
 
 class Usability:
-    """Finds faults in the operations of a document.
-
-    Attributes:
-        warnings: About the operations that were checked.
-    """
+    """Finds faults in the operations of a document, and collects warnings about them."""
 
     def __init__(self, document: Document) -> None:
         self._document = document
@@ -149,14 +146,12 @@ def _scan(root: Any) -> tuple[Collection[str], str]:
 
 
 def _objects(key: str, value: Any) -> Collection[Any]:
-    """Return the objects of OpenAPI in a member."""
     if key == "prefixEncoding":
-        return value if isinstance(value, list) else ()
-    return value.values() if isinstance(value, dict) else ()
+        return as_list(value)
+    return as_dict(value).values()
 
 
 def _schemas(key: str, value: Any) -> Collection[Any]:
-    """Return the schemas in a member."""
     if value.__class__ is list:
         return value if key in LISTS or key == "items" else ()
     if value.__class__ is not dict or key in LISTS:
@@ -194,12 +189,7 @@ class _Place(NamedTuple):
 
 
 def unreadable(document: Document, operations: Iterable[OperationNode]) -> list[str]:
-    """Return warnings about the parts that the input schemas of operations leave out.
-
-    Args:
-        document: The document.
-        operations: Those that become tools.
-    """
+    """Return warnings about the parts that the input schemas of operations leave out."""
     search = _Search(document)
     for operation in operations:
         search.add(operation)
@@ -214,12 +204,7 @@ def _first(found: list[str], what: str) -> list[str]:
 
 
 class _Search:
-    """Looks at every object that requests are made from, once.
-
-    Attributes:
-        names: Warnings about names of parameters.
-        keywords: Warnings about keywords of schemas.
-    """
+    """Looks at every object that requests are made from, once, and collects warnings."""
 
     def __init__(self, document: Document) -> None:
         self.names: list[str] = []
@@ -264,7 +249,6 @@ class _Search:
                 self._hold(_Place(holds[key], value, (path, key), resource))
 
     def _hold(self, place: _Place) -> None:
-        """Queue the objects in a member."""
         kind, node, path, resource = place
         is_list = node.__class__ is list
         if is_list or (node.__class__ is dict and path[1] in _BY_NAME):
@@ -279,7 +263,6 @@ class _Search:
             self._waiting.append(_Place(place.kind, target.node, target.pointer, target.resource))
 
     def _note_other(self, place: _Place) -> None:
-        """Note a schema that is not an object."""
         if place.kind == "schema" and place.node is not None and as_boolean(place.node) is None:
             said = f"{place.node!r:.60} is not a schema; any value is taken there."
             self._note(place.path, place.resource, said, self.keywords)
@@ -295,11 +278,9 @@ class _Search:
 
 
 def _starts(document: Document, operation: OperationNode) -> Iterator[_Place]:
-    """Yield the parameters and the body of one operation."""
     holders = ((operation.item, operation.path_pointer), (operation.node, operation.pointer))
     for holder, above in holders:
-        listed = holder.get("parameters")
-        for at, item in enumerate(listed if isinstance(listed, list) else ()):
+        for at, item in enumerate(as_list(holder.get("parameters"))):
             yield _Place("parameter", item, ((above, "parameters"), at), operation.resource)
     if not document.dialect.swagger and "requestBody" in operation.node:
         body, path = operation.node["requestBody"], (operation.pointer, "requestBody")

@@ -1,29 +1,44 @@
-"""Swagger 2.0 and OpenAPI 3.0, 3.1, 3.2 seen as one dialect: that of OpenAPI 3.
+"""A document's version, servers and security, and objects of Swagger 2.0 as OpenAPI 3 has them.
 
 `Dialect` holds the few differences between versions of OpenAPI 3. Swagger 2.0 objects are written
 anew as OpenAPI 3 on demand; schemas stay where they are.
 
-Spec: Swagger 2.0; OpenAPI 3.0.4, 3.1.2, 3.2.0.
+Spec: Swagger 2.0; OpenAPI 3.0.4; 3.1.2, sections 4.8.27 and 4.8.30; 3.2.0, sections 4.6 and 4.8.5.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urljoin
 
-from openapi_tools.errors import InvalidDocument
-from openapi_tools.loading.keyword_values import is_true
+from openapi_tools.errors import DocumentError, InvalidDocument
+from openapi_tools.loading.keyword_values import as_text, is_text, is_true
+from openapi_tools.loading.references import as_dict, as_list
+from openapi_tools.model import SecurityScheme, Server, ServerVariable
+from openapi_tools.visible_text import user_in, without_user
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from openapi_tools.loading.operations import Document, OperationNode
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
 SUPPORTED = "Swagger 2.0 and OpenAPI 3.0, 3.1 and 3.2"
 
 _VERSION = re.compile(r"3\.([012])(?:\.(\d+)\S*)?")
 _SCHEMA_ENDS = frozenset({"name", "in", "required", "description", "collectionFormat", "schema"})
-_PARAMETER = ("name", "in", "required", "description")
 _STYLES = {"csv": "", "ssv": "spaceDelimited", "tsv": "tabDelimited", "pipes": "pipeDelimited"}
 _DELIMITERS = {"csv": ",", "ssv": " ", "tsv": "\t", "pipes": "|"}
 _FLOWS = {"application": "clientCredentials", "accessCode": "authorizationCode"}
+_PLACEHOLDER = r"(?:[<{\[$`'\"…]|\.{3}|x{3}|[Yy]our_|YOUR|[\w-]*\d|[\w-]+\.[\w-]+\.)"
+_PREFIX = re.compile(
+    rf"\b((?i:bearer))\b|\b(Token|Basic|Bot|JWT|Api-?Key|Key|OAuth|SSWS) (?={_PLACEHOLDER})"
+    r"|[`'\"]([A-Za-z][\w-]{1,20}) [`'\"]"
+)
+"""`Bearer` anywhere, another word before what stands for a key, a quoted word with a space."""
+_FLOW_URLS = ("authorizationUrl", "deviceAuthorizationUrl", "tokenUrl", "refreshUrl")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +77,7 @@ class Dialect:
 
 
 def read_dialect(root: dict[str, Any], name: str) -> Dialect:
-    """Return the version of a document.
-
-    Args:
-        root: The parsed document.
-        name: What messages call it.
+    """Return the version of a document; `name` is what messages call it.
 
     Raises:
         InvalidDocument: It names no version, or one that is not supported.
@@ -98,7 +109,8 @@ def parameter(declared: dict[str, Any]) -> dict[str, Any]:
 
     Spec: Swagger 2.0, "Parameter Object", `collectionFormat`.
     """
-    out: dict[str, Any] = {key: declared[key] for key in _PARAMETER if key in declared}
+    keys = ("name", "in", "required", "description")
+    out: dict[str, Any] = {key: declared[key] for key in keys if key in declared}
     out["schema"] = schema(declared)
     location = declared.get("in")
     collection = _collection(declared)
@@ -110,7 +122,6 @@ def parameter(declared: dict[str, Any]) -> dict[str, Any]:
 
 
 def _collection(declared: dict[str, Any]) -> str:
-    """Return an array's `collectionFormat`; values that are not text fall back to the default."""
     collection = declared.get("collectionFormat")
     return collection if isinstance(collection, str) else "csv"
 
@@ -134,12 +145,7 @@ def schema(declared: dict[str, Any]) -> dict[str, Any]:
 
 
 def request_body(parameters: list[dict[str, Any]], consumes: list[str]) -> dict[str, Any] | None:
-    """Return the `body` and `formData` parameters of a 2.0 operation as a Request Body Object.
-
-    Args:
-        parameters: All parameters of the operation, references followed.
-        consumes: The operation's media types.
-    """
+    """Return the `body` and `formData` parameters of a 2.0 operation as a Request Body Object."""
     for declared in parameters:
         if declared.get("in") == "body":
             media = {"schema": declared.get("schema")}
@@ -174,7 +180,6 @@ def _form(fields: list[dict[str, Any]], consumes: list[str]) -> dict[str, Any]:
 
 
 def _form_type(fields: list[dict[str, Any]], consumes: list[str]) -> str:
-    """Return the form's media type: multipart when it has a file, else the declared one."""
     forms = [kind for kind in consumes if kind.startswith(("multipart/", "application/x-www-form"))]
     if any(declared.get("type") == "file" for declared in fields):
         parts = [kind for kind in forms if kind.startswith("multipart/")]
@@ -183,31 +188,21 @@ def _form_type(fields: list[dict[str, Any]], consumes: list[str]) -> str:
     return (encoded or forms or ["application/x-www-form-urlencoded"])[0]
 
 
-def servers(root: dict[str, Any], operation: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return where a Swagger 2.0 operation is served, as Server Objects.
-
-    Without `host` the result is relative to the document's own address.
-
-    Spec: Swagger 2.0, "Swagger Object", `host`, `basePath`, `schemes`.
-    """
+def _swagger_servers(root: dict[str, Any], operation: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return Server Objects; without `host` they are relative to the document's own address."""
     base = root.get("basePath")
     base = "/" + base.strip("/") if isinstance(base, str) and base.strip("/") else ""
     host = root.get("host")
     if not isinstance(host, str) or not host:
         return [{"url": base or "/"}]
     schemes = operation.get("schemes") or root.get("schemes")
-    listed = [schemes] if isinstance(schemes, str) else schemes
-    listed = listed if isinstance(listed, list) else []
+    listed = [schemes] if isinstance(schemes, str) else as_list(schemes)
     known = [scheme for scheme in ("https", "http") if scheme in listed]
-    if listed and not known:  # ws, wss: kept, so that the call can name it
-        known = [str(listed[0])]
-    if not known:
-        return [{"url": f"//{host}{base}"}]
-    return [{"url": f"{scheme}://{host}{base}"} for scheme in known]
+    known = known or [str(scheme) for scheme in listed[:1]]  # ws, wss: so that the call can name it
+    return [{"url": f"{scheme}://{host}{base}"} for scheme in known] or [{"url": f"//{host}{base}"}]
 
 
-def security_scheme(declared: dict[str, Any]) -> dict[str, Any]:
-    """Return a Swagger 2.0 security definition as OpenAPI 3 writes it."""
+def _swagger_scheme(declared: dict[str, Any]) -> dict[str, Any]:
     match declared.get("type"):
         case "basic":
             return {"type": "http", "scheme": "basic"}
@@ -221,3 +216,151 @@ def security_scheme(declared: dict[str, Any]) -> dict[str, Any]:
             }
         case _:
             return declared
+
+
+def servers(document: Document, declared: OperationNode) -> tuple[Server, ...]:
+    """Return where an operation is served: its own servers, its path's, or the document's.
+
+    Relative ones are resolved against the document's own address, where that is a URL.
+
+    Spec: OpenAPI 3.2.0, sections 4.6 and 4.8.5; Swagger 2.0, "Swagger Object".
+    """
+    if document.dialect.swagger:
+        return _listed(document, _swagger_servers(document.root, declared.node))
+    levels = (declared.node, declared.item, document.root)
+    listed = next((level["servers"] for level in levels if level.get("servers")), None)
+    return _shared(document, listed) or (_server(document, {"url": "/"}),)
+
+
+def root_servers(document: Document) -> tuple[Server, ...]:
+    """Return the document's own servers, which its credentials belong to.
+
+    Without them its own address counts, and without a URL the servers of its first operation.
+
+    Spec: OpenAPI 3.2.0, sections 4.1.1 and 4.6; Swagger 2.0, "Swagger Object".
+    """
+    if document.dialect.swagger:
+        return _listed(document, _swagger_servers(document.root, {}))
+    if named := _shared(document, document.root.get("servers")):
+        return named
+    if _address(document):
+        return (_server(document, {"url": "/"}),)
+    operations = (each for each in document.operations() if not isinstance(each, DocumentError))
+    first = next(operations, None)
+    return servers(document, first) if first is not None else ()
+
+
+def _shared(document: Document, nodes: Any) -> tuple[Server, ...]:
+    if not isinstance(nodes, list):
+        return ()
+    return document.shared("servers", nodes, lambda listed: _listed(document, listed))
+
+
+def _listed(document: Document, nodes: list[Any]) -> tuple[Server, ...]:
+    return tuple(_server(document, node) for node in nodes if isinstance(node, dict))
+
+
+def _address(document: Document) -> str:
+    uri = document.entry.uri
+    return uri if uri.lower().startswith(("http://", "https://")) else ""
+
+
+def _server(document: Document, node: dict[str, Any]) -> Server:
+    url = as_text(node.get("url")).strip() or "/"
+    base = _address(document)
+    if url.startswith("//"):  # Swagger 2.0 without `schemes` may have no address to take it from
+        url = f"{base.partition(':')[0] or 'https'}:{url}"
+    elif base and "://" not in url.split("?", 1)[0] and not url.startswith("{"):
+        url = urljoin(base, url)
+    user = user_in(url)
+    variables = {}
+    for name, variable in as_dict(node.get("variables")).items():
+        if isinstance(variable, dict) and f"{{{name}}}" not in user:
+            allowed = tuple(without_user(str(value)) for value in as_list(variable.get("enum")))
+            default = variable.get("default", allowed[0] if allowed else "")
+            variables[name] = ServerVariable(without_user(_scalar(default)), allowed)
+    return Server(without_user(url), variables)
+
+
+def _scalar(value: Any) -> str:
+    """Return a server variable's default as text; YAML makes a port a number."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if isinstance(value, str | int | float) else ""
+
+
+def requirements(
+    document: Document, node: Mapping[str, Any]
+) -> tuple[dict[str, tuple[str, ...]], ...]:
+    """Return an operation's security requirements, by default those of the document."""
+    listed = node.get("security", document.root.get("security"))
+    if isinstance(listed, dict) and listed:  # meant as the only alternative
+        return _requirements([listed])
+    if not isinstance(listed, list):
+        return ()
+    return document.shared("security", listed, _requirements)
+
+
+def _requirements(listed: list[Any]) -> tuple[dict[str, tuple[str, ...]], ...]:
+    return tuple(
+        {name: tuple(filter(is_text, as_list(scopes))) for name, scopes in requirement.items()}
+        for requirement in listed
+        if isinstance(requirement, dict)
+    )
+
+
+def security_schemes(document: Document) -> dict[str, SecurityScheme]:
+    """Return the document's security schemes by name; those that cannot be read are left out."""
+    return {name: _security_scheme(node) for name, node in _nodes(document)}
+
+
+def key_prefixes(document: Document) -> dict[str, str]:
+    """Return the word that a key in `Authorization` begins with, by the scheme's description.
+
+    Returns:
+        By scheme name, for instance `{"ApiKeyAuth": "Token"}`; only those that name one.
+    """
+    found = {}
+    for name, node in _nodes(document):
+        scheme, said = _security_scheme(node), _PREFIX.search(as_text(node.get("description")))
+        if said and scheme.type == "apiKey" and scheme.name.lower() == "authorization":
+            word = next(filter(None, said.groups()))
+            found[name] = "Bearer" if word == "bearer" else word
+    return found
+
+
+def _nodes(document: Document) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the security schemes as they are in OpenAPI 3, by name."""
+    holder, key = as_dict(document.root.get("components")), "securitySchemes"
+    if document.dialect.swagger:
+        holder, key = document.root, "securityDefinitions"
+    for name, node in as_dict(holder.get(key)).items():
+        try:
+            found = document.references.follow(node, document.entry).node
+        except DocumentError:
+            continue
+        if isinstance(found, dict) and isinstance(found.get("type"), str):
+            yield name, _swagger_scheme(found) if document.dialect.swagger else found
+
+
+def _security_scheme(node: dict[str, Any]) -> SecurityScheme:
+    flows = as_dict(node.get("flows")).items()
+    return SecurityScheme(
+        type=node["type"],
+        name=as_text(node.get("name")),
+        location=as_text(node.get("in")),
+        scheme=as_text(node.get("scheme")).lower(),
+        flows={key: _flow(flow) for key, flow in flows if isinstance(flow, dict)},
+        openid_connect_url=without_user(as_text(node.get("openIdConnectUrl"))),
+    )
+
+
+def _flow(node: dict[str, Any]) -> dict[str, Any]:
+    """Return the standard's members of an OAuth Flow Object: others may be huge."""
+    flow: dict[str, Any] = {
+        key: without_user(node[key]) for key in _FLOW_URLS if is_text(node.get(key))
+    }
+    scopes = node.get("scopes")
+    if isinstance(scopes, dict):
+        flow["scopes"] = {name: as_text(text) for name, text in scopes.items()}
+    return flow

@@ -11,7 +11,7 @@ from packages import imported
 from openapi_tools import Select, Settings, generate_package, load_tools
 from openapi_tools.loading.operations import Document
 from openapi_tools.loading.references import Resource
-from openapi_tools.loading.servers_and_security import root_servers
+from openapi_tools.loading.versions import root_servers
 from openapi_tools.model import Server, ServerVariable
 
 if TYPE_CHECKING:
