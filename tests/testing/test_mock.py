@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import json
 
+import documents
 import httpx
 import pytest
+from corpus import entries
 
 from openapi_tools import load_tools
 from openapi_tools.errors import OpenAPIToolsError
@@ -18,12 +19,8 @@ PET = {"type": "object", "properties": {"name": {"type": "string"}}, "required":
 
 def document(responses, **operation):
     """Return a document with one operation."""
-    return {
-        "openapi": "3.1.0",
-        "info": {"title": "t", "version": "1"},
-        "servers": [{"url": BASE}],
-        "paths": {"/pets/{id}": {"get": {"responses": responses, **operation}}},
-    }
+    paths = {"/pets/{id}": {"get": {"responses": responses, **operation}}}
+    return documents.document(paths, servers=[{"url": BASE}])
 
 
 def content(media_type="application/json", **entry):
@@ -53,10 +50,8 @@ RESPONSES = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("responses", "status", "body"), [row[1:] for row in RESPONSES], ids=[r[0] for r in RESPONSES]
-)
-async def test_the_answer_is_what_the_document_shows(responses, status, body):
+@pytest.mark.parametrize(("name", "responses", "status", "body"), RESPONSES)
+async def test_the_answer_is_what_the_document_shows(name, responses, status, body):
     answer = await get(document(responses))
 
     assert answer.status_code == status
@@ -134,20 +129,15 @@ async def test_a_reference_leads_to_the_response():
 
 
 async def test_swagger_2_answers_with_its_examples_and_schemas():
-    responses = {
-        "200": {"description": "d", "schema": PET, "examples": {"application/json": {"a": 1}}}
+    operations = {
+        "/pets/{id}": {"schema": PET, "examples": {"application/json": {"a": 1}}},
+        "/schema": {"schema": PET},
+        "/file": {"schema": {"type": "file"}},
+        "/none": {"description": "d"},
     }
-    file = {"200": {"description": "d", "schema": {"type": "file"}}}
-    source = {
-        "swagger": "2.0",
-        "basePath": "/v1",
-        "paths": {
-            "/pets/{id}": {"get": {"responses": responses}},
-            "/schema": {"get": {"responses": {"200": {"schema": PET}}}},
-            "/file": {"get": {"produces": ["image/png"], "responses": file}},
-            "/none": {"get": {"responses": {"200": {"description": "d"}}}},
-        },
-    }
+    paths = {path: {"get": {"responses": {"200": one}}} for path, one in operations.items()}
+    paths["/file"]["get"]["produces"] = ["image/png"]
+    source = documents.document(paths, openapi="2.0", basePath="/v1")
 
     assert (await get(source)).json() == {"a": 1}
     assert (await get(source, "/schema")).json() == {"name": "sample"}
@@ -235,18 +225,14 @@ async def test_every_operation_of_the_published_documents_gets_an_answer(shared)
     asked = 0
     unknown = []
 
-    with (shared / "corpus" / "INDEX.csv").open(encoding="utf-8", newline="") as index:
-        rows = [row for row in csv.DictReader(index) if row["format"] == "json"]
-    for row in rows:
-        if int(row["bytes"]) > 2**20:
-            continue
-        source = json.loads((shared / "corpus" / row["path"]).read_text())
+    for entry in (one for one in entries() if one.format == "json" and one.size <= 2**20):
+        source = json.loads(entry.file.read_text())
         async with mock_client(source, judge=False, base_path="") as client:
             for method, url in operations(source):
                 answer = await client.request(method, url)
                 asked += 1
                 if answer.status_code == 404 and "no such operation" in answer.text:
-                    unknown.append((row["path"], method, url))
+                    unknown.append((entry.path, method, url))
 
     assert asked > 500
     assert unknown == []
