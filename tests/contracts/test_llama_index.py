@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
-from typing import TYPE_CHECKING, Any
 
 import pytest
-from pet_shop import ALBUM, DOCUMENT, NOT_FOUND, PHOTO, PNG, found, published, toolsets
+from conformance import Conformance, Seen
+from pet_shop import DOCUMENT, found, published
 
-from openapi_tools import Context, Settings, ToolResult, load_tools
+from openapi_tools import Settings, ToolResult, load_tools
 from openapi_tools.contracts.llama_index import to_tools
 
 pytest.importorskip("llama_index.core", reason="llama-index-core is not installed")
@@ -25,134 +25,55 @@ from llama_index.core.tools.calling import acall_tool, call_tool
 # What LlamaIndex's agents look at, when they are made, are all their attributes, the old ones too.
 pytestmark = pytest.mark.filterwarnings("ignore::pydantic.warnings.PydanticDeprecationWarning")
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
-    from servers.recorder import Recorder
+class TestLlamaIndex(Conformance):
+    def names(self, toolset):
+        made = to_tools(toolset)
+        assert all(isinstance(tool, FunctionTool) for tool in made)
+        return [tool.metadata.name for tool in made]
 
-    from openapi_tools import Toolset
+    async def answers(self, toolset, *turns, **options):
+        left = [
+            [
+                ToolCallBlock(tool_call_id=f"{turn}.{n}", tool_name=name, tool_kwargs=args)
+                for n, (name, args) in enumerate(calls)
+            ]
+            for turn, calls in enumerate(turns)
+        ]
+        shown = []
 
+        def say(messages, **_):
+            shown[:] = [message for message in messages if message.role == "tool"]
+            blocks = left.pop(0) if left else [TextBlock(text="Done.")]
+            return ChatMessage(role="assistant", blocks=blocks)
 
-@pytest.fixture(params=["loaded", "generated"])
-def shop(request: pytest.FixtureRequest, recorder: Recorder, tmp_path: Path) -> Iterator[Toolset]:
-    yield from toolsets(request.param, tmp_path, recorder.url)
+        model = MockFunctionCallingLLM(response_generator=say, is_chat_model=True)
+        agent = FunctionAgent(tools=to_tools(toolset, **options), llm=model, streaming=False)
+        handler = agent.run(user_msg="Go.")
+        try:
+            events = [e async for e in handler.stream_events() if isinstance(e, ToolCallResult)]
+            await handler
+        except asyncio.CancelledError:
+            await handler.cancel_run()
+            raise
+        events.sort(key=lambda event: event.tool_id)
+        shown.sort(key=lambda message: message.additional_kwargs["tool_call_id"])
+        assert [message.blocks for message in shown] == [e.tool_output.blocks for e in events]
+        return [self.seen(event.tool_output) for event in events]
 
-
-def call(name: str, call_id: str = "1", /, **args: Any) -> ToolCallBlock:
-    return ToolCallBlock(tool_call_id=call_id, tool_name=name, tool_kwargs=args)
-
-
-async def run(toolset: Any, *script: Any, **options: Any) -> tuple[list[Any], list[Any]]:
-    """Run an agent; return what its tools gave, and the messages that the model saw at last."""
-    left, seen = list(script), []
-
-    def say(messages: Any, **_: Any) -> ChatMessage:
-        seen[:] = messages
-        said = left.pop(0)
-        blocks = [TextBlock(text=said)] if isinstance(said, str) else said
-        return ChatMessage(role="assistant", blocks=blocks)
-
-    model = MockFunctionCallingLLM(response_generator=say, is_chat_model=True)
-    agent = FunctionAgent(tools=to_tools(toolset, **options), llm=model, streaming=False)
-    handler = agent.run(user_msg="Go.")
-    results = [
-        event async for event in handler.stream_events() if isinstance(event, ToolCallResult)
-    ]
-    await handler
-    return results, [message for message in seen if message.role == "tool"]
-
-
-async def test_an_agent_calls_corrects_itself_and_is_told_what_went_wrong(
-    shop: Toolset, recorder: Recorder
-) -> None:
-    recorder.answers += [found(3), NOT_FOUND, PHOTO]
-
-    results, messages = await run(
-        shop,
-        [call("get_pet", petId="three")],
-        [call("get_pet", "2", petId=3)],
-        [call("get_pet", "3", petId=9)],
-        [call("get_photo", "4", petId=3)],
-        "Done.",
-    )
-
-    refused, rex, missing, photo = (result.tool_output for result in results)
-    assert [message.blocks for message in messages] == [
-        one.blocks for one in (refused, rex, missing, photo)
-    ]
-    assert [message.additional_kwargs["tool_call_id"] for message in messages] == [*"1234"]
-    assert refused.is_error
-    assert refused.content == "/petId: expected an integer, got 'three' (a string)."
-    assert not rex.is_error
-    assert json.loads(rex.content) == {"id": 3, "name": "Rex"}
-    assert isinstance(rex.raw_output, ToolResult)
-    assert rex.raw_output.metadata["status"] == 200
-    assert rex.raw_input == {"args": (), "kwargs": {"petId": 3}}
-    assert missing.is_error
-    assert missing.raw_output.error["status"] == 404
-    assert "no pet 9" in missing.content
-    (block,) = photo.blocks
-    assert isinstance(block, ImageBlock)
-    assert block.image_mimetype == "image/png"
-    assert block.image == base64.b64encode(PNG)
-    assert [request.target for request in recorder.requests] == [
-        *("/pets/3", "/pets/9", "/pets/3/photo")
-    ]
+    def seen(self, output):
+        images = [block for block in output.blocks if isinstance(block, ImageBlock)]
+        assert all(image.image_mimetype == "image/png" for image in images)
+        assert output.raw_input["args"] == ()
+        return Seen(
+            [block.text for block in output.blocks if isinstance(block, TextBlock)],
+            [base64.b64decode(image.image) for image in images],
+            output.is_error,
+            output.raw_output,
+        )
 
 
-async def test_images_and_texts_are_blocks(shop: Toolset) -> None:
-    shop.add_input_guardrails([lambda *_: ToolResult.ok(ALBUM)])
-
-    (result,), _ = await run(shop, [call("get_pet", petId=3)], "Done.")
-
-    image, text = result.tool_output.blocks
-    assert (image.image_mimetype, text.text) == ("image/png", "Rex")
-
-
-async def test_calls_of_one_turn_are_all_answered(shop: Toolset, recorder: Recorder) -> None:
-    recorder.answer = found(1)
-    calls = [call("get_pet", f"call_{number}", petId=number) for number in range(8)]
-
-    results, messages = await run(shop, calls, "Done.")
-
-    assert len(messages) == 8
-    assert {result.tool_id: result.tool_kwargs for result in results} == {
-        f"call_{number}": {"petId": number} for number in range(8)
-    }
-    assert sorted(request.target for request in recorder.requests) == [
-        f"/pets/{number}" for number in range(8)
-    ]
-
-
-async def test_arguments_of_any_name_reach_the_tool(shop: Toolset, recorder: Recorder) -> None:
-    config = {"$ref": "r", "config": "c", "run_manager": "m", "self": "s", "title": "t"}
-
-    (refused, _), _ = await run(
-        shop,
-        [call("get_pet", petId=3, self=1, ctx=2)],
-        [call("add_pet", body={"name": "Rex", "config": config})],
-        "Done.",
-    )
-
-    lines = refused.tool_output.content.splitlines()
-    assert [line.partition(":")[0] for line in lines] == ["/self", "/ctx"]
-    assert json.loads(recorder.last.body)["config"] == config
-
-
-async def test_the_context_of_a_call(shop: Toolset, recorder: Recorder) -> None:
-    async def context() -> Context:
-        return Context(credentials={"key": "mine"})
-
-    await run(shop, [call("get_pet", petId=3)], "Done.", context=context)
-    await run(shop, [call("get_pet", petId=3)], "Done.", context={"credentials": {"key": "yours"}})
-    await run(shop, [call("get_pet", petId=3)], "Done.")
-
-    sent = [request.header("X-Key") for request in recorder.requests]
-    assert sent == ["mine", "yours", "everybody"]
-
-
-async def test_a_tool_is_called_without_an_agent(shop: Toolset, recorder: Recorder) -> None:
+async def test_a_tool_is_called_without_an_agent(shop, recorder):
     recorder.answer = found(3)
     (tool, *_) = to_tools(shop)
     tool.partial_params = {"petId": 3}
@@ -168,22 +89,14 @@ async def test_a_tool_is_called_without_an_agent(shop: Toolset, recorder: Record
     assert [output.raw_output.output["id"] for output in outputs] == [3] * 5
 
 
-async def test_call_works_beside_a_running_event_loop(shop: Toolset) -> None:
+async def test_call_works_beside_a_running_event_loop(shop):
     shop.add_input_guardrails([lambda one, _: ToolResult.ok(one.arguments)])
     (tool, *_) = to_tools(shop)
 
     assert tool.call(petId=3).raw_output.output == {"petId": 3}
 
 
-def test_what_a_tool_is(shop: Toolset) -> None:
-    made = {tool.metadata.name: tool for tool in to_tools(shop)}
-
-    assert list(made) == ["get_pet", "sell_pet", "get_photo", "add_pet"]
-    assert all(isinstance(tool, FunctionTool) for tool in made.values())
-    assert [tool.metadata.name for tool in to_tools([shop["sell_pet"]])] == ["sell_pet"]
-
-
-def test_what_an_agent_that_reads_text_is_told() -> None:
+def test_what_an_agent_that_reads_text_is_told():
     toolset = load_tools(DOCUMENT)
     agent = ReActAgent(tools=to_tools(toolset), llm=MockFunctionCallingLLM())
 
@@ -194,7 +107,7 @@ def test_what_an_agent_that_reads_text_is_told() -> None:
         assert f"Tool Args: {json.dumps(tool.input_schema)}\n" in message.content
 
 
-def test_tools_can_be_searched_for() -> None:
+def test_tools_can_be_searched_for():
     toolset = load_tools(DOCUMENT)
     mapping = SimpleToolNodeMapping.from_objects(to_tools(toolset))
 
@@ -205,7 +118,7 @@ def test_tools_can_be_searched_for() -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("source", published(), ids=lambda path: path.name)
-def test_every_tool_of_published_documents_is_told_whole(source: Path) -> None:
+def test_every_tool_of_published_documents_is_told_whole(source):
     toolset = load_tools(source, settings=Settings(base_url="http://localhost"))
 
     for tool, made in zip(toolset, to_tools(toolset), strict=True):

@@ -7,9 +7,11 @@ import base64
 import json
 import logging
 from pathlib import Path
+from types import SimpleNamespace
 
 import httpx
 import pytest
+from conformance import Conformance, Seen
 from documents import document, operation
 
 from openapi_tools import Settings, SettingsError, ToolResult, load_tools, require_approval
@@ -22,6 +24,7 @@ from mcp import Client, MCPError, types
 from mcp_api import MODES, PARTIES, PNG, TRANSPORTS, Api, connected, texts
 
 REX = {"id": 1, "name": "Rex", "owner": None}
+ONE = {"/a": {"get": operation(operationId="a")}}
 
 
 @pytest.fixture
@@ -43,6 +46,43 @@ def connect(request, mode, api, tmp_path):
     return lambda **options: connected(request.param, mode, api, tmp_path, **options)
 
 
+class OverMCP(Conformance):
+    mode = ""
+    test_a_context_gives_the_credentials = None  # calls carry the toolset's own
+
+    def names(self, toolset):
+        async def listed():
+            async with Client(create_server(toolset), mode=self.mode) as client:
+                return (await client.list_tools()).tools
+
+        return [tool.name for tool in asyncio.run(listed())]
+
+    async def answers(self, toolset, *turns):
+        async with Client(create_server(toolset), mode=self.mode) as client:
+            return [
+                self.seen(result)
+                for turn in turns
+                for result in await asyncio.gather(*(client.call_tool(*call) for call in turn))
+            ]
+
+    def seen(self, result):
+        images = [content for content in result.content if content.type == "image"]
+        assert {image.mime_type for image in images} <= {"image/png"}
+        text = texts(result)[0] if texts(result) else ""
+        is_object = not result.is_error and not images and text.startswith("{")
+        assert result.structured_content == (json.loads(text) if is_object else None)
+        data = [base64.b64decode(image.data) for image in images]
+        return Seen(texts(result), data, result.is_error)
+
+
+class TestMCPWithHandshake(OverMCP):
+    mode = "legacy"
+
+
+class TestStatelessMCP(OverMCP):
+    mode = "auto"
+
+
 def served(paths, answer=None, *, mode="auto", toolset=None, **options):
     """Return a client in memory whose calls get one answer."""
     transport = httpx.MockTransport(lambda _: answer or httpx.Response(200, json={}))
@@ -59,24 +99,15 @@ async def test_all_tools_are_listed_with_all_hints(connect):
         listed = await client.list_tools()
 
         hints = {
-            tool.name: [
-                tool.annotations.read_only_hint,
-                tool.annotations.destructive_hint,
-                tool.annotations.idempotent_hint,
-                tool.annotations.open_world_hint,
-            ]
+            tool.name: "".join(str(int(hint)) for _, hint in tool.annotations if hint is not None)
             for tool in listed.tools
         }
         assert listed.next_cursor is None
+        # Read-only, destructive, idempotent, open world.
+        read, write, add = "1011", "0111", "0001"
         assert hints == {
-            "get_pet": [True, False, True, True],
-            "put_pet": [False, True, True, True],
-            "delete_pet": [False, True, True, True],
-            "list_pets": [True, False, True, True],
-            "add_pet": [False, False, False, True],
-            "get_photo": [True, False, True, True],
-            "be_slow": [True, False, True, True],
-            "meet": [True, False, True, True],
+            "get_pet": read, "put_pet": write, "delete_pet": write, "list_pets": read,
+            "add_pet": add, "get_photo": read, "be_slow": read, "meet": read,
         }
         assert listed.tools[0].title == "Get a pet"
         assert listed.tools[0].output_schema is None
@@ -192,49 +223,42 @@ async def test_the_user_of_the_client_is_asked_for_approval(connect, api):
     assert [request.target for request in api.requests] == ["/pets/1", "/pets/404"]
 
 
-@pytest.mark.parametrize("action", ["decline", "cancel"])
-async def test_what_the_user_does_not_approve_is_not_sent(mode, action, api, tmp_path):
-    async def answer(*_):
-        return types.ElicitResult(action=action)
+REFUSALS = {
+    "decline": ({"id": 1}, types.ElicitResult(action="decline"), "delete_pet was not approved."),
+    "cancel": ({"id": 1}, types.ElicitResult(action="cancel"), "delete_pet was not approved."),
+    "nobody to ask": (
+        {"id": 1},
+        None,
+        "delete_pet needs approval, but approval is not configured.",
+    ),
+    "wrong arguments": ({"id": "one"}, AssertionError(), "/id: expected an integer, got 'one' (a"),
+}
 
-    async with connected(
-        "memory", mode, api, tmp_path, ask=True, elicitation_callback=answer
-    ) as client:
-        result = await client.call_tool("delete_pet", {"id": 1})
+
+@pytest.mark.parametrize("why", REFUSALS)
+async def test_what_the_user_does_not_approve_is_not_sent(mode, why, api, tmp_path):
+    arguments, said, told = REFUSALS[why]
+
+    async def answer(*_):
+        if isinstance(said, Exception):
+            raise said
+        return said
+
+    options = {} if said is None else {"elicitation_callback": answer}
+    async with connected("memory", mode, api, tmp_path, ask=True, **options) as client:
+        result = await client.call_tool("delete_pet", arguments)
 
     assert result.is_error
-    assert texts(result) == ["delete_pet was not approved."]
+    assert texts(result)[0].startswith(told)
     assert api.requests == []
-
-
-async def test_without_a_user_to_ask_a_call_that_needs_approval_is_denied(mode, api, tmp_path):
-    async with connected("memory", mode, api, tmp_path, ask=True) as client:
-        result = await client.call_tool("delete_pet", {"id": 1})
-
-    assert result.is_error
-    assert texts(result) == ["delete_pet needs approval, but approval is not configured."]
-    assert api.requests == []
-
-
-async def test_wrong_arguments_are_refused_before_anybody_is_asked(mode, api, tmp_path):
-    async def answer(*_):
-        raise AssertionError("the user was asked")
-
-    async with connected(
-        "memory", mode, api, tmp_path, ask=True, elicitation_callback=answer
-    ) as client:
-        result = await client.call_tool("delete_pet", {"id": "one"})
-
-    assert texts(result) == ["/id: expected an integer, got 'one' (a string)."]
 
 
 async def test_a_client_that_fails_to_ask_has_not_approved(mode, api, tmp_path):
     async def answer(*_):
         return types.ErrorData(code=types.INTERNAL_ERROR, message="no window")
 
-    async with connected(
-        "memory", mode, api, tmp_path, ask=True, elicitation_callback=answer
-    ) as client:
+    options = {"ask": True, "elicitation_callback": answer}
+    async with connected("memory", mode, api, tmp_path, **options) as client:
         if mode == "legacy":
             result = await client.call_tool("delete_pet", {"id": 1})
             assert texts(result) == ["delete_pet was not approved."]
@@ -285,21 +309,12 @@ async def test_a_question_says_how_much_of_it_is_not_shown(mode):
 
 
 async def test_a_client_that_only_opens_addresses_cannot_be_asked():
-    request = _Request(types.ElicitationCapability(url=types.UrlElicitationCapability()))
-    params = types.CallToolRequestParams(name="a")
+    request = SimpleNamespace(protocol_version="2025-11-25", can_send_request=True)
+    request.session = request
+    only_urls = types.ElicitationCapability(url=types.UrlElicitationCapability())
+    request.client_capabilities = types.ClientCapabilities(elicitation=only_urls)
 
-    assert not module._Desk(request, params, tool=None).is_open
-
-
-class _Request:
-    """A request of a client with these abilities."""
-
-    protocol_version = "2025-11-25"
-    can_send_request = True
-
-    def __init__(self, elicitation):
-        self.session = self
-        self.client_capabilities = types.ClientCapabilities(elicitation=elicitation)
+    assert not module._Desk(request, {}, tool=None).is_open
 
 
 async def test_guards_find_the_request_and_can_answer(mode):
@@ -309,7 +324,7 @@ async def test_guards_find_the_request_and_can_answer(mode):
         seen.append((call.name, bool(call.id), context.state.method))
         return ToolResult.ok({"from": "a guard"})
 
-    toolset = load_tools(document({"/a": {"get": operation(operationId="a")}}))
+    toolset = load_tools(document(ONE))
     toolset.add_input_guardrails([guard])
     async with served({}, mode=mode, toolset=toolset) as client:
         result = await client.call_tool("a", {})
@@ -318,46 +333,25 @@ async def test_guards_find_the_request_and_can_answer(mode):
     assert result.structured_content == {"from": "a guard"}
 
 
-async def test_a_multipart_answer_keeps_the_order_of_its_parts(mode):
-    parts = [
-        b"--x\r\nContent-Type: text/plain\r\n\r\nbefore\r\n",
-        b"--x\r\nContent-Type: image/png\r\n\r\n" + PNG + b"\r\n",
-        b"--x--\r\n",
-    ]
-    answer = httpx.Response(
-        200, content=b"".join(parts), headers={"Content-Type": "multipart/mixed; boundary=x"}
-    )
-
-    async with served({"/a": {"get": operation(operationId="a")}}, answer, mode=mode) as client:
-        result = await client.call_tool("a", {})
-
-    assert [content.type for content in result.content] == ["text", "image"]
-    assert result.structured_content is None
-
-
 @pytest.mark.parametrize(
-    "text", ['"\\ud800"', "[1e400, -0.0]", "12345678901234567890123", '"\u2028"']
+    "text",
+    [
+        *('"\\ud800"', "[1e400, -0.0]", "12345678901234567890123", '"\u2028"'),
+        '{"a":' * 149 + "1" + "}" * 149,
+    ],
+    ids=["surrogate", "numbers", "long number", "separator", "deep"],
 )
 async def test_odd_values_of_an_answer_do_not_end_the_connection(mode, text):
-    answer = httpx.Response(
-        200, content=f'{{"a": {text}}}'.encode(), headers={"Content-Type": "application/json"}
-    )
+    body = f'{{"a": {text}}}'.encode()
+    answer = httpx.Response(200, content=body, headers={"Content-Type": "application/json"})
 
-    async with served({"/a": {"get": operation(operationId="a")}}, answer, mode=mode) as client:
-        results = [await client.call_tool("a", {}) for _ in range(2)]
+    async with served(ONE, answer, mode=mode) as client:
+        first, second = [await client.call_tool("a", {}) for _ in range(2)]
 
-    assert [result.is_error for result in results] == [False, False]
-    assert json.loads(texts(results[0])[0]).keys() == {"a"}
-
-
-async def test_a_deep_answer_reaches_the_client(mode):
-    deep = b'{"a":' * 150 + b"1" + b"}" * 150
-    answer = httpx.Response(200, content=deep, headers={"Content-Type": "application/json"})
-
-    async with served({"/a": {"get": operation(operationId="a")}}, answer, mode=mode) as client:
-        result = await client.call_tool("a", {})
-
-    assert json.loads(texts(result)[0]) == result.structured_content == json.loads(deep)
+    assert [first.is_error, second.is_error] == [False, False]
+    assert json.loads(texts(first)[0]).keys() == {"a"}
+    if text.startswith("{"):
+        assert json.loads(texts(first)[0]) == first.structured_content == json.loads(body)
 
 
 async def test_a_lone_surrogate_of_a_document_does_not_end_the_connection(mode):
@@ -387,18 +381,11 @@ async def test_a_tool_has_a_title_where_its_first_line_is_one(mode):
 
 
 def test_the_package_need_not_list_all_tools_to_check_a_call():
-    toolset = load_tools(document({"/a": {"get": operation(operationId="a")}}))
-    server = create_server(toolset)
+    toolset = load_tools(document(ONE))
+    server = create_server(toolset, name="mine", version="3")
 
     assert server.get_tool_input_schema("a") == toolset["a"].input_schema
     assert server.get_tool_input_schema("b") is None
-
-
-async def test_the_server_has_the_name_it_is_given():
-    toolset = load_tools(document({"/a": {"get": operation(operationId="a")}}))
-
-    server = create_server(toolset, name="mine", version="3")
-
     assert (server.name, server.version) == ("mine", "3")
 
 
@@ -421,7 +408,7 @@ async def test_any_tools_are_served(mode):
 
 
 def test_two_tools_of_one_name_are_refused():
-    toolset = load_tools(document({"/a": {"get": operation(operationId="a")}}))
+    toolset = load_tools(document(ONE))
 
     with pytest.raises(SettingsError, match="two tools are called a; load one of them with"):
         create_server([*toolset, *toolset])
@@ -429,9 +416,7 @@ def test_two_tools_of_one_name_are_refused():
 
 @pytest.mark.parametrize("info", [{}, {"title": 3, "version": None}, [], None])
 async def test_a_document_that_does_not_say_its_title_is_served_as_well(info):
-    odd = {**document({"/a": {"get": operation(operationId="a")}}), "info": info}
-
-    server = create_server(load_tools(odd))
+    server = create_server(load_tools({**document(ONE), "info": info}))
 
     assert (server.name, server.version) == ("openapi-tools", "")
 
@@ -457,7 +442,7 @@ async def test_a_call_that_fails_inside_says_nothing_of_the_inside(mode, caplog)
         raise RuntimeError("secret of the inside")
 
     toolset = load_tools(
-        document({"/a": {"get": operation(operationId="a")}}),
+        document(ONE),
         settings=Settings(base_url="http://api.example.com", anonymous=True),
         client=httpx.AsyncClient(transport=httpx.MockTransport(broken)),
     )

@@ -4,21 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import copy
-import json
-from typing import TYPE_CHECKING, Any
 
 import pytest
-from pet_shop import ALBUM, DOCUMENT, NOT_FOUND, PHOTO, PNG, found, published, toolsets
+from conformance import Conformance, Seen
+from pet_shop import DOCUMENT, PHOTO, found, published
 
-from openapi_tools import (
-    Context,
-    Select,
-    Settings,
-    SettingsError,
-    ToolResult,
-    load_tools,
-    require_approval,
-)
+from openapi_tools import Context, Select, Settings, SettingsError, load_tools, require_approval
 from openapi_tools.contracts.pydantic_ai import to_tools
 
 pytest.importorskip("pydantic_ai", reason="pydantic-ai is not installed")
@@ -35,37 +26,22 @@ from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, ToolCall
 from pydantic_ai.models.function import FunctionModel
 from pydantic_ai.tools import ToolDenied
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
-    from pydantic_ai.models.function import AgentInfo
-    from servers.recorder import Recorder
-
-    from openapi_tools import Toolset
-
-
-@pytest.fixture(params=["loaded", "generated"])
-def shop(request: pytest.FixtureRequest, recorder: Recorder, tmp_path: Path) -> Iterator[Toolset]:
-    yield from toolsets(request.param, tmp_path, recorder.url)
-
-
-def call(name: str, call_id: str = "1", /, **args: Any) -> ToolCallPart:
+def call(name, call_id="1", /, **args):
     return ToolCallPart(name, args, call_id)
 
 
-def scripted(*script: Any) -> FunctionModel:
-    """Return a model that says what the script says."""
+def scripted(*script):
+    """Return a model that makes these calls, turn by turn."""
     left = list(script)
 
-    def say(_messages: Any, _info: AgentInfo) -> ModelResponse:
-        said = left.pop(0)
-        return ModelResponse([TextPart(said)] if isinstance(said, str) else said)
+    def say(_messages, _info):
+        return ModelResponse(left.pop(0) if left else [TextPart("Done.")])
 
     return FunctionModel(say)
 
 
-def returned(messages: Any) -> list[ToolReturnPart]:
+def returned(messages):
     """Return what the model was told of its calls."""
     return [
         part
@@ -76,64 +52,36 @@ def returned(messages: Any) -> list[ToolReturnPart]:
     ]
 
 
-async def run(toolset: Any, *script: Any, deps: Any = None, **options: Any) -> list[ToolReturnPart]:
+async def run(toolset, *script, deps=None, **options):
     agent = Agent(scripted(*script), tools=to_tools(toolset, **options), deps_type=object)
     ended = await agent.run("Go.", deps=deps)
     return returned(ended.all_messages())
 
 
-async def test_an_agent_calls_corrects_itself_and_is_told_what_went_wrong(
-    shop: Toolset, recorder: Recorder
-) -> None:
-    recorder.answers += [found(3), NOT_FOUND, PHOTO]
+class TestPydanticAI(Conformance):
+    def names(self, toolset):
+        return [tool.name for tool in to_tools(toolset)]
 
-    refused, rex, missing, photo = await run(
-        shop,
-        [call("get_pet", petId="three")],
-        [call("get_pet", "2", petId=3)],
-        [call("get_pet", "3", petId=9)],
-        [call("get_photo", "4", petId=3)],
-        "Done.",
-    )
+    async def answers(self, toolset, *turns, **options):
+        numbered = [
+            [call(name, str(n), **args) for n, (name, args) in enumerate(turn)] for turn in turns
+        ]
+        parts = await run(toolset, *numbered, **options)
+        wanted = [(one.tool_name, one.tool_call_id) for turn in numbered for one in turn]
+        assert [(part.tool_name, part.tool_call_id) for part in parts] == wanted
+        return list(map(self.seen, parts))
 
-    assert (refused.outcome, refused.tool_name, refused.tool_call_id) == ("failed", "get_pet", "1")
-    assert refused.content == "/petId: expected an integer, got 'three' (a string)."
-    assert (rex.outcome, rex.content) == ("success", '{"id": 3, "name": "Rex"}')
-    assert (rex.tool_call_id, rex.metadata["status"]) == ("2", 200)
-    assert missing.outcome == "failed"
-    assert "404" in str(missing.content)
-    assert "no pet 9" in missing.model_response_str()
-    assert photo.content == BinaryImage(PNG, media_type="image/png")
-    assert [file.media_type for file in photo.files] == ["image/png"]
-    assert [request.target for request in recorder.requests] == [
-        *("/pets/3", "/pets/9", "/pets/3/photo")
-    ]
+    def seen(self, part):
+        shown = part.content if isinstance(part.content, list) else [part.content]
+        images = [one for one in shown if isinstance(one, BinaryImage)]
+        assert [image.media_type for image in images] == ["image/png"] * len(images)
+        texts = [one for one in shown if isinstance(one, str)]
+        return Seen(texts, [image.data for image in images], part.outcome == "failed")
 
 
-async def test_images_and_texts_are_items(shop: Toolset) -> None:
-    shop.add_input_guardrails([lambda *_: ToolResult.ok(ALBUM)])
-
-    (part,) = await run(shop, [call("get_pet", petId=3)], "Done.")
-
-    assert part.content == [BinaryImage(PNG, media_type="image/png"), "Rex"]
-
-
-async def test_failing_often_does_not_end_a_run(shop: Toolset, recorder: Recorder) -> None:
-    recorder.answer = NOT_FOUND
-    wrong = [[call("get_pet", petId="?")]] * 4
-    missing = [[call("get_pet", petId=9)]] * 4
-
-    parts = await run(shop, *wrong, *missing, "Done.")
-
-    assert [part.outcome for part in parts] == ["failed"] * 8
-    assert len(recorder.requests) == 4
-
-
-async def test_what_was_said_can_be_stored_and_read_again(
-    shop: Toolset, recorder: Recorder
-) -> None:
+async def test_what_was_said_can_be_stored_and_read_again(shop, recorder):
     recorder.answers += [found(3), PHOTO]
-    script = [[call("get_pet", petId=3), call("get_photo", "2", petId=3)], "Done."]
+    script = [[call("get_pet", petId=3), call("get_photo", "2", petId=3)]]
     agent = Agent(scripted(*script), tools=to_tools(shop))
 
     messages = (await agent.run("Go.")).all_messages()
@@ -144,13 +92,11 @@ async def test_what_was_said_can_be_stored_and_read_again(
     assert again[0].metadata["status"] == 200
 
 
-async def test_reads_run_beside_each_other_and_the_rest_alone(
-    shop: Toolset, recorder: Recorder
-) -> None:
+async def test_reads_run_beside_each_other_and_the_rest_alone(shop, recorder):
     calls = [call("get_pet", f"call_{number}", petId=number) for number in range(4)]
     running, most = 0, {}
 
-    async def count(one: Any, _context: Any) -> None:
+    async def count(one, _context):
         nonlocal running
         running += 1
         await asyncio.sleep(0)
@@ -160,27 +106,11 @@ async def test_reads_run_beside_each_other_and_the_rest_alone(
     shop.add_input_guardrails([count])
     calls += [call("sell_pet", f"call_{number}", petId=number) for number in range(4, 8)]
 
-    parts = await run(shop, calls, "Done.")
+    parts = await run(shop, calls)
 
     assert [part.tool_call_id for part in parts] == [f"call_{number}" for number in range(8)]
     assert most["get_pet"] > 1
     assert most["sell_pet"] == 1
-
-
-async def test_arguments_of_any_name_reach_the_tool(shop: Toolset, recorder: Recorder) -> None:
-    config = {"$ref": "r", "config": "c", "run_manager": "m", "self": "s", "title": "t"}
-
-    refused, _ = await run(
-        shop,
-        [call("get_pet", petId=3, self=1, ctx=2, run=3)],
-        [call("add_pet", body={"name": "Rex", "config": config})],
-        "Done.",
-    )
-
-    assert [line.partition(":")[0] for line in refused.content.splitlines()] == [
-        *("/self", "/ctx", "/run")
-    ]
-    assert json.loads(recorder.last.body)["config"] == config
 
 
 @pytest.mark.parametrize(
@@ -196,15 +126,13 @@ async def test_arguments_of_any_name_reach_the_tool(shop: Toolset, recorder: Rec
 )
 @pytest.mark.parametrize("approval", [False, True])
 async def test_arguments_that_are_no_object_are_answered_in_words_and_end_no_run(
-    shop: Toolset, recorder: Recorder, args: str, words: str, approval: bool
-) -> None:
+    shop, recorder, args, words, approval
+):
     recorder.answer = found(3)
     wrong = [[ToolCallPart("get_pet", args, "1")]] * 4
     rule = Select(names="get_pet") if approval else None
 
-    *parts, right = await run(
-        shop, *wrong, [call("get_photo", "2", petId=3)], "Done.", approval=rule
-    )
+    *parts, right = await run(shop, *wrong, [call("get_photo", "2", petId=3)], approval=rule)
 
     assert [part.outcome for part in parts] == ["failed"] * 4
     assert all(part.content.startswith(words) for part in parts)
@@ -213,59 +141,45 @@ async def test_arguments_that_are_no_object_are_answered_in_words_and_end_no_run
 
 
 @pytest.mark.parametrize("args", ["", None, {}])
-async def test_no_arguments_at_all_are_none(shop: Toolset, recorder: Recorder, args: Any) -> None:
-    (part,) = await run(shop, [ToolCallPart("get_pet", args, "1")], "Done.")
+async def test_no_arguments_at_all_are_none(shop, recorder, args):
+    (part,) = await run(shop, [ToolCallPart("get_pet", args, "1")])
 
     assert part.content == "/petId: required but not given."
 
 
-def approving(toolset: Any, *script: Any, **options: Any) -> Any:
-    return Agent(
-        scripted(*script),
-        tools=to_tools(toolset, **options),
-        output_type=[str, DeferredToolRequests],
-        deps_type=object,
-    )
+def approving(toolset, *script, **options):
+    tools, outputs = to_tools(toolset, **options), [str, DeferredToolRequests]
+    return Agent(scripted(*script), tools=tools, output_type=outputs, deps_type=object)
 
 
-async def test_approval_is_asked_and_what_is_granted_is_sent(
-    shop: Toolset, recorder: Recorder
-) -> None:
+async def granted(agent, asked, **approvals):
+    """Return what the model is told once the questions of a run are answered."""
+    answers = DeferredToolResults(approvals=approvals)
+    ended = await agent.run(message_history=asked.all_messages(), deferred_tool_results=answers)
+    return returned(ended.new_messages())
+
+
+async def test_approval_is_asked_and_what_is_granted_is_sent(shop, recorder):
     shop.add_input_guardrails([require_approval()])
     calls = [call("sell_pet", "a", petId=3), call("sell_pet", "b", petId=4)]
-    agent = approving(shop, [*calls, call("get_pet", "c", petId=3)], "Done.")
+    agent = approving(shop, [*calls, call("get_pet", "c", petId=3)])
 
     asked = await agent.run("Go.")
 
     assert [part.tool_call_id for part in asked.output.approvals] == ["a", "b"]
     assert [request.method for request in recorder.requests] == ["GET"]
 
-    answers = DeferredToolResults(approvals={"a": True, "b": ToolDenied("Rex stays.")})
-    ended = await agent.run(message_history=asked.all_messages(), deferred_tool_results=answers)
+    parts = await granted(agent, asked, a=True, b=ToolDenied("Rex stays."))
 
-    parts = {part.tool_call_id: part for part in returned(ended.new_messages())}
+    parts = {part.tool_call_id: part for part in parts}
     assert (parts["a"].outcome, parts["b"].outcome) == ("success", "denied")
     assert [(one.method, one.target) for one in recorder.requests[1:]] == [("DELETE", "/pets/3")]
 
 
-async def test_nobody_is_asked_about_a_call_that_cannot_be_made(
-    shop: Toolset, recorder: Recorder
-) -> None:
-    wrong, right = [call("sell_pet", "1", petId="x")], [call("sell_pet", "2", petId=3)]
-    agent = approving(shop, wrong, right, approval=True)
-
-    asked = await agent.run("Go.")
-
-    (refused,) = returned(asked.all_messages())
-    assert refused.content == "/petId: expected an integer, got 'x' (a string)."
-    assert [part.tool_call_id for part in asked.output.approvals] == ["2"]
-    assert recorder.requests == []
-
-
-async def test_which_tools_need_approval(shop: Toolset) -> None:
+async def test_which_tools_need_approval(shop):
     shop["add_pet"].add_input_guardrails([require_approval()])
 
-    def asking(**options: Any) -> list[str]:
+    def asking(**options):
         return [tool.name for tool in to_tools(shop, **options) if tool.requires_approval]
 
     assert asking() == ["add_pet"]
@@ -276,16 +190,14 @@ async def test_which_tools_need_approval(shop: Toolset) -> None:
         to_tools(shop, approval="DELETE")  # type: ignore[arg-type] # what is wrong
 
 
-async def test_the_context_comes_from_the_run(shop: Toolset, recorder: Recorder) -> None:
-    async def context(run: Any) -> Context:
+async def test_the_context_comes_from_the_run(shop, recorder):
+    async def context(run):
         return Context(credentials={"key": run.deps})
 
-    await run(shop, [call("get_pet", petId=3)], "Done.", deps="mine", context=context)
-    await run(shop, [call("get_pet", petId=3)], "Done.", context={"credentials": {"key": "yours"}})
-    await run(shop, [call("get_pet", petId=3)], "Done.")
+    (part,) = await run(shop, [call("get_pet", petId=3)], deps="mine", context=context)
 
-    sent = [request.header("X-Key") for request in recorder.requests]
-    assert sent == ["mine", "yours", "everybody"]
+    assert recorder.last.header("X-Key") == "mine"
+    assert part.metadata["status"] == 200
 
 
 class Mine:
@@ -296,9 +208,7 @@ class Mine:
 
 
 @pytest.mark.parametrize("context", [Mine(), {"credentials": {"key": "mine"}, "shop": "Rex & Co"}])
-async def test_approval_leaves_the_rest_of_a_context_as_it_is(
-    shop: Toolset, recorder: Recorder, context: Any
-) -> None:
+async def test_approval_leaves_the_rest_of_a_context_as_it_is(shop, recorder, context):
     seen = []
     shop.add_input_guardrails(
         [lambda _, given: seen.append(given.shop if given is not context else given)]
@@ -306,42 +216,33 @@ async def test_approval_leaves_the_rest_of_a_context_as_it_is(
         else [lambda _, given: seen.append(given["shop"])]
     )
     shop.add_input_guardrails([require_approval()])
-    agent = approving(shop, [call("sell_pet", "a", petId=3)], "Done.", context=context)
+    agent = approving(shop, [call("sell_pet", "a", petId=3)], context=context)
 
-    asked = await agent.run("Go.")
-    answers = DeferredToolResults(approvals={"a": True})
-    await agent.run(message_history=asked.all_messages(), deferred_tool_results=answers)
+    await granted(agent, await agent.run("Go."), a=True)
 
     assert seen == ["Rex & Co"]
     assert recorder.last.header("X-Key") == "mine"
 
 
 @pytest.mark.parametrize(("approve", "outcome"), [(None, "failed"), (lambda _: True, "success")])
-async def test_what_guardrails_changed_since_was_not_approved(
-    shop: Toolset, recorder: Recorder, approve: Any, outcome: str
-) -> None:
+async def test_what_guardrails_changed_since_was_not_approved(shop, recorder, approve, outcome):
     shop.add_input_guardrails([lambda *_: {"petId": 4}, require_approval()])
-    script = [call("sell_pet", "a", petId=3)], "Done."
-    agent = approving(shop, *script, context=Context(approve=approve), approval=True)
+    script = [call("sell_pet", "a", petId=3)]
+    agent = approving(shop, script, context=Context(approve=approve), approval=True)
 
-    asked = await agent.run("Go.")
-    answers = DeferredToolResults(approvals={"a": True})
-    ended = await agent.run(message_history=asked.all_messages(), deferred_tool_results=answers)
+    (part,) = await granted(agent, await agent.run("Go."), a=True)
 
-    (part,) = returned(ended.new_messages())
     assert part.outcome == outcome
     assert [request.target for request in recorder.requests] == ["/pets/4"] * (approve is not None)
 
 
 @pytest.mark.parametrize("says", [True, False])
 @pytest.mark.parametrize("way", ["one for all", "a mapping", "a function", "an async function"])
-async def test_a_context_that_approves_is_asked_and_the_run_goes_on(
-    shop: Toolset, recorder: Recorder, way: str, says: bool
-) -> None:
-    asked: list[Any] = []
+async def test_a_context_that_approves_is_asked_and_the_run_goes_on(shop, recorder, way, says):
+    asked = []
     mine = Context(approve=lambda call: asked.append(call.arguments) or says)
 
-    async def later(_run: Any) -> Context:
+    async def later(_run):
         return mine
 
     contexts = {
@@ -356,7 +257,6 @@ async def test_a_context_that_approves_is_asked_and_the_run_goes_on(
         shop,
         [call("sell_pet", petId=3)],
         [call("get_pet", "2", petId=3)],
-        "Done.",
         context=contexts[way],
     )
 
@@ -365,12 +265,15 @@ async def test_a_context_that_approves_is_asked_and_the_run_goes_on(
     assert [request.method for request in recorder.requests] == ["DELETE"] * says + ["GET"]
 
 
-async def test_a_function_whose_context_cannot_approve_defers_the_call(
-    shop: Toolset, recorder: Recorder
-) -> None:
-    shop.add_input_guardrails([require_approval()])
+@pytest.mark.parametrize("way", ["a rule", "a function whose context cannot approve"])
+async def test_a_call_is_deferred_once_it_can_be_made(shop, recorder, way):
+    if way == "a rule":
+        options = {"approval": True}
+    else:
+        options = {"context": lambda run: Context(state=run)}
+        shop.add_input_guardrails([require_approval()])
     wrong, right = [call("sell_pet", "1", petId="x")], [call("sell_pet", "2", petId=3)]
-    agent = approving(shop, wrong, right, "Done.", context=lambda run: Context(state=run))
+    agent = approving(shop, wrong, right, **options)
 
     asked = await agent.run("Go.")
     (refused,) = returned(asked.all_messages())
@@ -378,28 +281,25 @@ async def test_a_function_whose_context_cannot_approve_defers_the_call(
     assert [part.tool_call_id for part in asked.output.approvals] == ["2"]
     assert recorder.requests == []
 
-    answers = DeferredToolResults(approvals={"2": True})
-    ended = await agent.run(message_history=asked.all_messages(), deferred_tool_results=answers)
-    assert [part.outcome for part in returned(ended.new_messages())] == ["success"]
+    (part,) = await granted(agent, asked, **{"2": True})
+    assert part.outcome == "success"
     assert [request.target for request in recorder.requests] == ["/pets/3"]
 
 
-async def test_guardrails_see_the_run_where_no_context_is_given(shop: Toolset) -> None:
+async def test_guardrails_see_the_run_where_no_context_is_given(shop):
     seen = []
     shop.add_input_guardrails([lambda _, context: seen.append(context.state.deps)])
 
-    await run(shop, [call("get_pet", petId=3)], "Done.", deps="mine")
+    await run(shop, [call("get_pet", petId=3)], deps="mine")
 
     assert seen == ["mine"]
 
 
-async def test_a_call_that_nobody_approves_here_is_denied(
-    shop: Toolset, recorder: Recorder
-) -> None:
+async def test_a_call_that_nobody_approves_here_is_denied(shop, recorder):
     """A guardrail that was added after the tools had been made asks the context, or refuses."""
     made = to_tools(shop)
     shop.add_input_guardrails([require_approval()])
-    agent = Agent(scripted([call("sell_pet", petId=3)], "Done."), tools=made)
+    agent = Agent(scripted([call("sell_pet", petId=3)]), tools=made)
 
     (part,) = returned((await agent.run("Go.")).all_messages())
 
@@ -407,28 +307,26 @@ async def test_a_call_that_nobody_approves_here_is_denied(
     assert recorder.requests == []
 
 
-async def test_an_unknown_tool_is_pydantic_ais_to_tell(shop: Toolset) -> None:
+async def test_an_unknown_tool_is_pydantic_ais_to_tell(shop):
     with pytest.raises(UnexpectedModelBehavior, match="exceeded max retries"):
-        await run(shop, [call("get_cat")], [call("get_cat")], "Done.")
+        await run(shop, [call("get_cat")], [call("get_cat")])
 
 
-def test_what_a_tool_is(shop: Toolset) -> None:
+def test_what_a_tool_is(shop):
     tools = {tool.name: tool for tool in to_tools(shop)}
 
-    assert list(tools) == ["get_pet", "sell_pet", "get_photo", "add_pet"]
     assert tools["get_pet"].metadata == {"annotations": shop["get_pet"].annotations}
     assert [tool.sequential for tool in tools.values()] == [False, True, False, True]
-    assert [tool.name for tool in to_tools([shop["sell_pet"]])] == ["sell_pet"]
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("source", published(), ids=lambda path: path.name)
-async def test_every_tool_of_published_documents_reaches_the_model_as_it_is(source: Path) -> None:
+async def test_every_tool_of_published_documents_reaches_the_model_as_it_is(source):
     toolset = load_tools(source, settings=Settings(base_url="http://localhost"))
     before = {tool.name: copy.deepcopy(tool.input_schema) for tool in toolset}
     told = []
 
-    def say(_messages: Any, info: AgentInfo) -> ModelResponse:
+    def say(_messages, info):
         told.extend(info.function_tools)
         return ModelResponse([TextPart("Done.")])
 
@@ -440,7 +338,7 @@ async def test_every_tool_of_published_documents_reaches_the_model_as_it_is(sour
     }
 
 
-def test_what_clients_of_providers_make_of_a_schema_does_not_change_it() -> None:
+def test_what_clients_of_providers_make_of_a_schema_does_not_change_it():
     from pydantic_ai.profiles.openai import OpenAIJsonSchemaTransformer
 
     tool = load_tools(DOCUMENT)["add_pet"]

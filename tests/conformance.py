@@ -1,0 +1,165 @@
+"""Behaviours that every coordinator's tools have; a subclass says how its agents call tools."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from pet_shop import ALBUM, NOT_FOUND, PHOTO, PNG, found
+from servers.recorder import Answer
+
+from openapi_tools import Context, DeniedError, ToolResult
+
+NEXT = ("Link", "</pets?page=2>; rel=next")
+PAGE_TEXT, NOTE = '{"id": 7, "name": "Änne"}', "Next page: /pets?page=2 (link)"
+PAGE = Answer(headers=[("Content-Type", "application/json"), NEXT], body=PAGE_TEXT.encode())
+PICTURE = Answer(headers=[("Content-Type", "image/png"), NEXT], body=PNG)
+CONFIG = {"$ref": "r", "config": "c", "run_manager": "m", "self": "s", "title": "t"}
+MINE = {"credentials": {"key": "mine"}}
+NAMES = ["get_pet", "sell_pet", "get_photo", "add_pet"]
+
+
+@dataclass
+class Seen:
+    """One answer as a model sees it; `failed` and `result` are None where nothing tells them."""
+
+    texts: list[str]
+    images: list[bytes] = field(default_factory=list)
+    failed: bool | None = None
+    result: ToolResult | None = None
+
+    @property
+    def text(self):
+        return "\n\n".join(self.texts)
+
+
+class Conformance:
+    """Subclasses run an agent whose model makes calls turn by turn, and list tools by name."""
+
+    async def answers(self, toolset: Any, *turns: Any, **options: Any) -> list[Seen]:
+        raise NotImplementedError
+
+    def names(self, toolset: Any) -> list[str]:
+        raise NotImplementedError
+
+    async def test_a_model_reads_answers_errors_and_images(self, shop, recorder):
+        recorder.answers += [found(3), NOT_FOUND, PHOTO]
+        ids = [("get_pet", "three"), ("get_pet", 3), ("get_pet", 9), ("get_photo", 3)]
+
+        seen = await self.answers(shop, *([(name, {"petId": id_})] for name, id_ in ids))
+
+        refused, rex, missing, photo = seen
+        assert refused.texts == ["/petId: expected an integer, got 'three' (a string)."]
+        assert json.loads(rex.text) == {"id": 3, "name": "Rex"}
+        assert missing.text == "GET /pets/9 answered 404 Not Found: no pet 9."
+        assert photo.images == [PNG]
+        assert [one.failed for one in seen] in ([True, False, True, False], [None] * 4)
+        if rex.result is not None:
+            assert (rex.result.output["id"], rex.result.metadata["status"]) == (3, 200)
+            assert (missing.result.is_error, missing.result.error["status"]) == (True, 404)
+        targets = [request.target for request in recorder.requests]
+        assert targets == ["/pets/3", "/pets/9", "/pets/3/photo"]
+
+    async def test_images_and_texts_keep_their_places(self, shop):
+        shop.add_input_guardrails([lambda *_: ToolResult.ok(ALBUM)])
+
+        (seen,) = await self.answers(shop, [("get_pet", {"petId": 3})])
+
+        assert (seen.images, seen.texts[-1]) == ([PNG], "Rex")
+
+    async def test_what_only_headers_tell_comes_after_the_answer(self, shop, recorder):
+        recorder.answers += [PAGE, PICTURE]
+        turns = [("get_pet", {"petId": 7})], [("get_photo", {"petId": 7})]
+
+        page, picture = await self.answers(shop, *turns)
+
+        assert page.text == f"{PAGE_TEXT}\n\n{NOTE}"
+        assert (picture.images, picture.texts[-1]) == ([PNG], NOTE)
+
+    async def test_calls_of_one_turn_run_side_by_side_and_keep_their_places(self, shop):
+        together = asyncio.Barrier(3)
+
+        async def wait(call, _):
+            await asyncio.wait_for(together.wait(), 30)
+            return ToolResult.ok(call.arguments["petId"])
+
+        shop.add_input_guardrails([wait])
+
+        seen = await self.answers(shop, [("get_pet", {"petId": n}) for n in range(3)])
+
+        assert [one.text for one in seen] == ["0", "1", "2"]
+
+    async def test_arguments_of_any_name_reach_the_tool(self, shop, recorder):
+        odd = {"petId": 3, "config": {}, "run_manager": 1, "self": 2, "ctx": 4, "run": 5}
+        pet = {"name": "Rex", "title": "Sir", "config": CONFIG}
+
+        refused, _ = await self.answers(shop, [("get_pet", odd)], [("add_pet", {"body": pet})])
+
+        wrong = [line.partition(":")[0] for line in refused.text.splitlines()]
+        assert wrong == ["/config", "/run_manager", "/self", "/ctx", "/run"]
+        assert json.loads(recorder.last.body) == pet
+
+    @pytest.mark.parametrize("way", ["none", "one for all", "a mapping", "a function", "async"])
+    async def test_a_context_gives_the_credentials(self, shop, recorder, way):
+        async def later(*_):
+            return Context(**MINE)
+
+        options = {
+            "none": {},
+            "one for all": {"context": Context(**MINE)},
+            "a mapping": {"context": MINE},
+            "a function": {"context": lambda *_: MINE},
+            "async": {"context": later},
+        }[way]
+
+        await self.answers(shop, [("get_pet", {"petId": 3})], **options)
+
+        assert recorder.last.header("X-Key") == ("everybody" if way == "none" else "mine")
+
+    async def test_a_guardrail_refuses_in_its_own_words(self, shop, recorder):
+        def no_seven(call, context):
+            if call.arguments["petId"] == 7:
+                raise DeniedError("pet 7 belongs to somebody else.")
+
+        shop["get_pet"].add_input_guardrails([no_seven])
+
+        seen = await self.answers(shop, *([("get_pet", {"petId": n})] for n in (7, 8)))
+
+        assert [one.text for one in seen] == ["pet 7 belongs to somebody else.", "{}"]
+        assert [request.target for request in recorder.requests] == ["/pets/8"]
+
+    async def test_errors_do_not_stop_the_loop(self, shop, recorder):
+        recorder.answer = NOT_FOUND
+
+        seen = await self.answers(shop, *([("get_pet", {"petId": n})] for n in ["?", 9] * 4))
+
+        assert len(seen) == 8
+        assert len(recorder.requests) == 4
+
+    async def test_cancelling_ends_a_call(self, shop):
+        started, cancelled = asyncio.Event(), asyncio.Event()
+
+        async def wait(*_):
+            started.set()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                cancelled.set()
+
+        shop.add_input_guardrails([wait])
+        running = asyncio.create_task(self.answers(shop, [("get_pet", {"petId": 3})]))
+        await started.wait()
+
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+
+        await asyncio.wait_for(cancelled.wait(), 30)
+
+    def test_some_tools_do_as_well_as_a_toolset(self, shop):
+        assert self.names(shop) == NAMES
+        assert self.names([shop["sell_pet"]]) == ["sell_pet"]
+        assert self.names([]) == []
