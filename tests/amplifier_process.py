@@ -24,7 +24,6 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from typing import Any
 
 ROOT = Path(__file__).parents[1]
 SPEC = ROOT / "specs" / "petstore.yaml"
@@ -37,7 +36,7 @@ SECRET = "hunter2"
 
 
 @cache
-def observe(kind: str) -> dict[str, Any]:
+def observe(kind):
     """Return what the scenarios below found with tools of a kind."""
     path = os.pathsep.join(map(str, (ROOT, ROOT / "tests", ROOT / "generated" / "petstore")))
     ran = subprocess.run(
@@ -48,11 +47,10 @@ def observe(kind: str) -> dict[str, Any]:
         check=False,
     )
     assert ran.returncode == 0, ran.stderr
-    found: dict[str, Any] = json.loads(ran.stdout)
-    return found
+    return json.loads(ran.stdout)
 
 
-async def mounted(kind: str, coordinator: Any, url: str) -> Any:
+async def mounted(kind, coordinator, url):
     """Mount the petstore's tools; the cleanup."""
     from openapi_tools import load_tools
     from openapi_tools.contracts import amplifier
@@ -74,7 +72,7 @@ async def mounted(kind: str, coordinator: Any, url: str) -> Any:
     return await mount(coordinator, config)
 
 
-async def shown(coordinator: Any, result: Any, loop: str) -> str:
+async def shown(coordinator, result, loop):
     """Return what a model is shown by an orchestrator."""
     if loop == "loop-basic":
         data = result.to_dict() if hasattr(result, "to_dict") else result
@@ -85,7 +83,7 @@ async def shown(coordinator: Any, result: Any, loop: str) -> str:
     return json.dumps(copy) if isinstance(copy, dict | list) else str(copy)
 
 
-async def results(kind: str, api: Any) -> Any:
+async def results(kind, api):
     """Answers of every sort, and what becomes of them."""
     import amplifier_core
     from amplifier_core.testing import MockCoordinator
@@ -126,7 +124,7 @@ async def results(kind: str, api: Any) -> Any:
     return found
 
 
-async def tools(kind: str, api: Any) -> Any:
+async def tools(kind, api):
     """What is mounted, by the words of the contract."""
     from amplifier_core.testing import MockCoordinator
     from amplifier_core.validation import ToolValidator
@@ -160,7 +158,7 @@ async def tools(kind: str, api: Any) -> Any:
     return {"tools": found, "left": left, "validated": validated}
 
 
-async def events(kind: str, api: Any) -> Any:
+async def events(kind, api):
     """What the hooks hear, and what is announced."""
     from amplifier_core import HookResult
     from amplifier_core.testing import MockCoordinator
@@ -168,11 +166,11 @@ async def events(kind: str, api: Any) -> Any:
 
     coordinator, heard = MockCoordinator(), []
 
-    async def hear(event: str, data: dict[str, Any]) -> HookResult:
+    async def hear(event, data):
         heard.append([event, data])
         return HookResult(action="continue")
 
-    async def fail(event: str, data: dict[str, Any]) -> HookResult:
+    async def fail(event, data):
         raise RuntimeError("a broken hook")
 
     cleanup = await mounted(kind, coordinator, api.url)
@@ -193,26 +191,26 @@ async def events(kind: str, api: Any) -> Any:
     return {"announced": announced, "heard": heard, "said": said, "after": after, "kept": kept}
 
 
-async def approvals(kind: str, api: Any) -> Any:
+async def approvals(kind, api):
     """A tool that needs approval, with each answer of an approval system, and without one."""
     from amplifier_core import ModuleCoordinator
     from amplifier_core.approval import ApprovalTimeoutError
 
     from openapi_tools import require_approval
 
-    asked: list[Any] = []
+    asked = []
 
     class System:
-        def __init__(self, answer: Any) -> None:
+        def __init__(self, answer):
             self.answer = answer
 
         async def request_approval(
             self,
-            prompt: str,
-            options: list[str],
-            timeout: float,  # noqa: ASYNC109 -- the package's name
-            default: str,
-        ) -> str:
+            prompt,
+            options,
+            timeout,  # noqa: ASYNC109 -- the package's name
+            default,
+        ):
             asked.append([prompt, options, timeout, default])
             if isinstance(self.answer, Exception):
                 raise self.answer
@@ -237,14 +235,14 @@ async def approvals(kind: str, api: Any) -> Any:
     return {"answers": found, "asked": asked[0]}
 
 
-async def calls(kind: str, api: Any) -> Any:
+async def calls(kind, api):
     """The id that loop-streaming keeps, hostile input, and a session that ends."""
     from amplifier_core.testing import MockCoordinator
 
     coordinator = MockCoordinator()
     cleanup = await mounted(kind, coordinator, api.url)
     tool = coordinator.get("tools", "get_inventory")
-    given: dict[str, Any] = {}
+    given = {}
     coordinator._tool_dispatch_contexts = {asyncio.current_task(): {"tool_call_id": "of the task"}}
     found = {"task": (await tool.execute(given)).tool_call_id, "given": given}
     found["input"] = (await tool.execute({"_tool_call_id": "own"})).tool_call_id
@@ -266,12 +264,10 @@ async def calls(kind: str, api: Any) -> Any:
 class Loop:
     """An orchestrator that treats tools and results as the published ones do."""
 
-    def __init__(self, loop: str) -> None:
+    def __init__(self, loop):
         self.loop = loop
 
-    async def execute(
-        self, prompt: str, context: Any, providers: Any, tools: Any, hooks: Any, coordinator: Any
-    ) -> str:
+    async def execute(self, prompt, context, providers, tools, hooks, coordinator):
         """Call what the provider asks for until it asks for nothing."""
         from amplifier_core.message_models import ChatRequest, Message, ToolSpec
 
@@ -290,7 +286,7 @@ class Loop:
             ):
                 await context.add_message(message)
 
-    async def call(self, call: Any, tools: Any, hooks: Any, coordinator: Any) -> dict[str, Any]:
+    async def call(self, call, tools, hooks, coordinator):
         """Make one call of a turn."""
         told = {"tool_name": call.name, "tool_input": call.arguments}
         await hooks.emit("tool:pre", told)
@@ -309,11 +305,11 @@ class Scripted:
 
     name = "scripted"
 
-    def __init__(self, turns: list[Any]) -> None:
+    def __init__(self, turns):
         self.turns = turns
-        self.offered: list[str] = []
+        self.offered = []
 
-    async def complete(self, request: Any, **_: Any) -> Any:
+    async def complete(self, request, **_):
         """Return the next turn."""
         from amplifier_core import ChatResponse, TextBlock
 
@@ -325,18 +321,18 @@ class Scripted:
 class Memory:
     """A context manager that only keeps what it is told."""
 
-    def __init__(self) -> None:
-        self.messages: list[Any] = []
+    def __init__(self):
+        self.messages = []
 
-    async def add_message(self, message: dict[str, Any]) -> None:
+    async def add_message(self, message):
         """Keep it."""
         self.messages.append(message)
 
 
-def module(name: str, point: str, value: Any) -> None:
+def module(name, point, value):
     """Make a module of Amplifier that mounts a value."""
 
-    async def mount(coordinator: Any, config: Any = None) -> None:
+    async def mount(coordinator, config=None):
         await coordinator.mount(point, value)
 
     made = ModuleType(name)
@@ -344,7 +340,7 @@ def module(name: str, point: str, value: Any) -> None:
     sys.modules[name] = made
 
 
-async def session(kind: str, api: Any) -> Any:
+async def session(kind, api):
     """A whole session: a call, an HTTP error, a parameterless call, and calls in parallel."""
     from amplifier_core import AmplifierSession, ToolCall
     from servers.recorder import Answer
@@ -366,7 +362,7 @@ async def session(kind: str, api: Any) -> Any:
         offered = running.coordinator.get("tools")
         both = asyncio.Barrier(2)
 
-        async def together(call: Any, context: Any, both: asyncio.Barrier = both) -> None:
+        async def together(call, context, both=both):
             await both.wait()
 
         for parallel in ("find_pets_by_status", "find_pets_by_tags"):
@@ -403,7 +399,7 @@ WITH_SPEC = {"spec": str(SPEC)}
 SCENARIOS = (results, tools, events, approvals, calls, session)
 
 
-async def main(kind: str) -> dict[str, Any]:
+async def main(kind):
     """Run every scenario."""
     from servers.recorder import Recorder
 

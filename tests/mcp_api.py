@@ -10,7 +10,6 @@ import socket
 import sys
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import httpx2
 import uvicorn
@@ -22,9 +21,6 @@ from servers.recorder import Answer, Recorder, _read_request
 from openapi_tools import Settings, load_tools, require_approval
 from openapi_tools.contracts.mcp import create_server
 
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
 MODES = ("legacy", "auto")
 TRANSPORTS = ("memory", "stdio", "http")
 SCRIPT = Path(sys.executable).with_name("openapi-tools")
@@ -33,12 +29,12 @@ PNG = bytes.fromhex("89504e470d0a1a0a0000000d49484452")
 PARTIES = 5
 
 
-def _operation(name: str, *parameters: dict[str, Any], **members: Any) -> dict[str, Any]:
+def _operation(name, *parameters, **members):
     responses = {"200": {"description": "ok"}}
     return {"operationId": name, "parameters": list(parameters), "responses": responses, **members}
 
 
-def _parameter(name: str, kind: str, place: str = "query") -> dict[str, Any]:
+def _parameter(name, kind, place="query"):
     return {"name": name, "in": place, "required": place == "path", "schema": {"type": kind}}
 
 
@@ -75,13 +71,13 @@ class Api(Recorder):
         arrived: Set when a request for `/slow` has come.
     """
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
         self.left = asyncio.Event()
         self.arrived = asyncio.Event()
         self.meeting = asyncio.Barrier(PARTIES)
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _serve(self, reader, writer):
         self._writers.add(writer)
         with closing(writer):
             while True:
@@ -98,7 +94,7 @@ class Api(Recorder):
                 writer.write(ANSWERS.get(path, Answer()).to_bytes())
                 await writer.drain()
 
-    async def _wait(self, reader: asyncio.StreamReader, seconds: float) -> bool:
+    async def _wait(self, reader, seconds):
         """Wait, and tell whether the client still does."""
         self.arrived.set()
         gone = asyncio.create_task(reader.read(1))
@@ -112,9 +108,7 @@ class Api(Recorder):
 
 
 @asynccontextmanager
-async def connected(
-    transport: str, mode: str, api: Api, folder: Path, *, ask: bool = False, **options: Any
-) -> AsyncIterator[Client]:
+async def connected(transport, mode, api, folder, *, ask=False, **options):
     """Give a client of a server that serves `DOCUMENT`.
 
     Args:
@@ -145,7 +139,7 @@ async def connected(
             yield client
 
 
-def written(folder: Path, document: dict[str, Any] | None = None) -> str:
+def written(folder, document=None):
     """Write a document, `DOCUMENT` by default, and return where it stands."""
     path = folder / "openapi.json"
     path.write_text(json.dumps(document or DOCUMENT))
@@ -153,7 +147,7 @@ def written(folder: Path, document: dict[str, Any] | None = None) -> str:
 
 
 @asynccontextmanager
-async def served(*args: str, env: dict[str, str] | None = None) -> AsyncIterator[str]:
+async def served(*args, env=None):
     """Give the address at which `openapi-tools serve` serves over HTTP."""
     process = await asyncio.create_subprocess_exec(
         *(*COMMAND, "serve", *args, "--transport", "http", "--port", "0"),
@@ -170,7 +164,7 @@ async def served(*args: str, env: dict[str, str] | None = None) -> AsyncIterator
 
 
 @asynccontextmanager
-async def hosted(server: Any, **options: Any) -> AsyncIterator[str]:
+async def hosted(server, **options):
     """Give the address at which a server's own app, with these options, answers in this process."""
     app = server.streamable_http_app(**options)
     web = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False))
@@ -184,7 +178,7 @@ async def hosted(server: Any, **options: Any) -> AsyncIterator[str]:
 
 
 @asynccontextmanager
-async def client_of(server: Any, mode: str, **options: Any) -> AsyncIterator[Client]:
+async def client_of(server, mode, **options):
     """Give a client of a server, over HTTP in this process.
 
     Args:
@@ -198,6 +192,6 @@ async def client_of(server: Any, mode: str, **options: Any) -> AsyncIterator[Cli
             yield client
 
 
-def texts(result: Any) -> list[str]:
+def texts(result):
     """Return the texts of a result."""
     return [content.text for content in result.content if content.type == "text"]

@@ -11,7 +11,6 @@ import sys
 import tomllib
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any
 
 import pytest
 from amplifier_process import KINDS, LOOPS, PET, PNG, SECRET, SPEC, observe
@@ -52,7 +51,7 @@ IMAGE = f"[image: image/png, {len(PNG)} bytes]"
 @pytest.mark.long
 @needs_amplifier
 @every_kind
-def test_what_is_mounted_is_what_amplifier_calls_a_tool(kind: str) -> None:
+def test_what_is_mounted_is_what_amplifier_calls_a_tool(kind):
     found = observe(kind)["tools"]
 
     assert list(found["tools"]) == NAMES
@@ -69,7 +68,7 @@ def test_what_is_mounted_is_what_amplifier_calls_a_tool(kind: str) -> None:
 @pytest.mark.long
 @needs_amplifier
 @every_kind
-def test_the_validator_of_amplifier_passes(kind: str) -> None:
+def test_the_validator_of_amplifier_passes(kind):
     found = observe(kind)["tools"]["validated"]
 
     without = len(NAMES) if kind == "generated" else 0
@@ -82,7 +81,7 @@ def test_the_validator_of_amplifier_passes(kind: str) -> None:
 
 @needs_amplifier
 @every_kind
-def test_every_result_is_amplifiers_own(kind: str) -> None:
+def test_every_result_is_amplifiers_own(kind):
     for name, found in observe(kind)["results"].items():
         assert found["own"], name
         assert found["fields"] == ["content", "error", "output", "success"], name
@@ -91,7 +90,7 @@ def test_every_result_is_amplifiers_own(kind: str) -> None:
         assert found["copied content"], name
 
 
-SHOWN: list[tuple[str, Any, str]] = [
+SHOWN = [
     ("object", PET, json.dumps(PET, ensure_ascii=False)),
     ("list", [], "[]"),
     ("zero", 0, "0"),
@@ -106,9 +105,7 @@ SHOWN: list[tuple[str, Any, str]] = [
 @needs_amplifier
 @every_kind
 @pytest.mark.parametrize(("name", "output", "text"), SHOWN, ids=[row[0] for row in SHOWN])
-def test_a_success_is_clean_under_both_orchestrators(
-    kind: str, name: str, output: Any, text: str
-) -> None:
+def test_a_success_is_clean_under_both_orchestrators(kind, name, output, text):
     found = observe(kind)["results"][name]
 
     assert found["parts"] == [True, output, None]
@@ -122,7 +119,7 @@ def test_a_success_is_clean_under_both_orchestrators(
 
 @needs_amplifier
 @every_kind
-def test_an_error_is_shown_once_under_both_orchestrators(kind: str) -> None:
+def test_an_error_is_shown_once_under_both_orchestrators(kind):
     found = observe(kind)["results"]["error"]
 
     error = {"message": MESSAGE, "type": "http", "status": 404, "retryable": False}
@@ -133,7 +130,7 @@ def test_an_error_is_shown_once_under_both_orchestrators(kind: str) -> None:
 
 @needs_amplifier
 @every_kind
-def test_an_image_is_a_block_of_its_own_and_in_no_text(kind: str) -> None:
+def test_an_image_is_a_block_of_its_own_and_in_no_text(kind):
     found = observe(kind)["results"]["image"]
 
     (block,) = found["content"]
@@ -147,7 +144,7 @@ def test_an_image_is_a_block_of_its_own_and_in_no_text(kind: str) -> None:
 
 @needs_amplifier
 @every_kind
-def test_nothing_is_raised_whatever_comes_in_or_out(kind: str) -> None:
+def test_nothing_is_raised_whatever_comes_in_or_out(kind):
     found = observe(kind)["calls"]
 
     assert found["hostile"] == [False, False, False, False]
@@ -157,7 +154,7 @@ def test_nothing_is_raised_whatever_comes_in_or_out(kind: str) -> None:
 
 @needs_amplifier
 @every_kind
-def test_the_call_id_is_found_where_the_orchestrator_keeps_it(kind: str) -> None:
+def test_the_call_id_is_found_where_the_orchestrator_keeps_it(kind):
     found = observe(kind)["calls"]
 
     assert (found["task"], found["input"], found["none"]) == (
@@ -174,7 +171,7 @@ def test_the_call_id_is_found_where_the_orchestrator_keeps_it(kind: str) -> None
 
 @needs_amplifier
 @every_kind
-def test_the_events_of_every_tool_are_announced_while_it_is_mounted(kind: str) -> None:
+def test_the_events_of_every_tool_are_announced_while_it_is_mounted(kind):
     found = observe(kind)["events"]
 
     wanted = [f"{name}:{event}" for name in NAMES for event in ("started", "completed", "error")]
@@ -184,7 +181,7 @@ def test_the_events_of_every_tool_are_announced_while_it_is_mounted(kind: str) -
 
 @needs_amplifier
 @every_kind
-def test_events_keep_their_names_when_the_cleanup_function_is_dropped(kind: str) -> None:
+def test_events_keep_their_names_when_the_cleanup_function_is_dropped(kind):
     found = observe(kind)["events"]
 
     assert found["kept"] == found["announced"]
@@ -192,7 +189,7 @@ def test_events_keep_their_names_when_the_cleanup_function_is_dropped(kind: str)
 
 @needs_amplifier
 @every_kind
-def test_a_call_is_told_to_the_hooks_with_little_and_no_secret(kind: str) -> None:
+def test_a_call_is_told_to_the_hooks_with_little_and_no_secret(kind):
     found = observe(kind)["events"]
 
     assert found["said"] == [True, False, False], "a hook that fails fails no call"
@@ -230,7 +227,7 @@ def test_a_call_is_told_to_the_hooks_with_little_and_no_secret(kind: str) -> Non
         ("nobody", "delete_pet needs approval, but approval is not configured."),
     ],
 )
-def test_the_coordinators_approval_system_decides(kind: str, system: str, text: str) -> None:
+def test_the_coordinators_approval_system_decides(kind, system, text):
     allowed, said, read, sent, needs = observe(kind)["approvals"]["answers"][system]
 
     assert (allowed, said) == (system == "allow", text)
@@ -241,7 +238,7 @@ def test_the_coordinators_approval_system_decides(kind: str, system: str, text: 
 
 @needs_amplifier
 @every_kind
-def test_whoever_is_asked_sees_the_call(kind: str) -> None:
+def test_whoever_is_asked_sees_the_call(kind):
     asked = observe(kind)["approvals"]["asked"]
 
     prompt = 'Call delete_pet (DELETE /pet/{petId})?\n  "petId": 7'
@@ -250,7 +247,7 @@ def test_whoever_is_asked_sees_the_call(kind: str) -> None:
 
 @needs_amplifier
 @every_kind
-def test_a_session_that_is_cancelled_at_once_sends_no_more(kind: str) -> None:
+def test_a_session_that_is_cancelled_at_once_sends_no_more(kind):
     error, sent = observe(kind)["calls"]["stopped"]
 
     assert error["type"] == "denied"
@@ -264,29 +261,29 @@ def test_a_session_that_is_cancelled_at_once_sends_no_more(kind: str) -> None:
 class Desk:
     """A coordinator that keeps what it is told."""
 
-    def __init__(self, *, approve: str | None = None, fails: bool = False) -> None:
-        self.heard: list[tuple[str, dict[str, Any]]] = []
-        self.contributors: list[Any] = []
+    def __init__(self, *, approve=None, fails=False):
+        self.heard = []
+        self.contributors = []
         self.fails = fails
         self.hooks = self.cancellation = self
         self.is_immediate = False
         self.approval_system = None if approve is None else self
         self.answer = approve
 
-    def register_contributor(self, channel: str, name: str, callback: Any) -> None:
+    def register_contributor(self, channel, name, callback):
         self.contributors.append((channel, name, callback))
 
-    async def emit(self, event: str, data: dict[str, Any]) -> None:
+    async def emit(self, event, data):
         if self.fails:
             raise OSError
         self.heard.append((event, data))
 
-    async def request_approval(self, prompt: str, *rest: Any) -> Any:
+    async def request_approval(self, prompt, *rest):
         self.heard.append((prompt, {}))
         return self.answer
 
 
-def presented(desk: Desk, url: str) -> Any:
+def presented(desk, url):
     paths = {"/x": {"get": operation(operationId="look"), "post": operation(operationId="make")}}
     paths["/x"]["post"] |= {
         "requestBody": {"content": {"application/json": {"schema": {"type": "object"}}}}
@@ -295,7 +292,7 @@ def presented(desk: Desk, url: str) -> Any:
 
 
 @needs_amplifier
-async def test_events_are_announced_for_as_long_as_the_tools_are_presented() -> None:
+async def test_events_are_announced_for_as_long_as_the_tools_are_presented():
     desk = Desk()
 
     with presented(desk, "http://127.0.0.1:9") as tools:
@@ -309,7 +306,7 @@ async def test_events_are_announced_for_as_long_as_the_tools_are_presented() -> 
 
 @needs_amplifier
 @pytest.mark.parametrize("fails", [False, True])
-async def test_a_presented_tool_calls_and_tells(recorder: Any, fails: bool) -> None:
+async def test_a_presented_tool_calls_and_tells(recorder, fails):
     desk = Desk(fails=fails)
 
     with presented(desk, recorder.url) as (look, make):
@@ -342,9 +339,7 @@ async def test_a_presented_tool_calls_and_tells(recorder: Any, fails: bool) -> N
 
 @needs_amplifier
 @pytest.mark.parametrize("listeners", [[], ["somebody"]])
-async def test_an_event_that_nobody_hears_costs_nothing(
-    recorder: Any, listeners: list[str]
-) -> None:
+async def test_an_event_that_nobody_hears_costs_nothing(recorder, listeners):
     desk = Desk()
     desk.list_handlers = lambda event: {event: listeners}
 
@@ -355,7 +350,7 @@ async def test_an_event_that_nobody_hears_costs_nothing(
 
 
 @needs_amplifier
-async def test_a_long_or_strange_argument_cannot_hide_what_is_asked(recorder: Any) -> None:
+async def test_a_long_or_strange_argument_cannot_hide_what_is_asked(recorder):
     desk = Desk(approve="Allow")
 
     with presented(desk, recorder.url) as (_, make):
@@ -370,7 +365,7 @@ async def test_a_long_or_strange_argument_cannot_hide_what_is_asked(recorder: An
     assert len(prompt) < 1200
 
 
-TRANSLATED: list[tuple[ToolResult, Any, str]] = [
+TRANSLATED = [
     (ToolResult.ok({"a": [1, None, True]}), {"a": [1, None, True]}, '{"a": [1, null, true]}'),
     (ToolResult.ok(""), "", "Success"),
     (ToolResult.ok(None), None, "Success"),
@@ -387,7 +382,7 @@ TRANSLATED: list[tuple[ToolResult, Any, str]] = [
 @pytest.mark.parametrize(
     ("result", "output", "text"), TRANSLATED, ids=[ascii(row[0].output)[:20] for row in TRANSLATED]
 )
-def test_a_result_is_translated(result: ToolResult, output: Any, text: str) -> None:
+def test_a_result_is_translated(result, output, text):
     made = translated(result)
 
     assert made.output == output
@@ -398,7 +393,7 @@ def test_a_result_is_translated(result: ToolResult, output: Any, text: str) -> N
 
 
 @needs_amplifier
-def test_texts_beside_images_stay_texts() -> None:
+def test_texts_beside_images_stay_texts():
     data = base64.b64encode(PNG).decode()
     image = {"base64": data, "media_type": "image/png", "bytes": len(PNG)}
 
@@ -417,9 +412,7 @@ def test_texts_beside_images_stay_texts() -> None:
 @needs_amplifier
 @every_kind
 @pytest.mark.parametrize("loop", LOOPS)
-def test_a_session_runs_a_call_an_error_a_parameterless_call_and_parallel_calls(
-    kind: str, loop: str
-) -> None:
+def test_a_session_runs_a_call_an_error_a_parameterless_call_and_parallel_calls(kind, loop):
     answer, offered, messages, left = observe(kind)["session"][loop]
 
     assert (answer, offered, left) == ("done", NAMES, [])
@@ -480,7 +473,7 @@ async def mount(coordinator, config=None):
 @pytest.mark.long
 @needs_amplifier
 @pytest.mark.parametrize("kind", SHIMS)
-def test_amplifiers_behaviour_and_structure_tests_pass(kind: str, tmp_path: Path) -> None:
+def test_amplifiers_behaviour_and_structure_tests_pass(kind, tmp_path):
     package = tmp_path / "amplifier-module-tool-openapi" / "amplifier_module_tool_openapi"
     package.mkdir(parents=True)
     (package / "__init__.py").write_text(f"SPEC = {str(SPEC)!r}\n{SHIMS[kind]}")
@@ -511,26 +504,26 @@ def test_amplifiers_behaviour_and_structure_tests_pass(kind: str, tmp_path: Path
 class Coordinator:
     """As much of a coordinator as the contract asks for."""
 
-    def __init__(self) -> None:
-        self.tools: dict[str, Any] = {}
+    def __init__(self):
+        self.tools = {}
 
-    async def mount(self, point: str, tool: Any, name: str | None = None) -> None:
+    async def mount(self, point, tool, name=None):
         assert point == "tools"
         self.tools[name or tool.name] = tool
 
-    async def unmount(self, point: str, name: str | None = None) -> None:
+    async def unmount(self, point, name=None):
         del self.tools[name]
 
-    def get(self, point: str, name: str | None = None) -> Any:
+    def get(self, point, name=None):
         return self.tools
 
 
-def described(name: str) -> dict[str, Any]:
+def described(name):
     paths = {"/x": {"get": operation(operationId=name), "post": operation(operationId="make")}}
     return document(paths, servers=[{"url": "http://127.0.0.1:9"}])
 
 
-def test_the_package_declares_the_module() -> None:
+def test_the_package_declares_the_module():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
     declared = project["entry-points"]["amplifier.modules"]
@@ -538,7 +531,7 @@ def test_the_package_declares_the_module() -> None:
 
 
 @needs_amplifier
-def test_the_loader_finds_the_module_by_its_entry_point(tmp_path: Path) -> None:
+def test_the_loader_finds_the_module_by_its_entry_point(tmp_path):
     # What an installer makes of pyproject.toml: this tree may be installed from an older one.
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     (entry,) = declared["project"]["entry-points"]["amplifier.modules"].items()
@@ -579,7 +572,7 @@ os._exit(0)
 
 
 @pytest.mark.parametrize("config", [None, {}, {"specs": []}], ids=str)
-async def test_without_configuration_nothing_is_mounted(config: Any) -> None:
+async def test_without_configuration_nothing_is_mounted(config):
     coordinator = Coordinator()
 
     cleanup = await mount(coordinator, config)
@@ -588,9 +581,7 @@ async def test_without_configuration_nothing_is_mounted(config: Any) -> None:
     await cleanup()
 
 
-async def test_a_plan_says_all_that_load_tools_takes(
-    recorder: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_plan_says_all_that_load_tools_takes(recorder, monkeypatch):
     monkeypatch.setenv("PETS_KEY", SECRET)
     coordinator = Coordinator()
     config = {
@@ -610,7 +601,7 @@ async def test_a_plan_says_all_that_load_tools_takes(
     assert coordinator.tools == {}
 
 
-async def test_one_configuration_may_name_several_documents() -> None:
+async def test_one_configuration_may_name_several_documents():
     coordinator = Coordinator()
     specs = [{"spec": described("a")}, {"spec": described("b"), "settings": {"prefix": "two_"}}]
 
@@ -633,7 +624,7 @@ async def test_one_configuration_may_name_several_documents() -> None:
     ],
     ids=["a name twice", "no document", "a wrong part"],
 )
-async def test_of_several_documents_all_are_mounted_or_none(second: Any, error: str) -> None:
+async def test_of_several_documents_all_are_mounted_or_none(second, error):
     coordinator = Coordinator()
 
     with pytest.raises((SettingsError, DocumentError), match=error):
@@ -642,7 +633,7 @@ async def test_of_several_documents_all_are_mounted_or_none(second: Any, error: 
     assert coordinator.tools == {}
 
 
-FAULTS: list[tuple[Any, type[Exception], str]] = [
+FAULTS = [
     ("x", SettingsError, "configuration: must be a mapping by name, not str."),
     ({"url": "x"}, SettingsError, "configuration: there is no 'url'; there are spec, specs, sel"),
     ({"base_url": "x"}, SettingsError, "configuration: there is no 'spec'; give the URL or"),
@@ -676,9 +667,7 @@ FAULTS: list[tuple[Any, type[Exception], str]] = [
 
 
 @pytest.mark.parametrize(("config", "kind", "text"), FAULTS, ids=[row[2][:40] for row in FAULTS])
-async def test_a_wrong_configuration_says_where_and_mounts_nothing(
-    config: Any, kind: type[Exception], text: str
-) -> None:
+async def test_a_wrong_configuration_says_where_and_mounts_nothing(config, kind, text):
     coordinator = Coordinator()
 
     with pytest.raises(kind) as caught:
@@ -688,7 +677,7 @@ async def test_a_wrong_configuration_says_where_and_mounts_nothing(
     assert coordinator.tools == {}
 
 
-async def test_what_cannot_be_called_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+async def test_what_cannot_be_called_is_logged(caplog):
     spec = described("a")
     spec["paths"]["/bad"] = {"get": {"parameters": [{"$ref": "#/nowhere"}], "responses": {}}}
 
@@ -700,7 +689,7 @@ async def test_what_cannot_be_called_is_logged(caplog: pytest.LogCaptureFixture)
 
 
 @needs_amplifier
-async def test_a_mounted_tool_takes_calls_and_a_context(recorder: Any) -> None:
+async def test_a_mounted_tool_takes_calls_and_a_context(recorder):
     from amplifier_core.testing import MockCoordinator
 
     coordinator = MockCoordinator()
@@ -722,9 +711,7 @@ async def test_a_mounted_tool_takes_calls_and_a_context(recorder: Any) -> None:
 
 @needs_amplifier
 @pytest.mark.parametrize("says", [True, False])
-async def test_a_context_that_approves_goes_before_the_coordinator(
-    recorder: Any, *, says: bool
-) -> None:
+async def test_a_context_that_approves_goes_before_the_coordinator(recorder, *, says):
     from amplifier_core.testing import MockCoordinator
 
     coordinator = MockCoordinator()
@@ -739,7 +726,7 @@ async def test_a_context_that_approves_goes_before_the_coordinator(
     await cleanup()
 
 
-def test_the_installed_package_has_the_entry_point() -> None:
+def test_the_installed_package_has_the_entry_point():
     found = entry_points(group="amplifier.modules", name="tool-openapi")
     assert [point.load() for point in found] == [mount]
 
@@ -747,15 +734,13 @@ def test_the_installed_package_has_the_entry_point() -> None:
 class Failing:
     """A coordinator, or an id, whose code fails."""
 
-    def __getattribute__(self, name: str) -> Any:
+    def __getattribute__(self, name):
         raise RuntimeError("hunter2")
 
 
 @needs_amplifier
 @pytest.mark.parametrize("given", [{"_tool_call_id": 10**5000}, {"_tool_call_id": Failing()}])
-async def test_a_hostile_coordinator_and_a_hostile_id_raise_nothing(
-    recorder: Any, given: dict[str, Any]
-) -> None:
+async def test_a_hostile_coordinator_and_a_hostile_id_raise_nothing(recorder, given):
     settings = Settings(base_url=recorder.url, anonymous=True)
     tool = load_tools(SPEC, settings=settings)["get_inventory"]
 

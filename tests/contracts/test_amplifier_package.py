@@ -15,15 +15,11 @@ import sys
 import zipfile
 from email import message_from_string
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import pytest
 from servers.recorder import Answer
 
 from openapi_tools import generate_package
-
-if TYPE_CHECKING:
-    from servers.recorder import Recorder
 
 if importlib.util.find_spec("amplifier_core") is None:
     pytest.skip("amplifier-core is not installed", allow_module_level=True)
@@ -93,7 +89,7 @@ def main(run):
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory):
     """The distribution as it was generated."""
     place = tmp_path_factory.mktemp("generated") / "museum"
     generate_package(SPEC, place, name="museum")
@@ -101,7 +97,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def installed(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def installed(folder, tmp_path_factory):
     """A folder for the path, with the distribution installed in it from its wheel."""
     pytest.importorskip("hatchling", reason="hatchling is not installed: it builds the wheel")
     wheels, target = tmp_path_factory.mktemp("wheels"), tmp_path_factory.mktemp("installed")
@@ -113,7 +109,7 @@ def installed(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return target
 
 
-async def amplifier(code: str, *, installed: Path | None = None, **task: Any) -> Any:
+async def amplifier(code, *, installed=None, **task):
     """Run code in a process that has amplifier-core; what it hands to `main`."""
     variables = {**os.environ, "MUSEUM_PASSWORD": SECRET, "PYTHONDONTWRITEBYTECODE": "1"}
     variables |= {"PYTHONPATH": str(installed)} if installed else {}
@@ -128,7 +124,7 @@ async def amplifier(code: str, *, installed: Path | None = None, **task: Any) ->
     return json.loads(said)
 
 
-def calling(recorder: Recorder) -> dict[str, Any]:
+def calling(recorder):
     """A task that calls two tools, of which one needs credentials."""
     recorder.answers += [
         Answer(body=json.dumps(HOURS).encode()),
@@ -147,7 +143,7 @@ def calling(recorder: Recorder) -> dict[str, Any]:
     }
 
 
-def assert_used(found: dict[str, Any], recorder: Recorder) -> None:
+def assert_used(found, recorder):
     assert found["tools"] == found["names"] == TOOLS
     assert found["results"] == [
         [True, HOURS, json.dumps(HOURS)],
@@ -166,9 +162,7 @@ def assert_used(found: dict[str, Any], recorder: Recorder) -> None:
 
 
 @pytest.mark.long
-async def test_an_installed_package_is_mounted_by_its_entry_point(
-    installed: Path, recorder: Recorder
-) -> None:
+async def test_an_installed_package_is_mounted_by_its_entry_point(installed, recorder):
     code = """
 async def run():
     loader = ModuleLoader()
@@ -186,7 +180,7 @@ main(run())
     assert found["listed"] == [["tool", "tools"]]
 
 
-def test_a_wheel_holds_the_packages_and_says_what_it_needs(installed: Path) -> None:
+def test_a_wheel_holds_the_packages_and_says_what_it_needs(installed):
     (info,) = installed.glob("*.dist-info")
     metadata = message_from_string((info / "METADATA").read_text(encoding="utf-8"))
 
@@ -201,9 +195,7 @@ def test_a_wheel_holds_the_packages_and_says_what_it_needs(installed: Path) -> N
 
 @pytest.mark.long
 @pytest.mark.parametrize("way", ["source", "path"])
-async def test_a_package_is_mounted_from_its_folder(
-    folder: Path, recorder: Recorder, way: str
-) -> None:
+async def test_a_package_is_mounted_from_its_folder(folder, recorder, way):
     code = """
 async def by_source():
     coordinator = MockCoordinator()
@@ -231,9 +223,7 @@ main(by_source() if task["way"] == "source" else by_path())
     assert_used(found, recorder)
 
 
-async def test_a_session_mounts_it_from_a_plan_and_closes_it(
-    installed: Path, recorder: Recorder, tmp_path: Path
-) -> None:
+async def test_a_session_mounts_it_from_a_plan_and_closes_it(installed, recorder, tmp_path):
     for name in ("loop_test", "context_test"):
         point = name.partition("_")[0].replace("loop", "orchestrator")
         (tmp_path / f"amplifier_module_{name}").mkdir()
@@ -271,7 +261,7 @@ main(run())
 
 @pytest.mark.long
 @pytest.mark.parametrize("config", [None, {}, {"select": {"methods": ["GET"]}}], ids=str)
-async def test_the_validator_of_amplifier_passes(folder: Path, config: Any) -> None:
+async def test_the_validator_of_amplifier_passes(folder, config):
     code = """
 async def run():
     path = checks(await ToolValidator().validate(task["path"], config=task["config"]))
@@ -293,7 +283,7 @@ main(run())
         assert messages == [f"Tool '{name}' implements Tool interface" for name in wanted]
 
 
-async def test_mounting_needs_no_configuration(folder: Path) -> None:
+async def test_mounting_needs_no_configuration(folder):
     code = """
 async def run():
     sys.path.insert(0, task["folder"])
@@ -316,7 +306,7 @@ main(run())
     assert await amplifier(code, folder=str(folder)) == ["tool", TOOLS, TOOLS, TOOLS]
 
 
-FAULTS: list[tuple[Any, str]] = [
+FAULTS = [
     ({"baseurl": "x"}, "configuration: there is no 'baseurl'; there are base_url, credentials,"),
     ({"base_url": "museum"}, "base_url: the address 'museum' begins with neither http://"),
     (
@@ -341,7 +331,7 @@ FAULTS: list[tuple[Any, str]] = [
 ]
 
 
-async def test_a_wrong_configuration_is_told_in_one_line_and_mounts_nothing(folder: Path) -> None:
+async def test_a_wrong_configuration_is_told_in_one_line_and_mounts_nothing(folder):
     code = """
 async def run():
     sys.path.insert(0, task["folder"])
@@ -371,7 +361,7 @@ main(run())
         assert mounted == []
 
 
-async def test_a_tool_of_somebody_else_is_not_replaced(folder: Path) -> None:
+async def test_a_tool_of_somebody_else_is_not_replaced(folder):
     code = """
 from amplifier_core.testing import MockTool
 

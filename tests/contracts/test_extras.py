@@ -21,13 +21,13 @@ BUILD = "import sys; from hatchling.build import build_wheel; print(build_wheel(
 NOT_THERE = ("No matching distribution found", "Could not find a version", "Connection")
 
 
-def extras() -> list[str]:
+def extras():
     """Return the extras that stand for a coordinator; the others bring no module of their own."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     return sorted(set(project["optional-dependencies"]) - {"dev", "fast", "otel"})
 
 
-def examples_of(extra: str) -> list[str]:
+def examples_of(extra):
     """Return the examples in the section that says how to install an extra."""
     sections = re.split(r"^## ", PAGE, flags=re.MULTILINE)
     (section,) = [text for text in sections if f"openapi-tools[{extra}]" in text]
@@ -35,14 +35,14 @@ def examples_of(extra: str) -> list[str]:
 
 
 @pytest.fixture(scope="session")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def wheel(tmp_path_factory):
     folder = tmp_path_factory.mktemp("wheel")
     command = [sys.executable, "-c", BUILD, str(folder)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     return folder / done.stdout.split()[-1]
 
 
-def run(*command: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+def run(*command, cwd):
     clean = {
         name: value
         for name, value in os.environ.items()
@@ -53,7 +53,7 @@ def run(*command: object, cwd: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def installed(place: Path, what: str) -> tuple[object, ...]:
+def installed(place, what):
     """Install something into the environment of a folder; how pip is called there."""
     pip = (sys.executable, "-m", "pip", "--python", place / "venv" / "bin" / "python")
     done = run(*pip, "install", "--quiet", "--no-compile", what, cwd=place)
@@ -64,7 +64,7 @@ def installed(place: Path, what: str) -> tuple[object, ...]:
 
 
 @pytest.fixture(scope="session")
-def base(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def base(wheel, tmp_path_factory):
     """The packages that the wheel needs by itself, which every extra finds already there."""
     place = tmp_path_factory.mktemp("base")
     venv.create(place / "venv")
@@ -75,9 +75,7 @@ def base(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.xdist_group("extras")  # one worker installs what they share once
 @pytest.mark.parametrize("extra", extras())
-def test_an_extra_installs_alone_and_runs_its_examples(
-    extra: str, wheel: Path, base: Path, tmp_path: Path
-) -> None:
+def test_an_extra_installs_alone_and_runs_its_examples(extra, wheel, base, tmp_path):
     venv.create(tmp_path / "venv")
     python = tmp_path / "venv" / "bin" / "python"
     (own,) = (tmp_path / "venv" / "lib").glob("python*/site-packages")
@@ -100,7 +98,7 @@ BESIDE = ("langchain", "langgraph", "pydantic-ai-slim", "llama-index-core", "mcp
 
 
 @pytest.mark.xdist_group("extras")
-def test_the_package_resolves_beside_the_coordinators(wheel: Path, tmp_path: Path) -> None:
+def test_the_package_resolves_beside_the_coordinators(wheel, tmp_path):
     """With the pip that Python's own `venv` brings, which gives up sooner than later ones."""
     venv.create(tmp_path / "venv", with_pip=True)
     pip = (tmp_path / "venv" / "bin" / "python", "-m", "pip", "install", "--quiet", "--dry-run")

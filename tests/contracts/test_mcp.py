@@ -106,8 +106,14 @@ async def test_all_tools_are_listed_with_all_hints(connect):
         # Read-only, destructive, idempotent, open world.
         read, write, add = "1011", "0111", "0001"
         assert hints == {
-            "get_pet": read, "put_pet": write, "delete_pet": write, "list_pets": read,
-            "add_pet": add, "get_photo": read, "be_slow": read, "meet": read,
+            "get_pet": read,
+            "put_pet": write,
+            "delete_pet": write,
+            "list_pets": read,
+            "add_pet": add,
+            "get_photo": read,
+            "be_slow": read,
+            "meet": read,
         }
         assert listed.tools[0].title == "Get a pet"
         assert listed.tools[0].output_schema is None

@@ -34,7 +34,7 @@ except MissingExtraError as error:
 
 
 @pytest.mark.parametrize("extra", USES)
-def test_a_missing_package_is_one_error_that_names_the_extra(extra: str) -> None:
+def test_a_missing_package_is_one_error_that_names_the_extra(extra):
     module, package = USES[extra]
 
     done = subprocess.run(

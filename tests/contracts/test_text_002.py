@@ -11,7 +11,6 @@ import logging
 import re
 import tomllib
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
 import pytest
 from obligations import GENERATED, KINDS, ROOT, Coordinator, module, petstore
@@ -20,30 +19,23 @@ from servers.recorder import Answer
 
 from openapi_tools import SettingsError, ToolCall, ToolResult
 
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from servers.recorder import Recorder
-
-    from openapi_tools import Toolset
-
 SHORT = 64
 
 
 @pytest.fixture(params=KINDS)
-async def tools(request: Any, recorder: Recorder) -> AsyncIterator[Toolset]:
+async def tools(request, recorder):
     with petstore(request.param, recorder.url) as toolset:
         async with toolset:
             yield toolset
 
 
 @pytest.fixture(params=KINDS)
-def mount(request: Any):
+def mount(request):
     with module(request.param) as function:
         yield function
 
 
-def test_002_a_tool_has_name_description_and_an_async_execute(tools: Toolset) -> None:
+def test_002_a_tool_has_name_description_and_an_async_execute(tools):
     for tool in tools:
         assert isinstance(tool.name, str)
         assert isinstance(tool.description, str)
@@ -51,22 +43,22 @@ def test_002_a_tool_has_name_description_and_an_async_execute(tools: Toolset) ->
         assert next(iter(inspect.signature(tool.execute).parameters)) == "input"
 
 
-def test_002_a_call_keeps_id_name_and_arguments() -> None:
+def test_002_a_call_keeps_id_name_and_arguments():
     assert set(ToolCall.model_fields) == {"id", "name", "arguments"}
 
 
-def test_002_a_result_has_the_three_fields_and_their_defaults() -> None:
+def test_002_a_result_has_the_three_fields_and_their_defaults():
     assert set(ToolResult.model_fields) == {"success", "output", "error"}
     assert ToolResult().model_dump() == {"success": True, "output": None, "error": None}
 
 
-def test_002_a_name_is_short_and_snake_case(tools: Toolset) -> None:
+def test_002_a_name_is_short_and_snake_case(tools):
     for tool in tools:
         assert re.fullmatch(r"[a-z][a-z0-9_]*", tool.name)
         assert len(tool.name) <= SHORT
 
 
-async def test_002_a_name_is_unique_across_mounted_tools(mount: Any) -> None:
+async def test_002_a_name_is_unique_across_mounted_tools(mount):
     coordinator = Coordinator()
     cleanup = await mount(coordinator, {})
     before = dict(coordinator.tools)
@@ -78,12 +70,12 @@ async def test_002_a_name_is_unique_across_mounted_tools(mount: Any) -> None:
     await cleanup()
 
 
-def test_002_a_description_tells_what_the_tool_does(tools: Toolset) -> None:
+def test_002_a_description_tells_what_the_tool_does(tools):
     assert "Finds Pets by status" in tools["find_pets_by_status"].description
     assert len({tool.description for tool in tools}) == len(tools)
 
 
-async def test_002_mount_is_async_and_gives_a_cleanup(mount: Any) -> None:
+async def test_002_mount_is_async_and_gives_a_cleanup(mount):
     coordinator = Coordinator()
 
     cleanup = await mount(coordinator, {})
@@ -95,7 +87,7 @@ async def test_002_mount_is_async_and_gives_a_cleanup(mount: Any) -> None:
 
 
 @pytest.mark.parametrize("folder", [ROOT, GENERATED], ids=KINDS)
-def test_002_the_entry_point_of_the_package_is_its_mount(folder: Any) -> None:
+def test_002_the_entry_point_of_the_package_is_its_mount(folder):
     project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     ((name, target),) = project["entry-points"]["amplifier.modules"].items()
     place, function = target.split(":")
@@ -110,9 +102,7 @@ def test_002_the_entry_point_of_the_package_is_its_mount(folder: Any) -> None:
     assert list(inspect.signature(found).parameters) == ["coordinator", "config"]
 
 
-async def test_002_a_missing_parameter_is_a_failed_result_that_names_it(
-    tools: Toolset, recorder: Recorder
-) -> None:
+async def test_002_a_missing_parameter_is_a_failed_result_that_names_it(tools, recorder):
     result = await tools["get_pet_by_id"].execute({})
 
     assert result.success is False
@@ -121,9 +111,7 @@ async def test_002_a_missing_parameter_is_a_failed_result_that_names_it(
     assert recorder.requests == [], "input is checked before anything is sent"
 
 
-async def test_002_work_that_is_done_is_a_success_with_its_output(
-    tools: Toolset, recorder: Recorder
-) -> None:
+async def test_002_work_that_is_done_is_a_success_with_its_output(tools, recorder):
     recorder.answer = Answer(body=b'{"id": 3}')
 
     result = await tools["get_pet_by_id"].execute({"petId": 3})
@@ -133,9 +121,7 @@ async def test_002_work_that_is_done_is_a_success_with_its_output(
     assert result.error is None
 
 
-async def test_002_a_failure_is_a_result_with_message_and_type(
-    tools: Toolset, recorder: Recorder
-) -> None:
+async def test_002_a_failure_is_a_result_with_message_and_type(tools, recorder):
     recorder.answer = Answer(raw=b"no http\r\n\r\n")
 
     result = await tools["get_pet_by_id"].execute({"petId": 3})
@@ -146,7 +132,7 @@ async def test_002_a_failure_is_a_result_with_message_and_type(
     assert result.error["type"] == "protocol"
 
 
-def test_002_get_schema_gives_the_json_schema_of_the_input(tools: Toolset) -> None:
+def test_002_get_schema_gives_the_json_schema_of_the_input(tools):
     for tool in tools:
         schema = tool.get_schema()
         assert schema == tool.input_schema
@@ -158,7 +144,7 @@ def test_002_get_schema_gives_the_json_schema_of_the_input(tools: Toolset) -> No
     assert schema["required"] == ["petId"]
 
 
-async def test_002_a_mount_plan_configures_the_tools(mount: Any, recorder: Recorder) -> None:
+async def test_002_a_mount_plan_configures_the_tools(mount, recorder):
     coordinator = Coordinator()
     recorder.answer = Answer(body=json.dumps(["x" * 50] * 50).encode())
     config = {
@@ -175,12 +161,10 @@ async def test_002_a_mount_plan_configures_the_tools(mount: Any, recorder: Recor
     await cleanup()
 
 
-async def test_002_calls_are_logged_at_levels_that_fit(
-    tools: Toolset, recorder: Recorder, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_002_calls_are_logged_at_levels_that_fit(tools, recorder, caplog):
     tool = tools["get_pet_by_id"]
 
-    def broken(call: Any, context: Any) -> None:
+    def broken(call, context):
         raise RuntimeError("a bug")
 
     with caplog.at_level(logging.INFO, "openapi_tools"):

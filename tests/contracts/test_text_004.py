@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import pytest
 from elixir import GOLDEN, STUBS, compile_project, elixir, evaluate, made, module, needs_elixir
@@ -16,27 +15,24 @@ from servers.recorder import Answer
 
 from openapi_tools import load_tools
 
-if TYPE_CHECKING:
-    from openapi_tools import Toolset
-
 SPEC = Path(__file__).parents[2] / "specs" / "petstore.yaml"
 
 pytestmark = needs_elixir
 
 
 @pytest.fixture(scope="module")
-def compiled(tmp_path_factory) -> Path:
+def compiled(tmp_path_factory):
     folder = tmp_path_factory.mktemp("petstore")
     assert compile_project(GOLDEN, folder) == ""
     return folder
 
 
 @pytest.fixture(scope="module")
-def toolset() -> Toolset:
+def toolset():
     return load_tools(SPEC)
 
 
-async def asked(compiled: Path, function: str) -> dict[str, Any]:
+async def asked(compiled, function):
     """Return what a function of each tool's module says, by the tool's name."""
     said = await evaluate(
         compiled,
