@@ -26,9 +26,7 @@ from openapi_tools import (
     SourceError,
     TemplateError,
     generate_package,
-    load_tools,
 )
-from openapi_tools.codegen.read_back import read_records
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -223,19 +221,6 @@ def test_an_address_that_does_not_answer_leaves_the_package_alone(
         generate_package(f"{address}/nothing.json", tmp_path / "out", name="pets")
 
 
-def test_a_package_holds_the_loaded_tools(tmp_path: Path) -> None:
-    generate_package(MUSEUM, tmp_path / "out", name="museum")
-
-    files = {path: text for path, text in files_in(tmp_path / "out").items() if path[-3:] == ".py"}
-    records = read_records(files)
-    for tool in load_tools(MUSEUM):
-        record = records.pop(tool.name)
-        assert record.description == tool.description
-        assert record.input_schema == tool.input_schema
-        assert record.operation == tool.operation
-    assert records == {}
-
-
 def test_settings_shape_the_tools(tmp_path: Path) -> None:
     settings = Settings(prefix="my_", description_chars=16, base_url="http://unused.example")
 
@@ -268,11 +253,7 @@ def test_what_is_left_out_and_odd_is_in_the_report(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        (
-            {"layout": "file"},
-            SettingsError,
-            "layout: 'file' does not exist; there are package",
-        ),
+        ({"layout": "file"}, SettingsError, "layout: 'file' does not exist; there are package"),
         ({"layout": None}, SettingsError, "layout: None does not exist"),
         ({"name": "a-b"}, SettingsError, "name: 'a-b' cannot be part of a package's name"),
         ({"name": "x" * 999}, SettingsError, "cannot be part of a package's name"),
@@ -416,8 +397,8 @@ def test_the_bytes_do_not_depend_on_where_a_document_lies(tmp_path: Path) -> Non
                         {"$ref": "more/other.json#/parameters/p"},
                     ],
                     "responses": {"200": {"description": "ok"}},
-                },
-            },
+                }
+            }
         },
         "definitions": {
             "a.b": {"properties": {"o": {"$ref": "#/definitions/c.d/properties/inner"}}},

@@ -84,13 +84,6 @@ def test_an_api_is_named_by_the_telling_words_of_its_title(title, expected):
 
 
 @pytest.mark.parametrize(
-    "name", ["a", "museum", "a1", "a_1", "con", "class", "json", "tools", "x" * 40, "open_api"]
-)
-def test_a_name_of_an_api_is_lower_case_words(name):
-    assert is_api_name(name)
-
-
-@pytest.mark.parametrize(
     "name",
     [
         *("", "_", "_a", "a_", "a__b", "1a", "A", "a-b", "a.b", "a/b", "a b", "a\n", "\u00e4"),
@@ -99,7 +92,10 @@ def test_a_name_of_an_api_is_lower_case_words(name):
         "openapi_",  # its distribution would be ours: PEP 503 reads `openapi--tools` as ours
     ],
 )
-def test_any_other_name_is_none_for_an_api(name):
+def test_a_name_of_an_api_is_lower_case_words_and_no_other(name):
+    fine = ("a", "museum", "a1", "a_1", "con", "class", "json", "tools", "x" * 40, "open_api")
+
+    assert all(map(is_api_name, fine))
     assert not is_api_name(name)
 
 
