@@ -159,11 +159,7 @@ def _default_server(data: PackageData) -> str | None:
 def operation_data(
     name: str, operation: Operation, schemes: Mapping[str, SecurityScheme]
 ) -> Fields:
-    """Return a tool's operation as data for the helper.
-
-    Raises:
-        Unwritable: The helper cannot call it.
-    """
+    """Return a tool's operation as data for the helper, or raise `Unwritable`."""
     if operation.method not in _METHODS:
         raise Unwritable(f"the method {operation.method!r:.40} is none that Elixir's client knows.")
     path, query = _template(operation.path)

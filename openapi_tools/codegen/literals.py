@@ -266,8 +266,7 @@ def _pieces(
 ) -> list[str]:
     """Return text as adjacent string literals of at most `room` columns.
 
-    A paragraph starts a piece, so that its words never move those of the next one. A piece ends
-    with one of the characters `after`, unless a word is longer than a line.
+    A paragraph starts a piece, so that its words never move those of the next one.
     """
     found = []
     for paragraph in paragraphs.findall(text):

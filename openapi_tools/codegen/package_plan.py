@@ -187,11 +187,7 @@ def plan_module(data: PackageData) -> Plan:
 
 
 class _Shared:
-    """Definitions that are written once, and how tools refer to them.
-
-    A definition is known by its name and JSON text. All but short ones are shared, even those of
-    one tool: what other tools do must not move a definition.
-    """
+    """Definitions, by name and JSON text, that are written once, and how tools refer to them."""
 
     def __init__(self, records: Iterable[Record]) -> None:
         self._texts: dict[int, str] = {}  # by identity: tools share their definitions

@@ -194,8 +194,7 @@ def _imported(statement: ast.Import | ast.ImportFrom, name: str) -> Any:
 class _Module:
     """A parsed file, whose expressions are evaluated; plain ones hold JSON values only.
 
-    `names` holds what each name is bound to at the file's end: an expression, a class of the model,
-    the module `json`, the stem of a module beside this one, or None for anything else.
+    `names` holds what each name is bound to; None for anything but what the templates write.
     """
 
     def __init__(self, path: str, tree: ast.Module, package: _Package) -> None:

@@ -309,11 +309,7 @@ def _with_arrays(tree: Any) -> Any:
 
 
 def _about_body(errors: Iterator[Exception], content_type: str) -> Iterator[Exception]:
-    """Yield the errors about a body.
-
-    Bodies other than JSON and forms are not compared with a schema; a media type that the document
-    does not list is reported for every body.
-    """
+    """Yield the errors about a body; a media type that is not listed is reported for every body."""
     is_judged = not content_type or _is_judged(content_type)
     is_multipart = content_type.startswith("multipart/")
     for error in errors:

@@ -18,14 +18,7 @@ _ORIGIN = re.compile(r"^(?:[A-Za-z{][^/?#]*:)?//[^/?#]*")
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """An operation and how a request names it.
-
-    Attributes:
-        pointer: Keys that lead to the operation, for instance `("paths", "/pets/{id}", "get")`.
-        operation: The Operation Object.
-        item: The Path Item Object around it.
-        variables: Path variables, decoded, by name.
-    """
+    """An operation and its path item, the keys that lead there, and the decoded path variables."""
 
     pointer: tuple[str, ...]
     operation: Mapping[str, Any]

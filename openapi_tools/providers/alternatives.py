@@ -70,11 +70,7 @@ class Forms:
         return True if found is None else found
 
     def options(self, node: Any, depth: int = 0) -> list[Form]:
-        """Return the alternatives of a schema; none when it accepts nothing.
-
-        Raises:
-            CannotExpress: They are too many, or two keywords cannot be met exactly.
-        """
+        """Return the alternatives of a schema, none when it accepts nothing."""
         if depth > _DEEPEST:
             raise CannotExpress("its alternatives are nested too deep")
         if not isinstance(node, dict):

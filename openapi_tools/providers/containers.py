@@ -43,14 +43,9 @@ class Others(NamedTuple):
 
 
 class Members(NamedTuple):
-    """The members that an object may have.
+    """The members that an object may have: those declared, `others`, and how many in all.
 
-    Attributes:
-        declared: Their schemas by name.
-        required: The names of those that it must have.
-        others: Those without a name; None when there are none.
-        least: How many it has at least.
-        most: How many at most; None without a limit.
+    `others` is the schema of those without a name; None when there are none.
     """
 
     declared: dict[str, Any]
@@ -61,11 +56,7 @@ class Members(NamedTuple):
 
 
 def members_of(form: Form, fits: Fits) -> Members:
-    """Return the members of an object.
-
-    Raises:
-        CannotExpress: The members depend on one another, or no object is accepted.
-    """
+    """Return the members of an object; CannotExpress where they depend on one another."""
     refuse(form, "if", "dependentSchemas")
     dependent: dict[str, list[str]] = form.get("dependentRequired", {})
     declared = dict(form.get("properties", {}))
@@ -127,11 +118,7 @@ def _others(form: Form) -> Others | None:
 
 
 def with_one_more(form: Form, members: Members, accepts: Fits) -> list[Form]:
-    """Return an object that needs one more member as one object for each that it may be.
-
-    Raises:
-        CannotExpress: It needs more than one, or they are too many.
-    """
+    """Return an object that needs one more member as one object for each that it may be."""
     optional = [name for name in members.declared if name not in members.required]
     missing = members.least - len(members.required)
     if missing > len(optional):
@@ -159,11 +146,7 @@ def _present(schema: Any, accepts: Fits) -> Any:
 
 
 def items_of(form: Form) -> tuple[Any, int, int | None]:
-    """Return the schema of an array's items, and how many it has at least and at most.
-
-    Raises:
-        CannotExpress: They differ by their place, or depend on one another.
-    """
+    """Return the schema of an array's items, and how many it has at least and at most."""
     refuse(form, "contains")
     schema = form.get("items", form.get("unevaluatedItems", True))
     least, most = form.get("minItems", 0), form.get("maxItems")

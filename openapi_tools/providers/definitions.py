@@ -87,14 +87,7 @@ class Definition:
 
 
 class Memory:
-    """What was shaped for one profile and the tools of one document.
-
-    Attributes:
-        entries: Shaped schemas, by the id of the schema.
-        tallies: What counts against a provider's limits, by what was shaped.
-        renamed: Schemas with other names.
-        sizes: Characters as JSON, by what was shaped.
-    """
+    """What was shaped for one profile and the tools of one document, by the id of the schema."""
 
     def __init__(self) -> None:
         self.entries: dict[int, Entry] = {}
@@ -120,18 +113,7 @@ class Memory:
 
 
 def restorer(schema: Schema, profile: str) -> Restorer | None:
-    """Return the restorer of arguments by an input schema in a profile's form.
-
-    Args:
-        schema: The input schema.
-        profile: One of `PROFILES`, or empty where it is not known.
-
-    Returns:
-        None where the profile leaves the schema unchanged.
-
-    Raises:
-        SettingsError: The profile is unknown.
-    """
+    """Return the restorer of arguments by a schema in a profile's form; None if unchanged."""
     if profile:
         check_profile(profile)
     try:
@@ -147,11 +129,7 @@ def restorer(schema: Schema, profile: str) -> Restorer | None:
 
 
 def check_profile(profile: str) -> None:
-    """Do nothing for the name of a profile.
-
-    Raises:
-        SettingsError: The profile is unknown; the message names the known ones.
-    """
+    """Raise `SettingsError` for an unknown profile; the message names the known ones."""
     if profile not in PROFILES:
         raise SettingsError(f"unknown profile {profile!r:.100}; take {', '.join(PROFILES)}.")
 

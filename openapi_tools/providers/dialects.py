@@ -312,11 +312,7 @@ def _sentence(said: str, more: str) -> str:
 
 
 class _Tally(NamedTuple):
-    """The sizes that count against the limits of the strict mode.
-
-    Characters are those of names and of the values of enumerations; the target of a `$ref` has
-    levels of its own.
-    """
+    """The sizes that count against the limits of the strict mode."""
 
     members: int
     levels: int
@@ -328,11 +324,7 @@ MOST_STRICT = _Tally(members=5_000, levels=10, characters=120_000, values=1_000)
 
 
 def check_strict(schema: Form, tallies: ById[Any]) -> None:
-    """Do nothing when a schema keeps the limits of the strict mode.
-
-    Raises:
-        CannotExpress: It does not; it says which limit.
-    """
+    """Raise CannotExpress, naming the limit, for a schema beyond those of the strict mode."""
     found = _tally(schema, tallies)
     for name, count, limit in zip(_Tally._fields, found, MOST_STRICT, strict=True):
         if count > limit:

@@ -122,11 +122,7 @@ def _read_leniently(content: bytes, charset: str) -> tuple[Any, list[str]]:
 
 
 def clean(value: Any, depth: int = 0) -> Any:
-    """Return a value without NaN, surrogates and control characters.
-
-    Raises:
-        ValueError: It is nested deeper than 200.
-    """
+    """Return a value without NaN, surrogates and control characters, or raise `ValueError`."""
     match value:
         case str():
             return clean_text(value)

@@ -46,14 +46,9 @@ class Text(NamedTuple):
 
 
 def decode_text(content: bytes, charset: str = "", *, most: int | None = None) -> Text:
-    """Return bytes as text.
+    """Return bytes as text of at most `most` characters; `charset` is UTF-8 where not honoured.
 
     Spec: RFC 9110, section 8.3.2; WHATWG Encoding, section 6 for byte order marks.
-
-    Args:
-        content: The bytes.
-        charset: As the server named it; UTF-8 when it is empty or not honoured.
-        most: Characters to keep; the others are counted.
     """
     codec = _codec(content, charset)
     notes = []
@@ -312,10 +307,7 @@ def _share(wishes: list[int], room: int) -> int:
 def cut_text(text: str, room: int, whole: int = 0) -> str:
     """Return the head of a text, up to the end of a word, and the length of the whole.
 
-    Args:
-        text: Longer than `room` as JSON.
-        room: Characters of the result as JSON, quotes included.
-        whole: Characters of the whole, if `text` is only its beginning.
+    `room` counts the characters of the result as JSON, quotes included.
     """
     marker = f"{_ELLIPSIS} [{whole or len(text)} characters in all]"
     left = room - 2 - len(marker)

@@ -132,9 +132,6 @@ def _answer(request: httpx.Request, document: Document, base_path: str | None) -
 def _choose_response(responses: Document, document: Document) -> tuple[int, Document]:
     """Return the status and the Response Object of an answer that succeeds.
 
-    The lowest 2xx (`2XX` as 200 where that is not listed itself), else `default` as 200, else the
-    lowest status there is; an operation without any response answers 200 with nothing.
-
     Spec: OpenAPI 3.1.2, section 4.16 (Responses Object).
     """
     known: dict[int, Any] = {}

@@ -70,11 +70,7 @@ class Guards:
         return call
 
     async def release(self, result: ToolResult, context: Any) -> ToolResult:
-        """Return the result, or its replacement.
-
-        Raises:
-            CallError: A guardrail withholds it.
-        """
+        """Return the result or its replacement, or raise `CallError` where it is withheld."""
         for guard in self.outputs:
             verdict = await asked(guard, result, context)
             if isinstance(verdict, ToolResult):
@@ -121,11 +117,7 @@ def require_approval(rule: Any = None) -> Approval:
 
 
 def rule_of(rule: Any) -> Callable[[OperationTool], bool]:
-    """Return a rule about tools as a function.
-
-    Raises:
-        SettingsError: It is neither a `Select`, a function, a bool nor None.
-    """
+    """Return a rule about tools as a function; `SettingsError` for what is not a rule."""
     if rule is None:
         return lambda tool: not tool.read_only
     if isinstance(rule, bool):
@@ -166,11 +158,7 @@ async def _given(function: Callable[..., Any], *subjects: Any) -> Any:
 
 
 async def settled(waiting: Awaitable[Any]) -> Any:
-    """Await other code, whose own cancellation is a failure.
-
-    Raises:
-        RuntimeError: It was cancelled, and this call is not.
-    """
+    """Await other code, whose own cancellation is a RuntimeError."""
     try:
         return await waiting
     except asyncio.CancelledError:
@@ -181,11 +169,7 @@ async def settled(waiting: Awaitable[Any]) -> Any:
 
 
 def usable(result: ToolResult, name: str) -> ToolResult:
-    """Return a result of the user's code.
-
-    Raises:
-        DeniedError: It is not JSON.
-    """
+    """Return a result of the user's code; `DeniedError` where it is not JSON."""
     try:
         json.dumps([result.output, result.error], allow_nan=False, ensure_ascii=False).encode()
     except (TypeError, ValueError, RecursionError) as error:

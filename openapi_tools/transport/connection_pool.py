@@ -242,11 +242,7 @@ class _NoCookies(CookieJar):
 
 
 def make_client(settings: Settings, policy: NetworkPolicy | None = None) -> httpx.AsyncClient:
-    """Return a client that adds nothing to a request and keeps nothing of an answer.
-
-    Raises:
-        CallError: A file of certificate authorities cannot be read.
-    """
+    """Return a client that adds nothing to a request, or raise `CallError` as `trusted` does."""
     return httpx.AsyncClient(
         transport=ConnectionPool(settings, policy or policy_of(settings)),
         trust_env=False,  # proxies are the transport's; .netrc is not wanted
@@ -256,11 +252,7 @@ def make_client(settings: Settings, policy: NetworkPolicy | None = None) -> http
 
 
 def uses_httptools(settings: Settings) -> bool:
-    """Return whether httptools reads the heads of answers.
-
-    Raises:
-        MissingExtraError: The settings ask for `"fast"`, and httptools is not installed.
-    """
+    """Return whether httptools reads the heads of answers; it must where `fast` is asked for."""
     if settings.transport == "fast" and not HAS_HTTPTOOLS:
         reason = "httptools is not installed: pip install 'openapi-tools[fast]'"
         raise MissingExtraError(reason, extra="fast")
@@ -268,11 +260,7 @@ def uses_httptools(settings: Settings) -> bool:
 
 
 def proxy_of(url: httpx.URL) -> httpx.Proxy | None:
-    """Return the proxy that the environment names for a URL, if it does.
-
-    Raises:
-        CallError: It cannot be used; the reason shows no part of its address.
-    """
+    """Return the environment's proxy for a URL, if any; an unusable one is a `CallError`."""
     found = getproxies()
     address = found.get(url.scheme) or found.get("all")
     host = f"[{url.host}]" if ":" in url.host else url.host

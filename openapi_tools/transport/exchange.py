@@ -95,13 +95,11 @@ class Exchange:
     """One attempt at a request, and the part of its answer that has arrived.
 
     Attributes:
-        request: The request that was sent last, redirects followed.
-        response: The answer to it, once its head has arrived.
+        request: The request that was sent last, redirects followed; `response` its answer.
         error: The reason, when there is no usable answer.
         begun: It has had its turn.
         unsent: It failed before anything of it left.
-        stale: A connection kept from an earlier call was closed before an answer began: most likely
-            before the request came.
+        stale: A connection kept from an earlier call was closed before an answer began.
     """
 
     def __init__(self, request: httpx.Request, settings: Settings, options: SendOptions) -> None:
@@ -320,11 +318,7 @@ def _was_unsent(error: Exception) -> bool:
 def _redirected(
     request: httpx.Request, response: httpx.Response, followed: int, base: str
 ) -> httpx.Request | None:
-    """Return the request that a redirect asks for; None without a `Location`.
-
-    Another origin may be anyone's: neither credentials nor the input go there. A second POST would
-    act twice.
-    """
+    """Return the request that a redirect asks for; None without a `Location`."""
 
     def refused(to: str, why: str) -> CallError:
         return not_followed(request, to, why, status=response.status_code)

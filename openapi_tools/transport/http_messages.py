@@ -270,11 +270,7 @@ class Decoder:
 
 
 class _Inflater:
-    """Undoes one content coding, up to a limit.
-
-    gzip is one member after another, with zeros as padding after the last one. deflate is a zlib
-    stream, or the bare deflate data that some servers send under that name.
-    """
+    """Undoes one content coding, up to a limit; deflate is a zlib stream or bare deflate data."""
 
     def __init__(self, name: str, limit: int) -> None:
         if name not in ("gzip", "x-gzip", "deflate"):

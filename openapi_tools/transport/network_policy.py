@@ -109,11 +109,7 @@ class NetworkPolicy:
             raise CallError("denied", reason, retryable=False)
 
     def check_name(self, host: str, port: int) -> None:
-        """Refuse a host by its name alone, for connections that a proxy makes.
-
-        Raises:
-            CallError: `denied`; the name is an address that is not public, or means this machine.
-        """
+        """Refuse a host by its name alone, for connections that a proxy makes."""
         if self.guards(host, port) and (address := _address_of(host)):
             self.check(host, port, [address])
 
@@ -121,8 +117,7 @@ class NetworkPolicy:
 class DocumentPolicy(NetworkPolicy):
     """Where one document may be fetched from; its redirects stay public after a public address.
 
-    Attributes:
-        public: It came from a public address, or from a name that a proxy or a client resolved.
+    It is `public` after such an address, or a name that a proxy or a client resolved.
     """
 
     def __init__(self, settings: Settings, *, public: bool) -> None:
@@ -146,10 +141,7 @@ class DocumentPolicy(NetworkPolicy):
 def policy_of(settings: Settings, *, public_document: bool = False) -> NetworkPolicy:
     """Return where the tools of a document may go.
 
-    Args:
-        settings: `allow_private` decides; without it the next argument does, and `base_url` is
-            always allowed.
-        public_document: The document was fetched from a public address.
+    `allow_private` decides; without it, whether the document came from a public address.
     """
     if settings.allow_private is not None:
         return NetworkPolicy(settings.allow_private)

@@ -44,12 +44,8 @@ async def retried(
 ) -> Exchange:
     """Try a call again while that may help, and return the last attempt.
 
-    Args:
-        attempt: Sends the request.
-        first: Was made.
-        retries: How often at most to try again.
-        repeatable: A second call does nothing twice.
-        spend: Whether there are time and budget for another attempt after a wait in seconds.
+    `repeatable`: a second call does nothing twice. `spend` tells whether there are time and budget
+    for another attempt after a wait in seconds.
     """
     jitter = tenacity.wait_random_exponential(multiplier=_FIRST_WAIT, max=_LONGEST_WAIT)
 
@@ -108,16 +104,9 @@ def _asked(exchange: Exchange) -> float | None:
 
 
 def retry_after(headers: httpx.Headers, *, now: float | None = None) -> float | None:
-    """Return how long the server asks us to wait.
+    """Return the seconds that the server asks us to wait, at most a day; None where unreadable.
 
     Spec: RFC 9110, section 10.2.3.
-
-    Args:
-        headers: Of the answer.
-        now: Seconds since the epoch; the present by default.
-
-    Returns:
-        Seconds, between 0 and a day; None when the header is absent or unreadable.
     """
     text = headers.get("retry-after", "").strip()
     if _SECONDS.fullmatch(text):

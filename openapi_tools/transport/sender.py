@@ -131,8 +131,7 @@ class Sender:
     def _leave_parent(self) -> None:
         """Begin anew in a process that was forked from the one that made this.
 
-        The parent's objects must stay in memory: to free them would close them, through the
-        parent's event loop.
+        The parent's objects stay in memory: to free them would close them.
         """
         if self._process != os.getpid():
             _LEFT_BEHIND.append(self._clients)
@@ -183,11 +182,7 @@ async def _close(client: LoopClient) -> None:
 
 
 def _usable(client: Any) -> httpx.AsyncClient:
-    """Return a user's client as calls use it, before the first call fails with it.
-
-    Raises:
-        SettingsError: It has not the coroutines `send` and `aclose`: an `httpx.Client`, say.
-    """
+    """Return a user's client as calls use it; `SettingsError` where it cannot send."""
     if isinstance(client, httpx.AsyncClient):
         return client
     httpx2 = sys.modules.get("httpx2")  # imported by the user, if the client is of it

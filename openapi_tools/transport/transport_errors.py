@@ -64,13 +64,7 @@ def broken_protocol(request: httpx.Request, what: str) -> CallError:
 
 
 def failure(error: Exception, request: httpx.Request, seconds: float) -> CallError:
-    """Return the error for an exception of the HTTP client or its transport.
-
-    Args:
-        error: As it was raised.
-        request: The request of the call.
-        seconds: The time that the call had.
-    """
+    """Return the error for an exception of the HTTP client; the call had so many seconds."""
     call = named(request)
     match error:
         case httpx.TimeoutException() | TimeoutError():

@@ -187,13 +187,8 @@ def looks(
 ) -> float:
     """Return the cost of all schemas together that may look at one value or at what holds it.
 
-    Args:
-        schema: The first one.
-        root: Target of references.
-        own: The cost of a schema without those inside it.
-        depth: Of the value. Without it a schema that leads back to itself counts once, as its
-            verdict on a value is remembered; with it every turn counts.
-        together: Adds up the costs of the schemas inside one.
+    `own` is the cost of a schema alone, `together` adds up. Without the `depth` of the value a
+    schema that leads back to itself counts once; with it every turn counts.
     """
     costs: dict[tuple[int, int | None], float] = {}
     inner: dict[tuple[int, int | None], list[list[tuple[int, int | None]]]] = {}

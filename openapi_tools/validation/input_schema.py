@@ -200,9 +200,7 @@ class _Copy:
 def _weaken(root: Node, left_out: list[tuple[Node, str]]) -> None:
     """Remove the keywords that would refuse more values now that other parts are missing.
 
-    Without a requirement more values fit, but fewer where a schema is inside `not` or among
-    alternatives of which exactly one may fit. `left_out` has the schemas that miss a part, each
-    with the keyword of that part.
+    `left_out` has the schemas that miss a part, each with the keyword of that part.
     """
     for node, keyword in left_out:
         if keyword in ("properties", "patternProperties"):
