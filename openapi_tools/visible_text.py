@@ -95,14 +95,10 @@ def visible_in(value: Any) -> Any:
 
 
 def plain_text(text: str, limit: int) -> str:
-    """Return a text without markup and control characters, cut at a word boundary.
+    """Return a text without markup and control characters, cut at a word boundary to `limit`.
 
     HTML elements and entities and the targets of Markdown links are taken out; the words, lists,
     code and emphasis of Markdown stay, because models read them well.
-
-    Args:
-        text: Any text of a document.
-        limit: Most characters to keep, the `…` of a cut included.
     """
     text = _clean_lines(text[: limit * 8].strip())  # far more than stays, and bounded
     if "<" in text:

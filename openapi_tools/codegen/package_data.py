@@ -66,11 +66,7 @@ class PackageData:
 def package_data(
     toolset: Toolset, *, api: str, settings: Settings, servers: tuple[Server, ...] = ()
 ) -> PackageData:
-    """Collect the package data of a loaded document's selected tools.
-
-    Raises:
-        InvalidDocument: Its components cannot be told apart by their JSON text.
-    """
+    """Collect the package data of a loaded document's selected tools."""
     # Surrogate pairs are refused: JSON text joins them, and it identifies definitions.
     root = toolset.document if isinstance(toolset.document, dict) else {}
     for key in ("components", "definitions"):

@@ -231,11 +231,7 @@ def _import(module: str, names: Iterable[str]) -> Iterator[str]:
 
 
 class Templates:
-    """The templates of generated files.
-
-    Args:
-        folder: A folder with templates that replace built-in ones of the same name.
-        writers: The writer of values for each kind of file; Python, Markdown and TOML by default.
+    """The templates of generated files; those in a user's folder replace built-in ones.
 
     Raises:
         TemplateError: It is not a folder, or has no template of a known name.

@@ -48,12 +48,9 @@ class PartHeader(NamedTuple):
 
 
 class Form(NamedTuple):
-    """A form or multipart body, or one member of it.
+    """A form or multipart body, or one member of it, with file arguments in its schema.
 
-    Attributes:
-        schema: With file arguments where it has files.
-        encodings: Of the members that are not written the default way.
-        headers: Of the parts.
+    `encodings` are of the members that are not written the default way, `headers` of the parts.
     """
 
     schema: Any
@@ -229,12 +226,7 @@ class _Part(NamedTuple):
 
 
 def is_file(schema: dict[str, Any], *, untyped: bool) -> bool:
-    """Tell whether a converted schema, references followed, describes bytes.
-
-    Args:
-        schema: The schema.
-        untyped: Schemas without any type are bytes too (3.1 and later).
-    """
+    """Tell whether a converted schema describes bytes; `untyped` as of 3.1 and later."""
     types = schema.get("type")
     textual = types in ("string", ["string", "null"])
     if textual and "binary" in (schema.get("format"), schema.get("contentEncoding")):

@@ -200,12 +200,7 @@ def read_document(
     duplicates: bool,
     fetcher: Fetcher | None = None,
 ) -> tuple[Document, tuple[str, ...]]:
-    """Return the parsed document and the warnings of reading it.
-
-    Raises:
-        SourceError: It cannot be read.
-        DocumentError: It cannot be parsed.
-    """
+    """Return the parsed document and warnings; errors are as of `load_tools`."""
     found = read_source(source, settings, fetcher)
     if found.value is not None:
         entry = Resource(plain(found.value, name=found.name), name=found.name)
@@ -247,11 +242,7 @@ def tools_of(
     remarks: Iterable[str] = (),
     operations: Operations | None = None,
 ) -> Toolset:
-    """Return the tools of a document.
-
-    Raises:
-        OpenAPIToolsError: As for `load_tools`.
-    """
+    """Return the tools of a document; errors are as of `load_tools`."""
     found = operations or find_operations(document, strict=strict)
     settings, schemes = document.settings, security_schemes(document)
     origin = origin_of(document.entry.uri)

@@ -64,14 +64,10 @@ class Shared:
 
 
 class Operations(NamedTuple):
-    """The operations of a document.
+    """The operations of a document: the tools' facts, their nodes, and the skipped ones.
 
-    Attributes:
-        tools: Of those that become tools.
-        nodes: The same in the document; None where they have not been looked at.
-        skipped: The others.
-        warnings: Gives warnings about operations.
-        counts: Gives how many webhooks, callbacks and links there are.
+    The nodes are None where they have not been looked at; warnings and counts are found when asked
+    for.
     """
 
     tools: list[ToolFacts]

@@ -56,11 +56,8 @@ _NAME_TESTS: dict[Any, Callable[[str], bool]] = {
 class OperationNode:
     """An operation as the document has it.
 
-    Attributes:
-        method: Upper case.
-        path: The key in `paths`.
-        member: Its place in the path item, a JSON Pointer without the first `/`.
-        node: The Operation Object, in the Path Item Object `item`, in the document `resource`.
+    `member` is its place in the path item, a JSON Pointer without the first `/`; `node` is the
+    Operation Object, in the Path Item Object `item`, in the document `resource`.
     """
 
     method: str
@@ -317,10 +314,7 @@ class Document:
 
 
 def is_left_out(node: Mapping[str, Any]) -> bool:
-    """Tell whether requests leave a parameter out because its name cannot be sent.
-
-    A required one with control characters in its name is an error.
-    """
+    """Tell whether requests leave a parameter out because its name cannot be sent."""
     location, name = node.get("in"), node.get("name")
     if location not in _NAME_TESTS or not isinstance(name, str):
         return False
@@ -335,12 +329,7 @@ def _is_legible(name: str) -> bool:
 
 
 def path_variables(path: str, declared: Collection[str]) -> dict[str, None]:
-    """Return the names between braces in a path, spelled as in `plain_path`, in their order.
-
-    Args:
-        path: As in the document.
-        declared: The names of its path parameters.
-    """
+    """Return the names between braces in a path, as in `plain_path`, in their order."""
     variables = _variables(path)
     if not variables.keys() <= set(declared):
         variables = _variables(plain_path(path, declared))
@@ -353,10 +342,7 @@ def _variables(path: str) -> dict[str, None]:
 
 
 def plain_path(path: str, declared: Iterable[str]) -> str:
-    """Return a path without the RFC 6570 operators around declared names: `{;id*}` is `{id}`.
-
-    The parameter says the same as `style` and `explode`.
-    """
+    """Return a path without RFC 6570 operators around declared names: `{;id*}` is `{id}`."""
     known = frozenset(declared)
 
     def spelled(variable: re.Match[str]) -> str:

@@ -37,7 +37,6 @@ class Resource:
 
     Attributes:
         uri: URL or absolute path; empty for a document given as a value.
-        name: What messages call it.
         self_uri: The document's own `$self` (3.2), which other references may use for it.
         public: It was fetched from a public address.
         is_tree: No value is shared, unlike with YAML aliases.
@@ -79,15 +78,7 @@ class References:
             self._resources[urldefrag(entry.self_uri).url] = entry
 
     def resolve(self, ref: object, resource: Resource) -> Target:
-        """Return where one reference leads; the target may be a reference again.
-
-        Args:
-            ref: The value of `$ref`.
-            resource: The document that contains it.
-
-        Raises:
-            UnresolvableReference: It leads nowhere or where it may not.
-        """
+        """Return where one reference leads, which may be a reference again."""
         if not isinstance(ref, str) or not ref:
             reason = f"'$ref' is {ref!r:.60}; it must be a text that names a place."
             raise self._error(reason, resource)
@@ -98,11 +89,7 @@ class References:
         return target
 
     def follow(self, node: Any, resource: Resource, pointer: str = "") -> Target:
-        """Return the content at the end of a chain of references.
-
-        Raises:
-            UnresolvableReference: A link is broken or not allowed, or the chain never ends.
-        """
+        """Return the content at the end of a chain of references, or `UnresolvableReference`."""
         if type(node) is not dict or "$ref" not in node:
             return Target(node, resource, pointer)
         target = self.resolve(node["$ref"], resource)

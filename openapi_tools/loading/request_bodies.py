@@ -48,9 +48,7 @@ class Content:
     Attributes:
         alternatives: The other media types that the document lists.
         required: A body is sent even when no argument feeds it.
-        schema: Of the whole body.
-        flat: Its members become arguments.
-        file: The whole body is a file object.
+        flat: Its members become arguments; a `file` is a file object as a whole.
         headers: Of the parts of a multipart body.
         choices: Other ways, of which the model chooses one.
         encodings: Of the members that are not written the default way.
@@ -96,14 +94,8 @@ class Bodies:
     def read(self, node: dict[str, Any], resource: Resource, own: tuple[str, ...] = ()) -> Content:
         """Return how the body of a Request Body Object is sent.
 
-        Args:
-            node: A Request Body Object, references followed.
-            resource: Its document.
-            own: The media types that the user chose for this operation; the model chooses one of
-                several. One that the document does not list is sent all the same.
-
-        Raises:
-            DocumentError: A schema is malformed or leads nowhere.
+        `own` has the media types that the user chose: they are sent although the document does not
+        list them; the model chooses one of several.
         """
         if len(own) > 1:
             return _several([self.read(node, resource, (kind,)) for kind in own])

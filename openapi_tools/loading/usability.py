@@ -61,11 +61,7 @@ class Usability:
         self.warnings: list[str] = []
 
     def check(self, operation: OperationNode) -> None:
-        """Check one operation.
-
-        Raises:
-            DocumentError: It cannot be a tool; the pointer says where it is wrong.
-        """
+        """Check one operation: a `DocumentError` says where it is wrong, if it cannot be a tool."""
         document = self._document
         parameters = document.parameters(operation)
         self._check_path(operation, [name for location, name in parameters if location == "path"])

@@ -43,13 +43,9 @@ _FLOW_URLS = ("authorizationUrl", "deviceAuthorizationUrl", "tokenUrl", "refresh
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """What a document's version decides.
+    """What a document's version decides; `minor` is that of OpenAPI 3, 0 for Swagger 2.0.
 
-    Attributes:
-        version: As the document writes it, for instance `"3.0.3"`.
-        swagger: It is Swagger 2.0.
-        minor: 0, 1 or 2 of OpenAPI 3; 0 for Swagger 2.0.
-        printed: Its style tables print delimiters as 3.0.0 to 3.0.3 and 3.1.0 do.
+    Where `printed`, its style tables print delimiters as 3.0.0 to 3.0.3 and 3.1.0 do.
     """
 
     version: str
@@ -77,11 +73,7 @@ class Dialect:
 
 
 def read_dialect(root: dict[str, Any], name: str) -> Dialect:
-    """Return the version of a document; `name` is what messages call it.
-
-    Raises:
-        InvalidDocument: It names no version, or one that is not supported.
-    """
+    """Return the version of a document; `InvalidDocument` where it is not supported."""
     if "swagger" in root:
         version = root["swagger"]
         if str(version) in ("2.0", "2"):  # an unquoted 2.0 is a number, and meant well
@@ -315,11 +307,7 @@ def security_schemes(document: Document) -> dict[str, SecurityScheme]:
 
 
 def key_prefixes(document: Document) -> dict[str, str]:
-    """Return the word that a key in `Authorization` begins with, by the scheme's description.
-
-    Returns:
-        By scheme name, for instance `{"ApiKeyAuth": "Token"}`; only those that name one.
-    """
+    """Return by scheme name the word that a key in `Authorization` begins with, if any."""
     found = {}
     for name, node in _nodes(document):
         scheme, said = _security_scheme(node), _PREFIX.search(as_text(node.get("description")))

@@ -42,15 +42,9 @@ _BRACKETS = re.compile(r"\[([^\[\]]*)\]")
 
 
 class Judge:
-    """Checks exchanges against one document.
+    """Checks exchanges against one document; it fetches nothing and never raises.
 
-    It does not check the document itself (`lint` does), security requirements, or other documents;
-    it fetches nothing. It never raises: a line that begins with `not judged` says what openapi-core
-    could not check.
-
-    Args:
-        document: The parsed document.
-        base_path: As in `find_route`.
+    A line that begins with `not judged` says what openapi-core could not check.
     """
 
     def __init__(self, document: Document, base_path: str | None = None) -> None:

@@ -124,15 +124,7 @@ async def mount_package(
 
 
 def tool_class(package: str, name: str) -> type[OperationTool]:
-    """Return the class of a tool, importing its module.
-
-    Args:
-        package: Import name of the generated package.
-        name: Name of the class, or of the tool unless a module of the package has it.
-
-    Raises:
-        AttributeError: There is none.
-    """
+    """Return the class of a tool, by either's name, or raise AttributeError; imports its module."""
     tool = None if name.startswith("__") else _tools(_index(package)).get(name)
     # `from . import schemas` asks here first, also where a tool has that name.
     is_folder = hasattr(import_module(package), "__path__")
@@ -190,11 +182,7 @@ def _refuse_decided(settings: Settings, decided: Mapping[str, Any]) -> None:
 async def mount_tools(
     toolset: Toolset, coordinator: Any, session: Session
 ) -> Callable[[], Awaitable[None]]:
-    """Mount every tool of a toolset; all of them or none.
-
-    Raises:
-        SettingsError: It is not a coordinator, or a tool of such a name is mounted already.
-    """
+    """Mount every tool of a toolset, or none; errors are as of `Toolset.mount`."""
     if not callable(getattr(coordinator, "mount", None)):
         raise SettingsError(f"{type(coordinator).__name__} is not a coordinator: no mount().")
     get = getattr(coordinator, "get", None)
@@ -231,11 +219,7 @@ async def _let_go(session: Session) -> None:
 
 
 def _presented(coordinator: Any, toolset: Toolset) -> AbstractContextManager[Iterable[Any]]:
-    """Return the tools in the form of the coordinator's package, if it is of a known one.
-
-    The class does not name its package (Amplifier's claims to be a builtin), but exists only once
-    the package is imported.
-    """
+    """Return the tools in the form of the coordinator's package, if it is of a known one."""
     for package, kind, home in _PRESENTERS:
         known = getattr(sys.modules.get(package), kind, None)
         if isinstance(known, type) and isinstance(coordinator, known):
