@@ -44,7 +44,6 @@ class DocumentError(OpenAPIToolsError):
     """Something in a document is wrong.
 
     Attributes:
-        reason: The error and what to do.
         source: File or URL of the document; empty when it was given as a value.
         pointer: JSON Pointer of the place, `""` for the whole document (RFC 6901).
     """
@@ -75,7 +74,6 @@ class SourceError(OpenAPIToolsError):
     """The document could not be read at all: no such file, no answer, too large.
 
     Attributes:
-        reason: What happened and what to do.
         source: File or URL that was asked for.
         passing: Its server could not be reached or failed; another time it may answer.
     """
@@ -90,10 +88,9 @@ class SourceError(OpenAPIToolsError):
 
 
 class InputError(OpenAPIToolsError):
-    """The model's input does not fit the tool.
+    """The model's input does not fit the tool; `reason` has the given and the allowed values.
 
     Attributes:
-        reason: The given and the allowed values.
         pointer: JSON Pointer into the input, for instance `/limit`.
     """
 
@@ -123,21 +120,16 @@ class CallError(OpenAPIToolsError):
 
 
 class DeniedError(CallError):
-    """A guardrail refuses a call; raise it to tell the model why.
-
-    Attributes:
-        reason: For the model.
-    """
+    """A guardrail refuses a call; raise it to tell the model why."""
 
     def __init__(self, reason: str) -> None:
         super().__init__("denied", reason)
 
 
 class CredentialsError(OpenAPIToolsError):
-    """Credentials that do not fit the document, or that a call lacks.
+    """Credentials that do not fit the document, or that a call lacks; never shows the value.
 
     Attributes:
-        reason: The error and what to give instead; never holds the value.
         scheme: Name of the security scheme.
     """
 
@@ -154,7 +146,6 @@ class MissingExtraError(OpenAPIToolsError, ImportError):
     """The package of an extra is not installed.
 
     Attributes:
-        reason: What to install.
         extra: The extra of this package that brings it.
     """
 
@@ -171,7 +162,6 @@ class OutputError(OpenAPIToolsError):
     """Generated files cannot or may not be put where they were asked for.
 
     Attributes:
-        reason: The obstacle and what to do.
         path: The file or folder.
     """
 
@@ -187,7 +177,6 @@ class TemplateError(OpenAPIToolsError):
     """A template for generated files is wrong.
 
     Attributes:
-        reason: The error and what to do.
         template: The template's file name, with the line where that is known: `tools.py.jinja:3`.
     """
 
@@ -203,11 +192,7 @@ _Error = TypeVar("_Error", bound=BaseException)
 
 
 def bare(error: _Error) -> _Error:
-    """Return an exception without the way it took, whose frames hold what was given and sent.
-
-    Args:
-        error: Leaves this package, or is shown to functions of the user's.
-    """
+    """Return an exception without the way it took, whose frames hold what was given and sent."""
     link: BaseException | None = error
     for _ in range(100):  # cancellation is recognised by what it came of, so that stays
         if link is None:

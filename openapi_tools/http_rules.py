@@ -51,15 +51,7 @@ class InvalidUrlError(ValueError):
 
 
 def read_url(text: str, base: httpx.URL | None = None) -> httpx.URL:
-    """Return a URL whose every part can be read.
-
-    Args:
-        text: A URL, or a reference that is relative to `base`.
-        base: Start of a relative reference.
-
-    Raises:
-        InvalidUrlError: It is not a URL; its host may be an invalid `xn--` label.
-    """
+    """Return a URL, or a reference relative to `base`, of which every part can be read."""
     import httpx  # loading a document needs none of it
 
     try:
@@ -167,9 +159,7 @@ def names_credential(name: str) -> bool:
 def is_kept(name: str) -> bool | None:
     """Whether results keep a response header, by its name in lower case.
 
-    Returns:
-        True for headers that help with the next call, False for those with credentials, None for
-        others: they are kept if the document or the answer names them.
+    None: if the document or the answer names it.
     """
     if header_label(name) or _KEPT.fullmatch(name):
         return True

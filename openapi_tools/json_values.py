@@ -54,11 +54,7 @@ def keys_of(text: str) -> tuple[str, ...]:
 
 
 def find(root: Any, text: str) -> Any:
-    """Return the value at a JSON Pointer.
-
-    Raises:
-        LookupError: There is none; its argument is the key that was not found.
-    """
+    """Return the value at a JSON Pointer, or raise LookupError with the key that is missing."""
     for token in text.split("/")[1:]:
         key = unescape(token) if "~" in token else token
         if isinstance(root, Mapping) and key in root:

@@ -64,11 +64,7 @@ DEFAULT_SETTINGS: Any = DefaultSettings()
 
 
 def settings_of(given: Any) -> Settings:
-    """Return settings; a mapping has their members, and None gives the defaults.
-
-    Raises:
-        SettingsError: It is something else, or has a wrong member.
-    """
+    """Return settings from a mapping or None, or raise SettingsError for anything else."""
     if given is None or given is DEFAULT_SETTINGS:
         defaults: Settings = DEFAULT_SETTINGS
         return defaults
@@ -82,11 +78,7 @@ def settings_of(given: Any) -> Settings:
 
 
 def credentials_of(given: Any) -> Mapping[str, Any]:
-    """Return credentials by scheme name; none for None.
-
-    Raises:
-        CredentialsError: It is not a mapping.
-    """
+    """Return credentials by scheme name, none for None; CredentialsError for no mapping."""
     if given is None:
         return {}
     if isinstance(given, Mapping):
@@ -98,11 +90,7 @@ def credentials_of(given: Any) -> Mapping[str, Any]:
 
 
 def members_of(given: Any, known: tuple[str, ...] | None, name: str) -> dict[str, Any]:
-    """Return a mapping with names that are known (None for any) as a dict of its own; {} for None.
-
-    Raises:
-        SettingsError: It is not a mapping of texts, or has another name.
-    """
+    """Return a mapping with known names (None for any) as a dict, {} for None; SettingsError."""
     if given is None:
         return {}
     if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
@@ -114,11 +102,7 @@ def members_of(given: Any, known: tuple[str, ...] | None, name: str) -> dict[str
 
 
 def functions_of(given: Any, name: str) -> list[Any]:
-    """Return functions as a list; one function counts as a list of it.
-
-    Raises:
-        SettingsError: It is something else.
-    """
+    """Return functions, or one function, as a list; SettingsError for anything else."""
     listed = [given] if callable(given) else list(given) if isinstance(given, Iterable) else None
     for function in [given] if listed is None else listed:
         if not callable(function):

@@ -17,11 +17,7 @@ _Block = TypeVar("_Block")
 
 @contextmanager
 def requiring(extra: str) -> Iterator[None]:
-    """Turn a failing import into an error that names the extra of this package to install.
-
-    Raises:
-        MissingExtraError: A package is not installed.
-    """
+    """Turn a failing import into a `MissingExtraError` that names the extra to install."""
     try:
         yield
     except ImportError as error:

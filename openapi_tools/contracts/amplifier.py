@@ -144,12 +144,7 @@ async def _loaded(place: str, part: Mapping[str, Any]) -> Toolset:
 def present(
     coordinator: Any, tools: Iterable[OperationTool]
 ) -> AbstractContextManager[list[Presented]]:
-    """Return a context that gives the tools adapted to Amplifier and announces their events.
-
-    Args:
-        coordinator: A `ModuleCoordinator`; it lists the events until the context ends.
-        tools: Any tools of this package.
-    """
+    """Return a context that gives the tools adapted to Amplifier and announces their events."""
     presented = [Presented(tool, coordinator) for tool in tools]
     events = [f"{tool.name}:{event}" for tool in presented for event in _EVENTS]
     coordinator.register_contributor(_CHANNEL, "openapi-tools", events.copy)
