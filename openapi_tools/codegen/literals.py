@@ -58,10 +58,10 @@ class TooDeep(OpenAPIToolsError):  # noqa: N818 -- reads as a fact, like the oth
 
 
 def literal(value: Any, *, indent: int = 0, lead: int | None = None) -> Code:
-    """Return a value as Python code.
+    """Return JSON data, tuples, values of `openapi_tools.model` and Code as Python code.
 
     Args:
-        value: JSON data, tuples, values of `openapi_tools.model` and Code, also nested.
+        value: The data, also nested.
         indent: Columns before the line that it starts on.
         lead: Columns of that line before the value; `indent` when None.
 

@@ -59,12 +59,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """What became of every file, or would, as in `Report`; paths are relative and sorted.
-
-    Attributes:
-        folders: Folders of the last run that this one does not need, inner ones first.
-        whole: The folder holds generated files only, so that another can replace it.
-    """
+    """What became of every file, or would, as in `Report`; paths are relative and sorted."""
 
     written: tuple[str, ...]
     unchanged: tuple[str, ...]

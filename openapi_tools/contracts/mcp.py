@@ -247,14 +247,9 @@ class PlainAnswers:
 
     In protocol versions with a handshake the package sends every answer as an event of a stream,
     and its own client takes no event of more than 1 MiB. A JSON body has no such bound.
-
-    A stream that begins with something else (progress, a question, a sign of life) is passed on;
     `structuredContent` is left out where only this makes the answer small enough.
 
     Spec: Model Context Protocol 2025-11-25, basic/transports, "Sending Messages to the Server".
-
-    Args:
-        app: Answers with streams of events.
     """
 
     def __init__(self, app: ASGIApp) -> None:

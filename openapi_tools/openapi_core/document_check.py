@@ -29,12 +29,9 @@ _NAMED = {("properties",), ("responses",), ("definitions",), ("schemas",), ("$de
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One error of a document.
+    """One error of a document, by JSON Pointer (`""` for the whole document; RFC 6901).
 
-    Attributes:
-        pointer: JSON Pointer of the place, `""` for the whole document (RFC 6901).
-        message: The error, in one line.
-        severity: `"error"`, or `"note"` where something could not be checked.
+    `severity` is `"error"`, or `"note"` where something could not be checked.
     """
 
     pointer: str
@@ -181,11 +178,7 @@ def _against_rules(root: Mapping[str, Any], version: str) -> Iterator[Finding]:
 
 
 def _located(name: str, check: Any) -> Any:
-    """Return a keyword check that notes where it looks, and that one failure does not stop.
-
-    openapi-spec-validator reports errors without their place, and ends at the first reference that
-    it cannot resolve.
-    """
+    """Return a keyword check that notes where it looks, and that one failure does not stop."""
 
     def call(self: Any, *arguments: Any, **options: Any) -> Iterator[Any]:
         place = next(item for item in arguments if isinstance(item, SchemaPath)).parts

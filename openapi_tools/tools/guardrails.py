@@ -130,12 +130,7 @@ def rule_of(rule: Any) -> Callable[[OperationTool], bool]:
 
 
 async def asked(guard: Callable[..., Any], *subjects: Any) -> Any:
-    """Return the answer to a question about a call.
-
-    Raises:
-        CallError: It refuses, or fails.
-        InputError: It says that the arguments do not fit.
-    """
+    """Return the answer to a question about a call; refusals and failures are `CallError`s."""
     try:
         return await _given(guard, *subjects)
     except (CallError, InputError):

@@ -222,10 +222,6 @@ async def look_up(host: str, port: int) -> list[Any]:
 
     A lookup may hang for as long as the system's resolver waits; a few of them would use up the
     threads of the loop's own executor.
-
-    Raises:
-        OSError: The name does not exist, or too many lookups hang.
-        UnicodeError: It cannot be a name.
     """
     if sum(isinstance(thread, _Lookup) for thread in threading.enumerate()) >= _MOST_LOOKUPS:
         raise OSError(f"{_MOST_LOOKUPS} other lookups are waiting")

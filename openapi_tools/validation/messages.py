@@ -49,15 +49,10 @@ _FILE_HINT = '; give {"text": …} or {"base64": …}'
 
 
 class Flaw(NamedTuple):
-    """A fault of a value.
+    """A fault of a value, found by a keyword's limit at a place: names and indexes.
 
-    Attributes:
-        place: Names and indexes that lead to the value.
-        keyword: Of JSON Schema; `additionalProperties` also for unevaluated members, `false` where
-            nothing is allowed.
-        limit: The keyword's value.
-        value: The faulty value.
-        remark: Added to the sentence, for instance which alternative was looked at.
+    The keyword is `additionalProperties` also for unevaluated members, `false` where nothing is
+    allowed; a remark tells for instance which alternative was looked at.
     """
 
     place: tuple[str | int, ...]
