@@ -11,8 +11,6 @@ What a model is shown follows the two published orchestrators, in their own expr
 - loop-streaming does the same with `result.model_dump()`.
 """
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import inspect

@@ -18,9 +18,8 @@ import pytest_asyncio
 from servers.recorder import Recorder
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import Iterator
 
-    from servers.wire import Wire
 
 # No test is about speed: a busy machine would decide it.
 hypothesis.settings.register_profile("patient", deadline=None)
@@ -33,7 +32,7 @@ ROOT = Path(__file__).parent.parent
 SHARED = ROOT.parent / "shared"
 
 
-def pytest_configure(config: pytest.Config) -> None:
+def pytest_configure(config):
     """Keep documents in a folder of the test run's own, in every process that it starts.
 
     `OPENAPI_TOOLS_TRANSPORT=httpx pytest …` runs any test over the transport it names.
@@ -54,13 +53,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture(scope="module", params=TRANSPORTS)
-def transport(request: pytest.FixtureRequest) -> str:
+def transport(request):
     """The name of each transport, for tests of what has to hold over both."""
     return str(request.param)
 
 
 @pytest.fixture(params=["httpx", "httpx2"])
-def library(request: pytest.FixtureRequest) -> Any:
+def library(request):
     """Each package whose `AsyncClient` may be a user's own."""
     return importlib.import_module(request.param)
 
@@ -84,7 +83,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
         sys.settrace(tracer)
 
 
-def pytest_deselected(items: list[pytest.Item]) -> None:
+def pytest_deselected(items):
     """Count the long tests that `-m "not long"` leaves out."""
     long = [item for item in items if item.get_closest_marker("long")]
     if long:
@@ -100,7 +99,7 @@ def pytest_testnodedown(node: Any) -> None:
     node.config.stash[LEFT_OUT] = getattr(node, "workeroutput", {}).get("left_out", 0)
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+def pytest_terminal_summary(terminalreporter):
     """Say which tests did not run and why, before the names of those that failed.
 
     pytest's own list has a line for each place in a file, more than fit on a screen.
@@ -113,7 +112,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 @pytest.fixture(scope="session")
-def shared() -> Path:
+def shared():
     """The folder with published documents and test vectors; not part of this repository."""
     if not SHARED.is_dir():
         pytest.skip(f"{SHARED} is absent: the published documents and vectors are not at hand")
@@ -121,14 +120,14 @@ def shared() -> Path:
 
 
 @pytest.fixture
-async def recorder() -> AsyncIterator[Recorder]:
+async def recorder():
     """A loopback server that keeps the exact bytes it received."""
     async with Recorder() as running:
         yield running
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def wire() -> AsyncIterator[Wire]:
+async def wire():
     """Calls the one operation of a document and looks at what a server saw.
 
     One event loop, one server and one client for a module: such tests are marked

@@ -6,16 +6,14 @@ import csv
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from openapi_tools import load_tools
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from openapi_tools import OperationTool, Toolset
+    from openapi_tools import Toolset
 
 FOLDER = Path(__file__).parents[2] / "shared" / "corpus"
 ABSENT = f"{FOLDER} is absent: the published documents are not at hand"
@@ -64,7 +62,7 @@ def entries() -> tuple[Entry, ...]:
         return tuple(_entry(row) for row in csv.DictReader(lines))
 
 
-def _entry(row: dict[str, str]) -> Entry:
+def _entry(row):
     return Entry(
         row["path"],
         row["kind"],
@@ -75,7 +73,7 @@ def _entry(row: dict[str, str]) -> Entry:
     )
 
 
-def parameters(chosen: Iterable[Entry]) -> list[Any]:
+def parameters(chosen):
     """Return documents for `parametrize`; one skipped case when there are none at hand."""
     listed = [pytest.param(entry, id=entry.path) for entry in chosen]
     return listed or [pytest.param(None, marks=pytest.mark.skip(reason=ABSENT), id="no corpus")]
@@ -87,7 +85,7 @@ def toolset_of(entry: Entry) -> Toolset:
     return load_tools(entry.file)
 
 
-def operations_of(root: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any], list[str]]]:
+def operations_of(root):
     """Yield (method, path, Operation Object, its place) of what stands in the document itself.
 
     Path items that are references are left out.
@@ -99,12 +97,12 @@ def operations_of(root: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, An
                 yield key.upper(), path, node, ["paths", path, key]
 
 
-def tools_by_place(toolset: Toolset) -> dict[tuple[str, str], OperationTool]:
+def tools_by_place(toolset):
     """Return the tools by method and path."""
     return {(tool.method, tool.path): tool for tool in toolset}
 
 
-def follow(root: dict[str, Any], node: Any) -> Any:
+def follow(root, node):
     """Return what references inside the document lead to; None when they lead elsewhere."""
     for _ in range(32):
         if not isinstance(node, dict) or not isinstance(node.get("$ref"), str):
@@ -113,7 +111,7 @@ def follow(root: dict[str, Any], node: Any) -> Any:
     return None
 
 
-def at(root: Any, reference: str) -> Any:
+def at(root, reference):
     """Return what a `#/…` reference points at, or None."""
     from urllib.parse import unquote
 

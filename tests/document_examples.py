@@ -5,7 +5,7 @@ Read from the documents with nothing of the package, so that the two can be comp
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import corpus
 from jsonschema import Draft4Validator
@@ -13,11 +13,6 @@ from jsonschema.exceptions import _WrappedReferencingError
 from openapi_schema_validator import OAS30Validator, OAS31Validator
 from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT4, DRAFT202012
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from openapi_tools.model import RequestBody
 
 _DOCUMENT = "urn:document"
 
@@ -40,7 +35,7 @@ class Example(NamedTuple):
     is_valid: bool
 
 
-def examples(root: dict[str, Any], version: str) -> Iterator[Example]:
+def examples(root, version):
     """Yield every example that a document gives for a JSON body."""
     judge = _Judge(root, version)
     for method, path, media_type, holder, schema, place in json_bodies(root, version):
@@ -48,9 +43,7 @@ def examples(root: dict[str, Any], version: str) -> Iterator[Example]:
             yield Example(method, path, media_type, value, judge.accepts(value, place))
 
 
-def json_bodies(
-    root: dict[str, Any], version: str
-) -> Iterator[tuple[str, str, str, dict[str, Any], Any, str]]:
+def json_bodies(root, version):
     """Yield (method, path, media type, Media Type Object, schema, reference to the schema)."""
     for method, path, node, place in corpus.operations_of(root):
         found = _of_swagger if version == "2.0" else _of_openapi
@@ -63,13 +56,13 @@ def json_bodies(
                 yield method, path, media_type, holder, holder["schema"], reference
 
 
-def of_body(schema: dict[str, Any], body: RequestBody) -> dict[str, Any]:
+def of_body(schema, body):
     """Return an input schema that asks for the body's arguments only."""
     fed = {body.argument, *(item.argument for item in body.properties)}
     return {**schema, "required": [name for name in schema.get("required", ()) if name in fed]}
 
 
-def as_arguments(value: Any, body: RequestBody) -> Any:
+def as_arguments(value, body):
     """Return a whole body as the arguments that feed it."""
     if body.argument:
         return {body.argument: value}
@@ -79,14 +72,12 @@ def as_arguments(value: Any, body: RequestBody) -> Any:
     return {names.get(name, f"{name} is no argument"): member for name, member in value.items()}
 
 
-def _is_json(media_type: str) -> bool:
+def _is_json(media_type):
     essence = media_type.partition(";")[0].strip().lower()
     return essence in ("application/json", "text/json") or essence.endswith("+json")
 
 
-def _of_openapi(
-    root: dict[str, Any], node: dict[str, Any], place: list[str]
-) -> Iterator[tuple[str, dict[str, Any], list[Any]]]:
+def _of_openapi(root, node, place):
     body = node.get("requestBody")
     steps: list[Any] = [*place, "requestBody"]
     if isinstance(body, dict) and "$ref" in body:
@@ -100,9 +91,7 @@ def _of_openapi(
             yield media_type, holder, [*steps, "content", media_type]
 
 
-def _of_swagger(
-    root: dict[str, Any], node: dict[str, Any], place: list[str]
-) -> Iterator[tuple[str, dict[str, Any], list[Any]]]:
+def _of_swagger(root, node, place):
     consumes = node.get("consumes") or root.get("consumes") or ["application/json"]
     for index, item in enumerate(node.get("parameters") or ()):
         steps: list[Any] = [*place, "parameters", index]
@@ -113,14 +102,14 @@ def _of_swagger(
             yield consumes[0], found, steps
 
 
-def _steps(reference: str) -> list[str]:
+def _steps(reference):
     from urllib.parse import unquote
 
     steps = unquote(reference.removeprefix("#/")).split("/")
     return [step.replace("~1", "/").replace("~0", "~") for step in steps]
 
 
-def _shown(root: dict[str, Any], holder: dict[str, Any], schema: Any) -> Iterator[Any]:
+def _shown(root, holder, schema):
     """Yield the examples of a media type and of its schema."""
     if "example" in holder:
         yield holder["example"]

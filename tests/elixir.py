@@ -1,21 +1,15 @@
 """Generated Elixir, compiled and run by Debian's Elixir where there is one."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import shutil
 import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from openapi_tools.codegen.elixir_literals import literal
 from openapi_tools.tools.packages import class_name
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 GOLDEN = Path(__file__).parent / "golden" / "exathena"
 """What is generated for `specs/petstore.yaml`."""
@@ -30,7 +24,7 @@ end
 """
 
 
-def compile_project(folder: Path, into: Path) -> str:
+def compile_project(folder, into):
     """Compile the modules of a project and the stubs; return what the compiler has to say."""
     into.mkdir(parents=True, exist_ok=True)
     sources = [str(path) for path in sorted((folder / "lib").rglob("*.ex"))]
@@ -41,14 +35,14 @@ def compile_project(folder: Path, into: Path) -> str:
     return (done.stdout + done.stderr)[:2000]
 
 
-def unformatted(folder: Path) -> str:
+def unformatted(folder):
     """Return what `mix format` would change in a folder."""
     command = ["mix", "format", "--check-formatted", f"{folder}/**/*.{{ex,exs}}"]
     done = subprocess.run(command, cwd=folder.parent, capture_output=True, text=True, check=False)
     return done.stderr[:2000] if done.returncode else ""
 
 
-async def evaluate(compiled: Path, script: str) -> list[str]:
+async def evaluate(compiled, script):
     """Run a script beside compiled modules; return what it put out, a text for each line."""
     file = compiled / "script.exs"
     file.write_text(_SAY + script, encoding="utf-8")
@@ -62,36 +56,34 @@ async def evaluate(compiled: Path, script: str) -> list[str]:
     return [_decoded(line) for line in said.split(b"\n") if line]
 
 
-def _decoded(line: bytes) -> str:
+def _decoded(line):
     import base64
 
     return base64.b64decode(line).decode()
 
 
-def elixir(value: Any) -> str:
+def elixir(value):
     """Return JSON-native data as Elixir."""
     return str(literal(json.loads(json.dumps(value))))
 
 
-def context(**settings: Any) -> str:
+def context(**settings):
     """Return a tool's context that configures the petstore's tools."""
     return f"%ExAthena.ToolContext{{assigns: %{{petstore_tools: {elixir(settings)}}}}}"
 
 
-def calls(made: Iterable[tuple[str, dict[str, Any]]], ctx: str) -> str:
+def calls(made, ctx):
     """Return a script that calls modules, each with its arguments."""
     lines = (f"say.({module}.execute({elixir(given)}, ctx))" for module, given in made)
     return "\n".join([f"ctx = {ctx}", *lines])
 
 
-def module(name: str) -> str:
+def module(name):
     """Return the module of one of the petstore's tools."""
     return f"PetstoreTools.Tools.{class_name(name)}"
 
 
-async def made(
-    compiled: Path, given: Iterable[tuple[str, dict[str, Any]]], **settings: Any
-) -> list[tuple[str, ...]]:
+async def made(compiled, given, **settings):
     """Return what each call of a petstore's tool gave: its kind and its text.
 
     Credentials need not be among the settings, unless `anonymous` is.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from documents import document, operation
 from literal_values import TRICKY
 
@@ -116,7 +114,7 @@ SPLIT = PAYLOADS.pop("a pair of lone surrogates")
 """JSON text has no way to say two halves of a character that are apart."""
 
 
-def hostile(text: str) -> dict[str, Any]:
+def hostile(text):
     """Return a document that has a text in every place that takes one, each in its own operation.
 
     So what a loader refuses in one place hides none of the others.
@@ -168,7 +166,7 @@ def hostile(text: str) -> dict[str, Any]:
     )
 
 
-def schema(text: str) -> dict[str, Any]:
+def schema(text):
     """Return a schema with a text in every keyword."""
     return {
         "type": "string",
@@ -187,16 +185,16 @@ def schema(text: str) -> dict[str, Any]:
     }
 
 
-def _plain(name: str, **members: Any) -> dict[str, Any]:
+def _plain(name, **members):
     return operation(**{"operationId": name, "tags": ["plain"], **members})
 
 
-def _extensions(text: str) -> dict[str, Any]:
+def _extensions(text):
     names = ("x-python-import", "x-customTypePath", "x-codegen-import", f"x-{text}")
     return dict.fromkeys((*names, "customTypePath"), text)
 
 
-def _parameter(name: str, location: str, text: str) -> dict[str, Any]:
+def _parameter(name, location, text):
     return {
         "name": name,
         "in": location,
@@ -207,7 +205,7 @@ def _parameter(name: str, location: str, text: str) -> dict[str, Any]:
     }
 
 
-def _body(text: str, kind: str) -> dict[str, Any]:
+def _body(text, kind):
     members = {
         "type": "object",
         "description": text,
@@ -222,13 +220,13 @@ def _body(text: str, kind: str) -> dict[str, Any]:
     return {"description": text, "content": {kind: {"schema": members, "example": text}}}
 
 
-def _reference(text: str) -> dict[str, Any]:
+def _reference(text):
     token = text.replace("~", "~0").replace("/", "~1").replace("%", "%25")
     members = {"one": {"$ref": f"#/components/schemas/{token}"}}
     return {"content": {"application/json": {"schema": {"properties": members}}}}
 
 
-def _large(text: str) -> dict[str, Any]:
+def _large(text):
     """Return a schema that is worth a constant of its own."""
     return {
         "type": "object",
@@ -237,14 +235,14 @@ def _large(text: str) -> dict[str, Any]:
     }
 
 
-def _deep(text: str, levels: int = 80) -> dict[str, Any]:
+def _deep(text, levels=80):
     found = schema(text)
     for _ in range(levels):
         found = {"type": "array", "items": found}
     return {"schema": {"type": "object", "properties": {"deep": found}}}
 
 
-def _multipart(text: str) -> dict[str, Any]:
+def _multipart(text):
     encoding = {
         "contentType": text,
         "headers": {text: {"schema": schema(text)}, f"X-{text}": {"schema": schema(text)}},
@@ -259,7 +257,7 @@ def _multipart(text: str) -> dict[str, Any]:
     }
 
 
-def _server(text: str) -> dict[str, Any]:
+def _server(text):
     variable = {"default": text, "enum": [text, "b"], "description": text}
     return {
         "url": f"https://{{v}}.example.com/{text}",
@@ -268,7 +266,7 @@ def _server(text: str) -> dict[str, Any]:
     }
 
 
-def _schemes(text: str) -> dict[str, Any]:
+def _schemes(text):
     flow = {"authorizationUrl": text, "tokenUrl": text, "scopes": {text: text}, "x-a": text}
     return {
         text: {"type": "apiKey", "name": text, "in": "header", "description": text},
@@ -279,7 +277,7 @@ def _schemes(text: str) -> dict[str, Any]:
     }
 
 
-def _info(text: str) -> dict[str, Any]:
+def _info(text):
     return {
         "title": text,
         "version": text,

@@ -11,21 +11,12 @@ import subprocess
 import sys
 import tomllib
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
 
 from documents import document, operation
 from hostile_documents import MARK
 from markdown_it import MarkdownIt
 
 from openapi_tools import generate_package
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from markdown_it.token import Token
-
-    from openapi_tools import Toolset
 
 IMPORTS = {
     "__future__": {"annotations"},
@@ -53,19 +44,19 @@ BLOCKS = {
 HEADINGS = ("Credentials", "Tools", "Left out")
 
 
-def files_of(folder: Path) -> dict[str, bytes]:
+def files_of(folder):
     """Every file in a folder by its relative path."""
     found = (path for path in sorted(folder.rglob("*")) if path.is_file())
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
 
 
-def generate(source: Any, output: Path, layout: str = "package", **options: Any) -> dict[str, str]:
+def generate(source, output, layout="package", **options):
     """Generate a package named `museum`; its text files."""
     generate_package(source, output, name="museum", layout=layout, **options)
     return {path: data.decode() for path, data in files_of(output).items()}
 
 
-def harmless_files(folder: Path, api: str, layout: str) -> dict[str, bytes]:
+def harmless_files(folder, api, layout):
     """Generate a package in which no text is hostile; its fixed files are the same for any."""
     generate_package(
         document({"/a": {"get": operation(operationId="a", tags=["a"])}}),
@@ -76,7 +67,7 @@ def harmless_files(folder: Path, api: str, layout: str) -> dict[str, bytes]:
     return files_of(folder)
 
 
-def assert_harmless(files: dict[str, bytes], harmless: dict[str, bytes], api: str) -> None:
+def assert_harmless(files, harmless, api):
     """Fail unless every file holds what a harmless package's file holds, or data."""
     package = f"{api}_tools"
     named = {f"{package}/index.py", f"{package}.py", "README.md", "pyproject.toml"}
@@ -97,11 +88,11 @@ def assert_harmless(files: dict[str, bytes], harmless: dict[str, bytes], api: st
         read_me(files["README.md"].decode())
 
 
-def _is_file_name(part: str) -> bool:
+def _is_file_name(part):
     return bool(FILE_NAME.fullmatch(part)) and len(part) <= 100 and not DEVICES.match(part)
 
 
-def _assert_data(source: str, harmless: str, api: str) -> None:
+def _assert_data(source, harmless, api):
     """Fail unless a module holds imports, classes with four attributes, constants and comments."""
     known = {ast.dump(node) for node in ast.parse(harmless).body}
     documentation = re.compile(
@@ -125,7 +116,7 @@ def _assert_data(source: str, harmless: str, api: str) -> None:
             assert ast.dump(node) in known, ast.unparse(node)
 
 
-def _assert_import(node: ast.Import | ast.ImportFrom) -> None:
+def _assert_import(node):
     names = {alias.name for alias in node.names}
     assert all(alias.asname is None for alias in node.names)
     if isinstance(node, ast.Import):
@@ -137,7 +128,7 @@ def _assert_import(node: ast.Import | ast.ImportFrom) -> None:
         assert names <= IMPORTS[node.module or ""]
 
 
-def _assert_tool(node: ast.ClassDef) -> None:
+def _assert_tool(node):
     assert [ast.unparse(base) for base in node.bases] == ["OperationTool"]
     assert not node.keywords
     assert not node.decorator_list
@@ -147,7 +138,7 @@ def _assert_tool(node: ast.ClassDef) -> None:
     assert names == ["name", "description", "input_schema", "operation"]
 
 
-def _assert_assignment(node: ast.stmt, name: str) -> str:
+def _assert_assignment(node, name):
     target = node.targets[0] if isinstance(node, ast.Assign) else node.target  # type: ignore[attr-defined]
     assert isinstance(target, ast.Name)
     assert re.fullmatch(name, target.id)
@@ -157,7 +148,7 @@ def _assert_assignment(node: ast.stmt, name: str) -> str:
     return target.id
 
 
-def _parts(node: ast.expr) -> Iterator[ast.expr]:
+def _parts(node):
     """Yield every expression below one; names of functions count with their calls."""
     waiting = [node]
     while waiting:
@@ -171,7 +162,7 @@ def _parts(node: ast.expr) -> Iterator[ast.expr]:
             ]
 
 
-def _is_data(node: ast.expr) -> bool:
+def _is_data(node):
     if isinstance(node, ast.Call):
         called = ast.unparse(node.func)
         return called in DATA_CALLS or (
@@ -183,7 +174,7 @@ def _is_data(node: ast.expr) -> bool:
     return isinstance(node, kinds) and not (isinstance(node, ast.Dict) and None in node.keys)
 
 
-def _assert_manifest(files: dict[str, bytes], api: str) -> None:
+def _assert_manifest(files, api):
     (name,) = (path for path in files if path.endswith("manifest.json"))
     manifest = json.loads(files[name])
     others = {
@@ -196,14 +187,14 @@ def _assert_manifest(files: dict[str, bytes], api: str) -> None:
     assert manifest["files"] == others
 
 
-def _assert_project(text: str, harmless: str) -> None:
+def _assert_project(text, harmless):
     project, expected = tomllib.loads(text), tomllib.loads(harmless)
     assert VERSION.fullmatch(project["project"].pop("version"))
     expected["project"].pop("version")
     assert project == expected
 
 
-def read_me(text: str) -> list[list[str]]:
+def read_me(text):
     """Return the cells of the table of tools; fail where a text of the document means something."""
     tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(text)
     assert {token.type for token in tokens} <= BLOCKS
@@ -219,7 +210,7 @@ def read_me(text: str) -> list[list[str]]:
     return _cells(tokens)
 
 
-def _cells(tokens: list[Token]) -> list[list[str]]:
+def _cells(tokens):
     rows: list[list[str]] = []
     for token, after in pairwise(tokens):
         if token.type == "tr_open":
@@ -276,7 +267,7 @@ sys.stdout.write(json.dumps([results, seen, changed]))
 """
 
 
-def import_all(packages: list[tuple[str, Path, str]], place: Path) -> dict[str, list[Any]]:
+def import_all(packages, place):
     """Import packages in a process of its own that notices when more than an import happens."""
     place.mkdir()
     task = json.dumps([MARK, [(name, str(folder), module) for name, folder, module in packages]])
@@ -298,7 +289,7 @@ def import_all(packages: list[tuple[str, Path, str]], place: Path) -> dict[str, 
     return {name: result for (name, _, _), result in zip(packages, results, strict=True)}
 
 
-def said_by(toolset: Toolset) -> list[Any]:
+def said_by(toolset):
     """What each loaded tool says, as `import_all` gives it."""
     said = [
         [tool.name, tool.description, tool.input_schema, repr(tool.operation)] for tool in toolset

@@ -1,7 +1,5 @@
 """An API for MCP tests: its document, its server on loopback, and a client for every transport."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

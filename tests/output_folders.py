@@ -21,7 +21,7 @@ MANIFEST = "manifest.json"
 POSIX = pytest.mark.skipif(os.name != "posix", reason="this needs signals, modes or links of POSIX")
 
 
-def with_manifest(files: dict[str, str], name: str = MANIFEST) -> dict[str, str]:
+def with_manifest(files, name=MANIFEST):
     layout = "package" if name == MANIFEST else "module"
     data = PackageData("museum", (), title="Museum", version="1")
     return output_state.with_manifest(files, data, layout=layout)
@@ -53,7 +53,7 @@ SAME = ("museum_tools/py.typed", "museum_tools/tools_events.py", "tests/test_mus
 STALE = ("museum_tools/old/__init__.py", "museum_tools/old/tools.py")
 
 
-def tree(folder: Path) -> dict[str, str]:
+def tree(folder):
     """What a folder holds: text of files, target of links; folders end in `/`."""
     found = {}
     for path in sorted(folder.rglob("*")):
@@ -67,16 +67,16 @@ def tree(folder: Path) -> dict[str, str]:
     return found
 
 
-def files_in(folder: Path) -> dict[str, str]:
+def files_in(folder):
     return {name: text for name, text in tree(folder).items() if not name.endswith("/")}
 
 
-def marks(folder: Path) -> dict[str, tuple[int, int]]:
+def marks(folder):
     everything = [folder, *folder.rglob("*")]
     return {str(path): (path.lstat().st_ino, path.lstat().st_mtime_ns) for path in everything}
 
 
-def inode(path: Path) -> int:
+def inode(path):
     return path.stat().st_ino
 
 
@@ -97,7 +97,7 @@ def nothing_kept(room: Path) -> Iterator[None]:
     assert [path.name for path in room.parent.iterdir()] == ["out"]
 
 
-def failing(monkeypatch: pytest.MonkeyPatch, name: str, code: int, *, after: int = 0) -> None:
+def failing(monkeypatch, name, code, *, after=0):
     """Let a function of `os` fail, from its call number `after` on."""
     original, calls = getattr(os, name), iter(range(10**6))
 

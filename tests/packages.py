@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import ModuleType
 
-    from openapi_tools import Toolset
 
 ROOT = Path(__file__).parent.parent
 SPECS = sorted((ROOT / "specs").glob("*.[jy]*"))
@@ -31,7 +30,7 @@ NEEDLESS = (
 ASPECTS = ("name", "description", "input_schema", "operation", "method", "path", "tags")
 
 
-def said(toolset: Toolset) -> dict[str, Any]:
+def said(toolset):
     """Return all that a toolset says, with a text for each value that tells 1 from True and 1.0."""
     return {
         "tools": [[repr(getattr(tool, aspect)) for aspect in ASPECTS] for tool in toolset],
@@ -41,7 +40,7 @@ def said(toolset: Toolset) -> dict[str, Any]:
     }
 
 
-def differences(one: dict[str, Any], other: dict[str, Any]) -> list[tuple[str, str]]:
+def differences(one, other):
     """Return where two of them differ, briefly: what they say may fill megabytes."""
     found = [
         (key, f"{one[key]!s:.500}") for key in one.keys() - {"tools"} if one[key] != other[key]
@@ -69,7 +68,7 @@ def imported(folder: Path, package: str) -> Iterator[ModuleType]:
             del sys.modules[name]
 
 
-def bytes_in(folder: Path) -> dict[str, bytes]:
+def bytes_in(folder):
     """Return the files of a folder by relative path, without what running Python leaves there."""
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
@@ -78,7 +77,7 @@ def bytes_in(folder: Path) -> dict[str, bytes]:
     }
 
 
-def lint(folder: Path) -> str:
+def lint(folder):
     """Return what ruff would change or has to say, with the settings of this repository."""
     from ruff import find_ruff_bin
 
@@ -123,14 +122,14 @@ class Reader:
         return found
 
 
-def _answer(folder: str, package: str, output: str) -> None:
+def _answer(folder, package, output):
     sys.path.insert(0, folder)
     found = said(importlib.import_module(package).load())
     found["needless"] = [name for name in NEEDLESS if name in sys.modules]
     Path(output).write_text(json.dumps(found), encoding="utf-8")
 
 
-def _serve() -> None:
+def _serve():
     """Answer each line of standard input in a process of its own, with its exit code."""
     for name in ("tools.packages", "settings", "tools.tool"):
         importlib.import_module(f"openapi_tools.{name}")

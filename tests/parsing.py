@@ -1,7 +1,5 @@
 """Documents as text, parsed in a test."""
 
-from __future__ import annotations
-
 import pytest
 
 from openapi_tools.errors import InvalidDocument

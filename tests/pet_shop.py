@@ -3,24 +3,15 @@
 The names of some properties are what a coordinator could take for its own, or for JSON Schema's.
 """
 
-from __future__ import annotations
-
 import base64
 import json
-from typing import TYPE_CHECKING, Any
 
-from corpus import Entry, entries
+from corpus import entries
 from documents import document, operation
 from packages import SPECS, imported
 from servers.recorder import Answer
 
 from openapi_tools import Settings, generate_package, load_tools
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from openapi_tools import Toolset
 
 BIG = ("github/api", "stripe/", "kubernetes/", "openai/", "discord/openapi")
 PNG = bytes.fromhex("89504e470d0a1a0a0000000d49484452")
@@ -30,14 +21,12 @@ PET_ID = {"name": "petId", "in": "path", "required": True, "schema": {"type": "i
 PET = {
     "type": "object",
     "required": ["name"],
-    "properties": {
-        "name": {"type": "string", "description": "What it is called.", "minLength": 1},
-        "title": {"type": "string"},
-        "tag": {"$ref": "#/components/schemas/Tag", "description": "How it is found."},
-        "parents": {"type": "array", "items": {"$ref": "#/components/schemas/Pet"}},
-        "config": {"$ref": "#/components/schemas/Config"},
-    },
-}
+    "properties": {"name": {"type": "string", "description": "What it is called.", "minLength": 1},
+                   "title": {"type": "string"},
+                   "tag": {"$ref": "#/components/schemas/Tag", "description": "How it is found."},
+                   "parents": {"type": "array", "items": {"$ref": "#/components/schemas/Pet"}},
+                   "config": {"$ref": "#/components/schemas/Config"}},
+}  # fmt: skip
 CONFIG = {
     "type": "object",
     "properties": {
@@ -76,12 +65,12 @@ NOT_FOUND = Answer(status=404, body=b'{"detail": "no pet 9"}')
 PHOTO = Answer(headers=[("Content-Type", "image/png")], body=PNG)
 
 
-def found(pet_id: int) -> Answer:
+def found(pet_id):
     """Return the answer that has a pet."""
     return Answer(body=json.dumps({"id": pet_id, "name": "Rex"}).encode())
 
 
-def toolsets(way: str, folder: Path, url: str) -> Iterator[Toolset]:
+def toolsets(way, folder, url):
     """Yield the tools, `loaded` or `generated`, for a fixture.
 
     Args:
@@ -99,11 +88,11 @@ def toolsets(way: str, folder: Path, url: str) -> Iterator[Toolset]:
         yield package.load(base_url=url, credentials={"key": "everybody"})
 
 
-def big_documents() -> list[Entry]:
+def big_documents():
     """Return the five big published documents; none where they are not at hand."""
     return [entry for entry in entries() if entry.path.startswith(BIG)]
 
 
-def published() -> list[Any]:
+def published():
     """Return what to load: every document of `specs`, and the five big ones."""
     return [*SPECS, *(entry.file for entry in big_documents())]

@@ -3,10 +3,7 @@
 Written from the providers' rules alone, without a look at how definitions are made.
 """
 
-from __future__ import annotations
-
 import re
-from typing import Any
 
 NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 KEYS = {
@@ -32,7 +29,7 @@ STRICT_FORMATS = {
 TYPES = {"string", "number", "integer", "boolean", "object", "array", "null"}
 
 
-def schema_of(profile: str, value: dict[str, Any]) -> dict[str, Any]:
+def schema_of(profile, value):
     """Return the schema inside a definition."""
     if profile.startswith("openai"):
         return value["function"]["parameters"]
@@ -40,7 +37,7 @@ def schema_of(profile: str, value: dict[str, Any]) -> dict[str, Any]:
     return value[names[profile]]
 
 
-def faults(profile: str, value: dict[str, Any]) -> list[str]:
+def faults(profile, value):
     """Return which rules a definition breaks."""
     named = value["function"] if profile.startswith("openai") else value
     if named.get("strict") is False:
@@ -63,7 +60,7 @@ def faults(profile: str, value: dict[str, Any]) -> list[str]:
     return found
 
 
-def walk(node: Any, place: str = "#"):
+def walk(node, place="#"):
     """Yield every schema inside a schema with its place."""
     if not isinstance(node, dict):
         return

@@ -60,7 +60,7 @@ class ImpossibleError(Exception):
     """No value was found that fits a schema; perhaps there is none."""
 
 
-def values(schema: dict[str, Any], rounds: int = 4) -> list[dict[str, Any]]:
+def values(schema, rounds=4):
     """Return values of one schema: the least, those of every alternative in turn, all of null."""
     made = [_Maker(schema, full=False, turn=0).value(schema, 0)]
     made += [_Maker(schema, full=True, turn=turn).value(schema, 0) for turn in range(rounds)]
@@ -68,7 +68,7 @@ def values(schema: dict[str, Any], rounds: int = 4) -> list[dict[str, Any]]:
     return made
 
 
-def read_literally(schema: Any) -> Any:
+def read_literally(schema):
     """Return a schema in which `nullable` and closed objects are told as JSON Schema tells them."""
     if isinstance(schema, list):
         return [read_literally(part) for part in schema]
@@ -160,7 +160,7 @@ class _Maker:
         return None
 
 
-def accepts_null(schema: dict[str, Any]) -> bool:
+def accepts_null(schema):
     """Tell whether a provider's schema takes null."""
     kinds = schema.get("type")
     return (
@@ -200,7 +200,7 @@ def text_for(pattern, least, most):
         raise ImpossibleError(schema) from None
 
 
-def repair(arguments: Any, schema: dict[str, Any]) -> Any:
+def repair(arguments, schema):
     """Return what a call without a profile makes of arguments; None where nothing is undone."""
     repaired = Restorer(schema).restored(arguments)
     return None if same(repaired, arguments) else repaired

@@ -66,15 +66,13 @@ _LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
 _MAPS = {"properties": NAMES, "patternProperties": ("a", "^b"), "dependentSchemas": NAMES}
 _GROUPS = (
     ("type", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "enum"),
-    (
-        *("type", "properties", "required", "additionalProperties", "patternProperties", "anyOf"),
-        "$ref",
-    ),
+    (*("type", "properties", "required", "additionalProperties", "patternProperties", "anyOf"),
+     "$ref"),
     ("type", "properties", "minProperties", "maxProperties", "dependentRequired", "oneOf", "const"),
     ("type", "items", "prefixItems", "minItems", "maxItems", "uniqueItems", "contains"),
     ("anyOf", "oneOf", "allOf", "$ref", "type", "not", "enum"),
     (*_PLAIN, *_ONE, *_LISTS, *_MAPS),
-)
+)  # fmt: skip
 _OTHERS = frozenset(
     {
         *("additionalProperties", "allOf", "anyOf", "dependentSchemas", "if", "oneOf", "$ref"),
@@ -97,7 +95,7 @@ def pairs(draw: Draw) -> tuple[dict[str, Any], dict[str, Any]]:
     return _without_circles(old), _without_circles(new)
 
 
-def described(schema: Any) -> Any:
+def described(schema):
     """Return a schema that refuses members which its objects neither describe nor speak of.
 
     Only outside of `allOf`, `oneOf` and the like, where members of one part are others to the next.
@@ -107,7 +105,7 @@ def described(schema: Any) -> Any:
     return {**_described(schema), "$defs": {**schema["$defs"], **definitions}}
 
 
-def _described(schema: Any) -> Any:
+def _described(schema):
     if not isinstance(schema, dict):
         return schema
     out = dict(schema)
@@ -126,17 +124,17 @@ def _described(schema: Any) -> Any:
     return out
 
 
-def _schema(draw: Draw, depth: int) -> dict[str, Any]:
+def _schema(draw, depth):
     group = draw(st.sampled_from(_GROUPS))
     keywords = draw(st.lists(st.sampled_from(group), max_size=4, unique=True))
     return {keyword: _value(draw, keyword, depth) for keyword in keywords}
 
 
-def _below(draw: Draw, depth: int) -> Any:
+def _below(draw, depth):
     return _schema(draw, depth - 1) if depth > 0 and draw(st.booleans()) else draw(_SIMPLE)
 
 
-def _value(draw: Draw, keyword: str, depth: int) -> Any:
+def _value(draw, keyword, depth):
     if keyword in _PLAIN:
         return draw(_PLAIN[keyword])
     if keyword in _ONE:
@@ -147,7 +145,7 @@ def _value(draw: Draw, keyword: str, depth: int) -> Any:
     return {name: _below(draw, depth) for name in names}
 
 
-def _changed(draw: Draw, schema: Any) -> Any:
+def _changed(draw, schema):
     """Return a version of a schema: some keywords are gone, others, or changed inside."""
     if not isinstance(schema, dict):
         return schema
@@ -169,7 +167,7 @@ def _changed(draw: Draw, schema: Any) -> Any:
     return out
 
 
-def _inside(draw: Draw, keyword: str, value: Any) -> Any:
+def _inside(draw, keyword, value):
     if keyword in _ONE:
         return _changed(draw, value)
     if keyword in _LISTS:
@@ -187,14 +185,14 @@ def _inside(draw: Draw, keyword: str, value: Any) -> Any:
     return value
 
 
-def _without_circles(schema: dict[str, Any]) -> dict[str, Any]:
+def _without_circles(schema):
     """Return the schema, with definitions that allow anything where they lead to themselves."""
     parts = schema["$defs"]
     circular = any(_returns(part, parts, frozenset()) for part in (schema, *parts.values()))
     return {**schema, "$defs": {"A": {}, "B": {}}} if circular else schema
 
 
-def _returns(node: Any, definitions: dict[str, Any], passed: frozenset[str]) -> bool:
+def _returns(node, definitions, passed):
     """Tell whether a value is handed round in a circle of references."""
     if not isinstance(node, dict):
         return False

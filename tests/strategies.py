@@ -63,7 +63,7 @@ JSON = st.recursive(
 )
 
 
-def inputs(schema: dict[str, Any]) -> st.SearchStrategy[dict[str, Any]]:
+def inputs(schema):
     """Draw an input that a tool's schema accepts; the test case is rejected when none is found."""
     return _inputs(_Drawn(schema))
 
@@ -91,7 +91,7 @@ def _inputs(draw: Draw, drawn: _Drawn) -> dict[str, Any]:
     raise AssertionError
 
 
-def _validator(schema: dict[str, Any]) -> Callable[[Any], bool]:
+def _validator(schema):
     """Return a test; one that nothing passes where a pattern needs more room than an engine has."""
     try:
         return jsonschema_rs.Draft202012Validator(schema).is_valid
@@ -255,18 +255,18 @@ class _Drawer:
         return made
 
 
-def _implied(schema: dict[str, Any]) -> str | tuple[str, ...]:
+def _implied(schema):
     """Return the type that a schema's keywords are about."""
     return next((kind for keys, kind in _IMPLIED if keys & schema.keys()), _TYPES)
 
 
-def _bounds(schema: dict[str, Any]) -> tuple[Any, Any]:
+def _bounds(schema):
     lows = [schema[key] for key in ("minimum", "exclusiveMinimum") if key in schema]
     highs = [schema[key] for key in ("maximum", "exclusiveMaximum") if key in schema]
     return max(lows, default=None), min(highs, default=None)
 
 
-def _merged(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
+def _merged(first, second):
     """Put two schemas together, roughly: what does not fit is found by the validator."""
     out = {**first, **second}
     if "properties" in first and "properties" in second:
@@ -334,18 +334,13 @@ _OF_OBJECTS: dict[str, list[Any]] = {
     "required": [["a"], ["b"], ["a", "c"]],
     "additionalProperties": _MEMBER,
     "unevaluatedProperties": _MEMBER,
-    "patternProperties": [
-        {"^a": {"maximum": 3}},
-        {"^a": {"minimum": 1}},
-        {"b|c": {"type": "integer"}},
-    ],
+    "patternProperties": [{"^a": {"maximum": 3}}, {"^a": {"minimum": 1}},
+                          {"b|c": {"type": "integer"}}],
     "minProperties": [1, 2],
     "maxProperties": [1, 2],
-    "oneOf": [
-        [{"required": ["a"]}, {"required": ["b"]}],
-        [{"required": ["c"]}, {"maxProperties": 1}],
-    ],
-}
+    "oneOf": [[{"required": ["a"]}, {"required": ["b"]}],
+              [{"required": ["c"]}, {"maxProperties": 1}]],
+}  # fmt: skip
 _OF_ARRAYS: dict[str, list[Any]] = {
     "type": ["array", ["array", "null"]],
     "items": _MEMBER,

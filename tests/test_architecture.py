@@ -1,7 +1,5 @@
 """The shape of the code, where a machine can judge it; import-linter judges the layers."""
 
-from __future__ import annotations
-
 import ast
 
 import house
@@ -28,7 +26,7 @@ def name_of(path):
     return path.relative_to(house.PACKAGE).as_posix()
 
 
-def imports_at_run_time(node: ast.AST) -> set[str]:
+def imports_at_run_time(node):
     """The packages that a module imports, anywhere but under TYPE_CHECKING."""
     found = set()
     for child in ast.iter_child_nodes(node):

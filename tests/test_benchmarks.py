@@ -1,7 +1,5 @@
 """The arithmetic of the benchmarks, and what they record; how fast anything is stays untested."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

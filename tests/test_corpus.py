@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import corpus
 import document_examples
@@ -13,14 +13,6 @@ import jsonschema_rs
 import pytest
 
 from openapi_tools import model
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from corpus import Entry
-
-    from openapi_tools import OperationTool, Toolset
-    from openapi_tools.model import Operation
 
 pytestmark = pytest.mark.untraced
 
@@ -38,12 +30,12 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 @pytest.fixture(scope="module", params=corpus.parameters(ENTRIES))
-def entry(request: pytest.FixtureRequest) -> Entry:
+def entry(request):
     return request.param
 
 
 @pytest.fixture(scope="module")
-def toolset(entry: Entry) -> Toolset:
+def toolset(entry):
     return corpus.toolset_of(entry)
 
 
@@ -132,7 +124,7 @@ def test_the_repr_of_an_operation_is_its_value(toolset):
 
 
 @pytest.fixture(scope="module")
-def judged() -> dict[str, Judged]:
+def judged():
     if not ENTRIES:
         pytest.skip(corpus.ABSENT)
     return {entry.path: _judged(entry) for entry in ENTRIES}
@@ -160,12 +152,12 @@ def test_examples_of_json_bodies_fit_the_input_schema(judged):
     assert fitting >= 0.95 * total, f"{fitting} of {total} fit; refused: {refused}"
 
 
-def _faults(toolset: Toolset, find: Any) -> list[tuple[str, str]]:
+def _faults(toolset, find):
     """Return (tool, fault) for the input schemas of all tools."""
     return [(tool.name, fault) for tool in toolset for fault in find(tool)]
 
 
-def _shape_faults(tool: OperationTool) -> Iterator[str]:
+def _shape_faults(tool):
     schema = tool.input_schema
     unknown = schema.keys() - {"type", "properties", "required", "additionalProperties", "$defs"}
     if schema["type"] != "object" or schema["additionalProperties"] is not False or unknown:
@@ -176,7 +168,7 @@ def _shape_faults(tool: OperationTool) -> Iterator[str]:
         yield f"{schema['required']} are required, {names} are offered"
 
 
-def _json_faults(tool: OperationTool) -> Iterator[str]:
+def _json_faults(tool):
     data = json.dumps(tool.input_schema, allow_nan=False, ensure_ascii=False).encode()
     if len(data) > LARGEST_SCHEMA:
         yield f"{len(data)} bytes"
@@ -187,7 +179,7 @@ def _json_faults(tool: OperationTool) -> Iterator[str]:
             yield f"control characters in {node['description']!r:.100}"
 
 
-def _definition_faults(tool: OperationTool) -> Iterator[str]:
+def _definition_faults(tool):
     definitions = tool.input_schema.get("$defs", {})
     waiting: list[Any] = [{k: v for k, v in tool.input_schema.items() if k != "$defs"}]
     reached: set[str] = set()
@@ -205,7 +197,7 @@ def _definition_faults(tool: OperationTool) -> Iterator[str]:
         yield f"definitions that nothing refers to: {definitions.keys() - reached}"
 
 
-def _validity_faults(tool: OperationTool) -> Iterator[str]:
+def _validity_faults(tool):
     schema = tool.input_schema
     patterns = {n["pattern"] for n in _schemas_in(schema) if isinstance(n, dict) and "pattern" in n}
     for huge in filter(_HUGE.search, patterns):
@@ -217,7 +209,7 @@ def _validity_faults(tool: OperationTool) -> Iterator[str]:
         yield f"{error!s:.300}"
 
 
-def _schemas_in(schema: Any) -> Iterator[Any]:
+def _schemas_in(schema):
     """Yield a schema and all schemas inside it, definitions too; no literals."""
     waiting = [schema]
     while waiting:
@@ -234,7 +226,7 @@ def _schemas_in(schema: Any) -> Iterator[Any]:
                 waiting.append(value)
 
 
-def _destinations(operation: Operation) -> Iterator[str]:
+def _destinations(operation):
     """Yield the arguments that feed something, once for each place that they feed."""
     yield from (parameter.argument for parameter in operation.parameters)
     if operation.body is not None:
@@ -244,11 +236,11 @@ def _destinations(operation: Operation) -> Iterator[str]:
             yield from (header.argument for header in encoding.headers)
 
 
-def _place(location: str, name: str) -> tuple[str, str]:
+def _place(location, name):
     return location, name.lower() if location == "header" else name
 
 
-def _api_keys(root: dict[str, Any], version: str) -> Iterator[tuple[str, str]]:
+def _api_keys(root, version):
     """Yield where the document's API keys go, read from the document itself."""
     swagger = version == "2.0"
     holder = root if swagger else root.get("components") or {}
@@ -259,13 +251,13 @@ def _api_keys(root: dict[str, Any], version: str) -> Iterator[tuple[str, str]]:
             yield _place(found["in"], found["name"])
 
 
-def _body_schemas(root: dict[str, Any], version: str) -> Iterator[tuple[str, str, Any]]:
+def _body_schemas(root, version):
     """Yield (method, path, schema) of all JSON bodies, read from the document itself."""
     for method, path, _, _, schema, _ in document_examples.json_bodies(root, version):
         yield method, path, schema
 
 
-def _read_only(root: dict[str, Any], schema: Any, depth: int = 0) -> set[str]:
+def _read_only(root, schema, depth=0):
     """Return the members that a body's schema calls `readOnly`, through references and `allOf`."""
     found = corpus.follow(root, schema)
     if not isinstance(found, dict) or depth > 8:
@@ -291,7 +283,7 @@ class Judged(NamedTuple):
     examples: Counter[str]
 
 
-def _judged(entry: Entry) -> Judged:
+def _judged(entry):
     toolset = corpus.toolset_of(entry)
     tools = corpus.tools_by_place(toolset)
     tally: Counter[str] = Counter()

@@ -1,7 +1,5 @@
 """README and docs: their examples run, and everything public is in them."""
 
-from __future__ import annotations
-
 import ast
 import os
 import re

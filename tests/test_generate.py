@@ -9,7 +9,7 @@ import threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from documents import document, operation
@@ -28,17 +28,12 @@ from openapi_tools import (
     generate_package,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 MUSEUM = Path(__file__).parents[1] / "specs" / "museum.yaml"
 PATHS = {
-    "/pets": {
-        "get": operation(operationId="list_pets", tags=["pets"], summary="List pets."),
-        "post": operation(operationId="add_pet", tags=["pets"], summary="Add a pet."),
-    },
+    "/pets": {"get": operation(operationId="list_pets", tags=["pets"], summary="List pets."),
+              "post": operation(operationId="add_pet", tags=["pets"], summary="Add a pet.")},
     "/shops": {"get": operation(operationId="list_shops", tags=["shops"], summary="List shops.")},
-}
+}  # fmt: skip
 
 
 class Quiet(SimpleHTTPRequestHandler):
@@ -49,7 +44,7 @@ class Quiet(SimpleHTTPRequestHandler):
 
 
 @pytest.fixture
-def address(tmp_path: Path) -> Iterator[str]:
+def address(tmp_path):
     """The address of a folder `site` on this machine."""
     (tmp_path / "site").mkdir()
     handler = partial(Quiet, directory=str(tmp_path / "site"))
@@ -59,11 +54,11 @@ def address(tmp_path: Path) -> Iterator[str]:
         server.shutdown()
 
 
-def pets(**changes: Any) -> dict[str, Any]:
+def pets(**changes):
     return document({**PATHS, **changes}, servers=[{"url": "https://pets.example"}])
 
 
-def test_a_report_says_what_was_done(tmp_path: Path) -> None:
+def test_a_report_says_what_was_done(tmp_path):
     report = generate_package(pets(), tmp_path / "out", name="pets")
 
     assert isinstance(report, Report)
@@ -75,7 +70,7 @@ def test_a_report_says_what_was_done(tmp_path: Path) -> None:
     assert report.drifted
 
 
-def test_a_second_run_finds_everything_right(tmp_path: Path) -> None:
+def test_a_second_run_finds_everything_right(tmp_path):
     first = generate_package(pets(), tmp_path / "out", name="pets")
 
     with nothing_changes(tmp_path):
@@ -86,7 +81,7 @@ def test_a_second_run_finds_everything_right(tmp_path: Path) -> None:
     assert list(second.diff()) == []
 
 
-def test_checking_gives_the_report_of_writing_and_writes_nothing(tmp_path: Path) -> None:
+def test_checking_gives_the_report_of_writing_and_writes_nothing(tmp_path):
     generate_package(pets(), tmp_path / "out", name="pets")
     changed = pets(**{"/shops": {"get": operation(operationId="find_shops", tags=["stores"])}})
 
@@ -99,7 +94,7 @@ def test_checking_gives_the_report_of_writing_and_writes_nothing(tmp_path: Path)
     assert list(checked.diff()) == list(written.diff())
 
 
-def test_checking_where_nothing_stands_makes_no_folder(tmp_path: Path) -> None:
+def test_checking_where_nothing_stands_makes_no_folder(tmp_path):
     report = generate_package(pets(), tmp_path / "a" / "out", check=True)
 
     assert report.drifted
@@ -107,7 +102,7 @@ def test_checking_where_nothing_stands_makes_no_folder(tmp_path: Path) -> None:
     assert tree(tmp_path) == {}
 
 
-def test_only_the_files_concerned_are_touched(tmp_path: Path) -> None:
+def test_only_the_files_concerned_are_touched(tmp_path):
     out = tmp_path / "out"
     generate_package(pets(), out, name="pets")
     before = marks(out)
@@ -125,7 +120,7 @@ def test_only_the_files_concerned_are_touched(tmp_path: Path) -> None:
     assert after[str(untouched)] == before[str(untouched)]
 
 
-def test_changes_are_told_tool_by_tool(tmp_path: Path) -> None:
+def test_changes_are_told_tool_by_tool(tmp_path):
     generate_package(pets(), tmp_path / "out", name="pets")
     query = [{"name": "limit", "in": "query", "required": True, "schema": {"type": "integer"}}]
     changed = pets(
@@ -154,7 +149,7 @@ def test_changes_are_told_tool_by_tool(tmp_path: Path) -> None:
     assert found["renamed", "find_shops"].before == "list_shops"
 
 
-def test_a_diff_has_the_lines_of_files_that_come_change_and_go(tmp_path: Path) -> None:
+def test_a_diff_has_the_lines_of_files_that_come_change_and_go(tmp_path):
     generate_package(pets(), tmp_path / "out", name="pets")
     changed = pets(**{"/shops": {"get": operation(operationId="list_shops", tags=["stores"])}})
 
@@ -172,7 +167,7 @@ def test_a_diff_has_the_lines_of_files_that_come_change_and_go(tmp_path: Path) -
     assert not any("\n" in line for line in lines)
 
 
-def sources(tmp_path: Path) -> dict[str, Any]:
+def sources(tmp_path):
     """The same document in every form that has no address."""
     text = json.dumps(pets())
     path = tmp_path / "pets.json"
@@ -192,7 +187,7 @@ def sources(tmp_path: Path) -> dict[str, Any]:
 @pytest.mark.parametrize(
     "kind", ["a dict", "bytes", "text", "a path", "a path as text", "YAML", "a URL"]
 )
-def test_every_source_gives_the_same_bytes(tmp_path: Path, address: str, kind: str) -> None:
+def test_every_source_gives_the_same_bytes(tmp_path, address, kind):
     generate_package(pets(), tmp_path / "expected", name="pets")
     (tmp_path / "site" / "pets.json").write_text(json.dumps(pets()))
     known = {**sources(tmp_path), "a URL": f"{address}/pets.json"}
@@ -202,7 +197,7 @@ def test_every_source_gives_the_same_bytes(tmp_path: Path, address: str, kind: s
     assert tree(tmp_path / "out") == tree(tmp_path / "expected")
 
 
-def test_relative_servers_are_resolved_by_the_address(tmp_path: Path, address: str) -> None:
+def test_relative_servers_are_resolved_by_the_address(tmp_path, address):
     published = document(PATHS, servers=[{"url": "/v1"}])
     (tmp_path / "site" / "pets.json").write_text(json.dumps(published))
 
@@ -212,16 +207,14 @@ def test_relative_servers_are_resolved_by_the_address(tmp_path: Path, address: s
     assert f'servers=(Server("{address}/v1"),)' in text
 
 
-def test_an_address_that_does_not_answer_leaves_the_package_alone(
-    tmp_path: Path, address: str
-) -> None:
+def test_an_address_that_does_not_answer_leaves_the_package_alone(tmp_path, address):
     generate_package(pets(), tmp_path / "out", name="pets")
 
     with nothing_changes(tmp_path / "out"), pytest.raises(SourceError, match="404"):
         generate_package(f"{address}/nothing.json", tmp_path / "out", name="pets")
 
 
-def test_settings_shape_the_tools(tmp_path: Path) -> None:
+def test_settings_shape_the_tools(tmp_path):
     settings = Settings(prefix="my_", description_chars=16, base_url="http://unused.example")
 
     report = generate_package(pets(), tmp_path / "out", name="pets", settings=settings)
@@ -232,14 +225,14 @@ def test_settings_shape_the_tools(tmp_path: Path) -> None:
     assert not any("unused.example" in text for text in files_in(tmp_path / "out").values())
 
 
-def test_a_selection_is_what_is_written(tmp_path: Path) -> None:
+def test_a_selection_is_what_is_written(tmp_path):
     report = generate_package(pets(), tmp_path / "out", name="pets", select=Select(methods="post"))
 
     assert report.tools == ("add_pet",)
     assert not (tmp_path / "out/pets_tools/tools_shops.py").exists()
 
 
-def test_what_is_left_out_and_odd_is_in_the_report(tmp_path: Path) -> None:
+def test_what_is_left_out_and_odd_is_in_the_report(tmp_path):
     secret = {"name": "token", "in": "query", "schema": {"default": "abc12345"}}
     broken = {"get": operation(parameters=[{"$ref": "#/nowhere"}])}
     paths = {"/a": {"get": operation(operationId="a", parameters=[secret])}, "/b": broken}
@@ -262,9 +255,7 @@ def test_what_is_left_out_and_odd_is_in_the_report(tmp_path: Path) -> None:
         ({"templates": "a\0b"}, TemplateError, "the folder of templates cannot be read"),
     ],
 )
-def test_what_cannot_be_is_refused_before_anything_is_written(
-    tmp_path: Path, options: Any, error: type[Exception], message: str
-) -> None:
+def test_what_cannot_be_is_refused_before_anything_is_written(tmp_path, options, error, message):
     with pytest.raises(error) as caught:
         generate_package(pets(), tmp_path / "out", **options)
 
@@ -283,9 +274,7 @@ def test_what_cannot_be_is_refused_before_anything_is_written(
         ('{"openapi": "3.1.0", "info": {}, "paths": {"/a": {}, "/a": {}}}', DocumentError),
     ],
 )
-def test_what_does_not_load_leaves_the_package_alone(
-    tmp_path: Path, source: Any, error: type[Exception]
-) -> None:
+def test_what_does_not_load_leaves_the_package_alone(tmp_path, source, error):
     generate_package(pets(), tmp_path / "out", name="pets")
 
     with nothing_changes(tmp_path), pytest.raises(error):
@@ -294,14 +283,14 @@ def test_what_does_not_load_leaves_the_package_alone(
 
 @pytest.mark.parametrize("check", [False, True])
 @pytest.mark.parametrize("output", ["file", "file/out", "a\0b", "\ud800"])
-def test_an_output_that_can_be_none_is_refused(tmp_path: Path, output: str, check: bool) -> None:
+def test_an_output_that_can_be_none_is_refused(tmp_path, output, check):
     (tmp_path / "file").write_text("mine")
 
     with nothing_changes(tmp_path), pytest.raises(OutputError):
         generate_package(pets(), tmp_path / output, name="pets", check=check)
 
 
-def test_the_package_of_another_api_is_replaced_by_force_only(tmp_path: Path) -> None:
+def test_the_package_of_another_api_is_replaced_by_force_only(tmp_path):
     generate_package(pets(), tmp_path / "out", name="pets")
 
     for check in (False, True):
@@ -314,7 +303,7 @@ def test_the_package_of_another_api_is_replaced_by_force_only(tmp_path: Path) ->
     assert report.changes == ()
 
 
-def test_an_edit_is_kept_refused_or_overwritten(tmp_path: Path) -> None:
+def test_an_edit_is_kept_refused_or_overwritten(tmp_path):
     generate_package(pets(), tmp_path / "out", name="pets")
     shops = "pets_tools/tools_shops.py"
     (tmp_path / "out" / shops).write_text("# mine\n")
@@ -331,7 +320,7 @@ def test_an_edit_is_kept_refused_or_overwritten(tmp_path: Path) -> None:
     assert "-# mine" not in list(kept.diff())
 
 
-def test_a_tool_that_cannot_be_read_back_is_told_as_such(tmp_path: Path) -> None:
+def test_a_tool_that_cannot_be_read_back_is_told_as_such(tmp_path):
     generate_package(pets(), tmp_path / "out", name="pets")
     path = tmp_path / "out/pets_tools/tools_shops.py"
     path.write_text(path.read_text().replace('"List shops."', "describe()"))
@@ -343,7 +332,7 @@ def test_a_tool_that_cannot_be_read_back_is_told_as_such(tmp_path: Path) -> None
     assert "pets_tools/tools_shops.py" in change.details[0]
 
 
-def test_nothing_of_the_standing_package_is_run(tmp_path: Path) -> None:
+def test_nothing_of_the_standing_package_is_run(tmp_path):
     generate_package(pets(), tmp_path / "out", name="pets")
     for path in (tmp_path / "out").rglob("*.py"):
         path.write_text(f"{path.read_text()}\nraise SystemExit\n")
@@ -354,9 +343,7 @@ def test_nothing_of_the_standing_package_is_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("layout", ["package", "module"])
-def test_the_bytes_are_the_same_whatever_the_surroundings(
-    tmp_path: Path, layout: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_bytes_are_the_same_whatever_the_surroundings(tmp_path, layout, monkeypatch):
     generate_package(MUSEUM, tmp_path / "one", name="museum", layout=layout)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TZ", "Pacific/Chatham")
@@ -369,21 +356,21 @@ def test_the_bytes_are_the_same_whatever_the_surroundings(
     assert not any(name in text for text in files_in(tmp_path / "one").values() for name in names)
 
 
-def test_a_report_shows_itself_in_short(tmp_path: Path) -> None:
+def test_a_report_shows_itself_in_short(tmp_path):
     report = generate_package(pets(), tmp_path / "out", name="pets")
 
     assert "_before" not in repr(report)
     assert "OperationTool" not in repr(report)
 
 
-def test_the_public_names_are_there() -> None:
+def test_the_public_names_are_there():
     assert openapi_tools.generate_package is generate_package
     assert {"generate_package", "Report", "OutputError", "TemplateError"} <= {
         *openapi_tools.__all__
     }
 
 
-def test_the_bytes_do_not_depend_on_where_a_document_lies(tmp_path: Path) -> None:
+def test_the_bytes_do_not_depend_on_where_a_document_lies(tmp_path):
     inner = {"type": "string", "description": "word " * 40}
     entry = {
         "swagger": "2.0",
@@ -420,7 +407,7 @@ def test_the_bytes_do_not_depend_on_where_a_document_lies(tmp_path: Path) -> Non
     assert re.search(r"^INNER_[0-9A-Z]+: ", index, re.MULTILINE), "the name is made with a hash"
 
 
-def secured(scheme: dict[str, str], method: str = "get") -> dict[str, Any]:
+def secured(scheme, method="get"):
     operation = {"operationId": "x", "summary": "s", "responses": {"200": {"description": "ok"}}}
     return {
         "openapi": "3.1.0",
@@ -433,7 +420,7 @@ def secured(scheme: dict[str, str], method: str = "get") -> dict[str, Any]:
 KEY = {"type": "apiKey", "in": "header", "name": "X-Key"}
 
 
-def test_another_kind_of_credential_is_a_breaking_change_of_the_tools(tmp_path: Path) -> None:
+def test_another_kind_of_credential_is_a_breaking_change_of_the_tools(tmp_path):
     generate_package(secured(KEY), tmp_path / "out")
 
     basic = secured({"type": "http", "scheme": "basic"})
@@ -444,7 +431,7 @@ def test_another_kind_of_credential_is_a_breaking_change_of_the_tools(tmp_path: 
     assert "scheme 'k': type was 'apiKey', is 'http' now" in change.details
 
 
-def test_a_tool_that_only_read_and_now_changes_things_breaks(tmp_path: Path) -> None:
+def test_a_tool_that_only_read_and_now_changes_things_breaks(tmp_path):
     generate_package(secured(KEY), tmp_path / "out")
 
     report = generate_package(secured(KEY, "delete"), tmp_path / "out", check=True)
@@ -452,14 +439,14 @@ def test_a_tool_that_only_read_and_now_changes_things_breaks(tmp_path: Path) -> 
     assert [(change.kind, change.breaking) for change in report.changes] == [("operation", True)]
 
 
-def test_one_layout_never_hides_another(tmp_path: Path) -> None:
+def test_one_layout_never_hides_another(tmp_path):
     generate_package(secured(KEY), tmp_path / "out")
 
     with pytest.raises(OutputError, match="is here in the layout 'package'"):
         generate_package(secured(KEY), tmp_path / "out", layout="module")
 
 
-def test_a_setting_without_effect_is_a_warning(tmp_path: Path) -> None:
+def test_a_setting_without_effect_is_a_warning(tmp_path):
     settings = Settings(base_url="http://localhost:1", prefix="my_")
 
     report = generate_package(secured(KEY), tmp_path / "out", settings=settings)
@@ -469,7 +456,7 @@ def test_a_setting_without_effect_is_a_warning(tmp_path: Path) -> None:
     ]
 
 
-def test_a_file_that_cannot_be_read_makes_no_tool_an_added_one(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_makes_no_tool_an_added_one(tmp_path):
     generate_package(secured(KEY), tmp_path / "out")
     (tmp_path / "out" / "t_tools" / "tools.py").write_text(
         "# Code generated by openapi-tools. DO NOT EDIT.\nx = (\nOperationTool\n"
@@ -480,6 +467,6 @@ def test_a_file_that_cannot_be_read_makes_no_tool_an_added_one(tmp_path: Path) -
     assert [change.kind for change in report.changes] == ["unreadable"]
 
 
-def test_a_name_of_another_type_is_refused(tmp_path: Path) -> None:
+def test_a_name_of_another_type_is_refused(tmp_path):
     with pytest.raises(SettingsError, match="name: 5 cannot be part of a package's name"):
         generate_package(secured(KEY), tmp_path / "out", name=5)  # type: ignore[arg-type]

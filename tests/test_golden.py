@@ -1,23 +1,16 @@
 """generated/ is the golden record: what specs/ give, byte for byte, and fit to be shipped."""
 
-from __future__ import annotations
-
 import ast
 import os
 import shutil
 import subprocess
 import sys
 import tomllib
-from typing import TYPE_CHECKING
 
 import pytest
 from packages import ROOT, SPECS, bytes_in, lint
 
 from openapi_tools import generate_package
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 GENERATED = ROOT / "generated"
 JOBS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -30,7 +23,7 @@ KEY = {"type": "apiKey", "in": "query", "name": "key"}
 
 
 @pytest.fixture
-def clone(tmp_path: Path) -> Path:
+def clone(tmp_path):
     """A copy of what generating takes and gives, as a fresh clone has it."""
     (tmp_path / "specs").mkdir()
     for path in (ROOT / "pyproject.toml", *SPECS):
@@ -39,7 +32,7 @@ def clone(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def generate(folder: Path, *options: str) -> tuple[int, list[str]]:
+def generate(folder, *options):
     """Run `openapi-tools generate` in a folder; return its exit code and lines."""
     command = [sys.executable, "-m", "openapi_tools", "generate", *options]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
@@ -129,7 +122,7 @@ def test_a_package_imports_the_runtime_and_little_else(api):
     assert found == set()
 
 
-def imports(path: Path) -> Iterator[str]:
+def imports(path):
     """Yield the modules that a file imports, its own package's with a dot in front."""
     for node in ast.walk(ast.parse(path.read_text(encoding="ascii"))):
         if isinstance(node, ast.Import):

@@ -1,7 +1,5 @@
 """`openapi-tools generate`, killed at any moment, leaves the old or the new package."""
 
-from __future__ import annotations
-
 import json
 import random
 import signal
@@ -9,15 +7,11 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from output_folders import POSIX
 
 from openapi_tools.codegen.output_state import digest, read_manifest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 pytestmark = [pytest.mark.long, POSIX]
 
@@ -34,7 +28,7 @@ print(json.dumps([tool.name for tool in discord_tools.load()]))
 
 
 @pytest.fixture(scope="module")
-def specs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+def specs(tmp_path_factory):
     """Two versions of a document: half the operations and tags of the second differ."""
     folder = tmp_path_factory.mktemp("specs")
     old = json.loads(SPEC.read_text(encoding="utf-8"))
@@ -48,18 +42,18 @@ def specs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return [folder / "old.json", folder / "new.json"]
 
 
-def arguments(spec: Path, output: Path) -> list[str]:
+def arguments(spec, output):
     return [*GENERATE, str(spec), "--output", str(output), "--name", "discord"]
 
 
-def generate(spec: Path, output: Path) -> None:
+def generate(spec, output):
     """Run the command to its end."""
     ended = subprocess.run(arguments(spec, output), capture_output=True, text=True, check=False)
     said = [line for line in ended.stderr.splitlines() if not line.startswith("warning: /paths/")]
     assert (ended.returncode, said) == (0, [])
 
 
-def generate_killed(spec: Path, output: Path, moment: tuple[bool, float]) -> bool:
+def generate_killed(spec, output, moment):
     """Run the command and kill it."""
     writing, seconds = moment
     with subprocess.Popen(
@@ -72,18 +66,18 @@ def generate_killed(spec: Path, output: Path, moment: tuple[bool, float]) -> boo
         return run.wait() == -signal.SIGKILL
 
 
-def staging(output: Path) -> Iterator[Path]:
+def staging(output):
     """What a run at work puts beside its folder, or into it."""
     yield from output.parent.glob(".*staging*")
     yield from output.glob(".*staging*")
 
 
-def files_of(output: Path) -> dict[str, bytes]:
+def files_of(output):
     found = (path for path in sorted(output.rglob("*")) if path.is_file())
     return {path.relative_to(output).as_posix(): path.read_bytes() for path in found}
 
 
-def tools_in(output: Path) -> list[str]:
+def tools_in(output):
     """Import every tool in a process of its own."""
     ended = subprocess.run(
         [sys.executable, "-B", "-c", LOAD, str(output)], capture_output=True, text=True, check=False
@@ -92,7 +86,7 @@ def tools_in(output: Path) -> list[str]:
     return json.loads(ended.stdout)
 
 
-def assert_whole(files: dict[str, bytes], tools: list[str]) -> None:
+def assert_whole(files, tools):
     """Fail unless files and tools are those that the manifest lists."""
     manifest = read_manifest(files["manifest.json"].decode())
     assert manifest
@@ -101,7 +95,7 @@ def assert_whole(files: dict[str, bytes], tools: list[str]) -> None:
     assert others == manifest.files
 
 
-def moments(seed: int, whole: float, writing: float) -> list[tuple[bool, float]]:
+def moments(seed, whole, writing):
     """Random moments: half of them at any time of a run, half while it writes.
 
     The first one is as soon as it writes, so that something to clear away is left for sure.
@@ -112,7 +106,7 @@ def moments(seed: int, whole: float, writing: float) -> list[tuple[bool, float]]
     return [(True, 0.0), *chance.sample([*early, *late], KILLS - 1)]
 
 
-def spans(spec: Path, output: Path) -> tuple[float, float]:
+def spans(spec, output):
     """How long a run takes, and how long it writes."""
     begun = time.monotonic()
     with subprocess.Popen(arguments(spec, output), stdout=subprocess.DEVNULL) as run:
@@ -123,7 +117,7 @@ def spans(spec: Path, output: Path) -> tuple[float, float]:
     return time.monotonic() - begun, time.monotonic() - writes
 
 
-def test_a_killed_run_leaves_the_old_or_the_new_package(tmp_path: Path, specs: list[Path]) -> None:
+def test_a_killed_run_leaves_the_old_or_the_new_package(tmp_path, specs):
     output = tmp_path / "out"
     states = []
     for spec in specs:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 import shutil
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import corpus
 import pytest
@@ -19,10 +19,9 @@ from openapi_tools import OpenAPIToolsError, Select, Settings, generate_package,
 from openapi_tools.testing import sample
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from openapi_tools import OperationTool, Toolset
+    from openapi_tools import Toolset
 
 pytestmark = pytest.mark.untraced
 
@@ -84,12 +83,12 @@ USUAL = {case.title for case in (*SMALL[::8], *CALLED_CASES)}
 
 
 @pytest.fixture(scope="module")
-def reader() -> Iterator[Reader]:
+def reader():
     with Reader() as running:
         yield running
 
 
-def parameters(chosen: list[Case]) -> list[Any]:
+def parameters(chosen):
     """Return documents for `parametrize`; a skipped one stands for those not at hand."""
     listed = [
         pytest.param(case, id=case.title, marks=() if case.title in USUAL else pytest.mark.long)
@@ -99,12 +98,12 @@ def parameters(chosen: list[Case]) -> list[Any]:
 
 
 @pytest.fixture(scope="module", params=parameters(CASES))
-def case(request: pytest.FixtureRequest) -> Case:
+def case(request):
     return request.param
 
 
 @pytest.fixture(scope="module")
-def pair(case: Case, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
+def pair(case, tmp_path_factory):
     """The tools of a document both ways; the files of some packages take megabytes."""
     folder = tmp_path_factory.mktemp(case.api)
     report = generate_package(case.file, folder, name=case.api)
@@ -117,7 +116,7 @@ def pair(case: Case, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]
 
 
 @pytest.fixture(scope="module")
-def single(case: Case, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def single(case, tmp_path_factory):
     """A folder with the tools of a document in one module."""
     folder = tmp_path_factory.mktemp(case.api)
     generate_package(case.file, folder, name=case.api, layout="module")
@@ -204,12 +203,12 @@ def test_a_generated_tool_would_send_the_same_for_any_input(case, pair, same_bou
 
 
 @pytest.fixture
-def same_boundaries(monkeypatch: pytest.MonkeyPatch) -> None:
+def same_boundaries(monkeypatch):
     """Let the same text stand between the parts of a body each time, not a random one."""
     monkeypatch.setattr("secrets.token_hex", lambda size: "0f" * size)
 
 
-def preview(tool: OperationTool, arguments: dict[str, Any]) -> tuple[Any, ...]:
+def preview(tool, arguments):
     """Return what would be sent, or the error."""
     try:
         request = tool.preview(arguments)
@@ -220,14 +219,14 @@ def preview(tool: OperationTool, arguments: dict[str, Any]) -> tuple[Any, ...]:
     return request.method, address, request.headers.raw, request.content
 
 
-def some_of(names: Sequence[str], most: int) -> list[str]:
+def some_of(names, most):
     """Return all names or, of many, some: the same in every run, in their order."""
     if len(names) <= most:
         return list(names)
     return [names[at] for at in sorted(random.Random(0).sample(range(len(names)), most))]
 
 
-def how_to_call(toolset: Toolset) -> dict[str, Any]:
+def how_to_call(toolset):
     """Return credentials for every scheme that is supported, and a server where there is none."""
     schemes = toolset.security_schemes.items()
     supported = [
@@ -259,7 +258,7 @@ async def test_a_server_receives_the_same_bytes(case, pair, recorder, same_bound
     assert half >= CALLED // 2
 
 
-async def call_all(toolset: Toolset, names: Iterable[str]) -> list[dict[str, Any]]:
+async def call_all(toolset, names):
     """Call tools one after the other, and return what they answer."""
     return [
         (await tool.execute(sample(tool.input_schema, tool.input_schema))).model_dump()

@@ -36,11 +36,9 @@ from openapi_tools import Settings, ToolResult, load_tools
 from openapi_tools.visible_text import argument_names, plain_text, tool_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from servers.recorder import Recorded
 
-    from openapi_tools import OperationTool, Toolset
+    from openapi_tools import OperationTool
 
 pytestmark = pytest.mark.untraced
 
@@ -81,7 +79,7 @@ class Line:
 
 
 @pytest.fixture(scope="module")
-def line() -> Iterator[Line]:
+def line():
     with asyncio.Runner() as runner:
         recorder = Recorder(Answer(raw=b"HTTP/1.1 204 No Content\r\n\r\n"))
         runner.run(recorder.__aenter__())
@@ -136,7 +134,7 @@ _SHAPES: dict[str, dict[str, Any]] = {
 }
 
 
-def _every_style() -> dict[str, Any]:
+def _every_style():
     """Return a document with an operation for each style and shape, and for each kind of body."""
     paths: dict[str, Any] = {}
     for location, styles in STYLES.items():
@@ -186,7 +184,7 @@ def test_every_style_and_kind_of_body_reads_back(every_style, examples):
 
 
 @pytest.fixture(scope="module")
-def every_style(line) -> Iterator[tuple[Toolset, Line]]:
+def every_style(line):
     toolset = load_tools(_every_style(), settings=Settings(base_url=line.base_url, anonymous=True))
     assert not toolset.skipped
     yield toolset, line
@@ -226,7 +224,7 @@ def test_garbage_is_refused_and_sends_nothing(entry, line):
     line.close(toolset)
 
 
-def _may_be_valid(tool: OperationTool, handed: Any) -> bool:
+def _may_be_valid(tool, handed):
     """Tell whether an input fits a tool's schema, or could once Python values are made JSON."""
     if not isinstance(handed, dict):
         return False

@@ -1,7 +1,5 @@
 """What a run of the tests itself does, wherever it is started."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """What a process imports before it does its first work: each entry only what it needs."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path
@@ -43,7 +41,7 @@ ONE = f"{GENERATED} name = next(n for n in dir(gotify_tools) if n[:1].isupper())
 LOOK = "tool = getattr(gotify_tools, name); assert tool.description and tool.input_schema;"
 
 
-def cli(*args: object) -> str:
+def cli(*args):
     return f"""
 import sys
 sys.argv = ["openapi-tools", *{[str(arg) for arg in args]!r}]
@@ -76,15 +74,13 @@ STARTS = {
         cli("call", SPEC, "get_gateway", "--dry-run"),
         NEVER | READERS - {"urllib.request"} | COMMANDS - {"openapi_tools.cli.call_command"},
     ),
-    "generate": (
-        cli("generate", GOTIFY, "--name", "gotify", "--output", PACKAGE, "--check"),
-        NEVER - {"jinja2", "jsonschema"} | {"openapi_tools.codegen.elixir_project"},
-    ),
+    "generate": (cli("generate", GOTIFY, "--name", "gotify", "--output", PACKAGE, "--check"),
+                 NEVER - {"jinja2", "jsonschema"} | {"openapi_tools.codegen.elixir_project"}),
     "generate --help": (cli("generate", "--help"), HEAVY | LOADER | {"pydantic_core"}),
     "generated package": (GENERATED, HEAVY | LOADER | {"openapi_tools.model", "dataclasses"}),
     "generated tool": (ONE + LOOK, HEAVY | LOADER | {"pydantic_core"}),
     "generated toolset": (f"{GENERATED} gotify_tools.load()", HEAVY | LOADER | {"pydantic_core"}),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("start", STARTS)

@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import httpx
 import pytest
 from corpus import ABSENT, entries
-from union_inputs import Alternative, RuledOutError, alternatives, inputs_for
+from union_inputs import RuledOutError, alternatives, inputs_for
 
 from openapi_tools import Settings, load_tools
-
-if TYPE_CHECKING:
-    from openapi_tools import OperationTool
 
 pytestmark = [pytest.mark.long, pytest.mark.untraced]
 
 SETTINGS = Settings(base_url="http://api.example.com", anonymous=True)
 
 
-def echo(request: httpx.Request) -> httpx.Response:
+def echo(request):
     """Answer with what was sent."""
     return httpx.Response(200, json={"url": str(request.url), "size": len(request.content)})
 
 
-async def why_not_sent(tool: OperationTool, alternative: Alternative) -> str:
+async def why_not_sent(tool, alternative):
     """Return why no input with a value of an alternative was sent; empty when one was."""
     reason = "no value could be made"
     for made in inputs_for(tool.input_schema, alternative):
@@ -35,7 +30,7 @@ async def why_not_sent(tool: OperationTool, alternative: Alternative) -> str:
     return reason
 
 
-async def test_an_instance_of_every_alternative_is_sent_in_all_published_documents() -> None:
+async def test_an_instance_of_every_alternative_is_sent_in_all_published_documents():
     count, ruled_out, lacking = 0, [], []
     if not entries():
         pytest.skip(ABSENT)

@@ -6,10 +6,6 @@ import asyncio
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from openapi_tools import OperationTool, ToolResult
 
 LONGEST = 0.2
 """Seconds between two ticks, as PROMISES says; the work itself is bounded at half of it."""
@@ -17,7 +13,7 @@ TRIES = 4
 """Of which the best counts: the collector of another test's garbage makes gaps too."""
 
 
-async def gap_beside(tool: OperationTool, given: Any) -> tuple[float, ToolResult]:
+async def gap_beside(tool, given):
     """Call a tool; the longest time between two ticks of 5 ms meanwhile, and the result.
 
     A busy machine lets threads wait for a processor: that time does not count, but work does.
@@ -42,7 +38,7 @@ async def gap_beside(tool: OperationTool, given: Any) -> tuple[float, ToolResult
     return max(gaps), result
 
 
-def waits() -> float:
+def waits():
     """Return how long the threads of this process waited for a processor; 0 outside Linux."""
     total = 0
     for file in Path("/proc/self/task").glob("*/schedstat"):

@@ -29,7 +29,7 @@ class Alternative(NamedTuple):
     pointer: str
 
 
-def alternatives(schema: dict[str, Any], seen: set[int]) -> Iterator[Alternative]:
+def alternatives(schema, seen):
     """Yield all alternatives that a schema leads to."""
     waiting: list[tuple[Any, tuple[tuple[str, Any], ...]]] = [(schema, ())]
     for node, steps in waiting:  # which grows: nearest first
@@ -43,7 +43,7 @@ def alternatives(schema: dict[str, Any], seen: set[int]) -> Iterator[Alternative
                 yield Alternative(further, "".join(f"/{word}/{step}" for word, step in further))
 
 
-def _children(node: dict[str, Any], root: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+def _children(node, root):
     for keyword in _NAMED:
         yield from ((keyword, name, child) for name, child in node.get(keyword, {}).items())
     for keyword in _LISTED:
@@ -53,7 +53,7 @@ def _children(node: dict[str, Any], root: dict[str, Any]) -> Iterator[tuple[str,
         yield "$ref", node["$ref"], root["$defs"][node["$ref"][8:]]
 
 
-def inputs_for(schema: dict[str, Any], alternative: Alternative) -> Iterator[dict[str, Any]]:
+def inputs_for(schema, alternative):
     """Yield inputs with a value of one alternative; other unions take turns."""
     steered = _steered(schema, alternative.steps, schema)
     failed: list[ImpossibleError] = []
@@ -66,7 +66,7 @@ def inputs_for(schema: dict[str, Any], alternative: Alternative) -> Iterator[dic
         raise failed[0]
 
 
-def _steered(node: Any, steps: tuple[tuple[str, Any], ...], root: dict[str, Any]) -> dict[str, Any]:
+def _steered(node, steps, root):
     """Return a schema whose values go along some steps."""
     if not steps:
         return node if isinstance(node, dict) else {}
@@ -174,7 +174,7 @@ class _Maker:
         return None
 
 
-def _members(parts: list[dict[str, Any]], name: str) -> list[Any]:
+def _members(parts, name):
     """Return what schemas say of a member."""
     return [
         part["properties"][name]
@@ -184,7 +184,7 @@ def _members(parts: list[dict[str, Any]], name: str) -> list[Any]:
     ]
 
 
-def _items(parts: list[dict[str, Any]], index: int) -> list[Any]:
+def _items(parts, index):
     """Return what schemas say of an item."""
     return [
         part["prefixItems"][index]
@@ -201,7 +201,7 @@ _IMPLIED = {
 }
 
 
-def _kinds(parts: list[dict[str, Any]]) -> list[str]:
+def _kinds(parts):
     """Return the types that all of some schemas take; one where none says which."""
     found: list[str] | None = None
     for part in parts:
@@ -219,7 +219,7 @@ def _kinds(parts: list[dict[str, Any]]) -> list[str]:
     return [next(implied, "string")]
 
 
-def _is_of(value: Any, kind: str) -> bool:
+def _is_of(value, kind):
     """Tell whether a value may be of a type; a guess is enough for values that are listed."""
     kinds = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
     return isinstance(value, kinds.get(kind, (int, float)))

@@ -8,19 +8,12 @@ from __future__ import annotations
 import base64
 import json
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import unquote_plus
 
 from wire_values import ABSENT, Place, kept, losses, read, read_deep, read_items, same_json, says
 
 from openapi_tools.model import Encoding, Parameter
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from servers.recorder import Recorded
-
-    from openapi_tools.model import RequestBody
 
 _FORM = Place(unquote_plus, space="+")
 _PART = Place(str, is_raw=True)
@@ -36,14 +29,14 @@ class Part(NamedTuple):
     content: bytes
 
 
-def whole(body: RequestBody, given: dict[str, Any]) -> Any:
+def whole(body, given):
     if body.argument:
         return given.get(body.argument, ABSENT)
     members = {p.name: given[p.argument] for p in body.properties if p.argument in given}
     return members if members or body.required else ABSENT
 
 
-def faults(body: RequestBody, given: dict[str, Any], recorded: Recorded) -> Iterator[str]:
+def faults(body, given, recorded):
     value = whole(body, given)
     kind = recorded.header("content-type") or ""
     if value is ABSENT:
@@ -62,7 +55,7 @@ def faults(body: RequestBody, given: dict[str, Any], recorded: Recorded) -> Iter
         yield from _content_faults(body, value, kind, recorded.body)
 
 
-def _content_faults(body: RequestBody, value: Any, kind: str, data: bytes) -> Iterator[str]:
+def _content_faults(body, value, kind, data):
     essence = _essence(kind)
     if _is_json(essence):
         if not same_json(json.loads(data), value):
@@ -78,15 +71,15 @@ def _content_faults(body: RequestBody, value: Any, kind: str, data: bytes) -> It
             yield f"text {text!r:.200}"
 
 
-def _essence(media_type: str) -> str:
+def _essence(media_type):
     return media_type.partition(";")[0].strip().lower()
 
 
-def _is_json(essence: str) -> bool:
+def _is_json(essence):
     return essence in ("application/json", "text/json") or essence.endswith("+json")
 
 
-def _sequence_faults(value: Any, data: bytes, before: bytes) -> Iterator[str]:
+def _sequence_faults(value, data, before):
     lines = data.split(b"\n")
     items = value if isinstance(value, list) else [value]
     if (
@@ -97,14 +90,14 @@ def _sequence_faults(value: Any, data: bytes, before: bytes) -> Iterator[str]:
         yield f"sequence {data!r:.200}"
 
 
-def content_of(file: dict[str, str]) -> bytes:
+def content_of(file):
     if "text" in file:
         return file["text"].encode()
     text = file["base64"].rstrip("=").translate(str.maketrans("-_", "+/"))
     return base64.b64decode(text + "=" * (-len(text) % 4))
 
 
-def _form_faults(body: RequestBody, value: Any, text: str) -> Iterator[str]:
+def _form_faults(body, value, text):
     if not isinstance(value, dict):
         if not says(text, value):
             yield f"form {text!r:.200}"
@@ -114,9 +107,7 @@ def _form_faults(body: RequestBody, value: Any, text: str) -> Iterator[str]:
     yield from _members_faults(body, value, found, _FORM)
 
 
-def _members_faults(
-    body: RequestBody, value: dict[str, Any], found: list[tuple[str, str]], place: Place
-) -> Iterator[str]:
+def _members_faults(body, value, found, place):
     encodings = {encoding.name: encoding for encoding in body.encodings}
     if _shares_names(encodings, value):
         yield "~members that share a name"
@@ -142,11 +133,11 @@ def _members_faults(
         yield f"pairs beyond the arguments: {found!r:.200}"
 
 
-def items_of(member: Any) -> list[Any]:
+def items_of(member):
     return [i for i in (member if isinstance(member, list) else [member]) if i is not None]
 
 
-def _shares_names(encodings: dict[str, Encoding], value: dict[str, Any]) -> bool:
+def _shares_names(encodings, value):
     """Tell whether members that an exploded object spreads may be named like others."""
     exploded = {
         e.name for e in encodings.values() if e.explode and e.style not in ("", "deepObject")
@@ -155,7 +146,7 @@ def _shares_names(encodings: dict[str, Encoding], value: dict[str, Any]) -> bool
     return len(spread) > 1 or any(member.keys() & value.keys() for member in spread)
 
 
-def styled(encoding: Encoding) -> Parameter:
+def styled(encoding):
     return Parameter(
         encoding.name,
         "query",
@@ -166,9 +157,7 @@ def styled(encoding: Encoding) -> Parameter:
     )
 
 
-def take(
-    parameter: Parameter, hint: Any, found: list[tuple[str, str]], place: Place
-) -> tuple[Any, int]:
+def take(parameter, hint, found, place):
     """Read a parameter from pairs of decoded name and raw value; tell how many belong to it."""
     name = parameter.name
     if parameter.style == "deepObject" and not parameter.media_type:
@@ -193,7 +182,7 @@ def take(
     return read(parameter, raws[0], given, place), 1
 
 
-def _plain_faults(encoding: Encoding, member: Any, texts: list[str]) -> Iterator[str]:
+def _plain_faults(encoding, member, texts):
     items = items_of(member)
     if len(items) != len(texts):
         yield f"{encoding.name}: {len(texts)} times for {items!r:.200}"
@@ -209,7 +198,7 @@ def _plain_faults(encoding: Encoding, member: Any, texts: list[str]) -> Iterator
             yield f"{encoding.name}: {text!r:.200} for {item!r:.200}"
 
 
-def parts(content_type: str, data: bytes) -> list[Part]:
+def parts(content_type, data):
     match = re.search(r'boundary="?([^";]+)', content_type)
     assert match, f"no boundary in {content_type}"
     boundary = b"--" + match[1].encode()
@@ -218,7 +207,7 @@ def parts(content_type: str, data: bytes) -> list[Part]:
     return [_part(piece) for piece in found]
 
 
-def _part(piece: bytes) -> Part:
+def _part(piece):
     head, _, content = piece.removeprefix(b"\r\n").partition(b"\r\n\r\n")
     lines = [line.partition(":") for line in head.decode().split("\r\n")]
     headers = {name.lower(): value.strip() for name, _, value in lines}
@@ -229,13 +218,11 @@ def _part(piece: bytes) -> Part:
     )
 
 
-def _unescaped(name: str) -> str:
+def _unescaped(name):
     return name.replace("%0D", "\r").replace("%0A", "\n").replace("%22", '"')
 
 
-def _multipart_faults(
-    body: RequestBody, given: dict[str, Any], value: Any, found: list[Part]
-) -> Iterator[str]:
+def _multipart_faults(body, given, value, found):
     if isinstance(value, list):
         if len(found) != len(value) or not all(
             says(part.content.decode(), item) for part, item in zip(found, value, strict=True)
@@ -259,9 +246,7 @@ def _multipart_faults(
     )
 
 
-def _part_faults(
-    encoding: Encoding, member: Any, own: list[Part], given: dict[str, Any]
-) -> Iterator[str]:
+def _part_faults(encoding, member, own, given):
     items = items_of(member)
     if len(items) != len(own):
         yield f"{encoding.name}: {len(own)} parts for {items!r:.200}"

@@ -3,19 +3,11 @@
 Each reason is worked out from the arguments alone, so that an error result without one is a fault.
 """
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from wire_bodies import whole
 from wire_values import ABSENT, kept, keys_in, leaves, text_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from openapi_tools.model import Operation, Parameter, RequestBody
 
 _HEADER = re.compile(r"(?:[!-~\xa0-\xff](?:[\t !-~\xa0-\xff]*[!-~\xa0-\xff])?)?")
 _COOKIE = re.compile(r"(?:[!-:<-~](?:[ -:<-~]*[!-:<-~])?)?")
@@ -26,7 +18,7 @@ _CHARSETS = {"us-ascii": "ascii", "iso-8859-1": "latin-1"}
 _VARIABLE = re.compile(r"\{([^{}]*)\}")
 
 
-def reasons(operation: Operation, given: dict[str, Any]) -> Iterator[str]:
+def reasons(operation, given):
     """Yield every reason to refuse a call."""
     for parameter in operation.parameters:
         if parameter.argument in given:
@@ -36,7 +28,7 @@ def reasons(operation: Operation, given: dict[str, Any]) -> Iterator[str]:
         yield from _of_body(operation.body, given)
 
 
-def _of_parameter(parameter: Parameter, value: Any) -> Iterator[str]:
+def _of_parameter(parameter, value):
     if parameter.media_type and "json" not in parameter.media_type:
         if isinstance(value, list | dict) and "form-urlencoded" not in parameter.media_type:
             yield "an array or object as text"
@@ -59,7 +51,7 @@ def _of_parameter(parameter: Parameter, value: Any) -> Iterator[str]:
                 yield "text that no cookie can carry"
 
 
-def _of_path(operation: Operation, given: dict[str, Any]) -> Iterator[str]:
+def _of_path(operation, given):
     """Yield what would make the path another one: gaps, and `.` or `..` however encoded."""
     template = operation.path.partition("#")[0].partition("?")[0]
     values = {}
@@ -79,7 +71,7 @@ def _of_path(operation: Operation, given: dict[str, Any]) -> Iterator[str]:
         yield "a gap in the path"
 
 
-def _path_text(parameter: Parameter, value: Any) -> str:
+def _path_text(parameter, value):
     if kept(value) is ABSENT:
         return ""
     joint = "." if parameter.style == "label" and (parameter.explode or parameter.printed) else ","
@@ -90,7 +82,7 @@ def _path_text(parameter: Parameter, value: Any) -> str:
     return prefix + joint.join(texts)
 
 
-def _has_dots(text: str) -> bool:
+def _has_dots(text):
     for _ in range(9):
         for segment in re.split(r"[/\\]", text):
             bare = re.sub(r"[\x00-\x20\x7f]", "", re.split(r"[;?#]", segment)[0])
@@ -100,7 +92,7 @@ def _has_dots(text: str) -> bool:
     return False
 
 
-def _of_body(body: RequestBody, given: dict[str, Any]) -> Iterator[str]:
+def _of_body(body, given):
     value = whole(body, given)
     kind = body.media_type.lower()
     for header in (header for encoding in body.encodings for header in encoding.headers):
@@ -120,7 +112,7 @@ def _of_body(body: RequestBody, given: dict[str, Any]) -> Iterator[str]:
         yield from _of_charset(kind, value)
 
 
-def _of_charset(kind: str, value: Any) -> Iterator[str]:
+def _of_charset(kind, value):
     found = re.search(r'charset="?([\w-]+)', kind)
     try:
         text_of(value).encode(_CHARSETS.get(found[1] if found else "", "utf-8"))
@@ -128,7 +120,7 @@ def _of_charset(kind: str, value: Any) -> Iterator[str]:
         yield "characters that the charset does not have"
 
 
-def _of_members(body: RequestBody, value: Any, *, multipart: bool) -> Iterator[str]:
+def _of_members(body, value, *, multipart):
     if not isinstance(value, dict):
         if isinstance(value, list) or multipart:
             yield "a form or multipart body that is no object"
@@ -152,7 +144,7 @@ def _of_members(body: RequestBody, value: Any, *, multipart: bool) -> Iterator[s
                 yield from _of_charset(kind, item)
 
 
-def _of_file(value: Any) -> Iterator[str]:
+def _of_file(value):
     if not isinstance(value, dict):
         yield "no file"
         return

@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, quote, unquote, unquote_plus
 
 import wire_bodies
 from wire_bodies import take
 from wire_values import ABSENT, Place, kept, leaves, losses, read, read_items, read_members, says
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from servers.recorder import Recorded
-
-    from openapi_tools.model import Operation, Parameter
 
 _PATH = Place(unquote)
 _QUERY = Place(unquote_plus)
@@ -36,9 +29,7 @@ class Comparison(NamedTuple):
     compared: int
 
 
-def compare(
-    operation: Operation, given: dict[str, Any], recorded: Recorded, base: str
-) -> Comparison:
+def compare(operation, given, recorded, base):
     found = list(_faults(operation, given, recorded, base))
     untold = [fault for fault in found if fault.startswith("~")]
     return Comparison(
@@ -46,9 +37,7 @@ def compare(
     )
 
 
-def _faults(
-    operation: Operation, given: dict[str, Any], recorded: Recorded, base: str
-) -> Iterator[str]:
+def _faults(operation, given, recorded, base):
     if recorded.method != operation.method:
         yield f"method {recorded.method}"
     path, _, query = recorded.target.partition("?")
@@ -66,13 +55,11 @@ def _faults(
         yield f"a body {recorded.body!r:.100}"
 
 
-def _at(operation: Operation, given: dict[str, Any], location: str) -> list[Parameter]:
+def _at(operation, given, location):
     return [p for p in operation.parameters if p.location == location and p.argument in given]
 
 
-def _path_faults(
-    operation: Operation, given: dict[str, Any], pair: tuple[str, str]
-) -> Iterator[str]:
+def _path_faults(operation, given, pair):
     template, path = pair
     pieces = _VARIABLE.split(template)
     parameters = {p.name: p for p in _at(operation, given, "path")}
@@ -87,7 +74,7 @@ def _path_faults(
         yield f"~{lost[0]}" if lost else f"path {path} for {template} of {given}"
 
 
-def _readings(pieces: list[str], text: str) -> Iterator[list[tuple[str, str]]]:
+def _readings(pieces, text):
     literal = _literal(pieces[0]).match(text)
     if literal is None:
         return
@@ -102,12 +89,12 @@ def _readings(pieces: list[str], text: str) -> Iterator[list[tuple[str, str]]]:
             yield [(pieces[1], text[:end]), *reading]
 
 
-def _literal(text: str) -> re.Pattern[str]:
+def _literal(text):
     characters = (f"(?:{re.escape(c)}|{re.escape(quote(c, safe=''))})" for c in text)
     return re.compile("".join(characters))
 
 
-def _path_says(parameter: Parameter | None, given: dict[str, Any], raw: str) -> bool:
+def _path_says(parameter, given, raw):
     if parameter is None:
         return False
     want = kept(given[parameter.argument])
@@ -116,7 +103,7 @@ def _path_says(parameter: Parameter | None, given: dict[str, Any], raw: str) -> 
     return says(_read_path(parameter, raw, want), want)
 
 
-def _read_path(parameter: Parameter, raw: str, hint: Any) -> Any:
+def _read_path(parameter, raw, hint):
     if parameter.style == "label":
         return _label(parameter, raw[1:], hint) if raw.startswith(".") else ABSENT
     if parameter.style == "matrix":
@@ -126,7 +113,7 @@ def _read_path(parameter: Parameter, raw: str, hint: Any) -> Any:
     return read(parameter, raw, hint, _PATH)
 
 
-def _label(parameter: Parameter, raw: str, hint: Any) -> Any:
+def _label(parameter, raw, hint):
     if parameter.explode and isinstance(hint, list):
         return read_items(parameter, raw.split("."), hint, _PATH)
     if parameter.explode and isinstance(hint, dict):
@@ -134,13 +121,13 @@ def _label(parameter: Parameter, raw: str, hint: Any) -> Any:
     return read(parameter, raw, hint, _PATH)
 
 
-def _matrix(parameter: Parameter, raw: str, hint: Any) -> Any:
+def _matrix(parameter, raw, hint):
     pairs = [piece.partition("=") for piece in raw.split(";")]
     found = [(unquote(name), text) for name, _, text in pairs]
     return take(parameter, hint, found, _PATH)[0]
 
 
-def _query_faults(operation: Operation, given: dict[str, Any], pieces: list[str]) -> Iterator[str]:
+def _query_faults(operation, given, pieces):
     for parameter in _at(operation, given, "querystring"):
         yield from _querystring_faults(parameter, given[parameter.argument], "&".join(pieces))
         return
@@ -169,19 +156,19 @@ def _query_faults(operation: Operation, given: dict[str, Any], pieces: list[str]
         yield f"pairs beyond the arguments: {found!r:.300}"
 
 
-def _content_says(parameter: Parameter, wire: Any, want: Any) -> bool:
+def _content_says(parameter, wire, want):
     if "json" in parameter.media_type and isinstance(want, str) and isinstance(wire, str):
         return wire.startswith('"') and says(f"[{wire}]", [want])
     return says(wire, want)
 
 
 def _shares_names(
-    parameter: Parameter,
-    value: Any,
-    listed: list[Parameter],
-    names: list[str],
-    given: dict[str, Any],
-) -> bool:
+    parameter,
+    value,
+    listed,
+    names,
+    given,
+):
     """Tell whether the names that a parameter writes are also written by another one."""
     if parameter.media_type:
         return False
@@ -204,7 +191,7 @@ def _shares_names(
     return own in written
 
 
-def _querystring_faults(parameter: Parameter, value: Any, query: str) -> Iterator[str]:
+def _querystring_faults(parameter, value, query):
     want = kept(value)
     if "form-urlencoded" in parameter.media_type and isinstance(want, dict):
         pairs = parse_qsl(query, keep_blank_values=True)
@@ -223,9 +210,7 @@ def _querystring_faults(parameter: Parameter, value: Any, query: str) -> Iterato
         yield f"query {query!r:.200} for {value!r:.200}"
 
 
-def _header_faults(
-    operation: Operation, given: dict[str, Any], recorded: Recorded
-) -> Iterator[str]:
+def _header_faults(operation, given, recorded):
     listed = _at(operation, given, "header")
     sent = {name.lower() for name, _ in recorded.headers}
     for extra in sent - _MESSAGE - {p.name.lower() for p in listed}:
@@ -247,7 +232,7 @@ def _header_faults(
             yield f"header {parameter.name}: {wire!r:.200} for {want!r:.200}"
 
 
-def _cookie_faults(operation: Operation, given: dict[str, Any], header: str) -> Iterator[str]:
+def _cookie_faults(operation, given, header):
     listed = _at(operation, given, "cookie")
     raw_names = {p.name for p in listed if p.style == "cookie"}
     found = []

@@ -13,9 +13,8 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
-    from openapi_tools.model import Parameter
 
 ABSENT: Any = type("Absent", (), {"__repr__": lambda _: "ABSENT"})()
 """What is not sent: null, and arrays and objects with nothing but null in them."""
@@ -38,7 +37,7 @@ class Place(NamedTuple):
         return self.space if delimiter == " " else _ENCODED[delimiter]
 
 
-def kept(value: Any, *, deep: bool = False) -> Any:
+def kept(value, *, deep=False):
     """Return what is left of a value where null and emptiness cannot be said."""
     if value is None:
         return ABSENT
@@ -55,7 +54,7 @@ def kept(value: Any, *, deep: bool = False) -> Any:
     return value
 
 
-def says(wire: Any, value: Any) -> bool:
+def says(wire, value):
     """Tell whether what was read says the same as a value, number for number."""
     if isinstance(wire, list):
         return isinstance(value, list) and len(wire) == len(value) and all(map(says, wire, value))
@@ -73,7 +72,7 @@ def says(wire: Any, value: Any) -> bool:
         return False
 
 
-def same_json(first: Any, second: Any) -> bool:
+def same_json(first, second):
     if isinstance(first, bool) or isinstance(second, bool):
         return first is second
     if isinstance(first, list) and isinstance(second, list):
@@ -85,11 +84,11 @@ def same_json(first: Any, second: Any) -> bool:
     return bool(first == second)
 
 
-def text_of(value: Any) -> str:
+def text_of(value):
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def leaves(value: Any) -> Iterator[str]:
+def leaves(value):
     for item in value if isinstance(value, list) else [value]:
         if isinstance(item, dict) and item is value:
             for name, member in item.items():
@@ -99,7 +98,7 @@ def leaves(value: Any) -> Iterator[str]:
             yield text_of(item)
 
 
-def losses(parameter: Parameter, value: Any, place: Place) -> Iterator[str]:
+def losses(parameter, value, place):
     """Name the reasons for which a value cannot be told apart from another one on the wire."""
     if parameter.media_type:
         return
@@ -122,9 +121,7 @@ def losses(parameter: Parameter, value: Any, place: Place) -> Iterator[str]:
         yield from _inner_losses(parameter, value, delimiter, exposed=exposed)
 
 
-def _inner_losses(
-    parameter: Parameter, value: list[Any], delimiter: str, *, exposed: bool
-) -> Iterator[str]:
+def _inner_losses(parameter, value, delimiter, *, exposed):
     nested = [item for item in value if isinstance(item, list)]
     if any(not item or None in item for item in nested):
         yield "null or nothing inside an inner array"
@@ -137,7 +134,7 @@ def _inner_losses(
             yield "a delimiter inside a value where it is not encoded"
 
 
-def keys_in(value: Any) -> Iterator[str]:
+def keys_in(value):
     if isinstance(value, dict):
         yield from value
         value = list(value.values())
@@ -145,7 +142,7 @@ def keys_in(value: Any) -> Iterator[str]:
         yield from keys_in(member)
 
 
-def _delimiter(parameter: Parameter) -> str:
+def _delimiter(parameter):
     if parameter.style == "label" and (parameter.explode or parameter.printed):
         return "."
     if parameter.explode and parameter.style == "matrix":
@@ -155,7 +152,7 @@ def _delimiter(parameter: Parameter) -> str:
     return _DELIMITERS.get(parameter.style, ",")
 
 
-def read(parameter: Parameter, raw: str, hint: Any, place: Place) -> Any:
+def read(parameter, raw, hint, place):
     if parameter.media_type:
         return place.decode(raw)
     printed = parameter.printed
@@ -174,28 +171,28 @@ def read(parameter: Parameter, raw: str, hint: Any, place: Place) -> Any:
     return {place.decode(name): place.decode(text) for name, text in pairs}
 
 
-def read_items(parameter: Parameter, raws: list[str], hint: list[Any], place: Place) -> list[Any]:
+def read_items(parameter, raws, hint, place):
     return [_item(parameter, raw, item, place) for raw, item in _paired(raws, hint)]
 
 
-def read_members(raws: list[str], place: Place) -> dict[str, str]:
+def read_members(raws, place):
     pairs = [raw.partition("=") for raw in raws]
     return {place.decode(name): place.decode(text) for name, _, text in pairs}
 
 
-def _paired(pieces: list[str], hint: list[Any]) -> list[tuple[str, Any]]:
+def _paired(pieces, hint):
     return [
         (piece, hint[index] if index < len(hint) else None) for index, piece in enumerate(pieces)
     ]
 
 
-def _item(parameter: Parameter, raw: str, hint: Any, place: Place) -> Any:
+def _item(parameter, raw, hint, place):
     if parameter.inner and isinstance(hint, list):
         return [place.decode(piece) for piece in raw.split(place.written(parameter.inner[0]))]
     return place.decode(raw)
 
 
-def read_deep(pairs: list[tuple[str, str]], hint: Any) -> Any:
+def read_deep(pairs, hint):
     if not isinstance(hint, list | dict):
         return pairs[0][1] if len(pairs) == 1 and not pairs[0][0] else pairs
     groups: dict[str, list[tuple[str, str]]] = {}

@@ -1,7 +1,5 @@
 """An authorization server for the tests of OAuth 2."""
 
-from __future__ import annotations
-
 import pytest
 from servers.authorization import authorization_server
 

@@ -7,7 +7,7 @@ import httpx
 import pytest
 from documents import document, operation
 from pydantic import SecretStr
-from servers.recorder import Answer, Recorder
+from servers.recorder import Answer
 
 from openapi_tools import CredentialsError, Settings, load_tools
 
@@ -25,7 +25,7 @@ SECRET = "s3cr3t-value"
 BASIC = "Basic " + base64.b64encode(b"me:s3cr3t-value").decode()
 
 
-def loaded(security: Any, credentials: dict[str, Any], url: str = "", **options: Any) -> Any:
+def loaded(security, credentials, url="", **options):
     """Return the tools of a document with one operation."""
     paths = {"/x": {"get": operation(security=security)}}
     root = document(paths, components={"securitySchemes": SCHEMES})
@@ -34,7 +34,7 @@ def loaded(security: Any, credentials: dict[str, Any], url: str = "", **options:
     return load_tools(root, credentials=credentials, settings=settings, client=client)
 
 
-async def called(server: Recorder, security: Any, credentials: Any, **options: Any) -> Any:
+async def called(server, security, credentials, **options):
     """Return the result of a call."""
     async with loaded(security, credentials, server.url, **options) as toolset:
         return await toolset["get_x"].execute({})
@@ -89,15 +89,12 @@ async def test_a_credential_is_sent_where_it_is_optional(security, recorder):
 
 MISSING = [
     ([{"header": []}], {}, "no credential is there for 'header' (API key, header 'X-Key')."),
-    (
-        [{"header": []}, {"basic": []}],
-        {},
-        "for 'header' (API key, header 'X-Key') or 'basic' (HTTP basic, user and password).",
-    ),
+    ([{"header": []}, {"basic": []}], {},
+     "for 'header' (API key, header 'X-Key') or 'basic' (HTTP basic, user and password)."),
     ([{"header": [], "query": []}], {"header": SECRET}, "'query' (API key, query 'api key')."),
     ([{"basic": [], "query": []}, {"oauth": []}], {}, "for 'oauth' (OAuth2, a token) or 'basic' ("),
     ([{"lost": []}], {}, "for 'lost' (which the document does not define)."),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """Access tokens from a real authorization server: got, kept, refreshed once, kept secret."""
 
-from __future__ import annotations
-
 import asyncio
 import copy
 import logging

@@ -1,7 +1,5 @@
 """Calls with tokens of OAuth 2 and OpenID Connect, end to end."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

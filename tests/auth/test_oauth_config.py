@@ -1,7 +1,5 @@
 """What a user gives: read strictly, shown never."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

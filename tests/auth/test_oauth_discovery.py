@@ -1,7 +1,5 @@
 """OpenID Connect: a server's description of itself is believed as far as the standard goes."""
 
-from __future__ import annotations
-
 import pytest
 from servers.authorization import SECRET, channel_to
 

@@ -1,7 +1,5 @@
 """Token endpoints that hang, flood, lie and repeat secrets."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import gzip
@@ -110,12 +108,8 @@ BOMB = BOMB.compress(bytes(64 * 1024 * 1024)) + BOMB.flush()
         pytest.param(
             said(b"{}", "Retry-After: 7", status="429 Slow"), "rate_limited", True, id="too-many"
         ),
-        pytest.param(
-            said(b"{}", "Location: http://127.0.0.1:1/", status="307 Go"),
-            "redirect",
-            False,
-            id="redirect",
-        ),
+        pytest.param(said(b"{}", "Location: http://127.0.0.1:1/", status="307 Go"), "redirect",
+            False, id="redirect"),
         pytest.param(said(b"<html>no</html>"), "protocol", False, id="html"),
         pytest.param(said(b""), "protocol", False, id="empty"),
         pytest.param(said(b"[]"), "protocol", False, id="a-list"),
@@ -124,7 +118,7 @@ BOMB = BOMB.compress(bytes(64 * 1024 * 1024)) + BOMB.flush()
         pytest.param(said(b"\xff\xfe{"), "protocol", False, id="no-text"),
         pytest.param(saying({}), "protocol", False, id="no-token"),
     ],
-)
+)  # fmt: skip
 async def test_a_fault_of_the_token_endpoint_is_an_error_of_the_right_type(
     monkeypatch, behave, kind, retryable
 ):

@@ -1,7 +1,5 @@
 """A file of tokens: private, whole, bound to what it is for."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

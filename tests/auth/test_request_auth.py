@@ -1,9 +1,5 @@
 """What credentials add: no argument takes its place, and no error shows it."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 
 from openapi_tools.errors import CallError, InputError
@@ -13,7 +9,7 @@ from openapi_tools.requests.request_auth import RequestAuth
 from openapi_tools.settings import Settings
 
 
-def build(operation: Operation, arguments: dict[str, Any], auth: RequestAuth) -> Any:
+def build(operation, arguments, auth):
     settings = Settings(base_url="https://api.example/base")
     return build_request(operation, arguments, settings=settings, auth=auth)
 

@@ -1,7 +1,5 @@
 """What the tests of the command line share."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`openapi-tools cache`, and `--no-cache` of the commands that read a document."""
 
-from __future__ import annotations
-
 import json
 import os
 

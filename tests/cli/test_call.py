@@ -1,7 +1,5 @@
 """`openapi-tools call`."""
 
-from __future__ import annotations
-
 import json
 import socket
 import threading

@@ -1,7 +1,5 @@
 """Options for credentials: they fetch documents and call APIs, and show no secret."""
 
-from __future__ import annotations
-
 import base64
 import json
 

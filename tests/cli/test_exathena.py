@@ -1,7 +1,5 @@
 """`openapi-tools generate --target exathena`."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

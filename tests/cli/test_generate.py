@@ -1,7 +1,5 @@
 """`openapi-tools generate`."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """`openapi-tools lint`."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """`openapi-tools list`."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

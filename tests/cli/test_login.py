@@ -1,7 +1,5 @@
 """`openapi-tools login` against a real authorization server, with a browser that is a thread."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import re

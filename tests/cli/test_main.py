@@ -1,7 +1,5 @@
 """The program: exit codes, streams, broken input."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

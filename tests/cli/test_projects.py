@@ -1,7 +1,5 @@
 """`openapi-tools generate` without SPEC: the packages that pyproject.toml lists."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

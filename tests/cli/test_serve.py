@@ -1,7 +1,5 @@
 """`openapi-tools serve`, with the client of the package `mcp` and with raw messages."""
 
-from __future__ import annotations
-
 import asyncio
 import http.client
 import json
@@ -33,12 +31,9 @@ FIRST = {
     "jsonrpc": "2.0",
     "id": 1,
     "method": "initialize",
-    "params": {
-        "protocolVersion": "2025-11-25",
-        "capabilities": {},
-        "clientInfo": {"name": "t", "version": "1"},
-    },
-}
+    "params": {"protocolVersion": "2025-11-25", "capabilities": {},
+               "clientInfo": {"name": "t", "version": "1"}},
+}  # fmt: skip
 READY = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 
 

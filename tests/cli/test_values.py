@@ -1,7 +1,5 @@
 """How `name=value` and `--json` are read."""
 
-from __future__ import annotations
-
 import click
 import pytest
 

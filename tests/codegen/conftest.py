@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def out(tmp_path: Path) -> Path:
+def out(tmp_path):
     """A folder that holds the old package and nothing else."""
     place(tmp_path / "out", OLD, manifest=MANIFEST)
     return tmp_path / "out"
 
 
 @pytest.fixture(params=["alone", "shared", "closed"])
-def room(request: pytest.FixtureRequest, out: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def room(request, out, monkeypatch):
     """The same; beside somebody's own files; where folders cannot be swapped."""
     if request.param == "shared":
         (out / "own.py").write_text("OWN = 1\n")

@@ -17,16 +17,16 @@ CLOSED = {"type": "object", "additionalProperties": False}
 A, B = Server("https://a.example"), Server("https://b.example")
 
 
-def tool(name: str = "x", schema: Any = None, **operation: Any) -> Record:
+def tool(name="x", schema=None, **operation):
     made = {"method": "GET", "path": f"/{name}", **operation}
     return Record(name, f"Does {name}.", CLOSED if schema is None else schema, Operation(**made))
 
 
-def tools(*records: Record) -> dict[str, Record]:
+def tools(*records):
     return {record.name: record for record in records}
 
 
-def change(old: Record, new: Record) -> Change:
+def change(old, new):
     (found,) = changes(tools(old), tools(new))
     return found
 
@@ -38,14 +38,14 @@ def change(old: Record, new: Record) -> Change:
         ({"$defs": {"A": {}}}, {"$defs": {}}),
     ],
 )
-def test_what_no_input_can_tell_is_a_change_all_the_same(old, new) -> None:
+def test_what_no_input_can_tell_is_a_change_all_the_same(old, new):
     found = change(tool(schema=old), tool(schema=new))
 
     text = "only names of definitions or an order changed"
     assert found == Change("schema", "x", breaking=False, details=(text,))
 
 
-def test_schemas_too_deep_to_be_written_count_as_changed() -> None:
+def test_schemas_too_deep_to_be_written_count_as_changed():
     def deep(inner: Any) -> Record:
         for _ in range(3_000):
             inner = {"items": inner}
@@ -56,7 +56,7 @@ def test_schemas_too_deep_to_be_written_count_as_changed() -> None:
     assert changes({"a": deep({})}, {"b": deep({})})[0].kind == "renamed"
 
 
-def test_changes_stand_in_the_order_of_the_new_tools_and_what_is_gone_last() -> None:
+def test_changes_stand_in_the_order_of_the_new_tools_and_what_is_gone_last():
     old = tools(tool("gone"), tool("c"), tool("b"), tool("a"))
     new = tools(
         replace(tool("b"), description="Other."),
@@ -76,7 +76,7 @@ def test_changes_stand_in_the_order_of_the_new_tools_and_what_is_gone_last() -> 
     ]
 
 
-def test_a_tool_of_the_same_method_and_path_was_renamed_and_is_compared_further() -> None:
+def test_a_tool_of_the_same_method_and_path_was_renamed_and_is_compared_further():
     old = tools(tool("a", path="/1"), tool("b", path="/2"))
     new = tools(tool("c", path="/2", deprecated=True), tool("a", path="/1"))
 
@@ -89,7 +89,7 @@ def test_a_tool_of_the_same_method_and_path_was_renamed_and_is_compared_further(
     ]
 
 
-def test_a_tool_of_the_same_id_and_schema_was_renamed_when_its_address_is_new() -> None:
+def test_a_tool_of_the_same_id_and_schema_was_renamed_when_its_address_is_new():
     old = tools(tool("a", operation_id="get"), tool("b", operation_id="get"))
     new = tools(tool("c", {"type": "object"}, operation_id="get"), tool("d", operation_id="get"))
 
@@ -100,7 +100,7 @@ def test_a_tool_of_the_same_id_and_schema_was_renamed_when_its_address_is_new() 
     assert ("removed", "b", "") in found
 
 
-def test_one_tool_is_renamed_once_and_none_for_having_no_id() -> None:
+def test_one_tool_is_renamed_once_and_none_for_having_no_id():
     old, new = tools(tool("a", path="/1")), tools(tool("b", path="/1"), tool("c", path="/1"))
 
     told = [(change.kind, change.tool) for change in changes(old, new)]
@@ -111,7 +111,7 @@ def test_one_tool_is_renamed_once_and_none_for_having_no_id() -> None:
     assert changes(old, old) == []
 
 
-def test_tools_that_cannot_be_read_are_told_apart_from_new_ones() -> None:
+def test_tools_that_cannot_be_read_are_told_apart_from_new_ones():
     fault = Unreadable("a value is not a literal (Call).", path="a/tools.py", line=3, tool="b")
     broken = Unreadable("this is no Python source.", path="a/tools_c.py")
 
@@ -143,28 +143,13 @@ TOKEN, SCOPED = {"token": ()}, {"oauth": ("read",)}
         ("deprecated", None, True, False, "deprecated was False, is True now"),
         ("body", None, BODY, False, "a body is sent now"),
         ("body", BODY, None, False, "no body is sent now"),
-        (
-            "body",
-            BODY,
-            PLAIN,
-            False,
-            "body: media type was 'application/json', is 'text/plain' now",
-        ),
+        ("body", BODY, PLAIN, False,
+         "body: media type was 'application/json', is 'text/plain' now"),
         ("body", BODY, REQUIRED, False, "body: required was False, is True now"),
-        (
-            "parameters",
-            (Q,),
-            (Parameter("a", "header"),),
-            False,
-            "parameter 'a': location was 'query', is 'header' now",
-        ),
-        (
-            "parameters",
-            (Q,),
-            (DEEP,),
-            False,
-            "parameter 'a': style was 'form', is 'deepObject' now",
-        ),
+        ("parameters", (Q,), (Parameter("a", "header"),), False,
+         "parameter 'a': location was 'query', is 'header' now"),
+        ("parameters", (Q,), (DEEP,), False,
+         "parameter 'a': style was 'form', is 'deepObject' now"),
         ("parameters", (Q,), (NAMED,), False, "parameter 'a': name was 'a', is 'b' now"),
         ("parameters", None, (Q,), False, "parameter 'a' (query) is new"),
         ("parameters", (Q,), None, False, "parameter 'a' (query) is gone"),
@@ -177,45 +162,28 @@ TOKEN, SCOPED = {"token": ()}, {"oauth": ("read",)}
         ("servers", (A,), (VARIABLE,), True, "server 'https://a.example': its variables changed"),
         ("security", None, (TOKEN,), True, "security was 'nothing', is 'token' now"),
         ("security", (TOKEN,), None, False, "security was 'token', is 'nothing' now"),
-        (
-            "security",
-            (TOKEN,),
-            (TOKEN, SCOPED),
-            False,
-            "security was 'token', is 'token, or oauth (read)' now",
-        ),
-        (
-            "security",
-            (TOKEN, SCOPED),
-            (TOKEN,),
-            True,
-            "security was 'token, or oauth (read)', is 'token' now",
-        ),
+        ("security", (TOKEN,), (TOKEN, SCOPED), False,
+         "security was 'token', is 'token, or oauth (read)' now"),
+        ("security", (TOKEN, SCOPED), (TOKEN,), True,
+         "security was 'token, or oauth (read)', is 'token' now"),
         ("security", (TOKEN, SCOPED), (SCOPED, TOKEN), False, "security was "),
         ("security", (TOKEN,), (TOKEN | SCOPED,), True, "is 'token + oauth (read)'"),
         ("security", (TOKEN | SCOPED,), (TOKEN,), False, "is 'token' now"),
-        (
-            "security",
-            (SCOPED,),
-            ({"oauth": ("read", "write")},),
-            True,
-            "is 'oauth (read, write)' now",
-        ),
+        ("security", (SCOPED,), ({"oauth": ("read", "write")},), True,
+         "is 'oauth (read, write)' now"),
         ("security", ({"oauth": ("read",)},), ({"oauth": ()},), False, "'oauth'"),
         ("security", (), ({},), False, "security was 'nothing', is 'nothing' now"),
         ("security", (TOKEN, {}), (TOKEN,), True, "'token, or nothing'"),
     ],
-)
-def test_a_change_of_an_operation_says_what_it_was_and_is(
-    field, old, new, breaking, detail
-) -> None:
+)  # fmt: skip
+def test_a_change_of_an_operation_says_what_it_was_and_is(field, old, new, breaking, detail):
     found = change(*(tool(**({} if value is None else {field: value})) for value in (old, new)))
 
     assert (found.kind, found.breaking) == ("operation", breaking)
     assert detail in "\n".join(found.details)
 
 
-def test_breaking_details_come_first_and_many_are_counted() -> None:
+def test_breaking_details_come_first_and_many_are_counted():
     many = tuple(Parameter(f"p{number}", "query") for number in range(15))
 
     found = change(tool(), tool(parameters=many, servers=(A,), deprecated=True))
@@ -231,30 +199,22 @@ def test_breaking_details_come_first_and_many_are_counted() -> None:
 @pytest.mark.parametrize(
     ("found", "text"),
     [
-        (
-            Change("schema", "buy", breaking=True, details=("/date is required now",)),
-            "schema       buy: breaking: /date is required now",
-        ),
-        (
-            Change("schema", "buy", breaking=False, details=("/a is new", "/b is new")),
-            "schema       buy\n    /a is new\n    /b is new",
-        ),
-        (
-            Change("renamed", "new", breaking=True, before="old"),
-            "renamed      old -> new: breaking",
-        ),
-        (
-            Change("added", "a\nb", breaking=False, details=("GET /",)),
-            "added        'a\\nb': GET /",
-        ),
+        (Change("schema", "buy", breaking=True, details=("/date is required now",)),
+         "schema       buy: breaking: /date is required now"),
+        (Change("schema", "buy", breaking=False, details=("/a is new", "/b is new")),
+         "schema       buy\n    /a is new\n    /b is new"),
+        (Change("renamed", "new", breaking=True, before="old"),
+         "renamed      old -> new: breaking"),
+        (Change("added", "a\nb", breaking=False, details=("GET /",)),
+         "added        'a\\nb': GET /"),
         (Change("description", "a", breaking=False), "description  a"),
     ],
-)
-def test_a_change_reads_as_a_line(found, text) -> None:
+)  # fmt: skip
+def test_a_change_reads_as_a_line(found, text):
     assert in_words(found) == text
 
 
-def test_a_change_is_data_for_programs() -> None:
+def test_a_change_is_data_for_programs():
     renamed = Change("renamed", "new", breaking=True, before="old")
     removed = Change("removed", "x", breaking=True, details=("GET /x",))
 
@@ -268,7 +228,7 @@ def test_a_change_is_data_for_programs() -> None:
 
 
 @pytest.mark.parametrize("nasty", ["a\nb", "\u202e", "\x1b[31m", "\ud800", "x" * 1_000, "a\u2028b"])
-def test_text_of_a_document_stays_short_and_on_its_line(nasty) -> None:
+def test_text_of_a_document_stays_short_and_on_its_line(nasty):
     member = {**CLOSED, "properties": {nasty: {"enum": [nasty]}}}
     old = Record("x", "", CLOSED, Operation("GET", "/x"))
     new = Record(

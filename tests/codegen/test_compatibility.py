@@ -19,7 +19,7 @@ TEXT, COUNT, OBJECT = {"type": "string"}, {"type": "integer"}, {"type": "object"
 CLOSED = {"type": "object", "additionalProperties": False}
 
 
-def told(old: Any, new: Any) -> list[tuple[str, bool]]:
+def told(old, new):
     """The differences between two schemas as texts, each with whether it is breaking."""
     return [
         (f"{d.place} {detail(d._replace(place=''))}".strip(), d.breaking)
@@ -27,28 +27,26 @@ def told(old: Any, new: Any) -> list[tuple[str, bool]]:
     ]
 
 
-def members(**properties: Any) -> dict[str, Any]:
+def members(**properties):
     return {"type": "object", "properties": properties}
 
 
-def closed(**properties: Any) -> dict[str, Any]:
+def closed(**properties):
     return {**CLOSED, "properties": properties}
 
 
-def any_of(*schemas: Any) -> dict[str, Any]:
+def any_of(*schemas):
     return {"anyOf": [*schemas]}
 
 
-def one_of(*schemas: Any) -> dict[str, Any]:
+def one_of(*schemas):
     return {"oneOf": [*schemas]}
 
 
 PLAIN = [
     # old, new, how it reads, whether old -> new breaks, whether new -> old breaks
-    (
-        *(TEXT, {"type": ["string", "null"]}, "type was 'string', is ['string', 'null'] now"),
-        *(False, True),
-    ),
+    (*(TEXT, {"type": ["string", "null"]}, "type was 'string', is ['string', 'null'] now"),
+     *(False, True)),
     (COUNT, {"type": "number"}, "type was 'integer', is 'number' now", False, True),
     (TEXT, COUNT, "type was 'string', is 'integer' now", True, True),
     (TEXT, {}, "type 'string' is gone", False, True),
@@ -90,11 +88,11 @@ PLAIN = [
     ({"maxProperties": 1}, {}, "maxProperties 1 is gone", False, True),
     ({}, {"dependentRequired": {"a": ["b"]}}, f"dependentRequired {UNKNOWN}", True, False),
     ({"format": "float"}, {"format": "double"}, "format was 'float', is 'double' now", True, True),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("old", "new", "text", "breaks", "breaks_back"), PLAIN)
-def test_a_keyword_breaks_when_it_lets_less_through(old, new, text, breaks, breaks_back) -> None:
+def test_a_keyword_breaks_when_it_lets_less_through(old, new, text, breaks, breaks_back):
     there, back = (
         told({**CLOSED, "properties": {"a": old}}, {**CLOSED, "properties": {"a": new}}),
         told({**CLOSED, "properties": {"a": new}}, {**CLOSED, "properties": {"a": old}}),
@@ -107,7 +105,7 @@ def test_a_keyword_breaks_when_it_lets_less_through(old, new, text, breaks, brea
 FILTER = members(x=TEXT)
 
 
-def variant(kind: str, *also_required: str) -> dict[str, Any]:
+def variant(kind, *also_required):
     return {**members(kind={"const": kind}), "required": ["kind", *also_required]}
 
 
@@ -123,18 +121,11 @@ STRUCTURES = [
     (closed(a=FILTER), closed(a=members(x=TEXT, y=TEXT)), "/a/y is new", False),
     (closed(a=members(x=TEXT, y=TEXT)), closed(a=FILTER), "/a/y is no longer described", False),
     (closed(a=OBJECT), closed(a=FILTER), "/a/x type is 'string' now", True),
-    (
-        closed(a={**FILTER, "additionalProperties": True}),
-        closed(a={**members(x=TEXT, y=TEXT), "additionalProperties": True}),
-        "/a/y type is 'string' now",
-        True,
-    ),
-    (
-        closed(a={**FILTER, "additionalProperties": TEXT}),
-        closed(a=members(x=TEXT, y=TEXT)),
-        "/a/* type 'string' is gone",
-        False,
-    ),
+    (closed(a={**FILTER, "additionalProperties": True}),
+     closed(a={**members(x=TEXT, y=TEXT), "additionalProperties": True}),
+     "/a/y type is 'string' now", True),
+    (closed(a={**FILTER, "additionalProperties": TEXT}), closed(a=members(x=TEXT, y=TEXT)),
+     "/a/* type 'string' is gone", False),
     (closed(a=FILTER), closed(a={**FILTER, **CLOSED}), "/a/* is no longer allowed", False),
     (closed(a=OBJECT), closed(a=CLOSED), "/a/* is no longer allowed", True),
     (closed(a=members(x=TEXT)), closed(a={**CLOSED}), "/a/x is gone", True),
@@ -145,23 +136,15 @@ STRUCTURES = [
     ({"items": TEXT}, {"items": COUNT}, "/* type was 'string', is 'integer' now", True),
     ({"items": TEXT}, {}, "/* type 'string' is gone", False),
     ({**TEXT, "items": TEXT}, {**TEXT, "items": COUNT}, None, False),
-    (
-        {"prefixItems": [TEXT], "items": COUNT},
-        {"prefixItems": [TEXT, TEXT], "items": COUNT},
-        UNKNOWN,
-        True,
-    ),
+    ({"prefixItems": [TEXT], "items": COUNT}, {"prefixItems": [TEXT, TEXT], "items": COUNT},
+     UNKNOWN, True),
     ({"prefixItems": [TEXT], "items": COUNT}, {"items": COUNT}, UNKNOWN, True),
     ({"prefixItems": [TEXT]}, {"prefixItems": [dict(TEXT)]}, None, False),
     (any_of(TEXT), any_of(TEXT, COUNT), "anyOf has 1 more alternatives", False),
     (any_of(TEXT, COUNT), any_of(COUNT), "an alternative is gone or allows less", True),
     (any_of(TEXT, COUNT), any_of(COUNT, TEXT), "the order", False),
-    (
-        any_of(FILTER, TEXT),
-        any_of(members(x=COUNT), TEXT),
-        "/x type was 'string', is 'integer' now",
-        True,
-    ),
+    (any_of(FILTER, TEXT), any_of(members(x=COUNT), TEXT), "/x type was 'string', is 'integer' now",
+     True),
     (TEXT, any_of(COUNT, TEXT), "type 'string' is gone", False),
     (TEXT, any_of(COUNT, {"type": "null"}), "an alternative is gone", True),
     (any_of(TEXT, {"type": "null"}), {"type": ["null", "string"]}, "anyOf is gone", False),
@@ -175,43 +158,19 @@ STRUCTURES = [
     (one_of(TEXT, COUNT), any_of(TEXT), "an alternative is gone", True),
     (one_of(TEXT, COUNT), {"type": ["string", "integer"]}, "oneOf is gone", False),
     (one_of(TEXT, COUNT), TEXT, "type is 'string' now", True),
-    (
-        any_of(variant("a"), variant("b")),
-        any_of(variant("a"), variant("b"), variant("c")),
-        "anyOf has 1 more alternatives",
-        False,
-    ),
-    (
-        any_of(variant("a"), variant("b")),
-        any_of(variant("a"), variant("b", "x")),
-        "/x is required now",
-        True,
-    ),
-    (
-        any_of({"const": "a", "title": "A"}, {"const": "b"}),
-        any_of({"const": "b"}, {"const": "c"}),
-        "const was 'a', is 'b' now",
-        True,
-    ),
-    (
-        any_of({"const": "a", "title": "A"}),
-        any_of({"const": "a", "title": "B"}, {"const": "b"}),
-        "title was 'A', is 'B' now",
-        False,
-    ),
+    (any_of(variant("a"), variant("b")), any_of(variant("a"), variant("b"), variant("c")),
+     "anyOf has 1 more alternatives", False),
+    (any_of(variant("a"), variant("b")), any_of(variant("a"), variant("b", "x")),
+     "/x is required now", True),
+    (any_of({"const": "a", "title": "A"}, {"const": "b"}), any_of({"const": "b"}, {"const": "c"}),
+     "const was 'a', is 'b' now", True),
+    (any_of({"const": "a", "title": "A"}), any_of({"const": "a", "title": "B"}, {"const": "b"}),
+     "title was 'A', is 'B' now", False),
     ({"enum": ["a"]}, any_of({"const": "a"}, {"const": "b"}), "const is 'a' now", False),
-    (
-        {**members(a=TEXT), "anyOf": [members(b=TEXT)]},
-        {**members(a=TEXT), "anyOf": [members(b=TEXT, a=COUNT)]},
-        "/a type is 'integer' now",
-        True,
-    ),
-    (
-        {**members(a=TEXT), "anyOf": [members(b=TEXT)]},
-        members(a=COUNT, b=TEXT),
-        "/a type was 'string', is 'integer' now",
-        True,
-    ),
+    ({**members(a=TEXT), "anyOf": [members(b=TEXT)]},
+     {**members(a=TEXT), "anyOf": [members(b=TEXT, a=COUNT)]}, "/a type is 'integer' now", True),
+    ({**members(a=TEXT), "anyOf": [members(b=TEXT)]}, members(a=COUNT, b=TEXT),
+     "/a type was 'string', is 'integer' now", True),
     ({"allOf": [TEXT]}, {}, "allOf is gone", False),
     (TEXT, {"allOf": [TEXT]}, f"allOf {UNKNOWN}", True),
     ({"allOf": [TEXT, COUNT]}, {"allOf": [TEXT]}, f"allOf {UNKNOWN}", True),
@@ -225,12 +184,8 @@ STRUCTURES = [
     ({"propertyNames": TEXT}, {}, "propertyNames is gone", False),
     ({}, {"dependentSchemas": {"a": TEXT}}, f"dependentSchemas {UNKNOWN}", True),
     ({}, {"unevaluatedProperties": False}, UNKNOWN, True),
-    (
-        {**members(a=TEXT), "unevaluatedProperties": False},
-        {**members(a=TEXT), "unevaluatedProperties": False, "allOf": [{"title": "x"}]},
-        UNKNOWN,
-        True,
-    ),
+    ({**members(a=TEXT), "unevaluatedProperties": False},
+     {**members(a=TEXT), "unevaluatedProperties": False, "allOf": [{"title": "x"}]}, UNKNOWN, True),
     ({"nullable": True}, {}, f"nullable {UNKNOWN}", True),
     ({"x-a": 1}, {"x-a": 2}, "x-a was 1, is 2 now", False),
     ({"x-a:": 1}, {"x-a:": 2}, "x-a: was 1, is 2 now", False),
@@ -238,11 +193,11 @@ STRUCTURES = [
     ({}, {"deprecated": True}, "deprecated is True now", False),
     ({"properties": 5}, {"properties": 6}, UNKNOWN, True),
     ({"type": "banana"}, {"type": "apple"}, "type was 'banana', is 'apple' now", True),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("old", "new", "text", "breaks"), STRUCTURES)
-def test_schemas_inside_schemas_are_compared_where_they_stand(old, new, text, breaks) -> None:
+def test_schemas_inside_schemas_are_compared_where_they_stand(old, new, text, breaks):
     found = told(old, new)
 
     assert any(breaking for _, breaking in found) is breaks
@@ -253,7 +208,7 @@ def test_schemas_inside_schemas_are_compared_where_they_stand(old, new, text, br
         assert any(text in line for line, _ in found)
 
 
-def test_long_texts_are_shown_from_where_they_differ() -> None:
+def test_long_texts_are_shown_from_where_they_differ():
     text = "A text that begins in the same way as the other and goes on for long. "
 
     (found,) = told({"description": f"{text}One."}, {"description": f"{text}Two."})
@@ -263,11 +218,11 @@ def test_long_texts_are_shown_from_where_they_differ() -> None:
     )
 
 
-def refer(name: str = "A", **beside: Any) -> dict[str, Any]:
+def refer(name="A", **beside):
     return {"$ref": f"#/$defs/{name}", **beside}
 
 
-def with_definitions(schema: dict[str, Any], **definitions: Any) -> dict[str, Any]:
+def with_definitions(schema, **definitions):
     return {**schema, "$defs": definitions}
 
 
@@ -277,73 +232,40 @@ REFERENCES = [
     (closed(a=refer()), closed(a=refer("B")), {"A": TEXT}, {"B": TEXT}, None, False),
     (closed(a=refer()), closed(a=TEXT), {"A": TEXT}, {}, None, False),
     (closed(a=TEXT), closed(a=refer()), {}, {"A": COUNT}, "/a type was", True),
-    (
-        closed(a=refer(description="Old.")),
-        closed(a={**TEXT, "description": "New."}),
-        {"A": {**TEXT, "description": "Hidden."}},
-        {},
-        "/a description was 'Old.', is 'New.' now",
-        False,
-    ),
+    (closed(a=refer(description="Old.")), closed(a={**TEXT, "description": "New."}),
+     {"A": {**TEXT, "description": "Hidden."}}, {}, "/a description was 'Old.', is 'New.' now",
+     False),
     (closed(a=refer()), closed(a=refer(maxLength=5)), {"A": TEXT}, {"A": TEXT}, "maxLength", True),
-    (
-        closed(a=refer(maxLength=5)),
-        closed(a=refer(maxLength=5)),
-        {"A": TEXT},
-        {"A": COUNT},
-        f"/a $ref {UNKNOWN}",
-        True,
-    ),
+    (closed(a=refer(maxLength=5)), closed(a=refer(maxLength=5)), {"A": TEXT}, {"A": COUNT},
+     f"/a $ref {UNKNOWN}", True),
     (closed(a=refer(maxLength=5)), closed(a={"maxLength": 5}), {"A": TEXT}, {}, "is gone", False),
     (closed(a=refer("Node")), closed(a=refer("Node")), {"Node": NODE}, {"Node": NODE}, None, False),
-    (
-        closed(a=refer("Node")),
-        closed(a=refer("Node")),
-        {"Node": NODE},
-        {"Node": {**NODE, "required": ["value"]}},
-        "/a/value is required now",
-        True,
-    ),
-    (
-        closed(a=refer("Node")),
-        closed(a=members(value=TEXT, next=members(value=TEXT, next=refer("Node")))),
-        {"Node": NODE},
-        {"Node": members(value=COUNT, next=refer("Node"))},
-        "/a/next/next/value type was 'string', is 'integer' now",
-        True,
-    ),
-    (
-        closed(a=refer()),
-        closed(a=refer()),
-        {"A": {"not": refer("B")}, "B": TEXT},
-        {"A": {"not": refer("B")}, "B": COUNT},
-        f"/a not {UNKNOWN}",
-        True,
-    ),
+    (closed(a=refer("Node")), closed(a=refer("Node")), {"Node": NODE},
+     {"Node": {**NODE, "required": ["value"]}}, "/a/value is required now", True),
+    (closed(a=refer("Node")),
+     closed(a=members(value=TEXT, next=members(value=TEXT, next=refer("Node")))), {"Node": NODE},
+     {"Node": members(value=COUNT, next=refer("Node"))},
+     "/a/next/next/value type was 'string', is 'integer' now", True),
+    (closed(a=refer()), closed(a=refer()), {"A": {"not": refer("B")}, "B": TEXT},
+     {"A": {"not": refer("B")}, "B": COUNT}, f"/a not {UNKNOWN}", True),
     (closed(a=refer()), closed(a=refer()), {}, {}, None, False),
     (closed(a=refer()), closed(a=refer("B")), {}, {}, f"/a {UNKNOWN}", True),
     (closed(a=TEXT), closed(a=refer()), {}, {}, f"/a {UNKNOWN}", True),
     (closed(a=refer()), closed(a=refer()), {"A": refer()}, {"A": refer()}, None, False),
-    (
-        closed(a={"$ref": "http://x/#/$defs/A"}),
-        closed(a={"$ref": "http://y/#/$defs/A"}),
-        {},
-        {},
-        f"/a {UNKNOWN}",
-        True,
-    ),
-]
+    (closed(a={"$ref": "http://x/#/$defs/A"}), closed(a={"$ref": "http://y/#/$defs/A"}), {}, {},
+     f"/a {UNKNOWN}", True),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("old", "new", "before", "after", "text", "breaks"), REFERENCES)
-def test_references_are_followed(old, new, before, after, text, breaks) -> None:
+def test_references_are_followed(old, new, before, after, text, breaks):
     found = told(with_definitions(old, **before), with_definitions(new, **after))
 
     assert any(breaking for _, breaking in found) is breaks
     assert any(text in line for line, _ in found) if text else found == []
 
 
-def test_what_was_taken_for_granted_in_a_circle_is_forgotten_when_it_fails() -> None:
+def test_what_was_taken_for_granted_in_a_circle_is_forgotten_when_it_fails():
     """While P is compared with the new P it is taken to fit, and S fits only if it does.
 
     It does not: it fits the third alternative instead. So S, which holds a P, no longer fits.
@@ -359,18 +281,18 @@ def test_what_was_taken_for_granted_in_a_circle_is_forgotten_when_it_fails() -> 
     assert told(old, new)[0][1]
 
 
-def nested(inner: Any) -> Any:
+def nested(inner):
     for _ in range(200):
         inner = {"items": inner}
     return inner
 
 
-def test_deep_schemas_are_compared_as_wholes() -> None:
+def test_deep_schemas_are_compared_as_wholes():
     assert told(nested(TEXT), nested(TEXT)) == []
     assert told(nested(TEXT), nested({})) == [("/*" * 50 + f" {UNKNOWN}", True)]
 
 
-def test_definitions_that_double_are_compared_once() -> None:
+def test_definitions_that_double_are_compared_once():
     def doubling(title: str) -> dict[str, Any]:
         definitions = {
             f"D{n}": members(a=refer(f"D{n + 1}"), b=refer(f"D{n + 1}")) for n in range(45)
@@ -405,7 +327,7 @@ def test_definitions_that_double_are_compared_once() -> None:
     ),
     st.data(),
 )
-def test_schemas_that_are_none_never_crash_a_comparison(junk, data) -> None:
+def test_schemas_that_are_none_never_crash_a_comparison(junk, data):
     other = data.draw(st.sampled_from([{}, junk, {"anyOf": [junk]}, {"properties": junk}]))
     old, new = {"properties": {"a": junk}}, {"properties": {"a": other}}
 
@@ -418,7 +340,7 @@ def test_schemas_that_are_none_never_crash_a_comparison(junk, data) -> None:
 @pytest.mark.long
 @settings(max_examples=400)
 @given(pairs())
-def test_what_is_not_breaking_refuses_nothing_that_was_valid(pair) -> None:
+def test_what_is_not_breaking_refuses_nothing_that_was_valid(pair):
     old, new = pair
     try:
         was = jsonschema_rs.Draft202012Validator(old)
@@ -440,6 +362,6 @@ def test_what_is_not_breaking_refuses_nothing_that_was_valid(pair) -> None:
 
 @pytest.mark.untraced
 @given(pairs())
-def test_a_schema_that_did_not_change_has_no_differences(pair) -> None:
+def test_a_schema_that_did_not_change_has_no_differences(pair):
     for schema in pair:
         assert differences(schema, copy.deepcopy(schema)) == []

@@ -1,7 +1,5 @@
 """`--target exathena`: which files there are, what is left out of them, and what stands already."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
@@ -48,16 +46,14 @@ def test_the_same_document_gives_the_same_bytes_and_touches_nothing(tmp_path):
     ("servers", "written"),
     [
         ([{"url": "https://api.example/v1/"}], '"https://api.example/v1"'),
-        (
-            [{"url": "https://{x}.example", "variables": {"x": {"default": "a"}}}],
-            '"https://a.example"',
-        ),
+        ([{"url": "https://{x}.example", "variables": {"x": {"default": "a"}}}],
+         '"https://a.example"'),
         ([{"url": "/v1"}], "nil"),
         ([{"url": "https://me:hunter2@api.example"}], "nil"),
         ([{"url": "ftp://api.example"}], "nil"),
         ([], "nil"),
     ],
-)
+)  # fmt: skip
 def test_the_documents_server_stands_in_for_a_base_url(tmp_path, servers, written):
     generate(document(TWO["paths"], servers=servers), tmp_path)
 

@@ -10,7 +10,7 @@ import html
 import json
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote, quote_plus, unquote
 
 import pytest
@@ -18,9 +18,6 @@ from elixir import GOLDEN, compile_project, context, evaluate, made, module, nee
 from servers.recorder import Answer
 
 from openapi_tools import Settings, load_tools
-
-if TYPE_CHECKING:
-    from servers.recorder import Recorded, Recorder
 
 SPEC = Path(__file__).parents[2] / "specs" / "petstore.yaml"
 OWN = {"host", "connection", "user-agent", "accept-encoding", "te"}
@@ -81,13 +78,13 @@ pytestmark = needs_elixir
 
 
 @pytest.fixture(scope="module")
-def compiled(tmp_path_factory) -> Path:
+def compiled(tmp_path_factory):
     folder = tmp_path_factory.mktemp("petstore")
     assert compile_project(GOLDEN, folder) == ""
     return folder
 
 
-async def one(compiled: Path, recorder: Recorder, answer: Answer, *, name="get_inventory", **more):
+async def one(compiled, recorder, answer, *, name="get_inventory", **more):
     """Return what a call gives when the server answers so."""
     recorder.answers.append(answer)
     arguments = more.pop("arguments", {})
@@ -95,7 +92,7 @@ async def one(compiled: Path, recorder: Recorder, answer: Answer, *, name="get_i
     return said
 
 
-def wire(recorded: Recorded) -> tuple[str, str, dict[str, str], bytes]:
+def wire(recorded):
     headers = {name.lower(): value for name, value in recorded.headers if name.lower() not in OWN}
     if not recorded.body:  # of nothing, Erlang's client says more than it is told
         headers.pop("content-type", None)
@@ -103,9 +100,7 @@ def wire(recorded: Recorded) -> tuple[str, str, dict[str, str], bytes]:
     return recorded.method, recorded.target, headers, recorded.body
 
 
-async def by_python(
-    recorder: Recorder, given: list[tuple[str, dict[str, Any]]], credentials: Any = CREDENTIALS
-) -> list[Any]:
+async def by_python(recorder, given, credentials=CREDENTIALS):
     settings = Settings(base_url=recorder.url + "/api/v3")
     async with load_tools(SPEC, settings=settings, credentials=credentials) as toolset:
         return [await toolset[name].execute(arguments) for name, arguments in given]
@@ -236,7 +231,7 @@ async def test_what_the_api_repeats_of_a_credential_is_masked(compiled, recorder
     assert told[:9] not in shown
 
 
-def base64_in(text: str) -> str:
+def base64_in(text):
     return base64.b64decode(json.loads(text)["base64"]).decode()
 
 

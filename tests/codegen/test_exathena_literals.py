@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from typing import TYPE_CHECKING
 
 import pytest
 from elixir import evaluate, needs_elixir, unformatted
@@ -14,9 +13,6 @@ from hypothesis import strategies as st
 
 from openapi_tools.codegen.elixir_literals import Fields, Unwritable, escaped, literal
 from openapi_tools.codegen.literals import Code
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 HOSTILE = {
     **PAYLOADS,
@@ -83,7 +79,7 @@ end
 """
 
 
-async def parsed(folder: Path, values: list[object]) -> list[object]:
+async def parsed(folder, values):
     """Return what Elixir's own parser reads; it fails on anything that is no literal."""
     for number, value in enumerate(values):
         text = literal(value, indent=4)

@@ -1,10 +1,7 @@
 """Generated Elixir for every place of a request, and for documents of other people."""
 
-from __future__ import annotations
-
 import base64
 import json
-from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -18,12 +15,6 @@ from openapi_tools import Settings, generate_package, load_tools
 from openapi_tools.codegen.elixir_literals import Unwritable, literal
 from openapi_tools.codegen.elixir_project import operation_data
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from servers.documents import Row
-
 NOWHERE = "http://nowhere.invalid"
 TABLES = (rows_query, rows_places, rows_bodies, rows_parts, rows_swagger)
 ROWS = [row for table in TABLES for rows in table.GROUPS.values() for row in rows]
@@ -31,7 +22,7 @@ CHOSEN = ("discord/openapi.json", "docker/swagger.yaml", "unitycatalog/all.yaml"
 """Three documents of APIs: 3.1, 2.0 and 3.0; 242, 108 and 54 operations."""
 
 
-def as_elixir(row: Row) -> str:
+def as_elixir(row):
     """Return the call of a row's operation, as it stands in a generated module."""
     toolset = load_tools(document(**row.operation), settings=Settings(base_url=NOWHERE))
     (tool,) = toolset
@@ -42,14 +33,14 @@ def as_elixir(row: Row) -> str:
     return f"PetstoreTools.HTTP.call({literal(data)}, {given}, ctx)"
 
 
-def sorted_all(value: Any) -> bool:
+def sorted_all(value):
     """Tell whether the objects of a value have their members in the order of their names."""
     if isinstance(value, dict):
         return list(value) == sorted(value) and all(map(sorted_all, value.values()))
     return not isinstance(value, list) or all(map(sorted_all, value))
 
 
-def request_of(told: str) -> dict[str, Any]:
+def request_of(told):
     """Return what Req was told, as the wire tables name it."""
     head, _, body = told.removeprefix("ok ").partition("\n\n")
     method, url, *lines = head.split("\n")
@@ -104,11 +95,11 @@ async def test_the_helper_writes_the_rows_of_the_wire_tables(tmp_path):
     assert left_out == LEFT_OUT
 
 
-def is_sorted(row: Row) -> bool:
+def is_sorted(row):
     return all(map(sorted_all, row.arguments.values()))
 
 
-def faults(row: Row, told: str) -> Iterator[tuple[Any, ...]]:
+def faults(row, told):
     """Yield where a request is another than the row's."""
     if not told.startswith("ok "):
         if (row.title, told) != ("Latin-1", ASCII):
@@ -135,7 +126,7 @@ async def test_published_documents_compile_without_warnings(entry, tmp_path):
     }
 
 
-async def schemas_of(compiled: Path) -> dict[str, Any]:
+async def schemas_of(compiled):
     said = await evaluate(
         compiled,
         """for module <- OtherTools.tools() do

@@ -1,12 +1,9 @@
 """Whatever text a document has, and wherever: nothing of it runs, and every tool says it."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
 
 import pytest
 from documents import document, operation
@@ -23,9 +20,6 @@ from literal_values import TRICKY
 
 from openapi_tools import Settings, load_tools
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 pytestmark = pytest.mark.untraced
 
 LAYOUTS = ("package", "module")
@@ -33,11 +27,11 @@ TRICKY_ONES = {name: text for name, text in TRICKY.items() if name in PAYLOADS}
 SOME = {name: text for number, (name, text) in enumerate(PAYLOADS.items()) if number % 3 == 0}
 
 
-def outside(sandbox: Path) -> set[Path]:
+def outside(sandbox):
     return {path for path in sandbox.rglob("*") if "out" not in path.relative_to(sandbox).parts}
 
 
-def judge(texts: dict[str, str], folder: Path, layout: str) -> dict[str, str]:
+def judge(texts, folder, layout):
     """What is wrong with the packages of hostile documents, by the name of the text."""
     sandbox = folder / "a" / "b" / "sandbox"
     harmless = harmless_files(folder / "harmless", "museum", layout)
@@ -139,7 +133,7 @@ def test_the_judge_of_these_tests_is_strict(tmp_path, path, change):
         assert_harmless(changed, harmless, "museum")
 
 
-def import_digests(files: dict[str, bytes]) -> dict[str, str]:
+def import_digests(files):
     from openapi_tools.codegen.output_state import digest
 
     return {path: digest(data) for path, data in files.items() if path != "manifest.json"}
@@ -223,7 +217,7 @@ print(found)
     assert found["Index"] == "index"
 
 
-def _json(schema: Any) -> dict[str, Any]:
+def _json(schema):
     return {"content": {"application/json": {"schema": schema}}}
 
 

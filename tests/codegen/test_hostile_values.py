@@ -167,11 +167,11 @@ def test_huge_and_deep_values_are_written_and_read(tmp_path, layout):
     assert time.monotonic() - started < 30
 
 
-def _json(schema: Any) -> dict[str, Any]:
+def _json(schema):
     return {"content": {"application/json": {"schema": schema}}}
 
 
-def _query(schema: Any) -> dict[str, Any]:
+def _query(schema):
     return {"name": "q", "in": "query", "schema": schema}
 
 

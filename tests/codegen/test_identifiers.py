@@ -1,7 +1,5 @@
 """Names in generated files: from an allow-list, all different, none that means something else."""
 
-from __future__ import annotations
-
 import builtins
 import keyword
 import re

@@ -6,7 +6,7 @@ import itertools
 import random
 import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from literal_values import MODEL, PROSE, TRICKY, VALUES
@@ -15,9 +15,6 @@ from ruff import find_ruff_bin
 from openapi_tools import load_tools
 from openapi_tools.codegen.literals import Code, TooDeep, json_text, lint_codes, literal
 from openapi_tools.model import Operation, Parameter, Property, RequestBody, Server, ServerVariable
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
 
 pytestmark = pytest.mark.untraced
 
@@ -50,7 +47,7 @@ WORDS = (
 )
 
 
-def ruff(*command: str, source: str) -> str:
+def ruff(*command, source):
     """Return what ruff prints about a module."""
     done = subprocess.run(
         [find_ruff_bin(), *command, "--no-cache", "--stdin-filename", str(FILE), "-"],
@@ -63,7 +60,7 @@ def ruff(*command: str, source: str) -> str:
     return (done.stdout + done.stderr) if done.returncode else ""
 
 
-def module(values: Iterable[Any]) -> str:
+def module(values):
     """Return a module that assigns each value on one of three levels of indentation."""
     blocks = [
         [HEAD.rstrip()],
@@ -80,14 +77,14 @@ def module(values: Iterable[Any]) -> str:
     return f"# ruff: noqa: {codes} -- words of the API, not ours\n{source}" if codes else source
 
 
-def code_of(value: Any, *, indent: int, lead: int) -> str:
+def code_of(value, *, indent, lead):
     try:
         return literal(value, indent=indent, lead=lead)
     except TooDeep:
         return json_text(value, indent=indent, lead=lead)
 
 
-def assert_ruff_agrees(values: Iterable[Any]) -> None:
+def assert_ruff_agrees(values):
     source = module(values)
 
     assert ruff("format", "--diff", source=source) == ""
@@ -95,13 +92,13 @@ def assert_ruff_agrees(values: Iterable[Any]) -> None:
     assert max(len(line) for line in source.split("\n")) <= 100
 
 
-def nested(value: Any, levels: int, wrap: Callable[[Any], Any]) -> Any:
+def nested(value, levels, wrap):
     for _ in range(levels):
         value = wrap(value)
     return value
 
 
-def edges() -> Iterable[Any]:
+def edges():
     """Yield values whose texts, keys and brackets end near the last column."""
     for width in range(80, 101):
         for text in (PROSE[:width], "z" * width, ("a\"b'" * 25)[:width], ("it's " * 20)[:width]):
@@ -115,7 +112,7 @@ def edges() -> Iterable[Any]:
             yield from ({text[:size]: text[size:], "b": 1} for size in range(5, 80, 15))
 
 
-def depths() -> Iterable[Any]:
+def depths():
     """Yield values nested up to where JSON text takes over, and beyond."""
     for levels in range(1, 30):
         for leaf in (1, "a", PROSE, PROSE * 3, [1, 2], {"aaa": "word " * 8}):
@@ -162,38 +159,38 @@ class Drawer:
         )
 
 
-def test_ruff_agrees_with_the_tables() -> None:
+def test_ruff_agrees_with_the_tables():
     assert_ruff_agrees([*TRICKY.values(), *({text: text} for text in TRICKY.values())])
     assert_ruff_agrees([*VALUES.values(), *MODEL, *VALUES.values(), *MODEL])
 
 
-def test_ruff_agrees_where_lines_end_at_their_last_column() -> None:
+def test_ruff_agrees_where_lines_end_at_their_last_column():
     assert_ruff_agrees(edges())
 
 
-def test_ruff_agrees_at_every_depth() -> None:
+def test_ruff_agrees_at_every_depth():
     assert_ruff_agrees(depths())
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_ruff_agrees_with_any_value(seed: int) -> None:
+def test_ruff_agrees_with_any_value(seed):
     drawer = Drawer(seed)
 
     assert_ruff_agrees(drawer.value(number % 6) for number in range(400))
 
 
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)
-def test_ruff_agrees_with_the_tools_of_a_document(path: Path) -> None:
+def test_ruff_agrees_with_the_tools_of_a_document(path):
     assert_ruff_agrees(parts_of(path))
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", PUBLISHED)
-def test_ruff_agrees_with_the_tools_of_a_published_document(shared: Path, name: str) -> None:
+def test_ruff_agrees_with_the_tools_of_a_published_document(shared, name):
     assert_ruff_agrees(parts_of(shared / "corpus" / name))
 
 
-def parts_of(path: Path) -> Iterable[Any]:
+def parts_of(path):
     for tool in load_tools(path):
         yield from (tool.name, tool.description, tool.input_schema, tool.operation)
 
@@ -215,7 +212,7 @@ def parts_of(path: Path) -> Iterable[Any]:
         (["hunter2", "SELECT * FROM a WHERE b = %s", "{name}", "import os", "0123456789"], ()),
     ],
 )
-def test_the_rules_that_flag_data_are_those_that_ruff_names(value: Any, codes: Any) -> None:
+def test_the_rules_that_flag_data_are_those_that_ruff_names(value, codes):
     source = module([value])
 
     assert lint_codes(source) == codes

@@ -36,21 +36,21 @@ JSON = st.recursive(
 )
 
 
-def read(code: str) -> Any:
+def read(code):
     """Return the value of an expression that the writer made."""
     return eval(f"({code})", {**vars(model), "json": json})
 
 
-def same(left: Any, right: Any) -> bool:
+def same(left, right):
     """Whether two values are equal, types and order included."""
     return bool(left == right) and repr(left) == repr(right)
 
 
-def longest_line(code: str) -> int:
+def longest_line(code):
     return max(len(line) for line in code.split("\n"))
 
 
-def nested(levels: int, *, key: str = "") -> Any:
+def nested(levels, *, key=""):
     value: Any = 1
     for _ in range(levels):
         value = {key: value} if key else [value]
@@ -59,7 +59,7 @@ def nested(levels: int, *, key: str = "") -> Any:
 
 @pytest.mark.parametrize("text", TRICKY.values(), ids=TRICKY)
 @pytest.mark.parametrize("indent", [0, 8, 60])
-def test_a_text_reads_back_wherever_it_stands(text: str, indent: int) -> None:
+def test_a_text_reads_back_wherever_it_stands(text, indent):
     for value in (text, [text], {text: text}, (text,), Server(text), {"a": [text, {text: 1}]}):
         code = literal(value, indent=indent)
 
@@ -70,7 +70,7 @@ def test_a_text_reads_back_wherever_it_stands(text: str, indent: int) -> None:
 
 
 @pytest.mark.parametrize("value", VALUES.values(), ids=VALUES)
-def test_a_value_reads_back_with_its_types(value: Any) -> None:
+def test_a_value_reads_back_with_its_types(value):
     code = literal(value, indent=4)
 
     assert same(read(code), value)
@@ -78,7 +78,7 @@ def test_a_value_reads_back_with_its_types(value: Any) -> None:
 
 
 @given(JSON, st.sampled_from([0, 4, 8]))
-def test_any_json_value_reads_back_from_its_assignment(value: Any, indent: int) -> None:
+def test_any_json_value_reads_back_from_its_assignment(value, indent):
     head = f"{' ' * indent}name: ClassVar[Any] = "
     try:
         statement = assignment(Code("name"), value, indent=indent, annotation=ANY)
@@ -92,7 +92,7 @@ def test_any_json_value_reads_back_from_its_assignment(value: Any, indent: int) 
 
 
 @given(JSON)
-def test_any_json_value_reads_back_from_json_text(value: Any) -> None:
+def test_any_json_value_reads_back_from_json_text(value):
     assume(json.loads(json.dumps(value)) == value)
 
     code = json_text(value, indent=4, lead=12)
@@ -102,7 +102,7 @@ def test_any_json_value_reads_back_from_json_text(value: Any) -> None:
     assert longest_line(" " * 12 + code) <= 100
 
 
-def test_what_fits_stands_on_one_line_and_what_does_not_one_member_per_line() -> None:
+def test_what_fits_stands_on_one_line_and_what_does_not_one_member_per_line():
     value = {"type": "object", "required": ["a"], "t": (1,), "none": {}, "d": "x" * 31}
 
     line = literal(value)
@@ -119,7 +119,7 @@ def test_what_fits_stands_on_one_line_and_what_does_not_one_member_per_line() ->
     ]
 
 
-def test_a_long_text_stands_in_pieces_that_end_with_its_lines_and_words() -> None:
+def test_a_long_text_stands_in_pieces_that_end_with_its_lines_and_words():
     text = f"{PROSE}It sleeps.\n\nSecond paragraph.\n- {'x' * 100}"
 
     statement = assignment(Code("description"), text, indent=4)
@@ -137,7 +137,7 @@ def test_a_long_text_stands_in_pieces_that_end_with_its_lines_and_words() -> Non
     ]
 
 
-def test_long_texts_keys_and_names_stand_in_parentheses() -> None:
+def test_long_texts_keys_and_names_stand_in_parentheses():
     name = Code("schemas." + "X" * 40)
     value = {"a": ["b " * 50], "k" * 60: "x" * 60, "l" * 92: {"m": "n" * 88}, "o" * 60: name}
 
@@ -169,14 +169,14 @@ def test_long_texts_keys_and_names_stand_in_parentheses() -> None:
 
 
 @pytest.mark.parametrize("value", MODEL, ids=lambda value: type(value).__name__)
-def test_a_value_of_the_model_is_the_call_that_its_repr_shows(value: Any) -> None:
+def test_a_value_of_the_model_is_the_call_that_its_repr_shows(value):
     code = literal(value, indent=4)
 
     assert read(code) == value
     assert ast.dump(ast.parse(code)) == ast.dump(ast.parse(repr(value)))
 
 
-def test_a_mapping_is_written_as_a_dict_and_code_as_it_is() -> None:
+def test_a_mapping_is_written_as_a_dict_and_code_as_it_is():
     assert literal(MappingProxyType({"a": Code("schemas.A")})) == '{"a": schemas.A}'
     assert literal([Code("f(\n    1\n)")]) == "[\n    f(\n    1\n),\n]"
 
@@ -186,7 +186,7 @@ def test_a_mapping_is_written_as_a_dict_and_code_as_it_is() -> None:
     [b"x", {1, 2}, {1: 2}, {None: 1}, 1j, ..., len, float("nan"), float("inf"), Path(), StrEnum],
     ids=repr,
 )
-def test_anything_else_is_refused(value: Any) -> None:
+def test_anything_else_is_refused(value):
     for wrapped in (value, [value], {"a": value}):
         with pytest.raises(TypeError):
             literal(wrapped)
@@ -194,14 +194,14 @@ def test_anything_else_is_refused(value: Any) -> None:
 
 @pytest.mark.parametrize("levels", [60, 900, 10_000])
 @pytest.mark.parametrize("key", ["", "a", "k" * 95])
-def test_a_value_nested_too_deep_is_refused(levels: int, key: str) -> None:
+def test_a_value_nested_too_deep_is_refused(levels, key):
     value = nested(levels, key=key)
 
     with pytest.raises(TooDeep, match="nested too deep"):
         literal(value)
 
 
-def test_a_value_that_contains_itself_is_refused() -> None:
+def test_a_value_that_contains_itself_is_refused():
     value: list[Any] = []
     value += [value, value]
 
@@ -212,12 +212,12 @@ def test_a_value_that_contains_itself_is_refused() -> None:
 
 
 @pytest.mark.parametrize("number", [10**100, -(10**4299), 10**5000], ids=["100", "4299", "5000"])
-def test_an_integer_longer_than_a_line_is_refused(number: int) -> None:
+def test_an_integer_longer_than_a_line_is_refused(number):
     with pytest.raises(TooDeep, match="number too long"):
         literal({"maximum": number})
 
 
-def test_json_text_ends_its_lines_with_members() -> None:
+def test_json_text_ends_its_lines_with_members():
     value = {"a": {"type": "string"}, "b": {"description": PROSE}, "c": ["it's"]}
 
     assert json_text(value, indent=4, lead=20).split("\n") == [
@@ -243,7 +243,7 @@ def test_json_text_ends_its_lines_with_members() -> None:
     ],
     ids=["401", "10000", "digits", "nan", "key", "tuple", "halves"],
 )
-def test_what_json_text_cannot_hold_is_refused(value: Any, reason: str) -> None:
+def test_what_json_text_cannot_hold_is_refused(value, reason):
     with pytest.raises(OpenAPIToolsError, match=reason):
         json_text(value, indent=0, lead=0)
 
@@ -260,7 +260,7 @@ def test_what_json_text_cannot_hold_is_refused(value: Any, reason: str) -> None:
     ],
     ids=["word", "words", "line feeds", "escapes", "enum"],
 )
-def test_huge_values_are_written(value: Any) -> None:
+def test_huge_values_are_written(value):
     codes = [literal(value), json_text(value, indent=0, lead=0)]
 
     assert [read(code) for code in codes] == [value, value]

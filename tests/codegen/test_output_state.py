@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -23,19 +22,16 @@ from openapi_tools.codegen.output_state import (
 from openapi_tools.codegen.package_data import PackageData, Record
 from openapi_tools.model import Operation
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 FILES = {"museum_tools/py.typed": "", "README.md": "readme"}
 PATHS = st.from_regex(r"a[A-Za-z0-9_.-]{0,8}(/[a-z]{1,8})?", fullmatch=True)
 
 
-def data_of(*tools: str, **members: str) -> PackageData:
+def data_of(*tools, **members):
     records = (Record(tool, "", {}, Operation("GET", "/")) for tool in tools)
     return PackageData(members.pop("api", "museum"), tuple(records), **members)
 
 
-def written(files: dict[str, str], data: PackageData, layout: str = "package") -> str:
+def written(files, data, layout="package"):
     """The text of the manifest, which is the last file."""
     *others, (_, text) = with_manifest(files, data, layout=layout).items()
     assert others == [*files.items()]
@@ -52,7 +48,7 @@ MUSEUM = Manifest(
 )
 
 
-def changed(**members: object) -> str:
+def changed(**members):
     return json.dumps({**json.loads(TEXT), **members})
 
 
@@ -115,7 +111,7 @@ WRONG: list[dict[str, object]] = [
 
 
 @pytest.mark.parametrize("text", [*NONE, *(changed(**members) for members in WRONG)])
-def test_any_other_text_is_not_a_manifest(text: str):
+def test_any_other_text_is_not_a_manifest(text):
     assert read_manifest(text) is None
 
 
@@ -127,12 +123,12 @@ OUTSIDE = [
 
 
 @pytest.mark.parametrize("path", OUTSIDE, ids=repr)
-def test_a_path_that_could_lead_elsewhere_makes_it_unreadable(path: str):
+def test_a_path_that_could_lead_elsewhere_makes_it_unreadable(path):
     assert not is_plain_path(path)
     assert read_manifest(changed(files={path: digest(b"")})) is None
 
 
-def test_every_file_that_the_manifest_lists_is_read(out: Path) -> None:
+def test_every_file_that_the_manifest_lists_is_read(out):
     (out / "own.py").write_text("mine")
 
     found = read_output(out, manifest=MANIFEST)
@@ -141,7 +137,7 @@ def test_every_file_that_the_manifest_lists_is_read(out: Path) -> None:
     assert next(iter(found)) == MANIFEST
 
 
-def test_nothing_is_read_without_a_manifest(out: Path, tmp_path: Path) -> None:
+def test_nothing_is_read_without_a_manifest(out, tmp_path):
     (out / MANIFEST).write_text("{")
     damaged = read_output(out, manifest=MANIFEST)
     (out / MANIFEST).unlink()
@@ -151,7 +147,7 @@ def test_nothing_is_read_without_a_manifest(out: Path, tmp_path: Path) -> None:
     assert read_output(tmp_path / "nowhere", manifest=MANIFEST) == {}
 
 
-def test_what_cannot_be_read_is_left_out(out: Path, tmp_path: Path) -> None:
+def test_what_cannot_be_read_is_left_out(out, tmp_path):
     (tmp_path / "secret").write_text("secret")
     (out / "README.md").unlink()
     (out / "museum_tools/__init__.py").unlink()
@@ -165,7 +161,7 @@ def test_what_cannot_be_read_is_left_out(out: Path, tmp_path: Path) -> None:
     assert OLD.keys() - found.keys() == left_out
 
 
-def test_a_link_on_the_way_is_not_followed(tmp_path: Path) -> None:
+def test_a_link_on_the_way_is_not_followed(tmp_path):
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "a.py").write_text(PY)
     (tmp_path / "out").mkdir()
@@ -176,6 +172,6 @@ def test_a_link_on_the_way_is_not_followed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["a\0b", "x" * 300, "\ud800"])
-def test_a_folder_that_can_be_none_holds_nothing(tmp_path: Path, name: str) -> None:
+def test_a_folder_that_can_be_none_holds_nothing(tmp_path, name):
     assert read_output(tmp_path / name, manifest=MANIFEST) == {}
     assert files_in(tmp_path) == {}

@@ -26,13 +26,13 @@ PATHS = {
 SCHEMES = {"securitySchemes": {"key": {"type": "apiKey", "name": "k", "in": "header"}}}
 
 
-def contents(settings: Settings | None = None, **members: Any) -> Any:
+def contents(settings=None, **members):
     settings = settings or Settings()
     toolset = load_tools(document(PATHS, components=SCHEMES, **members), settings=settings)
     return package_data(toolset, api="pets", settings=settings)
 
 
-def test_the_selected_tools_are_there_in_order_as_data() -> None:
+def test_the_selected_tools_are_there_in_order_as_data():
     toolset = load_tools(document(PATHS))
     found = package_data(toolset, api="pets", settings=Settings())
     selected = package_data(toolset.select(Select(tags="x")), api="pets", settings=Settings())
@@ -44,7 +44,7 @@ def test_the_selected_tools_are_there_in_order_as_data() -> None:
     assert (selected.skipped, selected.counts) == (toolset.skipped, toolset.counts)
 
 
-def test_what_else_the_document_says_is_there() -> None:
+def test_what_else_the_document_says_is_there():
     found = contents(info={"title": "Pets", "version": "1.2"})
 
     assert (found.api, found.title, found.version) == ("pets", "Pets", "1.2")
@@ -60,13 +60,11 @@ def test_what_else_the_document_says_is_there() -> None:
         ({}, {}),
         ({"prefix": "", "body": "flat"}, {}),
         ({"prefix": "a_", "timeout": 1, "base_url": "http://x"}, {"prefix": "a_"}),
-        (
-            {"media_types": ["text/plain"], "body": "nested", "description_chars": 99},
-            {"body": "nested", "description_chars": 99, "media_types": ("text/plain",)},
-        ),
+        ({"media_types": ["text/plain"], "body": "nested", "description_chars": 99},
+         {"body": "nested", "description_chars": 99, "media_types": ("text/plain",)}),
     ],
-)
-def test_only_settings_that_shape_tools_and_are_no_defaults_are_kept(given: Any, kept: Any) -> None:
+)  # fmt: skip
+def test_only_settings_that_shape_tools_and_are_no_defaults_are_kept(given, kept):
     found = contents(Settings(**given))
 
     assert found.settings == kept
@@ -86,12 +84,12 @@ def test_only_settings_that_shape_tools_and_are_no_defaults_are_kept(given: Any,
         (None, ("", "")),
     ],
 )
-def test_title_and_version_are_texts_of_any_document(info: Any, expected: Any) -> None:
+def test_title_and_version_are_texts_of_any_document(info, expected):
     assert document_info({"info": info}) == expected
     assert document_info(info) == ("", "")
 
 
-def test_the_hash_is_that_of_the_data_not_of_its_spelling() -> None:
+def test_the_hash_is_that_of_the_data_not_of_its_spelling():
     data = document({"/a": {"get": operation(summary="é \ud83d 🚀")}})
 
     assert document_hash(data) == document_hash(json.loads(json.dumps(data, indent=3)))
@@ -100,11 +98,11 @@ def test_the_hash_is_that_of_the_data_not_of_its_spelling() -> None:
     assert document_hash({"a": 1, "b": 2}) != document_hash({"b": 2, "a": 1})
 
 
-def found(schema: Any) -> list[str]:
+def found(schema):
     return [*secret_warnings([Record("tool", "Text.", schema, Operation("GET", "/a"))])]
 
 
-def about(name: str, **schema: Any) -> list[str]:
+def about(name, **schema):
     return found({"type": "object", "properties": {name: schema}})
 
 
@@ -129,7 +127,7 @@ def about(name: str, **schema: Any) -> list[str]:
         ("credentials", "a1b2c3d4"),
     ],
 )
-def test_a_telling_value_or_a_mixed_word_under_a_telling_name_is_a_secret(name, value) -> None:
+def test_a_telling_value_or_a_mixed_word_under_a_telling_name_is_a_secret(name, value):
     warning = f"tool: the default or example of {name!r} looks like a secret."
     for keyword in ("default", "const", "example"):
         assert about(name, **{keyword: value}) == [warning]
@@ -155,11 +153,11 @@ def test_a_telling_value_or_a_mixed_word_under_a_telling_name_is_a_secret(name, 
         ("q", {"default": {"properties": {"password": {"default": "abc12345"}}}}),
     ],
 )
-def test_ordinary_words_are_none(name: str, schema: Any) -> None:
+def test_ordinary_words_are_none(name, schema):
     assert about(name, **schema) == []
 
 
-def test_a_value_is_found_at_any_depth_and_told_once() -> None:
+def test_a_value_is_found_at_any_depth_and_told_once():
     inner = {"properties": {"password": {"default": "abc12345"}}}
     schema = {
         "properties": {"user": {"allOf": [{"items": inner}]}, "q": {"$ref": "#/$defs/Deep"}},
@@ -172,7 +170,7 @@ def test_a_value_is_found_at_any_depth_and_told_once() -> None:
     ]
 
 
-def test_a_server_whose_user_and_password_were_left_out_is_told_once() -> None:
+def test_a_server_whose_user_and_password_were_left_out_is_told_once():
     servers = (Server("https://***@a.example"), Server("https://b.example/@"))
     operation = Operation("GET", "/a", servers=servers)
 
@@ -185,11 +183,11 @@ def test_a_server_whose_user_and_password_were_left_out_is_told_once() -> None:
     "schema",
     [True, {"properties": []}, {"properties": {"a": True}}, {"enum": "abc"}, {"items": [True]}],
 )
-def test_no_shape_of_schema_is_too_odd(schema: Any) -> None:
+def test_no_shape_of_schema_is_too_odd(schema):
     assert found(schema) == []
 
 
-def test_a_very_deep_schema_is_read_to_its_end() -> None:
+def test_a_very_deep_schema_is_read_to_its_end():
     schema: Any = {"default": TOKEN}
     for _ in range(5_000):
         schema = {"items": schema}

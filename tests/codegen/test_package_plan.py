@@ -5,22 +5,17 @@ from __future__ import annotations
 import ast
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from openapi_tools.codegen.package_data import PackageData, Record
 from openapi_tools.codegen.package_plan import plan_module, plan_package
 from openapi_tools.model import Operation
 
-if TYPE_CHECKING:
-    from openapi_tools.codegen.package_plan import Plan
-
 LONG = {"type": "string", "description": "word " * 60}
 SHORT = {"type": "string"}
 
 
-def record(
-    name: str, tag: str | None = None, *, path: str = "", definitions: Any = None, lines: int = 0
-) -> Record:
+def record(name, tag=None, *, path="", definitions=None, lines=0):
     """A tool; `lines` members make its schema about that long."""
     schema: dict[str, Any] = {"type": "object", "properties": {}, "additionalProperties": False}
     schema["properties"] = {f"m{n}": {"description": "x" * 30} for n in range(lines)}
@@ -30,15 +25,15 @@ def record(
     return Record(name, "Text.", schema, Operation("GET", path or f"/{name}", tags=tags))
 
 
-def plan(*records: Record) -> Plan:
+def plan(*records):
     return plan_package(PackageData("pets", records))
 
 
-def modules(found: Plan) -> dict[str, list[str]]:
+def modules(found):
     return {str(m.stem): [tool.record.name for tool in m.tools] for m in found.modules}
 
 
-def test_each_tag_is_a_module_and_tools_keep_their_order() -> None:
+def test_each_tag_is_a_module_and_tools_keep_their_order():
     found = plan(record("b", "Dogs"), record("c", "Big Cats"), record("a", "Dogs"), record("d"))
 
     assert modules(found) == {"tools_dogs": ["b", "a"], "tools_big_cats": ["c"], "tools": ["d"]}
@@ -57,7 +52,7 @@ HOSTILE = [
 ]  # fmt: skip
 
 
-def test_any_tags_give_modules_of_the_allow_list_that_differ_in_more_than_case() -> None:
+def test_any_tags_give_modules_of_the_allow_list_that_differ_in_more_than_case():
     found = plan(*(record(f"tool_{n}", tag) for n, tag in enumerate(HOSTILE)))
 
     stems = [str(module.stem) for module in found.modules]
@@ -65,7 +60,7 @@ def test_any_tags_give_modules_of_the_allow_list_that_differ_in_more_than_case()
     assert all(re.fullmatch(r"tools(_[a-z0-9_]+)?", stem) and len(stem) < 70 for stem in stems)
 
 
-def test_a_long_tag_is_parted_by_its_paths() -> None:
+def test_a_long_tag_is_parted_by_its_paths():
     tools = [
         record(f"{part}_{n}", "All", path=f"/v1/{part}/{{id}}/{n}", lines=100)
         for n in range(12)
@@ -81,7 +76,7 @@ def test_a_long_tag_is_parted_by_its_paths() -> None:
     }
 
 
-def test_a_definition_stands_once_however_many_tools_have_it() -> None:
+def test_a_definition_stands_once_however_many_tools_have_it():
     tools = [record(name, "x", definitions={"Pet": LONG, "Id": SHORT}) for name in "ab"]
 
     found = plan(*tools, record("c", "x", definitions={"Own": LONG}))
@@ -96,7 +91,7 @@ def test_a_definition_stands_once_however_many_tools_have_it() -> None:
     assert '"$defs": {"Own": schemas.OWN},' in c.statements[2]
 
 
-def test_a_tool_that_comes_or_goes_moves_no_definition_of_another() -> None:
+def test_a_tool_that_comes_or_goes_moves_no_definition_of_another():
     one = record("a", "x", definitions={"Pet": LONG})
     other = record("b", "y", definitions={"Pet": LONG})
 
@@ -104,7 +99,7 @@ def test_a_tool_that_comes_or_goes_moves_no_definition_of_another() -> None:
     assert plan(one).schemas == plan(one, other).schemas
 
 
-def test_definitions_of_one_name_that_differ_are_two() -> None:
+def test_definitions_of_one_name_that_differ_are_two():
     other = {**LONG, "maxLength": 9}
     tools = [record(f"t{n}", definitions={"Pet": LONG if n < 2 else other}) for n in range(4)]
 
@@ -117,7 +112,7 @@ def test_definitions_of_one_name_that_differ_are_two() -> None:
     assert f"schemas.{names[1]}" in found.modules[0].tools[3].statements[2]
 
 
-def test_many_shared_definitions_are_parted_by_their_names() -> None:
+def test_many_shared_definitions_are_parted_by_their_names():
     definitions = {
         f"{letter}{n}": {"properties": {f"m{i}": {"title": "x" * 60} for i in range(60)}}
         for letter in "AB"
@@ -132,14 +127,14 @@ def test_many_shared_definitions_are_parted_by_their_names() -> None:
     assert '"A3": schemas_a.A3' in tool.statements[2]
 
 
-def deep(levels: int) -> dict[str, Any]:
+def deep(levels):
     schema: dict[str, Any] = {}
     for _ in range(levels):
         schema = {"items": schema}
     return schema
 
 
-def test_a_schema_that_nests_too_deep_is_json_text_without_references() -> None:
+def test_a_schema_that_nests_too_deep_is_json_text_without_references():
     shared = {"Pet": LONG, "Deep": deep(60)}
     tools = [record(name, definitions=shared) for name in "ab"]
     tools += [Record("c", "Text.", {**deep(60), "$defs": {"Pet": LONG}}, tools[0].operation)]
@@ -157,7 +152,7 @@ def test_a_schema_that_nests_too_deep_is_json_text_without_references() -> None:
     assert json.loads(ast.literal_eval(text)) == tools[2].input_schema
 
 
-def test_a_single_module_holds_everything() -> None:
+def test_a_single_module_holds_everything():
     tools = [record(f"t{n}", f"tag{n}", definitions={"Pet": LONG}, lines=900) for n in range(3)]
 
     found = plan_module(PackageData("pets", tuple(tools)))

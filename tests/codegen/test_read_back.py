@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -77,7 +76,7 @@ FILTER: dict[str, Any] = {"type": "object", "enum": [{}, []]}
 FILES = {"museum_tools/tools_events.py": EVENTS, "museum_tools/schemas.py": SCHEMAS}
 
 
-def tool(value: str = "{}", *, operation: str = 'Operation("GET", "/x")', more: str = "") -> str:
+def tool(value="{}", *, operation='Operation("GET", "/x")', more=""):
     """The source of a module with one tool, `x`, whose input schema is written as given."""
     lines = [
         'name = "x"',
@@ -88,12 +87,12 @@ def tool(value: str = "{}", *, operation: str = 'Operation("GET", "/x")', more: 
     return f"{HEAD}{more}\nclass X(OperationTool):\n    " + "\n    ".join(lines) + "\n"
 
 
-def schema_of(value: str, **more: str) -> Any:
+def schema_of(value, **more):
     files = {"a/tools.py": tool(value, **more), "a/schemas.py": SCHEMAS}
     return read_records(files)["x"].input_schema
 
 
-def test_tools_are_read_as_they_are_written() -> None:
+def test_tools_are_read_as_they_are_written():
     records = read_records(FILES)
 
     assert list(records) == ["events_list", "events_delete"]
@@ -125,13 +124,13 @@ def test_tools_are_read_as_they_are_written() -> None:
     assert records["events_delete"].input_schema["properties"]["filter"] == [-1, 2.5, "\u2028"]
 
 
-def test_files_without_tools_contribute_none_whatever_they_say() -> None:
+def test_files_without_tools_contribute_none_whatever_they_say():
     files = {"museum_tools/__init__.py": "def (", "museum_tools/index.py": "INDEX = {}"}
 
     assert read_records(files) == {}
 
 
-def test_a_single_module_has_its_constants_beside_its_tools() -> None:
+def test_a_single_module_has_its_constants_beside_its_tools():
     source = tool('{"a": FILTER, "b": FILTER}', more='FILTER: dict[str, Any] = {"type": "null"}\n')
 
     schema = read_records({"museum_tools.py": source})["x"].input_schema
@@ -140,7 +139,7 @@ def test_a_single_module_has_its_constants_beside_its_tools() -> None:
     assert schema["a"] is schema["b"]
 
 
-def test_nothing_of_the_source_runs(tmp_path, monkeypatch) -> None:
+def test_nothing_of_the_source_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     source = tool(more='open("here", "w")\n__import__("os").mkdir("there")\n')
 
@@ -179,7 +178,7 @@ def test_nothing_of_the_source_runs(tmp_path, monkeypatch) -> None:
         ('json.dumps("{}")', "not a literal (Call)"),
     ],
 )
-def test_what_only_running_could_tell_is_an_error_that_names_the_line(value, reason) -> None:
+def test_what_only_running_could_tell_is_an_error_that_names_the_line(value, reason):
     files = {"a/tools.py": tool(value), "a/schemas.py": SCHEMAS}
 
     with pytest.raises(Unreadable) as caught:
@@ -211,7 +210,7 @@ def test_what_only_running_could_tell_is_an_error_that_names_the_line(value, rea
         ('json.Operation("GET", "/x")', "not a literal (Call)"),
     ],
 )
-def test_an_operation_that_is_none_is_an_error(operation, reason) -> None:
+def test_an_operation_that_is_none_is_an_error(operation, reason):
     with pytest.raises(Unreadable) as caught:
         read_records({"a.py": tool(operation=operation)})
 
@@ -242,13 +241,13 @@ SHADOWS = [
 
 
 @pytest.mark.parametrize(("value", "more"), SHADOWS)
-def test_a_name_that_means_something_else_here_is_not_taken_for_ours(value, more) -> None:
+def test_a_name_that_means_something_else_here_is_not_taken_for_ours(value, more):
     reason = "not a literal|not of type Operation|not a module of the package"
     with pytest.raises(Unreadable, match=reason):
         schema_of(value, more=more)
 
 
-def test_a_constant_may_not_refer_to_another_one() -> None:
+def test_a_constant_may_not_refer_to_another_one():
     with pytest.raises(Unreadable, match="not a literal"):
         schema_of("{}", operation="Operation(*A)", more="A = [B]\nB = [A]\n")
     for more in ('A = {"a": B}\nB = {"a": A}\n', "A = schemas.FILTER\n", "A = A\n"):
@@ -257,14 +256,14 @@ def test_a_constant_may_not_refer_to_another_one() -> None:
 
 
 @pytest.mark.parametrize("missing", ["name", "description", "input_schema", "operation"])
-def test_a_tool_that_lacks_an_attribute_is_an_error(missing) -> None:
+def test_a_tool_that_lacks_an_attribute_is_an_error(missing):
     source = tool().replace(f"    {missing} =", f"    {missing}_ =")
 
     with pytest.raises(Unreadable, match=f"the class X has no {missing}"):
         read_records({"a.py": source})
 
 
-def test_two_tools_of_one_name_are_an_error() -> None:
+def test_two_tools_of_one_name_are_an_error():
     found: list[Unreadable] = []
 
     records = read_records({"a.py": tool('{"a": 1}'), "b.py": tool()}, unreadable=found)
@@ -273,7 +272,7 @@ def test_two_tools_of_one_name_are_an_error() -> None:
     assert [(fault.path, fault.tool) for fault in found] == [("b.py", "x")]
 
 
-def test_what_cannot_be_read_can_be_listed_beside_the_rest() -> None:
+def test_what_cannot_be_read_can_be_listed_beside_the_rest():
     files = {
         "a/tools_a.py": tool('{"a": print()}'),
         "a/tools_b.py": "class X(OperationTool):",
@@ -292,7 +291,7 @@ def test_what_cannot_be_read_can_be_listed_beside_the_rest() -> None:
     ]
 
 
-def test_a_shared_module_that_cannot_be_parsed_spoils_only_the_tools_that_need_it() -> None:
+def test_a_shared_module_that_cannot_be_parsed_spoils_only_the_tools_that_need_it():
     found: list[Unreadable] = []
 
     files = {**FILES, "museum_tools/tools.py": tool("schemas.FILTER")}
@@ -324,7 +323,7 @@ def test_a_shared_module_that_cannot_be_parsed_spoils_only_the_tools_that_need_i
     ],
     ids=lambda value: f"{value[:12]!a}",
 )
-def test_hostile_source_is_an_error_in_one_line_of_ascii(value) -> None:
+def test_hostile_source_is_an_error_in_one_line_of_ascii(value):
     with pytest.raises(Unreadable) as caught:
         read_records({"a.py": tool(value)})
 
@@ -332,7 +331,7 @@ def test_hostile_source_is_an_error_in_one_line_of_ascii(value) -> None:
     assert str(caught.value).isprintable()
 
 
-def test_what_the_parser_takes_is_read_however_deep() -> None:
+def test_what_the_parser_takes_is_read_however_deep():
     deep = "{'a': " * 190 + "1" + "}" * 190
 
     schema = schema_of(deep)
@@ -340,12 +339,12 @@ def test_what_the_parser_takes_is_read_however_deep() -> None:
     assert repr(schema).replace(" ", "") == deep.replace(" ", "")
 
 
-def test_an_old_file_with_a_doubtful_escape_gives_no_warning() -> None:
+def test_an_old_file_with_a_doubtful_escape_gives_no_warning():
     assert schema_of('{"a": "\\d"}') == {"a": "\\d"}
 
 
 @given(st.data())
-def test_a_damaged_file_is_read_or_refused_but_never_crashes(data) -> None:
+def test_a_damaged_file_is_read_or_refused_but_never_crashes(data):
     start = data.draw(st.integers(0, len(EVENTS)))
     end = data.draw(st.integers(start, min(start + 30, len(EVENTS))))
     inserted = data.draw(

@@ -41,24 +41,24 @@ EVERYTHING = Operation(
 )
 
 
-def record(name: str, description: str = "Text.", **operation: Any) -> Record:
+def record(name, description="Text.", **operation):
     schema = {"type": "object", "properties": {}, "additionalProperties": False}
     return Record(name, description, schema, Operation("GET", f"/{name}", **operation))
 
 
-def package(*records: Record, **members: Any) -> dict[str, str]:
+def package(*records, **members):
     data = PackageData(members.pop("api", "pets"), records, **members)
     return render_files(data, Templates(), layout="package")
 
 
-def module(*records: Record, **members: Any) -> str:
+def module(*records, **members):
     (text,) = render_files(
         PackageData("pets", records, **members), Templates(), layout="module"
     ).values()
     return text
 
 
-def values_of(source: str) -> dict[str, Any]:
+def values_of(source):
     """Run what is only assignments of values, and return them."""
     names: dict[str, Any] = {}
     exec(compile(source, "index", "exec"), names)
@@ -66,7 +66,7 @@ def values_of(source: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("layout", ["package", "module"])
-def test_python_is_ascii_under_its_header_and_parses(layout: str) -> None:
+def test_python_is_ascii_under_its_header_and_parses(layout):
     schemes = {EVIL: SecurityScheme("apiKey", name=EVIL, location="header")}
     contents = PackageData(
         "pets",
@@ -91,7 +91,7 @@ def test_python_is_ascii_under_its_header_and_parses(layout: str) -> None:
             ast.parse(text)
 
 
-def test_the_distribution_needs_the_runtime_alone_and_is_found_by_amplifier() -> None:
+def test_the_distribution_needs_the_runtime_alone_and_is_found_by_amplifier():
     text = package(record("a"), api="big_pets", version="1.2.3")["pyproject.toml"]
 
     found = tomllib.loads(text)
@@ -125,13 +125,13 @@ def test_the_distribution_needs_the_runtime_alone_and_is_found_by_amplifier() ->
         ("\u0661", "0"),
     ],
 )
-def test_a_version_that_packages_cannot_have_is_zero(version: str, written: str) -> None:
+def test_a_version_that_packages_cannot_have_is_zero(version, written):
     found = tomllib.loads(package(record("a"), version=version)["pyproject.toml"])
 
     assert found["project"]["version"] == written
 
 
-def test_the_readme_lists_every_tool_in_one_row() -> None:
+def test_the_readme_lists_every_tool_in_one_row():
     files = package(record("a", "First line.\nSecond."), record("b_c", "x " * 200))
 
     assert read_me(files["README.md"]) == [
@@ -142,7 +142,7 @@ def test_the_readme_lists_every_tool_in_one_row() -> None:
     assert "1 operation of an API" in package(record("a"))["README.md"]
 
 
-def test_no_text_breaks_out_of_the_readme() -> None:
+def test_no_text_breaks_out_of_the_readme():
     files = package(
         Record("a", EVIL, {}, Operation("GET", f"/a/{EVIL}")),
         record("b"),
@@ -161,7 +161,7 @@ def test_no_text_breaks_out_of_the_readme() -> None:
 
 
 @pytest.mark.parametrize("one_file", [False, True])
-def test_the_index_says_what_is_known_of_the_document(one_file: bool) -> None:
+def test_the_index_says_what_is_known_of_the_document(one_file):
     members: dict[str, Any] = {
         "schemes": {"key": SecurityScheme("apiKey", name="k", location="header")},
         "skipped": (Skipped("/paths/~1x", "Reason.", "GET", "/x"),),
@@ -184,7 +184,7 @@ def test_the_index_says_what_is_known_of_the_document(one_file: bool) -> None:
     assert names["SETTINGS"] == members["settings"]
 
 
-def test_a_module_imports_just_what_it_uses_and_in_order() -> None:
+def test_a_module_imports_just_what_it_uses_and_in_order():
     deep: dict[str, Any] = {}
     for _ in range(60):
         deep = {"items": deep}
@@ -214,7 +214,7 @@ def test_a_module_imports_just_what_it_uses_and_in_order() -> None:
     )
 
 
-def test_a_lint_rule_is_switched_off_only_where_words_of_the_api_break_it() -> None:
+def test_a_lint_rule_is_switched_off_only_where_words_of_the_api_break_it():
     files = package(
         record("a", tags=("a",)), record("b", description="0.0.0.0", tags=("b",)), skipped=()
     )
@@ -226,7 +226,7 @@ def test_a_lint_rule_is_switched_off_only_where_words_of_the_api_break_it() -> N
     )
 
 
-def test_one_file_names_what_it_needs_to_be_run_alone() -> None:
+def test_one_file_names_what_it_needs_to_be_run_alone():
     lines = module(record("a")).split("\n")
 
     assert lines[:5] == [
@@ -238,7 +238,7 @@ def test_one_file_names_what_it_needs_to_be_run_alone() -> None:
     ]
 
 
-def test_one_file_has_shared_schemas_before_the_tools_that_use_them() -> None:
+def test_one_file_has_shared_schemas_before_the_tools_that_use_them():
     shared = {"$defs": {"Pet": LONG}}
     text = module(*(Record(name, "Text.", shared, EVERYTHING) for name in "ab"))
 

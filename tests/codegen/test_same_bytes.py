@@ -1,7 +1,5 @@
 """The document alone decides the bytes; what did not change is not touched."""
 
-from __future__ import annotations
-
 import ast
 import copy
 import json
@@ -9,16 +7,12 @@ import os
 import shutil
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
 from packages import SPECS, bytes_in, differences, imported, said
 
 from openapi_tools import Select, generate_package, load_tools
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.untraced
 
@@ -64,7 +58,7 @@ def test_the_surroundings_of_a_run_change_nothing(tmp_path):
     assert trees[0] == trees[1] == trees[2]
 
 
-def generated_in(folder: Path, environment: dict[str, str]) -> dict[str, bytes]:
+def generated_in(folder, environment):
     """Return the files that the command line writes; documents are named after the folder."""
     folder.mkdir(parents=True)
     words = folder / f"{folder.name} words.json"
@@ -84,7 +78,7 @@ def generated_in(folder: Path, environment: dict[str, str]) -> dict[str, bytes]:
     return bytes_in(folder / "out")
 
 
-def table(name: str, spec: Path, **options: str) -> str:
+def table(name, spec, **options):
     """Return what pyproject.toml says of one package."""
     members = {"spec": spec.name, "output": f"out/{name}", **options}
     lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in members.items()]
@@ -111,25 +105,25 @@ def test_json_and_yaml_of_the_same_data_give_the_same_package(path, tmp_path):
     assert first == second == third
 
 
-def package_of(source: Any, output: Path, **options: Any) -> dict[str, bytes]:
+def package_of(source, output, **options):
     """Return the files of a document's package, generated over what stands there."""
     generate_package(source, output, name="api", **options)
     return bytes_in(output)
 
 
 @pytest.fixture
-def museum() -> dict[str, Any]:
+def museum():
     """A small document with a module per tag."""
     return copy.deepcopy(load_tools(SPECS_BY_NAME["museum"]).document)
 
 
 @pytest.fixture
-def discord() -> dict[str, Any]:
+def discord():
     """A large document without tags, whose tools share schemas."""
     return copy.deepcopy(load_tools(SPECS_BY_NAME["discord"]).document)
 
 
-def touched(before: Any, after: Any, output: Path) -> set[str]:
+def touched(before, after, output):
     """Return the files that generating `after` over `before` writes, removes or adds.
 
     The others keep more than their bytes: they are the very files that stood there.
@@ -144,7 +138,7 @@ def touched(before: Any, after: Any, output: Path) -> set[str]:
     return changed
 
 
-def marks_in(folder: Path) -> dict[str, tuple[int, int]]:
+def marks_in(folder):
     found = ((name, (folder / name).stat()) for name in bytes_in(folder))
     return {name: (file.st_ino, file.st_mtime_ns) for name, file in found}
 
@@ -200,7 +194,7 @@ def test_a_selection_changes_nothing_in_the_tools_that_are_left(path, tmp_path):
     assert {name for name in changed if "schemas" not in whole[name]} == set()
 
 
-def classes_in(folder: Path) -> dict[str, str]:
+def classes_in(folder):
     """Return the source of each tool's class."""
     sources = [path.read_text(encoding="ascii") for path in folder.glob("*/tools*.py")]
     return {

@@ -1,7 +1,5 @@
 """What stands together in a module of a generated package, and what moves when a document grows."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +7,7 @@ from hypothesis import strategies as st
 from openapi_tools.codegen.package_plan import MANY_PARTS, MOST_LINES, Item, split
 
 
-def parts(sizes: dict[str, int], *, lines: int = 100, always: int = 1) -> dict[str, int]:
+def parts(sizes, *, lines=100, always=1):
     """The sizes of the parts of as many things as asked for below each path, by name."""
     items = [
         Item(f"{path} {number}", (*path.split("/"), str(number)), lines)

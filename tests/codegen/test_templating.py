@@ -33,7 +33,7 @@ BREAKS_OUT = f'"""\'\'\'"\n{RUNS}\n#{{0}} {{{{ 7 * 7 }}}} {{% raw %}} \\ %s'
 
 
 @pytest.fixture
-def render(tmp_path: Path) -> Render:
+def render(tmp_path):
     """Fill a template: `render("tools.py", "{{ a }}", a=1)`."""
 
     def render_one(name: str, text: str | bytes, **values: Any) -> str:
@@ -44,26 +44,26 @@ def render(tmp_path: Path) -> Render:
     return render_one
 
 
-def contents(text: str = BREAKS_OUT) -> PackageData:
+def contents(text=BREAKS_OUT):
     schema = {"type": "object", "properties": {}, "additionalProperties": False}
     record = Record("do_it", text, schema, Operation("GET", "/a", tags=(text,)))
     return PackageData("pets", (record,), title=text, version=text, document_hash="0" * 64)
 
 
-def build(tmp_path: Path, *, text: str = BREAKS_OUT, **templates: str) -> dict[str, str]:
+def build(tmp_path, *, text=BREAKS_OUT, **templates):
     """Build a package with templates of the user's, keys with `_` for `.`."""
     for name, template in templates.items():
         (tmp_path / f"{name.replace('_', '.')}.jinja").write_text(template)
     return render_files(contents(text), Templates(tmp_path), layout="package")
 
 
-def with_line(line: str) -> str:
+def with_line(line):
     """The template of a tools module with one more line in each class."""
     return TOOLS.replace("{% for statement in tool", f"    {line}\n{{% for statement in tool")
 
 
 @given(text=st.text(st.characters(exclude_categories=())))
-def test_python_prints_any_text_as_a_literal(text: str) -> None:
+def test_python_prints_any_text_as_a_literal(text):
     printed = Templates().render("shim.py", {"package": text, "api_dashed": Code("x")})
 
     source = printed.partition("from ")[2].partition(" import")[0]
@@ -72,7 +72,7 @@ def test_python_prints_any_text_as_a_literal(text: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def one_value(tmp_path_factory: pytest.TempPathFactory) -> Templates:
+def one_value(tmp_path_factory):
     """Templates of which `pyproject.toml` prints one value."""
     folder = tmp_path_factory.mktemp("templates")
     (folder / "pyproject.toml.jinja").write_text("a = {{ text }}\n")
@@ -80,14 +80,14 @@ def one_value(tmp_path_factory: pytest.TempPathFactory) -> Templates:
 
 
 @given(text=st.text())
-def test_toml_prints_any_text_as_a_string(one_value: Templates, text: str) -> None:
+def test_toml_prints_any_text_as_a_string(one_value, text):
     printed = one_value.render("pyproject.toml", {"text": text})
 
     assert tomllib.loads(printed) == {"a": text}
     assert printed.isascii()
 
 
-def test_toml_has_no_halves_of_characters(render: Render) -> None:
+def test_toml_has_no_halves_of_characters(render):
     printed = render("pyproject.toml", "a = {{ a }}", a="\ud83dx\U0001f680\x7f")
 
     assert printed == 'a = "\\U0000fffdx\\U0001f680\\U0000007f"'
@@ -117,15 +117,13 @@ def test_toml_has_no_halves_of_characters(render: Render) -> None:
         ("日本 🚀 é", "日本 🚀 é"),
     ],
 )
-def test_markdown_prints_text_as_a_line_that_means_nothing(
-    render: Render, text: str, printed: str
-) -> None:
+def test_markdown_prints_text_as_a_line_that_means_nothing(render, text, printed):
     assert render("README.md", "{{ a }}", a=text) in (printed, f"\\{printed}")
     assert "\n" not in render("README.md", "{{ a }}", a=text)
 
 
 @pytest.mark.parametrize("name", ["tools.py", "README.md", "pyproject.toml"])
-def test_code_is_printed_as_it_is(render: Render, name: str) -> None:
+def test_code_is_printed_as_it_is(render, name):
     assert render(name, "{{ a }}", a=Code("x = [1]  # *z*\n")) == "x = [1]  # *z*\n"
 
 
@@ -138,19 +136,19 @@ def test_code_is_printed_as_it_is(render: Render, name: str) -> None:
         "a.replace('x', b)", "a | indent", "b | string",
     ],
 )  # fmt: skip
-def test_what_is_made_from_code_is_a_literal(render: Render, expression: str) -> None:
+def test_what_is_made_from_code_is_a_literal(render, expression):
     printed = render("tools.py", f"{{{{ {expression} }}}}", a=Code("some_name"), b=RUNS)
 
     assert isinstance(ast.literal_eval(printed), str)
 
 
 @pytest.mark.parametrize("expression", ["a.format(x=b)", "a.format_map({'x': b})"])
-def test_code_is_no_format_that_text_can_be_put_into(render: Render, expression: str) -> None:
+def test_code_is_no_format_that_text_can_be_put_into(render, expression):
     with pytest.raises(TemplateError):
         render("tools.py", f"{{{{ {expression} }}}}", a=Code("name{x}"), b=RUNS)
 
 
-def test_a_variable_a_macro_and_a_block_do_not_turn_text_into_code(render: Render) -> None:
+def test_a_variable_a_macro_and_a_block_do_not_turn_text_into_code(render):
     for template in (
         "{% set x = b %}{{ x }}",
         "{% set x %}{{ b }}{% endset %}{{ x }}",
@@ -164,7 +162,7 @@ def test_a_variable_a_macro_and_a_block_do_not_turn_text_into_code(render: Rende
 
 
 @pytest.mark.parametrize("expression", ["a | safe", "a | e", "a | escape", "a | tojson"])
-def test_marking_text_as_safe_is_refused(render: Render, expression: str) -> None:
+def test_marking_text_as_safe_is_refused(render, expression):
     with pytest.raises(TemplateError, match=r"tools\.py\.jinja:1: 'Markup' cannot be written"):
         render("tools.py", f"{{{{ {expression} }}}}", a=RUNS)
 
@@ -172,7 +170,7 @@ def test_marking_text_as_safe_is_refused(render: Render, expression: str) -> Non
 @pytest.mark.parametrize(
     "expression", ["a.__class__(b)", "''.__class__", "a.__init__.__globals__", "self.__init__"]
 )
-def test_the_sandbox_keeps_python_out_of_reach(render: Render, expression: str) -> None:
+def test_the_sandbox_keeps_python_out_of_reach(render, expression):
     with pytest.raises(TemplateError, match="is unsafe"):
         render("tools.py", f"{{{{ {expression} }}}}", a=Code("name"), b=RUNS)
 
@@ -204,9 +202,7 @@ def test_the_sandbox_keeps_python_out_of_reach(render: Render, expression: str) 
         (b"\x00\x80", "tools.py.jinja: 'utf-8' codec can't decode byte 0x80"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_with_a_template_is_one_line_with_its_place(
-    render: Render, template: str | bytes, message: str
-) -> None:
+def test_what_is_wrong_with_a_template_is_one_line_with_its_place(render, template, message):
     with pytest.raises(TemplateError) as caught:
         render("tools.py", template, a="text")
 
@@ -218,14 +214,14 @@ def test_what_is_wrong_with_a_template_is_one_line_with_its_place(
     assert "Undefined" not in said
 
 
-def test_a_fault_in_an_included_template_is_placed_there(tmp_path: Path) -> None:
+def test_a_fault_in_an_included_template_is_placed_there(tmp_path):
     (tmp_path / "functions.py.jinja").write_text("\n{{ nothing }}")
 
     with pytest.raises(TemplateError, match=r"^functions\.py\.jinja:2: 'nothing' is undefined\.$"):
         render_files(contents(), Templates(tmp_path), layout="package")
 
 
-def test_a_folder_of_templates_has_one_that_is_known(tmp_path: Path) -> None:
+def test_a_folder_of_templates_has_one_that_is_known(tmp_path):
     (tmp_path / "tool.py.jinja").write_text("x")
     (tmp_path / "tools.py.jinja").mkdir()
     (tmp_path / "index.py.jinja").symlink_to("nowhere")
@@ -235,14 +231,14 @@ def test_a_folder_of_templates_has_one_that_is_known(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["nowhere", "file", "a\0b", "x" * 300])
-def test_what_is_no_folder_is_refused(tmp_path: Path, name: str) -> None:
+def test_what_is_no_folder_is_refused(tmp_path, name):
     (tmp_path / "file").write_text("")
 
     with pytest.raises(TemplateError, match="the folder of templates cannot be read"):
         Templates(tmp_path / name)
 
 
-def test_a_template_of_the_users_stands_in_for_ours(tmp_path: Path) -> None:
+def test_a_template_of_the_users_stands_in_for_ours(tmp_path):
     files = build(tmp_path, README_md="<!-- Ours. -->\n# {{ distribution }}: {{ title }}\n")
 
     ours = render_files(contents(), Templates(), layout="package")
@@ -266,7 +262,7 @@ def test_a_template_of_the_users_stands_in_for_ours(tmp_path: Path) -> None:
     ],
     ids=["licence", "docstring", "slots", "attribute", "text", "tuple", "names", "include"],
 )  # fmt: skip
-def test_a_template_may_write_other_harmless_code(tmp_path: Path, template: str) -> None:
+def test_a_template_may_write_other_harmless_code(tmp_path, template):
     (tmp_path / "header.jinja").write_text(HEADER)
 
     files = build(tmp_path, tools_py=template)
@@ -276,7 +272,7 @@ def test_a_template_may_write_other_harmless_code(tmp_path: Path, template: str)
     assert "ran = __import__" not in [line.strip() for line in files[path].splitlines()]
 
 
-def test_the_template_in_the_docs_works(tmp_path: Path) -> None:
+def test_the_template_in_the_docs_works(tmp_path):
     page = (ROOT / "docs" / "codegen.md").read_text()
     (template,) = re.findall(r"^```jinja\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
 
@@ -294,7 +290,7 @@ PLACED = "{{ tool.statements[1].format('') }}"
 
 
 @pytest.mark.parametrize("line", [STRIPPED, FORMATTED, f"text = {STRIPPED}", f"# {FORMATTED}"])
-def test_blocks_that_print_text_past_the_literals_are_refused(tmp_path: Path, line: str) -> None:
+def test_blocks_that_print_text_past_the_literals_are_refused(tmp_path, line):
     with pytest.raises(
         TemplateError, match=r"^tools\.py\.jinja:11: call and filter blocks are [a-z,; ]+\.$"
     ):
@@ -320,8 +316,8 @@ TEXTS = [*("Plain.", '"""', "'''", '"+print()+"', "'+print()+'", "\\\\"), f'"""+
     ],
 )
 def test_a_value_inside_a_string_a_name_or_a_comment_is_refused_whatever_it_says(
-    tmp_path: Path, line: str, text: str
-) -> None:
+    tmp_path, line, text
+):
     with pytest.raises(
         TemplateError, match=r"^tools\.py\.jinja: (a value is|the file is not valid)"
     ):
@@ -340,9 +336,7 @@ def test_a_value_inside_a_string_a_name_or_a_comment_is_refused_whatever_it_says
         "text = {% set x %}{{ tool.record.description }}{% endset %}{{ x }}",
     ],
 )
-def test_a_value_by_itself_is_a_literal_whatever_it_says(
-    tmp_path: Path, line: str, text: str
-) -> None:
+def test_a_value_by_itself_is_a_literal_whatever_it_says(tmp_path, line, text):
     files = build(tmp_path, text=text, tools_py=with_line(line))
 
     (source,) = (files[path] for path in files if path.startswith("pets_tools/tools"))
@@ -351,12 +345,12 @@ def test_a_value_by_itself_is_a_literal_whatever_it_says(
     assert shape(source) == shape(expected)
 
 
-def shape(source: str) -> str:
+def shape(source):
     """Return the syntax tree of a file without the texts in it."""
     return re.sub(r"Constant\(value=.*?\)", "Constant()", ast.dump(_blank(ast.parse(source))))
 
 
-def _blank(tree: ast.Module) -> ast.Module:
+def _blank(tree):
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant):
             node.value = None
@@ -364,7 +358,7 @@ def _blank(tree: ast.Module) -> ast.Module:
 
 
 @pytest.mark.parametrize("text", ['{0}"\n    import os\n    a = "', "{0.__class__}", "{"])
-def test_placeholders_in_text_that_a_template_fills_do_not_run(tmp_path: Path, text: str) -> None:
+def test_placeholders_in_text_that_a_template_fills_do_not_run(tmp_path, text):
     template = TOOLS.replace("{{ statement }}", PLACED)
 
     with pytest.raises(TemplateError):
@@ -379,15 +373,13 @@ def test_placeholders_in_text_that_a_template_fills_do_not_run(tmp_path: Path, t
     TOOLS + "\n\n{% for tool in module.tools %}class {{ tool.class_name }}2(OperationTool):\n"
     "    name = {{ tool.record.name }}\n{% endfor %}",
 ])  # fmt: skip
-def test_a_template_that_leaves_a_tool_out_or_changes_it_is_refused(
-    tmp_path: Path, template: str
-) -> None:
+def test_a_template_that_leaves_a_tool_out_or_changes_it_is_refused(tmp_path, template):
     with pytest.raises(TemplateError):
         build(tmp_path, text="Plain.", tools_py=template)
 
 
 @pytest.mark.parametrize("first", ["", "#!/usr/bin/env python\n", "# coding: utf-7\n", "\n"])
-def test_the_first_line_of_python_stays(tmp_path: Path, first: str) -> None:
+def test_the_first_line_of_python_stays(tmp_path, first):
     with pytest.raises(TemplateError, match="the first line must be '# Code generated by"):
         build(tmp_path, tools_py=TOOLS.replace(HEADER, first))
 
@@ -405,14 +397,14 @@ def test_the_first_line_of_python_stays(tmp_path: Path, first: str) -> None:
         (PROJECT + "\n{% filter upper %}# {{ title }}{% endfilter %}", "filter blocks are not"),
     ],
 )  # fmt: skip
-def test_text_in_toml_stays_a_value(tmp_path: Path, template: str, message: str) -> None:
+def test_text_in_toml_stays_a_value(tmp_path, template, message):
     text = "x', 'y'}\n[project.scripts]\nevil = 'os:abort' #"
 
     with pytest.raises(TemplateError, match=message):
         build(tmp_path, text=text, pyproject_toml=template)
 
 
-def test_toml_may_print_what_the_document_says(tmp_path: Path) -> None:
+def test_toml_may_print_what_the_document_says(tmp_path):
     template = PROJECT.replace('"Tools of the API {{ api }} for LLM agents."', "{{ title }}")
     template += "\n[tool.own]\nnames = [{% for row in records %}'{{ row.code }}', {% endfor %}]\n"
 

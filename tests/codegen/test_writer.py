@@ -1,8 +1,5 @@
-from __future__ import annotations
-
 import json
 import os
-from typing import TYPE_CHECKING
 
 import pytest
 from output_folders import (
@@ -25,11 +22,8 @@ from openapi_tools.codegen.output_state import Placed, digest
 from openapi_tools.codegen.writer import compare, place
 from openapi_tools.errors import OutputError
 
-if TYPE_CHECKING:
-    from pathlib import Path
 
-
-def test_an_absent_folder_is_made_with_those_above_it(tmp_path: Path):
+def test_an_absent_folder_is_made_with_those_above_it(tmp_path):
     placed = place(tmp_path / "a" / "b" / "out", OLD, manifest=MANIFEST)
 
     assert files_in(tmp_path / "a" / "b" / "out") == OLD
@@ -38,7 +32,7 @@ def test_an_absent_folder_is_made_with_those_above_it(tmp_path: Path):
 
 
 @POSIX
-def test_an_empty_folder_keeps_its_mode(tmp_path: Path):
+def test_an_empty_folder_keeps_its_mode(tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out").chmod(0o750)
 
@@ -48,7 +42,7 @@ def test_an_empty_folder_keeps_its_mode(tmp_path: Path):
     assert (tmp_path / "out").stat().st_mode & 0o777 == 0o750
 
 
-def test_only_what_differs_is_written(room: Path):
+def test_only_what_differs_is_written(room):
     kept = {path: inode(room / path) for path in SAME}
     foreign = {path: text for path, text in files_in(room).items() if path not in OLD}
 
@@ -61,7 +55,7 @@ def test_only_what_differs_is_written(room: Path):
     assert [path.name for path in room.parent.iterdir()] == ["out"]
 
 
-def test_compare_says_the_same_and_writes_nothing(room: Path):
+def test_compare_says_the_same_and_writes_nothing(room):
     with nothing_changes(room.parent):
         told = compare(room, NEW, manifest=MANIFEST)
 
@@ -69,7 +63,7 @@ def test_compare_says_the_same_and_writes_nothing(room: Path):
     assert compare(room, NEW, manifest=MANIFEST).written == ()
 
 
-def test_nothing_is_touched_when_nothing_changes(room: Path):
+def test_nothing_is_touched_when_nothing_changes(room):
     with nothing_changes(room.parent):
         placed = place(room, OLD, manifest=MANIFEST)
 
@@ -77,7 +71,7 @@ def test_nothing_is_touched_when_nothing_changes(room: Path):
 
 
 @POSIX
-def test_a_package_that_is_ours_alone_is_replaced_in_one_step(out: Path):
+def test_a_package_that_is_ours_alone_is_replaced_in_one_step(out):
     before = inode(out)
 
     place(out, NEW, manifest=MANIFEST)
@@ -85,7 +79,7 @@ def test_a_package_that_is_ours_alone_is_replaced_in_one_step(out: Path):
     assert inode(out) != before
 
 
-def test_text_is_written_as_it_is(tmp_path: Path):
+def test_text_is_written_as_it_is(tmp_path):
     texts = {"a.md": "one\ntwo\r\nthree\rfour\u2028é🚀\x00", "b.py": ""}
 
     place(tmp_path / "out", with_manifest(texts), manifest=MANIFEST)
@@ -97,7 +91,7 @@ def test_text_is_written_as_it_is(tmp_path: Path):
 @POSIX
 @pytest.mark.parametrize(("mask", "folder", "file"), [(0, 0o755, 0o644), (0o077, 0o700, 0o600)])
 @pytest.mark.parametrize("shared", [False, True])
-def test_modes_are_the_usual_ones(tmp_path: Path, mask: int, folder: int, file: int, shared: bool):
+def test_modes_are_the_usual_ones(tmp_path, mask, folder, file, shared):
     if shared:
         (tmp_path / "out").mkdir()
         (tmp_path / "out" / "own").write_text("")
@@ -115,7 +109,7 @@ def test_modes_are_the_usual_ones(tmp_path: Path, mask: int, folder: int, file: 
 
 
 @POSIX
-def test_folders_keep_their_modes(room: Path):
+def test_folders_keep_their_modes(room):
     room.chmod(0o775)
     (room / "museum_tools").chmod(0o711)
 
@@ -125,7 +119,7 @@ def test_folders_keep_their_modes(room: Path):
     assert (room / "museum_tools").stat().st_mode & 0o777 == 0o711
 
 
-def test_a_single_module_lives_among_other_files(tmp_path: Path):
+def test_a_single_module_lives_among_other_files(tmp_path):
     (tmp_path / "app.py").write_text("APP = 1\n")
     (tmp_path / "manifest.json").write_text('{"name": "an extension"}')
     own, name = files_in(tmp_path), "museum_tools.manifest.json"
@@ -139,7 +133,7 @@ def test_a_single_module_lives_among_other_files(tmp_path: Path):
     assert files_in(tmp_path) == {**own, **other}
 
 
-def test_an_edited_file_stops_everything(room: Path):
+def test_an_edited_file_stops_everything(room):
     (room / "README.md").write_text("Mine.\n")
     (room / "museum_tools" / "__init__.py").write_text(PY + "MINE = 1\n")
 
@@ -152,7 +146,7 @@ def test_an_edited_file_stops_everything(room: Path):
     assert compare(room, NEW, manifest=MANIFEST).edited == ("README.md", "museum_tools/__init__.py")
 
 
-def test_force_overwrites_what_was_edited(room: Path):
+def test_force_overwrites_what_was_edited(room):
     (room / "README.md").write_text("Mine.\n")
 
     placed = place(room, NEW, manifest=MANIFEST, force=True)
@@ -161,7 +155,7 @@ def test_force_overwrites_what_was_edited(room: Path):
     assert NEW.items() <= files_in(room).items()
 
 
-def test_many_edited_files_are_counted(tmp_path: Path):
+def test_many_edited_files_are_counted(tmp_path):
     files = with_manifest({f"a{number}.py": PY for number in range(9)})
     place(tmp_path / "out", files, manifest=MANIFEST)
     for number in range(9):
@@ -174,7 +168,7 @@ def test_many_edited_files_are_counted(tmp_path: Path):
 
 
 @pytest.mark.parametrize("text", [None, '{"generator": "openapi-tools",\n<<<<<<< ours\n'])
-def test_without_a_manifest_the_first_line_tells_our_files(room: Path, text: str | None):
+def test_without_a_manifest_the_first_line_tells_our_files(room, text):
     (room / MANIFEST).unlink()
     if text is not None:
         (room / MANIFEST).write_text(text)
@@ -187,7 +181,7 @@ def test_without_a_manifest_the_first_line_tells_our_files(room: Path, text: str
     assert STALE[0] in files_in(room)
 
 
-def test_a_manifest_that_an_editor_laid_out_anew_is_no_edit(room: Path):
+def test_a_manifest_that_an_editor_laid_out_anew_is_no_edit(room):
     (room / MANIFEST).write_text(json.dumps(json.loads(OLD[MANIFEST])))
 
     placed = place(room, NEW, manifest=MANIFEST)
@@ -209,7 +203,7 @@ def test_a_manifest_that_an_editor_laid_out_anew_is_no_edit(room: Path):
     ],
 )
 @pytest.mark.parametrize("force", [False, True])
-def test_a_foreign_file_is_never_overwritten(tmp_path: Path, path: str, text: str, force: bool):
+def test_a_foreign_file_is_never_overwritten(tmp_path, path, text, force):
     (tmp_path / "out" / path).parent.mkdir(parents=True)
     (tmp_path / "out" / path).write_text(text)
 
@@ -221,7 +215,7 @@ def test_a_foreign_file_is_never_overwritten(tmp_path: Path, path: str, text: st
     assert failure.value.reason.startswith(f"{path}: not generated; move that away")
 
 
-def test_a_stale_file_that_was_edited_stays(room: Path):
+def test_a_stale_file_that_was_edited_stays(room):
     (room / STALE[1]).write_text("MINE = 1\n")
 
     placed = place(room, NEW, manifest=MANIFEST)
@@ -232,7 +226,7 @@ def test_a_stale_file_that_was_edited_stays(room: Path):
 
 
 @pytest.mark.parametrize("path", ["museum_tools/old/own.txt", "museum_tools/old/__pycache__/own"])
-def test_a_folder_with_a_file_of_the_user_stays(out: Path, path: str):
+def test_a_folder_with_a_file_of_the_user_stays(out, path):
     (out / path).parent.mkdir(exist_ok=True)
     (out / path).write_text("mine")
     (out / "notes").mkdir()
@@ -243,7 +237,7 @@ def test_a_folder_with_a_file_of_the_user_stays(out: Path, path: str):
     assert (out / "notes").is_dir()
 
 
-def test_compiled_modules_go_with_their_folder(room: Path):
+def test_compiled_modules_go_with_their_folder(room):
     for folder in ("museum_tools", "museum_tools/old"):
         (room / folder / "__pycache__").mkdir()
         (room / folder / "__pycache__" / "tools.cpython-311.pyc").write_bytes(b"\0")
@@ -254,7 +248,7 @@ def test_compiled_modules_go_with_their_folder(room: Path):
 
 
 @pytest.mark.parametrize("path", ["../victim", "/victim", ".git/config", "museum_tools/../own.py"])
-def test_a_hostile_manifest_cannot_name_files_elsewhere(out: Path, path: str):
+def test_a_hostile_manifest_cannot_name_files_elsewhere(out, path):
     (out / ".git").mkdir()
     for victim in (out / ".git" / "config", out / "own.py", out.parent / "victim"):
         victim.write_text("mine")

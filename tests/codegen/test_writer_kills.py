@@ -60,7 +60,7 @@ def test_a_file_that_changes_in_this_moment_is_noticed(out, monkeypatch, shared)
 
 
 @POSIX
-def test_a_second_generator_waits_and_then_says_so(room: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_second_generator_waits_and_then_says_so(room, monkeypatch):
     monkeypatch.setattr(writer, "PATIENCE", 0.05)
 
     expected = pytest.raises(OutputError, match="another run of openapi-tools is at work here")
@@ -72,7 +72,7 @@ def test_a_second_generator_waits_and_then_says_so(room: Path, monkeypatch: pyte
 
 
 @pytest.mark.parametrize("broken", ["absent", "refused", "closed"])
-def test_without_locks_only_old_leftovers_are_deleted(out: Path, monkeypatch, broken: str):
+def test_without_locks_only_old_leftovers_are_deleted(out, monkeypatch, broken):
     if broken == "absent":
         monkeypatch.setattr(writer, "fcntl", None)
     elif broken == "refused":
@@ -102,7 +102,7 @@ def test_without_locks_only_old_leftovers_are_deleted(out: Path, monkeypatch, br
     assert not old.exists()
 
 
-def test_leftovers_are_deleted_and_nothing_that_looks_similar(out: Path):
+def test_leftovers_are_deleted_and_nothing_that_looks_similar(out):
     name = f"{output_state.STAGING}abc"
     gone = [out.parent / f".out{name}", out / name]
     other = [out.parent / f".other{name}", out.parent / name]
@@ -180,7 +180,7 @@ def heal(goal):
 """
 
 
-def drive(out: Path, code: str, **task: object) -> list[dict[str, object]]:
+def drive(out, code, **task):
     """Run code with the helpers above in a process of its own: forks want no threads."""
     task = {"old": OLD, "new": NEW, "own": {}, "stand": False, **task, "out": str(out)}
     run = [sys.executable, "-c", DRIVER + code]
@@ -212,7 +212,7 @@ THIRD = with_manifest(
 @pytest.mark.long
 @POSIX
 @pytest.mark.parametrize("old", [OLD, {}], ids=["replaced", "made"])
-def test_a_kill_before_any_step_leaves_the_old_or_the_new_package(tmp_path: Path, old):
+def test_a_kill_before_any_step_leaves_the_old_or_the_new_package(tmp_path, old):
     results = drive(tmp_path / "a" / "out", EVERY_STEP, old=old, goals=[NEW, OLD, THIRD])
 
     states = [result["found"] for result in results]
@@ -236,7 +236,7 @@ def test_a_kill_before_any_step_leaves_the_old_or_the_new_package(tmp_path: Path
     ],
     ids=["new", "old", "third", "standing"],
 )
-def test_a_kill_between_single_files_is_healed_by_the_next_run(tmp_path: Path, own, goals):
+def test_a_kill_between_single_files_is_healed_by_the_next_run(tmp_path, own, goals):
     results = drive(tmp_path / "a" / "out", EVERY_STEP, own=own, stand=not own, goals=goals)
 
     for result in results:
@@ -259,7 +259,7 @@ def test_a_kill_between_single_files_is_healed_by_the_next_run(tmp_path: Path, o
 
 @pytest.mark.long
 @POSIX
-def test_an_edit_after_a_killed_run_is_still_an_edit(tmp_path: Path):
+def test_an_edit_after_a_killed_run_is_still_an_edit(tmp_path):
     code = """
 step, changed = 0, []
 while "README.md" not in changed:
@@ -281,7 +281,7 @@ print(json.dumps(changed))
 @POSIX
 @pytest.mark.parametrize("stand", [False, True])
 @pytest.mark.parametrize("old", [OLD, {}], ids=["replaced", "made"])
-def test_generators_at_the_same_time_leave_a_whole_package(tmp_path: Path, old, stand: bool):
+def test_generators_at_the_same_time_leave_a_whole_package(tmp_path, old, stand):
     code = """
 fresh()
 out.mkdir(exist_ok=True)

@@ -33,7 +33,7 @@ from openapi_tools.errors import OutputError
 
 @POSIX
 @pytest.mark.parametrize("target", ["real", "absent"])
-def test_a_link_as_the_folder_is_not_followed(tmp_path: Path, target: str):
+def test_a_link_as_the_folder_is_not_followed(tmp_path, target):
     (tmp_path / "real").mkdir()
     (tmp_path / "out").symlink_to(target)
 
@@ -47,7 +47,7 @@ def test_a_link_as_the_folder_is_not_followed(tmp_path: Path, target: str):
 @pytest.mark.parametrize("force", [False, True])
 @pytest.mark.parametrize("target", ["../victim/victim.py", "tools_events.py", "absent"])
 @pytest.mark.parametrize("path", ["museum_tools/__init__.py", "README.md", MANIFEST])
-def test_a_link_at_a_file_is_not_followed(out: Path, path: str, target: str, force: bool):
+def test_a_link_at_a_file_is_not_followed(out, path, target, force):
     (out.parent / "victim").mkdir()
     (out.parent / "victim" / "victim.py").write_text(PY)
     (out / path).unlink()
@@ -61,7 +61,7 @@ def test_a_link_at_a_file_is_not_followed(out: Path, path: str, target: str, for
 
 
 @POSIX
-def test_a_link_at_a_folder_is_not_followed(out: Path):
+def test_a_link_at_a_folder_is_not_followed(out):
     (out / "museum_tools").rename(out.parent / "victim")
     (out / "museum_tools").symlink_to("../victim")
 
@@ -70,7 +70,7 @@ def test_a_link_at_a_folder_is_not_followed(out: Path):
 
 
 @POSIX
-def test_stale_files_behind_a_link_stay(out: Path):
+def test_stale_files_behind_a_link_stay(out):
     (out / "museum_tools" / "old").rename(out.parent / "victim")
     (out / "museum_tools" / "old").symlink_to("../../victim")
 
@@ -83,7 +83,7 @@ def test_stale_files_behind_a_link_stay(out: Path):
 
 
 @POSIX
-def test_a_cache_folder_that_is_a_link_is_not_followed(out: Path):
+def test_a_cache_folder_that_is_a_link_is_not_followed(out):
     (out.parent / "victim").mkdir()
     (out.parent / "victim" / "a.pyc").write_text("")
     (out / "museum_tools" / "old" / "__pycache__").symlink_to(out.parent / "victim")
@@ -96,7 +96,7 @@ def test_a_cache_folder_that_is_a_link_is_not_followed(out: Path):
 
 @POSIX
 @pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo])
-def test_something_that_is_no_file_is_in_the_way(out: Path, make):
+def test_something_that_is_no_file_is_in_the_way(out, make):
     (out / "README.md").unlink()
     make(out / "README.md")
 
@@ -104,7 +104,7 @@ def test_something_that_is_no_file_is_in_the_way(out: Path, make):
         place(out, NEW, manifest=MANIFEST, force=True)
 
 
-def test_a_file_in_place_of_a_folder_inside_is_refused(out: Path):
+def test_a_file_in_place_of_a_folder_inside_is_refused(out):
     (out / "museum_tools" / "new").write_text("mine")
 
     with nothing_changes(out), pytest.raises(OutputError, match="new: a generated folder belongs"):
@@ -112,7 +112,7 @@ def test_a_file_in_place_of_a_folder_inside_is_refused(out: Path):
 
 
 @pytest.mark.parametrize("where", ["out", "out/inner", "out/inner/most"])
-def test_a_file_in_place_of_the_folder_is_refused(tmp_path: Path, where: str):
+def test_a_file_in_place_of_the_folder_is_refused(tmp_path, where):
     (tmp_path / "out").write_text("mine")
 
     with nothing_changes(tmp_path), pytest.raises(OutputError) as failure:
@@ -131,7 +131,7 @@ def test_a_file_in_place_of_the_folder_is_refused(tmp_path: Path, where: str):
     ids=repr,
 )
 @pytest.mark.parametrize("check", [compare, place])
-def test_a_path_that_leads_elsewhere_is_refused(tmp_path: Path, path: str, check):
+def test_a_path_that_leads_elsewhere_is_refused(tmp_path, path, check):
     with pytest.raises(OutputError, match="is not a name for a generated file") as failure:
         check(tmp_path / "out", {**OLD, path: ""}, manifest=MANIFEST)
 
@@ -141,7 +141,7 @@ def test_a_path_that_leads_elsewhere_is_refused(tmp_path: Path, path: str, check
 
 @POSIX
 @pytest.mark.parametrize("path", ["../a.py", "link/a.py", "b/../../a.py", "/a.py"])
-def test_the_last_check_before_writing_is_on_the_real_folder(tmp_path: Path, path: str):
+def test_the_last_check_before_writing_is_on_the_real_folder(tmp_path, path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "link").symlink_to("..")
 
@@ -150,14 +150,14 @@ def test_the_last_check_before_writing_is_on_the_real_folder(tmp_path: Path, pat
 
 
 @pytest.mark.parametrize("paths", [("a.py", "A.py"), ("a/b.py", "A/c.py"), ("a", "A/b")])
-def test_paths_that_differ_in_case_only_are_refused(tmp_path: Path, paths: tuple[str, str]):
+def test_paths_that_differ_in_case_only_are_refused(tmp_path, paths):
     with pytest.raises(OutputError, match="differs in case only"):
         place(tmp_path / "out", {**OLD, **dict.fromkeys(paths, "")}, manifest=MANIFEST)
 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_stale_name_that_differs_in_case_only_is_left_alone(tmp_path: Path):
+def test_a_stale_name_that_differs_in_case_only_is_left_alone(tmp_path):
     place(tmp_path / "out", with_manifest({"Readme.md": MD}), manifest=MANIFEST)
 
     placed = place(tmp_path / "out", with_manifest({"README.md": MD + "New."}), manifest=MANIFEST)
@@ -166,7 +166,7 @@ def test_a_stale_name_that_differs_in_case_only_is_left_alone(tmp_path: Path):
     assert (tmp_path / "out" / "README.md").read_text() == MD + "New."
 
 
-def test_a_text_that_is_no_text_is_refused(tmp_path: Path):
+def test_a_text_that_is_no_text_is_refused(tmp_path):
     with pytest.raises(OutputError, match="a generated file holds a surrogate"):
         place(tmp_path / "out", {**OLD, "a.py": "\ud800"}, manifest=MANIFEST)
 
@@ -174,14 +174,14 @@ def test_a_text_that_is_no_text_is_refused(tmp_path: Path):
 
 
 @pytest.mark.parametrize("name", ["a\0b", "\ud800"], ids=repr)
-def test_an_impossible_folder_is_refused(tmp_path: Path, name: str):
+def test_an_impossible_folder_is_refused(tmp_path, name):
     with pytest.raises(OutputError, match="no usable path"):
         place(tmp_path / name, OLD, manifest=MANIFEST)
 
 
 @POSIX
 @pytest.mark.parametrize("name", ["o" * 300, "é" * 200, "x/" * 3000 + "x", "a/" + "o" * 300])
-def test_a_name_that_is_too_long_is_refused(tmp_path: Path, name: str):
+def test_a_name_that_is_too_long_is_refused(tmp_path, name):
     with pytest.raises(OutputError, match="choose a shorter name"):
         place(tmp_path / name, OLD, manifest=MANIFEST)
 
@@ -190,7 +190,7 @@ def test_a_name_that_is_too_long_is_refused(tmp_path: Path, name: str):
 
 @POSIX
 @pytest.mark.parametrize("name", ["o" * 250, "é" * 100])
-def test_a_long_name_leaves_room_for_the_staging_folder(tmp_path: Path, name: str):
+def test_a_long_name_leaves_room_for_the_staging_folder(tmp_path, name):
     place(tmp_path / name, OLD, manifest=MANIFEST)
 
     assert files_in(tmp_path / name) == OLD
@@ -198,7 +198,7 @@ def test_a_long_name_leaves_room_for_the_staging_folder(tmp_path: Path, name: st
 
 @POSIX
 @pytest.mark.parametrize("locked", ["", "museum_tools", "museum_tools/old", "README.md"])
-def test_what_is_read_only_stays_as_it_is(room: Path, locked: str):
+def test_what_is_read_only_stays_as_it_is(room, locked):
     mode = (room / locked).stat().st_mode
     (room / locked).chmod(mode & 0o555)
 
@@ -275,7 +275,7 @@ def test_a_failure_among_single_files_is_undone(room, monkeypatch, error, after)
     assert failure.type is (OutputError if isinstance(error, OSError) else KeyboardInterrupt)
 
 
-def test_a_failure_takes_made_folders_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_failure_takes_made_folders_away(tmp_path, monkeypatch):
     failing(monkeypatch, "fsync", errno.ENOSPC, after=3)
 
     with pytest.raises(OutputError, match="No space left"):
@@ -284,7 +284,7 @@ def test_a_failure_takes_made_folders_away(tmp_path: Path, monkeypatch: pytest.M
     assert list(tmp_path.iterdir()) == []
 
 
-def test_without_hard_links_files_are_copied(room: Path, monkeypatch: pytest.MonkeyPatch):
+def test_without_hard_links_files_are_copied(room, monkeypatch):
     failing(monkeypatch, "link", errno.EPERM)
     times = {path: (room / path).stat().st_mtime_ns for path in SAME}
 
@@ -294,7 +294,7 @@ def test_without_hard_links_files_are_copied(room: Path, monkeypatch: pytest.Mon
     assert {path: (room / path).stat().st_mtime_ns for path in SAME} == times
 
 
-def test_a_system_without_the_swap_is_served(out: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_system_without_the_swap_is_served(out, monkeypatch):
     monkeypatch.setattr(writer.ctypes, "CDLL", lambda *_, **__: object())
     before = inode(out)
 
@@ -305,7 +305,7 @@ def test_a_system_without_the_swap_is_served(out: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of Linux")
-def test_a_file_that_does_not_fit_leaves_the_old_package(out: Path):
+def test_a_file_that_does_not_fit_leaves_the_old_package(out):
     files = with_manifest({"big.py": PY + "#" * 200_000})
     code = """
 import json, pathlib, resource, sys

@@ -1,7 +1,5 @@
 """What the tests of the coordinators share."""
 
-from __future__ import annotations
-
 import pytest
 from pet_shop import toolsets
 

@@ -1,7 +1,5 @@
 """Our tools in the real amplifier-core: `amplifier_process` says what is tried, and how."""
 
-from __future__ import annotations
-
 import base64
 import importlib.util
 import json
@@ -643,27 +641,18 @@ FAULTS = [
     ({"specs": [{"specs": []}]}, SettingsError, "specs/0: there is no 'specs'; there are spec, se"),
     ({"specs": [], "spec": "x"}, SettingsError, "configuration: 'specs' stands alone; put what"),
     ({"specs": [{"spec": described("a")}, {}]}, SettingsError, "specs/1: there is no 'spec'; give"),
-    (
-        {"spec": described("a"), "select": {"tags": ["slip"]}},
-        SettingsError,
-        "select: no operation of the document is like that",
-    ),
+    ({"spec": described("a"), "select": {"tags": ["slip"]}}, SettingsError,
+     "select: no operation of the document is like that"),
     ({"specs": [{"select": {}}]}, SettingsError, "specs/0: there is no 'spec'; give the URL or"),
     ({"spec": "no/such/file.yaml"}, SourceError, "no/such/file.yaml"),
     ({"spec": {"openapi": "9"}}, DocumentError, "9"),
     ({"spec": 5}, SourceError, "int"),
     ({"spec": described("a"), "base_url": "x"}, SettingsError, "base_url: the address 'x' begins"),
-    (
-        {"specs": [{"spec": described("a"), "credentials": {"key": "${NOT_SET_ANYWHERE}"}}]},
-        CredentialsError,
-        "specs/0: the document has no security scheme 'key'; it has none at all.",
-    ),
-    (
-        {"specs": [{"spec": described("a"), "settings": {"timeout": -1}}]},
-        SettingsError,
-        "specs/0: timeout: input should be greater than 0",
-    ),
-]
+    ({"specs": [{"spec": described("a"), "credentials": {"key": "${NOT_SET_ANYWHERE}"}}]},
+     CredentialsError, "specs/0: the document has no security scheme 'key'; it has none at all."),
+    ({"specs": [{"spec": described("a"), "settings": {"timeout": -1}}]}, SettingsError,
+     "specs/0: timeout: input should be greater than 0"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("config", "kind", "text"), FAULTS, ids=[row[2][:40] for row in FAULTS])

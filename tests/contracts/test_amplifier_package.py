@@ -4,8 +4,6 @@ The real amplifier-core runs in processes of their own: its engine can abort an 
 ends by itself, so each of them ends with `os._exit`.
 """
 
-from __future__ import annotations
-
 import asyncio
 import importlib.util
 import json
@@ -309,18 +307,14 @@ main(run())
 FAULTS = [
     ({"baseurl": "x"}, "configuration: there is no 'baseurl'; there are base_url, credentials,"),
     ({"base_url": "museum"}, "base_url: the address 'museum' begins with neither http://"),
-    (
-        {"base_url": "${MUSEUM_URL}"},
-        "'base_url': the environment variable MUSEUM_URL is not set or empty.",
-    ),
+    ({"base_url": "${MUSEUM_URL}"},
+     "'base_url': the environment variable MUSEUM_URL is not set or empty."),
     ({"base_url": 5}, "base_url: input should be a valid string"),
     ({"credentials": {"x": "y"}}, "'x'"),
     ({"credentials": "x"}, "credentials: must be a mapping by name, not str."),
     ({"credentials": {"MuseumPlaceholderAuth": "x"}}, "MuseumPlaceholderAuth"),
-    (
-        {"credentials": {"MuseumPlaceholderAuth": ["me", "${NOTHING}"]}},
-        "'MuseumPlaceholderAuth': the environment variable NOTHING is not set or empty.",
-    ),
+    ({"credentials": {"MuseumPlaceholderAuth": ["me", "${NOTHING}"]}},
+     "'MuseumPlaceholderAuth': the environment variable NOTHING is not set or empty."),
     ({"select": {"tag": "Events"}}, "select: there is no 'tag'; there are tags, methods,"),
     ({"select": ["Events"]}, "select: must be a mapping by name, not list."),
     ({"settings": {"timeout": -1}}, "timeout: input should be greater than 0"),
@@ -328,7 +322,7 @@ FAULTS = [
     ({"settings": {"prefix": "x_"}}, "prefix was decided when the package was generated"),
     ({"settings": {"check_answers": True}}, "check_answers needs the document"),
     ([], "configuration: must be a mapping by name, not list."),
-]
+]  # fmt: skip
 
 
 async def test_a_wrong_configuration_is_told_in_one_line_and_mounts_nothing(folder):

@@ -1,7 +1,5 @@
 """Each coordinator's extra installs alone, and is all that its example needs."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """The tools as an MCP server, seen by the real client: in memory, over stdio and over HTTP."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import json
@@ -232,13 +230,10 @@ async def test_the_user_of_the_client_is_asked_for_approval(connect, api):
 REFUSALS = {
     "decline": ({"id": 1}, types.ElicitResult(action="decline"), "delete_pet was not approved."),
     "cancel": ({"id": 1}, types.ElicitResult(action="cancel"), "delete_pet was not approved."),
-    "nobody to ask": (
-        {"id": 1},
-        None,
-        "delete_pet needs approval, but approval is not configured.",
-    ),
+    "nobody to ask": ({"id": 1}, None,
+                      "delete_pet needs approval, but approval is not configured."),
     "wrong arguments": ({"id": "one"}, AssertionError(), "/id: expected an integer, got 'one' (a"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("why", REFUSALS)

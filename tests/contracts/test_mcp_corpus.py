@@ -1,7 +1,5 @@
 """Every tool of the large published documents, listed and called through the real client."""
 
-from __future__ import annotations
-
 import httpx
 import pytest
 from corpus import FOLDER, entries, parameters

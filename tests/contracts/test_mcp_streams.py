@@ -1,7 +1,5 @@
 """Large answers of the MCP server over HTTP: as JSON, or on a stream that has begun."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from contextlib import asynccontextmanager

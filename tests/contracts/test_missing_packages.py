@@ -1,7 +1,5 @@
 """What is said where a coordinator's package is not installed."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """docs/contracts.md lists every test of an obligation, and every test that it lists is there."""
 
-from __future__ import annotations
-
 import ast
 import re
 from pathlib import Path

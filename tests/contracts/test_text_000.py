@@ -1,7 +1,5 @@
 """Text 000, sentence by sentence: what it obliges a tool, a result and `mount` to."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from typing import Protocol, runtime_checkable

@@ -3,8 +3,6 @@
 Each holds for tools of a document and for those of a package generated from it.
 """
 
-from __future__ import annotations
-
 import base64
 import inspect
 from functools import partial

@@ -3,8 +3,6 @@
 The modules are those of tests/golden/exathena, compiled against stubs of the behaviour and of Req.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -78,15 +78,13 @@ SCHEMES = {
 }
 _TREE = {
     "type": "object",
-    "properties": {
-        "value": {"type": "integer", "minimum": 0, "multipleOf": 3},
-        "tags": {"type": "array", "uniqueItems": True, "contains": {"type": "string"}},
-        "children": {"type": "array", "items": {"$ref": "#/components/schemas/Tree"}},
-    },
+    "properties": {"value": {"type": "integer", "minimum": 0, "multipleOf": 3},
+                   "tags": {"type": "array", "uniqueItems": True, "contains": {"type": "string"}},
+                   "children": {"type": "array", "items": {"$ref": "#/components/schemas/Tree"}}},
     "patternProperties": {"^x-": {"not": {"type": "null"}}},
     "unevaluatedProperties": False,
     "required": ["value"],
-}
+}  # fmt: skip
 
 
 def every_style() -> dict[str, Any]:

@@ -1,7 +1,5 @@
 """The checks of the harnesses fail where something is wrong."""
 
-from __future__ import annotations
-
 import socket
 
 import httpx

@@ -1,7 +1,5 @@
 """What the harnesses found, one case each, as small as it became."""
 
-from __future__ import annotations
-
 import pytest
 from fuzz.executing import check_call
 from fuzz.inputs import SECRET, Call, Reply, Strange
@@ -23,18 +21,15 @@ CALLS = {
         "post_application_json_strict", {"body": {"value": 3, "tags": Strange("equal")}}, OK
     ),
     "a label of a space and nothing": Call("get_path_label_false_array_x", {"x": [" ", ""]}, OK),
-    "a redirect to two places": Call(
-        "get_cookie_cookie_false_array",
-        {"x": []},
-        Reply(301, (("location", ""), ("location", "/x")), b""),
-    ),
+    "a redirect to two places": Call("get_cookie_cookie_false_array", {"x": []},
+                                     Reply(301, (("location", ""), ("location", "/x")), b"")),
     "a redirect to a place below": Call(
         "get_cookie_cookie_false_array", {"x": []}, Reply(301, (("location", "x"),), b"")
     ),
     "a member that is called as a secret": Call(
         "delete_free_a_b_json_x_c", {SECRET: Strange("bytes")}, OK
     ),
-}
+}  # fmt: skip
 
 
 DOCUMENTS = {

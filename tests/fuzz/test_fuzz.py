@@ -1,7 +1,5 @@
 """The harnesses: any document, any input and any answer, within a budget of CPU."""
 
-from __future__ import annotations
-
 import pytest
 from fuzz.executing import EXECUTING
 from fuzz.generating import GENERATING

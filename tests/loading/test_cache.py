@@ -1,7 +1,5 @@
 """The document cache: from it or not, the tools are the same; what is no longer so is not used."""
 
-from __future__ import annotations
-
 import json
 import os
 import pickle

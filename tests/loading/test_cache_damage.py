@@ -1,7 +1,5 @@
 """Damaged and foreign files in the cache: the document is loaded as if there were none."""
 
-from __future__ import annotations
-
 import gc
 import json
 import os

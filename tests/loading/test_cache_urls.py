@@ -1,7 +1,5 @@
 """Documents of URLs in the cache: asked for at each load, sent only when they changed."""
 
-from __future__ import annotations
-
 import json
 import re
 import threading

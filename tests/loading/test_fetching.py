@@ -1,7 +1,5 @@
 """Fetching a document: nothing that a server does makes it endless, large or indiscreet."""
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import gzip

@@ -22,23 +22,23 @@ GUARDED = Settings(allow_private=False)
 SETTINGS = Settings(timeout=5.0)
 
 
-def fetch(url: str, settings: Settings, **more: Any) -> Any:
+def fetch(url, settings, **more):
     return Fetcher(url, settings).fetch(url, **more)
 
 
-async def aside(*args: Any, **kwargs: Any) -> Any:
+async def aside(*args, **kwargs):
     """Fetch in a thread: the server runs in this one."""
     return await asyncio.to_thread(fetch, *args, **kwargs)
 
 
 @pytest.fixture
-async def site() -> Any:
+async def site():
     async with Recorder(Answer(body=DOCUMENT)) as running:
         yield running
 
 
 @pytest.fixture
-def resolver(monkeypatch: pytest.MonkeyPatch) -> Any:
+def resolver(monkeypatch):
     """Lets names have addresses; each list is one answer, the last one stays."""
     real = socket.getaddrinfo
     known: dict[str, list[list[str]]] = {}
@@ -53,7 +53,7 @@ def resolver(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 @pytest.fixture
-def public(monkeypatch: pytest.MonkeyPatch) -> None:
+def public(monkeypatch):
     """Let 127.0.0.1 pass for an address of the internet; the rest of loopback stays what it is."""
     real = network_policy.kind_of
     monkeypatch.setattr(
@@ -61,14 +61,14 @@ def public(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-async def test_a_document_says_that_it_came_from_this_machine(site: Recorder):
+async def test_a_document_says_that_it_came_from_this_machine(site):
     found = await aside(site.url, SETTINGS)
 
     assert found.public is False
 
 
 @pytest.mark.usefixtures("public")
-async def test_a_document_says_that_it_came_from_the_internet(site: Recorder, resolver: Any):
+async def test_a_document_says_that_it_came_from_the_internet(site, resolver):
     resolver("docs.test", ["127.0.0.1"])
 
     found = await aside(f"http://docs.test:{site.port}/a.json", SETTINGS)
@@ -78,7 +78,7 @@ async def test_a_document_says_that_it_came_from_the_internet(site: Recorder, re
     assert site.last.header("Host") == f"docs.test:{site.port}"
 
 
-def test_what_is_not_fetched_is_not_public(tmp_path: Any):
+def test_what_is_not_fetched_is_not_public(tmp_path):
     (tmp_path / "a.json").write_bytes(DOCUMENT)
 
     for given in (tmp_path / "a.json", DOCUMENT, {"openapi": "3.1.0"}):
@@ -88,7 +88,7 @@ def test_what_is_not_fetched_is_not_public(tmp_path: Any):
 @pytest.mark.parametrize(
     "host", ["127.0.0.1", "localhost", "127.1", "2130706433", "0x7f.1", "[::ffff:127.0.0.1]"]
 )
-async def test_everything_private_is_refused_on_request(site: Recorder, host: str):
+async def test_everything_private_is_refused_on_request(site, host):
     with pytest.raises(SourceError) as caught:
         await aside(f"http://me:hunter2@{host}:{site.port}/?key=hunter2", GUARDED)
 
@@ -98,7 +98,7 @@ async def test_everything_private_is_refused_on_request(site: Recorder, host: st
 
 
 @pytest.mark.usefixtures("public")
-async def test_one_private_address_among_others_refuses_the_host(site: Recorder, resolver: Any):
+async def test_one_private_address_among_others_refuses_the_host(site, resolver):
     resolver("docs.test", ["127.0.0.1", "10.0.0.1"])
 
     with pytest.raises(SourceError, match=r"'docs.test' has a private address"):
@@ -108,9 +108,7 @@ async def test_one_private_address_among_others_refuses_the_host(site: Recorder,
 
 
 @pytest.mark.usefixtures("public")
-async def test_a_redirect_of_a_public_host_does_not_follow_its_name_inside(
-    site: Recorder, resolver: Any
-):
+async def test_a_redirect_of_a_public_host_does_not_follow_its_name_inside(site, resolver):
     resolver("docs.test", ["127.0.0.1"], ["127.0.0.2"])
     site.answers.append(Answer(302, [("Location", "/b.json")], b""))
 
@@ -120,13 +118,13 @@ async def test_a_redirect_of_a_public_host_does_not_follow_its_name_inside(
     assert len(site.requests) == 1
 
 
-async def test_a_redirect_of_a_private_host_stays_allowed(site: Recorder):
+async def test_a_redirect_of_a_private_host_stays_allowed(site):
     site.answers.append(Answer(302, [("Location", "/b.json")], b""))
 
     assert (await aside(f"{site.url}/a.json", SETTINGS)).data == DOCUMENT
 
 
-async def test_what_a_public_document_refers_to_is_public_too(site: Recorder):
+async def test_what_a_public_document_refers_to_is_public_too(site):
     with pytest.raises(SourceError, match="has a loopback address"):
         await aside(site.url, SETTINGS, found_in_public=True)
     allowed = Settings(allow_private=True, timeout=5.0)
@@ -138,7 +136,7 @@ async def test_what_a_public_document_refers_to_is_public_too(site: Recorder):
     assert len(site.requests) == 2
 
 
-def test_a_resolver_that_hangs_is_under_the_deadline(monkeypatch: pytest.MonkeyPatch):
+def test_a_resolver_that_hangs_is_under_the_deadline(monkeypatch):
     released = threading.Event()
 
     def hang(*args: Any, **kwargs: Any) -> Any:
@@ -156,9 +154,7 @@ def test_a_resolver_that_hangs_is_under_the_deadline(monkeypatch: pytest.MonkeyP
     assert took < 5
 
 
-async def test_a_proxy_of_the_environment_is_used_when_that_is_trusted(
-    site: Recorder, monkeypatch: pytest.MonkeyPatch
-):
+async def test_a_proxy_of_the_environment_is_used_when_that_is_trusted(site, monkeypatch):
     for name in ("NO_PROXY", "no_proxy"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("http_proxy", site.url)

@@ -40,7 +40,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path / "cache"
 
 
-def document(*names: str, server: str = "/v1", **more: Any) -> dict[str, Any]:
+def document(*names, server="/v1", **more):
     paths = {
         f"/{name}": {"get": {"operationId": name, "responses": {"200": {"description": "ok"}}}}
         for name in names
@@ -49,25 +49,25 @@ def document(*names: str, server: str = "/v1", **more: Any) -> dict[str, Any]:
     return {"openapi": "3.1.0", "info": info, "servers": [{"url": server}], "paths": paths, **more}
 
 
-def load(site: Site, path: str = "openapi.json", **options: Any) -> Any:
+def load(site, path="openapi.json", **options):
     return load_tools(f"{site.url}/{path}", **options)
 
 
-def names(toolset: Any) -> list[str]:
+def names(toolset):
     return [tool.name for tool in toolset]
 
 
-def token_of(asked: Asked) -> str:
+def token_of(asked):
     return asked.headers.get("Authorization", "")
 
 
-def behind_login(asked: Asked) -> Said:
+def behind_login(asked):
     """Give the document to whoever brings the token, in whatever place."""
     brought = f"{asked.headers} {asked.query}"
     return Said(document("one")) if TOKEN in brought else Said("log in", 401)
 
 
-def by_identity(asked: Asked) -> Said:
+def by_identity(asked):
     """Show more operations to whoever brings a token."""
     schemes = {"securitySchemes": SCHEMES}
     known = bool(token_of(asked) or asked.query.get("key"))
@@ -222,11 +222,11 @@ def test_credentials_for_another_origin_do_not_fetch_the_document_and_the_error_
     assert TOKEN not in str(caught.value)
 
 
-def to_login(asked: Asked) -> Said:
+def to_login(asked):
     return Said(b"", 302, (("Location", "http://login.example.com/?next=x"),))
 
 
-def login_page(asked: Asked) -> Said:
+def login_page(asked):
     return Said(b"<!DOCTYPE html><html><title>Log in</title></html>")
 
 

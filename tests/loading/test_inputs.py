@@ -10,25 +10,25 @@ from openapi_tools import Settings, SettingsError
 from openapi_tools.model import Encoding, Parameter, Property
 
 
-def parameters(*listed: dict[str, Any], path: str = "/x", **members: Any) -> Any:
+def parameters(*listed, path="/x", **members):
     """The only tool of a document whose operation has these parameters."""
     (tool,) = tools({path: {"get": operation(parameters=list(listed))}}, **members)
     return tool
 
 
-def query(name: str, **members: Any) -> dict[str, Any]:
+def query(name, **members):
     return {"name": name, "in": "query", "schema": {"type": "string"}, **members}
 
 
 def body(
-    schema: Any,
+    schema,
     *,
-    settings: Settings | None = None,
-    kind: str = "application/json",
-    components: Any = None,
-    openapi: str = "3.1.1",
-    **members: Any,
-) -> Any:
+    settings=None,
+    kind="application/json",
+    components=None,
+    openapi="3.1.1",
+    **members,
+):
     """The only tool of a document whose operation has this body."""
     more = {"components": components} if components else {}
     (tool,) = tools(
@@ -37,18 +37,18 @@ def body(
     return tool
 
 
-def posted(content: Any, *, settings: Settings | None = None, **members: Any) -> Any:
+def posted(content, *, settings=None, **members):
     """The only tool of a document whose operation has a required body of these media types."""
     paths = {"/x": {"post": operation(requestBody={"content": content, "required": True})}}
     (tool,) = tools(paths, settings=settings, **members)
     return tool
 
 
-def path_parameter(name: str, kind: str = "integer") -> dict[str, Any]:
+def path_parameter(name, kind="integer"):
     return {"name": name, "in": "path", "required": True, "schema": {"type": kind}}
 
 
-def test_the_input_schema_is_a_closed_object_that_lists_what_is_required() -> None:
+def test_the_input_schema_is_a_closed_object_that_lists_what_is_required():
     tool = parameters(query("a", required=True), query("b", description="Bee."))
 
     assert tool.input_schema == {
@@ -59,7 +59,7 @@ def test_the_input_schema_is_a_closed_object_that_lists_what_is_required() -> No
     }
 
 
-def test_an_operation_without_parameters_takes_an_empty_object() -> None:
+def test_an_operation_without_parameters_takes_an_empty_object():
     assert parameters().input_schema == {
         "type": "object",
         "properties": {},
@@ -67,7 +67,7 @@ def test_an_operation_without_parameters_takes_an_empty_object() -> None:
     }
 
 
-def test_parameters_of_the_path_are_overridden_by_those_of_the_operation() -> None:
+def test_parameters_of_the_path_are_overridden_by_those_of_the_operation():
     item = {
         "parameters": [query("a", description="path"), query("b", description="path")],
         "get": operation(parameters=[query("a", description="own"), query("c")]),
@@ -80,7 +80,7 @@ def test_parameters_of_the_path_are_overridden_by_those_of_the_operation() -> No
     assert told == {"a": "own", "b": "path", "c": None}
 
 
-def test_what_is_changed_in_one_schema_is_not_changed_in_that_of_another_tool() -> None:
+def test_what_is_changed_in_one_schema_is_not_changed_in_that_of_another_tool():
     listed = [query("a", required=True), query("b")]
     paths = {path: {"get": operation(parameters=listed)} for path in ("/x", "/y")}
     first, second = tools(paths)
@@ -96,8 +96,8 @@ def test_what_is_changed_in_one_schema_is_not_changed_in_that_of_another_tool() 
 
 @pytest.mark.parametrize("value", [True, 1, 1.0, "1", [1], {"a": 1}], ids=repr)
 def test_parameters_of_one_name_are_one_only_when_they_say_the_same_to_the_letter(
-    value: Any,
-) -> None:
+    value,
+):
     values = [1, True, value]
     listed = [query("a", schema={"default": each}) for each in values]
     toolset = tools({f"/{n}": {"get": operation(parameters=[a])} for n, a in enumerate(listed)})
@@ -107,7 +107,7 @@ def test_parameters_of_one_name_are_one_only_when_they_say_the_same_to_the_lette
     assert repr(told) == repr(values)
 
 
-def test_a_path_that_names_other_variables_than_the_same_list_elsewhere_has_its_own() -> None:
+def test_a_path_that_names_other_variables_than_the_same_list_elsewhere_has_its_own():
     listed = [path_parameter("a")]
     paths = {
         path: {"get": operation(parameters=listed)} for path in ("/{a}", "/{b}", "/x", "/{b}/{a}")
@@ -126,7 +126,7 @@ def test_a_path_that_names_other_variables_than_the_same_list_elsewhere_has_its_
         *("Transfer-Encoding", "Connection", "TE", "Upgrade", "Proxy-Authorization"),
     ],
 )
-def test_headers_that_are_not_the_models_to_set_are_no_arguments(name: str) -> None:
+def test_headers_that_are_not_the_models_to_set_are_no_arguments(name):
     tool = parameters(
         {"name": name, "in": "header", "required": True, "schema": {"type": "string"}}
     )
@@ -138,7 +138,7 @@ def test_headers_that_are_not_the_models_to_set_are_no_arguments(name: str) -> N
 @pytest.mark.parametrize(
     ("location", "name"), [("query", "api_key"), ("header", "x-key"), ("cookie", "sid")]
 )
-def test_the_place_of_a_credential_is_no_argument(location: str, name: str) -> None:
+def test_the_place_of_a_credential_is_no_argument(location, name):
     declared = {
         "type": "apiKey",
         "in": location,
@@ -152,7 +152,7 @@ def test_the_place_of_a_credential_is_no_argument(location: str, name: str) -> N
     assert tool.input_schema["properties"] == {}
 
 
-def test_a_path_variable_that_is_not_declared_is_taken_as_text_and_remarked() -> None:
+def test_a_path_variable_that_is_not_declared_is_taken_as_text_and_remarked():
     listed = [path_parameter("x"), path_parameter("gone")]
     toolset = tools({"/pets/{petId}/{x}": {"get": operation(parameters=listed)}})
 
@@ -166,7 +166,7 @@ def test_a_path_variable_that_is_not_declared_is_taken_as_text_and_remarked() ->
     assert any("{gone}" in warning for warning in toolset.warnings)
 
 
-def test_a_members_body_becomes_arguments_next_to_the_parameters() -> None:
+def test_a_members_body_becomes_arguments_next_to_the_parameters():
     schema = {
         "type": "object",
         "required": ["name"],
@@ -184,41 +184,29 @@ def test_a_members_body_becomes_arguments_next_to_the_parameters() -> None:
 
 RECURSIVE = {"type": "object", "properties": {"next": {"$ref": "#/components/schemas/N"}}}
 NESTED: list[tuple[str, Any, dict[str, Any]]] = [
-    (
-        "recursive",
-        {"$ref": "#/components/schemas/N"},
-        {"components": {"schemas": {"N": RECURSIVE}}},
-    ),
+    ("recursive", {"$ref": "#/components/schemas/N"},
+     {"components": {"schemas": {"N": RECURSIVE}}}),
     ("array", {"type": "array", "items": {"type": "string"}}, {}),
-    (
-        "nested on request",
-        {"type": "object", "properties": {"a": {"type": "string"}}},
-        {"settings": Settings(body="nested")},
-    ),
+    ("nested on request", {"type": "object", "properties": {"a": {"type": "string"}}},
+     {"settings": Settings(body="nested")}),
     ("scalar", {"type": "string"}, {}),
     ("union", {"oneOf": [{"type": "object"}, {"type": "array"}]}, {}),
-    (
-        "union beside members",
-        {"type": "object", "properties": {"a": {}}, "anyOf": [{"required": ["a"]}]},
-        {},
-    ),
+    ("union beside members",
+     {"type": "object", "properties": {"a": {}}, "anyOf": [{"required": ["a"]}]}, {}),
     ("map", {"type": "object", "additionalProperties": {"type": "string"}}, {}),
     ("open", {"type": "object", "properties": {"a": {}}, "additionalProperties": True}, {}),
     ("patterns", {"type": "object", "properties": {"a": {}}, "patternProperties": {"^x": {}}}, {}),
     ("any object", {"type": "object"}, {}),
     ("anything", {}, {}),
     ("nullable", {"type": ["object", "null"], "properties": {"a": {}}}, {}),
-    (
-        "optional with required members",
-        {"type": "object", "properties": {"a": {}}, "required": ["a"]},
-        {"required": False},
-    ),
+    ("optional with required members",
+     {"type": "object", "properties": {"a": {}}, "required": ["a"]}, {"required": False}),
     ("at least one", {"type": "object", "properties": {"a": {}}, "minProperties": 1}, {}),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("schema", "members"), [r[1:] for r in NESTED], ids=[r[0] for r in NESTED])
-def test_any_other_body_is_one_argument(schema: Any, members: dict[str, Any]) -> None:
+def test_any_other_body_is_one_argument(schema, members):
     tool = body(schema, **members)
 
     assert list(tool.input_schema["properties"]) == ["body"]
@@ -226,14 +214,14 @@ def test_any_other_body_is_one_argument(schema: Any, members: dict[str, Any]) ->
     assert tool.operation.body.argument == "body"
 
 
-def test_an_optional_body_without_required_members_is_offered_flat() -> None:
+def test_an_optional_body_without_required_members_is_offered_flat():
     tool = body({"type": "object", "properties": {"a": {}}}, required=False)
 
     assert list(tool.input_schema["properties"]) == ["a"]
     assert tool.operation.body.required is False
 
 
-def test_a_parameter_called_body_and_a_body_are_told_apart() -> None:
+def test_a_parameter_called_body_and_a_body_are_told_apart():
     paths = with_body({"type": "string"})
     paths["/x"]["parameters"] = [query("body")]
     (tool,) = tools(paths)
@@ -241,7 +229,7 @@ def test_a_parameter_called_body_and_a_body_are_told_apart() -> None:
     assert list(tool.input_schema["properties"]) == ["body_query", "body_body"]
 
 
-def test_a_merged_all_of_body_is_offered_flat() -> None:
+def test_a_merged_all_of_body_is_offered_flat():
     schemas = {"A": {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}}
     tool = body(
         {"allOf": [{"$ref": "#/components/schemas/A"}, {"properties": {"b": {}}}]},
@@ -255,25 +243,20 @@ def test_a_merged_all_of_body_is_offered_flat() -> None:
 MEDIA = [
     ("json first", ["application/xml", "application/json"], "application/json"),
     ("vendor json", ["text/plain", "application/vnd.api+json"], "application/vnd.api+json"),
-    (
-        "merge-patch before json-patch",
-        ["application/json-patch+json", "application/merge-patch+json"],
-        "application/merge-patch+json",
-    ),
-    (
-        "form before multipart",
-        ["multipart/form-data", "application/x-www-form-urlencoded"],
-        "application/x-www-form-urlencoded",
-    ),
+    ("merge-patch before json-patch",
+     ["application/json-patch+json", "application/merge-patch+json"],
+     "application/merge-patch+json"),
+    ("form before multipart", ["multipart/form-data", "application/x-www-form-urlencoded"],
+     "application/x-www-form-urlencoded"),
     ("text before bytes", ["application/octet-stream", "text/plain"], "text/plain"),
     ("the document's order among equals", ["image/png", "image/gif"], "image/png"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("listed", "chosen"), [row[1:] for row in MEDIA], ids=[row[0] for row in MEDIA]
 )
-def test_of_several_media_types_the_most_useful_is_sent(listed: list[str], chosen: str) -> None:
+def test_of_several_media_types_the_most_useful_is_sent(listed, chosen):
     content = {kind: {"schema": {"type": "object", "properties": {"a": {}}}} for kind in listed}
     tool = posted(content)
 
@@ -281,14 +264,14 @@ def test_of_several_media_types_the_most_useful_is_sent(listed: list[str], chose
     assert set(tool.operation.body.alternatives) == set(listed) - {chosen}
 
 
-def test_the_user_chooses_another_media_type() -> None:
+def test_the_user_chooses_another_media_type():
     content = {kind: {"schema": {"type": "string"}} for kind in ("application/json", "text/csv")}
     tool = posted(content, settings=Settings(media_types=("text/csv",)))
 
     assert tool.operation.body.media_type == "text/csv"
 
 
-def offering(*kinds: str, schema: Any = None, operation_id: str = "save") -> dict[str, Any]:
+def offering(*kinds, schema=None, operation_id="save"):
     """Return paths with an operation whose body may have several media types."""
     content = {kind: {"schema": schema or {"type": "string"}} for kind in kinds}
     body = {"content": content, "required": True, "description": "What is saved."}
@@ -303,7 +286,7 @@ def offering(*kinds: str, schema: Any = None, operation_id: str = "save") -> dic
         (("application/xml", "application/zip"), "Its elements: <a>"),
     ],
 )
-def test_a_body_that_is_text_or_bytes_is_a_file(kinds: tuple[str, ...], words: str) -> None:
+def test_a_body_that_is_text_or_bytes_is_a_file(kinds, words):
     schema = {"type": "object", "properties": {"a": {}}} if "xml" in kinds[0] else None
     (tool,) = tools(offering(*kinds, schema=schema))
     text = next(kind for kind in kinds if "octet" not in kind and not kind.endswith(("tar", "zip")))
@@ -315,7 +298,7 @@ def test_a_body_that_is_text_or_bytes_is_a_file(kinds: tuple[str, ...], words: s
     assert words.partition("<")[0] in told["description"]
 
 
-def test_text_alone_or_of_the_users_choice_is_a_string() -> None:
+def test_text_alone_or_of_the_users_choice_is_a_string():
     wanted = Settings(media_types=("text/plain",))
     (alone,) = tools(offering("text/plain", "text/csv"))
     (chosen,) = tools(offering("text/plain", "application/octet-stream"), settings=wanted)
@@ -335,7 +318,7 @@ def test_text_alone_or_of_the_users_choice_is_a_string() -> None:
     ],
     ids=["listed bytes", "listed text", "bytes that are not listed", "JSON that is not listed"],
 )
-def test_the_media_type_of_one_operation_is_chosen(wanted: str, sent: str, is_file: bool) -> None:
+def test_the_media_type_of_one_operation_is_chosen(wanted, sent, is_file):
     paths = offering("text/plain", "application/octet-stream")
     paths["/y"] = offering("text/csv", "application/json", operation_id="other")["/x"]
     settings = Settings(media_types={"save": wanted})
@@ -348,7 +331,7 @@ def test_the_media_type_of_one_operation_is_chosen(wanted: str, sent: str, is_fi
     assert toolset.warnings == ()
 
 
-def test_a_body_of_a_component_is_chosen_for_one_of_its_operations() -> None:
+def test_a_body_of_a_component_is_chosen_for_one_of_its_operations():
     refer = {"schema": {"$ref": "#/components/schemas/Text"}}
     body = {"content": {"text/plain": refer, "application/octet-stream": refer}}
     paths = {
@@ -363,7 +346,7 @@ def test_a_body_of_a_component_is_chosen_for_one_of_its_operations() -> None:
     assert other.input_schema["properties"]["body"].get("type", "string") == "string"
 
 
-def test_the_model_chooses_among_media_types_that_the_user_names() -> None:
+def test_the_model_chooses_among_media_types_that_the_user_names():
     schema = {"type": "object", "properties": {"media_type": {"type": "string"}}}
     kinds = ["application/json", "application/octet-stream"]
     (tool,) = tools(offering(*kinds, schema=schema), settings=Settings(media_types={"save": kinds}))
@@ -377,7 +360,7 @@ def test_the_model_chooses_among_media_types_that_the_user_names() -> None:
     assert {"text", "base64"} <= told["body"]["anyOf"][1]["properties"].keys()
 
 
-def test_media_types_for_tools_that_do_not_exist_are_told() -> None:
+def test_media_types_for_tools_that_do_not_exist_are_told():
     settings = Settings(media_types={"sav": "text/plain", "nothing_like_it": "text/plain"})
 
     first, second = tools(offering("text/plain"), settings=settings).warnings
@@ -387,7 +370,7 @@ def test_media_types_for_tools_that_do_not_exist_are_told() -> None:
 
 
 @pytest.mark.parametrize("kinds", ["text", "*/*", "text/*", "", [], ["text/plain", "x"]])
-def test_a_tool_is_given_no_media_type_that_cannot_be_sent(kinds: Any) -> None:
+def test_a_tool_is_given_no_media_type_that_cannot_be_sent(kinds):
     with pytest.raises(SettingsError, match=r"^media_types: 'save' needs a media type, not "):
         Settings(media_types={"save": kinds})
 
@@ -410,9 +393,7 @@ FILES = [
 @pytest.mark.parametrize(
     ("openapi", "schema", "is_file"), [row[1:] for row in FILES], ids=[row[0] for row in FILES]
 )
-def test_members_of_a_multipart_body_that_are_bytes_are_file_arguments(
-    openapi: str, schema: Any, is_file: bool
-) -> None:
+def test_members_of_a_multipart_body_that_are_bytes_are_file_arguments(openapi, schema, is_file):
     whole = {"type": "object", "properties": {"file": schema, "note": {"type": "string"}}}
     tool = body(whole, kind="multipart/form-data", openapi=openapi)
 
@@ -425,9 +406,7 @@ def test_members_of_a_multipart_body_that_are_bytes_are_file_arguments(
 
 @pytest.mark.parametrize("beside", [{}, {"description": "A form."}, {"title": "Form"}])
 @pytest.mark.parametrize("openapi", ["3.0.3", "3.1.1"])
-def test_words_beside_the_reference_to_a_form_change_nothing_in_it(
-    openapi: str, beside: dict[str, str]
-) -> None:
+def test_words_beside_the_reference_to_a_form_change_nothing_in_it(openapi, beside):
     binary = {"type": "string", "format": "binary"}
     members = {"file": binary, "at": {"type": "object"}}
     form = {"type": "object", "properties": members, "additionalProperties": False}
@@ -442,7 +421,7 @@ def test_words_beside_the_reference_to_a_form_change_nothing_in_it(
     assert tool.operation.body.encodings == (Encoding("file", file=True),)
 
 
-def test_words_beside_the_reference_to_a_file_change_nothing_but_its_description() -> None:
+def test_words_beside_the_reference_to_a_file_change_nothing_but_its_description():
     binary = {"type": "string", "format": "binary", "description": "Bytes."}
     file = {"$ref": "#/components/schemas/File", "description": "A photo."}
     tool = body(
@@ -455,7 +434,7 @@ def test_words_beside_the_reference_to_a_file_change_nothing_but_its_description
     assert tool.input_schema["properties"]["file"]["description"] == "A photo."
 
 
-def test_a_reference_with_further_members_beside_it_is_offered_with_all_of_them() -> None:
+def test_a_reference_with_further_members_beside_it_is_offered_with_all_of_them():
     tool = body(
         {
             "$ref": "#/components/schemas/Base",
@@ -470,7 +449,7 @@ def test_a_reference_with_further_members_beside_it_is_offered_with_all_of_them(
     assert tool.input_schema["required"] == ["b"]
 
 
-def test_arrays_and_optional_files_are_recognised() -> None:
+def test_arrays_and_optional_files_are_recognised():
     binary = {"type": "string", "format": "binary"}
     whole = {
         "type": "object",
@@ -488,7 +467,7 @@ def test_arrays_and_optional_files_are_recognised() -> None:
     assert [encoding.file for encoding in tool.operation.body.encodings] == [True, True]
 
 
-def test_encodings_are_kept_with_the_headers_of_their_parts() -> None:
+def test_encodings_are_kept_with_the_headers_of_their_parts():
     whole = {"type": "object", "properties": {"meta": {"type": "object"}, "csv": {"type": "array"}}}
     encoding = {
         "meta": {
@@ -511,7 +490,7 @@ def test_encodings_are_kept_with_the_headers_of_their_parts() -> None:
     assert tool.input_schema["properties"]["meta_X_Rate"] == {"type": "integer"}
 
 
-def test_style_in_a_multipart_encoding_is_ignored_in_3_0() -> None:
+def test_style_in_a_multipart_encoding_is_ignored_in_3_0():
     whole = {"type": "object", "properties": {"csv": {"type": "array", "items": {}}}}
     content = {"multipart/form-data": {"schema": whole, "encoding": {"csv": {"explode": False}}}}
     tool = posted(content, openapi="3.0.3")
@@ -522,21 +501,21 @@ def test_style_in_a_multipart_encoding_is_ignored_in_3_0() -> None:
 @pytest.mark.parametrize(
     "kind", ["application/octet-stream", "image/png", "application/zip", "image/*"]
 )
-def test_a_binary_body_is_one_file_argument(kind: str) -> None:
+def test_a_binary_body_is_one_file_argument(kind):
     tool = body({"type": "string", "format": "binary"}, kind=kind)
 
     assert tool.operation.body.file is True
     assert "base64" in tool.input_schema["properties"]["body"]["properties"]
 
 
-def test_any_media_type_with_a_structure_is_sent_as_json() -> None:
+def test_any_media_type_with_a_structure_is_sent_as_json():
     tool = body({"type": "object", "properties": {"a": {}}}, kind="*/*")
 
     assert tool.operation.body.media_type == "application/json"
     assert list(tool.input_schema["properties"]) == ["a"]
 
 
-def test_item_schemas_become_an_array_of_items() -> None:
+def test_item_schemas_become_an_array_of_items():
     content = {"application/jsonl": {"itemSchema": {"type": "integer"}}}
     tool = posted(content, openapi="3.2.0")
 
@@ -546,7 +525,7 @@ def test_item_schemas_become_an_array_of_items() -> None:
     }
 
 
-def test_a_parameter_with_content_is_written_as_its_media_type() -> None:
+def test_a_parameter_with_content_is_written_as_its_media_type():
     tool = parameters(
         {
             "name": "f",
@@ -559,7 +538,7 @@ def test_a_parameter_with_content_is_written_as_its_media_type() -> None:
     assert tool.input_schema["properties"]["f"] == {"type": "object"}
 
 
-def test_a_parameter_says_that_it_is_deprecated_and_gives_its_example() -> None:
+def test_a_parameter_says_that_it_is_deprecated_and_gives_its_example():
     tool = parameters(query("a", deprecated=True, example="x"))
 
     assert tool.input_schema["properties"]["a"] == {
@@ -580,15 +559,13 @@ def test_a_parameter_says_that_it_is_deprecated_and_gives_its_example() -> None:
         ("3.0", False),
     ],
 )
-def test_old_style_tables_are_followed_for_documents_of_that_time(
-    openapi: str, printed: bool
-) -> None:
+def test_old_style_tables_are_followed_for_documents_of_that_time(openapi, printed):
     tool = parameters(query("a", style="deepObject", explode=True), query("b"), openapi=openapi)
 
     assert [parameter.printed for parameter in tool.operation.parameters] == [printed, False]
 
 
-def test_all_835_inputs_of_one_operation_are_offered() -> None:
+def test_all_835_inputs_of_one_operation_are_offered():
     tool = parameters(*(query(f"p[{i}]") for i in range(835)))
 
     assert len(tool.input_schema["properties"]) == 835
@@ -596,7 +573,7 @@ def test_all_835_inputs_of_one_operation_are_offered() -> None:
 
 
 @pytest.mark.parametrize("variable", ["{id}", "{id*}", "{.id}", "{;id*}"])
-def test_rfc_6570_operators_in_a_path_mean_the_parameter(variable: str) -> None:
+def test_rfc_6570_operators_in_a_path_mean_the_parameter(variable):
     listed = [path_parameter("id", "string")]
     toolset = tools({f"/x/{variable}": {"get": operation(parameters=listed)}})
 
@@ -606,7 +583,7 @@ def test_rfc_6570_operators_in_a_path_mean_the_parameter(variable: str) -> None:
     assert toolset.warnings == ()
 
 
-def test_parts_told_apart_by_position_have_encodings_by_position() -> None:
+def test_parts_told_apart_by_position_have_encodings_by_position():
     media = {
         "schema": {
             "prefixItems": [{"type": "object"}, {}],
@@ -634,7 +611,7 @@ def test_parts_told_apart_by_position_have_encodings_by_position() -> None:
     assert "base64" in told["items"]["properties"]
 
 
-def test_a_file_that_is_a_component_is_recognised_wherever_it_is_referred_to() -> None:
+def test_a_file_that_is_a_component_is_recognised_wherever_it_is_referred_to():
     ref = {"$ref": "#/components/schemas/File"}
     whole = {
         "type": "object",
@@ -652,7 +629,7 @@ def test_a_file_that_is_a_component_is_recognised_wherever_it_is_referred_to() -
 
 
 @pytest.mark.parametrize(("required", "sent"), [(False, False), (True, True)])
-def test_a_body_in_which_nothing_can_be_said_is_no_argument(required: bool, sent: bool) -> None:
+def test_a_body_in_which_nothing_can_be_said_is_no_argument(required, sent):
     schema = {"type": "object", "properties": {}, "additionalProperties": False}
     tool = body(schema, kind="application/x-www-form-urlencoded", required=required)
 
@@ -660,7 +637,7 @@ def test_a_body_in_which_nothing_can_be_said_is_no_argument(required: bool, sent
     assert (tool.operation.body is not None) == sent
 
 
-def test_multipart_is_sent_where_json_would_have_to_hold_bytes() -> None:
+def test_multipart_is_sent_where_json_would_have_to_hold_bytes():
     schema = {"type": "object", "properties": {"file": {"type": "string", "format": "binary"}}}
     content = {kind: {"schema": schema} for kind in ("application/json", "multipart/form-data")}
     tool = posted(content)
@@ -668,7 +645,7 @@ def test_multipart_is_sent_where_json_would_have_to_hold_bytes() -> None:
     assert tool.operation.body.media_type == "multipart/form-data"
 
 
-def test_members_of_alternatives_have_encodings_and_files_too() -> None:
+def test_members_of_alternatives_have_encodings_and_files_too():
     def alternative(name: str) -> dict[str, Any]:
         binary = {"type": "string", "format": "binary"}
         return {"type": "object", "properties": {name: binary, "a": {"type": "object"}}}
@@ -707,9 +684,7 @@ UNSENDABLE = [
 
 @pytest.mark.parametrize(("place", "name"), UNSENDABLE)
 @pytest.mark.parametrize("referred", [False, True])
-def test_parameters_whose_names_cannot_be_sent_are_left_out_with_a_warning(
-    place: str, name: str, referred: bool
-) -> None:
+def test_parameters_whose_names_cannot_be_sent_are_left_out_with_a_warning(place, name, referred):
     named = {"name": name, "in": place, "schema": {"type": "string"}}
     listed = [{"$ref": "#/components/parameters/Odd"} if referred else named, query("a")]
     paths = {"/x": {"get": operation(parameters=listed)}, "/y": {"get": operation()}}
@@ -725,9 +700,7 @@ def test_parameters_whose_names_cannot_be_sent_are_left_out_with_a_warning(
 
 
 @pytest.mark.parametrize(("place", "name"), [("header", "a\nb"), ("query", "\x7f"), ("path", "\0")])
-def test_a_required_parameter_whose_name_no_text_has_costs_its_operation(
-    place: str, name: str
-) -> None:
+def test_a_required_parameter_whose_name_no_text_has_costs_its_operation(place, name):
     named = {"name": name, "in": place, "required": True, "schema": {}}
     toolset = tools(
         {"/x": {"get": operation(parameters=[named])}, "/y": {"get": operation()}},
@@ -739,7 +712,7 @@ def test_a_required_parameter_whose_name_no_text_has_costs_its_operation(
     )
 
 
-def test_names_that_cannot_be_sent_are_told_first_and_counted_where_they_are_many() -> None:
+def test_names_that_cannot_be_sent_are_told_first_and_counted_where_they_are_many():
     listed = [query(f"a\n{number}", schema={"title": 5}) for number in range(13)]
 
     warnings = tools({"/x": {"get": operation(parameters=listed)}}).warnings
@@ -754,7 +727,7 @@ def test_names_that_cannot_be_sent_are_told_first_and_counted_where_they_are_man
     ["\u4ef7\u683c", "$$", "x" * 70, "gr\u00f6\u00dfe"],
     ids=["no letters", "signs", "too long", "letters lost"],
 )
-def test_an_argument_with_another_name_tells_the_apis_own(wire: str, flat: bool) -> None:
+def test_an_argument_with_another_name_tells_the_apis_own(wire, flat):
     schema = {"type": "string", "description": "How many."}
     kept = {"name": "filter[a]", "in": "query", "schema": schema}
     paths = with_body(
@@ -774,7 +747,7 @@ def test_an_argument_with_another_name_tells_the_apis_own(wire: str, flat: bool)
     assert wire in unquote(sent)
 
 
-def test_what_an_arguments_own_name_adds_keeps_the_limit_of_descriptions() -> None:
+def test_what_an_arguments_own_name_adds_keeps_the_limit_of_descriptions():
     listed = [
         {"name": "\u00fc" * 3_000, "in": "query", "schema": {}},
         {"name": "\u00fc\u202e", "in": "query", "schema": {}, "description": "long " * 99},
@@ -789,7 +762,7 @@ def test_what_an_arguments_own_name_adds_keeps_the_limit_of_descriptions() -> No
     assert len(second["description"]) <= 60
 
 
-def test_an_xml_body_is_text_whose_elements_are_told() -> None:
+def test_an_xml_body_is_text_whose_elements_are_told():
     schemas = {
         "Pet": {
             "type": "object",
@@ -826,7 +799,7 @@ CIRCLES = [
 
 @pytest.mark.parametrize("schema", CIRCLES, ids=["union", "array"])
 @pytest.mark.parametrize("kind", ["multipart/form-data", "application/x-www-form-urlencoded"])
-def test_a_form_that_goes_in_a_circle_is_read(schema: Any, kind: str) -> None:
+def test_a_form_that_goes_in_a_circle_is_read(schema, kind):
     array = {"type": "array", "items": {"$ref": "#/components/schemas/M"}}
     tool = body(
         {"$ref": "#/components/schemas/N"},
@@ -839,7 +812,7 @@ def test_a_form_that_goes_in_a_circle_is_read(schema: Any, kind: str) -> None:
 
 
 @pytest.mark.parametrize("part_required", [True, False])
-def test_a_required_header_is_required_where_its_part_is(part_required: bool) -> None:
+def test_a_required_header_is_required_where_its_part_is(part_required):
     schema = {"type": "object", "properties": {"a": {"type": "object"}, "b": {}}}
     schema["required"] = ["a"] if part_required else ["b"]
     header = {"X-Rate": {"schema": {"type": "integer"}, "required": True, "description": "Rate."}}

@@ -17,7 +17,6 @@ from openapi_tools import (
     OpenAPIToolsError,
     Select,
     Settings,
-    Toolset,
     aload_tools,
     load_tools,
 )
@@ -42,42 +41,15 @@ PLACES = [
     ("paths", "/x", "get", "requestBody", "content", "multipart/form-data"),
     ("paths", "/x", "get", "requestBody", "content", "multipart/form-data", "schema"),
     ("paths", "/x", "get", "requestBody", "content", "multipart/form-data", "schema", "properties"),
-    (
-        "paths",
-        "/x",
-        "get",
-        "requestBody",
-        "content",
-        "multipart/form-data",
-        "schema",
-        "properties",
-        "a",
-    ),
+    ("paths", "/x", "get", "requestBody", "content", "multipart/form-data", "schema", "properties",
+     "a"),
     ("paths", "/x", "get", "requestBody", "content", "multipart/form-data", "schema", "required"),
     ("paths", "/x", "get", "requestBody", "content", "multipart/form-data", "encoding"),
     ("paths", "/x", "get", "requestBody", "content", "multipart/form-data", "encoding", "a"),
-    (
-        "paths",
-        "/x",
-        "get",
-        "requestBody",
-        "content",
-        "multipart/form-data",
-        "encoding",
-        "a",
-        "headers",
-    ),
-    (
-        "paths",
-        "/x",
-        "get",
-        "requestBody",
-        "content",
-        "multipart/form-data",
-        "encoding",
-        "a",
-        "contentType",
-    ),
+    ("paths", "/x", "get", "requestBody", "content", "multipart/form-data", "encoding", "a",
+     "headers"),
+    ("paths", "/x", "get", "requestBody", "content", "multipart/form-data", "encoding", "a",
+     "contentType"),
     ("paths", "/x", "get", "operationId"),
     ("paths", "/x", "get", "tags"),
     ("paths", "/x", "get", "summary"),
@@ -97,10 +69,10 @@ PLACES = [
     ("webhooks",),
     ("info",),
     ("$self",),
-]
+]  # fmt: skip
 
 
-def whole() -> dict[str, Any]:
+def whole():
     part = {
         "schema": {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]},
         "encoding": {"a": {"contentType": "text/plain", "headers": {"X": {"schema": {}}}}},
@@ -126,9 +98,7 @@ def whole() -> dict[str, Any]:
 
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: "/".join(map(str, place)))
 @pytest.mark.parametrize("openapi", ["3.0.3", "3.2.0", "2.0"])
-def test_a_member_of_any_wrong_type_is_a_typed_error_or_harmless(
-    place: tuple[Any, ...], openapi: str
-) -> None:
+def test_a_member_of_any_wrong_type_is_a_typed_error_or_harmless(place, openapi):
     for wrong in WRONG:
         root = json.loads(json.dumps(whole()))
         root["openapi"] = openapi
@@ -150,7 +120,7 @@ def test_a_member_of_any_wrong_type_is_a_typed_error_or_harmless(
             assert toolset.counts["operations"] == len(toolset) + len(toolset.skipped)
 
 
-def test_one_bad_operation_never_sinks_the_rest() -> None:
+def test_one_bad_operation_never_sinks_the_rest():
     bad: list[dict[str, Any]] = [
         {"parameters": "x"},
         {"parameters": [3]},
@@ -185,7 +155,7 @@ def test_one_bad_operation_never_sinks_the_rest() -> None:
     )
 
 
-def test_swagger_words_in_openapi_3_say_what_the_version_has() -> None:
+def test_swagger_words_in_openapi_3_say_what_the_version_has():
     (skipped,) = tools({"/x": {"get": operation(parameters=[{"name": "a", "in": "body"}])}}).skipped
 
     assert skipped.pointer == "/paths/~1x/get/parameters/0"
@@ -194,36 +164,29 @@ def test_swagger_words_in_openapi_3_say_what_the_version_has() -> None:
 
 DESCRIBED = [
     ("both", {"summary": "Find.", "description": "Finds pets."}, "Find.\nFinds pets."),
-    (
-        "said twice",
-        {"summary": "Finds pets", "description": "Finds pets by tag."},
-        "Finds pets by tag.",
-    ),
+    ("said twice", {"summary": "Finds pets", "description": "Finds pets by tag."},
+     "Finds pets by tag."),
     ("nothing", {}, "GET /x"),
     ("blank", {"summary": "  ", "description": "\n"}, "GET /x"),
     ("deprecated", {"summary": "Old.", "deprecated": True}, "Deprecated. Old."),
-    (
-        "markup",
-        {"description": "<p>See <a href='u'>the docs</a> &amp; [more](https://x.example).</p>"},
-        "See the docs & more.",
-    ),
+    ("markup",
+     {"description": "<p>See <a href='u'>the docs</a> &amp; [more](https://x.example).</p>"},
+     "See the docs & more."),
     ("control characters", {"description": "a\x00b\x1b[31mc\u202ed\ud800e"}, "a b [31mcd e"),
     ("wrong type", {"summary": 3, "description": ["x"]}, "GET /x"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("members", "expected"), [r[1:] for r in DESCRIBED], ids=[r[0] for r in DESCRIBED]
 )
-def test_the_description_is_summary_and_description_as_plain_text(
-    members: dict[str, Any], expected: str
-) -> None:
+def test_the_description_is_summary_and_description_as_plain_text(members, expected):
     (tool,) = tools({"/x": {"get": operation(**members)}})
 
     assert tool.description == expected
 
 
-def test_a_long_description_is_cut_at_a_word_boundary() -> None:
+def test_a_long_description_is_cut_at_a_word_boundary():
     (tool,) = tools({"/x": {"get": operation(description="word " * 1000, deprecated=True)}})
     (short,) = tools(
         {"/x": {"get": operation(description="word " * 1000)}},
@@ -236,13 +199,11 @@ def test_a_long_description_is_cut_at_a_word_boundary() -> None:
 
 
 PATHS: dict[str, Any] = {
-    "/pets": {
-        "get": operation(operationId="listPets", tags=["pets"]),
-        "post": operation(operationId="addPet", tags=["pets", "write"]),
-    },
+    "/pets": {"get": operation(operationId="listPets", tags=["pets"]),
+              "post": operation(operationId="addPet", tags=["pets", "write"])},
     "/pets/{id}": {"delete": operation(operationId="deletePet", tags=["pets"], deprecated=True)},
     "/stores": {"get": operation(operationId="listStores")},
-}
+}  # fmt: skip
 SELECTED = [
     (Select(), ["list_pets", "add_pet", "delete_pet", "list_stores"]),
     (Select(tags=["write"]), ["add_pet"]),
@@ -257,7 +218,7 @@ SELECTED = [
 
 
 @pytest.mark.parametrize(("select", "names"), SELECTED, ids=lambda value: str(value)[:60])
-def test_operations_are_selected_at_load_and_later(select: Select, names: list[str]) -> None:
+def test_operations_are_selected_at_load_and_later(select, names):
     at_load = load_tools(document(PATHS), select=select)
     later = load_tools(document(PATHS)).select(select)
 
@@ -265,7 +226,7 @@ def test_operations_are_selected_at_load_and_later(select: Select, names: list[s
     assert [tool.name for tool in later] == names
 
 
-def test_a_selection_does_not_change_names() -> None:
+def test_a_selection_does_not_change_names():
     paths = {"/a": {"get": operation(operationId="x")}, "/b": {"get": operation(operationId="x")}}
 
     every = [tool.name for tool in tools(paths)]
@@ -274,7 +235,7 @@ def test_a_selection_does_not_change_names() -> None:
     assert second.name == every[1]
 
 
-def test_a_prefix_stands_before_every_name_and_counts_in_its_length() -> None:
+def test_a_prefix_stands_before_every_name_and_counts_in_its_length():
     toolset = tools(
         {"/x": {"get": operation(operationId="x" * 70)}}, settings=Settings(prefix="gh_")
     )
@@ -284,7 +245,7 @@ def test_a_prefix_stands_before_every_name_and_counts_in_its_length() -> None:
     assert len(tool.name) == 64
 
 
-def test_a_tool_says_what_it_does_to_the_world() -> None:
+def test_a_tool_says_what_it_does_to_the_world():
     toolset = tools(
         {
             "/x": {
@@ -304,7 +265,7 @@ def test_a_tool_says_what_it_does_to_the_world() -> None:
     }
 
 
-def test_the_schema_can_be_had_as_a_copy() -> None:
+def test_the_schema_can_be_had_as_a_copy():
     (tool,) = tools({"/x": {"get": operation()}})
 
     copy = tool.get_schema()
@@ -314,7 +275,7 @@ def test_the_schema_can_be_had_as_a_copy() -> None:
     assert tool.input_schema["properties"] == {}
 
 
-def test_an_unknown_tool_is_a_key_error_that_names_close_ones() -> None:
+def test_an_unknown_tool_is_a_key_error_that_names_close_ones():
     toolset = load_tools(document(PATHS))
 
     assert "list_pets" in toolset
@@ -322,7 +283,7 @@ def test_an_unknown_tool_is_a_key_error_that_names_close_ones() -> None:
         toolset["list_pet"]
 
 
-def test_credentials_for_a_scheme_that_the_document_does_not_have_are_refused() -> None:
+def test_credentials_for_a_scheme_that_the_document_does_not_have_are_refused():
     schemes = {"securitySchemes": {"key": {"type": "apiKey", "in": "query", "name": "k"}}}
 
     with pytest.raises(
@@ -332,7 +293,7 @@ def test_credentials_for_a_scheme_that_the_document_does_not_have_are_refused() 
     assert "s3cret" not in str(caught.value)
 
 
-async def test_loading_in_an_event_loop_leaves_it_running() -> None:
+async def test_loading_in_an_event_loop_leaves_it_running():
     ticks = 0
 
     async def tick() -> None:
@@ -349,7 +310,7 @@ async def test_loading_in_an_event_loop_leaves_it_running() -> None:
     assert ticks > 0
 
 
-def test_the_users_dict_is_not_changed() -> None:
+def test_the_users_dict_is_not_changed():
     root = whole()
     before = json.dumps(root)
 
@@ -360,7 +321,7 @@ def test_the_users_dict_is_not_changed() -> None:
     assert json.dumps(root) == before
 
 
-def test_threads_that_look_at_once_see_the_same_schemas() -> None:
+def test_threads_that_look_at_once_see_the_same_schemas():
     schema = {"type": "object", "properties": {"a": {"$ref": "#/components/schemas/A"}}}
     item = with_body(schema)["/x"]
     paths = {f"/p{number}": item for number in range(200)}
@@ -386,7 +347,7 @@ def test_threads_that_look_at_once_see_the_same_schemas() -> None:
     assert found == [found[0]] * 4
 
 
-def test_relative_servers_are_resolved_against_the_documents_own_url_only(tmp_path: Any) -> None:
+def test_relative_servers_are_resolved_against_the_documents_own_url_only(tmp_path):
     path = tmp_path / "api.json"
     path.write_text(json.dumps(document({"/x": {"get": operation()}}, servers=[{"url": "/v1"}])))
 
@@ -405,20 +366,20 @@ def test_relative_servers_are_resolved_against_the_documents_own_url_only(tmp_pa
         "a < b and c > d",
     ],
 )
-def test_placeholders_and_code_in_a_description_stay(text: str) -> None:
+def test_placeholders_and_code_in_a_description_stay(text):
     (tool,) = tools({"/x": {"get": operation(description=text)}})
 
     assert tool.description == text
 
 
 @pytest.mark.parametrize("path", ["/%2e%2e/x", "/a/%2e/b", "/a\ud800", "/a/./b"])
-def test_a_path_that_servers_resolve_differently_is_skipped(path: str) -> None:
+def test_a_path_that_servers_resolve_differently_is_skipped(path):
     toolset = tools({path: {"get": operation()}, "/ok": {"get": operation()}})
 
     assert [tool.path for tool in toolset] == ["/ok"]
 
 
-def test_a_method_that_is_no_token_is_skipped() -> None:
+def test_a_method_that_is_no_token_is_skipped():
     toolset = tools(
         {"/x": {"additionalOperations": {"b\r\nad": operation(), "COPY": operation()}}},
         openapi="3.2.0",
@@ -428,7 +389,7 @@ def test_a_method_that_is_no_token_is_skipped() -> None:
     assert len(toolset.skipped) == 1
 
 
-def test_a_documents_memory_is_given_back_with_its_tools() -> None:
+def test_a_documents_memory_is_given_back_with_its_tools():
     schemas = {"A": {"type": "object", "properties": {"a": {"$ref": "#/components/schemas/A"}}}}
     parameter = {"name": "q", "in": "query", "schema": {"$ref": "#/components/schemas/A"}}
     root = document(
@@ -464,7 +425,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
-def test_a_fault_that_one_operation_reaches_leaves_the_others_alone(fault: dict[str, Any]) -> None:
+def test_a_fault_that_one_operation_reaches_leaves_the_others_alone(fault):
     schemas = {
         "Sound": {"type": "object", "properties": {"a": {"type": "string"}}},
         "Faulty": {"type": "object", "properties": {"a": fault}},
@@ -484,7 +445,7 @@ def test_a_fault_that_one_operation_reaches_leaves_the_others_alone(fault: dict[
 @pytest.mark.parametrize(
     "place", ["default", "example", "examples", "enum", "x-more", "mapping", "unknown"]
 )
-def test_what_looks_like_a_reference_in_a_value_is_none(place: str) -> None:
+def test_what_looks_like_a_reference_in_a_value_is_none(place):
     schema = {"type": "object", place: [{"$ref": "#/nowhere"}]}
 
     toolset = tools(with_body(schema))
@@ -492,7 +453,7 @@ def test_what_looks_like_a_reference_in_a_value_is_none(place: str) -> None:
     assert len(toolset) == 1
 
 
-def test_two_paths_with_one_path_item_are_told_apart() -> None:
+def test_two_paths_with_one_path_item_are_told_apart():
     item = {"get": operation(parameters=[{"name": "id", "in": "path", "required": True}])}
     paths = {path: {"$ref": "#/x-item"} for path in ("/a/{id}", "/b/{other}")}
 
@@ -502,7 +463,7 @@ def test_two_paths_with_one_path_item_are_told_apart() -> None:
     assert all("~1b~1{other}" in warning for warning in toolset.warnings)
 
 
-def _many(odd: Any, **members: Any) -> Toolset:
+def _many(odd, **members):
     """Return the tools of forty paths, one of which lists an odd parameter."""
     plain = {"name": "id", "in": "path", "required": True, "type": "string"}
     paths = {
@@ -534,14 +495,14 @@ FLAT = {"name": "q", "in": "query"}
         ["q"],
     ],
 )
-def test_one_odd_parameter_among_many_good_ones_is_found(odd: Any) -> None:
+def test_one_odd_parameter_among_many_good_ones_is_found(odd):
     toolset = _many(odd, parameters={"Looping": {"$ref": "#/parameters/Looping"}})
 
     assert [skipped.path for skipped in toolset.skipped] == ["/p23/{id}"]
     assert len(toolset) == 39
 
 
-def test_each_parameter_says_by_itself_whether_it_is_required() -> None:
+def test_each_parameter_says_by_itself_whether_it_is_required():
     odd = {"name": "a\nb", "in": "query"}
     listed = [{**odd, "required": required} for required in (True, False)]
     paths = {f"/{n}": {"get": operation(parameters=[q])} for n, q in enumerate(listed)}
@@ -553,7 +514,7 @@ def test_each_parameter_says_by_itself_whether_it_is_required() -> None:
 
 
 @pytest.mark.parametrize("number", [1, 1.0, 0])
-def test_a_number_in_the_place_of_a_schema_is_not_the_boolean_that_equals_it(number: Any) -> None:
+def test_a_number_in_the_place_of_a_schema_is_not_the_boolean_that_equals_it(number):
     schemas = [number, bool(number)]
     listed = [{"name": "q", "in": "query", "schema": {"not": schema}} for schema in schemas]
     paths = {f"/{n}": {"get": operation(parameters=[q])} for n, q in enumerate(listed)}
@@ -576,7 +537,7 @@ def test_a_number_in_the_place_of_a_schema_is_not_the_boolean_that_equals_it(num
         {"$ref": "#/parameters/Second"},
     ],
 )
-def test_an_odd_parameter_that_can_be_sent_is_an_argument(odd: Any) -> None:
+def test_an_odd_parameter_that_can_be_sent_is_an_argument(odd):
     second = {"Second": {"$ref": "#/parameters/First"}, "First": {**FLAT, "type": "string"}}
 
     toolset = _many(odd, parameters=second)

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import re
 
 import pytest
@@ -9,7 +7,7 @@ from openapi_tools.visible_text import argument_names, snake_case, tool_names
 TOOL = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]{0,63}")
 
 
-def named(*candidates: tuple[str, str, str], prefix: str = "") -> list[str]:
+def named(*candidates, prefix=""):
     return tool_names(candidates, prefix)
 
 
@@ -31,11 +29,11 @@ def named(*candidates: tuple[str, str, str], prefix: str = "") -> list[str]:
         ("a--b__c", "a_b_c"),
     ],
 )
-def test_an_operation_id_becomes_words_joined_by_underscores(operation_id: str, name: str) -> None:
+def test_an_operation_id_becomes_words_joined_by_underscores(operation_id, name):
     assert named((operation_id, "GET", "/x")) == [name]
 
 
-def test_a_missing_operation_id_is_replaced_by_method_and_path() -> None:
+def test_a_missing_operation_id_is_replaced_by_method_and_path():
     assert named(("", "GET", "/users/{id}/posts")) == ["get_users_id_posts"]
 
 
@@ -43,14 +41,14 @@ def test_a_missing_operation_id_is_replaced_by_method_and_path() -> None:
     "operation_id",
     ["größe", "日本", "🚀", "\u202ex", "a\u200bb", "ﬁle", "\U0001d420\U0001d41e\U0001d42d"],
 )
-def test_an_id_that_loses_characters_gets_a_hash(operation_id: str) -> None:
+def test_an_id_that_loses_characters_gets_a_hash(operation_id):
     (name,) = named((operation_id, "GET", "/x"))
 
     assert TOOL.fullmatch(name)
     assert re.search(r"_[0-9a-f]{6}$", name)
 
 
-def test_long_ids_are_cut_to_different_names_within_64_characters() -> None:
+def test_long_ids_are_cut_to_different_names_within_64_characters():
     long = "a_very_long_operation_id_that_goes_on_and_on_" * 3
 
     names = named((long + "one", "GET", "/one"), (long + "two", "GET", "/two"), prefix="github_")
@@ -59,14 +57,14 @@ def test_long_ids_are_cut_to_different_names_within_64_characters() -> None:
     assert all(TOOL.fullmatch(name) and name.startswith("github_a_very") for name in names)
 
 
-def test_ids_that_differ_by_case_only_get_different_names_in_lower_case() -> None:
+def test_ids_that_differ_by_case_only_get_different_names_in_lower_case():
     names = named(("getPet", "GET", "/a"), ("GetPet", "GET", "/b"), ("get_pet", "GET", "/c"))
 
     assert names[0] == "get_pet", "the first one gets the name"
     assert len({name.lower() for name in names}) == 3
 
 
-def test_appending_an_operation_does_not_rename_another_one() -> None:
+def test_appending_an_operation_does_not_rename_another_one():
     before = [("list", "GET", "/a"), ("listAll", "GET", "/b"), ("", "GET", "/c")]
 
     after = named(*before, ("list", "GET", "/d"), ("list_all", "GET", "/e"), ("", "GET", "/c/"))
@@ -76,7 +74,7 @@ def test_appending_an_operation_does_not_rename_another_one() -> None:
     assert len(set(after)) == len(after)
 
 
-def test_names_depend_on_method_and_path_only_where_they_collide() -> None:
+def test_names_depend_on_method_and_path_only_where_they_collide():
     first = named(("x", "GET", "/a"), ("x", "GET", "/b"), ("x", "GET", "/c"))
     second = named(("x", "GET", "/a"), ("x", "GET", "/c"))
 
@@ -88,7 +86,7 @@ def test_names_depend_on_method_and_path_only_where_they_collide() -> None:
 @pytest.mark.parametrize(
     "text", ["FooBar", "foo bar", "foo-bar", "foo/bar", "foo__bar", "_foo_bar_"]
 )
-def test_every_separator_is_a_word_boundary(text: str) -> None:
+def test_every_separator_is_a_word_boundary(text):
     assert snake_case(text) == "foo_bar"
 
 
@@ -103,23 +101,19 @@ def test_every_separator_is_a_word_boundary(text: str) -> None:
         ([("header", "X-Request-ID")], ["X_Request_ID"]),
         ([("query", "$top"), ("query", "@type")], ["top", "type"]),
         ([("query", "self"), ("query", "config")], ["self_query", "config_query"]),
-        (
-            [("query", "run_manager"), ("body", "_tool_call_id")],
-            ["run_manager_query", "_tool_call_id_body"],
-        ),
+        ([("query", "run_manager"), ("body", "_tool_call_id")],
+         ["run_manager_query", "_tool_call_id_body"]),
         ([("query", "a_b"), ("query", "a-b")], ["a_b", "a_b_query"]),
         ([("query", "x"), ("query", "x[]")], ["x", "x_query"]),
         ([("query", "1st")], ["_1st"]),
         ([("query", "class"), ("query", "__class__")], ["class", "__class__"]),
     ],
-)
-def test_arguments_keep_their_names_where_every_provider_takes_them(
-    wires: list[tuple[str, str]], names: list[str]
-) -> None:
+)  # fmt: skip
+def test_arguments_keep_their_names_where_every_provider_takes_them(wires, names):
     assert argument_names(wires) == names
 
 
-def test_argument_names_stay_distinct_when_suffixes_collide_too() -> None:
+def test_argument_names_stay_distinct_when_suffixes_collide_too():
     wires = [
         ("path", "id"),
         ("query", "id"),

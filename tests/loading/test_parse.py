@@ -1,7 +1,5 @@
 """Bytes become plain data, or one typed error that says where and what."""
 
-from __future__ import annotations
-
 import codecs
 import gc
 import gzip
@@ -120,19 +118,15 @@ def test_the_error_carries_the_name_and_the_pointer():
         ('{"a": 1} {"b": 2}', "not valid JSON: line 1, column 10: trailing characters."),
         ('{"a" "b"}', "not valid JSON: line 1, column 6: expected `:`."),
         ('{"a": "\\ud83d"}', "not valid JSON: line 1, column 14: half of a surrogate pair."),
-        (
-            '{"a": "\\ude00 \\ud83d"}',
-            "not valid JSON: line 1, column 13: half of a surrogate pair.",
-        ),
+        ('{"a": "\\ude00 \\ud83d"}',
+         "not valid JSON: line 1, column 13: half of a surrogate pair."),
         ('{"a": NaN}', "line 1, column 7: a number that JSON does not have"),
         ('{"a": [1, -Infinity]}', "line 1, column 12: a number that JSON does not have"),
-        (
-            '{"a": 1%s}' % ("0" * 5000),
-            "not valid JSON: line 1, column 4308: an integer of more than",
-        ),
+        ('{"a": 1%s}' % ("0" * 5000),
+         "not valid JSON: line 1, column 4308: an integer of more than"),
     ],
     ids=lambda value: ascii(value)[:24],
-)
+)  # fmt: skip
 def test_broken_json_is_refused_with_line_and_column(text, reason):
     assert refusal(text).startswith(f"api: {reason}")
 

@@ -1,7 +1,5 @@
 """A dict that a user gives is judged in bounded time, and never changed."""
 
-from __future__ import annotations
-
 import copy
 import datetime as dt
 import enum

@@ -1,27 +1,24 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from documents import document, operation, tools
 
 from openapi_tools import Settings, UnresolvableReference, load_tools
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 QUERY = {"name": "q", "in": "query"}
 
 
-def referring(ref: Any, **members: Any) -> dict[str, Any]:
+def referring(ref, **members):
     """A document with one operation whose parameter's schema is a reference, and a good one."""
     parameter = {**QUERY, "schema": {"$ref": ref}}
     paths = {"/bad": {"get": operation(parameters=[parameter])}, "/good": {"get": operation()}}
     return document(paths, **members)
 
 
-def write(folder: Path, name: str, value: Any) -> Path:
+def write(folder, name, value):
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(value), encoding="utf-8")
@@ -52,7 +49,7 @@ COMPONENTS = {
 
 
 @pytest.mark.parametrize("ref", NOWHERE, ids=repr)
-def test_a_reference_that_leads_nowhere_skips_its_operation_only(ref: Any) -> None:
+def test_a_reference_that_leads_nowhere_skips_its_operation_only(ref):
     toolset = load_tools(referring(ref, components=COMPONENTS))
 
     assert [tool.name for tool in toolset] == ["get_good"]
@@ -62,14 +59,14 @@ def test_a_reference_that_leads_nowhere_skips_its_operation_only(ref: Any) -> No
     assert (skipped.method, skipped.path) == ("GET", "/bad")
 
 
-def test_strict_loading_raises_instead_with_pointer_and_reason() -> None:
+def test_strict_loading_raises_instead_with_pointer_and_reason():
     with pytest.raises(UnresolvableReference, match="Missing") as caught:
         load_tools(referring("#/components/schemas/Missing"), strict=True)
 
     assert caught.value.pointer.startswith("/paths/~1bad/get")
 
 
-def test_a_broken_reference_deep_inside_components_is_found_for_each_operation() -> None:
+def test_a_broken_reference_deep_inside_components_is_found_for_each_operation():
     schemas = {
         "A": {"type": "object", "properties": {"b": {"$ref": "#/components/schemas/B"}}},
         "B": {"type": "array", "items": {"$ref": "#/components/schemas/Gone"}},
@@ -84,7 +81,7 @@ def test_a_broken_reference_deep_inside_components_is_found_for_each_operation()
     assert [skipped.path for skipped in toolset.skipped] == ["/a", "/b", "/c"]
 
 
-def test_a_broken_reference_of_an_answer_or_an_example_spoils_nothing() -> None:
+def test_a_broken_reference_of_an_answer_or_an_example_spoils_nothing():
     gone = {"$ref": "#/components/nowhere"}
     paths = {
         "/x": {
@@ -112,7 +109,7 @@ def test_a_broken_reference_of_an_answer_or_an_example_spoils_nothing() -> None:
 
 
 @pytest.mark.parametrize("length", [60, 70])
-def test_chains_of_references_end(length: int) -> None:
+def test_chains_of_references_end(length):
     schemas: dict[str, Any] = {
         f"S{i}": {"$ref": f"#/components/schemas/S{i + 1}"} for i in range(length)
     }
@@ -123,7 +120,7 @@ def test_chains_of_references_end(length: int) -> None:
     assert len(toolset) == (2 if length == 60 else 1)
 
 
-def test_path_items_parameters_and_bodies_may_be_references() -> None:
+def test_path_items_parameters_and_bodies_may_be_references():
     components = {
         "pathItems": {
             "P": {
@@ -148,7 +145,7 @@ def test_path_items_parameters_and_bodies_may_be_references() -> None:
     }
 
 
-def test_a_path_item_that_leads_nowhere_is_skipped_whole() -> None:
+def test_a_path_item_that_leads_nowhere_is_skipped_whole():
     toolset = tools({"/x": {"$ref": "#/nowhere"}, "/y": {"get": operation()}, "/z": 3})
 
     assert [tool.path for tool in toolset] == ["/y"]
@@ -158,7 +155,7 @@ def test_a_path_item_that_leads_nowhere_is_skipped_whole() -> None:
     ]
 
 
-def test_anchors_dynamic_anchors_ids_and_self_are_resolved_inside_the_document() -> None:
+def test_anchors_dynamic_anchors_ids_and_self_are_resolved_inside_the_document():
     schemas = {
         "A": {"$anchor": "here", "type": "integer"},
         "B": {
@@ -191,7 +188,7 @@ def test_anchors_dynamic_anchors_ids_and_self_are_resolved_inside_the_document()
     assert types == ["integer", "string", "boolean", "integer", "integer"]
 
 
-def test_other_files_are_read_relative_to_the_file_that_names_them(tmp_path: Path) -> None:
+def test_other_files_are_read_relative_to_the_file_that_names_them(tmp_path):
     main = write(tmp_path, "api.json", referring("schemas/pet.json#/Pet"))
     write(
         tmp_path,
@@ -227,7 +224,7 @@ def test_other_files_are_read_relative_to_the_file_that_names_them(tmp_path: Pat
         "missing.json",
     ],
 )
-def test_files_outside_the_documents_folder_are_never_read(ref: str, tmp_path: Path) -> None:
+def test_files_outside_the_documents_folder_are_never_read(ref, tmp_path):
     write(tmp_path, "secret.json", {"title": "CANARY"})
     main = write(tmp_path, "api/api.json", referring(ref))
     (tmp_path / "api" / "link.json").symlink_to(tmp_path / "secret.json")
@@ -238,7 +235,7 @@ def test_files_outside_the_documents_folder_are_never_read(ref: str, tmp_path: P
     assert "CANARY" not in repr(toolset.skipped)
 
 
-def test_a_wider_folder_can_be_named(tmp_path: Path) -> None:
+def test_a_wider_folder_can_be_named(tmp_path):
     write(tmp_path, "common.json", {"type": "integer"})
     main = write(tmp_path, "api/api.json", referring("../common.json"))
 
@@ -263,9 +260,7 @@ def test_a_wider_folder_can_be_named(tmp_path: Path) -> None:
         "schemas.json",
     ],
 )
-def test_urls_and_files_are_not_read_for_a_document_given_as_a_value(
-    ref: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_urls_and_files_are_not_read_for_a_document_given_as_a_value(ref, monkeypatch):
     import socket
 
     def refuse(*_: Any) -> None:
@@ -277,7 +272,7 @@ def test_urls_and_files_are_not_read_for_a_document_given_as_a_value(
     assert [tool.name for tool in toolset] == ["get_good"]
 
 
-def test_a_file_that_is_no_document_skips_its_operation(tmp_path: Path) -> None:
+def test_a_file_that_is_no_document_skips_its_operation(tmp_path):
     main = write(tmp_path, "api.json", referring("other.json"))
     (tmp_path / "other.json").write_text("<html></html>", encoding="utf-8")
 
@@ -286,7 +281,7 @@ def test_a_file_that_is_no_document_skips_its_operation(tmp_path: Path) -> None:
     assert "other.json" in skipped.reason
 
 
-def test_words_that_are_only_documentation_are_not_followed() -> None:
+def test_words_that_are_only_documentation_are_not_followed():
     schema = {
         "type": "object",
         "externalDocs": {"url": "http://127.0.0.1:1/"},

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 from itertools import permutations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jsonschema_rs
 import pytest
@@ -12,11 +12,8 @@ from openapi_tools import InputError, Settings, load_tools
 from openapi_tools.json_values import compact, most_in
 from openapi_tools.loading.schema_components import size_of
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
-
-def told(schema: Any, *, openapi: str = "3.1.1", **members: Any) -> Any:
+def told(schema, *, openapi="3.1.1", **members):
     """What the model is told about a query parameter."""
     return with_schema(schema, openapi=openapi, **members)["properties"]["q"]
 
@@ -24,47 +21,24 @@ def told(schema: Any, *, openapi: str = "3.1.1", **members: Any) -> Any:
 TRANSLATED = [
     # JSON Schema 2020-12 for what OpenAPI 3.0.4, section 4.7.24 and Swagger 2.0 say otherwise
     ("nullable", "3.0.3", {"type": "string", "nullable": True}, {"type": ["string", "null"]}),
-    (
-        "nullable enum",
-        "3.0.3",
-        {"type": "string", "nullable": True, "enum": ["a"]},
-        {"type": ["string", "null"], "enum": ["a", None]},
-    ),
+    ("nullable enum", "3.0.3", {"type": "string", "nullable": True, "enum": ["a"]},
+     {"type": ["string", "null"], "enum": ["a", None]}),
     ("nullable false", "3.0.3", {"type": "string", "nullable": False}, {"type": "string"}),
-    (
-        "nullable anyOf",
-        "3.0.3",
-        {"nullable": True, "anyOf": [{"type": "string"}, {"type": "integer"}]},
-        {"anyOf": [{"anyOf": [{"type": "string"}, {"type": "integer"}]}, {"type": "null"}]},
-    ),
+    ("nullable anyOf", "3.0.3",
+     {"nullable": True, "anyOf": [{"type": "string"}, {"type": "integer"}]},
+     {"anyOf": [{"anyOf": [{"type": "string"}, {"type": "integer"}]}, {"type": "null"}]}),
     ("x-nullable", "3.0.3", {"type": "string", "x-nullable": True}, {"type": ["string", "null"]}),
-    (
-        "exclusive minimum",
-        "3.0.3",
-        {"type": "integer", "minimum": 1, "exclusiveMinimum": True},
-        {"type": "integer", "exclusiveMinimum": 1},
-    ),
-    (
-        "not exclusive",
-        "3.0.3",
-        {"type": "integer", "maximum": 9, "exclusiveMaximum": False},
-        {"type": "integer", "maximum": 9},
-    ),
+    ("exclusive minimum", "3.0.3", {"type": "integer", "minimum": 1, "exclusiveMinimum": True},
+     {"type": "integer", "exclusiveMinimum": 1}),
+    ("not exclusive", "3.0.3", {"type": "integer", "maximum": 9, "exclusiveMaximum": False},
+     {"type": "integer", "maximum": 9}),
     ("example", "3.0.3", {"type": "string", "example": "a"}, {"type": "string", "examples": ["a"]}),
-    (
-        "tuple items",
-        "3.0.3",
-        {"type": "array", "items": [{"type": "string"}]},
-        {"type": "array", "prefixItems": [{"type": "string"}]},
-    ),
+    ("tuple items", "3.0.3", {"type": "array", "items": [{"type": "string"}]},
+     {"type": "array", "prefixItems": [{"type": "string"}]}),
     ("type array", "3.1.1", {"type": ["string", "null"]}, {"type": ["string", "null"]}),
     ("const", "3.1.1", {"const": 3}, {"const": 3}),
-    (
-        "prefixItems",
-        "3.1.1",
-        {"type": "array", "prefixItems": [{"type": "string"}, True]},
-        {"type": "array", "prefixItems": [{"type": "string"}, {}]},
-    ),
+    ("prefixItems", "3.1.1", {"type": "array", "prefixItems": [{"type": "string"}, True]},
+     {"type": "array", "prefixItems": [{"type": "string"}, {}]}),
     ("boolean schema", "3.1.1", True, {}),
     ("never", "3.1.1", False, {"not": {}}),
     (
@@ -79,13 +53,9 @@ TRANSLATED = [
         },
         {"type": "string"},
     ),
-    (
-        "extensions",
-        "3.0.3",
-        {"type": "string", "x-a": 1, "xml": {}, "externalDocs": {"url": "u"}},
-        {"type": "string"},
-    ),
-]
+    ("extensions", "3.0.3", {"type": "string", "x-a": 1, "xml": {}, "externalDocs": {"url": "u"}},
+     {"type": "string"}),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -93,9 +63,7 @@ TRANSLATED = [
     [row[1:] for row in TRANSLATED],
     ids=[r[0] for r in TRANSLATED],
 )
-def test_schemas_of_every_version_become_json_schema_2020_12(
-    openapi: str, declared: Any, expected: Any
-) -> None:
+def test_schemas_of_every_version_become_json_schema_2020_12(openapi, declared, expected):
     assert told(declared, openapi=openapi) == expected
 
 
@@ -122,14 +90,14 @@ MALFORMED = [
 
 
 @pytest.mark.parametrize("declared", MALFORMED, ids=json.dumps)
-def test_a_malformed_keyword_is_left_out_and_the_rest_stays(declared: dict[str, Any]) -> None:
+def test_a_malformed_keyword_is_left_out_and_the_rest_stays(declared):
     schema = with_schema({**declared, "title": "kept"})
 
     assert schema["properties"]["q"]["title"] == "kept"
     jsonschema_rs.meta.validate(schema)
 
 
-def test_only_the_definitions_that_are_reached_are_kept_and_recursion_stays_a_reference() -> None:
+def test_only_the_definitions_that_are_reached_are_kept_and_recursion_stays_a_reference():
     node = {"type": "object", "properties": {"next": {"$ref": "#/components/schemas/Node"}}}
     schemas = {"Node": node, "Unused": {"type": "string"}}
 
@@ -143,7 +111,7 @@ def test_only_the_definitions_that_are_reached_are_kept_and_recursion_stays_a_re
     assert not validator.is_valid({"q": {"next": {"next": 3}}})
 
 
-def test_a_reference_is_read_anywhere_in_the_document() -> None:
+def test_a_reference_is_read_anywhere_in_the_document():
     paths = {
         "/a": {
             "get": operation(
@@ -176,7 +144,7 @@ def test_a_reference_is_read_anywhere_in_the_document() -> None:
     ["#/components/schemas/a~1b", "#/components/schemas/a%2Fb", "#/components/schemas/a%7E1b"],
     ids=["escape", "percent-encoded slash", "percent-encoded escape"],
 )
-def test_pointer_escapes_are_understood(ref: str) -> None:
+def test_pointer_escapes_are_understood(ref):
     schemas = {"a/b": {"type": "integer"}, "a": {"b": {"type": "integer"}}}
 
     schema = with_schema({"$ref": ref}, components={"schemas": schemas})
@@ -184,7 +152,7 @@ def test_pointer_escapes_are_understood(ref: str) -> None:
     assert list(schema["$defs"].values()) == [{"type": "integer"}]
 
 
-def test_a_property_named_ref_is_a_property() -> None:
+def test_a_property_named_ref_is_a_property():
     declared = {
         "type": "object",
         "properties": {"$ref": {"type": "string"}, "example": {"type": "integer"}},
@@ -193,7 +161,7 @@ def test_a_property_named_ref_is_a_property() -> None:
     assert told(declared) == declared
 
 
-def test_keywords_beside_a_reference_count_from_3_1_on() -> None:
+def test_keywords_beside_a_reference_count_from_3_1_on():
     schemas = {"A": {"type": "string"}}
     declared = {"$ref": "#/components/schemas/A", "minLength": 3, "description": "d"}
 
@@ -217,45 +185,35 @@ MERGED = [
         ],
         {"type": "object", "properties": {"a": {}, "b": {}}, "required": ["a", "b"]},
     ),
-    (
-        "limits",
-        [{"type": "integer", "minimum": 1, "maximum": 9}, {"minimum": 3, "maximum": 20}],
-        {"type": "integer", "minimum": 3, "maximum": 9},
-    ),
-    (
-        "types",
-        [{"type": ["integer", "string"]}, {"type": ["number", "string"]}],
-        {"type": ["string", "integer"]},
-    ),
+    ("limits", [{"type": "integer", "minimum": 1, "maximum": 9}, {"minimum": 3, "maximum": 20}],
+     {"type": "integer", "minimum": 3, "maximum": 9}),
+    ("types", [{"type": ["integer", "string"]}, {"type": ["number", "string"]}],
+     {"type": ["string", "integer"]}),
     ("enum", [{"enum": [1, 2, 3]}, {"enum": [3, 2, True]}], {"enum": [2, 3]}),
     ("enum of arrays", [{"enum": [[1], 2]}, {"enum": [[True], 2]}], {"enum": [2]}),
-    (
-        "same property twice",
-        [{"properties": {"a": {"minLength": 1}}}, {"properties": {"a": {"maxLength": 3}}}],
-        {"properties": {"a": {"minLength": 1, "maxLength": 3}}},
-    ),
+    ("same property twice",
+     [{"properties": {"a": {"minLength": 1}}}, {"properties": {"a": {"maxLength": 3}}}],
+     {"properties": {"a": {"minLength": 1, "maxLength": 3}}}),
     ("words around one", [{"type": "string"}], {"type": "string"}),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("parts", "expected"), [r[1:] for r in MERGED], ids=[r[0] for r in MERGED])
-def test_all_of_is_merged_where_that_says_the_same(parts: list[Any], expected: Any) -> None:
+def test_all_of_is_merged_where_that_says_the_same(parts, expected):
     assert told({"allOf": parts}) == expected
 
 
 KEPT = [
-    (
-        "closed",
-        [{"properties": {"a": {}}, "additionalProperties": False}, {"properties": {"b": {}}}],
-    ),
+    ("closed",
+     [{"properties": {"a": {}}, "additionalProperties": False}, {"properties": {"b": {}}}]),
     ("patterns", [{"pattern": "^a"}, {"pattern": "b$"}]),
     ("two unions", [{"anyOf": [{"type": "string"}]}, {"anyOf": [{"minLength": 3}]}]),
     ("no common type", [{"type": "string"}, {"type": "integer"}]),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("parts", [row[1] for row in KEPT], ids=[row[0] for row in KEPT])
-def test_all_of_is_kept_where_a_merge_would_say_something_else(parts: list[Any]) -> None:
+def test_all_of_is_kept_where_a_merge_would_say_something_else(parts):
     schema = {"type": "object", "properties": {"q": told({"allOf": parts})}}
     original = {"type": "object", "properties": {"q": {"allOf": parts}}}
 
@@ -265,7 +223,7 @@ def test_all_of_is_kept_where_a_merge_would_say_something_else(parts: list[Any])
         assert ours.is_valid({"q": value}) == theirs.is_valid({"q": value}), value
 
 
-def test_read_only_members_are_not_offered_wherever_they_are_declared() -> None:
+def test_read_only_members_are_not_offered_wherever_they_are_declared():
     schemas = {
         "Id": {"type": "string", "readOnly": True},
         "Pet": {
@@ -291,7 +249,7 @@ def test_read_only_members_are_not_offered_wherever_they_are_declared() -> None:
     assert schema["$defs"] == {"Owner": {"type": "object", "properties": {"n": {}}}}
 
 
-def test_a_base_with_its_variants_in_one_of_and_variants_that_extend_the_base() -> None:
+def test_a_base_with_its_variants_in_one_of_and_variants_that_extend_the_base():
     """Taken to the letter this never ends; it is published often."""
     schemas = {
         "Pet": {
@@ -331,30 +289,19 @@ def test_a_base_with_its_variants_in_one_of_and_variants_that_extend_the_base() 
 
 
 OVERLAPPING: list[tuple[list[Any], Any, Any]] = [
-    (
-        [{"type": kind} for kind in ("boolean", "integer", "number", "string")],
-        [True, 1, 1.5, "a"],
-        [],
-    ),
+    ([{"type": kind} for kind in ("boolean", "integer", "number", "string")], [True, 1, 1.5, "a"],
+     []),
     ([{"type": "string"}, {"type": "string", "format": "date"}], ["a", "2026-02-03"], 1),
-    (
-        [{"type": "object", "properties": {name: {"type": "string"}}} for name in "ab"],
-        [{}, {"a": "x"}, {"a": "x", "b": "y"}],
-        {"a": 1, "b": 1},
-    ),
-    (
-        [{"type": "array", "items": {"type": kind}} for kind in ("integer", "string")],
-        [[], [1], ["a"]],
-        [1, "a"],
-    ),
+    ([{"type": "object", "properties": {name: {"type": "string"}}} for name in "ab"],
+     [{}, {"a": "x"}, {"a": "x", "b": "y"}], {"a": 1, "b": 1}),
+    ([{"type": "array", "items": {"type": kind}} for kind in ("integer", "string")],
+     [[], [1], ["a"]], [1, "a"]),
     ([{"$ref": "#/components/schemas/Text"}, {"enum": ["abc"]}], ["abc", "abcd"], 1),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("branches", "taken", "refused"), OVERLAPPING)
-def test_a_value_that_fits_several_alternatives_of_one_of_is_sent(
-    branches: list[Any], taken: list[Any], refused: Any
-) -> None:
+def test_a_value_that_fits_several_alternatives_of_one_of_is_sent(branches, taken, refused):
     schemas = {"Text": {"type": "string"}}
     (tool,) = tools(
         with_body({"properties": {"value": {"oneOf": branches}}, "type": "object"}),
@@ -370,7 +317,7 @@ def test_a_value_that_fits_several_alternatives_of_one_of_is_sent(
 @pytest.mark.parametrize(
     ("value", "fits"), [("ab", True), ("a", False), ("abcdef", False), (7, False)]
 )
-def test_one_of_beside_any_of_asks_for_an_alternative_of_each(value: Any, fits: bool) -> None:
+def test_one_of_beside_any_of_asks_for_an_alternative_of_each(value, fits):
     unions = {
         "anyOf": [{"type": "string", "minLength": 2}, {"const": 5}],
         "oneOf": [{"type": "string", "maxLength": 3}, {"type": "string", "maxLength": 5}],
@@ -382,7 +329,7 @@ def test_one_of_beside_any_of_asks_for_an_alternative_of_each(value: Any, fits: 
 
 
 @pytest.mark.parametrize("keyword", ["anyOf", "oneOf", "allOf"])
-def test_a_union_that_contains_itself_is_cut_open(keyword: str) -> None:
+def test_a_union_that_contains_itself_is_cut_open(keyword):
     schemas = {
         "A": {keyword: [{"$ref": "#/components/schemas/B"}, {"type": "string"}]},
         "B": {keyword: [{"$ref": "#/components/schemas/A"}, {"maxLength": 3}]},
@@ -394,7 +341,7 @@ def test_a_union_that_contains_itself_is_cut_open(keyword: str) -> None:
     assert validator.is_valid({"q": "abc"})
 
 
-def test_a_discriminator_without_a_union_leaves_the_object_open_for_its_variants() -> None:
+def test_a_discriminator_without_a_union_leaves_the_object_open_for_its_variants():
     schemas = {
         "Pet": {
             "type": "object",
@@ -407,17 +354,16 @@ def test_a_discriminator_without_a_union_leaves_the_object_open_for_its_variants
     )
 
     assert list(tool.input_schema["properties"]) == ["body"]
-    assert tool.operation.body is not None
     assert tool.operation.body.argument == "body"
 
 
-def chain(count: int, link: Callable[[dict[str, Any]], Any], end: Any) -> dict[str, Any]:
+def chain(count, link, end):
     """Components `S0`, `S1`, … each of which refers to the next."""
     schemas = {f"S{i}": link({"$ref": f"#/components/schemas/S{i + 1}"}) for i in range(count)}
     return {"schemas": {**schemas, f"S{count}": end}}
 
 
-def members(**properties: Any) -> dict[str, Any]:
+def members(**properties):
     return {"type": "object", "properties": properties}
 
 
@@ -426,28 +372,22 @@ CHAINS = [
     ("long", chain(3_000, lambda ref: members(n=ref), TEXT), 256_000, 3_001),
     ("exponential", chain(40, lambda ref: members(a=ref, b=ref), TEXT), 20_000, 41),
     ("tripled", chain(14, lambda ref: {"allOf": [ref] * 3}, members(a=TEXT)), 256_000, None),
-    (
-        "words around one",
-        chain(26, lambda ref: members(a={"allOf": [ref], "title": "A"}, b=ref), TEXT),
-        10_000,
-        27,
-    ),
-]
+    ("words around one",
+     chain(26, lambda ref: members(a={"allOf": [ref], "title": "A"}, b=ref), TEXT), 10_000, 27),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("components", "most", "count"), [row[1:] for row in CHAINS], ids=[row[0] for row in CHAINS]
 )
-def test_components_that_refer_to_one_another_stay_bounded(
-    components: dict[str, Any], most: int, count: int | None
-) -> None:
+def test_components_that_refer_to_one_another_stay_bounded(components, most, count):
     schema = with_schema({"$ref": "#/components/schemas/S0"}, components=components)
 
     assert len(json.dumps(schema)) < most
     assert count is None or len(schema["$defs"]) == count
 
 
-def test_words_around_one_component_need_no_all_of() -> None:
+def test_words_around_one_component_need_no_all_of():
     declared = {"allOf": [{"$ref": "#/components/schemas/A"}], "description": "a"}
 
     assert told(declared, components={"schemas": {"A": TEXT}}) == {
@@ -456,7 +396,7 @@ def test_words_around_one_component_need_no_all_of() -> None:
     }
 
 
-def test_huge_enums_and_texts_are_shortened_with_a_mark() -> None:
+def test_huge_enums_and_texts_are_shortened_with_a_mark():
     declared = {
         "type": "string",
         "enum": [f"v{i}" for i in range(60_000)],
@@ -470,7 +410,7 @@ def test_huge_enums_and_texts_are_shortened_with_a_mark() -> None:
     assert "60000 values" in schema["properties"]["q"]["description"]
 
 
-def test_an_api_in_which_everything_refers_to_everything_gives_schemas_of_bounded_size() -> None:
+def test_an_api_in_which_everything_refers_to_everything_gives_schemas_of_bounded_size():
     names = [f"Entity{i}" for i in range(1500)]
     schemas = {
         name: {
@@ -491,7 +431,7 @@ def test_an_api_in_which_everything_refers_to_everything_gives_schemas_of_bounde
 
 
 @pytest.mark.long
-def test_a_huge_inline_schema_is_pruned_and_accepts_what_it_accepted() -> None:
+def test_a_huge_inline_schema_is_pruned_and_accepts_what_it_accepted():
     def nested(depth: int) -> dict[str, Any]:
         if depth == 0:
             return {"type": "string", "description": "words " * 30}
@@ -505,7 +445,7 @@ def test_a_huge_inline_schema_is_pruned_and_accepts_what_it_accepted() -> None:
     assert not validator.is_valid({"q": "x"})
 
 
-def test_components_that_double_when_merged_stay_references_in_the_end() -> None:
+def test_components_that_double_when_merged_stay_references_in_the_end():
     def doubled(ref: dict[str, Any]) -> dict[str, Any]:
         return members(**{name: {"allOf": [ref, members(x={})]} for name in "ab"})
 
@@ -521,7 +461,7 @@ def test_components_that_double_when_merged_stay_references_in_the_end() -> None
     assert validator.is_valid({"q": value})
 
 
-def test_a_shrunk_schema_accepts_what_the_whole_one_accepts() -> None:
+def test_a_shrunk_schema_accepts_what_the_whole_one_accepts():
     names = [f"Entity{i}" for i in range(1500)]
     schemas: dict[str, Any] = {
         name: {
@@ -547,7 +487,7 @@ def test_a_shrunk_schema_accepts_what_the_whole_one_accepts() -> None:
     assert jsonschema_rs.Draft202012Validator(schema).is_valid({"q": "text"})
 
 
-def test_a_member_required_by_one_branch_and_read_only_in_another_is_not_required() -> None:
+def test_a_member_required_by_one_branch_and_read_only_in_another_is_not_required():
     schemas = {"Base": {"type": "object", "properties": {"id": {"readOnly": True}, "n": {}}}}
     declared = {"allOf": [{"$ref": "#/components/schemas/Base"}, {"required": ["id", "n"]}]}
 
@@ -556,7 +496,7 @@ def test_a_member_required_by_one_branch_and_read_only_in_another_is_not_require
     ] == {"type": "object", "properties": {"n": {}}, "required": ["n"]}
 
 
-def test_what_stands_beside_a_reference_keeps_the_documents_order() -> None:
+def test_what_stands_beside_a_reference_keeps_the_documents_order():
     beside = {"title": "T", "default": None, "nullable": True, "description": "D"}
     texts = [
         {"$ref": "#/components/schemas/A", **dict(order)} for order in permutations(beside.items())
@@ -570,7 +510,7 @@ def test_what_stands_beside_a_reference_keeps_the_documents_order() -> None:
     assert [[key for key in order if key in words] for order in orders] == wanted
 
 
-def test_tools_share_what_they_have_in_common() -> None:
+def test_tools_share_what_they_have_in_common():
     pair = {"get": operation(), "post": operation()}
     for node in pair.values():
         node["parameters"] = [
@@ -600,8 +540,8 @@ def test_tools_share_what_they_have_in_common() -> None:
     ids=["1 is not true", "more", "another type"],
 )
 def test_parameters_that_are_nearly_equal_are_not_taken_for_each_other(
-    other: dict[str, Any],
-) -> None:
+    other,
+):
     usual = {"name": "q", "in": "query", "type": "string", "required": True}
     paths = {
         "/a": {"get": operation(parameters=[usual])},
@@ -625,7 +565,7 @@ def test_parameters_that_are_nearly_equal_are_not_taken_for_each_other(
     ],
     ids=["DEL", "astral", "half a character", "numbers", "nested"],
 )
-def test_the_quick_size_of_a_schema_is_never_too_small(value: Any) -> None:
+def test_the_quick_size_of_a_schema_is_never_too_small(value):
     schema = {"type": "string", "default": value}
 
     assert most_in(compact(schema)) >= size_of(schema)

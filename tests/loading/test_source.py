@@ -1,7 +1,5 @@
 """Where documents come from: values and files, each of which may be hostile."""
 
-from __future__ import annotations
-
 import os
 import socket
 from pathlib import Path

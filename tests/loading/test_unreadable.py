@@ -11,8 +11,6 @@ from documents import document, operation, with_body
 from openapi_tools import load_tools
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from openapi_tools import Toolset
 
 SCHEMA = "/paths/~1x/post/requestBody/content/application~1json/schema"
@@ -37,25 +35,23 @@ _WRONG: list[tuple[str, list[Any]]] = [
 WRONG = [(key, value) for keys, values in _WRONG for key in keys.split() for value in values]
 
 
-def body(schema: Any, **options: Any) -> Toolset:
+def body(schema, **options):
     """Return the tools of a document with an operation that takes a body of some schema."""
     return load_tools(document(with_body(schema), **options))
 
 
-def with_member(keywords: dict[str, Any], **options: Any) -> Toolset:
+def with_member(keywords, **options):
     """Return the tools of a document whose one operation has a body with the member `a`."""
     return body({"type": "object", "properties": {"a": keywords, "b": {}}}, **options)
 
 
-def schemas_of(toolset: Toolset) -> list[str]:
+def schemas_of(toolset):
     return [json.dumps(tool.input_schema) for tool in toolset]
 
 
 @pytest.mark.parametrize("openapi", ["3.0.3", "3.1.0"])
 @pytest.mark.parametrize(("key", "value"), WRONG)
-def test_a_keyword_that_cannot_be_read_is_left_out_with_a_warning(
-    key: str, value: Any, openapi: str
-) -> None:
+def test_a_keyword_that_cannot_be_read_is_left_out_with_a_warning(key, value, openapi):
     toolset = with_member({"x-a": 1, key: value}, openapi=openapi)
 
     assert schemas_of(toolset) == schemas_of(with_member({"x-a": 1}, openapi=openapi))
@@ -66,7 +62,7 @@ def test_a_keyword_that_cannot_be_read_is_left_out_with_a_warning(
 
 
 @pytest.mark.parametrize("key", sorted(dict(WRONG)))
-def test_null_says_as_little_as_a_keyword_that_is_not_there(key: str) -> None:
+def test_null_says_as_little_as_a_keyword_that_is_not_there(key):
     assert with_member({key: None}).warnings == ()
 
 
@@ -86,7 +82,7 @@ def test_null_says_as_little_as_a_keyword_that_is_not_there(key: str) -> None:
         lambda value: value,
     ],
 )
-def test_a_text_for_a_boolean_is_the_boolean(keywords: Any, text: str) -> None:
+def test_a_text_for_a_boolean_is_the_boolean(keywords, text):
     meant = text.lower() == "true"
 
     toolset = with_member(keywords(text), openapi="3.0.3")
@@ -111,7 +107,7 @@ def test_a_text_for_a_boolean_is_the_boolean(keywords: Any, text: str) -> None:
         lambda it: {"/x": {"post": operation(requestBody=part({"explode": it}))}},
     ],
 )
-def test_a_text_for_a_boolean_is_the_boolean_outside_of_schemas(paths: Any, value: Any) -> None:
+def test_a_text_for_a_boolean_is_the_boolean_outside_of_schemas(paths, value):
     written, meant = (load_tools(document(paths(each))) for each in (str(value), value))
 
     assert [tool.operation for tool in written] == [tool.operation for tool in meant]
@@ -123,13 +119,13 @@ QUERY = {"name": "q", "in": "query", "schema": {"type": "array", "items": {"type
 BODY = {"content": {"application/json": {"schema": {"type": "string"}}}}
 
 
-def form(encoding: dict[str, Any]) -> dict[str, Any]:
+def form(encoding):
     schema = {"type": "object", "properties": {"a": {"type": "array", "items": {}}}}
     kind = "application/x-www-form-urlencoded"
     return {"required": True, "content": {kind: {"schema": schema, "encoding": encoding}}}
 
 
-def part(header: dict[str, Any]) -> dict[str, Any]:
+def part(header):
     schema = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}
     encoding = {"a": {"headers": {"X-A": {"schema": {"type": "array", "items": {}}, **header}}}}
     media = {"schema": schema, "encoding": encoding}
@@ -137,7 +133,7 @@ def part(header: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("value", [True, False])
-def test_a_text_for_a_boolean_is_the_boolean_in_swagger(value: bool) -> None:
+def test_a_text_for_a_boolean_is_the_boolean_in_swagger(value):
     def loaded(required: Any) -> Toolset:
         places = ("query", "formData")
         listed = [
@@ -149,7 +145,7 @@ def test_a_text_for_a_boolean_is_the_boolean_in_swagger(value: bool) -> None:
     assert schemas_of(loaded(str(value).lower())) == schemas_of(loaded(value))
 
 
-def test_a_count_may_be_written_with_a_point() -> None:
+def test_a_count_may_be_written_with_a_point():
     assert schemas_of(with_member({"minLength": 5.0})) == schemas_of(with_member({"minLength": 5}))
     assert with_member({"minLength": 5.0}).warnings == ()
 
@@ -164,9 +160,7 @@ def test_a_count_may_be_written_with_a_point() -> None:
         ({"type": "array", "items": [1]}, "/items/0"),
     ],
 )
-def test_any_value_is_taken_where_something_else_than_a_schema_stands(
-    schema: Any, place: str
-) -> None:
+def test_any_value_is_taken_where_something_else_than_a_schema_stands(schema, place):
     toolset = body(schema)
 
     assert len(toolset) == len(toolset.warnings) == 1
@@ -174,20 +168,20 @@ def test_any_value_is_taken_where_something_else_than_a_schema_stands(
     assert toolset.warnings[0].endswith(" is not a schema; any value is taken there.")
 
 
-def test_members_beyond_those_declared_are_taken_where_a_text_says_so() -> None:
+def test_members_beyond_those_declared_are_taken_where_a_text_says_so():
     (tool,) = body({"type": "object", "additionalProperties": "true", "properties": {"a": {}}})
 
     assert tool.check({"body": {"a": 1, "b": 2}}) == {"body": {"a": 1, "b": 2}}
 
 
-def test_a_reference_inside_of_what_is_left_out_costs_nothing() -> None:
+def test_a_reference_inside_of_what_is_left_out_costs_nothing():
     toolset = body({"anyOf": {"$ref": "#/nowhere"}, "properties": [{"$ref": "#/nowhere"}]})
 
     assert len(toolset) == 1
     assert len(toolset.warnings) == 2
 
 
-def get(parameter: dict[str, Any]) -> dict[str, Any]:
+def get(parameter):
     return {"get": operation(parameters=[parameter])}
 
 
@@ -195,25 +189,19 @@ WITH_CONTENT = {"name": "q", "in": "query", "content": {"a/b": {"schema": {"mini
 PLACES: list[tuple[str, dict[str, Any]]] = [
     ("/components/schemas/A", with_body({"$ref": "#/components/schemas/A"})["/x"]),
     ("/components/parameters/P/schema", get({"$ref": "#/components/parameters/P"})),
-    (
-        "/components/requestBodies/B/content/text~1plain/schema",
-        {"post": operation(requestBody={"$ref": "#/components/requestBodies/B"})},
-    ),
-    (
-        "/paths/~1x/parameters/0/schema",
-        {"parameters": [{**QUERY, "schema": {"minimum": "5"}}], "get": operation()},
-    ),
+    ("/components/requestBodies/B/content/text~1plain/schema",
+     {"post": operation(requestBody={"$ref": "#/components/requestBodies/B"})}),
+    ("/paths/~1x/parameters/0/schema",
+     {"parameters": [{**QUERY, "schema": {"minimum": "5"}}], "get": operation()}),
     ("/paths/~1x/get/parameters/0/content/a~1b/schema", get(WITH_CONTENT)),
-    (
-        "/paths/~1x/post/requestBody/content/multipart~1form-data/encoding/a/headers/X-A/schema",
-        {"post": operation(requestBody=part({"schema": {"minimum": "5"}}))},
-    ),
+    ("/paths/~1x/post/requestBody/content/multipart~1form-data/encoding/a/headers/X-A/schema",
+     {"post": operation(requestBody=part({"schema": {"minimum": "5"}}))}),
     (f"{SCHEMA}/allOf/1/items", with_body({"allOf": [{}, {"items": {"minimum": "5"}}]})["/x"]),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("place", "item"), PLACES)
-def test_the_warning_names_the_place_in_the_document(place: str, item: dict[str, Any]) -> None:
+def test_the_warning_names_the_place_in_the_document(place, item):
     wrong = {"minimum": "5"}
     components = {
         "schemas": {"A": wrong},
@@ -227,7 +215,7 @@ def test_the_warning_names_the_place_in_the_document(place: str, item: dict[str,
     assert toolset.warnings == (f"{place}/minimum: {said}",)
 
 
-def test_a_parameter_of_swagger_is_a_schema_but_for_its_own_members() -> None:
+def test_a_parameter_of_swagger_is_a_schema_but_for_its_own_members():
     parameter = {"name": "q", "in": "query", "required": True, "type": "string", "maxLength": "5"}
 
     toolset = load_tools(
@@ -238,7 +226,7 @@ def test_a_parameter_of_swagger_is_a_schema_but_for_its_own_members() -> None:
     assert toolset.warnings == (f"{place}: '5' cannot be used as 'maxLength'; it is left out.",)
 
 
-def test_a_keyword_in_another_file_is_named_with_the_file(tmp_path: Path) -> None:
+def test_a_keyword_in_another_file_is_named_with_the_file(tmp_path):
     (tmp_path / "other.json").write_text('{"a": {"minimum": "5"}}')
     file = tmp_path / "api.json"
     file.write_text(json.dumps(document(with_body({"$ref": "other.json#/a"}))))
@@ -248,7 +236,7 @@ def test_a_keyword_in_another_file_is_named_with_the_file(tmp_path: Path) -> Non
     assert warning.startswith(f"{tmp_path / 'other.json'}#/a/minimum: ")
 
 
-def test_what_many_operations_reach_is_told_once_and_what_none_reaches_is_not() -> None:
+def test_what_many_operations_reach_is_told_once_and_what_none_reaches_is_not():
     wrong = {"maxLength": "5"}
     schemas = {"A": wrong, "B": wrong}
     item = with_body({"$ref": "#/components/schemas/A"})["/x"]
@@ -260,7 +248,7 @@ def test_what_many_operations_reach_is_told_once_and_what_none_reaches_is_not() 
     ]
 
 
-def test_of_many_keywords_the_first_are_told_and_the_others_counted() -> None:
+def test_of_many_keywords_the_first_are_told_and_the_others_counted():
     toolset = body({"properties": {f"p{number}": {"title": number} for number in range(40)}})
 
     assert len(toolset.warnings) == 11
@@ -270,13 +258,13 @@ def test_of_many_keywords_the_first_are_told_and_the_others_counted() -> None:
     )
 
 
-def test_a_strict_load_takes_such_operations_too() -> None:
+def test_a_strict_load_takes_such_operations_too():
     root = document(with_body({"additionalProperties": "maybe"}))
 
     assert len(load_tools(root, strict=True)) == 1
 
 
-def test_a_schema_that_goes_in_a_circle_is_looked_at_once() -> None:
+def test_a_schema_that_goes_in_a_circle_is_looked_at_once():
     tree = {"items": {"$ref": "#/components/schemas/Tree"}, "pattern": 5}
 
     toolset = body({"$ref": "#/components/schemas/Tree"}, components={"schemas": {"Tree": tree}})

@@ -10,7 +10,7 @@ from openapi_tools import InvalidDocument, load_tools
 from openapi_tools.model import Encoding, Parameter, SecurityScheme, Server, ServerVariable
 
 
-def swagger(operation_members: dict[str, Any], **members: Any) -> Any:
+def swagger(operation_members, **members):
     """The only tool of a Swagger 2.0 document."""
     path = members.pop("path", "/x")
     method = members.pop("method", "post")
@@ -19,7 +19,7 @@ def swagger(operation_members: dict[str, Any], **members: Any) -> Any:
 
 
 @pytest.mark.parametrize("version", ["2.0", 2.0, 2])
-def test_an_unquoted_swagger_version_is_meant_well(version: Any) -> None:
+def test_an_unquoted_swagger_version_is_meant_well(version):
     toolset = load_tools({"swagger": version, "paths": {"/x": {"get": {}}}})
 
     assert [tool.name for tool in toolset] == ["get_x"]
@@ -28,7 +28,7 @@ def test_an_unquoted_swagger_version_is_meant_well(version: Any) -> None:
 @pytest.mark.parametrize(
     "version", ["3.0.0", "3.0.4", "3.1.0", "3.1.2", "3.2.0", 3.1, "3.0", "3.1.0-rc1"]
 )
-def test_every_version_of_openapi_3_is_read(version: Any) -> None:
+def test_every_version_of_openapi_3_is_read(version):
     assert len(load_tools({"openapi": version, "paths": {"/x": {"get": {}}}})) == 1
 
 
@@ -46,7 +46,7 @@ def test_every_version_of_openapi_3_is_read(version: Any) -> None:
         ({"openapi": "3.0.0", "paths": "x"}, "/paths"),
     ],
 )
-def test_an_unknown_version_is_refused_with_what_is_supported(root: Any, pointer: str) -> None:
+def test_an_unknown_version_is_refused_with_what_is_supported(root, pointer):
     with pytest.raises(InvalidDocument) as caught:
         load_tools(root)
 
@@ -55,7 +55,7 @@ def test_an_unknown_version_is_refused_with_what_is_supported(root: Any, pointer
         assert "Swagger 2.0 and OpenAPI 3.0, 3.1 and 3.2" in str(caught.value)
 
 
-def test_methods_are_those_of_the_version_in_lower_case() -> None:
+def test_methods_are_those_of_the_version_in_lower_case():
     item = {method: operation() for method in ("get", "trace", "query", "GET", "connect", "fetch")}
     item |= {"additionalOperations": {"COPY": operation(), "Link": operation()}, "summary": "s"}
 
@@ -83,7 +83,7 @@ COLLECTIONS = [
 @pytest.mark.parametrize(
     ("collection", "expected"), COLLECTIONS, ids=[row[0] for row in COLLECTIONS]
 )
-def test_collection_format_becomes_style_and_explode(collection: str, expected: Parameter) -> None:
+def test_collection_format_becomes_style_and_explode(collection, expected):
     tool = swagger(
         {
             "parameters": [
@@ -102,7 +102,7 @@ def test_collection_format_becomes_style_and_explode(collection: str, expected: 
     assert tool.input_schema["properties"]["a"] == {"type": "array", "items": {"type": "string"}}
 
 
-def test_arrays_inside_arrays_keep_their_own_delimiters() -> None:
+def test_arrays_inside_arrays_keep_their_own_delimiters():
     inner = {"type": "array", "collectionFormat": "pipes", "items": {"type": "string"}}
     tool = swagger({"parameters": [{"name": "a", "in": "query", "type": "array", "items": inner}]})
 
@@ -111,7 +111,7 @@ def test_arrays_inside_arrays_keep_their_own_delimiters() -> None:
 
 @pytest.mark.parametrize("location", ["query", "formData"])
 @pytest.mark.parametrize("collection", [[], {}, 1, None])
-def test_a_collection_format_that_is_no_text_counts_as_csv(location: str, collection: Any) -> None:
+def test_a_collection_format_that_is_no_text_counts_as_csv(location, collection):
     inner = {"type": "array", "collectionFormat": collection, "items": {"type": "string"}}
     listed = {"name": "a", "in": location, "collectionFormat": collection}
     tool = swagger({"parameters": [{**listed, "type": "array", "items": inner}]})
@@ -122,7 +122,7 @@ def test_a_collection_format_that_is_no_text_counts_as_csv(location: str, collec
     assert list(tool.input_schema["properties"]) == ["a"]
 
 
-def test_a_body_parameter_becomes_the_body() -> None:
+def test_a_body_parameter_becomes_the_body():
     schema = {"type": "object", "required": ["a"], "properties": {"a": {"type": "string"}}}
     tool = swagger(
         {"parameters": [{"name": "pet", "in": "body", "required": True, "schema": schema}]},
@@ -134,7 +134,7 @@ def test_a_body_parameter_becomes_the_body() -> None:
     assert list(tool.input_schema["properties"]) == ["a"]
 
 
-def test_in_swagger_a_request_body_says_nothing() -> None:
+def test_in_swagger_a_request_body_says_nothing():
     stray = {"content": {"application/json": {"schema": {"properties": {"stray": {}}}}}}
     listed = [{"name": "b", "in": "body", "schema": {"properties": {"mine": {}}}}]
 
@@ -144,7 +144,7 @@ def test_in_swagger_a_request_body_says_nothing() -> None:
     assert "mine" in json.dumps(tool.input_schema)
 
 
-def test_form_data_becomes_a_form_and_with_a_file_a_multipart_body() -> None:
+def test_form_data_becomes_a_form_and_with_a_file_a_multipart_body():
     fields = [
         {"name": "a", "in": "formData", "type": "string", "required": True},
         {"name": "b", "in": "formData", "type": "array", "items": {"type": "string"}},
@@ -172,11 +172,8 @@ def test_form_data_becomes_a_form_and_with_a_file_a_multipart_body() -> None:
 
 
 SERVERS: list[tuple[str, dict[str, Any], list[str]]] = [
-    (
-        "all",
-        {"host": "api.example.com", "basePath": "/v1/", "schemes": ["http", "https"]},
-        ["https://api.example.com/v1", "http://api.example.com/v1"],
-    ),
+    ("all", {"host": "api.example.com", "basePath": "/v1/", "schemes": ["http", "https"]},
+     ["https://api.example.com/v1", "http://api.example.com/v1"]),
     ("no base path", {"host": "api.example.com", "schemes": ["http"]}, ["http://api.example.com"]),
     ("no schemes", {"host": "api.example.com", "basePath": "v1"}, ["https://api.example.com/v1"]),
     ("websocket only", {"host": "a.example", "schemes": ["wss"]}, ["wss://a.example"]),
@@ -184,21 +181,19 @@ SERVERS: list[tuple[str, dict[str, Any], list[str]]] = [
     ("no list of schemes", {"host": "a.example", "schemes": True}, ["https://a.example"]),
     ("no host", {"basePath": "/v1"}, ["/v1"]),
     ("nothing", {}, ["/"]),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("members", "urls"), [row[1:] for row in SERVERS], ids=[row[0] for row in SERVERS]
 )
-def test_host_base_path_and_schemes_become_servers(
-    members: dict[str, Any], urls: list[str]
-) -> None:
+def test_host_base_path_and_schemes_become_servers(members, urls):
     tool = swagger({}, **members)
 
     assert [server.url for server in tool.operation.servers] == urls
 
 
-def test_servers_stand_at_three_levels_and_the_nearest_counts() -> None:
+def test_servers_stand_at_three_levels_and_the_nearest_counts():
     root = [
         {"url": "https://root.example/{v}", "variables": {"v": {"default": 2, "enum": ["1", 2]}}}
     ]
@@ -219,7 +214,7 @@ def test_servers_stand_at_three_levels_and_the_nearest_counts() -> None:
     assert toolset["get_b"].operation.servers == (Server("https://path.example"),)
 
 
-def test_security_schemes_of_every_version_are_kept_as_data() -> None:
+def test_security_schemes_of_every_version_are_kept_as_data():
     definitions = {
         "basic": {"type": "basic"},
         "key": {"type": "apiKey", "in": "header", "name": "X-Key"},
@@ -264,7 +259,7 @@ def test_security_schemes_of_every_version_are_kept_as_data() -> None:
     assert toolset["get_z"].operation.security == ()
 
 
-def test_webhooks_callbacks_and_links_are_counted_and_no_tools() -> None:
+def test_webhooks_callbacks_and_links_are_counted_and_no_tools():
     paths = {
         "/x": {
             "post": {
@@ -288,14 +283,14 @@ def test_webhooks_callbacks_and_links_are_counted_and_no_tools() -> None:
     }
 
 
-def test_a_document_without_paths_gives_no_tools_and_says_so() -> None:
+def test_a_document_without_paths_gives_no_tools_and_says_so():
     toolset = load_tools({"openapi": "3.1.0", "webhooks": {"x": {"post": {}}}})
 
     assert len(toolset) == 0
     assert any("no paths" in warning for warning in toolset.warnings)
 
 
-def test_the_answers_media_types_are_accepted_json_first() -> None:
+def test_the_answers_media_types_are_accepted_json_first():
     answers = {
         "200": {"content": {"text/csv": {}, "application/json": {}}},
         "404": {"content": {"text/html": {}}},

@@ -1,10 +1,7 @@
 """Unseen characters reach a model only where the API gets them too, and `lint` tells of them."""
 
-from __future__ import annotations
-
 import json
 import unicodedata
-from typing import Any
 
 import pytest
 from documents import document, operation, tools, with_body
@@ -17,7 +14,7 @@ from openapi_tools.openapi_core.document_check import findings
 from openapi_tools.visible_text import visible
 
 
-def tags(text: str) -> str:
+def tags(text):
     """ASCII in Unicode's tag characters, as which it is not shown."""
     return "".join(chr(0xE0000 + ord(character)) for character in text)
 
@@ -49,7 +46,7 @@ SHAPING = {
 }
 
 
-def api(text: str) -> dict[str, Any]:
+def api(text):
     """A document with a text in every place whose words a model reads."""
     words = {"title": text, "description": text, "example": text, "format": text}
     variants = {"propertyName": "kind", "mapping": {text: "#/components/schemas/A"}}
@@ -71,11 +68,11 @@ def api(text: str) -> dict[str, Any]:
     return document(paths)
 
 
-def body_of(schema: Any, *, kind: str = "application/json", **others: Any) -> dict[str, Any]:
+def body_of(schema, *, kind="application/json", **others):
     return {"requestBody": {"content": {kind: {"schema": schema}}, **others}}
 
 
-def shown(source: Any) -> str:
+def shown(source):
     """All that a model is told of the tools of a document."""
     said = [[tool.name, tool.description, tool.input_schema] for tool in load_tools(source)]
     return json.dumps(said, ensure_ascii=False)

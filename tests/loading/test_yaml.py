@@ -1,7 +1,5 @@
 """YAML becomes plain data as YAML 1.2 says, and no bomb goes off."""
 
-from __future__ import annotations
-
 import tracemalloc
 
 import pytest

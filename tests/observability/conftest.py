@@ -15,8 +15,6 @@ from opentelemetry.trace import SpanKind
 from openapi_tools.observability.observers import Observers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from openapi_tools import Toolset
 
 
@@ -75,7 +73,7 @@ class Sdk:
 
 
 @pytest.fixture
-def sdk() -> Iterator[Sdk]:
+def sdk():
     made = Sdk()
     yield made
     made.tracers.shutdown()

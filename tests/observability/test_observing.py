@@ -45,31 +45,31 @@ SECRET = "hunter2-hunter2"
 ANSWER = {"http_version": b"HTTP/1.1"}
 
 
-def redact(text: str) -> str:
+def redact(text):
     return text.replace(SECRET, "***")
 
 
-def observers(**providers: Any) -> Observers:
+def observers(**providers):
     return Observers(lambda _: BASE, redact, **providers)
 
 
-def request(url: str = f"{BASE}/pets/7", method: str = "GET") -> httpx.Request:
+def request(url=f"{BASE}/pets/7", method="GET"):
     return httpx.Request(method, url)
 
 
-def response(status: int) -> httpx.Response:
+def response(status):
     return httpx.Response(status, extensions=ANSWER)
 
 
-def well(status: int = 200) -> ToolResult:
+def well(status=200):
     return ToolResult.ok({}, {"status": status})
 
 
-def badly(kind: str = "timeout", **facts: Any) -> ToolResult:
+def badly(kind="timeout", **facts):
     return ToolResult.failed(kind, f"it says {SECRET}", facts=facts)
 
 
-def call_well(looking: Observers, operation: Operation = GET_PET, call_id: str = ""):
+def call_well(looking, operation=GET_PET, call_id=""):
     """Do what a caller and its sender do, for one call that is answered at once."""
     with looking.begin("get_pet", operation, call_id=call_id) as observation:
         current().attempt_started(request())
@@ -77,7 +77,7 @@ def call_well(looking: Observers, operation: Operation = GET_PET, call_id: str =
         observation.ended(well())
 
 
-def call_again(looking: Observers):
+def call_again(looking):
     """The same for a call that is answered 503, breaks, and is redirected then."""
     with looking.begin("get_pet", GET_PET, call_id="c1") as begun:
         observation = current()
@@ -99,7 +99,7 @@ def sdk(sdk):
     return sdk
 
 
-def told(looking: Observers) -> list[Event]:
+def told(looking):
     events: list[Event] = []
     looking.subscribe(events.append)
     return events
@@ -189,7 +189,7 @@ def test_a_subscriber_may_leave_when_it_is_told():
     assert (len(events), len(later)) == (1, 2)
 
 
-async def coroutine_function(event: Event):
+async def coroutine_function(event):
     raise AssertionError
 
 

@@ -15,12 +15,10 @@ from opentelemetry import baggage, context, trace
 from servers.faults import Faults
 from servers.recorder import Answer
 
-from openapi_tools import DeniedError, Select, Settings, Toolset, load_tools
+from openapi_tools import DeniedError, Select, Settings, load_tools
 from openapi_tools.observability.observers import UNOBSERVED, current
 
 if TYPE_CHECKING:
-    from servers.faults import Peer
-
     from openapi_tools.observability.observers import Event
 
 ID = {"name": "petId", "in": "path", "required": True, "schema": {"type": "integer"}}
@@ -33,7 +31,7 @@ SCHEMES = {
 BUSY = Answer(503, [("Retry-After", "0")])
 
 
-def pets(url: str, **given: Any) -> Toolset:
+def pets(url, **given):
     """The tools of an API at `url`, `get_pet` and `add_pet`, that wants two keys."""
     paths = {"/pets/{petId}": {"get": GET_PET}, "/pets": {"post": operation(operationId="add_pet")}}
     made = document(
@@ -46,13 +44,13 @@ def pets(url: str, **given: Any) -> Toolset:
     return load_tools(made, credentials=SECRETS, settings=settings)
 
 
-def told(toolset: Toolset) -> list[Event]:
+def told(toolset):
     events: list[Event] = []
     toolset.subscribe(events.append)
     return events
 
 
-async def hang(peer: Peer):
+async def hang(peer):
     await peer.request()
     await peer.hang()
 

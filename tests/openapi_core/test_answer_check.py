@@ -1,7 +1,5 @@
 """The checker behind `Settings(check_answers=True)`."""
 
-from __future__ import annotations
-
 import copy
 import subprocess
 import sys

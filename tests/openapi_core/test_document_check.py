@@ -1,7 +1,5 @@
 """What lint finds in a document, and where."""
 
-from __future__ import annotations
-
 import json
 import socket
 from pathlib import Path
@@ -62,11 +60,8 @@ FOUND = {
         "/components/parameters/q/schema",
         "the default does not fit: 'x' is not of type 'integer'",
     ),
-    "a broken schema": (
-        document({}, components=BROKEN),
-        "/components/schemas/A/required",
-        "True is not of type 'array'",
-    ),
+    "a broken schema": (document({}, components=BROKEN), "/components/schemas/A/required",
+                        "True is not of type 'array'"),
     "a reference that leads nowhere, told once": (
         document({"/a": operation(parameters=[{"$ref": "#/components/parameters/no"}])}),
         "/paths/~1a/get/parameters/0",
@@ -78,17 +73,11 @@ FOUND = {
         "$ref 'paths/a.yaml' leads to another document, which is not checked",
         "note",
     ),
-    "Swagger 2.0": (
-        document({"/a": operation(parameters=[{"in": "path"}])}, version="2.0"),
-        "/paths/~1a/get/parameters/0",
-        '"name" is a required property',
-    ),
-    "an unknown version": (
-        document({}, version="4.0"),
-        "",
-        "version '4.0' is none of 2.0, 3.0, 3.1 and 3.2",
-    ),
-}
+    "Swagger 2.0": (document({"/a": operation(parameters=[{"in": "path"}])}, version="2.0"),
+                    "/paths/~1a/get/parameters/0", '"name" is a required property'),
+    "an unknown version": (document({}, version="4.0"), "",
+                           "version '4.0' is none of 2.0, 3.0, 3.1 and 3.2"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", FOUND)

@@ -1,7 +1,5 @@
 """openapi-core's opinion of requests and answers."""
 
-from __future__ import annotations
-
 import json
 import socket
 

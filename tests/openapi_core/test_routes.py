@@ -1,7 +1,5 @@
 """Which operation a request is for."""
 
-from __future__ import annotations
-
 import pytest
 
 from openapi_tools.openapi_core.routes import find_route, follow
@@ -47,7 +45,6 @@ def test_a_request_is_for_the_operation_that_its_path_and_method_name(
 ):
     route = find_route(DOCUMENT, method, target)
 
-    assert route is not None
     assert route.pointer == ("paths", *pointer)
     assert route.variables == variables
 
@@ -78,7 +75,6 @@ def test_operations_of_one_path_are_told_apart_by_the_fragment_that_stands_for_a
 
     route = find_route({"openapi": "3.0.0", "paths": paths}, "GET", target)
 
-    assert route is not None
     assert route.path == path
 
 

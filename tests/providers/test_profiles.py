@@ -1,7 +1,5 @@
 """What providers are given, feature by feature, and what becomes of arguments on the way back."""
 
-from __future__ import annotations
-
 import copy
 import json
 
@@ -155,62 +153,41 @@ STRICT = {
     "a length": (text(maxLength=9), text(pattern=r"^[\s\S]{0,9}$")),
     "a great length": (text(maxLength=65535), text(description="At most 65535 characters.")),
     "a known format": (text(format="uuid"), text(format="uuid")),
-    "another format": (
-        text(format="uri", description="Where to"),
-        text(description="Where to. Format: uri."),
-    ),
-    "a default": (
-        {**WHOLE, "default": 30, "description": "How many."},
-        {**WHOLE, "description": "How many. Default: 30."},
-    ),
-    "a pattern that looks around": (
-        text(pattern="^(?!x)"),
-        text(description="Pattern: `^(?!x)`."),
-    ),
+    "another format": (text(format="uri", description="Where to"),
+                       text(description="Where to. Format: uri.")),
+    "a default": ({**WHOLE, "default": 30, "description": "How many."},
+                  {**WHOLE, "description": "How many. Default: 30."}),
+    "a pattern that looks around": (text(pattern="^(?!x)"), text(description="Pattern: `^(?!x)`.")),
     "a list of types": ({"type": ["integer", "null"]}, {"type": ["integer", "null"]}),
-    "several types": (
-        {"type": ["integer", "string"], **WORDS},
-        {"anyOf": [{**WHOLE, **WORDS}, {**TEXT, **WORDS}], **WORDS},
-    ),
+    "several types": ({"type": ["integer", "string"], **WORDS},
+                      {"anyOf": [{**WHOLE, **WORDS}, {**TEXT, **WORDS}], **WORDS}),
     "a constant": ({"const": 3}, {"type": "integer", "enum": [3]}),
-    "a mixed enum": (
-        {"enum": [1, "a", None]},
-        {"type": ["integer", "string", "null"], "enum": [1, "a", None]},
-    ),
+    "a mixed enum": ({"enum": [1, "a", None]},
+                     {"type": ["integer", "string", "null"], "enum": [1, "a", None]}),
     "an enum of objects": ({"enum": [{"a": 1}]}, text(enum=['{"a": 1}'])),
     "an enum that the type narrows": ({**WHOLE, "enum": [1, "a"]}, {**WHOLE, "enum": [1]}),
     "numbers": ({"type": "number", "exclusiveMinimum": 0, "multipleOf": 0.5},) * 2,
-    "an array": (
-        array(TEXT, minItems=1, maxItems=3, uniqueItems=True),
-        array(TEXT, minItems=1, maxItems=3),
-    ),
+    "an array": (array(TEXT, minItems=1, maxItems=3, uniqueItems=True),
+                 array(TEXT, minItems=1, maxItems=3)),
     "an array of anything": ({"type": "array"}, array(ANYTHING)),
     "an array of nothing": (array(False), array(ANYTHING, maxItems=0)),
     "a tuple of equals": (array(False, prefixItems=[TEXT, TEXT]), array(TEXT, maxItems=2)),
-    "a map": (
-        {"type": "object", "additionalProperties": TEXT, "maxProperties": 2},
-        array({**PAIR, **SHUT}, maxItems=2),
-    ),
+    "a map": ({"type": "object", "additionalProperties": TEXT, "maxProperties": 2},
+              array({**PAIR, **SHUT}, maxItems=2)),
     "anything": ({}, ANYTHING),
     "anything with words": (WORDS, {"anyOf": [ANYTHING], **WORDS}),
-    "a union of constants": (
-        {"oneOf": CONSTANTS},
-        {**WHOLE, "enum": [1, 2, 3], "description": "1: ONE; 2: Two."},
-    ),
-    "a union with null": (
-        {"anyOf": [object_of({}, **SHUT), NULL]},
-        {"anyOf": [object_of({}, required=[], **SHUT), NULL]},
-    ),
-    "allOf": (
-        {"allOf": [text(minLength=1), {"maxLength": 3}, WORDS]},
-        text(pattern=r"^[\s\S]{1,3}$", **WORDS),
-    ),
+    "a union of constants": ({"oneOf": CONSTANTS},
+                             {**WHOLE, "enum": [1, 2, 3], "description": "1: ONE; 2: Two."}),
+    "a union with null": ({"anyOf": [object_of({}, **SHUT), NULL]},
+                          {"anyOf": [object_of({}, required=[], **SHUT), NULL]}),
+    "allOf": ({"allOf": [text(minLength=1), {"maxLength": 3}, WORDS]},
+              text(pattern=r"^[\s\S]{1,3}$", **WORDS)),
     "an impossible alternative": ({"anyOf": [TEXT, {"enum": []}, False]}, TEXT),
     "arrays that differ by their items": (
         {"oneOf": [array(TEXT), array(WHOLE)]},
         {"anyOf": [array(TEXT, minItems=1), array(WHOLE, minItems=1)]},
     ),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("given", "expected"), STRICT.values(), ids=STRICT)
@@ -264,24 +241,16 @@ GEMINI = {
     "an enum of numbers": ({**WHOLE, "enum": [1, 2], "default": 1}, text(enum=["1", "2"])),
     "an enum with an empty text": ({"enum": ["", "a"]}, text(enum=["(empty)", "a"])),
     "both booleans": ({"enum": [True, False]}, {"type": "boolean"}),
-    "numbers beside strings": (
-        {"anyOf": [TEXT, {"const": 3}]},
-        {"anyOf": [{**WHOLE, "minimum": 3, "maximum": 3}, TEXT]},
-    ),
-    "exclusive bounds": (
-        {**WHOLE, "exclusiveMinimum": 0, "exclusiveMaximum": 9, "maximum": 20},
-        {**WHOLE, "minimum": 1, "maximum": 8},
-    ),
-    "an exclusive bound of a fraction": (
-        {"type": "number", "exclusiveMinimum": 0},
-        {"type": "number", "minimum": 5e-324},
-    ),
+    "numbers beside strings": ({"anyOf": [TEXT, {"const": 3}]},
+                               {"anyOf": [{**WHOLE, "minimum": 3, "maximum": 3}, TEXT]}),
+    "exclusive bounds": ({**WHOLE, "exclusiveMinimum": 0, "exclusiveMaximum": 9, "maximum": 20},
+                         {**WHOLE, "minimum": 1, "maximum": 8}),
+    "an exclusive bound of a fraction": ({"type": "number", "exclusiveMinimum": 0},
+                                         {"type": "number", "minimum": 5e-324}),
     "whole numbers": ({"type": "number", "multipleOf": 1}, WHOLE),
     "a format": ({**WHOLE, "format": "int64"}, {**WHOLE, "format": "int64"}),
-    "an example": (
-        text(examples=["a", "b"], default="c", title="T"),
-        text(example="a", default="c"),
-    ),
+    "an example": (text(examples=["a", "b"], default="c", title="T"),
+                   text(example="a", default="c")),
     "an object": (
         object_of({"a": TEXT, "b-c": TEXT}, required=["b-c"], minProperties=2),
         object_of(
@@ -291,7 +260,7 @@ GEMINI = {
         ),
     ),
     "a map": ({"type": "object", "additionalProperties": TEXT}, array(PAIR)),
-}
+}  # fmt: skip
 
 
 @pytest.mark.long
@@ -331,42 +300,26 @@ BACK = [
     ("openai_strict: a map", MAP_OF_TEXT, PAIRS, {"a": "b"}),
     ("openai_strict: an empty map", {"type": "object"}, [], {}),
     ("openai_strict: a set", array(TEXT, uniqueItems=True), ["a", "b", "a"], ["a", "b"]),
-    (
-        "openai_strict: anything",
-        {},
-        {"entries": [{"key": "a", "value": [1, {"entries": []}]}]},
-        {"a": [1, {}]},
-    ),
+    ("openai_strict: anything", {}, {"entries": [{"key": "a", "value": [1, {"entries": []}]}]},
+     {"a": [1, {}]}),
     ("openai_strict: an enum of objects", {"enum": [{"a": 1}]}, '{"a": 1}', {"a": 1}),
     ("openai_strict: members inside", OPTIONAL, {"a": None, "b": None}, {"b": None}),
-    (
-        "openai_strict: other members",
-        NUMBERED,
-        {"a": "b", "additional_properties": EXTRAS},
-        {"a": "b", "c": 1},
-    ),
-    (
-        "openai_strict: no other members",
-        object_of({"a": TEXT}, additionalProperties=True),
-        {"a": "b", "additional_properties": None},
-        {"a": "b"},
-    ),
+    ("openai_strict: other members", NUMBERED, {"a": "b", "additional_properties": EXTRAS},
+     {"a": "b", "c": 1}),
+    ("openai_strict: no other members", object_of({"a": TEXT}, additionalProperties=True),
+     {"a": "b", "additional_properties": None}, {"a": "b"}),
     ("gemini: a labelled number", {"enum": [1, 2]}, "1", 1),
     ("gemini: the label of null", NULL, "null", None),
     ("gemini: the text null", {"type": ["string", "null"]}, "null", "null"),
     ("gemini: the label of an empty text", {"enum": ["", "a"]}, "(empty)", ""),
     ("gemini: a text like a number", {"enum": ["1", 1]}, "1", "1"),
     ("gemini: a number like a text", {"enum": ["1", 1]}, "(1)", 1),
-    (
-        "gemini: another name",
-        object_of({"@type": TEXT}),
-        {"_type": "a", "b": 1},
-        {"@type": "a", "b": 1},
-    ),
+    ("gemini: another name", object_of({"@type": TEXT}), {"_type": "a", "b": 1},
+     {"@type": "a", "b": 1}),
     ("gemini: one of several", {"anyOf": [array(TEXT), MAP_OF_TEXT]}, PAIRS, {"a": "b"}),
     ("anthropic: another name", object_of({"$ref": TEXT}), {"_ref": "a"}, {"$ref": "a"}),
     ("anthropic: what looks like entries", {}, {"entries": []}, {"entries": []}),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "member", "given", "expected"), BACK, ids=[r[0] for r in BACK])
@@ -381,33 +334,21 @@ CANNOT = {
     "contains": ("gemini", {"type": "array", "contains": TEXT}, "`contains`"),
     "a tuple": ("gemini", {"type": "array", "prefixItems": [TEXT, {}]}, "`prefixItems`"),
     "steps": ("gemini", {"type": "number", "multipleOf": 0.01}, "`multipleOf`"),
-    "a set of two": (
-        "openai_strict",
-        array(TEXT, minItems=2, uniqueItems=True),
-        "several items differ",
-    ),
-    "a pattern and a length": (
-        "openai_strict",
-        text(pattern="a|b", maxLength=3),
-        "its length and its `pattern`",
-    ),
-    "several members": (
-        "openai_strict",
-        object_of({"a": TEXT, "b": TEXT}, minProperties=2),
-        MEMBERS,
-    ),
+    "a set of two": ("openai_strict", array(TEXT, minItems=2, uniqueItems=True),
+                     "several items differ"),
+    "a pattern and a length": ("openai_strict", text(pattern="a|b", maxLength=3),
+                               "its length and its `pattern`"),
+    "several members": ("openai_strict", object_of({"a": TEXT, "b": TEXT}, minProperties=2),
+                        MEMBERS),
     "a map of several": ("gemini", {"type": "object", "minProperties": 2}, MEMBERS),
     "alternatives alike": ("gemini", {"oneOf": [TEXT, TEXT]}, "alternatives accept the same"),
     "nothing": ("gemini", {"allOf": [TEXT, WHOLE]}, "accepts nothing"),
     "false": ("gemini", False, "a member that it may not have"),
-    "two patterns": (
-        "gemini",
-        {"allOf": [text(pattern="a"), {"pattern": "b"}]},
-        "two different `pattern`",
-    ),
+    "two patterns": ("gemini", {"allOf": [text(pattern="a"), {"pattern": "b"}]},
+                     "two different `pattern`"),
     "what it refers to": ("gemini", {"$ref": "#/$defs/No"}, r"#/\$defs/No: `not`"),
     "a circle with other keywords": ("gemini", {"$ref": "#/$defs/Loop"}, "leads back to itself"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("profile", "member", "reason"), CANNOT.values(), ids=CANNOT)
@@ -454,11 +395,8 @@ TOO_MUCH = {
         {**array(TEXT, minItems=2), "description": 'd. JSON Schema: {"uniqueItems": true}.'},
         ["a", "b"],
     ),
-    "a tuple": (
-        {"type": "array", **TUPLE},
-        {**array(ANYTHING), "description": f"JSON Schema: {json.dumps(TUPLE)}."},
-        ["a", 1],
-    ),
+    "a tuple": ({"type": "array", **TUPLE},
+                {**array(ANYTHING), "description": f"JSON Schema: {json.dumps(TUPLE)}."}, ["a", 1]),
     "two patterns": (AB, SAID_AB, "ab"),
     "objects": (
         object_of({"a": AB}, required=["a"], **{"not": {"const": 1}}),
@@ -468,12 +406,9 @@ TOO_MUCH = {
         },
         {"a": "ab"},
     ),
-    "nothing": (
-        NOTHING,
-        {"anyOf": [ANYTHING], "description": f"JSON Schema: {json.dumps(NOTHING)}."},
-        None,
-    ),
-}
+    "nothing": (NOTHING,
+                {"anyOf": [ANYTHING], "description": f"JSON Schema: {json.dumps(NOTHING)}."}, None),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("member", "expected", "value"), TOO_MUCH.values(), ids=TOO_MUCH)
@@ -540,7 +475,7 @@ async def test_a_tool_that_gemini_cannot_say_is_defined_in_words(sets):
     assert refused.error["type"] == "invalid_input"
 
 
-def wide(words: str) -> Written:
+def wide(words):
     """Return a tool whose schema is twice as large in the words of a profile."""
     leaf = {"type": "string", "format": words}
     parts = {f"D{n}": {"properties": {f"m{m}": leaf for m in range(60)}} for n in range(60)}

@@ -1,7 +1,5 @@
 """Every tool of the large published documents, as every profile writes it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,9 +1,6 @@
 """The law of profiles, for schemas that hypothesis draws: what fits a definition fits the tool."""
 
-from __future__ import annotations
-
 import os
-from typing import Any
 
 import jsonschema_rs
 import pytest
@@ -28,7 +25,7 @@ pytestmark = [pytest.mark.long, pytest.mark.untraced]
 EXAMPLES = int(os.environ.get("PROFILE_EXAMPLES", "150"))
 
 
-def tool_of(member: dict[str, Any], *, required: bool) -> Written:
+def tool_of(member, *, required):
     """Return a tool with one argument of a drawn schema."""
     own = {key: value for key, value in member.items() if key != "$defs"}
     schema = object_of({"x": own, "y": WHOLE}, additionalProperties=False)

@@ -1,7 +1,5 @@
 """Schemas that say much: what becomes of them, and that nothing else is accepted."""
 
-from __future__ import annotations
-
 import copy
 import math
 import re
@@ -59,15 +57,11 @@ NO_A, NO_B = {"required": ["a"]}, {"required": ["b"]}
 NEEDS = {"a": ["b"], "b": ["c"]}
 OBJECTS = {
     "dependent members": ({**AB, "dependentRequired": {"a": ["b"]}}, ([], ["b"])),
-    "members that others need": (
-        {**AB, "required": ["a"], "dependentRequired": NEEDS},
-        (["a", "b", "c"], []),
-    ),
+    "members that others need": ({**AB, "required": ["a"], "dependentRequired": NEEDS},
+                                 (["a", "b", "c"], [])),
     "names of a pattern": ({**AB, "propertyNames": {"pattern": "^b"}}, ([], ["b"])),
-    "a member that is refused": (
-        object_of({"a": TEXT, "b": False}, additionalProperties=True),
-        ([], ["a"]),
-    ),
+    "a member that is refused": (object_of({"a": TEXT, "b": False}, additionalProperties=True),
+                                 ([], ["a"])),
     "a member not to be there": ({**AB, "not": NO_B}, ([], ["a"])),
     "members not to be there together": (
         {**AB, "required": ["a"], "not": {"type": "object", "required": ["a", "b"]}},
@@ -78,18 +72,12 @@ OBJECTS = {
         {**AB, "patternProperties": {"^a": {"maxLength": 3}, "^c": WHOLE}, **SHUT},
         ([], ["a", "b"]),
     ),
-    "a required member without a schema": (
-        {**AB, "required": ["c"], "additionalProperties": WHOLE},
-        (["c"], ["a", "additional_properties", "b"]),
-    ),
-    "others of one pattern": (
-        {**AB, "patternProperties": {"^c": WHOLE}, **SHUT},
-        ([], ["a", "additional_properties", "b"]),
-    ),
-    "no room for others": (
-        {**AB, "additionalProperties": True, "maxProperties": 2},
-        ([], ["a", "b"]),
-    ),
+    "a required member without a schema": ({**AB, "required": ["c"], "additionalProperties": WHOLE},
+                                           (["c"], ["a", "additional_properties", "b"])),
+    "others of one pattern": ({**AB, "patternProperties": {"^c": WHOLE}, **SHUT},
+                              ([], ["a", "additional_properties", "b"])),
+    "no room for others": ({**AB, "additionalProperties": True, "maxProperties": 2},
+                           ([], ["a", "b"])),
     "objects that close each other": (
         {"allOf": [{**AB, **SHUT}, {"properties": {"a": {"minLength": 1}, "c": TEXT}}]},
         ([], ["a", "b"]),
@@ -99,7 +87,7 @@ OBJECTS = {
         ([], ["a", "b", "c"]),
     ),
     "members of nothing": (object_of({"a": TEXT}, unevaluatedProperties=False), ([], ["a"])),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("member", "expected"), OBJECTS.values(), ids=OBJECTS)
@@ -109,19 +97,15 @@ def test_members(member, expected):
 
 
 MAPS = {
-    "names of a pattern": (
-        {"patternProperties": {"^a": WHOLE}, **SHUT},
-        {"key": text(pattern="^a"), "value": WHOLE},
-    ),
-    "short names": (
-        {"additionalProperties": TEXT, "propertyNames": {"maxLength": 3}},
-        {"key": text(maxLength=3), "value": TEXT},
-    ),
+    "names of a pattern": ({"patternProperties": {"^a": WHOLE}, **SHUT},
+                           {"key": text(pattern="^a"), "value": WHOLE}),
+    "short names": ({"additionalProperties": TEXT, "propertyNames": {"maxLength": 3}},
+                    {"key": text(maxLength=3), "value": TEXT}),
     "values that may be null": (
         {"additionalProperties": {"type": ["string", "null"]}, "minProperties": 1},
         {"key": TEXT, "value": text(nullable=True)},
     ),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("member", "expected"), MAPS.values(), ids=MAPS)

@@ -3,8 +3,6 @@
 The rows of one operation stand together; between them they use every operation of the application.
 """
 
-from __future__ import annotations
-
 from real.fastapi_bodies import BODIES, ORDER
 from real.fastapi_rows import Call, Failing, echoed
 
@@ -18,11 +16,8 @@ PARAMETERS = [
     echoed("get_by_name", {"name": "Anna Blume"}, "/names/Anna%20Blume"),
     echoed("get_by_name", {"name": "日本 é🚀"}, note="not-ascii"),
     echoed("get_by_name", {"name": "a?b#c;d=e&f+g%41:@,$'\"<>\\^`{|}~"}, note="reserved"),
-    Call(
-        "get_by_uuid",
-        {"key": "3f2504e0-4f89-41d3-9a0c-0305e82c3301"},
-        {"key": "3f2504e0-4f89-41d3-9a0c-0305e82c3301", "version": 4},
-    ),
+    Call("get_by_uuid", {"key": "3f2504e0-4f89-41d3-9a0c-0305e82c3301"},
+         {"key": "3f2504e0-4f89-41d3-9a0c-0305e82c3301", "version": 4}),
     Call("get_by_color", {"color": "dark blue"}, {"color": "dark blue", "member": "dark_blue"}),
     Call("get_by_day", {"day": "2026-11-21"}, {"day": "2026-11-21", "weekday": 6}),
     echoed("get_file", {"file_path": "docs/a b/ü.txt"}, "/files/docs%2Fa%20b%2F%C3%BC.txt"),
@@ -50,12 +45,9 @@ PARAMETERS = [
         },
         note="everything",
     ),
-    Call(
-        "search",
-        {"q": "x", "active": False, "ratio": 1e-7, "tag": []},
-        {"q": "x", "limit": 10} | NO_SEARCH | {"active": False, "ratio": 1e-7},
-        note="false-and-tiny-and-empty",
-    ),
+    Call("search", {"q": "x", "active": False, "ratio": 1e-7, "tag": []},
+         {"q": "x", "limit": 10} | NO_SEARCH | {"active": False, "ratio": 1e-7},
+         note="false-and-tiny-and-empty"),
     Call("filter_items", {}, NO_FILTER, "/filter", "defaults"),
     Call(
         "filter_items",
@@ -75,12 +67,9 @@ PARAMETERS = [
         },
         note="names-that-are-no-identifiers",
     ),
-    Call(
-        "get_numbers",
-        {"number": [3, 1, 2], "weight": [0.5, 2]},
-        {"number": [3, 1, 2], "weight": [0.5, 2.0]},
-        "/numbers?number=3&number=1&number=2&weight=0.5&weight=2",
-    ),
+    Call("get_numbers", {"number": [3, 1, 2], "weight": [0.5, 2]},
+         {"number": [3, 1, 2], "weight": [0.5, 2.0]},
+         "/numbers?number=3&number=1&number=2&weight=0.5&weight=2"),
     Call(
         "get_headers",
         {
@@ -101,19 +90,13 @@ PARAMETERS = [
             "user_agent": "mine/1.0",
         },
     ),
-    Call(
-        "get_headers",
-        {"x_token": "t", "x_values": ["a", "b"], "user_agent": "-"},
-        {"x_token": "t"} | NO_HEADERS | {"x_values": ["a,b"], "user_agent": "-"},
-        note="array-in-one-line",
-    ),
-    Call(
-        "get_cookies",
-        {"session": "abc-_.~", "visits": 3, "ui_theme": "dark"},
-        {"session": "abc-_.~", "visits": 3, "theme": "dark"},
-    ),
+    Call("get_headers", {"x_token": "t", "x_values": ["a", "b"], "user_agent": "-"},
+         {"x_token": "t"} | NO_HEADERS | {"x_values": ["a,b"], "user_agent": "-"},
+         note="array-in-one-line"),
+    Call("get_cookies", {"session": "abc-_.~", "visits": 3, "ui_theme": "dark"},
+         {"session": "abc-_.~", "visits": 3, "theme": "dark"}),
     Call("old_search", {}, {"q": "all"}),
-]
+]  # fmt: skip
 
 CALLS = [*PARAMETERS, *BODIES]
 

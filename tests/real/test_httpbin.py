@@ -89,12 +89,8 @@ CALLS = [
     Call("GET /range/{numbytes}", {"numbytes": 30}, ALPHABET),
     Call("GET /range/{numbytes}", {"numbytes": 0}, ["number of bytes"], failed("http", 404)),
     Call("GET /drip", {"duration": 0.05, "numbytes": 5, "code": 200, "delay": 0}, "*****"),
-    Call(
-        "GET /drip",
-        {"duration": 0.01, "numbytes": 2, "code": 503, "delay": 0},
-        None,
-        failed("http", 503),
-    ),
+    Call("GET /drip", {"duration": 0.01, "numbytes": 2, "code": 503, "delay": 0}, None,
+         failed("http", 503)),
     Call("GET /stream/{n}", {"n": 1}, {"url": "{base}/stream/1", "id": 0}),
     Call("GET /links/{n}/{offset}", {"n": 3, "offset": 1}, ["0", "1", "2"]),
     Call("GET /image/png", {}, image("pig_icon.png", "image/png")),
@@ -139,26 +135,14 @@ CALLS = [
     Call(
         "GET /basic-auth/{user}/{passwd}", {"user": "a", "passwd": "b"}, None, failed("auth", 401)
     ),
-    Call(
-        "GET /hidden-basic-auth/{user}/{passwd}",
-        {"user": "a", "passwd": "b"},
-        None,
-        failed("http", 404),
-    ),
+    Call("GET /hidden-basic-auth/{user}/{passwd}", {"user": "a", "passwd": "b"}, None,
+         failed("http", 404)),
     Call("GET /digest-auth/{qop}/{user}/{passwd}", DIGEST, None, failed("auth", 401)),
-    Call(
-        "GET /digest-auth/{qop}/{user}/{passwd}/{algorithm}",
-        DIGEST | {"algorithm": "SHA-256"},
-        None,
-        failed("auth", 401),
-    ),
-    Call(
-        "GET /digest-auth/{qop}/{user}/{passwd}/{algorithm}/{stale_after}",
-        DIGEST | {"algorithm": "MD5", "stale_after": "never"},
-        None,
-        failed("auth", 401),
-    ),
-]
+    Call("GET /digest-auth/{qop}/{user}/{passwd}/{algorithm}", DIGEST | {"algorithm": "SHA-256"},
+         None, failed("auth", 401)),
+    Call("GET /digest-auth/{qop}/{user}/{passwd}/{algorithm}/{stale_after}",
+         DIGEST | {"algorithm": "MD5", "stale_after": "never"}, None, failed("auth", 401)),
+]  # fmt: skip
 
 
 def tool_of(toolset, operation):

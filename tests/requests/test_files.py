@@ -1,7 +1,5 @@
 """File arguments."""
 
-from __future__ import annotations
-
 import base64
 import os
 from pathlib import Path
@@ -90,7 +88,7 @@ def test_the_schema_takes_what_is_read_and_nothing_else(value, fits):
 
 
 @pytest.fixture
-def root(tmp_path: Path) -> Path:
+def root(tmp_path):
     """A folder with a file, next to one that is secret."""
     folder = tmp_path / "root"
     (folder / "sub").mkdir(parents=True)

@@ -1,32 +1,24 @@
 """Media types."""
 
-from __future__ import annotations
-
 import pytest
 
 from openapi_tools import media_types
 
 KINDS = {
-    "json": [
-        *("application/json", "Application/JSON; charset=utf-8", "text/json"),
-        *("application/merge-patch+json", "application/vnd.github.v3+json; q=1"),
-    ],
+    "json": [*("application/json", "Application/JSON; charset=utf-8", "text/json"),
+             *("application/merge-patch+json", "application/vnd.github.v3+json; q=1")],
     "form": ["application/x-www-form-urlencoded"],
     "multipart": ["multipart/form-data", "multipart/related; type=text/html"],
-    "sequential": [
-        *("application/jsonl", "application/x-ndjson"),
-        *("application/json-seq", "application/geo+json-seq"),
-    ],
-    "text": [
-        *("text/plain", "text/csv", "text/html; charset=utf-8", "application/xml"),
-        *("image/svg+xml", "application/yaml", "application/vnd.oai.openapi+yaml"),
-        "application/graphql",
-    ],
+    "sequential": [*("application/jsonl", "application/x-ndjson"),
+                   *("application/json-seq", "application/geo+json-seq")],
+    "text": [*("text/plain", "text/csv", "text/html; charset=utf-8", "application/xml"),
+             *("image/svg+xml", "application/yaml", "application/vnd.oai.openapi+yaml"),
+             "application/graphql"],
     "none": [
         *("application/octet-stream", "image/png", "application/zip", "application/vnd.unknown"),
         "*/*",
     ],
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -15,11 +15,11 @@ from openapi_tools.requests.builder import build_request
 TEXT = {"type": "string"}
 
 
-def parameter(name: str, place: str = "header", **others: Any) -> dict[str, Any]:
+def parameter(name, place="header", **others):
     return {"name": name, "in": place, "schema": TEXT, **others}
 
 
-def with_form(kind: str) -> dict[str, Any]:
+def with_form(kind):
     schema = {"type": "object", "properties": {"_method": TEXT, "a": TEXT}}
     return {"requestBody": {"content": {kind: {"schema": schema}}}}
 
@@ -93,13 +93,11 @@ FREE = {"type": "object", "additionalProperties": TEXT}
     ("place", "given"),
     [
         (parameter("filter", "query", schema=FREE), {"filter": {"_method": "DELETE"}}),
-        (
-            {"name": "q", "in": "querystring", "content": {FORMS[0]: {"schema": FREE}}},
-            {"q": {"_METHOD": "DELETE", "a": "b"}},
-        ),
+        ({"name": "q", "in": "querystring", "content": {FORMS[0]: {"schema": FREE}}},
+         {"q": {"_METHOD": "DELETE", "a": "b"}}),
     ],
     ids=["an object", "a whole query"],
-)
+)  # fmt: skip
 async def test_a_query_of_free_names_cannot_ask_for_another_method(place, given):
     async with Recorder() as home:
         source = document(

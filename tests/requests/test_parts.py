@@ -6,7 +6,6 @@ import base64
 import json
 from email import policy
 from email.parser import BytesParser
-from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
@@ -19,22 +18,19 @@ from openapi_tools.requests.builder import build_content
 from openapi_tools.requests.encoding import plain_text
 from openapi_tools.settings import Settings
 
-if TYPE_CHECKING:
-    from openapi_tools.requests.body import Content
-
 DATA = "multipart/form-data"
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 NAMES = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=8)
 
 
-def sent(value: Any, *encodings: Encoding, media_type: str = DATA, **arguments: Any) -> Content:
+def sent(value, *encodings, media_type=DATA, **arguments):
     body = RequestBody(media_type, argument="b", encodings=encodings)
     content = build_content(body, {"b": value, **arguments}, Settings())
     assert content is not None
     return content
 
 
-def parsed(content: Content) -> list[tuple[dict[str, str], bytes]]:
+def parsed(content):
     """Read a body with python-multipart, the parser of Starlette."""
     boundary = parse_options_header(content.media_type)[1][b"boundary"]
     parts: list[tuple[dict[str, str], bytes]] = []
@@ -65,12 +61,12 @@ def parsed(content: Content) -> list[tuple[dict[str, str], bytes]]:
     return parts
 
 
-def disposition(headers: dict[str, str]) -> dict[str, str]:
+def disposition(headers):
     _, options = parse_options_header(headers["content-disposition"].encode())
     return {key.decode(): value.decode() for key, value in options.items()}
 
 
-def unescaped(name: str) -> str:
+def unescaped(name):
     return name.replace("%22", '"').replace("%0D", "\r").replace("%0A", "\n")
 
 
@@ -176,12 +172,8 @@ def test_headers_of_a_part_are_those_given_and_none_that_frame_it():
 @pytest.mark.parametrize(
     ("value", "encodings", "arguments", "pointer"),
     [
-        (
-            {"a": "x"},
-            [Encoding("a", headers=(Parameter("X", "header", "h"),))],
-            {"h": "a\r\nb"},
-            "/h",
-        ),
+        ({"a": "x"}, [Encoding("a", headers=(Parameter("X", "header", "h"),))], {"h": "a\r\nb"},
+         "/h"),
         ({"f": "/etc/passwd"}, [Encoding("f", file=True)], {}, "/b/f"),
         ({"f": [{"text": "a"}, {}]}, [Encoding("f", file=True)], {}, "/b/f/1"),
         ({"f": {"text": "a", "filename": "a\0b"}}, [Encoding("f", file=True)], {}, "/b/f"),
@@ -189,18 +181,14 @@ def test_headers_of_a_part_are_those_given_and_none_that_frame_it():
         ({"\ud800": "x"}, [], {}, "/b/\ud800"),
         ({"a": "\ud800"}, [], {}, "/b/a"),
         ({"a": [{"b": "\ud800"}]}, [], {}, "/b/a/0/b"),
-        (
-            {"f": {"text": "a", "content_type": "text/css"}},
-            [Encoding("f", content_type="image/*", file=True)],
-            {},
-            "/b/f/content_type",
-        ),
+        ({"f": {"text": "a", "content_type": "text/css"}},
+         [Encoding("f", content_type="image/*", file=True)], {}, "/b/f/content_type"),
     ],
     ids=[
         *("header", "path", "second file", "file name", "part name", "surrogate name"),
         *("surrogate", "surrogate in JSON", "wrong type"),
     ],
-)
+)  # fmt: skip
 def test_what_cannot_be_sent_is_refused_with_its_place(value, encodings, arguments, pointer):
     with pytest.raises(InputError) as caught:
         sent(value, *encodings, **arguments)

@@ -22,7 +22,7 @@ TAR_BASE64 = "H4sA/w=="
 MEMBERS = {"type": "object", "properties": {"name": {"type": "string"}}}
 
 
-def taking(**kinds: Any) -> dict[str, Any]:
+def taking(**kinds):
     """Return an operation whose body may have several media types, each with its schema."""
     content = {name.replace("_", "/", 1).replace("_", "-"): kinds[name] for name in kinds}
     described = {kind: {"schema": schema} for kind, schema in content.items()}
@@ -49,31 +49,15 @@ CALLS: list[tuple[str, dict[str, Any], str, bytes]] = [
     ("images", {"body": {"text": "é"}}, "text/plain; charset=utf-8", "é".encode()),
     ("images", {"body": {"base64": TAR_BASE64}}, "application/octet-stream", TAR),
     ("archives", {"body": {"base64": TAR_BASE64}}, "application/x-tar", TAR),
-    (
-        "records",
-        {"body": {"name": "a"}, "media_type": "application/json"},
-        "application/json",
-        b'{"name":"a"}',
-    ),
-    (
-        "records",
-        {"body": {"base64": TAR_BASE64}, "media_type": "application/octet-stream"},
-        "application/octet-stream",
-        TAR,
-    ),
-    (
-        "points",
-        {"body": {"name": "a"}, "media_type": "application/json"},
-        "application/json",
-        b'{"name":"a"}',
-    ),
-    (
-        "points",
-        {"body": {"name": "a"}, "media_type": "multipart/form-data"},
-        "multipart/form-data",
-        b'name="name"\r\n\r\na\r\n',
-    ),
-]
+    ("records", {"body": {"name": "a"}, "media_type": "application/json"}, "application/json",
+     b'{"name":"a"}'),
+    ("records", {"body": {"base64": TAR_BASE64}, "media_type": "application/octet-stream"},
+     "application/octet-stream", TAR),
+    ("points", {"body": {"name": "a"}, "media_type": "application/json"}, "application/json",
+     b'{"name":"a"}'),
+    ("points", {"body": {"name": "a"}, "media_type": "multipart/form-data"}, "multipart/form-data",
+     b'name="name"\r\n\r\na\r\n'),
+]  # fmt: skip
 
 
 @asynccontextmanager

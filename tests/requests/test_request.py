@@ -1,8 +1,5 @@
 """Requests: nothing that a model or a document says moves, splits or adds to one."""
 
-from __future__ import annotations
-
-from typing import Any
 from urllib.parse import parse_qsl, unquote
 
 import pytest
@@ -22,7 +19,7 @@ BASE = "https://api.example/base"
 SURROGATE = "a\ud800"
 
 
-def build(operation: Operation, arguments: dict[str, Any], **options: Any) -> Any:
+def build(operation, arguments, **options):
     return build_request(operation, arguments, settings=Settings(base_url=BASE), **options)
 
 

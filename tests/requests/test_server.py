@@ -1,7 +1,5 @@
 """Where an operation is served."""
 
-from __future__ import annotations
-
 import pytest
 
 from openapi_tools.errors import CallError
@@ -11,7 +9,7 @@ from openapi_tools.requests.server_urls import server_url
 from openapi_tools.settings import Settings
 
 
-def served(url: str, **variables: ServerVariable) -> Operation:
+def served(url, **variables):
     return Operation("GET", "/p", servers=(Server(url, variables),))
 
 
@@ -97,12 +95,8 @@ REGION = ServerVariable("eu", ("eu", "us"))
 @pytest.mark.parametrize(
     ("url", "variables", "given", "expected"),
     [
-        (
-            "https://{r}.example/{v}",
-            {"r": REGION, "v": ServerVariable("v1")},
-            {},
-            "https://eu.example/v1",
-        ),
+        ("https://{r}.example/{v}", {"r": REGION, "v": ServerVariable("v1")}, {},
+         "https://eu.example/v1"),
         ("https://{r}.example", {"r": REGION}, {"r": "us"}, "https://us.example"),
         ("{s}://api.example", {"s": ServerVariable("https")}, {}, "https://api.example"),
         ("https://api.example:{p}", {"p": ServerVariable("8443")}, {}, "https://api.example:8443"),
@@ -112,7 +106,7 @@ REGION = ServerVariable("eu", ("eu", "us"))
         ("https://api.example/{v}", {"v": ServerVariable("")}, {}, "https://api.example"),
         ("https://{r}.example", {"r": REGION}, {"other": "x"}, "https://eu.example"),
     ],
-)
+)  # fmt: skip
 def test_variables_are_filled_in(url, variables, given, expected):
     assert server_url(served(url, **variables), Settings(server_variables=given)) == expected
 

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(not FOUND, reason=f"{VECTORS} is absent")
 in_one_loop = pytest.mark.asyncio(loop_scope="module")
 
 
-def _cells() -> list[Any]:
+def _cells():
     """One case per place of every cell that a version's own table defines."""
     return [
         pytest.param(cell, place, id=f"{cell['version']}-{cell['style']}-{place}-{number}")
@@ -27,7 +27,7 @@ def _cells() -> list[Any]:
     ]
 
 
-def _expected(cell: dict[str, Any]) -> str:
+def _expected(cell):
     """Earlier tables leave out the name of two styles, which no server could read that way."""
     nameless = cell["style"] in NAMELESS and "=" not in cell["expected"]
     return f"color={cell['expected']}" if nameless else cell["expected"]

@@ -1,10 +1,7 @@
 """Styles: what a server decodes is what was given."""
 
-from __future__ import annotations
-
 import json
 import re
-from typing import Any
 from urllib.parse import parse_qsl
 
 import pytest
@@ -20,7 +17,7 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 PRIMITIVES = TEXT | st.integers() | st.booleans() | st.floats(allow_nan=False, allow_infinity=False)
 
 
-def decoded(parameter: Parameter, value: Any) -> list[tuple[str, str]]:
+def decoded(parameter, value):
     query = "&".join(f"{name}={text}" for name, text in query_pairs(parameter, value))
     return parse_qsl(query, keep_blank_values=True)
 

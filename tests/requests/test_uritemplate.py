@@ -36,7 +36,7 @@ class NoStyleError(Exception):
     """Styles cannot express the template."""
 
 
-def express(template: str, variables: dict[str, Any]) -> Expressed:
+def express(template, variables):
     """Return the operation whose target is what the template expands to."""
     if match := re.fullmatch(r"\{\+(\w+)(\*?)\}", template):
         return _reserved(match[1], variables, exploded=bool(match[2]))
@@ -65,7 +65,7 @@ def express(template: str, variables: dict[str, Any]) -> Expressed:
     return Expressed(path, parameters, arguments, "")
 
 
-def _reserved(name: str, variables: dict[str, Any], *, exploded: bool) -> Expressed:
+def _reserved(name, variables, *, exploded):
     value = variables.get(name)
     if value in (None, [], {}) or (exploded and isinstance(value, dict)):
         raise NoStyleError(name)
@@ -73,19 +73,19 @@ def _reserved(name: str, variables: dict[str, Any], *, exploded: bool) -> Expres
     return Expressed("/x", [declared], {"v": value}, "/x?v=")
 
 
-def _name(text: str) -> tuple[str, bool]:
+def _name(text):
     if ":" in text:
         raise NoStyleError("prefix")
     return text.removesuffix("*"), text.endswith("*")
 
 
 def _in_path(
-    operator: str,
-    names: list[tuple[str, bool]],
-    values: dict[str, Any],
-    parameters: list[dict[str, Any]],
-    arguments: dict[str, Any],
-) -> str:
+    operator,
+    names,
+    values,
+    parameters,
+    arguments,
+):
     for name, exploded in names:
         leaves_a_gap = values[name] in ([], {}) or (values[name] == "" and operator == "")
         if values[name] is None or leaves_a_gap or name in arguments:
@@ -97,7 +97,7 @@ def _in_path(
     return joint.join(f"{{{name}}}" for name, _ in names)
 
 
-def _cases() -> list[Any]:
+def _cases():
     cases = []
     for file in FILES:
         path = FOLDER / file

@@ -15,14 +15,14 @@ WRONG = [f"http://{host}/" for host in ("xn--", "xn--99999999999", "[::1", "[x]"
 REFERENCES = [*WRONG, "//[x", "http://\u2100.test/"]
 
 
-async def result_of(source: dict[str, Any], **more: Any) -> Any:
+async def result_of(source, **more):
     settings = Settings(timeout=20, **more.pop("settings", {}))
     async with load_tools(source, settings=settings, **more) as toolset:
         (tool,) = toolset
         return await tool.execute({})
 
 
-def redirecting(place: str) -> Faults:
+def redirecting(place):
     async def behave(peer: Any) -> None:
         while True:
             await peer.request()

@@ -1,15 +1,8 @@
 """Bytes on the wire, row by row; each row names the section that decides it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
 import pytest
 from servers import rows_bodies, rows_parts, rows_places, rows_query, rows_swagger
 from servers.documents import document
-
-if TYPE_CHECKING:
-    from servers.recorder import Recorded
 
 ROWS = [
     pytest.param(row, id=f"{group}: {row.title}")
@@ -19,7 +12,7 @@ ROWS = [
 ]
 
 
-def _seen(recorded: Recorded, what: str) -> Any:
+def _seen(recorded, what):
     boundary = (recorded.header("content-type") or "").partition("boundary=")[2]
     if what in ("method", "target"):
         return getattr(recorded, what)

@@ -1,7 +1,5 @@
 """The parts that reading an answer is made of, each with input of every kind."""
 
-from __future__ import annotations
-
 import json
 import time
 

@@ -1,7 +1,5 @@
 """Answers of a real server on loopback, from the bytes on the wire to what a model is shown."""
 
-from __future__ import annotations
-
 import base64
 import json
 from urllib.parse import quote
@@ -114,11 +112,8 @@ NOTES = [
     pytest.param(
         [("Next-Page", "/r?_token=b64")], "Next page: /r?_token=b64 (next-page)", id="url"
     ),
-    pytest.param(
-        [("X-Next-Page", "2"), ("X-Total", "31"), ("X-Total-Pages", "4")],
-        "Next page: 2 (x-next-page); Total: 31 (x-total), 4 (x-total-pages)",
-        id="numbers",
-    ),
+    pytest.param([("X-Next-Page", "2"), ("X-Total", "31"), ("X-Total-Pages", "4")],
+        "Next page: 2 (x-next-page); Total: 31 (x-total), 4 (x-total-pages)", id="numbers"),
     pytest.param([("X-Next-Cursor", "eyJ=")], "Next page: eyJ= (x-next-cursor)", id="cursor"),
     pytest.param([("Next-Page-Token", "t7")], "Next page: t7 (next-page-token)", id="token"),
     pytest.param([("X-Has-More", "true")], "Next page: true (x-has-more)", id="more"),
@@ -130,7 +125,7 @@ NOTES = [
     ),
     pytest.param([("Content-Range", "0-24/*")], "Content-Range: 0-24/*", id="unknown range"),
     pytest.param([("Location", "/pets/8")], "Location: /pets/8", id="location"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("headers", "note"), NOTES)
@@ -277,16 +272,12 @@ def test_an_operation_names_the_declared_headers_that_are_not_kept_anyway():
         (b"HTTP/1.1 204 No Content\r\n\r\n", "Success"),
         (b"HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n", "Success"),
         (b"HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n", "Success"),
-        (
-            b"HTTP/1.1 201 Created\r\nLocation: /x/8\r\nContent-Length: 0\r\n\r\n",
-            "Success\n\nLocation: /x/8",
-        ),
-        (
-            b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX-Total: 7\r\n\r\n",
-            "Success\n\nTotal: 7 (x-total)",
-        ),
+        (b"HTTP/1.1 201 Created\r\nLocation: /x/8\r\nContent-Length: 0\r\n\r\n",
+         "Success\n\nLocation: /x/8"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX-Total: 7\r\n\r\n",
+         "Success\n\nTotal: 7 (x-total)"),
     ],
-)
+)  # fmt: skip
 async def test_a_success_without_content_is_a_word(raw, word):
     result = await answered(Answer(raw=raw))
 
@@ -310,7 +301,6 @@ async def test_304_is_a_success_of_a_request_with_a_condition(name):
 async def test_304_without_a_condition_is_an_error():
     result = await answered(UNCHANGED)
 
-    assert result.error is not None
     assert (result.error["type"], result.error["status"]) == ("http", 304)
     assert str(result) == (
         "GET /x answered 304 Not Modified, though the request has no condition such as "
@@ -371,7 +361,6 @@ async def test_notes_of_an_endless_stream_without_events_are_said_once():
 async def test_an_answer_of_which_no_whole_value_came_in_time_is_a_timeout(head, sent):
     result = await stalled(head, sent)
 
-    assert result.error is not None
     assert (result.error["type"], result.error["retryable"]) == ("timeout", True)
     assert result.metadata["attempts"] == 1
 

@@ -1,7 +1,5 @@
 """What an answer becomes: its value, its words, and what is said about it."""
 
-from __future__ import annotations
-
 import base64
 import json
 import time
@@ -46,11 +44,8 @@ def read(
 @pytest.mark.parametrize(
     ("media_type", "content", "expected"),
     [
-        (
-            JSON,
-            b'{"id": 1, "tags": ["a", null, 1.5, true]}',
-            {"id": 1, "tags": ["a", None, 1.5, True]},
-        ),
+        (JSON, b'{"id": 1, "tags": ["a", null, 1.5, true]}',
+         {"id": 1, "tags": ["a", None, 1.5, True]}),
         ("application/json; charset=utf-8", b"[1]", [1]),
         ("Application/JSON", b"[1]", [1]),
         ("application/hal+json", b'"text"', "text"),
@@ -85,15 +80,13 @@ def read(
         ("", b"12", "12"),
         ("no media type", b"hello", "hello"),
         ("text/html", b'{"a": 1}', {"a": 1}),
-        (
-            "text/html",
-            b"<!doctype html><title>Oops &amp; more</title><style>a{}</style><p>Try <b>again</b>",
-            '[HTML page "Oops & more"] Try again',
-        ),
+        ("text/html",
+         b"<!doctype html><title>Oops &amp; more</title><style>a{}</style><p>Try <b>again</b>",
+         '[HTML page "Oops & more"] Try again'),
         ("", b"<html><body>hi</body></html>", "[HTML page] hi"),
     ],
     ids=lambda value: repr(value)[:30] if isinstance(value, bytes | str) else None,
-)
+)  # fmt: skip
 def test_a_body_is_read_by_its_media_type(media_type, content, expected):
     result = read(content, media_type)
 
@@ -239,7 +232,6 @@ def test_odd_json_becomes_clean_data(content, expected):
 def test_what_claims_to_be_json_and_is_not_is_a_decode_error(content, words):
     result = read(content)
 
-    assert result.error is not None
     assert result.error["type"] == "decode"
     assert result.error["status"] == 200
     assert result.error["message"].startswith("GET /pets/7 answered 200, but the answer says")
@@ -511,71 +503,35 @@ PROBLEM = "application/problem+json"
                 "Your balance is 30, but that costs 50. (https://api.test/out-of-credit)"
             ),
         ),
-        (
-            400,
-            PROBLEM,
-            {"type": "about:blank", "title": "Bad thing"},
-            "400 Bad Request: Bad thing.",
-        ),
-        (
-            422,
-            JSON,
-            {"detail": [{"loc": ["body", "items", 0, "name"], "msg": "Field required"}]},
-            "422 Unprocessable Entity: body.items.0.name: Field required.",
-        ),
+        (400, PROBLEM, {"type": "about:blank", "title": "Bad thing"},
+         "400 Bad Request: Bad thing."),
+        (422, JSON, {"detail": [{"loc": ["body", "items", 0, "name"], "msg": "Field required"}]},
+         "422 Unprocessable Entity: body.items.0.name: Field required."),
         (409, JSON, {"detail": "It exists already"}, "409 Conflict: It exists already."),
-        (
-            422,
-            JSON,
-            {"message": "Validation Failed", "errors": [{"field": "title", "code": "missing"}]},
-            "422 Unprocessable Entity: Validation Failed.\ntitle: missing",
-        ),
-        (
-            422,
-            JSON,
-            {"errors": {"email": ["is taken", "is short"], "name": ["is blank"]}},
-            "422 Unprocessable Entity: email: is taken; is short\nname: is blank",
-        ),
-        (
-            400,
-            JSON,
-            {"errors": [{"detail": "too long", "source": {"pointer": "/data/name"}}]},
-            "400 Bad Request: /data/name: too long.",
-        ),
-        (
-            401,
-            JSON,
-            {"error": {"message": "Invalid key", "type": "auth_error", "code": "bad_key"}},
-            "401 Unauthorized: Invalid key. (bad_key)",
-        ),
-        (
-            400,
-            JSON,
-            {"error": "invalid_grant", "error_description": "The code expired"},
-            "400 Bad Request: The code expired. (invalid_grant)",
-        ),
-        (
-            400,
-            JSON,
-            ["first fault", {"message": "second fault"}],
-            "400 Bad Request: first fault\nsecond fault.",
-        ),
+        (422, JSON,
+         {"message": "Validation Failed", "errors": [{"field": "title", "code": "missing"}]},
+         "422 Unprocessable Entity: Validation Failed.\ntitle: missing"),
+        (422, JSON, {"errors": {"email": ["is taken", "is short"], "name": ["is blank"]}},
+         "422 Unprocessable Entity: email: is taken; is short\nname: is blank"),
+        (400, JSON, {"errors": [{"detail": "too long", "source": {"pointer": "/data/name"}}]},
+         "400 Bad Request: /data/name: too long."),
+        (401, JSON, {"error": {"message": "Invalid key", "type": "auth_error", "code": "bad_key"}},
+         "401 Unauthorized: Invalid key. (bad_key)"),
+        (400, JSON, {"error": "invalid_grant", "error_description": "The code expired"},
+         "400 Bad Request: The code expired. (invalid_grant)"),
+        (400, JSON, ["first fault", {"message": "second fault"}],
+         "400 Bad Request: first fault\nsecond fault."),
         (400, JSON, "just text", "400 Bad Request: just text"),
         (418, JSON, {"weird": True}, '418 I\'m a Teapot: {"weird": true}'),
-        (
-            400,
-            PROBLEM,
-            {"title": [], "detail": {}, "type": 5, "errors": 7},
-            '400 Bad Request: {"title',
-        ),
+        (400, PROBLEM, {"title": [], "detail": {}, "type": 5, "errors": 7},
+         '400 Bad Request: {"title'),
         (500, JSON, {}, "500 Internal Server Error."),
         (799, JSON, {"message": "odd status"}, "799: odd status."),
     ],
-)
+)  # fmt: skip
 def test_an_error_speaks_with_the_words_of_the_api(status, media_type, body, expected):
     result = read(json.dumps(body).encode(), media_type, status)
 
-    assert result.error is not None
     assert result.error["message"].startswith(f"GET /pets/7 answered {expected}")
     assert result.output == result.error["message"]
     assert result.error["body"] == body
@@ -592,7 +548,6 @@ def test_a_status_decides_the_kind_of_error(status):
     result = read(b"", "", status)
 
     assert result.is_error
-    assert result.error is not None
     assert result.error["type"] == KINDS.get(status, "http")
     assert result.error["retryable"] is (status in (408, 425, 429, 502, 503, 504))
     assert "body" not in result.error

@@ -25,13 +25,13 @@ class Row(NamedTuple):
 
 def document(
     *,
-    version: str = "3.1.2",
-    path: str = "/p",
-    method: str = "",
-    parameters: list[dict[str, Any]] | None = None,
-    body: dict[str, Any] | None = None,
-    **more: Any,
-) -> dict[str, Any]:
+    version="3.1.2",
+    path="/p",
+    method="",
+    parameters=None,
+    body=None,
+    **more,
+):
     """Return a document with one operation; Swagger 2.0 when the version says so."""
     operation: dict[str, Any] = {"operationId": "call", "responses": {"200": {"description": "ok"}}}
     operation |= {"parameters": parameters or []} | more
@@ -45,11 +45,11 @@ def document(
     return {**head, "info": {"title": "one operation", "version": "1"}, "paths": {path: item}}
 
 
-def _has_form(parameters: list[dict[str, Any]] | None) -> bool:
+def _has_form(parameters):
     return any(p["in"] in ("formData", "body") for p in parameters or [])
 
 
-def parameter(location: str, name: str, schema: Any = None, **fields: Any) -> dict[str, Any]:
+def parameter(location, name, schema=None, **fields):
     """Return a Parameter Object of OpenAPI 3; its schema allows everything by default."""
     found = {"name": name, "in": location, **fields}
     if location == "path":
@@ -59,12 +59,12 @@ def parameter(location: str, name: str, schema: Any = None, **fields: Any) -> di
     return found
 
 
-def body(media_type: str, schema: Any = None, **fields: Any) -> dict[str, Any]:
+def body(media_type, schema=None, **fields):
     """Return a required Request Body Object with one media type."""
     found = {"schema": {} if schema is None else schema, **fields}
     return {"required": True, "content": {media_type: found}}
 
 
-def object_of(**properties: Any) -> dict[str, Any]:
+def object_of(**properties):
     """Return the schema of an object with these members and no others."""
     return {"type": "object", "properties": properties, "additionalProperties": False}

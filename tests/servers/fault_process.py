@@ -1,7 +1,5 @@
 """The fault server in a process of its own, so that a test's own process does nothing but call."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -4,8 +4,6 @@
 own, which says where it is and ends with its standard input.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import sys

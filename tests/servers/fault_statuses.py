@@ -1,7 +1,5 @@
 """Statuses, redirects, waits and refusals; and what the routes on credentials need."""
 
-from __future__ import annotations
-
 import json
 import time
 from email.utils import formatdate
@@ -186,13 +184,9 @@ REFUSALS = (
         ),
         "http",
     ),
-    Route(
-        "problem-deep",
-        PROBLEMS,
-        says(b'{"errors":' + b"[" * 50_000, kind=PROBLEM, status="400 Bad Request"),
-        "http",
-        small=says(b'{"errors":' + b"[" * 500, kind=PROBLEM, status="400 Bad Request"),
-    ),
+    Route("problem-deep", PROBLEMS,
+          says(b'{"errors":' + b"[" * 50_000, kind=PROBLEM, status="400 Bad Request"), "http",
+          small=says(b'{"errors":' + b"[" * 500, kind=PROBLEM, status="400 Bad Request")),
     Route(
         "422-of-fastapi",
         ERRORS,
@@ -219,15 +213,10 @@ REFUSALS = (
         ),
     ),
     Route("500-empty", ERRORS, says(b"", status="500 Internal Server Error"), "http"),
-    Route(
-        "500-of-10-mb",
-        ERRORS,
-        says(b"[" + b"[]," * 3_000_000 + b"1]", status="500 Internal Server Error"),
-        "http",
-        ("GET",),
-        small=says(b"[" + b"[]," * 300 + b"1]", status="500 Internal Server Error"),
-    ),
-)
+    Route("500-of-10-mb", ERRORS,
+          says(b"[" + b"[]," * 3_000_000 + b"1]", status="500 Internal Server Error"), "http",
+          ("GET",), small=says(b"[" + b"[]," * 300 + b"1]", status="500 Internal Server Error")),
+)  # fmt: skip
 
 SUCCESSES = (
     Route("204", WITHOUT, keeps(b"HTTP/1.1 204 No Content\r\n\r\n"), "ok"),
@@ -235,25 +224,17 @@ SUCCESSES = (
     Route("202", WITHOUT, says(b"", status="202 Accepted"), "ok"),
     Route("201-location", WITHOUT, redirects("{sink}/caught", "201 Created"), "ok"),
     Route("endless-pages", "endless pagination, next on another origin", give_a_page, "ok"),
-    Route(
-        "sets-cookies",
-        "server sets cookies",
-        says(b"{}", "Set-Cookie: session=abc; Path=/", "Set-Cookie: \xff; Max-Age=x"),
-        "ok",
-    ),
+    Route("sets-cookies", "server sets cookies",
+          says(b"{}", "Set-Cookie: session=abc; Path=/", "Set-Cookie: \xff; Max-Age=x"), "ok"),
     Route("ok", "every call after a fault", says(), "ok"),
-)
+)  # fmt: skip
 
 ROUTES = (*REDIRECTS, *WAITS, *REFUSALS, *SUCCESSES)
 
 HELPERS = (
     Route("echo", "every call after a fault", echo, "ok"),
-    Route(
-        "token",
-        "refresh storm",
-        says(b'{"access_token": "fresh", "token_type": "Bearer", "expires_in": 3600}'),
-        "ok",
-        methods=("POST",),
-    ),
-)
+    Route("token", "refresh storm",
+          says(b'{"access_token": "fresh", "token_type": "Bearer", "expires_in": 3600}'), "ok",
+          methods=("POST",)),
+)  # fmt: skip
 """What other routes lean on; no fault of their own."""

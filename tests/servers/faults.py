@@ -1,7 +1,5 @@
 """A raw server that answers as a test tells it to, rightly or wrongly."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import socket

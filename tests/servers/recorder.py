@@ -90,7 +90,7 @@ class Recorder:
             writer.close()
 
 
-async def _read_request(reader: asyncio.StreamReader) -> Recorded:
+async def _read_request(reader):
     head = await reader.readuntil(b"\r\n\r\n")
     first, *lines = head[:-4].split(b"\r\n")
     method, target, _ = first.decode("latin-1").split(" ", 2)
@@ -106,7 +106,7 @@ async def _read_request(reader: asyncio.StreamReader) -> Recorded:
     return Recorded(head + raw, method, target, headers, body)
 
 
-async def _read_chunks(reader: asyncio.StreamReader) -> tuple[bytes, bytes]:
+async def _read_chunks(reader):
     raw, body = b"", b""
     while True:
         line = await reader.readuntil(b"\r\n")

@@ -1,7 +1,5 @@
 """Wire table: paths, headers and cookies."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from servers.documents import Row, parameter
@@ -10,17 +8,17 @@ TEXT = {"content": {"Text/Plain; charset=utf-8": {"schema": {}}}}
 JSON = {"content": {"application/json": {"schema": {}}}}
 
 
-def _path(title, section, value, target, *, path="/p/{x}", version="3.1.2", **fields) -> Row:
+def _path(title, section, value, target, *, path="/p/{x}", version="3.1.2", **fields):
     operation = {"version": version, "path": path, "parameters": [parameter("path", "x", **fields)]}
     return Row(title, section, operation, {"x": value}, {"target": target})
 
 
-def _header(title, section, value, text, *, name="X-Y", **fields) -> Row:
+def _header(title, section, value, text, *, name="X-Y", **fields):
     operation = {"parameters": [parameter("header", name, **fields)]}
     return Row(title, section, operation, {name: value}, {name.lower(): text})
 
 
-def _cookie(title, section, value, text, *, version="3.2.0", **fields) -> Row:
+def _cookie(title, section, value, text, *, version="3.2.0", **fields):
     operation = {"version": version, "parameters": [parameter("cookie", "c", **fields)]}
     return Row(title, section, operation, {"c": value}, {"cookie": text})
 
@@ -38,12 +36,8 @@ PATHS = [
     _path("a slash", "3.2.0 §4.8.2", "a/b", "/p/a%2Fb"),
     _path("a query and a fragment", "3.2.0 §4.8.2", "a?b=1#c", "/p/a%3Fb%3D1%23c"),
     _path("other delimiters", "RFC 6570 §3.2.2", ";&=%+:@ ,!", "/p/%3B%26%3D%25%2B%3A%40%20%2C%21"),
-    _path(
-        "an absolute URL",
-        "PROMISES: same origin",
-        "http://127.0.0.1:1/x",
-        "/p/http%3A%2F%2F127.0.0.1%3A1%2Fx",
-    ),
+    _path("an absolute URL", "PROMISES: same origin", "http://127.0.0.1:1/x",
+          "/p/http%3A%2F%2F127.0.0.1%3A1%2Fx"),
     _path("a scheme-relative URL", "PROMISES: same origin", "//evil/x", "/p/%2F%2Fevil%2Fx"),
     _path("a backslash", "RFC 3986 §2", "a\\b", "/p/a%5Cb"),
     _path("a line break", "RFC 3986 §2.1", "a\r\nb", "/p/a%0D%0Ab"),
@@ -76,14 +70,8 @@ PATHS = [
     _path("JSON", "3.1.2 §4.8.12.2.3", {"a": 1}, "/p/%7B%22a%22%3A1%7D", **JSON),
     _reserved("reserved characters", "3.2.0 §4.12.2.2", "a:b@c;d", "/p/a:b@c;d"),
     _reserved("reserved, but never a way out", "3.2.0 §4.8.2", "a/b?c#d", "/p/a%2Fb%3Fc%23d"),
-    _matrix(
-        "reserved in a matrix, where a semicolon begins the next pair",
-        "limits: allowReserved",
-        "a:b;c",
-        "/p/;x=a:b%3Bc",
-        allowReserved=True,
-        version="3.2.0",
-    ),
+    _matrix("reserved in a matrix, where a semicolon begins the next pair", "limits: allowReserved",
+            "a:b;c", "/p/;x=a:b%3Bc", allowReserved=True, version="3.2.0"),
     _reserved("reserved, triples stay", "3.2.0 §4.12.2.2", "a%2Fb", "/p/a%2Fb"),
     _path("inside a segment", "3.2.0 §4.8.2", "b", "/p/a-b.json", path="/p/a-{x}.json"),
     _path("twice in one path", "limits: repeated variables", "b", "/b/b", path="/{x}/{x}"),
@@ -94,17 +82,12 @@ PATHS = [
     _path(
         "a path with two slashes", "PROMISES: hostile path keys", "b", "//evil/b", path="//evil/{x}"
     ),
-    _path(
-        "a path that is a URL",
-        "PROMISES: hostile path keys",
-        "b",
-        "/http://evil/b",
-        path="http://evil/{x}",
-    ),
+    _path("a path that is a URL", "PROMISES: hostile path keys", "b", "/http://evil/b",
+          path="http://evil/{x}"),
     _path(
         "a path with user-info", "PROMISES: hostile path keys", "b", "/@evil/b", path="@evil/{x}"
     ),
-]
+]  # fmt: skip
 
 HEADERS = [
     _header("a string", "3.1.2 simple", "a", "a"),
@@ -123,18 +106,13 @@ HEADERS = [
     _header(
         "JSON is ASCII", "3.1.2 §4.8.12.2.3; RFC 9110 §5.5", {"a": "中"}, '{"a":"\\u4e2d"}', **JSON
     ),
-    _header(
-        "text content",
-        "3.1.2 §4.8.12.2.3",
-        "a b",
-        "a b",
-        content={"text/plain": {"schema": {"type": "string"}}},
-    ),
+    _header("text content", "3.1.2 §4.8.12.2.3", "a b", "a b",
+            content={"text/plain": {"schema": {"type": "string"}}}),
     _header("the case of the name", "RFC 9110 §5.1", "a", "a", name="X-rEQUEST-Id"),
     _header(
         "User-Agent may be declared", "RFC 9110 §10.1.5", "mine/1", "mine/1", name="User-Agent"
     ),
-]
+]  # fmt: skip
 
 COOKIES = [
     _cookie("form", "3.1.2 form", "blue", "c=blue"),
@@ -152,30 +130,17 @@ COOKIES = [
     _cookie("form: text content", "3.2.0 Appendix D", "a=b/%41, c", "c=a=b/%41, c", **TEXT),
     _cookie("form: text content, a number", "3.2.0 Appendix D", 1.5, "c=1.5", **TEXT),
     _plain_cookie("cookie: as it is", "3.2.0 §4.12.8", "Hello%2C world!", "c=Hello%2C world!"),
-    _plain_cookie(
-        "cookie: an object",
-        "3.2.0 §4.12.8",
-        {"greeting": "Hello%2C world!", "code": 42},
-        "greeting=Hello%2C world!; code=42",
-    ),
+    _plain_cookie("cookie: an object", "3.2.0 §4.12.8", {"greeting": "Hello%2C world!", "code": 42},
+        "greeting=Hello%2C world!; code=42"),
     _plain_cookie("cookie: an array", "3.2.0 §4.12.6", ["a", "b"], "c=a; c=b"),
     _plain_cookie("cookie: not exploded", "3.2.0 §4.12.6", ["a", "b"], "c=a,b", explode=False),
     _plain_cookie("cookie: empty", "3.2.0 §4.12.6", "", "c="),
-    Row(
-        "several make one header",
-        "RFC 6265 §4.2.1",
-        {"parameters": [parameter("cookie", "a"), parameter("cookie", "b")]},
-        {"a": 1, "b": 2},
-        {"cookie": "a=1; b=2"},
-    ),
-    Row(
-        "a name with brackets",
-        "limits: cookie names",
-        {"parameters": [parameter("cookie", "a[b]")]},
-        {"a[b]": 1},
-        {"cookie": "a[b]=1"},
-    ),
-]
+    Row("several make one header", "RFC 6265 §4.2.1",
+        {"parameters": [parameter("cookie", "a"), parameter("cookie", "b")]}, {"a": 1, "b": 2},
+        {"cookie": "a=1; b=2"}),
+    Row("a name with brackets", "limits: cookie names",
+        {"parameters": [parameter("cookie", "a[b]")]}, {"a[b]": 1}, {"cookie": "a[b]=1"}),
+]  # fmt: skip
 
 FRAME = [
     Row("Accept without answers", "RFC 9110 §12.5.1", {}, {}, {"accept": "*/*"}),
@@ -190,31 +155,16 @@ FRAME = [
         {},
         {"accept": "application/json, text/csv, */*;q=0.1"},
     ),
-    Row(
-        "the method's own case",
-        "3.2.0 §4.9.1 additionalOperations",
-        {"version": "3.2.0", "method": "Copy"},
-        {},
-        {"method": "Copy"},
-    ),
+    Row("the method's own case", "3.2.0 §4.9.1 additionalOperations",
+        {"version": "3.2.0", "method": "Copy"}, {}, {"method": "Copy"}),
     Row(
         "codings that are decoded", "RFC 9110 §12.5.3", {}, {}, {"accept-encoding": "gzip, deflate"}
     ),
-    Row(
-        "no body, no type",
-        "RFC 9110 §8.3",
-        {"method": "post"},
-        {},
-        {"content-type": None, "content-length": "0", "body": b""},
-    ),
+    Row("no body, no type", "RFC 9110 §8.3", {"method": "post"}, {},
+        {"content-type": None, "content-length": "0", "body": b""}),
     Row("no body with DELETE", "RFC 9110 §8.6", {"method": "delete"}, {}, {"content-length": None}),
-    Row(
-        "Accept is no parameter",
-        "3.1.2 §4.8.12.2",
-        {"parameters": [parameter("header", "Accept")]},
-        {},
-        {"accept": "*/*"},
-    ),
-]
+    Row("Accept is no parameter", "3.1.2 §4.8.12.2",
+        {"parameters": [parameter("header", "Accept")]}, {}, {"accept": "*/*"}),
+]  # fmt: skip
 
 GROUPS = {"path": PATHS, "header": HEADERS, "cookie": COOKIES, "frame": FRAME}

@@ -1,12 +1,10 @@
 """Wire table: Swagger 2.0."""
 
-from __future__ import annotations
-
 from servers.documents import Row
 from servers.rows_parts import OCTETS, field, file, parts
 
 
-def _field(kind: str, collection: str | None, location: str = "query", **items: object) -> dict:
+def _field(kind, collection, location="query", **items):
     listed = {"name": "x", "in": location, "type": kind, "items": {"type": "string", **items}}
     if location == "path":
         listed["required"] = True
@@ -15,18 +13,18 @@ def _field(kind: str, collection: str | None, location: str = "query", **items: 
     return listed
 
 
-def _swagger(title, section, listed, arguments, expected, **more) -> Row:
+def _swagger(title, section, listed, arguments, expected, **more):
     path = "/p/{x}" if any(p["in"] == "path" for p in listed) else "/p"
     operation = {"version": "2.0", "path": path, "parameters": listed, **more}
     return Row(title, section, operation, arguments, expected)
 
 
-def _array(title, location, collection, expected) -> Row:
+def _array(title, location, collection, expected):
     value, listed = ["a b", "c|d"], [_field("array", collection, location)]
     return _swagger(title, "2.0 collectionFormat", listed, {"x": value}, expected)
 
 
-def _nested(title, location, collection, inner, expected) -> Row:
+def _nested(title, location, collection, inner, expected):
     items = {"type": "array", "collectionFormat": inner, "items": {"type": "string"}}
     listed, value = [_field("array", collection, location, **items)], [["a", "b"], ["c"]]
     section = "2.0 Items Object collectionFormat"
@@ -58,29 +56,16 @@ SWAGGER = [
     _array("multi in a form", "formData", "multi", {"body": b"x=a+b&x=c%7Cd", **URLENCODED}),
     _nested("arrays in arrays", "query", "csv", "pipes", {"target": "/p?x=a%7Cb,c"}),
     _nested("arrays in arrays in a header", "header", "pipes", "ssv", {"x": "a b|c"}),
-    _swagger(
-        "a file and a field",
-        "2.0 Parameter Object, formData",
+    _swagger("a file and a field", "2.0 Parameter Object, formData",
         [FILE, {"name": "n", "in": "formData", "type": "integer"}],
         {"f": {"text": "x", "filename": "a"}, "n": 5},
-        {"body": parts(file("f", "a", OCTETS, b"x"), field("n", "5"))},
-    ),
-    _swagger(
-        "csv in multipart",
-        "2.0 collectionFormat",
-        [_field("array", "csv", "formData")],
-        {"x": ["a b", "c"]},
-        {"body": parts(field("x", "a b,c"))},
-        consumes=["multipart/form-data"],
-    ),
-    _swagger(
-        "multi in multipart",
-        "2.0 collectionFormat",
-        [_field("array", "multi", "formData")],
-        {"x": ["a", "b"]},
-        {"body": parts(field("x", "a"), field("x", "b"))},
-        consumes=["multipart/form-data"],
-    ),
+        {"body": parts(file("f", "a", OCTETS, b"x"), field("n", "5"))}),
+    _swagger("csv in multipart", "2.0 collectionFormat", [_field("array", "csv", "formData")],
+        {"x": ["a b", "c"]}, {"body": parts(field("x", "a b,c"))},
+        consumes=["multipart/form-data"]),
+    _swagger("multi in multipart", "2.0 collectionFormat", [_field("array", "multi", "formData")],
+        {"x": ["a", "b"]}, {"body": parts(field("x", "a"), field("x", "b"))},
+        consumes=["multipart/form-data"]),
     _swagger(
         "a body",
         "2.0 Parameter Object, body",
@@ -95,14 +80,10 @@ SWAGGER = [
         {"a": None},
         {"body": b'{"a":null}', "content-type": "application/json"},
     ),
-    _swagger(
-        "a body of text",
-        "2.0 consumes",
+    _swagger("a body of text", "2.0 consumes",
         [{"name": "b", "in": "body", "required": True, "schema": {"type": "string"}}],
-        {"body": "x"},
-        {"body": b"x", "content-type": "text/plain; charset=utf-8"},
-        consumes=["text/plain"],
-    ),
-]
+        {"body": "x"}, {"body": b"x", "content-type": "text/plain; charset=utf-8"},
+        consumes=["text/plain"]),
+]  # fmt: skip
 
 GROUPS = {"Swagger 2.0": SWAGGER}

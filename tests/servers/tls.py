@@ -1,7 +1,5 @@
 """A TLS server with blocking sockets, which sends its alerts, and certificates for it."""
 
-from __future__ import annotations
-
 import contextlib
 import datetime as dt
 import socket

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from servers.recorder import Recorded, Recorder
 
     from openapi_tools import ToolResult
-    from openapi_tools.model import Operation
 
 
 class Wire:
@@ -60,7 +59,7 @@ class Wire:
         return result.error
 
 
-def _argument_names(operation: Operation) -> dict[str, str]:
+def _argument_names(operation):
     names = {parameter.name: parameter.argument for parameter in operation.parameters}
     for encoding in operation.body.encodings if operation.body else ():
         names |= {f"{encoding.name}: {h.name}": h.argument for h in encoding.headers}

@@ -1,7 +1,5 @@
 """Values made from schemas."""
 
-from __future__ import annotations
-
 import json
 
 import jsonschema_rs
@@ -14,12 +12,9 @@ from openapi_tools.testing import sample
 NODE = {
     "type": "object",
     "required": ["id", "next", "children"],
-    "properties": {
-        "id": {"type": "integer"},
-        "next": {"$ref": "#/components/schemas/Node"},
-        "children": {"type": "array", "items": {"$ref": "#/components/schemas/Node"}},
-    },
-}
+    "properties": {"id": {"type": "integer"}, "next": {"$ref": "#/components/schemas/Node"},
+                   "children": {"type": "array", "items": {"$ref": "#/components/schemas/Node"}}},
+}  # fmt: skip
 CAT = {"type": "object", "required": ["kind"], "properties": {"kind": {"type": "string"}}}
 DOCUMENT = {"components": {"schemas": {"Node": NODE, "Cat": CAT, "Dog": CAT}}}
 PETS = [{"$ref": "#/components/schemas/Cat"}, {"$ref": "#/components/schemas/Dog"}]

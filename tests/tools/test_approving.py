@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from documents import document, operation
 
-from openapi_tools import DeniedError, Preview, Settings, SettingsError, Toolset, load_tools
+from openapi_tools import DeniedError, Preview, Settings, SettingsError, load_tools
 
 BODY = {
     "content": {
@@ -18,7 +18,7 @@ BODY = {
 METHODS = ["get", "head", "post", "put", "patch", "delete"]
 
 
-def api(url: str, **settings: Any) -> Toolset:
+def api(url, **settings):
     item: dict[str, Any] = {method: operation(operationId=method) for method in METHODS}
     item["post"]["requestBody"] = BODY
     item["get"]["x-openai-isConsequential"] = True
@@ -77,11 +77,11 @@ async def test_what_is_approved_is_the_request_without_its_secrets(recorder):
     assert recorder.last.target == "/x?key=s3cr3t"
 
 
-def refuse(_: Preview) -> bool:
+def refuse(_):
     raise DeniedError("not on a Sunday.")
 
 
-def fail(_: Preview) -> bool:
+def fail(_):
     raise ZeroDivisionError
 
 

@@ -7,7 +7,7 @@ import httpx
 import pytest
 from documents import document, operation
 
-from openapi_tools import Context, InputError, Settings, ToolCall, Toolset, load_tools
+from openapi_tools import Context, InputError, Settings, ToolCall, load_tools
 from openapi_tools.tools.tool_call import read_call
 
 pytestmark = pytest.mark.untraced
@@ -17,34 +17,22 @@ JSON = '{"id": 3}'
 SHAPES = {
     "ours": CALL,
     "amplifier": {"id": "call_1", "name": "get_pet", "arguments": {"id": 3}},
-    "openai chat": {
-        "id": "call_1",
-        "type": "function",
-        "function": {"name": "get_pet", "arguments": JSON},
-    },
-    "openai responses": {
-        "type": "function_call",
-        "id": "fc_9",
-        "call_id": "call_1",
-        "name": "get_pet",
-        "arguments": JSON,
-    },
+    "openai chat": {"id": "call_1", "type": "function",
+                    "function": {"name": "get_pet", "arguments": JSON}},
+    "openai responses": {"type": "function_call", "id": "fc_9", "call_id": "call_1",
+                         "name": "get_pet", "arguments": JSON},
     "anthropic": {"type": "tool_use", "id": "call_1", "name": "get_pet", "input": {"id": 3}},
     "gemini": {"id": "call_1", "name": "get_pet", "args": {"id": 3}},
     "gemini part": {"functionCall": {"id": "call_1", "name": "get_pet", "args": {"id": 3}}},
-    "mcp": {
-        "jsonrpc": "2.0",
-        "id": "call_1",
-        "method": "tools/call",
-        "params": {"name": "get_pet", "arguments": {"id": 3}},
-    },
+    "mcp": {"jsonrpc": "2.0", "id": "call_1", "method": "tools/call",
+            "params": {"name": "get_pet", "arguments": {"id": 3}}},
     "langchain": {"name": "get_pet", "args": {"id": 3}, "id": "call_1", "type": "tool_call"},
     "pydantic-ai": {"tool_name": "get_pet", "args": JSON, "tool_call_id": "call_1"},
     "llama-index": {"tool_id": "call_1", "tool_name": "get_pet", "tool_kwargs": {"id": 3}},
-}
+}  # fmt: skip
 
 
-def as_object(value: Any) -> Any:
+def as_object(value):
     """The same as attributes."""
     if not isinstance(value, dict) or set(value) == {"id"}:
         return value
@@ -122,7 +110,7 @@ def test_what_is_no_call_says_why(given, said):
         read_call(given)
 
 
-def pets(schemes: dict[str, Any] | None = None, **options: Any) -> tuple[Toolset, list[Any]]:
+def pets(schemes=None, **options):
     sent: list[httpx.Request] = []
 
     def answer(request: httpx.Request) -> httpx.Response:

@@ -13,7 +13,7 @@ CODED = base64.b64encode(PNG).decode()
 IMAGE = ImageContent(data=CODED, media_type="image/png")
 
 
-async def answered(body: bytes, media_type: str, status: int = 200) -> ToolResult:
+async def answered(body, media_type, status=200):
     def answer(request: httpx.Request) -> httpx.Response:
         return httpx.Response(status, content=body, headers={"Content-Type": media_type})
 

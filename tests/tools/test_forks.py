@@ -1,7 +1,5 @@
 """Forks of a process whose threads call tools: the child makes calls, and hangs nowhere."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import subprocess
@@ -128,7 +126,7 @@ print(forked(take))
 """
 
 
-def program(text: str) -> list[str]:
+def program(text):
     return [sys.executable, "-c", START + textwrap.dedent(text)]
 
 

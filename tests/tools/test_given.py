@@ -49,7 +49,7 @@ WRONG = [
 ]
 
 
-async def load_in_a_loop(**given: Any) -> Any:
+async def load_in_a_loop(**given):
     return await aload_tools(ROOT, **given)
 
 

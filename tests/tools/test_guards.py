@@ -77,15 +77,15 @@ async def test_an_input_guardrail_sees_the_call_and_its_context():
     assert seen == [(call, context)]
 
 
-async def add_age(call: ToolCall, _: Any) -> dict[str, Any]:
+async def add_age(call, _):
     return {**call.arguments, "age": 3}
 
 
-def age_in_place(call: ToolCall, _: Any):
+def age_in_place(call, _):
     call.arguments["age"] = 3
 
 
-def age_as_call(call: ToolCall, _: Any) -> ToolCall:
+def age_as_call(call, _):
     return ToolCall(name="another", arguments={**call.arguments, "age": 3})
 
 
@@ -109,11 +109,11 @@ async def test_changed_arguments_are_checked():
     assert api.sent == []
 
 
-def refuse(call: ToolCall, context: Any):
+def refuse(call, context):
     raise DeniedError("not on Sundays")
 
 
-def refuse_as_python_does(call: ToolCall, context: Any):
+def refuse_as_python_does(call, context):
     raise PermissionError("not on Sundays")
 
 
@@ -133,11 +133,11 @@ async def test_a_guardrail_refuses_a_call(guard, said):
     assert api.sent == []
 
 
-def fail(subject: Any, context: Any):
+def fail(subject, context):
     raise RuntimeError("hunter2")
 
 
-def nonsense(subject: Any, context: Any) -> int:
+def nonsense(subject, context):
     return 5
 
 
@@ -372,13 +372,13 @@ async def test_cancelling_passes_through_guardrails():
         await task
 
 
-async def cancelled(*_: Any) -> bool:
+async def cancelled(*_):
     future: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
     future.cancel()
     return await future
 
 
-def cancels_at_once(*_: Any) -> bool:
+def cancels_at_once(*_):
     raise asyncio.CancelledError
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from documents import document, operation
@@ -22,12 +22,6 @@ from openapi_tools import (
 from openapi_tools.runtime import load_package, tool_class
 from openapi_tools.tools.packages import class_name
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-    from types import ModuleType
-
-
 KEY = {"type": "apiKey", "name": "X-Key", "in": "header"}
 PATHS = {
     "/cats": {"get": operation(operationId="list_cats", tags=["cats"], security=[{"key": []}])},
@@ -41,12 +35,10 @@ PATHS = {
             ],
         )
     },
-    "/dogs": {
-        "post": operation(operationId="add_dog", tags=["dogs"]),
-        "get": operation(operationId="dogs_error", tags=["dogs"]),
-    },
+    "/dogs": {"post": operation(operationId="add_dog", tags=["dogs"]),
+              "get": operation(operationId="dogs_error", tags=["dogs"])},
     "/bad": {"get": operation(parameters=[{"$ref": "#/nowhere"}])},
-}
+}  # fmt: skip
 PETS = document(
     PATHS,
     servers=[{"url": "http://127.0.0.1:9/v1"}],
@@ -58,7 +50,7 @@ CLASSES = ["ListCats", "GetCat", "AddDog", "ToolDogsError"]
 
 
 @pytest.fixture(scope="module")
-def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def written(tmp_path_factory):
     """A folder with the document's package, and its single module in a folder of its own."""
     folder = tmp_path_factory.mktemp("packages")
     generate_package(PETS, folder / "package", name="pets")
@@ -73,20 +65,20 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(params=["package", "module"])
-def pets(request: pytest.FixtureRequest, written: Path) -> Iterator[ModuleType]:
+def pets(request, written):
     """The generated package, freshly imported, in both layouts."""
     with imported(written / request.param, "pets_tools") as package:
         yield package
 
 
 @pytest.fixture
-def package(written: Path) -> Iterator[ModuleType]:
+def package(written):
     """The generated package of many modules, freshly imported."""
     with imported(written / "package", "pets_tools") as found:
         yield found
 
 
-def submodules() -> set[str]:
+def submodules():
     return {name.partition(".")[2] for name in sys.modules if name.startswith("pets_tools.")}
 
 
@@ -122,14 +114,11 @@ def test_importing_the_package_imports_no_tool(package):
         (Select(names="add_dog"), {"tools_dogs"}, ["add_dog"]),
         (Select(names=["nothing"]), set(), []),
         (Select(tags="dogs"), {"tools_cats", "tools_dogs"}, ["add_dog", "dogs_error"]),
-        (
-            Select(names=["*cat*"], deprecated=False, where=lambda tool: tool.method == "GET"),
-            {"tools_cats"},
-            ["list_cats"],
-        ),
+        (Select(names=["*cat*"], deprecated=False, where=lambda tool: tool.method == "GET"),
+         {"tools_cats"}, ["list_cats"]),
         (None, {"tools_cats", "tools_dogs"}, NAMES),
     ],
-)
+)  # fmt: skip
 def test_only_modules_that_may_hold_a_selected_tool_are_imported(package, select, modules, names):
     toolset = package.load(select=select)
 

@@ -1,7 +1,5 @@
 """Settings say what is wrong with them."""
 
-from __future__ import annotations
-
 import inspect
 import pickle
 

@@ -10,20 +10,17 @@ import httpx
 import pytest
 from documents import document, operation, with_body
 
-from openapi_tools import CallError, InputError, Settings, ToolResult, Toolset, load_tools
+from openapi_tools import CallError, InputError, Settings, ToolResult, load_tools
 
 PET = {
     "type": "object",
     "required": ["name"],
-    "properties": {
-        "name": {"type": "string"},
-        "tag": {"type": ["string", "null"]},
-        "age": {"type": "integer"},
-    },
-}
+    "properties": {"name": {"type": "string"}, "tag": {"type": ["string", "null"]},
+                   "age": {"type": "integer"}},
+}  # fmt: skip
 
 
-def toolset(handler: Any, paths: Any = None, **members: Any) -> Toolset:
+def toolset(handler, paths=None, **members):
     """Tools whose calls are answered by a function."""
     client = httpx.AsyncClient(transport=httpx.MockTransport(handler))
     settings = Settings(base_url="https://api.example.com/v1")
@@ -32,7 +29,7 @@ def toolset(handler: Any, paths: Any = None, **members: Any) -> Toolset:
     )
 
 
-def ok(request: httpx.Request) -> httpx.Response:
+def ok(request):
     return httpx.Response(200, json={"sent": request.content.decode()})
 
 

@@ -1,7 +1,5 @@
 """Connections: nothing of one call stays for the next, nothing leaks, nothing hangs."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import os

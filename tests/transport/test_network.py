@@ -1,7 +1,5 @@
 """Where calls may go: addresses are judged, not names, and the judged one is connected to."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 
@@ -213,24 +211,15 @@ async def test_the_address_that_the_user_named_is_meant():
         ({}, True, NetworkPolicy(private=False)),
         ({"allow_private": True}, True, NetworkPolicy(private=True)),
         ({"allow_private": False}, False, NetworkPolicy(private=False)),
-        (
-            {"base_url": "https://API.test/v1"},
-            True,
-            NetworkPolicy(private=False, named=("api.test", 443)),
-        ),
-        (
-            {"base_url": "http://[::1]:8000"},
-            True,
-            NetworkPolicy(private=False, named=("::1", 8000)),
-        ),
+        ({"base_url": "https://API.test/v1"}, True,
+         NetworkPolicy(private=False, named=("api.test", 443))),
+        ({"base_url": "http://[::1]:8000"}, True,
+         NetworkPolicy(private=False, named=("::1", 8000))),
         ({"base_url": "http://h:x"}, True, NetworkPolicy(private=False)),
-        (
-            {"base_url": "http://api.test", "allow_private": False},
-            True,
-            NetworkPolicy(private=False),
-        ),
+        ({"base_url": "http://api.test", "allow_private": False}, True,
+         NetworkPolicy(private=False)),
     ],
-)
+)  # fmt: skip
 def test_the_policy_follows_from_the_settings_and_the_document(settings, public, expected):
     assert policy_of(Settings(**settings), public_document=public) == expected
 

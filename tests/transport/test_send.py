@@ -1,7 +1,5 @@
 """Sending: one deadline, one client for each loop, nothing carried from one call to the next."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import gzip
@@ -430,10 +428,8 @@ def named_alike(error, library):
         (httpx.NetworkError(SECRET), "connection"),
         (httpx.ProxyError("proxy said no"), "connection"),
         (httpx.RemoteProtocolError(f"illegal line {SECRET}"), "protocol"),
-        (
-            httpx.RemoteProtocolError("Server disconnected without sending a response."),
-            "connection",
-        ),
+        (httpx.RemoteProtocolError("Server disconnected without sending a response."),
+         "connection"),
         (httpx.LocalProtocolError(f"Illegal header value {SECRET}"), "protocol"),
         (httpx.UnsupportedProtocol(SECRET), "protocol"),
         (httpx.InvalidURL(SECRET), "redirect"),  # raised over a `Location`
@@ -451,7 +447,7 @@ def named_alike(error, library):
         (ZeroDivisionError(SECRET), "protocol"),
     ],
     ids=lambda value: value if isinstance(value, str) else type(value).__name__,
-)
+)  # fmt: skip
 async def test_whatever_a_transport_raises_is_an_error_without_its_words(raised, kind, library):
     def handle(request):
         raise named_alike(raised, library)

@@ -1,7 +1,5 @@
 """Servers that break off, drip, lie and flood: each ends as one kind of error, in time."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import gzip

@@ -1,7 +1,5 @@
 """TLS: the server is who it says it is, or there is no call; clients may have to say so, too."""
 
-from __future__ import annotations
-
 import asyncio
 import ssl
 
@@ -56,14 +54,11 @@ async def test_a_server_of_a_trusted_authority_answers(ours):
         ("127.0.0.1", lambda ours, _: ours.server("other.example"), "not valid for '127.0.0.1'"),
         ("127.0.0.1", lambda _, theirs: theirs.server(), "unable to get local issuer certificate"),
         ("localhost", lambda ours, _: ours.server(subject="localhost"), "valid for 'localhost'"),
-        (
-            "127.0.0.1",
-            lambda ours, theirs: ours.server(clients=theirs),
-            "the server asks for a client certificate",
-        ),
+        ("127.0.0.1", lambda ours, theirs: ours.server(clients=theirs),
+         "the server asks for a client certificate"),
     ],
     ids=["expired", "another host", "another authority", "a common name", "none of the client's"],
-)
+)  # fmt: skip
 async def test_a_certificate_that_is_not_accepted_is_a_connection_error(
     host, context, words, ours, theirs
 ):

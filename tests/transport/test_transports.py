@@ -1,7 +1,5 @@
 """Both transports send the same bytes and read the same answers."""
 
-from __future__ import annotations
-
 import asyncio
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What the whole set of faults takes of memory: run by `test_faults_memory.py` in a process."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import sys

@@ -4,17 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
 
 import httpx
 from documents import document, operation
 
 from openapi_tools import OpenAPIToolsError, Settings, load_tools
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from openapi_tools import OperationTool, Toolset
 
 MOST_BYTES = 256_000
 """Of a tool's definition: name, description and schema as JSON."""
@@ -23,7 +17,7 @@ HEAD = 'openapi: 3.1.0\ninfo: {title: t, version: "1"}\n'
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
-def refusal(source: Any) -> str:
+def refusal(source):
     """Return the words of the typed error that a document is refused with."""
     try:
         load_tools(source)
@@ -32,36 +26,36 @@ def refusal(source: Any) -> str:
     raise AssertionError("the document was taken")
 
 
-def with_component(schema: Any, **others: Any) -> dict[str, Any]:
+def with_component(schema, **others):
     """Return a document with one POST whose JSON body is the component `S0`."""
     body = {"content": {"application/json": {"schema": component("S0")}}, "required": True}
     paths = {"/x": {"post": operation(operationId="x", requestBody=body)}}
     return document(paths, components={"schemas": {"S0": schema, **others}})
 
 
-def component(name: str) -> dict[str, str]:
+def component(name):
     """Return a reference to a component."""
     return {"$ref": f"#/components/schemas/{name}"}
 
 
-def an_object(properties: dict[str, Any]) -> dict[str, Any]:
+def an_object(properties):
     """Return the schema of an object with some properties."""
     return {"type": "object", "properties": properties}
 
 
-def with_parameter(schema: Any, **members: Any) -> dict[str, Any]:
+def with_parameter(schema, **members):
     """Return a document with one GET that has a query parameter `q`."""
     parameter = {"name": "q", "in": "query", "schema": schema, **members}
     return document({"/x": {"get": operation(operationId="x", parameters=[parameter])}})
 
 
-def definition(tool: OperationTool) -> bytes:
+def definition(tool):
     """Return what a model is told of a tool, as UTF-8 JSON without anything that JSON lacks."""
     said = [tool.name, tool.description, tool.input_schema]
     return json.dumps(said, allow_nan=False, ensure_ascii=False).encode()
 
 
-def texts_in(value: Any) -> Iterable[str]:
+def texts_in(value):
     """Yield every text in JSON data, names of members included."""
     waiting = [value]
     while waiting:
@@ -74,13 +68,13 @@ def texts_in(value: Any) -> Iterable[str]:
             waiting += node
 
 
-def unseen_in(tool: OperationTool) -> list[str]:
+def unseen_in(tool):
     """Return the texts of a tool's definition that hold control characters or half characters."""
     said = [tool.name, tool.description, tool.input_schema]
     return [text for text in texts_in(said) if _CONTROL.search(text)]
 
 
-def quiet(source: Any, **settings: Any) -> tuple[Toolset, list[httpx.Request]]:
+def quiet(source, **settings):
     """Return the tools of a document that answer `{}` without a network, and what they send."""
     sent: list[httpx.Request] = []
 
@@ -93,7 +87,7 @@ def quiet(source: Any, **settings: Any) -> tuple[Toolset, list[httpx.Request]]:
     return load_tools(source, settings=given, client=client), sent
 
 
-async def used(source: Any) -> list[str]:
+async def used(source):
     """Load a document, look at its tools in every way and call each; return the outcomes."""
     toolset, _ = quiet(source)
     outcomes = []

@@ -4,8 +4,6 @@ Every route that fails at once is called in turn. After a first round, which ope
 fills caches, neither open files nor memory should grow.
 """
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import itertools

@@ -23,7 +23,7 @@ MEGABYTE = 1_000_000
 OBJECTS = [{"id": number, "name": f"n{number}", "on": True} for number in range(20_000)]
 
 
-async def shortest_gap(source: Any, given: Any, *, answer: httpx.Response | None = None) -> float:
+async def shortest_gap(source, given, *, answer=None):
     """Return the best of some tries, each with tools that were never called before."""
     best = float("inf")
     for _ in range(TRIES):
@@ -43,18 +43,18 @@ async def shortest_gap(source: Any, given: Any, *, answer: httpx.Response | None
     return best
 
 
-def work(seconds: float):
+def work(seconds):
     end = time.thread_time() + seconds
     while time.thread_time() < end:
         pass
 
 
-def copy_of(answer: httpx.Response) -> httpx.Response:
+def copy_of(answer):
     headers = {"content-type": answer.headers["content-type"]}
     return httpx.Response(answer.status_code, headers=headers, content=answer.content)
 
 
-def array_of(items: Any, **others: Any) -> Any:
+def array_of(items, **others):
     return with_body({"type": "object", "properties": {"a": {"items": items, **others}}})
 
 
@@ -79,22 +79,17 @@ _BRANCHES = {
 }
 _PLAIN = {
     "type": "object",
-    "properties": {
-        "id": {"type": "integer"},
-        "name": {"type": "string"},
-        "on": {"type": "boolean"},
-    },
+    "properties": {"id": {"type": "integer"}, "name": {"type": "string"},
+                   "on": {"type": "boolean"}},
     "required": ["id"],
-}
+}  # fmt: skip
 INPUTS: dict[str, tuple[Any, Any]] = {
     "20,000 objects": (array_of(_PLAIN), OBJECTS),
     "20,000 objects, the last one wrong": (array_of(_PLAIN), [*OBJECTS, {"id": "x"}]),
     "20,000 objects that differ": (array_of({}, uniqueItems=True), OBJECTS),
     "20,000 objects, two equal": (array_of({}, uniqueItems=True), [*OBJECTS, OBJECTS[0]]),
-    "numbers with equal hashes": (
-        array_of({}, uniqueItems=True),
-        [10**200 + number for number in range(5000)],
-    ),
+    "numbers with equal hashes": (array_of({}, uniqueItems=True),
+                                  [10**200 + number for number in range(5000)]),
     "a slow pattern on a long text": (array_of(_PATTERN), ["ab" * 500_000]),
     "a slow pattern on many texts": (array_of(_PATTERN), ["ab" * 2000] * 200),
     "a pattern that hangs others": (array_of({"pattern": "^(a+)+$"}), ["a" * 4_000_000 + "!"]),
@@ -104,7 +99,7 @@ INPUTS: dict[str, tuple[Any, Any]] = {
     "a text of 4 MB": (array_of({}), ["é" * 1_900_000]),
     "200,000 values": (array_of({"type": "integer"}), list(range(200_000))),
     "10 MB": (array_of({}), ["x" * 1000] * 10_000),
-}
+}  # fmt: skip
 
 
 @pytest.mark.long

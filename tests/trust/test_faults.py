@@ -210,14 +210,12 @@ WAITS = [
 def test_the_wait_is_a_clean_number_or_none(report, slug, wait):
     error = report.outcomes[f"GET {case_of(slug).path}"].result.error
 
-    assert error is not None
     assert error.get("retry_after") == wait
 
 
 def test_a_date_to_wait_for_is_told_in_seconds(report):
     error = report.outcomes["POST /429-date"].result.error
 
-    assert error is not None
     assert 30 < error["retry_after"] <= 60
 
 

@@ -1,7 +1,5 @@
 """A call that breaks, or is cancelled, at each of its awaits: the next is fine, nothing leaks."""
 
-from __future__ import annotations
-
 import asyncio
 
 import httpx

@@ -1,7 +1,5 @@
 """The whole set of faults once more, from a server that sends every byte by itself."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import time

@@ -1,7 +1,5 @@
 """What faults take of memory and of open files, measured in processes of their own."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Bodies that take a reader long, or much memory: read in part, and said to be."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 
@@ -88,7 +86,6 @@ async def test_whoever_allows_larger_answers_gets_more_values():
 async def test_long_json_that_is_none_is_a_decode_error(body):
     result = await read(body, JSON)
 
-    assert result.error is not None
     assert result.error["type"] == "decode"
     assert len(result.error["message"]) < 1000
 
@@ -125,13 +122,11 @@ async def test_long_text_is_cut_and_says_how_long_it_is(text, kind):
         ("text/plain" + " " * 60_000 + "x", b"fine"),
         ("multipart/mixed; boundary=B", b"--B\r\nContent-Type: a/b" + b" " * 3_000_000 + b"x\r\n"),
         ("multipart/mixed; boundary=B", b"--B\r\n" + b"a: b\r\n" * MANY + b"\r\nx\r\n--B--"),
-        (
-            "multipart/mixed; boundary=B",
-            (b"--B\r\nContent-Type: application/json\r\n\r\n[" + b"[]," * 30_000 + b"1]\r\n") * 90,
-        ),
+        ("multipart/mixed; boundary=B",
+         (b"--B\r\nContent-Type: application/json\r\n\r\n[" + b"[]," * 30_000 + b"1]\r\n") * 90),
     ],
     ids=["blanks in the media type", "blanks in a part", "headers of a part", "parts of JSON"],
-)
+)  # fmt: skip
 async def test_hostile_headers_and_parts_are_read_soon(kind, body):
     result = await read(body, kind)
 

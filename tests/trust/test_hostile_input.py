@@ -29,7 +29,7 @@ class Line:
         (self.tool,) = toolset
 
 
-def taking(schema: Any, **components: Any) -> Any:
+def taking(schema, **components):
     """Return a document whose one operation takes `a` in a JSON body."""
     paths = with_body({"type": "object", "properties": {"a": schema}})
     return document(paths, components={"schemas": components})
@@ -41,7 +41,7 @@ for level in range(1, 21):
     LEVELS[f"L{level}"] = {"oneOf": [{"$ref": f"#/components/schemas/L{level - 1}"}] * 2}
 
 
-def objects(count: int) -> list[dict[str, Any]]:
+def objects(count):
     return [{"id": number, "tags": ["x", number]} for number in range(count)]
 
 
@@ -68,14 +68,11 @@ SLOW: dict[str, tuple[Any, Any, bool]] = {
         [{"q": 1}] * 60_000,
         True,
     ),
-    "small divisors": (
-        {"items": {"type": "number", "multipleOf": 0.0001}},
-        [1e300 / 7 + n for n in range(50_000)],
-        True,
-    ),
+    "small divisors": ({"items": {"type": "number", "multipleOf": 0.0001}},
+                       [1e300 / 7 + n for n in range(50_000)], True),
     "odd numbers": ({"items": {"minimum": 7.5}}, [10**200 + n for n in range(50_000)], True),
     "100,000 wrong items": ({"items": {"type": "string"}}, [0] * 100_000, False),
-}
+}  # fmt: skip
 
 
 @pytest.mark.untraced

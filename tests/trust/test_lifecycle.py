@@ -10,15 +10,15 @@ from typing import Any
 from documents import document, operation
 from servers.faults import Faults, answer
 
-from openapi_tools import Settings, Toolset, load_tools
+from openapi_tools import Settings, load_tools
 
 
-def api(url: str, **settings: Any) -> Toolset:
+def api(url, **settings):
     root = document({"/x": {"get": operation(operationId="x"), "post": operation(operationId="y")}})
     return load_tools(root, settings=Settings(base_url=url, **{"timeout": 10, **settings}))
 
 
-async def hang(peer: Any):
+async def hang(peer):
     await peer.request()
     await peer.hang()
 

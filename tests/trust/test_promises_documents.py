@@ -32,7 +32,7 @@ _ANSWERS = 'responses: {"200": {description: ok}}'
 _MIB = 1024 * 1024
 
 
-def alias_bomb(last: str) -> str:
+def alias_bomb(last):
     """Return nine aliases of nine aliases, twelve levels deep, and what stands behind them."""
     levels = [
         f"x-{level}: &a{level} {{{', '.join(f'p{n}: *a{level - 1}' for n in range(9))}}}"
@@ -41,7 +41,7 @@ def alias_bomb(last: str) -> str:
     return "\n".join([f"{HEAD}x-0: &a0 {{type: string}}", *levels, last, ""])
 
 
-def merge_bomb() -> str:
+def merge_bomb():
     """Return mappings that merge nine others each, twelve levels deep."""
     levels = [
         f"x-{level}: &a{level} {{<<: [{', '.join([f'*a{level - 1}'] * 9)}], k{level}: 1}}"
@@ -50,7 +50,7 @@ def merge_bomb() -> str:
     return "\n".join([f"{HEAD}x-0: &a0 {{k: v}}", *levels, "paths: {}", ""])
 
 
-def measured(source: Any) -> tuple[str, int]:
+def measured(source):
     """Return how a document is refused and how much memory that takes."""
     tracemalloc.start()
     try:
@@ -123,7 +123,7 @@ def test_10_000_nested_arrays_are_refused_with_line_and_column(source):
     assert time.monotonic() - started < 5
 
 
-def nested(levels: int, kind: str) -> dict[str, Any]:
+def nested(levels, kind):
     """Return a schema with so many schemas inside one another."""
     schema: dict[str, Any] = {"type": "string"}
     for _ in range(levels):
@@ -132,7 +132,7 @@ def nested(levels: int, kind: str) -> dict[str, Any]:
     return schema
 
 
-def written(levels: int) -> str:
+def written(levels):
     """Return a JSON document with a deep schema as text, as `json.dumps` could not write it."""
     text = json.dumps(with_component("HERE"))
     schema = '{"type": "array", "items": ' * levels + '{"type": "string"}' + "}" * levels
@@ -391,13 +391,11 @@ def test_a_circle_of_parameters_path_items_or_bodies_skips_its_operation_by_name
     "schemas",
     [
         {"S0": {"allOf": [component("S0"), an_object({"a": {}})]}},
-        {
-            "S0": {"allOf": [component("S9"), {"type": "object"}]},
-            "S9": {"allOf": [component("S0"), {"properties": {"a": {"type": "string"}}}]},
-        },
+        {"S0": {"allOf": [component("S9"), {"type": "object"}]},
+         "S9": {"allOf": [component("S0"), {"properties": {"a": {"type": "string"}}}]}},
     ],
     ids=["itself", "each other"],
-)
+)  # fmt: skip
 async def test_a_cyclic_all_of_is_merged_without_the_circle(schemas):
     source = with_component(schemas["S0"], **{n: s for n, s in schemas.items() if n != "S0"})
     toolset, sent = quiet(source)
@@ -492,7 +490,7 @@ def test_3_000_operations_load_and_can_be_selected():
 
 
 @pytest.fixture
-def no_network(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+def no_network(monkeypatch):
     """Refuse every connection and every look-up of a name, and count them."""
     tried: list[Any] = []
 

@@ -1,14 +1,11 @@
 """Generated packages: no document makes their code unclean, odd, or too new for its runtime."""
 
-from __future__ import annotations
-
 import ast
 import json
 import os
 import re
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
 
 import pytest
 from documents import document, operation
@@ -18,9 +15,6 @@ from packages import imported, lint
 from trust.promises import definition
 
 from openapi_tools import generate_package, load_tools
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.untraced
 
@@ -183,12 +177,12 @@ def test_a_package_of_the_version_before_still_loads(layout, tmp_path):
     assert tool.operation == load_tools(root)["x"].operation
 
 
-def _members(tool: Any) -> str:
+def _members(tool):
     said = [tool.name, tool.description, tool.input_schema, repr(tool.operation)]
     return json.dumps(said, sort_keys=True)
 
 
-def test_a_document_that_changed_is_told_and_the_standing_code_stays_as_it_is(tmp_path: Path):
+def test_a_document_that_changed_is_told_and_the_standing_code_stays_as_it_is(tmp_path):
     """A new server, other words, one more required header: none of it comes in silently."""
     before = document(
         {"/x": {"get": operation(operationId="x", description="Reads.")}},

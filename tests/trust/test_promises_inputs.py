@@ -19,14 +19,14 @@ from openapi_tools.tools.toolset import open_session
 KEY = {"k": {"type": "apiKey", "in": "header", "name": "X-Key"}}
 
 
-def taking(location: str, **members: Any) -> dict[str, Any]:
+def taking(location, **members):
     """Return a document with a GET that takes `v` in some place."""
     path = "/items/{v}" if location == "path" else "/items"
     declared = {"name": "v", "in": location, "required": location == "path", **members}
     return document({path: {"get": operation(operationId="x", parameters=[declared])}})
 
 
-def with_form(schema: Any, kind: str) -> dict[str, Any]:
+def with_form(schema, kind):
     """Return a document with a POST that takes a form."""
     body = {"content": {kind: {"schema": schema}}, "required": True}
     return document({"/x": {"post": operation(operationId="x", requestBody=body)}})
@@ -152,7 +152,7 @@ async def test_unknown_fields_credentials_and_settings_are_refused_by_name_and_n
     assert sent == []
 
 
-def deep(levels: int) -> Any:
+def deep(levels):
     value: Any = []
     for _ in range(levels):
         value = [value]

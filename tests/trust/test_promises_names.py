@@ -1,10 +1,7 @@
 """Names from a document: portable, distinct, and leading nowhere but to their own thing."""
 
-from __future__ import annotations
-
 import json
 import re
-from typing import TYPE_CHECKING, Any
 
 import pytest
 from documents import document, operation, tools
@@ -13,18 +10,13 @@ from trust.promises import quiet
 from openapi_tools import generate_package, load_tools
 from openapi_tools.openapi_core.document_check import findings
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import httpx
-
 TOOL = re.compile(r"[a-z_][a-z0-9_]{0,63}")
 ARGUMENT = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]{0,63}")
 STEM = re.compile(r"[a-z][a-z0-9_]{0,90}(_[0-9a-f]{6})?")
 DEVICES = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)", re.IGNORECASE)
 
 
-def names_of(*ids: str) -> list[str]:
+def names_of(*ids):
     """Return the names of tools whose operations have these ids."""
     return [
         tool.name
@@ -84,9 +76,7 @@ TAGS = [
 
 
 @pytest.mark.parametrize("layout", ["package", "module"])
-def test_tags_ids_and_components_become_files_with_safe_names_inside_the_folder(
-    layout: str, tmp_path: Path
-):
+def test_tags_ids_and_components_become_files_with_safe_names_inside_the_folder(layout, tmp_path):
     paths = {
         f"/{number}": {"get": operation(operationId=tag, tags=[tag])}
         for number, tag in enumerate(TAGS)
@@ -115,12 +105,12 @@ def test_tags_ids_and_components_become_files_with_safe_names_inside_the_folder(
     assert all(STEM.fullmatch(stem) for stem in modules), modules
 
 
-def escaped(token: str) -> str:
+def escaped(token):
     """Return a text as one token of a JSON Pointer in a URI."""
     return token.replace("~", "~0").replace("/", "~1").replace("%", "%25")
 
 
-async def request_of(source: Any, given: dict[str, Any]) -> httpx.Request:
+async def request_of(source, given):
     """Return the one request that calling a document's one tool makes."""
     toolset, sent = quiet(source)
     (tool,) = toolset
@@ -181,25 +171,16 @@ async def test_any_parameter_name_becomes_a_portable_argument_and_reaches_the_wi
 @pytest.mark.parametrize(
     "parameter",
     [
-        *(
-            {},
-            {"in": "query"},
-            {"name": "", "in": "query"},
-            {"name": "a"},
-            {"name": "a", "in": "moon"},
-        ),
-        *(
-            {"name": 7, "in": "query"},
-            {"name": ["a"], "in": "query"},
-            {"name": "a", "in": None},
-            None,
-        ),
+        *({}, {"in": "query"}, {"name": "", "in": "query"}, {"name": "a"},
+          {"name": "a", "in": "moon"}),
+        *({"name": 7, "in": "query"}, {"name": ["a"], "in": "query"}, {"name": "a", "in": None},
+          None),
         *("a", 7, []),
         {"name": "a\r\nX: 1", "in": "header", "required": True},
         {"name": "a\0", "in": "query", "required": True},
     ],
     ids=lambda value: ascii(value)[:40],
-)
+)  # fmt: skip
 def test_an_empty_or_illegal_parameter_skips_its_operation_with_a_place(parameter):
     toolset = tools({"/x": {"get": operation(parameters=[parameter])}, "/y": {"get": operation()}})
 

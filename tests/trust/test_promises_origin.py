@@ -1,9 +1,5 @@
 """What a document says of itself that others rely on: its own servers, and its flags."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
 import pytest
 from documents import document, operation, tools
 from packages import imported
@@ -14,20 +10,17 @@ from openapi_tools.loading.references import Resource
 from openapi_tools.loading.versions import root_servers
 from openapi_tools.model import Server, ServerVariable
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 HOME, OTHER = "https://api.example.com/v1", "https://other.example.com"
 ADDRESS = "https://docs.example.com/specs/api.json"
 LAYOUTS = ["package", "module"]
 
 
-def home(root: dict[str, Any], uri: str = "") -> tuple[Server, ...]:
+def home(root, uri=""):
     """Return the document's own servers."""
     return root_servers(Document(Resource(root, uri), Settings()))
 
 
-def api(*servers: Any, **members: Any) -> dict[str, Any]:
+def api(*servers, **members):
     """Return a document whose first operation has servers of its own."""
     own = {"get": operation(operationId="own", servers=list(servers))} if servers else {}
     return document({"/own": own, "/x": {"get": operation(operationId="x")}}, **members)
@@ -71,7 +64,7 @@ def test_a_documents_own_server_has_its_variables_and_no_password():
     )
 
 
-def servers_in(root: dict[str, Any], folder: Path, layout: str, **options: Any) -> Any:
+def servers_in(root, folder, layout, **options):
     """Return what a generated package says of the document's own servers."""
     generate_package(root, folder, name="origin", layout=layout, **options)
     with imported(folder, "origin_tools") as package:
@@ -83,10 +76,8 @@ def servers_in(root: dict[str, Any], folder: Path, layout: str, **options: Any) 
     "root",
     [
         api({"url": OTHER}, servers=[{"url": HOME}]),
-        api(
-            {"url": OTHER},
-            servers=[{"url": "https://{v}.example.com", "variables": {"v": {"default": "a"}}}],
-        ),
+        api({"url": OTHER},
+            servers=[{"url": "https://{v}.example.com", "variables": {"v": {"default": "a"}}}]),
         api({"url": OTHER}, {"url": HOME}),
         api({"url": OTHER}, servers=[{"url": "/v1"}]),
         api(servers=[{"url": HOME}]),
@@ -94,7 +85,7 @@ def servers_in(root: dict[str, Any], folder: Path, layout: str, **options: Any) 
         document({}),
     ],
     ids=["other", "variables", "of the first operation", "relative", "plain", "2.0", "empty"],
-)
+)  # fmt: skip
 def test_a_package_knows_the_servers_of_its_document(root, layout, tmp_path):
     assert servers_in(root, tmp_path, layout) == home(root)
 

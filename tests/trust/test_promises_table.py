@@ -40,7 +40,7 @@ class Promise(NamedTuple):
     proof: str
 
 
-def tables(page: str, level: str) -> dict[str, list[list[str]]]:
+def tables(page, level):
     """Return the lines of the tables of a page, by the heading above each."""
     found: dict[str, list[list[str]]] = {}
     heading = ""
@@ -82,7 +82,7 @@ def texts_in(file: str) -> set[str]:
     }
 
 
-def proofs(promise: Promise) -> list[tuple[str, str, str]]:
+def proofs(promise):
     """Return file, test and case of each proof of a promise; an empty case stands for all."""
     return [
         (file, test, case)

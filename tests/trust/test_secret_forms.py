@@ -1,7 +1,5 @@
 """No part of a known secret is shown, wherever a server repeats it and however it escapes it."""
 
-from __future__ import annotations
-
 import asyncio
 import html
 import json

@@ -3,8 +3,6 @@
 As in `test_event_loop.py` the best of a few tries counts, each with secrets that were never seen.
 """
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import json
@@ -175,7 +173,6 @@ async def test_reading_an_answer_counts_as_time_of_the_call(kind):
         started = time.perf_counter()
         gap, result = await gap_beside(tools["x"], {})
         seconds = time.perf_counter() - started
-        assert result.error is not None
         assert result.error["type"] == "timeout"
         return gap, seconds
 

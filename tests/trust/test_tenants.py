@@ -17,7 +17,7 @@ from documents import document, operation
 from servers.faults import Faults, answer
 from servers.recorder import Answer, Recorder
 
-from openapi_tools import Context, OAuth2, Settings, ToolResult, Toolset, load_tools
+from openapi_tools import Context, OAuth2, Settings, ToolResult, load_tools
 from openapi_tools.requests.server_urls import origin_of
 
 SCHEMES = {
@@ -28,7 +28,7 @@ SCHEMES = {
 }
 
 
-def api(url: str, **options: Any) -> Toolset:
+def api(url, **options):
     """The tools of an API with an operation for each scheme, named like it."""
     paths = {
         f"/{name}": {"get": operation(operationId=name, security=[{name: []}])} for name in SCHEMES
@@ -38,16 +38,16 @@ def api(url: str, **options: Any) -> Toolset:
     return load_tools(root, **{"settings": Settings(timeout=10), **options})
 
 
-def keyed(url: str) -> Toolset:
+def keyed(url):
     return api(url, credentials={"key": "s3cret"})
 
 
-async def call(toolset: Toolset, name: str, **credentials: Any) -> ToolResult:
+async def call(toolset, name, **credentials):
     """Call an operation with credentials of the caller's own."""
     return await toolset[name].execute({}, context=Context(credentials=credentials))
 
 
-async def reflect(peer: Any) -> None:
+async def reflect(peer):
     """Answer with the request; at `/t` with a token for the client that asks."""
     import base64
 
@@ -63,7 +63,7 @@ async def reflect(peer: Any) -> None:
             await peer.write(answer(said.encode(), "Content-Type: application/json"))
 
 
-def sent(server: Faults, name: str) -> list[str]:
+def sent(server, name):
     """What calls sent in a header, in order."""
     lines = [line for r in server.requests for line in r.decode("latin-1").split("\r\n")]
     return [line.partition(": ")[2] for line in lines if line.lower().startswith(f"{name}:")]

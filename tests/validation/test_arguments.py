@@ -82,7 +82,7 @@ DOG = {"kind": "dog", "barks": "x"}
 KNOWN = ", ".join(map(repr, ISSUES["properties"]))
 
 
-def blow_up(levels: int) -> dict[str, Any]:
+def blow_up(levels):
     """Alternatives inside alternatives, all equal."""
     schema: dict[str, Any] = {"const": 1}
     for _ in range(levels):
@@ -90,20 +90,20 @@ def blow_up(levels: int) -> dict[str, Any]:
     return {"properties": {"a": schema}}
 
 
-def refusal(schema: dict[str, Any], arguments: dict[str, Any]) -> InputError:
+def refusal(schema, arguments):
     with pytest.raises(InputError) as caught:
         Checker(schema).check(arguments)
     return caught.value
 
 
-def nested(depth: int) -> Any:
+def nested(depth):
     value: Any = 1
     for _ in range(depth):
         value = [value]
     return value
 
 
-def circular() -> list[Any]:
+def circular():
     value: list[Any] = []
     value.append(value)
     return value
@@ -397,23 +397,17 @@ def test_each_fault_has_a_line(arguments, lines):
     [
         ({"not": {"type": "string"}}, "x", "'x' is not allowed: it fits {'type': 'string'}"),
         ({"contains": {"const": 1}}, [2], "needs 1 or more items that fit {'const': 1}"),
-        (
-            {"contains": {"const": 1}, "maxContains": 1},
-            [1, 1],
-            "at most 1 items may fit {'const': 1}",
-        ),
-        (
-            {"oneOf": [{"type": "string"}, {"maxLength": 3}]},
-            "x",
-            "fits alternative 1 and alternative 2",
-        ),
+        ({"contains": {"const": 1}, "maxContains": 1}, [1, 1],
+         "at most 1 items may fit {'const': 1}"),
+        ({"oneOf": [{"type": "string"}, {"maxLength": 3}]}, "x",
+         "fits alternative 1 and alternative 2"),
         ({"if": {"type": "string"}, "then": {"minLength": 2}}, "x", "has 1 characters"),
         ({"const": {"a": 1}}, 5, "5 is not {'a': 1}"),
         ({"allOf": [{"type": "string"}, {"maxLength": 1}]}, "ab", "has 2 characters"),
         ({"prefixItems": [{"type": "string"}], "items": False}, ["a", 1], "is not allowed here"),
     ],
     ids=["not", "contains", "maxContains", "oneOf", "if", "const", "allOf", "items"],
-)
+)  # fmt: skip
 def test_every_keyword_has_its_sentence(schema, value, sentence):
     error = refusal({"type": "object", "properties": {"a": schema}}, {"a": value})
 
@@ -606,7 +600,7 @@ def test_a_schema_nested_900_levels_is_checked_as_far_as_it_can_be():
     assert "nested too deep" in checker.notes[0]
 
 
-def blow_up_by_reference(levels: int) -> dict[str, Any]:
+def blow_up_by_reference(levels):
     definitions: dict[str, Any] = {
         f"n{i}": {"anyOf": [{"$ref": f"#/$defs/n{i + 1}"}, {"$ref": f"#/$defs/n{i + 1}"}]}
         for i in range(levels)
@@ -615,7 +609,7 @@ def blow_up_by_reference(levels: int) -> dict[str, Any]:
     return {"properties": {"a": {"$ref": "#/$defs/n0"}}, "$defs": definitions}
 
 
-def tangled() -> dict[str, Any]:
+def tangled():
     """Two alternatives that both lead deeper, so that each level of the input doubles the work."""
     node = {"$ref": "#/$defs/Node"}
     branches = [{"properties": {"next": node}, "required": [name]} for name in ("x", "y")]
@@ -623,7 +617,7 @@ def tangled() -> dict[str, Any]:
     return {"properties": {"a": node}, "$defs": definitions}
 
 
-def chain(levels: int) -> Any:
+def chain(levels):
     value: Any = "end"
     for _ in range(levels):
         value = {"next": value}
@@ -638,17 +632,13 @@ def chain(levels: int) -> Any:
         (tangled(), chain(25)),
         ({"properties": {"a": {"pattern": "^(a+)+$"}}}, "a" * 40 + "!"),
         ({"properties": {"a": {"pattern": "^(([a-z])+.)+[A-Z]([a-z])+$"}}}, "a" * 5_000),
-        (
-            {"properties": {"a": {"uniqueItems": True}}},
-            [{"i": i, "x": [1, 2]} for i in range(2000)] + [{"i": 0, "x": [1, 2]}],
-        ),
-        (
-            {"properties": {"a": {"items": {"anyOf": [{"type": "string"}] * 50}}}},
-            [{"i": i} for i in range(5000)],
-        ),
+        ({"properties": {"a": {"uniqueItems": True}}},
+         [{"i": i, "x": [1, 2]} for i in range(2000)] + [{"i": 0, "x": [1, 2]}]),
+        ({"properties": {"a": {"items": {"anyOf": [{"type": "string"}] * 50}}}},
+         [{"i": i} for i in range(5000)]),
     ],
     ids=["oneOf", "references", "tangled", "pattern", "long pattern", "uniqueItems", "many items"],
-)
+)  # fmt: skip
 def test_no_schema_makes_a_check_hang(schema, value):
     started = time.process_time()
 

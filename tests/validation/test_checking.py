@@ -1,9 +1,6 @@
 """Verdicts agree with the standard, come in time, and large arguments are told of one by one."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -11,15 +8,11 @@ from openapi_tools.errors import InputError
 from openapi_tools.validation.checker import Checker
 from openapi_tools.validation.input_schema import prepare
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
 _BEYOND = ('"$anchor"', '"$dynamicAnchor"', '"$id"', '"$vocabulary"')
 """What an input schema never has: names that only a document of several schemas needs."""
 
 
-def cases(shared: Path) -> Iterator[tuple[str, dict[str, Any], list[dict[str, Any]]]]:
+def cases(shared):
     folder = shared / "vectors" / "JSON-Schema-Test-Suite" / "tests" / "draft2020-12"
     for path in sorted(folder.glob("*.json")):
         for case in json.loads(path.read_text()):
@@ -29,7 +22,7 @@ def cases(shared: Path) -> Iterator[tuple[str, dict[str, Any], list[dict[str, An
                 yield f"{path.name}: {case['description']}", schema, case["tests"]
 
 
-def refusal(checker: Checker, arguments: Any) -> str:
+def refusal(checker, arguments):
     """Return what is said of arguments; empty when they fit."""
     try:
         checker.check(arguments)
@@ -59,7 +52,7 @@ def test_the_official_suite_is_judged_right_and_every_refusal_has_words(shared):
     assert count > 1000
 
 
-def objects(count: int) -> list[dict[str, Any]]:
+def objects(count):
     return [{"id": number} for number in range(count)]
 
 
