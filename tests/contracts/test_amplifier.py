@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from amplifier_process import KINDS, LOOPS, PET, PNG, SECRET, SPEC, observe
 from documents import document, operation
+from servers.recorder import Answer
 
 from openapi_tools import (
     Context,
@@ -736,3 +737,35 @@ async def test_a_hostile_coordinator_and_a_hostile_id_raise_nothing(recorder, gi
     result = await Presented(tool, Failing()).execute(given)
 
     assert result.tool_call_id == ""
+
+
+NEXT = ("Link", "</pets?page=2>; rel=next")
+NOTE = "Next page: /pets?page=2 (link)"
+REX = '{"id": 7, "name": "Rex"}'
+
+
+def answers(kind, body):
+    return Answer(headers=[("Content-Type", kind), NEXT], body=body)
+
+
+async def test_the_line_about_the_next_page_follows_the_text_for_a_model(shop, recorder):
+    recorder.answer = answers("application/json", REX.encode())
+    function = {"name": "get_pet", "arguments": '{"petId": 7}'}
+
+    result = await shop.call({"id": "1", "type": "function", "function": function})
+
+    assert str(result) == f"{REX}\n\n{NOTE}"
+
+
+@needs_amplifier
+async def test_both_loops_show_the_line_about_the_next_page(shop, recorder):
+    recorder.answer = answers("application/json", REX.encode())
+    page = translated(await shop["get_pet"].execute({"petId": 7}))
+    recorder.answer = answers("image/png", PNG)
+    picture = translated(await shop["get_photo"].execute({"petId": 7}))
+
+    assert (page.output, page.content) == (json.loads(REX), None)
+    assert str(page) == page.get_serialized_output() == page.model_dump() == f"{REX}\n\n{NOTE}"
+    assert str(picture) == picture.model_dump() == f"{IMAGE}\n\n{NOTE}"
+    assert [block.type for block in picture.content] == ["image", "text"]
+    assert picture.content[1].text == NOTE
