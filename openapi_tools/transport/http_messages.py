@@ -238,8 +238,8 @@ class Decoder:
     """
 
     def __init__(self, header: str, limit: int) -> None:
-        names = [name.strip().lower() for name in header.split(",")]
-        named = [name for name in names if name not in ("", "identity")]
+        names = map(str.strip, header.split(","))
+        named = [name for name in names if name.lower() not in ("", "identity")]
         if len(named) > _CHAINED:
             reason = f"the answer is coded {len(named)} times over; at most {_CHAINED} are undone."
             raise CallError("decode", reason)
@@ -273,11 +273,11 @@ class _Inflater:
     """Undoes one content coding, up to a limit; deflate is a zlib stream or bare deflate data."""
 
     def __init__(self, name: str, limit: int) -> None:
-        if name not in ("gzip", "x-gzip", "deflate"):
-            shown = excerpt(name, _SHOWN)
+        if name.lower() not in ("gzip", "x-gzip", "deflate"):
+            shown = excerpt(name, _SHOWN)  # as it came: a secret is not known in lower case
             reason = f"the answer is coded as {shown!r}, which is not supported."
             raise CallError("decode", reason)
-        self._name = name.removeprefix("x-")
+        self._name = name.lower().removeprefix("x-")
         self._left = limit
         self._stream: Any | None = None
         self._members = 0
