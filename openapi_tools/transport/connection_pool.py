@@ -56,7 +56,6 @@ class ConnectionPool(httpx.AsyncBaseTransport):
         self._policy = policy
         self._context = trusted(settings)
         self._is_fast = uses_httptools(settings)
-        self._is_doubled = _is_doubled()
         self._open: dict[Stream, _Place] = {}
         # Connections without a request and when they expire, the oldest first.
         self._idle: dict[Stream, float] = {}
@@ -67,7 +66,7 @@ class ConnectionPool(httpx.AsyncBaseTransport):
         Timeouts of the request are ignored: the deadline of a call covers all of it.
         """
         proxy = proxy_of(request.url) if self._settings.trust_env else None
-        if proxy is not None or self._is_doubled:
+        if proxy is not None or _is_doubled():
             return await self._sent_by_httpx(request, proxy)
         place = _place_of(request)
         exchange = WireExchange(request, fast=self._is_fast)

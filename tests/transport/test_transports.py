@@ -473,3 +473,17 @@ async def test_who_replaces_httpx_for_a_test_is_asked(transport, using):
             result = await toolset["call"].execute({})
 
     assert result.output == [1]
+
+
+@pytest.mark.parametrize("transport", BOTH)
+async def test_a_double_that_comes_after_a_first_call_answers_the_next(recorder, transport):
+    settings = Settings(base_url=recorder.url, transport=transport)
+    async with load_tools(document(), settings=settings) as toolset:
+        await toolset["call"].execute({})
+        with respx.mock() as router:
+            router.get(f"{recorder.url}/p").respond(json=[1])
+            doubled = await toolset["call"].execute({})
+        await toolset["call"].execute({})
+
+    assert doubled.output == [1]
+    assert len(recorder.requests) == 2
