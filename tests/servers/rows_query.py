@@ -28,8 +28,8 @@ def _named(title, section, names, arguments, target, **more):
     return Row(title, section, operation, arguments, {"target": f"/p{target}"})
 
 
-def _string(title, section, media_type, value, target):
-    declared = parameter("querystring", "q", content={media_type: {"schema": {}}})
+def _string(title, section, content, value, target):
+    declared = parameter("querystring", "q", content=content)
     operation = {"version": "3.2.0", "parameters": [declared]}
     return Row(title, section, operation, {"q": value}, {"target": f"/p{target}"})
 
@@ -169,14 +169,16 @@ SEVERAL = [
            path="/p#Action=Tag"),
 ]  # fmt: skip
 
+FORM = {"application/x-www-form-urlencoded": {}}
+TEXT = {"application/jsonpath": {"schema": {"type": "string"}}}
 QUERYSTRING = [
-    _string("null is left out", "RFC 6570 §2.3", "application/json", None, ""),
-    _string("a form", "3.2.0 §4.12.8", "application/x-www-form-urlencoded",
+    _string("null is left out", "RFC 6570 §2.3", **JSON, value=None, target=""),
+    _string("a form", "3.2.0 §4.12.8", FORM,
             {"foo": "a + b", "bar": True, "list": [1, 2], "none": None},
             "?foo=a+%2B+b&bar=true&list=1&list=2"),
-    _string("JSON", "3.2.0 §4.12.8", "application/json", {"numbers": [1, 2], "flag": None},
-            "?%7B%22numbers%22%3A%5B1%2C2%5D%2C%22flag%22%3Anull%7D"),
-    _string("text", "3.2.0 §4.12.8", "application/jsonpath", "$.a.b[1:1]", "?%24.a.b%5B1%3A1%5D"),
+    _string("JSON", "3.2.0 §4.12.8", **JSON, value={"numbers": [1, 2], "flag": None},
+            target="?%7B%22numbers%22%3A%5B1%2C2%5D%2C%22flag%22%3Anull%7D"),
+    _string("text", "3.2.0 §4.12.8", TEXT, "$.a.b[1:1]", "?%24.a.b%5B1%3A1%5D"),
 ]  # fmt: skip
 
 GROUPS = {
