@@ -22,19 +22,12 @@ from openapi_tools.codegen.package_plan import api_name, is_api_name
 from openapi_tools.codegen.read_back import Unreadable, read_records, read_schemes
 from openapi_tools.codegen.render import Templates, render_files
 from openapi_tools.codegen.writer import compare, place
-from openapi_tools.errors import (
-    DocumentError,
-    OpenAPIToolsError,
-    OutputError,
-    SettingsError,
-    bare,
-)
+from openapi_tools.errors import DocumentError, OpenAPIToolsError, OutputError, SettingsError, bare
 from openapi_tools.loading.load import read_document, tools_of
 from openapi_tools.loading.parse import paused_gc
 from openapi_tools.loading.source import fetcher_of
 from openapi_tools.loading.versions import root_servers
-from openapi_tools.options import settings_of
-from openapi_tools.tools.toolset import Select
+from openapi_tools.tools.toolset import Select, settings_of
 
 if TYPE_CHECKING:
     import os

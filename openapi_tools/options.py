@@ -9,12 +9,9 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from openapi_tools.errors import CredentialsError, SettingsError
-
-if TYPE_CHECKING:
-    from openapi_tools.settings import Settings
 
 _MEBIBYTE = 1024 * 1024
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
@@ -61,20 +58,6 @@ class DefaultSettings:
 
 DEFAULT_SETTINGS: Any = DefaultSettings()
 """Passed in place of settings: readers use their members only."""
-
-
-def settings_of(given: Any) -> Settings:
-    """Return settings from a mapping or None, or raise SettingsError for anything else."""
-    if given is None or given is DEFAULT_SETTINGS:
-        defaults: Settings = DEFAULT_SETTINGS
-        return defaults
-    from openapi_tools.settings import Settings
-
-    if isinstance(given, Settings):
-        return given
-    if isinstance(given, Mapping):
-        return Settings(**members_of(given, None, "settings"))
-    raise SettingsError(f"settings: give Settings(base_url=…, …), not {kind_of(given)}.")
 
 
 def credentials_of(given: Any) -> Mapping[str, Any]:

@@ -19,9 +19,8 @@ import click
 from openapi_tools.cli.output import busy
 from openapi_tools.errors import SourceError
 from openapi_tools.json_values import unescape
-from openapi_tools.options import settings_of
 from openapi_tools.redaction import Secret
-from openapi_tools.tools.toolset import Select
+from openapi_tools.tools.toolset import Select, settings_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

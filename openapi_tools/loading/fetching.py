@@ -21,11 +21,7 @@ from openapi_tools.auth.schemes import TokenContext
 from openapi_tools.errors import CallError, SourceError
 from openapi_tools.http_rules import InvalidUrlError, read_url
 from openapi_tools.loading.source import Source, too_large
-from openapi_tools.loading.versions import (
-    requirements,
-    root_servers,
-    security_schemes,
-)
+from openapi_tools.loading.versions import requirements, root_servers, security_schemes
 from openapi_tools.model import Operation
 from openapi_tools.options import credentials_of
 from openapi_tools.requests.builder import with_auth

@@ -11,20 +11,14 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import CallError, DocumentError, OpenAPIToolsError, bare
-from openapi_tools.loading.loaded_tool import (
-    Facts,
-    LoadedTool,
-    Operations,
-    Shared,
-    find_operations,
-)
+from openapi_tools.loading.loaded_tool import Facts, LoadedTool, Operations, Shared, find_operations
 from openapi_tools.loading.operations import Document
 from openapi_tools.loading.parse import parse, paused_gc
 from openapi_tools.loading.plain_data import plain, without_lazy
 from openapi_tools.loading.references import Resource
 from openapi_tools.loading.source import fetcher_of, read_source
 from openapi_tools.loading.versions import key_prefixes, root_servers, security_schemes
-from openapi_tools.options import credentials_of, settings_of
+from openapi_tools.options import credentials_of
 from openapi_tools.requests.server_urls import origin_of
 from openapi_tools.tools.toolset import (
     About,
@@ -33,6 +27,7 @@ from openapi_tools.tools.toolset import (
     Toolset,
     no_such_tool,
     open_session,
+    settings_of,
 )
 
 if TYPE_CHECKING:

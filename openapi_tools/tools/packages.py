@@ -19,14 +19,15 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import CredentialsError, SettingsError, bare
-from openapi_tools.options import (
-    DEFAULT_SETTINGS,
-    VARIABLE,
-    from_environment,
-    members_of,
+from openapi_tools.options import DEFAULT_SETTINGS, VARIABLE, from_environment, members_of
+from openapi_tools.tools.toolset import (
+    About,
+    Provenance,
+    Select,
+    Toolset,
+    open_session,
     settings_of,
 )
-from openapi_tools.tools.toolset import About, Provenance, Select, Toolset, open_session
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping

@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 from openapi_tools.auth.credentials import Credentials
 from openapi_tools.errors import SettingsError
-from openapi_tools.options import credentials_of, functions_of, kind_of, members_of, settings_of
+from openapi_tools.options import (
+    DEFAULT_SETTINGS,
+    credentials_of,
+    functions_of,
+    kind_of,
+    members_of,
+)
 from openapi_tools.redaction import Redactor, excerpt
 from openapi_tools.tools.tool import Session
 
@@ -119,6 +125,20 @@ class Provenance:
     servers: tuple[Server, ...] = ()
     public: bool = False
     origin: str = ""
+
+
+def settings_of(given: Any) -> Settings:
+    """Return settings from a mapping or None, or raise SettingsError for anything else."""
+    if given is None or given is DEFAULT_SETTINGS:
+        defaults: Settings = DEFAULT_SETTINGS
+        return defaults
+    from openapi_tools.settings import Settings
+
+    if isinstance(given, Settings):
+        return given
+    if isinstance(given, Mapping):
+        return Settings(**members_of(given, None, "settings"))
+    raise SettingsError(f"settings: give Settings(base_url=…, …), not {kind_of(given)}.")
 
 
 def open_session(
