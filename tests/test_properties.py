@@ -225,14 +225,24 @@ def test_garbage_is_refused_and_sends_nothing(entry, line):
 
 
 def _may_be_valid(tool, handed):
-    """Tell whether an input fits a tool's schema, or could once Python values are made JSON."""
+    """Tell whether an input fits a tool's schema, or could once Python values are made JSON.
+
+    Providers' strict modes give null for what is left out, so nulls may be left out, too.
+    """
     if not isinstance(handed, dict):
         return False
     given_members = {name: value for name, value in handed.items() if name != "_tool_call_id"}
     try:
-        return jsonschema_rs.Draft202012Validator(tool.input_schema).is_valid(given_members)
+        fits = jsonschema_rs.Draft202012Validator(tool.input_schema).is_valid
+        return fits(given_members) or fits(_without_nulls(given_members))
     except (ValueError, TypeError, RecursionError):  # not JSON as it is
         return given_members.keys() <= tool.input_schema["properties"].keys()
+
+
+def _without_nulls(value):
+    if isinstance(value, dict):
+        return {name: _without_nulls(each) for name, each in value.items() if each is not None}
+    return [_without_nulls(each) for each in value] if isinstance(value, list) else value
 
 
 CANDIDATES = st.lists(
