@@ -101,6 +101,7 @@ SHOWN = [
 ]
 
 
+@pytest.mark.long
 @needs_amplifier
 @every_kind
 @pytest.mark.parametrize(("name", "output", "text"), SHOWN, ids=[row[0] for row in SHOWN])
