@@ -56,7 +56,7 @@ class _Flight(Generic[T]):
 class SingleFlight(Generic[T]):
     """Shares one piece of work among callers in all event loops and threads.
 
-    Cancelling a caller does not cancel the work. When its event loop ends, another begins anew.
+    Cancelling a caller does not cancel the work. When its event loop ends, another restarts it.
     """
 
     def __init__(self, seconds: float) -> None:

@@ -92,7 +92,7 @@ class Reply:
 async def exchange(channel: Channel, url: str, form: Form | None = None) -> Reply:
     """Send a form, or fetch without one, and return the JSON object that is the answer."""
     request = _request(url, form)
-    # The deadline covers all of it; the transport's own would begin anew with every byte.
+    # One deadline for the exchange; the transport's own timeout restarts with every byte.
     request.extensions["timeout"] = dict.fromkeys(("connect", "read", "write", "pool"))
     try:
         async with asyncio.timeout(PATIENCE):

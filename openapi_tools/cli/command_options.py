@@ -68,9 +68,7 @@ def _together(*options: Callable[[Any], Any]) -> Callable[[Callable[..., Any]], 
     return decorate
 
 
-reading = _option(
-    "--no-cache", is_flag=True, help="Read the document anew, and keep nothing of it."
-)
+reading = _option("--no-cache", is_flag=True, help="Neither read nor write the document cache.")
 """The option of every command that loads a document."""
 identifying = _together(
     _option(

@@ -99,7 +99,7 @@ def _some(names: list[str]) -> str:
 
 
 def table(rows: Iterable[tuple[str, ...]], *, width: int) -> str:
-    """Return rows as a table of a width in characters; what the texts say is never markup."""
+    """Return rows as a table of `width` characters; texts are not read as markup."""
     from rich import box, console, text
     from rich.table import Table
 

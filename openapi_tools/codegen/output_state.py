@@ -238,7 +238,7 @@ def _known_digests(target: Target) -> dict[str, set[str]]:
 
 
 def _state(target: Target, path: str, digests: set[str]) -> str:
-    """Tell what a file is, compared with what is wanted there and was generated there."""
+    """Return the state of a file, by the text to write and the digests of the last run."""
     wanted = target.contents.get(path)
     try:
         data = read_inside(target.root, path)

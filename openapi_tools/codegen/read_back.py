@@ -194,7 +194,7 @@ def _imported(statement: ast.Import | ast.ImportFrom, name: str) -> Any:
 class _Module:
     """A parsed file, whose expressions are evaluated; plain ones hold JSON values only.
 
-    `names` holds what each name is bound to; None for anything but what the templates write.
+    `names` maps each name to its last value; None for values that the templates do not write.
     """
 
     def __init__(self, path: str, tree: ast.Module, package: _Package) -> None:

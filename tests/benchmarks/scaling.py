@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from processes import RESIDENT
 from published import DISCORD, STRIPE
 from pydantic_core import from_json, to_json
 from repeating import repeated
@@ -26,15 +27,7 @@ OPERATIONS = (500, 1000, 2000, 4000, 8000, 11_000)
 """About how many operations the documents have: the last one as many as Microsoft Graph's."""
 GOALS = (Goal(0.9, 1.1),)
 ROOM = Settings(max_document_bytes=2**28)
-_GROWTH = """
-import hashlib, sys
-from openapi_tools import Settings, load_tools
-def resident():
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[1]) * 4096
-empty = b'{"openapi": "3.1.0", "paths": {}}' + b" " * 2**20  # large enough to import all of it
-[(tool.name, tool.description) for tool in load_tools(empty)]
-before = resident()
+_GROWTH = f"""{RESIDENT}
 kept = load_tools(sys.argv[1], settings=Settings(max_document_bytes=2**28))
 listed = [(tool.name, tool.description) for tool in kept]
 print((resident() - before) / 2**20)
