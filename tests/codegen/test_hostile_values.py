@@ -184,25 +184,38 @@ def test_two_halves_of_a_character_are_refused_in_one_line(tmp_path, layout):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_no_path_of_this_machine_is_written(tmp_path):
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_no_path_of_this_machine_is_written(tmp_path, layout):
     references = ["missing.yaml", "../out.yaml", "bad.json", "sub", "bad.json#/a", "/etc/passwd"]
     references += ["\x00", "C:\\x", "file:///etc/passwd", "http://127.0.0.1:1/x", "#/no", "a" * 300]
     paths = {
         f"/{number}": {"get": operation(parameters=[{"$ref": reference}])}
         for number, reference in enumerate(references)
     }
-    paths["/tool"] = {"get": operation()}
+    inner = {"type": "string", "description": "word " * 40}
+    schemas = {
+        "a.b": {"properties": {"o": {"$ref": "#/components/schemas/c.d/properties/inner"}}},
+        "c.d": {"type": "object", "properties": {"inner": inner}},
+    }
+    body = _json({"$ref": "#/components/schemas/a.b"})
+    parameter = {"$ref": "sub/other.json#/p"}
+    paths["/tool"] = {"post": operation(requestBody=body, parameters=[parameter])}
     written = []
     for name in ("one", "two/three"):
         folder = tmp_path / name
         (folder / "sub").mkdir(parents=True)
+        (folder / "sub" / "other.json").write_text(json.dumps({"p": _query({})}))
         (folder / "bad.json").write_text("{")
-        (folder / "spec.json").write_text(json.dumps(document(paths)))
-        written.append(generate(folder / "spec.json", folder / "out"))
+        (folder / "spec.json").write_text(
+            json.dumps(document(paths, components={"schemas": schemas}))
+        )
+        written.append(generate(folder / "spec.json", folder / "out", layout))
 
     assert written[0] == written[1]
-    assert written[0]["museum_tools/index.py"].count("Skipped(") == len(references)
-    assert not [path for path, text in written[0].items() if str(tmp_path) in text]
+    texts = "".join(written[0].values())
+    assert texts.count(" Skipped(") == len(references)
+    assert re.search(r"^INNER_[0-9A-Z]+: ", texts, re.MULTILINE), "made with a hash"
+    assert str(tmp_path) not in texts
 
 
 @pytest.mark.long
