@@ -2,7 +2,6 @@
 
 import json
 import os
-import pickle
 import subprocess
 import sys
 import threading
@@ -15,99 +14,55 @@ import hypothesis
 import platformdirs
 import pytest
 from cached import is_from_cache, kept
+from documents import document, operation
 from fuzz.mutations import TAMPERED
 
-from openapi_tools import NotPicklableError, OpenAPIToolsError, Settings, SourceError, load_tools
+from openapi_tools import OpenAPIToolsError, Settings, SourceError, load_tools
 from openapi_tools.loading import cache, cache_file
 from openapi_tools.loading.parse import DUPLICATES_BYTES
 from openapi_tools.loading.plain_data import LazyDict
-from openapi_tools.transport.sender import Answer
+
+pytestmark = pytest.mark.usefixtures("eager")
 
 SPECS = Path(__file__).parents[2] / "specs"
 FILES = sorted(path for path in SPECS.iterdir() if path.suffix in (".json", ".yaml"))
-PETSTORE = SPECS / "petstore.yaml"
+PETSTORE, MUSEUM, DISCORD = (
+    SPECS / name for name in ("petstore.yaml", "museum.yaml", "discord.json")
+)
 OFF = Settings(cache=False)
 LONG_AGO = 1_600_000_000
 
 
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    """An empty cache of the test's own, which keeps small documents too, and new files."""
-    where = tmp_path / "cache"
-    monkeypatch.setenv("OPENAPI_TOOLS_CACHE_DIR", str(where))
-    monkeypatch.delenv("OPENAPI_TOOLS_CACHE", raising=False)
-    monkeypatch.setattr(cache, "MIN_BYTES", 1)
-    monkeypatch.setattr(cache, "_FRESH", 0)
-    return where
-
-
 def everything(toolset):
     """Return all that can be seen of a toolset."""
-    return {
-        "tools": [
-            (
-                tool.name,
-                tool.method,
-                tool.path,
-                tool.description,
-                tool.tags,
-                tool.deprecated,
-                json.dumps(tool.input_schema),
-                tool.operation,
-                tool.strict,
-                repr(tool),
-            )
-            for tool in toolset
-        ],
-        "skipped": toolset.skipped,
-        "warnings": toolset.warnings,
-        "schemes": toolset.security_schemes,
-        "counts": toolset.counts,
-        "document": json.dumps(toolset.document),
-    }
+    names = ("name", "description", "tags", "deprecated", "operation", "strict")
+    tools = [[repr(tool), *(getattr(tool, name) for name in names)] for tool in toolset]
+    schemas = json.dumps([tool.input_schema for tool in toolset])
+    told = (toolset.skipped, toolset.warnings, toolset.security_schemes, toolset.counts)
+    return tools, schemas, told, json.dumps(toolset.document)
 
 
-def document(summary="Get it", **more):
-    """Return a document with one tool."""
-    operation = {"operationId": "get_it", "summary": summary, "responses": {}, **more}
-    root = {"openapi": "3.1.0", "info": {"title": "t", "version": "1"}}
-    return {**root, "servers": [{"url": "http://a.example"}], "paths": {"/it": {"get": operation}}}
+def api(summary="Get it", paths=(), components=None, **members):
+    """Return a document with one tool, and further paths."""
+    get = operation(operationId="get_it", summary=summary, **members)
+    more = {"components": components} if components else {}
+    return document({"/it": {"get": get}, **dict(paths)}, **more)
+
+
+def referring(ref):
+    return {"parameters": [{"name": "q", "in": "query", "schema": {"$ref": ref}}]}
 
 
 @pytest.fixture
 def file(tmp_path):
     """Write a document, and return where it is."""
 
-    def write(root, name="openapi.json"):
-        path = tmp_path / name
+    def write(root):
+        path = tmp_path / "openapi.json"
         path.write_text(json.dumps(root))
         return path
 
     return write
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
-def test_from_the_cache_a_document_has_the_same_tools(path):
-    assert is_from_cache(check_same(path))
-
-
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
-@pytest.mark.parametrize("read", [Path.read_bytes, Path.read_text], ids=["bytes", "text"])
-def test_a_text_is_known_by_its_hash(path, read, folder):
-    assert is_from_cache(check_same(read(path)))
-    assert len(kept(folder)) == 1
-
-
-@pytest.mark.long
-@pytest.mark.untraced
-@pytest.mark.parametrize("entry", corpus.parameters(corpus.entries()))
-def test_from_the_cache_a_published_document_has_the_same_tools(entry, folder):
-    first = load_tools(entry.file)
-    again = load_tools(entry.file)
-
-    assert is_from_cache(again) == (len(first) > 0 and len(kept(folder)) == 1)
-    assert everything(again) == everything(load_tools(entry.file, settings=OFF))
 
 
 def check_same(source):
@@ -115,6 +70,27 @@ def check_same(source):
     first, again = load_tools(source), load_tools(source)
     assert everything(again) == everything(first) == everything(load_tools(source, settings=OFF))
     return again
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "read",
+    [pytest.param(Path, marks=pytest.mark.long), Path.read_bytes, Path.read_text],
+    ids=["file", "bytes", "text"],
+)
+def test_from_the_cache_a_document_has_the_same_tools(path, read, eager):
+    assert is_from_cache(check_same(read(path)))
+    assert len(kept(eager)) == 1
+
+
+@pytest.mark.long
+@pytest.mark.untraced
+@pytest.mark.parametrize("entry", corpus.parameters(corpus.entries()))
+def test_from_the_cache_a_published_document_has_the_same_tools(entry, eager):
+    first, again = load_tools(entry.file), load_tools(entry.file)
+
+    assert is_from_cache(again) == (len(first) > 0 and len(kept(eager)) == 1)
+    assert everything(again) == everything(load_tools(entry.file, settings=OFF))
 
 
 def outcome(source, **options):
@@ -139,121 +115,104 @@ def test_from_the_cache_any_document_has_the_same_tools_or_the_same_error(case):
     assert first == second == outcome(data, settings=OFF)
 
 
-@pytest.mark.parametrize("place", ["schema", "value", "extension", "example"])
 @pytest.mark.parametrize("number", ["1e400", "-1e999"])
-def test_a_document_with_a_number_that_is_not_finite_is_the_same_from_the_cache(place, number):
-    places = {
-        "schema": {"schema": {"type": "number", "maximum": "PLACE"}},
-        "value": {"schema": {"type": "number", "enum": [1, "PLACE"], "default": "PLACE"}},
-        "extension": {"x-a": ["PLACE"], "schema": {}},
-        "example": {"example": {"a": "PLACE"}, "schema": {}},
-    }
-    root = document(parameters=[{"name": "n", "in": "query", **places[place]}])
-    text = json.dumps({**root, "x-size": "PLACE"}).replace('"PLACE"', number)
+def test_a_document_with_numbers_that_are_not_finite_is_the_same_from_the_cache(number):
+    schemas = [
+        {"type": "number", "maximum": "PLACE"},
+        {"type": "number", "enum": [1, "PLACE"], "default": "PLACE"},
+        {"x-a": ["PLACE"], "example": {"a": "PLACE"}},
+    ]
+    listed = [{"name": f"n{n}", "in": "query", "schema": each} for n, each in enumerate(schemas)]
+    text = json.dumps({**api(parameters=listed), "x-size": "PLACE"}).replace('"PLACE"', number)
 
     assert is_from_cache(check_same(text + " " * DUPLICATES_BYTES))
 
 
+def test_numbers_survive(file):
+    numbers = [0, -0.0, 1.0, 1e22, 1.5e-7, 2**70, -(2**64), 5e-324, 1e300, 0.1]
+    parameter = {"name": "n", "in": "query", "schema": {"type": "number", "enum": numbers}}
+
+    found = check_same(file(api(parameters=[parameter])))["get_it"].input_schema
+
+    assert repr(found["properties"]["n"]["enum"]) == repr(numbers)
+
+
 def test_tools_look_at_their_own_parts_of_the_document_only():
-    load_tools(SPECS / "discord.json")
-    toolset = load_tools(SPECS / "discord.json")
-
+    load_tools(DISCORD)
+    toolset = load_tools(DISCORD)
     first = next(iter(toolset))
-    assert first.input_schema
-    node = first._node
 
-    root = node.resource.root
+    assert first.input_schema
+
+    root = first._node.resource.root
     assert type(root) is LazyDict
     assert list(dict.keys(root["paths"])) == [first.path]
     assert type(toolset.document) is dict
-    assert toolset.document["paths"][first.path] is node.item
 
 
-def test_a_toolset_from_the_cache_is_pickled_as_little_as_another():
-    load_tools(PETSTORE)
-
-    with pytest.raises(NotPicklableError):
-        pickle.dumps(load_tools(PETSTORE))
-
-
-def test_settings_that_shape_tools_have_files_of_their_own(folder):
-    path = PETSTORE
-    plain = [tool.name for tool in load_tools(path)]
+def test_settings_that_shape_tools_have_files_of_their_own(eager):
+    plain = [tool.name for tool in load_tools(PETSTORE)]
     prefixed = Settings(prefix="pets_", description_chars=20, body="nested")
-    first = everything(load_tools(path, settings=prefixed))
-    again = load_tools(path, settings=prefixed)
+    first = everything(load_tools(PETSTORE, settings=prefixed))
+
+    again = load_tools(PETSTORE, settings=prefixed)
 
     assert is_from_cache(again)
     assert everything(again) == first
     assert [tool.name for tool in again] == [f"pets_{name}" for name in plain]
-    assert len(kept(folder)) == 2
-    assert [tool.name for tool in load_tools(path)] == plain
+    assert len(kept(eager)) == 2
+    assert [tool.name for tool in load_tools(PETSTORE)] == plain
 
 
-def kept_after(*args, **options):
-    load_tools(*args, **options)
-    return kept(cache.folder())
+UNUSED = {
+    "a strict load": (MUSEUM, {"strict": True}, None),
+    "a mapping": (api(), {}, None),
+    "turned off by a setting": (MUSEUM, {"settings": OFF}, None),
+    "turned off by the environment": (
+        MUSEUM, {}, lambda patch: patch.setenv("OPENAPI_TOOLS_CACHE", " Off ")
+    ),
+    "a Python without SQLite": (
+        MUSEUM, {}, lambda patch: patch.setitem(sys.modules, "_sqlite3", None)
+    ),
+    "a small file": (MUSEUM, {}, lambda patch: patch.setattr(cache, "MIN_BYTES", 64 * 1024)),
+    "a small text": (
+        MUSEUM.read_bytes(), {}, lambda patch: patch.setattr(cache, "MIN_BYTES", 64 * 1024)
+    ),
+    "a file that changed just now": (
+        MUSEUM, {}, lambda patch: patch.setattr(cache, "_FRESH", time.time_ns())
+    ),
+}  # fmt: skip
 
 
-def test_strict_loads_and_mappings_take_no_part():
-    assert kept_after(SPECS / "museum.yaml", strict=True) == []
-    assert kept_after(document()) == []
+@pytest.mark.parametrize(("source", "options", "change"), UNUSED.values(), ids=UNUSED)
+def test_what_takes_no_part_is_not_kept(source, options, change, eager, monkeypatch):
+    if change:
+        change(monkeypatch)
+
+    assert len(load_tools(source, **options)) > 0
+    assert kept(eager) == []
 
 
-def test_the_settings_turn_it_off():
-    assert kept_after(SPECS / "museum.yaml", settings=OFF) == []
-
-
-@pytest.mark.parametrize("word", ["off", "OFF", " off "])
-def test_the_environment_turns_it_off(word, monkeypatch):
-    monkeypatch.setenv("OPENAPI_TOOLS_CACHE", word)
-
-    assert kept_after(SPECS / "museum.yaml") == []
-
-
-def test_without_sqlite_nothing_is_kept(monkeypatch):
-    """Some builds of Python lack the module."""
-    monkeypatch.setitem(sys.modules, "_sqlite3", None)
-
-    assert kept_after(SPECS / "museum.yaml") == []
-
-
-def test_small_documents_are_not_kept(monkeypatch):
-    monkeypatch.setattr(cache, "MIN_BYTES", 64 * 1024)
-
-    assert kept_after(SPECS / "museum.yaml") == []
-    assert kept_after((SPECS / "museum.yaml").read_bytes()) == []
-    assert len(kept_after(SPECS / "gotify.json")) == 1
-
-
-def test_a_file_that_changed_just_now_is_not_kept(file, monkeypatch):
-    monkeypatch.setattr(cache, "_FRESH", 10**12)
-
-    assert kept_after(file(document())) == []
-
-
-def test_a_changed_file_is_read_anew(file):
-    load_tools(file(document("One")))
-    changed = file(document("Two"))
-
-    assert load_tools(changed)["get_it"].description == "Two"
-    assert is_from_cache(load_tools(changed))
-
-
-@pytest.mark.parametrize("before", [None, LONG_AGO], ids=["another time", "times set back"])
-def test_a_file_of_other_content_is_read_anew(file, before):
-    path = file(document("One"))
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [(None, None), (None, LONG_AGO), (LONG_AGO, LONG_AGO)],
+    ids=["now", "another time", "times set back"],
+)
+def test_a_file_of_other_content_is_read_anew(file, before, after):
+    path = file(api("One"))
     if before:
         os.utime(path, (before, before))
     load_tools(path)
-    path.write_text(path.read_text().replace("One", "Two"))
-    os.utime(path, (LONG_AGO, LONG_AGO))
+    file(api("Two"))
+    if after:
+        os.utime(path, (after, after))
 
     assert load_tools(path)["get_it"].description == "Two"
+    assert is_from_cache(load_tools(path))
 
 
 @pytest.mark.parametrize("tick", [10**9, 2 * 10**9])
-def test_a_file_system_that_counts_whole_seconds_is_given_time(file, folder, monkeypatch, tick):
+def test_a_file_system_that_counts_whole_seconds_is_given_time(file, eager, monkeypatch, tick):
     """Where times are so coarse, a change within the same one does not show in them."""
 
     def coarse(path, settings):
@@ -263,50 +222,41 @@ def test_a_file_system_that_counts_whole_seconds_is_given_time(file, folder, mon
     stamp = cache._stamp
     monkeypatch.setattr(cache, "_FRESH", 100_000_000)
     monkeypatch.setattr(cache, "_stamp", coarse)
-    path = file(document("One"))
+    path = file(api())
     begun = path.stat().st_mtime_ns // tick * tick
-    monkeypatch.setattr(time, "time_ns", lambda: begun + tick - 1)
 
-    load_tools(path)
-    assert kept(folder) == []
-
-    monkeypatch.setattr(time, "time_ns", lambda: begun + tick + 10**9)
-    load_tools(path)
-    assert len(kept(folder)) == 1
-
-
-def test_a_file_that_is_gone_is_an_error(file):
-    path = file(document())
-    load_tools(path)
-    path.unlink()
-
-    with pytest.raises(SourceError, match="no such file"):
+    for later, count in ((tick - 1, 0), (tick + 10**9, 1)):
+        monkeypatch.setattr(time, "time_ns", lambda later=later: begun + later)
         load_tools(path)
+        assert len(kept(eager)) == count
 
 
-def test_a_file_that_changes_while_it_is_read_is_not_kept(file, folder, monkeypatch):
-    path = file(document("One"))
+def test_a_file_that_changes_while_it_is_read_is_not_kept(file, eager, monkeypatch):
+    path = file(api("One"))
     read = cache.read_file
 
     def change(*args):
         found = read(*args)
-        path.write_text(json.dumps(document("Three")))
+        file(api("Three"))
         return found
 
     monkeypatch.setattr(cache, "read_file", change)
 
     assert load_tools(path)["get_it"].description == "One"
-    assert kept(folder) == []
+    assert kept(eager) == []
 
 
-def test_the_limit_of_size_holds_for_what_is_kept(file):
-    path = file(document())
+def test_a_file_that_is_gone_or_too_large_is_an_error_as_without_a_cache(file):
+    path = file(api())
     load_tools(path)
     load_tools(path.read_bytes())
 
     for source in (path, path.read_bytes()):
         with pytest.raises(SourceError, match="larger than 20 bytes"):
             load_tools(source, settings=Settings(max_document_bytes=20))
+    path.unlink()
+    with pytest.raises(SourceError, match="no such file"):
+        load_tools(path)
 
 
 def test_messages_name_the_path_as_it_is_given_now(file, monkeypatch):
@@ -319,82 +269,52 @@ def test_messages_name_the_path_as_it_is_given_now(file, monkeypatch):
     assert warnings == ("openapi.json: no paths with operations, hence no tools.",)
 
 
-def test_a_document_that_refers_to_others_is_not_kept(tmp_path, file, folder):
+@pytest.mark.parametrize("ref", ["other.json#/schema", "http://b.example/x.json"])
+def test_a_document_that_refers_to_others_is_not_kept(ref, tmp_path, file, eager):
     (tmp_path / "other.json").write_text('{"schema": {"type": "string"}}')
-    parameter = {"name": "q", "in": "query", "schema": {"$ref": "other.json#/schema"}}
-    path = file(document(parameters=[parameter]))
-    load_tools(path)
-    assert kept(folder) == []
 
-    (tmp_path / "other.json").write_text('{"schema": {"type": "integer"}}')
+    toolset = load_tools(file(api(**referring(ref))))
 
-    schema = load_tools(path)["get_it"].input_schema
-    assert schema["$defs"][next(iter(schema["$defs"]))] == {"type": "integer"}
-
-
-def test_a_document_that_might_refer_to_others_is_not_kept(file, folder):
-    parameter = {"name": "q", "in": "query", "schema": {"$ref": "http://b.example/x.json"}}
-    text = json.dumps(document(parameters=[parameter]))
-
-    toolset = load_tools(text)
-
-    assert [entry.path for entry in toolset.skipped] == ["/it"]
-    assert kept(folder) == []
-
-
-def test_a_document_that_refers_to_itself_by_name_is_kept(file):
-    schemas = {"Id": {"type": "integer"}}
-    parameter = {
-        "name": "id",
-        "in": "query",
-        "schema": {"$ref": "openapi.json#/components/schemas/Id"},
-    }
-    path = file({**document(parameters=[parameter]), "components": {"schemas": schemas}})
-
-    assert is_from_cache(check_same(path))
+    assert len(toolset) + len(toolset.skipped) == 1
+    assert kept(eager) == []
 
 
 @pytest.mark.parametrize(
     "ref",
     [
-        "#",
-        "#/components",
-        "#/components/schemas",
-        "#/paths",
-        "#anchor",
-        "urn:x#/components/schemas/A",
+        *("#", "#/components", "#/components/schemas", "#/paths", "#anchor"),
+        *("urn:x#/components/schemas/A", "openapi.json#/components/schemas/A"),
     ],
 )
-def test_references_to_odd_places_lead_there_too(ref, file):
-    schemas = {"A": {"type": "object", "$anchor": "anchor"}}
-    root = document(parameters=[{"name": "q", "in": "query", "schema": {"$ref": ref}}])
+def test_references_to_odd_places_of_a_document_lead_there_too(ref, file):
+    components = {"schemas": {"A": {"type": "object", "$anchor": "anchor"}}}
+    root = api(**referring(ref), components=components)
+    own_name = {} if ref.startswith("openapi") else {"$id": "urn:x"}
 
-    check_same(file({**root, "$id": "urn:x", "components": {"schemas": schemas}}))
+    assert is_from_cache(check_same(file({**root, **own_name})))
 
 
 @pytest.mark.parametrize(
     "ref", ["#/components/pathItems/A", "#/paths/~1it", "#/components/pathItems", "#/paths"]
 )
 def test_path_items_that_are_references_are_found_again(ref, file):
-    root = document()
-    shared = {"post": {"operationId": "post_it", "responses": {}}}
-    root["paths"]["/other/{id}"] = {"$ref": ref, "summary": "Beside"}
+    paths = {"/other/{id}": {"$ref": ref, "summary": "Beside"}}
+    shared = {"A": {"post": operation(operationId="post_it")}}
 
-    check_same(file({**root, "components": {"pathItems": {"A": shared}}}))
+    check_same(file(api(paths=paths, components={"pathItems": shared})))
 
 
-def test_yaml_that_grows_when_aliases_are_written_out_is_not_kept(folder):
-    long = "x" * 10_000
+def test_yaml_that_grows_when_aliases_are_written_out_is_not_kept(eager):
     uses = "\n".join(f"  x-{number}: *a" for number in range(2000))
-    text = f"openapi: 3.1.0\npaths:\n  /it: {{get: {{responses: {{}}}}}}\ninfo:\n  a: &a {long}\n"
+    paths = "{/it: {get: {responses: {}}}}"
 
-    toolset = load_tools(text + uses)
+    toolset = load_tools(f"openapi: 3.1.0\npaths: {paths}\ninfo:\n  a: &a {'x' * 10_000}\n{uses}")
 
     assert len(toolset) == 1
-    assert kept(folder) == []
+    assert kept(eager) == []
 
 
-def test_yaml_with_aliases_is_kept(folder):
+def test_yaml_with_aliases_is_kept():
     text = """
 openapi: 3.1.0
 paths:
@@ -405,41 +325,31 @@ paths:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="names are text there")
-def test_a_file_whose_name_is_no_text_is_not_kept(file, folder):
-    path = file(document()).rename(os.fsdecode(os.fsencode(folder.parent) + b"/\xff.json"))
+def test_a_file_whose_name_is_no_text_is_not_kept(file, eager):
+    path = file(api()).rename(os.fsdecode(os.fsencode(eager.parent) + b"/\xff.json"))
 
     assert len(load_tools(path)) == len(load_tools(path)) == 1
-    assert kept(folder) == []
+    assert kept(eager) == []
 
 
-def test_numbers_survive(file):
-    numbers = [0, -0.0, 1.0, 1e22, 1.5e-7, 2**70, -(2**64), 5e-324, 1e300, 0.1]
-    schema = {"type": "number", "enum": numbers}
-    path = file(document(parameters=[{"name": "n", "in": "query", "schema": schema}]))
-    load_tools(path)
+async def test_answers_are_checked_as_before():
+    body = b'[{"date": 1}]'
+    headers = {"content-type": "application/json"}
+    transport = httpx.MockTransport(lambda _: httpx.Response(200, content=body, headers=headers))
+    settings = Settings(check_answers=True, anonymous=True)
+    load_tools(MUSEUM, settings=settings)
 
-    again = load_tools(path)["get_it"].input_schema["properties"]["n"]["enum"]
-
-    assert list(map(repr, again)) == list(map(repr, numbers))
-
-
-def test_answers_are_checked_as_before():
-    settings = Settings(check_answers=True)
-    load_tools(SPECS / "museum.yaml", settings=settings)
-
-    toolset = load_tools(SPECS / "museum.yaml", settings=settings)
-
-    request = httpx.Request("GET", "https://redocly.com/_mock/docs/openapi/museum-api/museum-hours")
-    headers = httpx.Headers({"content-type": "application/json"})
-    answer = Answer(request, 200, headers, b'[{"date": 1}]')
+    async with httpx.AsyncClient(transport=transport) as client:
+        toolset = load_tools(MUSEUM, settings=settings, client=client)
+        result = await toolset["get_museum_hours"].execute({})
 
     assert is_from_cache(toolset)
-    assert any("date" in line for line in toolset.session.check_answer(request, answer))
+    assert "date" in str(result.metadata["answer_problems"])
 
 
 def test_threads_may_look_at_once():
-    first = [tool.input_schema for tool in load_tools(SPECS / "discord.json")]
-    toolset = load_tools(SPECS / "discord.json")
+    first = [tool.input_schema for tool in load_tools(DISCORD)]
+    toolset = load_tools(DISCORD)
     seen = []
 
     def look():
@@ -456,58 +366,49 @@ def test_threads_may_look_at_once():
     assert len(seen) == 16
 
 
-def test_files_are_for_their_owner_alone(folder):
+def test_files_are_for_their_owner_alone(eager):
     load_tools(PETSTORE)
 
-    assert folder.stat().st_mode & 0o777 == 0o700
-    assert [path.stat().st_mode & 0o777 for path in kept(folder)] == [0o600]
+    assert eager.stat().st_mode & 0o777 == 0o700
+    assert [path.stat().st_mode & 0o777 for path in kept(eager)] == [0o600]
 
 
-def test_a_folder_that_others_can_write_into_is_not_used(folder):
-    folder.mkdir()
-    folder.chmod(0o777)
+def link(path, _):
+    path.rename(path.parent.parent / "elsewhere")
+    path.symlink_to(path.parent.parent / "elsewhere")
 
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(
+            lambda path, _: os.chown(path, 12345, 12345),
+            marks=pytest.mark.skipif(getattr(os, "geteuid", int)() != 0, reason="needs root"),
+        ),
+        lambda path, _: path.chmod(0o666),
+        link,
+        lambda _, patch: patch.setattr(cache_file, "__version__", "999"),
+    ],
+    ids=["another user's", "others can write", "a link", "an older version's"],
+)
+def test_a_file_of_others_is_not_used_but_replaced(change, eager, monkeypatch):
     load_tools(PETSTORE)
-
-    assert kept(folder) == []
-
-
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="needs root")
-def test_a_file_of_another_user_is_not_used(folder):
-    load_tools(PETSTORE)
-    os.chown(kept(folder)[0], 12345, 12345)
+    (path,) = kept(eager)
+    change(path, monkeypatch)
 
     assert not is_from_cache(load_tools(PETSTORE))
     assert is_from_cache(load_tools(PETSTORE))
-
-
-def test_a_file_that_others_can_write_is_not_used(folder):
-    load_tools(PETSTORE)
-    kept(folder)[0].chmod(0o666)
-
-    assert not is_from_cache(load_tools(PETSTORE))
-
-
-def test_a_link_is_not_used_but_replaced(folder, tmp_path):
-    load_tools(PETSTORE)
-    path = kept(folder)[0]
-    path.rename(tmp_path / "elsewhere")
-    path.symlink_to(tmp_path / "elsewhere")
-
-    assert not is_from_cache(load_tools(PETSTORE))
+    assert kept(eager) == [path]
     assert not path.is_symlink()
-    assert is_from_cache(load_tools(PETSTORE))
 
 
-def test_a_folder_or_pipe_in_place_of_a_file_is_no_obstacle(folder):
+@pytest.mark.parametrize("obstacle", [Path.mkdir, lambda path: os.mkfifo(path, 0o600)])
+def test_a_folder_or_pipe_in_place_of_a_file_is_no_obstacle(obstacle, eager):
     load_tools(PETSTORE)
-    path = kept(folder)[0]
+    (path,) = kept(eager)
     path.unlink()
-    path.mkdir()
-    assert len(load_tools(PETSTORE)) == 19
+    obstacle(path)
 
-    path.rmdir()
-    os.mkfifo(path, 0o600)
     assert len(load_tools(PETSTORE)) == 19
 
 
@@ -515,26 +416,33 @@ def full(*_):
     raise OSError(28, "No space left on device")
 
 
-@pytest.mark.parametrize(
-    "obstacle",
-    [
-        lambda folder, _: folder.write_text(""),
-        lambda _, patch: patch.setattr(Path, "replace", full),
-        lambda _, patch: patch.setattr(
-            cache_file, "_SETUP", f"PRAGMA max_page_count = 1; {cache_file._SETUP}"
-        ),
-        lambda _, patch: patch.setattr(
-            cache_file, "_SETUP", f"PRAGMA max_page_count = 2; {cache_file._SETUP}"
-        ),
-        lambda _, patch: patch.setenv("OPENAPI_TOOLS_CACHE_DIR", "/proc/nowhere/cache"),
-    ],
-    ids=["a file in place", "disk full at once", "full after a page", "after two", "no folder"],
-)
-def test_a_folder_that_cannot_be_written_is_no_obstacle(obstacle, folder, monkeypatch):
-    obstacle(folder, monkeypatch)
+def pages(count):
+    """Let a file have so many pages only."""
+    setup = f"PRAGMA max_page_count = {count}; {cache_file._SETUP}"
+    return lambda _, patch: patch.setattr(cache_file, "_SETUP", setup)
+
+
+def open_to_all(folder, _):
+    folder.mkdir()
+    folder.chmod(0o777)
+
+
+OBSTACLES = {
+    "a file in place": lambda folder, _: folder.write_text(""),
+    "disk full at once": lambda _, patch: patch.setattr(Path, "replace", full),
+    "full after a page": pages(1),
+    "full after two": pages(2),
+    "no folder": lambda _, patch: patch.setenv("OPENAPI_TOOLS_CACHE_DIR", "/proc/nowhere/cache"),
+    "a folder that others can write into": open_to_all,
+}
+
+
+@pytest.mark.parametrize("obstacle", OBSTACLES.values(), ids=OBSTACLES)
+def test_a_folder_that_cannot_be_used_is_no_obstacle(obstacle, eager, monkeypatch):
+    obstacle(eager, monkeypatch)
 
     assert len(load_tools(PETSTORE)) == 19
-    assert kept(folder) == []
+    assert kept(eager) == []
 
 
 def test_a_user_without_a_home_has_no_cache(tmp_path, monkeypatch):
@@ -553,20 +461,11 @@ def test_the_folder_is_the_systems_for_the_user(monkeypatch):
     assert cache.folder() == platformdirs.user_cache_path("openapi-tools", appauthor=False)
 
 
-def test_what_an_older_version_kept_is_not_used(folder, monkeypatch):
+def test_what_was_unused_for_longest_goes_first(eager, monkeypatch):
     load_tools(PETSTORE)
-    monkeypatch.setattr(cache_file, "__version__", "999")
-
-    assert not is_from_cache(load_tools(PETSTORE))
-    assert is_from_cache(load_tools(PETSTORE))
-    assert len(kept(folder)) == 1
-
-
-def test_what_was_unused_for_longest_goes_first(folder, monkeypatch):
-    load_tools(PETSTORE)
-    load_tools(SPECS / "museum.yaml")
-    sizes = [path.stat().st_size for path in kept(folder)]
-    for path in kept(folder):
+    load_tools(MUSEUM)
+    sizes = [path.stat().st_size for path in kept(eager)]
+    for path in kept(eager):
         os.utime(path, (LONG_AGO, LONG_AGO))
     load_tools(PETSTORE)  # a use
     monkeypatch.setattr(cache, "LIMIT_BYTES", sum(sizes))
@@ -575,45 +474,43 @@ def test_what_was_unused_for_longest_goes_first(folder, monkeypatch):
 
     assert is_from_cache(load_tools(SPECS / "cafe.yaml"))
     monkeypatch.setattr(cache, "LIMIT_BYTES", 2**40)
-    assert not is_from_cache(load_tools(SPECS / "museum.yaml"))
+    assert not is_from_cache(load_tools(MUSEUM))
 
 
-def test_a_use_is_noted_once_a_day(folder):
+def test_a_use_is_noted_once_a_day(eager):
     load_tools(PETSTORE)
-    path = kept(folder)[0]
+    (path,) = kept(eager)
     an_hour_ago = time.time() - 3600
-    os.utime(path, (an_hour_ago, an_hour_ago))
-    load_tools(PETSTORE)
-    assert path.stat().st_mtime == pytest.approx(an_hour_ago)
 
-    os.utime(path, (LONG_AGO, LONG_AGO))
-    load_tools(PETSTORE)
-
-    assert path.stat().st_mtime > an_hour_ago
+    for last, noted in ((an_hour_ago, False), (LONG_AGO, True)):
+        os.utime(path, (last, last))
+        load_tools(PETSTORE)
+        assert (path.stat().st_mtime > last + 60) is noted
 
 
-def test_what_a_killed_writer_left_is_removed_in_time(folder):
-    folder.mkdir(mode=0o700)
+def test_what_a_killed_writer_left_is_removed_in_time(eager):
+    eager.mkdir(mode=0o700)
     for name, age in (("new-old.part", 7200), ("new-young.part", 60), ("else.part", 7200)):
-        (folder / name).write_text("half")
-        os.utime(folder / name, (time.time() - age, time.time() - age))
+        (eager / name).write_text("half")
+        os.utime(eager / name, (time.time() - age, time.time() - age))
 
     load_tools(PETSTORE)
 
-    names = [path.name for path in kept(folder)]
-    assert [name for name in names if name.endswith(".part")] == ["else.part", "new-young.part"]
+    assert [path.name for path in kept(eager) if path.suffix == ".part"] == [
+        "else.part",
+        "new-young.part",
+    ]
 
 
 _WRITER = """
 import sys
 from openapi_tools import load_tools
-from openapi_tools.loading import cache as keeping
-keeping.MIN_BYTES, keeping._FRESH = 1, 0
+from openapi_tools.loading import cache
+cache.MIN_BYTES, cache._FRESH = 1, 0
 for _ in range(int(sys.argv[2])):
     assert len(load_tools(sys.argv[1])) == 242
-    from openapi_tools.loading.cache import clear
     if len(sys.argv) > 3:
-        clear()
+        cache.clear()
 """
 
 
@@ -621,14 +518,14 @@ def writer(*args):
     """Start a process that loads a document again and again."""
     path = os.pathsep.join([str(SPECS.parent), *sys.path])
     return subprocess.Popen(
-        [sys.executable, "-c", _WRITER, str(SPECS / "discord.json"), *args],
+        [sys.executable, "-c", _WRITER, str(DISCORD), *args],
         env={**os.environ, "PYTHONPATH": path},
         stderr=subprocess.PIPE,
     )
 
 
-def test_processes_that_write_at_once_do_not_disturb_each_other(folder):
-    writers = [writer("8", "clear"), writer("8", "clear"), writer("8")]
+def test_processes_that_write_at_once_do_not_disturb_each_other():
+    writers = [writer("4", "clear"), writer("4", "clear"), writer("4")]
     said = [process.communicate(timeout=300)[1] for process in writers]
 
     assert said == [b"", b"", b""]
@@ -636,16 +533,14 @@ def test_processes_that_write_at_once_do_not_disturb_each_other(folder):
 
 
 @pytest.mark.long
-def test_a_killed_writer_leaves_nothing_that_is_taken_for_a_document(folder):
+def test_a_killed_writer_leaves_nothing_that_is_taken_for_a_document(eager):
     for wait in (0.0, 0.01, 0.02, 0.05):
         process = writer("1000", "clear")
         end = time.monotonic() + 60
-        while not kept(folder) and time.monotonic() < end:
+        while not kept(eager) and time.monotonic() < end:
             time.sleep(0.005)
         time.sleep(wait)
         process.kill()
         process.communicate()
 
-        assert everything(load_tools(SPECS / "discord.json")) == everything(
-            load_tools(SPECS / "discord.json", settings=OFF)
-        )
+        check_same(DISCORD)
