@@ -1,160 +1,217 @@
-"""Bodies: what a server decodes is what was given."""
+"""Bodies, their parts and files: what is refused with its place, and the type of a range.
 
-from __future__ import annotations
+The rows of the wire table show what is sent otherwise.
+"""
 
-import json
-from typing import Any
+import os
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from servers.documents import body, document, object_of
 
-from openapi_tools.errors import CallError, InputError
-from openapi_tools.model import Encoding, Property, RequestBody
-from openapi_tools.requests.body import Content
-from openapi_tools.requests.builder import build_content
-from openapi_tools.settings import Settings
+from openapi_tools import Settings, load_tools
 
-TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
-PRIMITIVES = TEXT | st.integers() | st.booleans() | st.floats(allow_nan=False, allow_infinity=False)
-VALUES = st.recursive(
-    PRIMITIVES | st.none(), lambda v: st.lists(v, max_size=3) | st.dictionaries(TEXT, v, max_size=3)
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+FORM, DATA = "application/x-www-form-urlencoded", "multipart/form-data"
+STRING, FILE = {"type": "string"}, {"type": "string", "format": "binary"}
+FILES, ARRAY = {"type": "array", "items": FILE}, {"type": "array"}
+OBJECT = {"type": "object"}
+OCTETS = body("application/octet-stream")
+JPEG_TOO = {"required": True, "content": {"image/png": {}, "image/jpeg": {}}}
+ONE_FILE = body(DATA, object_of(f=FILE))
+EBCDIC, UTF_7 = ("text/plain; charset=ebcdic", "text/plain; charset=utf-7")
+
+
+def part(schema, content_type="", **encoding):
+    """Return a body with a part `a`."""
+    encoding |= {"contentType": content_type} if content_type else {}
+    return body(DATA, object_of(a=schema), encoding={"a": encoding})
+
+
+def in_order(media_type, schema, **encodings):
+    content = {media_type: {"schema": {"type": "array", **schema}, **encodings}}
+    return {"required": True, "content": content}
+
+
+def headers(*names):
+    return {name: {"schema": {}} for name in names}
+
+
+ASCII_ITEMS = in_order(
+    "multipart/mixed", {}, itemEncoding={"contentType": "text/plain; charset=us-ascii"}
 )
-FORM = "application/x-www-form-urlencoded"
-
-
-def content(body, **arguments):
-    return build_content(body, arguments, Settings())
-
-
-def whole(media_type, value, **fields):
-    found = content(RequestBody(media_type, argument="b", **fields), b=value)
-    assert found is not None
-    return found
 
 
 @pytest.mark.parametrize(
-    ("media_type", "before"), [("application/x-ndjson", b""), ("application/json-seq", b"\x1e")]
-)
-@given(value=st.lists(VALUES, max_size=4))
-def test_a_sequence_is_decoded_line_by_line(media_type, before, value):
-    *lines, end = whole(media_type, value).data.split(b"\n")
-
-    assert all(line.startswith(before) for line in lines)
-    assert [json.loads(line.removeprefix(before)) for line in lines] == value
-    assert end == b""
-
-
-FLAT = RequestBody("application/json", properties=(Property("a"), Property("b/c", "b_c")))
-
-
-def test_members_go_under_their_own_names_in_the_documents_order():
-    sent = content(FLAT, b_c=None, a=1)
-
-    assert sent == Content("application/json", b'{"a":1,"b/c":null}')
-
-
-def test_no_member_means_no_body_unless_it_is_required():
-    required = RequestBody("application/json", properties=FLAT.properties, required=True)
-
-    assert content(FLAT, other=1) is None
-    assert content(required) == Content("application/json", b"{}")
-
-
-def test_an_optional_body_that_is_not_given_is_not_sent():
-    assert content(RequestBody("application/json", argument="b")) is None
-
-
-def test_a_required_body_that_is_not_given_is_an_error():
-    with pytest.raises(InputError) as caught:
-        content(RequestBody("application/json", argument="b", required=True))
-
-    assert caught.value.pointer == "/b"
-
-
-@pytest.mark.parametrize(
-    ("body", "arguments", "pointer"),
+    ("declared", "arguments", "told"),
     [
-        (FLAT, {"b_c": [{"x": "\ud800"}]}, "/b_c/0/x"),
-        (FLAT, {"a": float("inf")}, "/a"),
-        (FLAT, {"a": {"\ud800": 1}}, "/a"),
-        (RequestBody("application/json", argument="b"), {"b": {"x/y": ["\ud800"]}}, "/b/x~1y/0"),
-        (RequestBody(FORM, argument="b"), {"b": {"x": "\ud800"}}, "/b/x"),
-        (RequestBody(FORM, properties=FLAT.properties), {"b_c": ["\ud800"]}, "/b_c"),
-        (RequestBody("multipart/form-data", properties=FLAT.properties), {"b_c": "\ud800"}, "/b_c"),
-        (RequestBody("text/plain", argument="b"), {"b": "\ud800"}, "/b"),
-        (RequestBody("text/plain; charset=us-ascii", argument="b"), {"b": "é"}, "/b"),
-        (RequestBody("text/plain", argument="b"), {"b": None}, "/b"),
-        (RequestBody(FORM, argument="b"), {"b": None}, "/b"),
-        (RequestBody("image/png", argument="b", file=True), {"b": {"base64": "?"}}, "/b/base64"),
-        (RequestBody("image/*", argument="b", file=True),
-         {"b": {"text": "x", "content_type": "text/css"}}, "/b/content_type"),
-        (RequestBody(FORM, properties=(Property("f"),), encodings=(Encoding("f", file=True),)),
-         {"f": {"base64": "?"}}, "/f/base64"),
+        (body("text/plain; charset=us-ascii"), {"body": "é"}, "/body: us-ascii lacks"),
+        (body("text/plain"), {"body": None}, "/body: expected a string, got null"),
+        (body("application/xml"), {"body": {"a": 1}}, "/body: expected a string"),
+        (body("text/csv"), {"body": [[1]]}, "/body: expected a string"),
+        (body("text/*"), {"body": {"a": 1}}, "/body: expected a string"),
+        (body(FORM), {"body": None}, "/body: expected an object, got null"),
+        (body(DATA), {"body": "a"}, "/body: expected an object"),
+        (body("application/x-protobuf"), {"body": {"a": 1}}, "/body/a: is not known here"),
+        (body("image/*"), {"body": {"text": "", "content_type": "text/css"}}, "/body/content_type"),
+        (body(FORM, ARRAY), {"body": [1]}, f"an array cannot be written as {FORM}"),
+        (body(DATA, ARRAY), {"body": [1]}, f"{DATA} needs an object"),
+        (body(EBCDIC), {"body": "a"}, "text in the charset 'ebcdic'"),
+        (body("no type"), {"body": {"text": "a"}}, "'no type' is not a valid media type"),
+        (body("text/plain\r\nX: 1"), {"body": "a"}, "'text/plain\\r\\nX: 1' is not a valid"),
+        (part(STRING, headers=headers("X")), {"a": "x", "a: X": "a\r\nb"}, "/a_X: a header takes"),
+        (part(FILES), {"a": [{"text": "a"}, {"base64": "?"}]}, "/a/1/base64: this is not base64"),
+        (ONE_FILE, {"f": {"text": "a", "filename": "a\0b"}}, "/f: a name with control characters"),
+        (body(DATA, OBJECT), {"body": {"a\0b": "x"}}, "/body/a\0b: a name with control"),
+        (ASCII_ITEMS, {"body": ["a", "é"]}, "/body/1: us-ascii lacks"),
+        (part(OBJECT, "application/xml"), {"a": {"b": 1}}, "an object cannot be written as app"),
+        (part(ARRAY, "multipart/mixed"), {"a": ["b"]}, "a part of multipart/mixed inside another"),
+        (part(STRING, UTF_7), {"a": "é"}, "text in the charset 'utf-7' cannot"),
     ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+async def test_what_cannot_be_sent_is_refused_with_its_place(declared, arguments, told, wire):
+    error = await wire.refuse(document(version="3.2.0", body=declared), arguments)
+
+    assert error["type"] == "invalid_input"
+    assert error["message"].startswith(told)
+
+
+@pytest.mark.parametrize(
+    ("declared", "value", "media_type", "sent"),
+    [
+        (body("*/*", OBJECT), {"a": 1}, "application/json", b'{"a":1}'),
+        (body("*/*", STRING), "a", "application/json", b'"a"'),
+        (body("text/*"), "a", "text/plain; charset=utf-8", b"a"),
+        (body("application/*", STRING), "a", "application/json", b'"a"'),
+        (body(FORM, STRING), "a=1", FORM, b"a=1"),
+        (JPEG_TOO, {"text": "x", "content_type": "image/jpeg"}, "image/jpeg", b"x"),
+    ],
+)
+async def test_a_range_or_a_list_becomes_a_type_that_fits_the_value(
+    declared, value, media_type, sent, wire
+):
+    seen = await wire.send(document(body=declared), {"body": value})
+
+    assert (seen.header("content-type"), seen.body) == (media_type, sent)
+
+
+FRAMING = headers("X-A", "Content-Type", "Content-Disposition", "Content-Length", "bad name")
+RANGES = {"a": {"contentType": "text/*"}, "f": {"contentType": "image/*"}}
+BY_POSITION = in_order(
+    "multipart/related; type=application/xml",
+    {"prefixItems": [STRING], "items": {}},
+    prefixEncoding=[{"contentType": "application/xml", "headers": headers("X-A")}],
+    itemEncoding={"contentType": "image/png"},
+)
+IN_A_FORM = b'Content-Disposition: form-data; name="%s"'
+
+
+@pytest.mark.parametrize(
+    ("declared", "arguments", "heads"),
+    [
+        (part(STRING, headers=FRAMING), {"a": "x", "a: X-A": "v"},
+         [IN_A_FORM % b"a" + b"\r\nX-A: v"]),
+        (part(STRING, headers=FRAMING), {"a": "x"}, [IN_A_FORM % b"a"]),
+        (body(DATA, object_of(a=STRING, f=FILE), encoding=RANGES), {"a": "x", "f": {"text": "x"}},
+         [IN_A_FORM % b"a", IN_A_FORM % b"f"
+          + b'; filename="file"\r\nContent-Type: application/octet-stream']),
+        (BY_POSITION, {"body": ["<a/>", {"text": "1"}, {"text": "2"}], "0: X-A": 7},
+         [b"Content-Type: application/xml\r\nX-A: 7", *[b"Content-Type: image/png"] * 2]),
+        (body(DATA, object_of(**{"a b": STRING})), {"a_b": "x"}, [IN_A_FORM % b"a b"]),
+    ],
+    ids=["headers", "no headers", "ranges", "by position", "another name"],
 )  # fmt: skip
-def test_what_cannot_be_sent_is_refused_with_its_place(body, arguments, pointer):
-    with pytest.raises(InputError) as caught:
-        content(body, **arguments)
+async def test_a_part_has_its_own_headers_and_none_that_frame_it(declared, arguments, heads, wire):
+    seen = await wire.send(document(version="3.2.0", body=declared), arguments)
 
-    assert caught.value.pointer == pointer
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("media_type", ["application/json", FORM, "multipart/form-data"])
-def test_nesting_without_end_is_refused(media_type):
-    deep: Any = []
-    for _ in range(100_000):
-        deep = [deep]
-
-    with pytest.raises(InputError, match="nested too deep"):
-        whole(media_type, {"a": {"b": deep}})
+    parts = seen.body.split(b"\r\n--")
+    assert [part.partition(b"\r\n\r\n")[0].partition(b"\r\n")[2] for part in parts[:-1]] == heads
 
 
-@pytest.mark.parametrize(
-    ("media_type", "value", "words"),
-    [
-        ("application/xml", {"a": 1}, "application/xml"),
-        ("text/csv", [[1]], "text/csv"),
-        ("application/x-protobuf", {"a": 1}, "application/x-protobuf"),
-        (FORM, [1], FORM),
-        ("multipart/form-data", [1], "multipart/form-data"),
-        ("multipart/form-data", "a", "multipart/form-data"),
-        ("text/*", {"a": 1}, r"text/\*"),
-        ("image/*", "a", r"image/\*"),
-        ("text/plain; charset=ebcdic", "a", "ebcdic"),
-        ("no type", "a", "no type"),
-        ("text/plain\r\nX: 1", "a", "not a valid media type"),
-    ],
-)
-def test_what_nothing_here_writes_is_an_error_that_names_it(media_type, value, words):
-    with pytest.raises(CallError, match=words) as caught:
-        whole(media_type, value)
+async def test_a_boundary_in_the_document_is_replaced_and_never_the_same(wire):
+    declared = body('multipart/form-data; boundary="x"; charset=utf-8', object_of(a=STRING))
 
-    assert caught.value.kind == "invalid_input"
+    seen = [await wire.send(document(body=declared), {"a": "x"}) for _ in range(3)]
+
+    kinds = {recorded.header("content-type") for recorded in seen}
+    assert len(kinds) == 3
+    assert all(kind.startswith("multipart/form-data; charset=utf-8; boundary=") for kind in kinds)
 
 
 @pytest.mark.parametrize(
-    ("media_type", "value", "expected"),
+    ("value", "place"),
     [
-        ("*/*", {"a": 1}, Content("application/json", b'{"a":1}')),
-        ("*/*", "a", Content("text/plain; charset=utf-8", b"a")),
-        ("text/*", "a", Content("text/plain; charset=utf-8", b"a")),
-        ("application/*", "a", Content("application/json", b'"a"')),
+        pytest.param("/etc/passwd", "", id="a string"),
+        pytest.param(None, "", id="null"),
+        pytest.param({}, "/base64", id="nothing"),
+        pytest.param({"text": "a", "base64": "AA"}, "", id="both"),
+        pytest.param({"text": 5}, "/text", id="a number"),
+        pytest.param({"base64": "A"}, "/base64", id="one digit"),
+        pytest.param({"base64": "A A="}, "/base64", id="blanks"),
+        pytest.param({"base64": "é"}, "/base64", id="another alphabet"),
+        pytest.param({"base64": "-_+/"}, "/base64", id="both alphabets"),
+        pytest.param({"base64": "AA=A"}, "/base64", id="padding inside"),
+        pytest.param({"text": "a", "filename": 5}, "/filename", id="a number as name"),
+        pytest.param({"text": "a", "content_type": "png"}, "/content_type", id="no media type"),
+        pytest.param({"text": "a", "content_type": "image/*"}, "/content_type", id="a range"),
+        pytest.param({"text": "a", "content_type": "a/b\r\nX: 1"}, "/content_type", id="two lines"),
+        pytest.param({"path": "/etc/passwd"}, "/path", id="a path without roots"),
     ],
 )
-def test_a_range_becomes_a_media_type_that_fits_the_value(media_type, value, expected):
-    assert whole(media_type, value) == expected
+async def test_what_is_no_file_is_refused_with_its_place(value, place, wire):
+    error = await wire.refuse(document(body=OCTETS), {"body": value})
+
+    assert error["type"] == "invalid_input"
+    assert error["message"].startswith(f"/body{place}: ")
 
 
-def test_a_file_is_sent_as_another_type_that_the_document_lists():
-    value = {"text": "x", "content_type": "image/jpeg"}
-    fields = {"file": True, "alternatives": ("image/jpeg",)}
+@pytest.fixture
+def root(tmp_path):
+    """A folder with a file, next to one that is secret."""
+    folder = tmp_path / "root"
+    (folder / "sub").mkdir(parents=True)
+    (folder / "sub" / "a.txt").write_bytes(b"inside")
+    (tmp_path / "secret").write_bytes(b"outside")
+    (folder / "link").symlink_to(tmp_path / "secret")
+    (folder / "folder").symlink_to(tmp_path)
+    (folder / "within").symlink_to(folder / "sub" / "a.txt")
+    os.mkfifo(folder / "pipe")
+    return folder
 
-    assert whole("image/png", value, **fields) == Content("image/jpeg", b"x")
+
+@pytest.mark.parametrize("path", ["sub/a.txt", "{root}/sub/a.txt", "sub/../sub/a.txt", "within"])
+async def test_a_file_inside_a_root_is_sent_under_its_name(path, root, wire):
+    given = {"f": {"path": path.format(root=root)}}
+    roots = (root / "missing", root)
+
+    seen = await wire.send(document(body=ONE_FILE), given, file_roots=roots)
+
+    name = path.rpartition("/")[2]
+    assert f'filename="{name}"'.encode() in seen.body
+    assert b"\r\n\r\ninside\r\n" in seen.body
 
 
-def test_a_file_in_a_form_is_base64():
-    body = RequestBody(FORM, properties=(Property("f"),), encodings=(Encoding("f", file=True),))
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("../secret", "{root}/../secret", "/etc/passwd", "link", "folder/secret"),
+        *("missing", "sub", "", "a\0b", "pipe", "sub/a.txt/x", "x" * 5000),
+    ],
+)
+async def test_no_path_leads_out_of_the_roots_or_to_what_is_no_file(path, root, wire):
+    given = {"body": {"path": path.format(root=root)}}
 
-    assert content(body, f={"text": "é?"}) == Content(FORM, b"f=w6k%2F")
+    error = await wire.refuse(document(body=OCTETS), given, file_roots=(root,))
+
+    assert error["message"].startswith("/body/path: no such file")
+
+
+async def test_paths_are_offered_only_where_folders_are_allowed(tmp_path):
+    plain, with_roots = (
+        load_tools(document(body=OCTETS), settings=settings)["call"].input_schema
+        for settings in (Settings(), Settings(file_roots=(tmp_path,)))
+    )
+
+    assert "path" not in plain["properties"]["body"]["properties"]
+    assert "path" in with_roots["properties"]["body"]["properties"]

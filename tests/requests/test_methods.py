@@ -1,16 +1,10 @@
 """A read that can ask for another method is a write, and no argument sets what routes a request."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 from documents import document, operation, tools
 from servers.recorder import Answer, Recorder
 
 from openapi_tools import Context, Settings, load_tools, require_approval
-from openapi_tools.model import Operation, Parameter
-from openapi_tools.requests.builder import build_request
 
 TEXT = {"type": "string"}
 
@@ -24,40 +18,47 @@ def with_form(kind):
     return {"requestBody": {"content": {kind: {"schema": schema}}}}
 
 
-OVERRIDES: dict[str, tuple[str, dict[str, Any]]] = {
-    "X-HTTP-Method-Override": ("/x", {"parameters": [parameter("X-HTTP-Method-Override")]}),
-    "x_http_method_override": ("/x", {"parameters": [parameter("x_http_method_override")]}),
-    "X-HTTP-Method": ("/x", {"parameters": [parameter("X-HTTP-Method")]}),
-    "X-Method-Override": ("/x", {"parameters": [parameter("X-METHOD-Override")]}),
+OVERRIDES = {
+    **{
+        name: ("/x", {"parameters": [parameter(name)]})
+        for name in (
+            *("X-HTTP-Method-Override", "x_http_method_override", "X-HTTP-Method"),
+            "X-METHOD-Override",
+        )
+    },
     "_method in the query": ("/x", {"parameters": [parameter("_method", "query")]}),
     "_method in the path's own query": ("/x?_method=delete", {}),
 }
 FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 
 
+def served(home, item, path="/x", **members):
+    return document({path: item}, servers=[{"url": home.url}], **members)
+
+
 @pytest.mark.parametrize("override", OVERRIDES)
-async def test_a_read_that_can_ask_for_another_method_is_a_write_and_asked_about(override):
+async def test_a_read_that_can_ask_for_another_method_is_a_write_and_asked_about(
+    override, recorder
+):
     path, members = OVERRIDES[override]
-    async with Recorder() as home:
-        source = document({path: {"get": operation(**members)}}, servers=[{"url": home.url}])
-        asked: list[Any] = []
-        settings = Settings(approve=lambda seen: asked.append(seen) or False)
-        async with load_tools(source, settings=settings) as toolset:
-            (tool,) = toolset
-            refused = await tool.execute({})
-        async with load_tools(source) as toolset:
-            (guarded,) = toolset
-            guarded.add_input_guardrails([require_approval()])
-            denied = await guarded.execute({}, context=Context(approve=lambda call: False))
+    source = served(recorder, {"get": operation(**members)}, path)
+    asked = []
+    settings = Settings(approve=lambda seen: asked.append(seen) or False)
+    async with load_tools(source, settings=settings) as toolset:
+        (tool,) = toolset
+        refused = await tool.execute({})
+    async with load_tools(source) as toolset:
+        (guarded,) = toolset
+        guarded.add_input_guardrails([require_approval()])
+        denied = await guarded.execute({}, context=Context(approve=lambda call: False))
 
     assert (tool.read_only, tool.destructive, tool.idempotent) == (False, True, False)
     assert not tool.parallel_safe
-    assert tool.annotations["readOnlyHint"] is False
-    assert tool.annotations["destructiveHint"] is True
-    assert tool.annotations["idempotentHint"] is False
+    hints = ("readOnlyHint", "destructiveHint", "idempotentHint")
+    assert [tool.annotations[hint] for hint in hints] == [False, True, False]
     assert len(asked) == 1
     assert {refused.error["type"], denied.error["type"]} == {"denied"}
-    assert home.requests == []
+    assert recorder.requests == []
 
 
 @pytest.mark.parametrize("kind", [*FORMS, "application/json"])
@@ -76,11 +77,9 @@ def test_a_query_with_a_form_that_can_ask_for_another_method_is_a_write(kind):
 
 
 def test_other_reads_stay_reads():
-    names = ["method", "X-HTTP-Methods", "X-Method"]
-    listed = [parameter(name) for name in names] + [parameter("method", "query")]
-    (tool,) = tools(
-        {"/x": {"get": operation(parameters=[*listed, parameter("_method", "cookie")])}}
-    )
+    listed = [parameter(name) for name in ("method", "X-HTTP-Methods", "X-Method")]
+    listed += [parameter("method", "query"), parameter("_method", "cookie")]
+    (tool,) = tools({"/x": {"get": operation(parameters=listed)}})
 
     assert tool.read_only
     assert tool.idempotent
@@ -98,39 +97,31 @@ FREE = {"type": "object", "additionalProperties": TEXT}
     ],
     ids=["an object", "a whole query"],
 )  # fmt: skip
-async def test_a_query_of_free_names_cannot_ask_for_another_method(place, given):
-    async with Recorder() as home:
-        source = document(
-            {"/x": {"get": operation(parameters=[place])}},
-            openapi="3.2.0",
-            servers=[{"url": home.url}],
-        )
-        async with load_tools(source) as toolset:
-            (tool,) = toolset
-            result = await tool.execute(given)
+async def test_a_query_of_free_names_cannot_ask_for_another_method(place, given, recorder):
+    source = served(recorder, {"get": operation(parameters=[place])}, openapi="3.2.0")
+    async with load_tools(source) as toolset:
+        (tool,) = toolset
+        result = await tool.execute(given)
 
     assert result.error["type"] == "invalid_input"
     assert "_method" in str(result)
-    assert home.requests == []
+    assert recorder.requests == []
 
 
+@pytest.mark.parametrize("name", ["X_HTTP_Method_Override", "_method"])
 @pytest.mark.parametrize("override", [False, True])
-async def test_what_asks_for_another_method_is_neither_tried_again_nor_redirected(override):
+async def test_what_asks_for_another_method_is_neither_tried_again_nor_redirected(override, name):
+    listed = [parameter("X-HTTP-Method-Override"), parameter("_method", "query")]
     async with Recorder(Answer(503)) as home:
-        listed = [parameter("X-HTTP-Method-Override"), parameter("_method", "query")]
-        source = document(
-            {"/x": {"get": operation(parameters=listed)}}, servers=[{"url": home.url}]
-        )
+        source = served(home, {"get": operation(parameters=listed)})
         async with load_tools(source, settings=Settings(retries=1)) as toolset:
             (tool,) = toolset
-            for name in ("X_HTTP_Method_Override", "_method"):
-                home.requests.clear()
-                await tool.execute({name: "DELETE"} if override else {})
-                assert len(home.requests) == (1 if override else 2)
-                home.answers.append(Answer(302, [("Location", "/y")]))
-                home.requests.clear()
-                await tool.execute({name: "DELETE"} if override else {})
-                assert len(home.requests) == (1 if override else 3)
+            await tool.execute({name: "DELETE"} if override else {})
+            tried = len(home.requests)
+            home.answers.append(Answer(302, [("Location", "/y")]))
+            await tool.execute({name: "DELETE"} if override else {})
+
+    assert (tried, len(home.requests) - tried) == ((1, 1) if override else (2, 3))
 
 
 RESERVED = (
@@ -152,25 +143,12 @@ async def test_what_routes_frames_or_authorises_a_request_is_no_argument(name):
     assert list(tool.input_schema["properties"]) == ["X_Other"]
 
 
-@pytest.mark.parametrize("name", RESERVED[:7])
-def test_an_operation_made_elsewhere_sends_no_such_header_either(name):
-    made = Operation("GET", "/x", parameters=(Parameter(name, "header", argument="a"),))
-
-    request = build_request(made, {"a": "5"}, settings=Settings(base_url="http://127.0.0.1:1"))
-
-    assert "5" not in request.headers.values()
-
-
-async def test_an_argument_does_not_repeat_a_credential_by_another_spelling():
-    async with Recorder() as home:
-        source = document(
-            {"/x": {"get": operation(parameters=[parameter("X_Own_Key")])}},
-            servers=[{"url": home.url}],
-        )
-        own = {"in": "header", "name": "X-Own-Key", "value": "secret-of-the-user"}
-        async with load_tools(source, credentials={"own": own}) as toolset:
-            (tool,) = toolset
-            result = await tool.execute({"X_Own_Key": "mine"})
+async def test_an_argument_does_not_repeat_a_credential_by_another_spelling(recorder):
+    source = served(recorder, {"get": operation(parameters=[parameter("X_Own_Key")])})
+    own = {"in": "header", "name": "X-Own-Key", "value": "secret-of-the-user"}
+    async with load_tools(source, credentials={"own": own}) as toolset:
+        (tool,) = toolset
+        result = await tool.execute({"X_Own_Key": "mine"})
 
     assert result.error["type"] == "invalid_input"
-    assert home.requests == []
+    assert recorder.requests == []

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from servers.documents import body, document, object_of, parameter
 
 from openapi_tools.errors import CallError, InputError
-from openapi_tools.model import Operation, Parameter, RequestBody
+from openapi_tools.model import Operation, Parameter
 from openapi_tools.requests.builder import build_request
-from openapi_tools.requests.encoding import OWN_HEADERS
+from openapi_tools.requests.encoding import OWN_HEADERS, json_bytes
 from openapi_tools.settings import Settings
 
 in_one_loop = pytest.mark.asyncio(loop_scope="module")
@@ -45,31 +45,23 @@ async def test_a_step_to_another_path_is_refused(value, path, wire):
 
 @in_one_loop
 @pytest.mark.parametrize(
-    ("path", "arguments"),
+    ("path", "arguments", "style"),
     [
-        pytest.param("/{a}{b}", {"a": ".", "b": "x/../.."}, id="in one of two values"),
-        pytest.param("/p/{a}.", {"a": ["."]}, id="with a literal"),
-        pytest.param("/p/{a}/x", {"a": [".."]}, id="in an array"),
-        pytest.param("/p/{a}", {"a": ["b", "x/.."]}, id="behind a comma"),
-        pytest.param("/p/{a}", {"a": {"/../x": 1}}, id="in a key"),
+        pytest.param("/{a}{b}", {"a": ".", "b": "x/../.."}, "simple", id="in one of two values"),
+        pytest.param("/p/{a}.", {"a": ["."]}, "simple", id="with a literal"),
+        pytest.param("/p/{a}/x", {"a": [".."]}, "simple", id="in an array"),
+        pytest.param("/p/{a}", {"a": ["b", "x/.."]}, "simple", id="behind a comma"),
+        pytest.param("/p/{a}", {"a": {"/../x": 1}}, "simple", id="in a key"),
+        pytest.param("/p/{a}", {"a": ""}, "label", id="an empty label"),
+        pytest.param("/p/{a}", {"a": "."}, "label", id="a label of a dot"),
     ],
 )
-async def test_a_step_that_several_pieces_make_is_refused(path, arguments, wire):
-    declared = [parameter("path", name) for name in arguments]
+async def test_a_step_that_several_pieces_make_is_refused(path, arguments, style, wire):
+    declared = [parameter("path", name, style=style) for name in arguments]
 
     error = await wire.refuse(document(path=path, parameters=declared), arguments)
 
     assert error["type"] == "invalid_input"
-
-
-@pytest.mark.parametrize("value", ["", "."])
-def test_a_label_never_becomes_a_dot_segment(value):
-    operation = Operation("GET", "/p/{a}", parameters=(Parameter("a", "path", style="label"),))
-
-    with pytest.raises(InputError) as caught:
-        build(operation, {"a": value})
-
-    assert caught.value.pointer == "/a"
 
 
 @in_one_loop
@@ -84,16 +76,6 @@ async def test_a_path_is_never_left_with_a_gap(value, path, wire):
     assert "/x" in error["message"]
 
 
-def test_a_variable_that_nothing_feeds_is_an_error():
-    with pytest.raises(InputError, match="value is needed"):
-        build(Operation("GET", "/a/{x}"), {})
-
-
-def test_a_documents_own_dot_segment_is_refused():
-    with pytest.raises(CallError, match="leads elsewhere"):
-        build(Operation("GET", "/a/%2e%2E/b"), {})
-
-
 def test_what_the_client_would_normalise_is_not_sent(monkeypatch):
     monkeypatch.setattr("openapi_tools.requests.builder.has_dot_segment", lambda _: False)
     operation = Operation("GET", "/{a}", parameters=(Parameter("a", "path"),))
@@ -104,32 +86,16 @@ def test_what_the_client_would_normalise_is_not_sent(monkeypatch):
     assert caught.value.kind == "denied"
 
 
-def test_a_line_break_in_a_documents_path_is_encoded():
-    request = build(Operation("GET", "/a\r\nX: 1"), {})
-
-    assert request.url.raw_path == b"/base/a%0D%0AX:%201"
-
-
 @in_one_loop
 @pytest.mark.parametrize(
     "declared",
     [
         {"path": "/p/{x}", "parameters": [parameter("path", "x")]},
-        {"parameters": [parameter("query", "x")]},
-        {"parameters": [parameter("query", "x", style="deepObject")]},
         {"parameters": [parameter("query", "x", content={"application/json": {}})]},
         {"parameters": [parameter("header", "x")]},
-        {"parameters": [parameter("header", "x", content={"application/json": {}})]},
-        {"parameters": [parameter("cookie", "x")]},
-        {"version": "3.2.0", "parameters": [parameter("cookie", "x", style="cookie")]},
-        {"body": body("application/json", object_of(x={}))},
-        {"body": body("application/x-www-form-urlencoded", object_of(x={}))},
         {"body": body("multipart/form-data", object_of(x={"type": "string"}))},
     ],
-    ids=[
-        *("path", "query", "deep query", "JSON query", "header", "JSON header", "cookie"),
-        *("plain cookie", "JSON body", "form body", "multipart body"),
-    ],
+    ids=["path", "JSON query", "header", "multipart body"],
 )
 async def test_half_a_surrogate_pair_is_refused_everywhere(declared, wire):
     error = await wire.refuse(document(**declared), {"x": SURROGATE})
@@ -187,8 +153,35 @@ def test_a_parameter_with_no_name_for_its_place_is_refused(place, name):
         build(Operation("GET", "/", parameters=(Parameter(name, place, "x"),)), {"x": 1})
 
 
+@pytest.mark.parametrize(
+    ("operation", "told"),
+    [
+        (Operation("GET", "/a/{x}"), "value is needed"),
+        (Operation("GET", "/a/%2e%2E/b"), "leads elsewhere"),
+        *(
+            (Operation(method, "/"), "not a valid method")
+            for method in ("GE T", "GET / HTTP/1.1\r\nX: 1", "", "é")
+        ),
+    ],
+)
+def test_an_operation_that_no_loader_makes_is_refused(operation, told):
+    with pytest.raises((CallError, InputError), match=told):
+        build(operation, {})
+
+
+NO_NAMES = {"cookie": ["a;b", "a=b", "a\r\nb", "a b"], "header": ["X Y", "X:Y", "X\r\nY", "", "é"]}
+
+
+@pytest.mark.parametrize(
+    ("place", "name"), [(place, name) for place, names in NO_NAMES.items() for name in names]
+)
+def test_a_parameter_with_no_name_for_its_place_is_refused(place, name):
+    with pytest.raises(InputError, match=f"name of a {place}"):
+        build(Operation("GET", "/", parameters=(Parameter(name, place, "x"),)), {"x": 1})
+
+
 @pytest.mark.parametrize("name", sorted(OWN_HEADERS))
-@pytest.mark.parametrize("spelled", [str.upper, str.title], ids=["UPPER", "Title"])
+@pytest.mark.parametrize("spelled", [str.upper, str.title, lambda name: name.replace("-", "_")])
 def test_no_argument_sets_what_frames_the_request(name, spelled):
     plain = build(Operation("POST", "/"), {})
 
@@ -199,52 +192,43 @@ def test_no_argument_sets_what_frames_the_request(name, spelled):
     assert request.headers == plain.headers
 
 
+@in_one_loop
 @pytest.mark.parametrize(
     ("location", "value"),
-    [("query", "é" * 11_000), ("path", "%25" * 1_000_000), ("path", ["%25" * 1_000_000])],
+    [("query", "é" * 11_000), ("path", "%25" * 100_000), ("path", ["%25" * 100_000])],
     ids=["query", "path", "path array"],
 )
-def test_a_url_longer_than_the_client_takes_is_refused(location, value):
+async def test_a_url_longer_than_the_client_takes_is_refused(location, value, wire):
     path = "/{x}" if location == "path" else "/"
-    operation = Operation("GET", path, parameters=(Parameter("x", location),))
 
-    with pytest.raises(InputError, match="longer than 65536"):
-        build(operation, {"x": value})
+    error = await wire.refuse(
+        document(path=path, parameters=[parameter(location, "x")]), {"x": value}
+    )
+
+    assert "longer than 65536" in error["message"]
 
 
-@pytest.mark.parametrize("method", ["GE T", "GET / HTTP/1.1\r\nX: 1", "", "é"], ids=repr)
-def test_a_method_that_is_none_is_refused(method):
-    with pytest.raises(CallError, match="not a valid method"):
-        build(Operation(method, "/"), {})
+@in_one_loop
+async def test_an_object_in_a_parameter_that_is_only_text_is_refused(wire):
+    declared = [parameter("query", "x", content={"application/xml": {}})]
+
+    error = await wire.refuse(document(parameters=declared), {"x": {"a": 1}})
+
+    assert error["message"].startswith("an object cannot be written as application/xml")
 
 
 @pytest.mark.parametrize(
-    "value",
-    [float("nan"), float("inf"), 10**5000, [{"k": float("nan")}]],
-    ids=["nan", "inf", "long", "deep"],
+    ("value", "told"),
+    [
+        ([{"x/y": ["\ud800"]}], "/0/x~1y/0: the text holds half of a surrogate pair"),
+        ({"a": [float("inf")]}, "/a/0: the value cannot be written as JSON"),
+    ],
 )
-def test_numbers_that_json_does_not_have_are_refused(value):
-    operation = Operation("GET", "/", parameters=(Parameter("x", "query", "a/b"),))
-
+def test_values_that_json_does_not_have_are_named_by_their_place(value, told):
     with pytest.raises(InputError) as caught:
-        build(operation, {"a/b": value})
+        json_bytes(value)
 
-    assert caught.value.pointer.startswith("/a~1b")
-
-
-def test_arguments_are_not_changed():
-    operation = Operation(
-        "POST",
-        "/{p}",
-        parameters=(Parameter("p", "path"), Parameter("q", "query", style="deepObject")),
-        body=RequestBody("application/json", argument="b"),
-    )
-    given_now = {"p": "a", "q": {"a": [1, {"b": None}]}, "b": {"c": [None]}}
-    before = repr(given_now)
-
-    build(operation, given_now)
-
-    assert repr(given_now) == before
+    assert str(caught.value).startswith(told)
 
 
 TEXTS = st.text(st.characters(exclude_categories=()), max_size=12) | st.sampled_from(STEPS_AWAY)
