@@ -12,7 +12,7 @@ from servers.faults import Peer, answer
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    Behaviour = Callable[["Caller"], Awaitable[bool]]
+    Behaviour = Callable[["Caller"], Awaitable[bool | None]]
     """Answers one request; true when the connection may carry another one."""
 
 
@@ -22,31 +22,32 @@ class Route:
 
     Attributes:
         slug: The path without its slash.
-        row: Which threat it is a case of.
         behave: What the server does.
         ends: Error types that are right, `ok` for a success: `"protocol|http"`.
-        methods: With which it can be asked for.
-        post: What is right for a POST, where that differs.
-        unread: The request's body is left unread.
-        hangs: It ends with the time that a call has, and not before.
+        by: With which methods it can be asked for; one where another would be no different.
         small: What is done instead where the server sends byte by byte, for want of time.
         dripped: What is right then, where that differs.
+        post: What is right for a POST, where that differs.
+        unread: The request's body is left unread.
+        endless: It ends with the time that a call has, with what came until then.
     """
 
     slug: str
-    row: str
     behave: Behaviour
     ends: str
-    methods: tuple[str, ...] = ("GET", "POST")
-    post: str = ""
-    unread: bool = False
-    hangs: bool = False
+    by: str = "GET POST"
     small: Behaviour | None = None
     dripped: str = ""
+    post: str = ""
+    unread: bool = False
+    endless: bool = False
+
+    @property
+    def methods(self):
+        return self.by.split()
 
     @property
     def path(self):
-        """Where it is."""
         return f"/{self.slug}"
 
     def right(self, method, *, bytewise=False):
@@ -54,18 +55,17 @@ class Route:
         ends = self.post if self.post and method == "POST" else self.ends
         return set(((bytewise and self.dripped) or ends).split("|"))
 
+    def lasts(self, method, *, bytewise=False):
+        """Return whether a call of it may take all the time that it has."""
+        return self.endless or "timeout" in self.right(method, bytewise=bytewise)
+
+    def arguments(self, method, *, unread=1_000_000):
+        """Return what to call it with."""
+        return {"text": "x" * (unread if self.unread else 1)} if method == "POST" else {}
+
 
 class Caller(Peer):
-    """A connection, and the request on it that is to be answered.
-
-    Attributes:
-        count: How many requests it has carried.
-        head: Request line and headers of the last one.
-        method: Of the last one.
-        target: Of the last one, with the query.
-        headers: Of the last one, names in lower case.
-        body: Of the last one; empty when it was not read.
-    """
+    """A connection, and the request on it that is to be answered: its head, and how many so far."""
 
     server: Any
 
@@ -74,22 +74,20 @@ class Caller(Peer):
         self.count = 0
 
     async def read_head(self):
-        """Read the head of a request."""
-        self.head = await self._reader.readuntil(b"\r\n\r\n")
+        head = await self._reader.readuntil(b"\r\n\r\n")
         self.count += 1
-        first, *lines = self.head[:-4].decode("latin-1").split("\r\n")
+        first, *lines = head[:-4].decode("latin-1").split("\r\n")
         self.method, self.target, _ = first.split(" ", 2)
+        self.path, _, self.query = self.target.partition("?")
         pairs = (line.partition(":") for line in lines)
         self.headers = {name.lower(): value.strip() for name, _, value in pairs}
-        self.body = b""
 
     async def read_body(self):
-        """Read its body."""
-        self.body = await self._reader.readexactly(int(self.headers.get("content-length", "0")))
+        await self._reader.readexactly(int(self.headers.get("content-length", "0")))
 
 
 class Bytewise(Caller):
-    """A connection on which every byte is sent by itself."""
+    """A connection on which every byte is sent by itself; the other side has its turn after it."""
 
     def __init__(self, peer):
         super().__init__(peer)
@@ -97,82 +95,64 @@ class Bytewise(Caller):
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     async def write(self, data):
-        """Send bytes one by one; the other side has its turn after each."""
         for position in range(len(data)):
             await super().write(data[position : position + 1])
             await asyncio.sleep(0)
 
 
+def _sending(then):
+    """Return what makes behaviours that send bytes, or what a function makes, and then go on."""
+
+    def made(data=b"", *more):
+        async def behave(caller):
+            await caller.write(data(caller) if callable(data) else data)
+            return await then(caller, *more)
+
+        return behave
+
+    return made
+
+
+@_sending
+async def keeps(_):
+    """Wait for the next request."""
+    return True
+
+
+@_sending
+async def closes(_):
+    """Close the connection."""
+
+
+@_sending
+async def resets(caller):
+    """Break the connection, once what was written has arrived."""
+    await asyncio.sleep(0.05)
+    caller.reset()
+
+
+@_sending
+async def hangs(caller):
+    """Send nothing more."""
+    await caller.hang()
+
+
+@_sending
+async def drips(caller, drop):
+    """Go on for ever, slowly."""
+    await caller.write_forever(drop, pause=0.05)
+
+
+@_sending
+async def floods(caller, wave):
+    """Go on for ever, as fast as possible."""
+    await caller.write_forever(wave)
+
+
 def says(body=b"{}", *headers, kind="application/json", status="200 OK"):
-    """Return a behaviour that gives a well-formed answer."""
-    typed = (f"Content-Type: {kind}",) if kind else ()
-    return keeps(answer(body, *typed, *headers, status=status))
-
-
-def keeps(data):
-    """Return a behaviour that sends these bytes and waits for the next request."""
-
-    async def behave(caller):
-        await caller.write(data)
-        return True
-
-    return behave
-
-
-def closes(data=b""):
-    """Return a behaviour that sends these bytes and closes the connection."""
-
-    async def behave(caller):
-        await caller.write(data)
-        return False
-
-    return behave
-
-
-def resets(data=b""):
-    """Return a behaviour that sends these bytes and breaks the connection."""
-
-    async def behave(caller):
-        await caller.write(data)
-        if data:
-            await asyncio.sleep(0.05)  # what was written has to arrive before the reset
-        caller.reset()
-        return False
-
-    return behave
-
-
-def hangs(data=b""):
-    """Return a behaviour that sends these bytes and nothing more."""
-
-    async def behave(caller):
-        await caller.write(data)
-        await caller.hang()
-        return False
-
-    return behave
-
-
-def drips(start, drop):
-    """Return a behaviour that goes on for ever, slowly."""
-
-    async def behave(caller):
-        await caller.write(start)
-        await caller.write_forever(drop, pause=0.05)
-        return False
-
-    return behave
-
-
-def floods(start, wave):
-    """Return a behaviour that goes on for ever, as fast as it can."""
-
-    async def behave(caller):
-        await caller.write(start)
-        await caller.write_forever(wave)
-        return False
-
-    return behave
+    """Return a behaviour that gives a well-formed answer; a function makes a large body."""
+    lines = (f"Content-Type: {kind}", *headers) if kind else headers
+    return keeps(lambda _: answer(body() if callable(body) else body, *lines, status=status))
 
 
 def head(*lines, status="200 OK"):

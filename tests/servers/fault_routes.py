@@ -14,28 +14,23 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from servers import fault_bodies, fault_framing, fault_statuses
-from servers.fault_peer import Bytewise, Caller, Route
+from servers.fault_peer import Bytewise, Caller, Route, closes, keeps
 from servers.faults import Faults, answer
 
 ROUTES = (*fault_framing.ROUTES, *fault_bodies.ROUTES, *fault_statuses.ROUTES)
 """Every fault."""
 
 
-async def _tell(caller):
-    """Say what was received so far."""
+def _told(caller):
+    """Return what was received so far."""
     site = caller.server
     told = {"seen": site.seen, "cookies": site.cookies, "caught": site.sink.connections}
-    told["open"] = site.connections - site.ended
-    await caller.write(answer(json.dumps(told).encode(), "Content-Type: application/json"))
-    return False
+    return answer(json.dumps(told).encode(), "Content-Type: application/json")
 
 
-HELPERS = (
-    *fault_statuses.HELPERS,
-    Route("told", "what the server saw", _tell, "ok", methods=("GET",)),
-)
+HELPERS = (fault_statuses.ECHO, Route("told", keeps(_told), "ok", "GET"))
 """What else is served; no faults."""
-
+NOWHERE = Route("", closes(answer(status="404 Not Found")), "http")
 _BY_PATH = {route.path: route for route in (*ROUTES, *HELPERS)}
 
 
@@ -68,46 +63,32 @@ class FaultSite(Faults):
         await super().__aexit__(*given)
         await self.sink.__aexit__(*given)
 
-    def asked(self, caller):
-        """Return how often the request that is being answered was received, this time included."""
-        return self.seen[f"{caller.method} {caller.target.partition('?')[0]}"]
-
     async def _answer(self, peer):
         caller = Bytewise(peer) if self._bytewise else Caller(peer)
-        while True:
+        going = True
+        while going:
             await caller.read_head()
-            path = caller.target.partition("?")[0]
-            self.seen[f"{caller.method} {path}"] += 1
+            self.seen[f"{caller.method} {caller.path}"] += 1
             self.cookies += "cookie" in caller.headers
             self.changed.set()
-            if not await self._behave_at(path, caller):
-                return
-
-    async def _behave_at(self, path, caller):
-        route = _BY_PATH.get(path)
-        if route is None and path.startswith("/redirect-growing/"):
-            route = _BY_PATH["/redirect-growing"]
-        if route is None:
-            await caller.write(answer(b"", status="404 Not Found"))
-            return False
-        if not route.unread:
-            await caller.read_body()
-        behave = route.small if self._bytewise and route.small else route.behave
-        return await behave(caller)
+            # The part before a slash: what grows is below its own path.
+            route = _BY_PATH.get("/" + caller.path.split("/")[1], NOWHERE)
+            if not route.unread:
+                await caller.read_body()
+            going = await ((self._bytewise and route.small) or route.behave)(caller)
 
 
 async def _nothing(peer):
     """Answer nobody."""
 
 
-def fault_document(routes=(*ROUTES, *HELPERS), **members):
+def fault_document(routes=(*ROUTES, *HELPERS)):
     """Return an OpenAPI document with an operation for each method of each route."""
     paths = {
         route.path: {method.lower(): _operation(route, method) for method in route.methods}
         for route in routes
     }
-    info = {"title": "Faults", "version": "1"}
-    return {"openapi": "3.1.1", "info": info, "paths": paths, **members}
+    return {"openapi": "3.1.1", "info": {"title": "Faults", "version": "1"}, "paths": paths}
 
 
 def _operation(route, method):
@@ -116,7 +97,7 @@ def _operation(route, method):
     found = {
         "operationId": f"{method}_{route.slug}".lower().replace("-", "_"),
         "parameters": [{"name": "q", "in": "query", "schema": {"type": "string"}}],
-        "responses": {"200": {"description": route.row, "content": content}},
+        "responses": {"200": {"description": "Answered.", "content": content}},
     }
     if method == "POST":
         text = {"type": "object", "properties": {"text": {"type": "string"}}}
@@ -129,7 +110,7 @@ async def _run():
     for mebibytes in (64, 256):  # so that no caller waits for it
         fault_bodies.bomb(mebibytes)
     async with FaultSite() as site:
-        print(json.dumps({"url": site.url, "sink": site.sink.url}), flush=True)
+        print(json.dumps({"url": site.url}), flush=True)
         await asyncio.to_thread(sys.stdin.read)
 
 
