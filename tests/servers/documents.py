@@ -4,34 +4,20 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from openapi_tools import Settings, load_tools
+
 
 class Row(NamedTuple):
-    """One line of a wire table.
-
-    Attributes:
-        title: What it shows.
-        section: Where the standard, or the server that decides, says so.
-        operation: What `document` is called with.
-        arguments: What the tool is called with.
-        expected: What the server sees as `method`, `target`, `body` or a header (lower case).
-    """
+    """One line of a wire table."""
 
     title: str
-    section: str
-    operation: dict[str, Any]
+    section: str  # of the standard, or the server that decides
+    operation: dict[str, Any]  # what `document` is called with
     arguments: dict[str, Any]
-    expected: dict[str, Any]
+    expected: dict[str, Any]  # `method`, `target`, `body` or a header (lower case)
 
 
-def document(
-    *,
-    version="3.1.2",
-    path="/p",
-    method="",
-    parameters=None,
-    body=None,
-    **more,
-):
+def document(*, version="3.1.2", path="/p", method="", parameters=None, body=None, **more):
     """Return a document with one operation; Swagger 2.0 when the version says so."""
     operation: dict[str, Any] = {"operationId": "call", "responses": {"200": {"description": "ok"}}}
     operation |= {"parameters": parameters or []} | more
@@ -68,3 +54,11 @@ def body(media_type, schema=None, **fields):
 def object_of(**properties):
     """Return the schema of an object with these members and no others."""
     return {"type": "object", "properties": properties, "additionalProperties": False}
+
+
+async def called(url, *, client=None, **settings):
+    """Return the result of the one operation of an API at that address."""
+    api = {**document(), "servers": [{"url": url}]}
+    chosen = Settings(**{"timeout": 5.0, **settings})
+    async with load_tools(api, settings=chosen, client=client) as toolset:
+        return await toolset["call"].execute({})

@@ -118,6 +118,19 @@ class Faults:
             await self.changed.wait()
 
 
+async def serve(peer):
+    """Answer every request."""
+    while True:
+        await peer.request()
+        await peer.write(answer())
+
+
+async def hang(peer):
+    """Answer nothing, and wait until the other side closes."""
+    await peer.request()
+    await peer.hang()
+
+
 def replying(*answers):
     """Return a behaviour that answers one request after another with these bytes, then closes."""
 

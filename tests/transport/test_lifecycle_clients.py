@@ -13,8 +13,8 @@ from pathlib import Path
 
 import httpx
 import pytest
-from servers.documents import document
-from servers.faults import Faults, answer, replying
+from servers.documents import called, document
+from servers.faults import Faults, answer, replying, serve
 
 from openapi_tools import Settings, load_tools
 from openapi_tools.transport.connection_pool import make_client
@@ -27,39 +27,12 @@ POISON = answer(b'{"poison": true}')
 BOUND = 2 * 1024 * 1024
 
 
-async def serve(peer):
-    while True:
-        await peer.request()
-        await peer.write(answer())
-
-
 def get(url):
     return httpx.Request("GET", url)
 
 
 def open_files():
     return len(list(Path("/proc/self/fd").iterdir()))
-
-
-async def test_a_call_that_is_cancelled_at_any_step_leaves_no_connection(transport):
-    async def slowly(peer):
-        await peer.request()
-        await peer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n")
-        await peer.write(b"{}  ")
-        await peer.hang()
-
-    async with Faults(slowly) as server:
-        sender = Sender(Settings(timeout=5.0, transport=transport))
-        await sender.send(get(server.url))
-        for steps in range(40):
-            task = asyncio.create_task(sender.send(get(f"{server.url}/{steps}")))
-            for _ in range(steps):
-                await asyncio.sleep(0)
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
-        await sender.aclose()
-
-        await asyncio.wait_for(server.until(lambda: server.ended == server.connections), 5)
 
 
 async def test_failing_calls_leave_no_file_open(transport):
@@ -83,7 +56,7 @@ async def test_failing_calls_leave_no_file_open(transport):
 
 
 @pytest.mark.parametrize("pause", [0.0, 0.02], ids=["at once", "later"])
-async def test_a_second_answer_is_nobodys_even_with_a_plain_client(pause, transport):
+async def test_a_second_answer_is_nobodys(pause, transport):
     async def twice(peer):
         while True:
             await peer.request()
@@ -92,13 +65,11 @@ async def test_a_second_answer_is_nobodys_even_with_a_plain_client(pause, transp
             await peer.write(POISON)
 
     async with Faults(twice) as server, make_client(Settings(transport=transport)) as client:
-        answers = []
         for _ in range(3):
-            answers.append((await client.get(server.url)).content)
+            assert (await client.get(server.url)).content == b'{"own": true}'
             await asyncio.sleep(2 * pause)
 
         assert server.connections == 3
-    assert answers == [b'{"own": true}'] * 3
 
 
 async def test_an_answer_that_arrives_while_the_loop_is_busy_is_nobodys(transport):
@@ -131,10 +102,8 @@ async def test_an_answer_that_arrives_while_the_loop_is_busy_is_nobodys(transpor
 
 
 async def test_a_connection_that_was_closed_while_the_loop_was_busy_is_replaced(transport):
-    async with (
-        Faults(replying(answer())) as server,
-        make_client(Settings(transport=transport)) as client,
-    ):
+    client = make_client(Settings(transport=transport))
+    async with Faults(replying(answer())) as server, client:
         await client.get(server.url)
         await server.until(lambda: server.ended == 1)
 
@@ -149,7 +118,7 @@ async def test_what_is_not_read_is_not_taken_without_end():
 
     async with Faults(flood) as server:
         stream = await connect("127.0.0.1", server.port, ANYWHERE)
-        await asyncio.sleep(0.2)
+        await asyncio.sleep(0.1)
         waiting = len(stream._unread)
         taken = 0
         while taken < 4 * BOUND:
@@ -160,22 +129,22 @@ async def test_what_is_not_read_is_not_taken_without_end():
 
 
 async def test_a_write_waits_for_a_slow_reader_and_ends_with_it():
+    closing = asyncio.Event()
+
     async def hold(peer):
-        await peer.server.until(lambda: bool(peer.server.requests))
+        await closing.wait()
 
     async with Faults(hold) as server:
         stream = await connect("127.0.0.1", server.port, ANYWHERE)
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.1):
-                await stream.write(b"x" * (64 * 1024 * 1024))
+                await stream.write(b"x" * (16 * 1024 * 1024))
         stuck = asyncio.create_task(stream.write(b"y" * 65536))
         await asyncio.sleep(0.01)
-        server.requests.append(b"")
-        server.changed.set()  # the server closes, which ends the wait
+        closing.set()  # which ends the wait
 
         with pytest.raises(httpx.WriteError):
             await asyncio.wait_for(stuck, 5)
-
         with pytest.raises(httpx.WriteError):
             await stream.write(b"z")
         stream.abort()
@@ -196,37 +165,23 @@ async def test_a_large_body_arrives_whole_at_a_slow_reader(transport):
     assert server.requests[0].endswith(body)
 
 
-async def test_a_stream_that_ended_is_readable_and_reads_nothing():
-    async def hold(peer):
-        await peer.hang()
-
-    async with Faults(hold) as server:
-        stream = await connect("127.0.0.1", server.port, ANYWHERE)
-
-        assert stream.is_readable() is False
-        await stream.write(b"")
-        stream.abort()
-        assert stream.is_readable() is True
-        assert await stream.read() == b""
-
-
 async def test_a_reset_is_an_error_after_what_came_before_it():
+    resetting = asyncio.Event()
+
     async def part(peer):
         await peer.write(b"HTTP")
-        await peer.server.until(lambda: bool(peer.server.requests))
+        await resetting.wait()
         peer.reset()
 
     async with Faults(part) as server:
         stream = await connect("127.0.0.1", server.port, ANYWHERE)
         first = await stream.read()
-        server.requests.append(b"")
-        server.changed.set()
+        assert (first, stream.is_readable()) == (b"HTTP", False)
+        resetting.set()
 
         with pytest.raises(httpx.ReadError, match="reset"):
             await asyncio.wait_for(stream.read(), 5)
         stream.abort()
-
-    assert first == b"HTTP"
 
 
 async def test_a_resolver_that_hangs_is_under_the_deadline(monkeypatch):
@@ -237,11 +192,9 @@ async def test_a_resolver_that_hangs_is_under_the_deadline(monkeypatch):
         raise socket.gaierror(-2, "Name or service not known")
 
     monkeypatch.setattr(socket, "getaddrinfo", hang)
-    api = {**document(), "servers": [{"url": "http://slow.test:9"}]}
-    async with load_tools(api, settings=Settings(timeout=0.1)) as toolset:
-        begin = time.monotonic()
-        result = await toolset["call"].execute({})
-        took = time.monotonic() - begin
+    begin = time.monotonic()
+    result = await called("http://slow.test:9", timeout=0.1)
+    took = time.monotonic() - begin
     released.set()
 
     assert result.error["type"] == "timeout"
@@ -306,35 +259,9 @@ FORKING = """
 
 async def test_a_forked_process_has_connections_of_its_own():
     async with Faults(serve) as server:
-        program = textwrap.dedent(FORKING)
-        command = [sys.executable, "-c", program, server.url]
-        done = await asyncio.to_thread(
-            subprocess.run, command, capture_output=True, text=True, timeout=30, check=False
-        )
+        command = [sys.executable, "-c", textwrap.dedent(FORKING), server.url]
+        options = {"capture_output": True, "text": True, "timeout": 30, "check": False}
+        done = await asyncio.to_thread(subprocess.run, command, **options)
 
         assert done.stdout.strip() == "done", done.stderr
         assert (len(server.requests), server.connections) == (3, 2)
-
-
-async def test_headers_of_a_users_client_are_sent_only_where_the_request_lacks_them():
-    seen = []
-
-    def answer(request):
-        seen.append(request)
-        return httpx.Response(204)
-
-    document = {
-        "openapi": "3.1.0",
-        "info": {"title": "t", "version": "1"},
-        "servers": [{"url": "https://api.test"}],
-        "paths": {"/": {"post": {"parameters": [{"name": "X-A", "in": "header", "schema": {}}]}}},
-    }
-    own = {"x-a": "client", "Accept": "no", "content-length": "9", "X-B": "more"}
-    async with httpx.AsyncClient(transport=httpx.MockTransport(answer), headers=own) as client:
-        toolset = load_tools(document, client=client)
-        await toolset["post"].execute({"X_A": "tool"})
-
-    lines = seen[0].headers
-    assert (lines["x-a"], lines["x-b"]) == ("tool", "more")
-    assert (lines["accept"], lines["content-length"]) == ("*/*", "0")
-    assert len(lines.get_list("x-a")) == 1
