@@ -3,10 +3,9 @@
 import json
 
 import pytest
-from output_folders import files_in, tree
+from output_folders import tree
 
-from openapi_tools.generate import generate_package
-from openapi_tools.settings import Settings
+from openapi_tools import Select, Settings, generate_package
 
 TABLE = "[tool.openapi-tools.generate.museum]\n"
 SPEC = 'spec = "specs/museum.yaml"\n'
@@ -42,62 +41,43 @@ def refusal(refused):
     return invoke
 
 
-def test_every_listed_package_is_generated(run, project):
-    folder = project(BOTH)
+def test_every_listed_package_is_generated_and_one_that_drifted_is_enough(run, project):
+    folder = project(f'{BOTH}target = "exathena"\n')
 
-    result = run("generate")
+    first, second = run("generate"), run("generate", "--check")
+    (folder / "out/museum/README.md").unlink()
+    drifted = run("generate", "--check", "--json")
 
-    assert result.exit_code == 0
-    assert result.stdout == (
+    assert [result.exit_code for result in (first, second, drifted)] == [0, 0, 1]
+    assert first.stdout == (
         "museum: written, 8 tools in out/museum\n  12 files written\n"
-        "gallery: written, 8 tools in out/gallery\n  12 files written\n"
+        "gallery: written, 8 tools in out/gallery\n  17 files written\n"
     )
-    assert (folder / "out/gallery/gallery_tools/index.py").is_file()
-    assert run("generate", "--check").stdout == (
+    assert second.stdout == (
         "museum: up to date, 8 tools in out/museum\ngallery: up to date, 8 tools in out/gallery\n"
     )
+    packages = json.loads(drifted.stdout)["packages"]
+    states = [(package["api"], package["drifted"]) for package in packages]
+    assert states == [("museum", True), ("gallery", False)]
 
 
-def test_one_of_several_that_has_drifted_is_enough(run, project):
-    folder = project(BOTH)
-    run("generate")
-    (folder / "out/museum/README.md").unlink()
-
-    result = run("generate", "--check", "--json")
-
-    assert result.exit_code == 1
-    packages = json.loads(result.stdout)["packages"]
-    assert [(package["api"], package["drifted"]) for package in packages] == [
-        ("museum", True),
-        ("gallery", False),
-    ]
-
-
-def test_the_file_is_found_from_a_folder_below_and_its_paths_are_its_own(run, project, monkeypatch):
+def test_the_nearest_file_above_counts_and_its_paths_are_its_own(
+    run, refusal, project, monkeypatch
+):
     folder = project(GOOD)
     (folder / "src/deep").mkdir(parents=True)
     monkeypatch.chdir(folder / "src/deep")
 
-    result = run("generate")
-
-    assert result.exit_code == 0
+    assert run("generate").exit_code == 0
     assert (folder / "out/museum/manifest.json").is_file()
     assert tree(folder / "src") == {"deep/": ""}
 
+    (folder / "src/pyproject.toml").write_text("[project]\n")
 
-def test_the_nearest_file_counts(refusal, project, monkeypatch):
-    folder = project(GOOD)
-    (folder / "inner").mkdir()
-    (folder / "inner/pyproject.toml").write_text("[project]\n")
-    monkeypatch.chdir(folder / "inner")
-
-    message = refusal()
-
-    assert message.startswith("give SPEC and --output, or list packages under")
-    assert message.endswith("inner/pyproject.toml.")
+    assert refusal().endswith("src/pyproject.toml.")
 
 
-def test_a_table_says_all_that_the_options_say(run, project, museum, tmp_path):
+def test_a_table_says_all_that_the_options_and_the_library_say(run, project, museum):
     folder = project(
         GOOD + 'layout = "module"\ntags = ["Events", "Tickets"]\nmethods = ["get"]\n'
         'match = ["*ticket*"]\nsettings = {prefix = "m_", description_chars = 40}\n'
@@ -105,38 +85,26 @@ def test_a_table_says_all_that_the_options_say(run, project, museum, tmp_path):
     )
     (folder / "mine").mkdir()
     (folder / "mine/README.md.jinja").write_text("unused here")
+    select = Select(where=lambda tool: tool.path == "/tickets/{ticketId}/qr")
+    settings = Settings(prefix="m_", description_chars=40)
 
     result = run("generate")
+    own = generate_package(
+        museum, folder / "own", name="museum", settings=settings, select=select, layout="module"
+    )
 
     assert result.exit_code == 0
-    assert sorted(files_in(folder / "out/museum")) == [
-        "museum_tools.manifest.json",
-        "museum_tools.py",
-    ]
-    text = (folder / "out/museum/museum_tools.py").read_text()
-    assert 'name = "m_get_ticket_code"' in text
-    assert text.count("(OperationTool)") == 1
-    assert 'SETTINGS: dict[str, Any] = {"description_chars": 40, "prefix": "m_"}' in text
-
-
-def test_a_table_and_the_library_give_the_same_bytes(run, project, museum):
-    folder = project(GOOD + 'settings = {prefix = "m_"}\n')
-    run("generate")
-
-    generate_package(museum, folder / "own", name="museum", settings=Settings(prefix="m_"))
-
+    assert own.tools == ("m_get_ticket_code",)
     assert tree(folder / "own") == tree(folder / "out/museum")
 
 
-def test_the_folder_of_references_is_relative_to_the_file(run, project, monkeypatch):
+def test_the_folder_of_references_is_relative_to_the_file(run, project, write, monkeypatch):
     folder = project(
-        TABLE.replace("museum", "parts")
-        + 'spec = "specs/parts.json"\noutput = "out"\nsettings = {ref_root = "."}\n'
+        '[tool.openapi-tools.generate.parts]\nspec = "openapi.json"\noutput = "out"\n'
+        'settings = {ref_root = "."}\n'
     )
-    schema = {"$ref": "../shared.json#/Name"}
-    operation = {"parameters": [{"name": "q", "in": "query", "schema": schema}], "responses": {}}
-    document = {"openapi": "3.1.0", "info": {}, "paths": {"/a": {"get": operation}}}
-    (folder / "specs/parts.json").write_text(json.dumps(document))
+    query = {"name": "q", "in": "query", "schema": {"$ref": "shared.json#/Name"}}
+    write({"/a": {"get": {"parameters": [query]}}})
     (folder / "shared.json").write_text('{"Name": {"type": "string", "maxLength": 9}}')
     monkeypatch.chdir(folder / "specs")
 
@@ -192,6 +160,7 @@ def test_a_file_that_is_no_toml_is_named(refusal, project, content):
         (GOOD + "match = {}\n", "'match' must be a list of texts."),
         (GOOD + 'layout = "file"\n', "'layout' must be one of package, module."),
         (GOOD + "layout = []\n", "'layout' must be one of package, module."),
+        (GOOD + 'target = "elm"\n', "'target' must be one of python, exathena."),
         (GOOD + "settings = []\n", "'settings' must be a table."),
         (GOOD + "settings = {timout = 1}\n", "settings: timout: unknown setting; did"),
         (GOOD + 'settings = {body = "x"}\n', "settings: body: input should be 'flat' or 'nested'"),
@@ -220,29 +189,22 @@ def test_a_table_that_says_something_else_is_refused(refusal, project, text, mes
     assert tree(folder) == before
 
 
-def test_what_was_done_before_a_fault_is_told(run, project):
-    project(
-        GOOD + '[tool.openapi-tools.generate.b]\nspec = "nowhere.yaml"\noutput = "b"\n'
-        "[tool.openapi-tools.generate.c]\n" + SPEC + 'output = "c"\n'
-    )
+@pytest.mark.parametrize(
+    ("second", "said"),
+    [
+        ('spec = "nowhere.yaml"\noutput = "b"\n', "nowhere.yaml: no such file"),
+        (SPEC + OUTPUT, "the package of the API 'museum' is here, not of 'b'"),
+        (OUTPUT + 'spec = "http://127.0.0.1:9/a.json"\n', "error: http://127.0.0.1:9/a.json: "),
+    ],
+    ids=["no document", "one folder for two", "an address"],
+)
+def test_what_was_done_before_a_fault_is_told(run, project, second, said):
+    table = "[tool.openapi-tools.generate."
+    project(f'{GOOD}{table}b]\n{second}{table}c]\n{SPEC}output = "c"\n')
 
     result = run("generate")
 
     assert result.exit_code == 2
     assert result.stdout == "museum: written, 8 tools in out/museum\n  12 files written\n"
     assert len(result.stderr.splitlines()) == 1
-
-
-def test_two_packages_in_one_folder_are_refused(run, project):
-    project(GOOD + "[tool.openapi-tools.generate.gallery]\n" + SPEC + OUTPUT)
-
-    result = run("generate")
-
-    assert result.exit_code == 2
-    assert "the package of the API 'museum' is here, not of 'gallery'" in result.stderr
-
-
-def test_a_document_may_come_from_an_address(refusal, project):
-    project(TABLE + OUTPUT + 'spec = "http://127.0.0.1:9/openapi.json"\n')
-
-    assert refusal().startswith("http://127.0.0.1:9/openapi.json: ")
+    assert said in result.stderr
