@@ -233,3 +233,13 @@ def test_an_answer_that_is_too_large_says_how_large_it_is(report):
 
     assert truncated["chars"] > 8_900_000
     assert truncated["kept"] <= OUTPUT
+
+
+async def test_a_thousand_calls_at_once_have_their_own_answers():
+    with FaultProcess() as site:
+        given = Settings(base_url=site.url, timeout=60)
+        async with load_tools(fault_document(), settings=given) as toolset:
+            calls = (toolset["get_echo"].execute({"q": str(number)}) for number in range(1000))
+            results = await asyncio.gather(*calls)
+
+    assert [result.output for result in results] == [{"echo": f"q={i}"} for i in range(1000)]

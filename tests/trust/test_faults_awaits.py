@@ -10,15 +10,11 @@ from openapi_tools import Settings, load_tools
 
 MOST = 60
 """Awaits of one call, at the very most."""
-ENDS = {"connection", "protocol", "timeout"}
+FRESH = pytest.mark.parametrize("fresh", [True, False], ids=["fresh", "reused"])
 
 
 class Stepped:
-    """Awaits a coroutine, and does something to one of the awaits inside it.
-
-    Attributes:
-        count: How many awaits there were.
-    """
+    """Awaits a coroutine, and does something to one of the awaits inside it; counts them."""
 
     def __init__(self, coroutine, at, act):
         self._coroutine, self._at, self._act = coroutine, at, act
@@ -43,114 +39,69 @@ class Stepped:
                 step, given = self._coroutine.throw, raised
 
 
-def breaking(error):
-    """Return what lets an await fail: the future itself, where there is one."""
+async def ends_of(method, act, transport, *, fresh):
+    """Return how a call ends that something is done to, at each of its awaits in turn."""
+    settings = {
+        "timeout": 5,
+        "concurrency": 1,
+        "transport": transport,
+    }  # a turn not given back shows
+    document = fault_document([case_of("echo")])
+    ends = []
+    async with FaultSite() as site:
+        for at in range(MOST):  # at 0 nothing is done, but all imported
+            async with load_tools(
+                document, settings=Settings(base_url=site.url, **settings)
+            ) as toolset:
+                tool = toolset[f"{method}_echo"]
+                if not fresh:
+                    await tool.execute({"q": "first"})
+                stepped = Stepped(tool.execute({"q": "this"}), at, act)
+                ends += await asyncio.gather(asyncio.wait_for(stepped, 5), return_exceptions=True)
+                following = await tool.execute({"q": f"after-{at}"})
+            async with asyncio.timeout(5):
+                await site.until(lambda: site.connections == site.ended)
 
-    def act(waited):
-        if type(waited) is asyncio.Future and not waited.done() and isinstance(error, Exception):
-            waited.set_exception(error)
-            return None
-        return error
-
-    return act
-
-
-def cancelling(_):
-    task = asyncio.current_task()
-    assert task is not None
-    task.cancel()
-
-
-def toolset_of(site, **given):
-    """Return tools of which one may be called at a time: a turn that is not given back shows."""
-    routes = [case_of("echo")]
-    transport = given.pop("transport", "auto")
-    settings = Settings(base_url=site.url, timeout=5, concurrency=1, transport=transport)
-    return load_tools(fault_document(routes), settings=settings, **given)
-
-
-async def import_all(site, transport):
-    """Make a call: what the first one imports, in a thread of its own, is no await to break."""
-    async with toolset_of(site, transport=transport) as toolset:
-        await toolset["get_echo"].execute({})
-
-
-async def until_closed(site):
-    async with asyncio.timeout(5):
-        await site.until(lambda: site.connections == site.ended)
+            assert following.output == {"echo": f"q=after-{at}"}
+            if stepped.count < at:
+                break
+    assert 2 < len(ends) < MOST
+    assert ends.pop().output == ends.pop(0).output == {"echo": "q=this"}
+    return ends
 
 
 ERRORS = [
     ConnectionResetError(104, "reset"),
-    OSError("broken"),
-    EOFError(),
-    TimeoutError(),
-    httpx.ReadError("broken"),
-    httpx.RemoteProtocolError("broken"),
-    RuntimeError("a mistake"),
+    *(OSError("broken"), EOFError(), TimeoutError(), RuntimeError("a mistake")),
+    *(httpx.ReadError("broken"), httpx.RemoteProtocolError("broken")),
 ]
 
 
-@pytest.mark.parametrize("fresh", [True, False], ids=["fresh", "reused"])
+@FRESH
 @pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
 async def test_a_call_that_breaks_at_any_await_is_an_error_result(error, fresh, transport):
-    broken = 0
-    async with FaultSite() as site:
-        await import_all(site, transport)
-        for at in range(1, MOST):
-            async with toolset_of(site, transport=transport) as toolset:
-                tool = toolset["post_echo"]  # a broken read may be tried again, unseen
-                if not fresh:
-                    await tool.execute({"q": "first"})
-                stepped = Stepped(tool.execute({"q": "broken"}), at, breaking(error))
-                result = await stepped
-                following = await tool.execute({"q": f"after-{at}"})
-            await until_closed(site)
+    def act(waited):
+        """Let the future itself fail, where there is one."""
+        if type(waited) is not asyncio.Future or waited.done():
+            return error
+        waited.set_exception(error)
+        return None
 
-            # What breaks before anything was sent, or on its way out, may do no harm.
-            if result.is_error:
-                broken += 1
-                assert result.error["type"] in ENDS
-            else:
-                assert result.output == {"echo": "q=broken"}
-            assert following.output == {"echo": f"q=after-{at}"}
-            if stepped.count < at:
-                break
-        assert 1 < at < MOST - 1
-        assert broken
+    # A POST: a broken read may be tried again, unseen.
+    ends = await ends_of("post", act, transport, fresh=fresh)
+
+    # What breaks before anything was sent, or on its way out, may do no harm.
+    broken = {end.error["type"] for end in ends if end.is_error}
+    assert broken
+    assert broken <= {"connection", "protocol", "timeout"}
+    assert all(end.is_error or end.output == {"echo": "q=this"} for end in ends)
 
 
-@pytest.mark.parametrize("fresh", [True, False], ids=["fresh", "reused"])
+@FRESH
 async def test_a_call_that_is_cancelled_at_any_await_passes_that_on(fresh, transport):
-    async with FaultSite() as site:
-        await import_all(site, transport)
-        for at in range(1, MOST):
-            async with toolset_of(site, transport=transport) as toolset:
-                tool = toolset["get_echo"]
-                if not fresh:
-                    await tool.execute({"q": "first"})
-                stepped = Stepped(tool.execute({"q": "broken"}), at, cancelling)
-                task = asyncio.ensure_future(stepped)
-                ended = await asyncio.gather(task, return_exceptions=True)
-                following = await tool.execute({"q": f"after-{at}"})
-            await until_closed(site)
+    def act(_):
+        asyncio.current_task().cancel()
 
-            assert following.output == {"echo": f"q=after-{at}"}
-            if stepped.count < at:
-                break
-            assert isinstance(ended[0], asyncio.CancelledError)
-        assert 1 < at < MOST - 1
-        assert ended[0].output == {"echo": "q=broken"}
+    ends = await ends_of("get", act, transport, fresh=fresh)
 
-
-@pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt(), GeneratorExit()], ids=repr)
-async def test_what_ends_a_program_is_not_made_a_result(error):
-    async with FaultSite() as site, toolset_of(site) as toolset:
-        tool = toolset["get_echo"]
-        await tool.execute({"q": "first"})
-
-        with pytest.raises(type(error)):
-            await Stepped(tool.execute({}), 1, breaking(error))
-
-        following = await tool.execute({"q": "after"})
-        assert following.output == {"echo": "q=after"}
+    assert {type(end) for end in ends} == {asyncio.CancelledError}
