@@ -10,23 +10,19 @@ from documents import document, operation
 
 from openapi_tools import DeniedError, Preview, Settings, SettingsError, load_tools
 
-BODY = {
-    "content": {
-        "application/json": {"schema": {"type": "object", "properties": {"n": {"type": "string"}}}}
-    }
-}
+SCHEMA = {"type": "object", "properties": {"n": {"type": "string"}}}
 METHODS = ["get", "head", "post", "put", "patch", "delete"]
 
 
-def api(url, **settings):
+def api(url, *, key="s3cr3t", kind="application/json", **settings):
     item: dict[str, Any] = {method: operation(operationId=method) for method in METHODS}
-    item["post"]["requestBody"] = BODY
+    item["post"]["requestBody"] = {"content": {kind: {"schema": SCHEMA}}}
     item["get"]["x-openai-isConsequential"] = True
     item["put"]["x-openai-isConsequential"] = False
     schemes = {"key": {"type": "apiKey", "in": "query", "name": "key"}}
     root = document({"/x": item}, security=[{"key": []}], components={"securitySchemes": schemes})
-    options = Settings(base_url=url, timeout=5, **settings)
-    return load_tools(root, credentials={"key": "s3cr3t"}, settings=options)
+    options = Settings(**{"base_url": url, "timeout": 5, **settings})
+    return load_tools(root, credentials={"key": key} if key else None, settings=options)
 
 
 RULES = [
@@ -110,9 +106,7 @@ async def test_the_time_that_people_take_is_not_the_calls(recorder):
         await asyncio.sleep(0.5)
         return True
 
-    async with api(recorder.url, approve=approve) as toolset:
-        fast = toolset.session.settings.model_copy(update={"timeout": 0.3})
-        toolset.session.sender._settings = fast
+    async with api(recorder.url, approve=approve, timeout=0.3) as toolset:
         result = await toolset["delete"].execute({})
 
     assert result.success
@@ -124,6 +118,8 @@ async def test_a_dry_run_sends_nothing_and_returns_the_request(recorder):
     async with api(recorder.url, **settings) as toolset:
         result = await toolset["post"].execute({"n": "Rex"})
         wrong = await toolset["post"].execute({"n": 1})
+    async with api(recorder.url, key=None, **settings) as toolset:
+        missing = await toolset["get"].execute({})
 
     assert result.success
     assert result.metadata["dry_run"] is True
@@ -132,36 +128,26 @@ async def test_a_dry_run_sends_nothing_and_returns_the_request(recorder):
     assert ["content-type", "application/json"] in result.output["headers"]
     assert result.output["body"] == '{"n":"Rex"}'
     assert wrong.error["type"] == "invalid_input"
+    assert missing.output["url"] == f"{recorder.url}/x"
+    assert "no credential is there for 'key'" in missing.output["note"]
     assert recorder.requests == []
     assert asked == []
 
 
-async def test_a_dry_run_says_what_is_missing():
-    schemes = {"key": {"type": "apiKey", "in": "query", "name": "key"}}
-    root = document(
-        {"/x": {"get": operation(operationId="x", security=[{"key": []}])}},
-        components={"securitySchemes": schemes},
-    )
-    settings = Settings(base_url="http://api.test", dry_run=True)
+@pytest.mark.parametrize(
+    ("kind", "given", "length", "told"),
+    [
+        ("application/json", {"n": "x" * 30_000}, 20_100, "30008 characters"),
+        ("image/png", {"body": {"base64": "//4="}}, 40, "(2 bytes that are not text)"),
+    ],
+)
+async def test_a_preview_cuts_a_long_body_and_counts_what_is_no_text(kind, given, length, told):
+    toolset = api("http://api.test", kind=kind, dry_run=True)
 
-    result = await load_tools(root, settings=settings)["x"].execute({})
+    result = await toolset["post"].execute(given)
 
-    assert result.output["url"] == "http://api.test/x"
-    assert "no credential is there for 'key'" in result.output["note"]
-
-
-def test_a_preview_cuts_a_long_body_and_counts_what_is_no_text():
-    import httpx
-
-    from openapi_tools.requests.request_auth import preview_of
-
-    long = preview_of(httpx.Request("POST", "http://a", content=b"x" * 30_000), "t", {})
-    binary = preview_of(httpx.Request("POST", "http://a", content=b"\xff\xfe"), "t", {})
-
-    assert long.body is not None
-    assert len(long.body) < 20_100
-    assert "30000 characters" in long.body
-    assert binary.body == "(2 bytes that are not text)"
+    assert told in result.output["body"]
+    assert len(result.output["body"]) < length
 
 
 @pytest.mark.parametrize("rule", ["sometimes", "", "x-"])

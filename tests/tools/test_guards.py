@@ -1,4 +1,4 @@
-from __future__ import annotations
+"""Guardrails before and after a call, functions for failures, and approval."""
 
 import asyncio
 import copy
@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 import pytest
 from documents import document, operation, with_body
+from tools.answering import answering
 
 from openapi_tools import (
     CallError,
@@ -16,12 +17,9 @@ from openapi_tools import (
     InputError,
     OperationTool,
     Select,
-    Settings,
     SettingsError,
     ToolCall,
     ToolResult,
-    Toolset,
-    load_tools,
     require_approval,
 )
 from openapi_tools.tools.guardrails import question_of
@@ -35,21 +33,19 @@ PET = {
 
 
 class Api:
-    """Answers calls, and remembers what was sent."""
+    """Tools of an API that answers each call with a status, and what was sent to it."""
 
     def __init__(self, status: int = 200, paths: Any = None):
-        self.sent: list[str] = []
-        self.status = status
-        client = httpx.AsyncClient(transport=httpx.MockTransport(self._answer))
-        settings = Settings(base_url="https://api.example.com/v1")
-        self.tools: Toolset = load_tools(
-            document(paths or with_body(PET)), client=client, settings=settings
+        words = {"message": "words of the API"}
+        self.tools, self._requests = answering(
+            document(paths or with_body(PET)), lambda _: httpx.Response(status, json=words)
         )
         self.tool = next(iter(self.tools))
 
-    def _answer(self, request: httpx.Request) -> httpx.Response:
-        self.sent.append(request.content.decode())
-        return httpx.Response(self.status, json={"message": "words of the API"})
+    @property
+    def sent(self) -> list[str]:
+        """The bodies that were sent."""
+        return [request.content.decode() for request in self._requests]
 
     async def call(self, context: Any = None) -> ToolResult:
         return await self.tool.execute({"name": "Rex", "_tool_call_id": "c1"}, context=context)
@@ -64,17 +60,18 @@ class Api:
 TWO = {"/x": {"get": operation(), "delete": operation()}}
 
 
-async def test_an_input_guardrail_sees_the_call_and_its_context():
-    api, seen = Api(), []
-    api.tool.add_input_guardrails([lambda call, context: seen.append((call, context))])
-    context = Context(state="mine")
+async def test_input_guardrails_see_the_call_in_order_and_wrong_input_reaches_none():
+    api, seen, context = Api(), [], Context(state="mine")
+    for number in (1, 2):
+        api.tool.add_input_guardrails([lambda *given, number=number: seen.append((number, *given))])
 
-    result = await api.tool.execute({"name": "Rex", "_tool_call_id": "call_1"}, context=context)
+    assert (await api.tool.execute({})).is_error
+    assert seen == []
+    result = await api.call(context)
 
-    assert result.success
-    assert result.tool_call_id == "call_1"
-    call = ToolCall(id="call_1", name="post_x", arguments={"name": "Rex"})
-    assert seen == [(call, context)]
+    call = ToolCall(id="c1", name="post_x", arguments={"name": "Rex"})
+    assert (result.success, result.tool_call_id) == (True, "c1")
+    assert seen == [(1, call, context), (2, call, context)]
 
 
 async def add_age(call, _):
@@ -101,66 +98,44 @@ async def test_a_guardrail_changes_the_arguments(guard):
     assert given == {"name": "Rex"}
 
 
-async def test_changed_arguments_are_checked():
-    api = Api()
-    api.tool.add_input_guardrails([lambda call, context: {"name": 5}])
-
-    assert "/name" in await api.refuses("invalid_input")
-    assert api.sent == []
-
-
-def refuse(call, context):
+def refuse(*_):
     raise DeniedError("not on Sundays")
 
 
-def refuse_as_python_does(call, context):
+def refuse_as_python_does(*_):
     raise PermissionError("not on Sundays")
 
 
-@pytest.mark.parametrize(
-    ("guard", "said"),
-    [
-        (refuse, "not on Sundays"),
-        (refuse_as_python_does, "not on Sundays"),
-        (lambda call, context: False, "refuses"),
-    ],
-)
-async def test_a_guardrail_refuses_a_call(guard, said):
-    api = Api()
-    api.tool.add_input_guardrails([guard])
-
-    assert said in await api.refuses()
-    assert api.sent == []
-
-
-def fail(subject, context):
+def fail(*_):
     raise RuntimeError("hunter2")
 
 
-def nonsense(subject, context):
+def nonsense(*_):
     return 5
 
 
-@pytest.mark.parametrize("guard", [fail, nonsense])
-async def test_a_guardrail_that_fails_refuses_and_keeps_its_words_to_the_log(guard, caplog):
+@pytest.mark.parametrize(
+    ("guard", "kind", "said"),
+    [
+        (lambda *_: {"name": 5}, "invalid_input", "/name"),
+        (refuse, "denied", "not on Sundays"),
+        (refuse_as_python_does, "denied", "not on Sundays"),
+        (lambda *_: False, "denied", "refuses"),
+        (fail, "denied", "fail failed (RuntimeError)"),
+        (nonsense, "denied", "nonsense gives no verdict"),
+    ],
+)
+async def test_a_guardrail_refuses_a_call(guard, kind, said, caplog):
     api = Api()
     api.tool.add_input_guardrails([guard])
 
     with caplog.at_level(logging.ERROR):
-        assert "hunter2" not in await api.refuses()
-    assert guard.__name__ in caplog.text
+        told = await api.refuses(kind)
+
+    assert said in told
+    assert "hunter2" not in told
+    assert (guard.__name__ in caplog.text) is (guard in (fail, nonsense))
     assert api.sent == []
-
-
-async def test_guardrails_run_in_order_and_wrong_input_reaches_none():
-    api, order = Api(), []
-    api.tool.add_input_guardrails([lambda call, context: order.append(1)])
-    api.tool.add_input_guardrails([lambda call, context: order.append(2)])
-
-    assert (await api.tool.execute({})).error is not None
-    assert order == []
-    assert (await api.call()).success
-    assert order == [1, 2]
 
 
 @pytest.mark.parametrize("status", [200, 500])
@@ -172,18 +147,11 @@ async def test_an_output_guardrail_sees_and_replaces_every_result(status):
 
     api.tool.add_output_guardrails([redact])
 
-    assert "words" not in str(await api.tool.execute({"name": "Rex", "_tool_call_id": "call_2"}))
-
-
-@pytest.mark.parametrize("guard", [fail, nonsense])
-async def test_an_output_guardrail_that_fails_or_gives_no_result_withholds_it(guard):
-    api = Api()
-    api.tool.add_output_guardrails([guard])
-
-    result = await api.call()
-
-    assert (result.error["type"], result.tool_call_id) == ("denied", "c1")
-    assert "words of the API" not in result.model_dump_json()
+    assert "words" not in str(await api.call())
+    for guard in (fail, nonsense):
+        withheld = Api(status)
+        withheld.tool.add_output_guardrails([guard])
+        assert "words" not in await withheld.refuses()
 
 
 async def test_functions_for_failures_see_whatever_fails_and_the_first_answer_decides():
@@ -205,22 +173,14 @@ async def test_functions_for_failures_see_whatever_fails_and_the_first_answer_de
     assert isinstance(refused, InputError)
 
 
-@pytest.mark.parametrize("stops", ["fail", "cancelled"])
-async def test_a_function_for_failures_that_fails_leaves_the_failure_as_it_is(stops):
-    api = Api(404)
-    api.tool.add_on_error_func(globals()[stops])
-
-    assert (await api.call()).error["status"] == 404
-
-
-async def test_an_error_answer_keeps_its_facts_past_guardrails():
+async def test_functions_for_failures_that_fail_leave_the_failure_as_it_is():
     plain, guarded = Api(404), Api(404)
     guarded.tool.add_input_guardrails([lambda call, context: None])
+    guarded.tool.add_on_error_func([fail, cancelled])
 
-    expected = await plain.tool.execute({"name": "Rex"})
-    result = await guarded.tool.execute({"name": "Rex"})
+    result = await guarded.call()
 
-    assert result.model_dump() == expected.model_dump()
+    assert result.model_dump() == (await plain.call()).model_dump()
     assert result.metadata["status"] == 404
 
 
@@ -230,14 +190,10 @@ async def test_guardrails_of_a_toolset_are_on_its_tools_and_no_others():
 
     assert (await api.tools.call("get_x", {})).success
     assert (await api.tools.call("delete_x", {})).error["type"] == "denied"
-    assert (await api.tools["delete_x"].execute({})).error["type"] == "denied"
 
-
-async def test_functions_are_added_to_each_tool_of_a_toolset():
-    api = Api(500, paths=TWO)
     api.tools.add_on_error_func(lambda error, context: ToolResult.ok("handled"))
+    assert str(await api.tools["delete_x"].execute({})) == "handled"
     api.tools.add_output_guardrails(iter([lambda result, context: ToolResult.ok("guarded")]))
-
     assert [str(await tool.execute({})) for tool in api.tools] == ["guarded", "guarded"]
 
 
@@ -258,13 +214,8 @@ async def test_approval_is_asked_for_what_writes_and_gets_the_call():
 @pytest.mark.parametrize(
     "context",
     [
-        None,
-        {},
-        Context(),
-        Context(approve=lambda call: False),
-        Context(approve=lambda call: "yes"),  # type: ignore[arg-type,return-value]
-        {"approve": lambda call: None},
-        {"approve": fail},
+        *(None, {}, Context(), {"approve": lambda call: None}, {"approve": fail}),
+        *(Context(approve=lambda call, given=given: given) for given in (False, "yes", 1)),
     ],
 )
 async def test_without_a_clear_yes_nothing_is_sent(context):
@@ -275,17 +226,6 @@ async def test_without_a_clear_yes_nothing_is_sent(context):
     assert api.sent == []
 
 
-async def test_what_was_approved_is_what_is_sent():
-    api, asked = Api(), []
-    api.tool.add_input_guardrails([require_approval(), add_age])
-
-    context = {"approve": lambda call: asked.append(call.arguments) or True}
-    assert (await api.tool.execute({"name": "Rex"}, context=context)).success
-
-    assert asked == [{"name": "Rex", "age": 3}]
-    assert api.sent == ['{"name":"Rex","age":3}']
-
-
 @pytest.mark.parametrize(
     "rule", [Select(methods="GET"), lambda tool: tool.method == "GET", lambda tool: tool.read_only]
 )
@@ -294,11 +234,16 @@ def test_a_rule_says_which_tools_need_approval(rule):
     api.tools.add_input_guardrails([require_approval(rule)])
 
     assert {t.method: t.needs_approval for t in api.tools} == {"GET": True, "DELETE": False}
-
-
-def test_a_rule_that_is_none_is_refused():
     with pytest.raises(SettingsError, match="rule"):
         require_approval("DELETE")
+
+
+def noted(step):
+    async def taken(self, *given):
+        self.steps.append(step)
+        return await getattr(OperationTool, step)(self, *given)
+
+    return taken
 
 
 class Own(OperationTool):
@@ -314,47 +259,41 @@ class Own(OperationTool):
     input_schema = property(lambda self: self._tool.input_schema)
     operation = property(lambda self: self._tool.operation)
 
-    async def on_invoke(self, call: ToolCall, context: Any) -> Any:
-        self.steps.append("on_invoke")
-        return await super().on_invoke(call, context)
-
-    async def run(self, call: ToolCall, context: Any = None) -> ToolResult:
-        self.steps.append("run")
-        return await super().run(call, context)
-
-    async def on_output(self, result: ToolResult, context: Any) -> ToolResult:
-        self.steps.append("on_output")
-        return await super().on_output(result, context)
-
-    async def on_error(self, error: Exception, context: Any) -> ToolResult:
-        self.steps.append("on_error")
-        return await super().on_error(error, context)
+    on_invoke, run, on_output, on_error = map(noted, ("on_invoke", "run", "on_output", "on_error"))
 
 
 @pytest.mark.parametrize(
     ("status", "steps"),
-    [
-        (200, ["on_invoke", "run", "on_output"]),
-        (500, ["on_invoke", "run", "on_error", "on_output"]),
-    ],
+    [(200, "on_invoke run on_output"), (500, "on_invoke run on_error on_output")],
 )
 async def test_the_steps_of_a_subclass_are_taken(status, steps):
     tool = Own(Api(status).tool)
 
     result = await tool.execute({"name": "Rex"})
 
-    assert tool.steps == steps
+    assert tool.steps == steps.split()
     assert result.success == (status == 200)
 
 
-async def test_a_step_that_gives_no_result_is_an_error_result():
-    class Wrong(Own):
-        async def run(self, call: ToolCall, context: Any = None) -> Any:
-            return {"success": True}
+@pytest.mark.parametrize(
+    ("step", "given", "kind"),
+    [
+        ("run", {"success": True}, "protocol"),
+        *(("on_invoke", verdict, "denied") for verdict in (False, 0, "", {}, "no")),
+    ],
+)
+async def test_a_step_of_a_subclass_that_gives_something_else_is_an_error_result(step, given, kind):
+    async def other(*_: Any) -> Any:
+        return given
 
-    result = await Wrong(Api().tool).execute({"name": "Rex"})
+    api = Api()
+    tool = Own(api.tool)
+    setattr(tool, step, other)
 
-    assert result.error["type"] == "protocol"
+    result = await tool.execute({"name": "Rex"})
+
+    assert result.error["type"] == kind
+    assert api.sent == []
 
 
 async def test_cancelling_passes_through_guardrails():
@@ -394,16 +333,19 @@ async def test_what_a_guardrail_waits_for_may_be_cancelled_and_the_call_is_refus
     assert asked.sent == guarded.sent == []
 
 
-async def test_an_approver_cannot_change_what_is_sent():
-    api = Api()
-    api.tool.add_input_guardrails([require_approval()])
+async def test_what_was_approved_is_what_is_sent():
+    api, asked = Api(), []
+    api.tool.add_input_guardrails([require_approval(), add_age])
 
     def approve(call: ToolCall) -> bool:
+        asked.append(dict(call.arguments))
         call.arguments["name"] = "***"
         return True
 
-    assert (await api.tool.execute({"name": "Rex"}, context=Context(approve=approve))).success
-    assert api.sent == ['{"name":"Rex"}']
+    assert (await api.call(Context(approve=approve))).success
+
+    assert asked == [{"name": "Rex", "age": 3}]
+    assert api.sent == ['{"name":"Rex","age":3}']
 
 
 async def test_true_is_not_1_when_a_guardrail_changes_it():
@@ -418,35 +360,25 @@ async def test_one_result_for_many_calls_answers_each_of_them():
     api, shared = Api(), ToolResult.ok("from the cache")
     api.tool.add_input_guardrails([lambda call, context: shared])
 
-    results = [await api.tool.execute({"name": "a", "_tool_call_id": str(n)}) for n in range(3)]
-
-    assert [result.tool_call_id for result in results] == ["0", "1", "2"]
+    for call_id in "012":
+        result = await api.tool.execute({"name": "a", "_tool_call_id": call_id})
+        assert (result.output, result.tool_call_id) == ("from the cache", call_id)
 
 
 @pytest.mark.parametrize("output", [object(), {"a": object()}, float("nan"), "\ud800"])
-async def test_a_result_that_cannot_be_shown_is_withheld(output):
-    first, second, third = Api(), Api(), Api(404)
-    first.tool.add_input_guardrails([lambda call, context: ToolResult.ok(output)])
-    second.tool.add_output_guardrails([lambda result, context: ToolResult.ok(output)])
-    third.tool.add_on_error_func(lambda error, context: ToolResult.ok(output))
+@pytest.mark.parametrize(
+    ("add", "kind"),
+    [
+        ("add_input_guardrails", "denied"),
+        ("add_output_guardrails", "denied"),
+        ("add_on_error_func", "http"),
+    ],
+)
+async def test_a_result_that_cannot_be_shown_is_withheld(add, kind, output):
+    api = Api(404 if kind == "http" else 200)
+    getattr(api.tool, add)([lambda *_: ToolResult.ok(output)])
 
-    for api, kind in ((first, "denied"), (second, "denied"), (third, "http")):
-        result = await api.call()
-        assert result.error["type"] == kind
-        result.model_dump_json().encode()
-
-
-@pytest.mark.parametrize("verdict", [False, 0, "", {}, "no"])
-async def test_a_step_of_a_subclass_that_gives_no_call_refuses(verdict):
-    class Odd(Own):
-        async def on_invoke(self, call: ToolCall, context: Any) -> Any:
-            return verdict
-
-    api = Api()
-    result = await Odd(api.tool).execute({"name": "Rex"})
-
-    assert result.error["type"] == "denied"
-    assert api.sent == []
+    (await api.refuses(kind)).encode()
 
 
 def test_a_person_is_asked_about_every_argument_in_plain_characters():

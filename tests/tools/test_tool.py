@@ -1,6 +1,7 @@
-from __future__ import annotations
+"""One tool: arguments become a request, the answer a result, and every failure an error result."""
 
 import asyncio
+import base64
 import copy
 import logging
 from collections.abc import Iterator, Mapping
@@ -9,8 +10,17 @@ from typing import Any
 import httpx
 import pytest
 from documents import document, operation, with_body
+from tools.answering import BASE, answering
 
-from openapi_tools import CallError, InputError, Settings, ToolResult, load_tools
+from openapi_tools import (
+    CallError,
+    ImageContent,
+    InputError,
+    Settings,
+    TextContent,
+    ToolResult,
+    load_tools,
+)
 
 PET = {
     "type": "object",
@@ -18,25 +28,28 @@ PET = {
     "properties": {"name": {"type": "string"}, "tag": {"type": ["string", "null"]},
                    "age": {"type": "integer"}},
 }  # fmt: skip
-
-
-def toolset(handler, paths=None, **members):
-    """Tools whose calls are answered by a function."""
-    client = httpx.AsyncClient(transport=httpx.MockTransport(handler))
-    settings = Settings(base_url="https://api.example.com/v1")
-    return load_tools(
-        document(paths or with_body(PET), **members), client=client, settings=settings
-    )
+GET = document({"/x": {"get": operation()}})
+REX = {"name": "Rex"}
 
 
 def ok(request):
     return httpx.Response(200, json={"sent": request.content.decode()})
 
 
-async def test_arguments_become_a_request_and_the_answer_a_result():
-    tool = toolset(ok)["post_x"]
+def pets(answer=ok):
+    toolset, _ = answering(document(with_body(PET)), answer)
+    return toolset
 
-    result = await tool.execute({"name": "Rex", "tag": None})
+
+def raising(error):
+    def fail(_: object):
+        raise error
+
+    return pets(fail)["post_x"]
+
+
+async def test_arguments_become_a_request_and_the_answer_a_result():
+    result = await pets()["post_x"].execute({"name": "Rex", "tag": None})
 
     assert isinstance(result, ToolResult)
     assert result.success
@@ -50,18 +63,23 @@ async def test_the_call_id_is_taken_out_and_given_back_and_the_input_is_not_chan
     given = {"name": "Rex", "_tool_call_id": "call_7"}
     before = copy.deepcopy(given)
 
-    result = await toolset(ok)["post_x"].execute(given)
+    result = await pets()["post_x"].execute(given)
 
     assert result.tool_call_id == "call_7"
     assert result.output == {"sent": '{"name":"Rex"}'}
     assert given == before
 
 
-@pytest.mark.parametrize("call_id", [5, None, ["x"], {"a": 1}, "x" * 100_000])
-async def test_an_odd_call_id_is_never_sent(call_id):
-    result = await toolset(ok)["post_x"].execute({"name": "Rex", "_tool_call_id": call_id})
+@pytest.mark.parametrize(
+    ("call_id", "told"),
+    [(5, "5"), (None, ""), (True, ""), (["x"], ""), ({"a": 1}, ""), ("x" * 10**6, "x" * 10**6)],
+    ids=["number", "null", "boolean", "list", "object", "huge"],
+)
+async def test_an_odd_call_id_is_never_sent(call_id, told):
+    result = await pets()["post_x"].execute({"name": "Rex", "_tool_call_id": call_id})
 
     assert result.output == {"sent": '{"name":"Rex"}'}
+    assert result.tool_call_id == told
 
 
 class Raising(dict[str, Any]):
@@ -70,8 +88,7 @@ class Raising(dict[str, Any]):
     def get(self, *_: Any) -> Any:
         raise RuntimeError("boom")
 
-    def __contains__(self, _: object) -> bool:
-        raise RuntimeError("boom")
+    __contains__ = get
 
 
 class Hostile(Mapping[str, Any]):
@@ -87,62 +104,46 @@ class Hostile(Mapping[str, Any]):
         raise RuntimeError("boom")
 
 
-@pytest.mark.parametrize(("kind", "call_id"), [(Raising, "c1"), (Hostile, "")])
+@pytest.mark.parametrize(
+    ("given", "call_id"), [(Raising(name="Rex", _tool_call_id="c1"), "c1"), (Hostile(), "")]
+)
 @pytest.mark.parametrize("name", ["post_x", "unknown"])
-async def test_input_whose_own_code_fails_is_an_error_result(kind, call_id, name):
-    given = kind({"name": "Rex", "_tool_call_id": "c1"}) if kind is Raising else kind()
-
-    result = await toolset(ok).call(name, given)
+async def test_input_whose_own_code_fails_is_an_error_result(given, call_id, name):
+    result = await pets().call(name, given)
 
     # A dict is read as one, past methods of its own.
-    assert result.is_error is (kind is Hostile or name == "unknown")
+    assert result.is_error is (isinstance(given, Hostile) or name == "unknown")
     assert result.tool_call_id == call_id
 
 
-WRONG = [
-    ({}, "/name"),
-    ({"name": 3}, "/name"),
-    ({"name": "Rex", "age": "old"}, "/age"),
-    ({"name": "Rex", "zzz": 1}, "zzz"),
-    (None, ""),
-    ([], ""),
-    ("{}", ""),
-    (3, ""),
-]
-
-
-@pytest.mark.parametrize(("given", "named"), WRONG, ids=repr)
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [({}, "/name"), ({"name": "Rex", "age": "old"}, "/age"), ({"name": "Rex", "zzz": 1}, "zzz"),
+     (None, ""), ([], ""), ("{}", ""), (3, "")],
+    ids=repr,
+)  # fmt: skip
 async def test_input_that_does_not_fit_is_an_error_result_that_names_it(given, named):
-    def refuse(request: httpx.Request) -> httpx.Response:
-        raise AssertionError(f"{request} was sent")
+    toolset, sent = answering(document(with_body(PET)))
 
-    result = await toolset(refuse)["post_x"].execute(given)
+    result = await toolset["post_x"].execute(given)
 
     assert result.is_error
     assert result.error["type"] == "invalid_input"
     assert named in result.error["message"]
     assert result.output == result.error["message"]
+    assert sent == []
 
 
 @pytest.mark.parametrize(
     "raised",
     [
-        RuntimeError("boom"),
-        KeyError("k"),
-        UnicodeError("u"),
-        httpx.ConnectError("no"),
-        OSError(13, "x"),
-        RecursionError(),
-        MemoryError(),
-        ZeroDivisionError(),
+        *(RuntimeError("boom"), KeyError("k"), UnicodeError("u"), httpx.ConnectError("no")),
+        *(OSError(13, "x"), RecursionError(), MemoryError()),
     ],
     ids=repr,
 )
 async def test_whatever_the_transport_raises_is_an_error_result(raised):
-    def fail(_: httpx.Request) -> httpx.Response:
-        raise raised
-
-    result = await toolset(fail)["post_x"].execute({"name": "Rex"})
+    result = await raising(raised).execute(REX)
 
     assert result.is_error
     assert result.error["message"]
@@ -154,11 +155,8 @@ async def test_whatever_the_transport_raises_is_an_error_result(raised):
     ids=repr,
 )
 async def test_cancellation_and_exits_pass_through(raised):
-    def fail(_: httpx.Request) -> httpx.Response:
-        raise raised
-
     with pytest.raises(type(raised)):
-        await toolset(fail)["post_x"].execute({"name": "Rex"})
+        await raising(raised).execute(REX)
 
 
 async def test_an_unexpected_failure_is_logged_and_not_raised(monkeypatch, caplog):
@@ -169,7 +167,7 @@ async def test_an_unexpected_failure_is_logged_and_not_raised(monkeypatch, caplo
 
     monkeypatch.setattr(RequestPlan, "build", fail)
     with caplog.at_level(logging.ERROR, logger="openapi_tools"):
-        result = await toolset(ok)["post_x"].execute({"name": "Rex"})
+        result = await pets()["post_x"].execute(REX)
 
     assert result.is_error
     assert "ZeroDivisionError" in str(result)
@@ -177,39 +175,34 @@ async def test_an_unexpected_failure_is_logged_and_not_raised(monkeypatch, caplo
     assert [record.name for record in caplog.records] == ["openapi_tools"]
 
 
+def test_a_preview_is_the_request_that_would_be_sent():
+    request = pets()["post_x"].preview(REX)
+
+    assert request.method == "POST"
+    assert str(request.url) == f"{BASE}/x"
+    assert request.content == b'{"name":"Rex"}'
+
+
 async def test_without_a_server_the_result_says_to_give_a_base_url():
-    (tool,) = load_tools(document({"/x": {"get": operation()}}))
+    (tool,) = load_tools(GET)
 
     result = await tool.execute({})
 
     assert result.is_error
     assert "base_url" in str(result)
-
-
-def test_a_preview_is_the_request_that_would_be_sent():
-    request = toolset(ok)["post_x"].preview({"name": "Rex"})
-
-    assert request.method == "POST"
-    assert str(request.url) == "https://api.example.com/v1/x"
-    assert request.content == b'{"name":"Rex"}'
-
-
-def test_a_preview_raises_what_a_call_would_report():
-    with pytest.raises(InputError, match="name"):
-        toolset(ok)["post_x"].preview({})
-    (tool,) = load_tools(document({"/x": {"get": operation()}}))
     with pytest.raises(CallError, match="base_url"):
         tool.preview({})
+    with pytest.raises(InputError, match="name"):
+        pets()["post_x"].preview({})
 
 
 async def test_after_closing_a_call_is_an_error_result_and_closing_again_does_nothing(recorder):
-    root = document({"/x": {"get": operation()}})
-    tools = load_tools(root, settings=Settings(base_url=recorder.url))
+    toolset = load_tools(GET, settings=Settings(base_url=recorder.url))
 
-    async with tools:
-        first = await tools["get_x"].execute({})
-    await tools.aclose()
-    second = await tools["get_x"].execute({})
+    async with toolset:
+        first = await toolset["get_x"].execute({})
+    await toolset.aclose()
+    second = await toolset["get_x"].execute({})
 
     assert first.success
     assert second.is_error
@@ -217,28 +210,14 @@ async def test_after_closing_a_call_is_an_error_result_and_closing_again_does_no
 
 
 async def test_answers_are_compared_with_the_document_on_request():
-    answers = {
-        "200": {
-            "description": "ok",
-            "content": {
-                "application/json": {
-                    "schema": {
-                        "type": "object",
-                        "required": ["id"],
-                        "properties": {"id": {"type": "integer"}},
-                    }
-                }
-            },
-        }
-    }
-    paths = {"/x": {"get": {"responses": answers}}}
-    root = document(paths, servers=[{"url": "https://api.example.com/v1"}])
+    schema = {"type": "object", "required": ["id"], "properties": {"id": {"type": "integer"}}}
+    answers = {"200": {"description": "ok", "content": {"application/json": {"schema": schema}}}}
+    root = document({"/x": {"get": {"responses": answers}}}, servers=[{"url": BASE}])
 
     async def answered(body: Any) -> ToolResult:
-        handler = httpx.MockTransport(lambda _: httpx.Response(200, json=body))
-        client = httpx.AsyncClient(transport=handler)
-        settings = Settings(check_answers=True)
-        return await load_tools(root, client=client, settings=settings)["get_x"].execute({})
+        settings = {"check_answers": True}
+        toolset, _ = answering(root, lambda _: httpx.Response(200, json=body), settings=settings)
+        return await toolset["get_x"].execute({})
 
     good, bad = await answered({"id": 1}), await answered({"id": "one"})
 
@@ -263,16 +242,79 @@ def test_results_have_no_fields_beyond_the_contract():
 @pytest.mark.parametrize(
     ("output", "text"),
     [
-        ("text", "text"),
-        (None, "Success"),
-        ("", "Success"),
-        ({"a": [1, None, True]}, '{"a": [1, null, true]}'),
-        (0, "0"),
-        (False, "false"),
-        ([], "[]"),
-        ("ü", "ü"),
-        ({"ü": 1}, '{"ü": 1}'),
+        *(("text", "text"), ("ü", "ü"), (None, "Success"), ("", "Success"), (0, "0")),
+        *((False, "false"), ([], "[]"), ({"ü": [1, None, True]}, '{"ü": [1, null, true]}')),
     ],
 )
 def test_a_result_reads_as_text_or_json(output, text):
     assert str(ToolResult.ok(output)) == text
+
+
+# ---------------------------------------------------------------------------- contents
+
+PNG = b"\x89PNG\r\n\x1a\n\x00"
+CODED = base64.b64encode(PNG).decode()
+IMAGE = ImageContent(data=CODED, media_type="image/png")
+PARTS = (
+    b'--b\r\nContent-Disposition: form-data; name="a"\r\n\r\nhello\r\n'
+    b"--b\r\nContent-Type: image/png\r\n\r\n" + PNG + b"\r\n--b--\r\n"
+)
+
+
+async def contents(body, media_type, status=200):
+    headers = {"Content-Type": media_type}
+    toolset, _ = answering(GET, lambda _: httpx.Response(status, content=body, headers=headers))
+    return (await toolset["get_x"].execute({})).as_content()
+
+
+@pytest.mark.parametrize(
+    ("body", "media_type", "text"),
+    [
+        (b'{"a": [1]}', "application/json", '{"a": [1]}'),
+        (b"hello", "text/plain", "hello"),
+        (b"", "text/plain", "Success"),
+        (b"[]", "application/json", "[]"),
+    ],
+)
+async def test_an_answer_is_one_text(body, media_type, text):
+    assert await contents(body, media_type) == [TextContent(text=text)]
+
+
+async def test_images_and_the_parts_of_an_answer_are_contents_of_their_own():
+    text, image = await contents(PARTS, "multipart/form-data; boundary=b")
+
+    assert isinstance(text, TextContent)
+    assert "hello" in text.text
+    assert [image] == await contents(PNG, "image/png") == [IMAGE]
+
+
+@pytest.mark.parametrize(
+    ("body", "media_type", "status", "told"),
+    [
+        (b'{"message": "no such pet"}', "application/json", 404, "no such pet"),
+        (PNG, "image/tiff", 200, "image/tiff"),
+        (PNG, "application/pdf", 200, "application/pdf"),
+    ],
+)
+async def test_errors_and_bytes_that_no_provider_shows_are_text(body, media_type, status, told):
+    (content,) = await contents(body, media_type, status)
+
+    assert isinstance(content, TextContent)
+    assert told in content.text
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"base64": CODED},
+        {"base64": CODED, "bytes": 9, "more": 1},
+        {"base64": 7, "bytes": 3},
+        {"base64": "***", "bytes": 2},
+        {"base64": CODED, "bytes": 8},
+        {"file": "/tmp/x.png", "bytes": 9},
+    ],
+)
+def test_only_bytes_as_answers_show_them_are_images(members):
+    (content,) = ToolResult.ok({"media_type": "image/png", **members}).as_content()
+
+    assert isinstance(content, TextContent)

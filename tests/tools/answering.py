@@ -1,0 +1,20 @@
+"""Tools whose calls are answered by a function, without a network."""
+
+import httpx
+
+from openapi_tools import Settings, load_tools
+
+BASE = "https://api.example.com/v1"
+
+
+def answering(source, answer=lambda request: httpx.Response(200, json={}), **options):
+    """Return the tools of a document, and the list of the requests that they send."""
+    sent: list[httpx.Request] = []
+
+    def handle(request):
+        sent.append(request)
+        return answer(request)
+
+    client = httpx.AsyncClient(transport=httpx.MockTransport(handle))
+    settings = Settings(**{"base_url": BASE, **options.pop("settings", {})})
+    return load_tools(source, client=client, settings=settings, **options), sent
