@@ -1,21 +1,20 @@
 """Tools for provider profiles, and values as a model under a provider's schema makes them."""
 
-from __future__ import annotations
-
-from functools import cache
-from typing import Any
+import copy
 
 import jsonschema_rs
-from hypothesis import HealthCheck, find, settings
-from hypothesis import strategies as st
-from hypothesis.errors import NoSuchExample
+from makers import Turns
+from profile_rules import faults, schema_of
 
 from openapi_tools.json_values import same
+from openapi_tools.providers.definitions import define
 from openapi_tools.providers.restore import Restorer
 from openapi_tools.tools.tool import OperationTool
+from openapi_tools.validation.checker import Checker
 
-DEEPEST = 6
 TEXT, WHOLE, NULL = {"type": "string"}, {"type": "integer"}, {"type": "null"}
+SHUT = {"additionalProperties": False}
+UNFIT = "does not fit the definition"
 
 
 def text(**keywords):
@@ -28,6 +27,16 @@ def array(items, **keywords):
 
 def object_of(members, **keywords):
     return {"type": "object", "properties": members, **keywords}
+
+
+def lawful(member, profile, *, required=True, rounds=6, **definitions):
+    """Return what becomes of the schema of an argument; whatever fits that is accepted."""
+    tool = tool_with(member, required=required, **definitions)
+    before = copy.deepcopy(member)
+    definition = define(tool, profile)
+    assert refused(tool, definition, profile, rounds) == []
+    assert member == before
+    return schema_of(profile, definition.value)["properties"]["x"]
 
 
 class Written(OperationTool):
@@ -50,22 +59,35 @@ class Written(OperationTool):
 
 def tool_with(member, *, required=True, **definitions):
     """Return a tool with one argument `x`."""
-    schema = object_of({"x": member}, additionalProperties=False)
-    if required:
-        schema["required"] = ["x"]
+    schema = object_of({"x": member}, **SHUT, required=["x"] if required else [])
     return Written({**schema, "$defs": definitions} if definitions else schema)
-
-
-class ImpossibleError(Exception):
-    """No value was found that fits a schema; perhaps there is none."""
 
 
 def values(schema, rounds=4):
     """Return values of one schema: the least, those of every alternative in turn, all of null."""
-    made = [_Maker(schema, full=False, turn=0).value(schema, 0)]
-    made += [_Maker(schema, full=True, turn=turn).value(schema, 0) for turn in range(rounds)]
-    made.append(_Maker(schema, full=True, turn=0, null=True).value(schema, 0))
-    return made
+    makers = [Turns(schema, bare=True), *(Turns(schema, turn, full=True) for turn in range(rounds))]
+    return [maker.value([schema], 0) for maker in (*makers, Turns(schema, full=True, bare=True))]
+
+
+def refused(tool, definition, profile, rounds, checker=None):
+    """Return the faults of a definition, and values of it that the tool refuses.
+
+    A tool takes them restored, and as they are, repaired where they do not fit.
+    """
+    schema = schema_of(profile, definition.value)
+    exact = jsonschema_rs.validator_for(read_literally(schema))
+    fits = (checker or Checker(tool.input_schema)).fits
+    found = faults(profile, definition.value)
+    for value in values(schema, rounds):
+        before = copy.deepcopy(value)
+        if not exact.is_valid(value):
+            found.append((UNFIT, value))
+        elif not fits(definition.restore(value)):
+            found.append(("restored", value))
+        elif not fits(value) and not fits(repair(value, tool.input_schema)):
+            found.append(("repaired", value))
+        assert value == before
+    return found
 
 
 def read_literally(schema):
@@ -88,116 +110,6 @@ def read_literally(schema):
         definitions = {"$defs": out.pop("$defs")} if "$defs" in out else {}
         return {"anyOf": [out, {"type": "null"}], **definitions}
     return out
-
-
-class _Maker:
-    def __init__(self, root, *, full, turn, null=False):
-        self.definitions = root.get("$defs", {})
-        self.full, self.turn, self.null = full, turn, null
-
-    def value(self, schema: dict[str, Any], depth: int) -> Any:
-        if depth > 60:
-            raise ImpossibleError(schema)
-        if "$ref" in schema:
-            return self.value(self.definitions[schema["$ref"][8:]], depth + 1)
-        if self.null and depth and accepts_null(schema):
-            return None
-        if "anyOf" in schema:
-            parts = schema["anyOf"]
-            turn = 0 if depth > DEEPEST else self.turn
-            simple = sorted(parts, key=lambda part: part.get("type") in ("array", "object", None))
-            parts = simple if depth > DEEPEST else parts
-            return self.value(parts[turn % len(parts)], depth + 1)
-        if "enum" in schema:
-            return schema["enum"][self.turn % len(schema["enum"])]
-        kind = schema["type"]
-        if isinstance(kind, list):
-            kind = kind[self.turn % len(kind)]
-        return getattr(self, f"_{kind}")(schema, depth)
-
-    def _object(self, schema, depth):
-        wanted = self.full and depth <= DEEPEST
-        required = schema.get("required", ())
-        made = {
-            name: self._member(member, depth)
-            for name, member in schema["properties"].items()
-            if wanted or name in required
-        }
-        for name in list(schema["properties"])[: schema.get("minProperties", 0)]:
-            made.setdefault(name, self.value(schema["properties"][name], depth + 1))
-        most = schema.get("maxProperties", len(made))
-        optional = [name for name in made if name not in required]
-        for name in optional[: len(made) - most]:
-            del made[name]
-        return made
-
-    def _member(self, member, depth):
-        if not self.full and accepts_null(member):
-            return None
-        if depth > DEEPEST and accepts_null(member):
-            return None
-        return self.value(member, depth + 1)
-
-    def _array(self, schema, depth):
-        count = schema.get("minItems", 0)
-        if self.full and depth <= DEEPEST:
-            count = max(count, min(1 + self.turn % 2, schema.get("maxItems", 2)))
-        return [self.value(schema["items"], depth + 1) for _ in range(count)]
-
-    def _string(self, schema, depth):
-        return text_for(schema.get("pattern"), schema.get("minLength", 0), schema.get("maxLength"))
-
-    def _number(self, schema, depth):
-        return number(schema)
-
-    def _integer(self, schema, depth):
-        return int(number(schema))
-
-    def _boolean(self, schema, depth):
-        return bool(self.turn % 2)
-
-    def _null(self, schema, depth):
-        return None
-
-
-def accepts_null(schema):
-    """Tell whether a provider's schema takes null."""
-    kinds = schema.get("type")
-    return (
-        schema.get("nullable") is True
-        or kinds == "null"
-        or (isinstance(kinds, list) and "null" in kinds)
-        or any(accepts_null(part) for part in schema.get("anyOf", ()))
-    )
-
-
-def number(schema):
-    least = schema.get("minimum", schema.get("exclusiveMinimum"))
-    most = schema.get("maximum", schema.get("exclusiveMaximum"))
-    step = schema.get("multipleOf", 1)
-    for value in (least, most, 0, step, 1, 2, (least or 0) + step, (most or 0) - step, 0.5):
-        if value is not None and jsonschema_rs.is_valid(schema, value):
-            return value
-    raise ImpossibleError(schema)
-
-
-@cache
-def text_for(pattern, least, most):
-    if pattern is None:
-        if most is not None and most < least:
-            raise ImpossibleError(least)
-        return "x" * least
-    schema = {"pattern": pattern, "minLength": least}
-    schema |= {} if most is None else {"maxLength": most}
-    fits = jsonschema_rs.validator_for(schema).is_valid
-    for candidate in ("", "a", "1", "a" * 40, "https://example.com/", "1.0", "a/b", "0" * 40):
-        if fits(candidate):
-            return candidate
-    quiet = settings(max_examples=300, suppress_health_check=list(HealthCheck), database=None)
-    try:
-        return find(st.from_regex(pattern), fits, settings=quiet)
-    except NoSuchExample:
-        raise ImpossibleError(schema) from None
 
 
 def repair(arguments, schema):

@@ -1,21 +1,93 @@
 """Every alternative of every input in all published documents can be sent."""
 
-from __future__ import annotations
+from typing import Any, NamedTuple
 
 import httpx
 import pytest
 from corpus import ABSENT, entries
-from union_inputs import RuledOutError, alternatives, inputs_for
+from makers import MANY, UNIONS, ImpossibleError, RuledOutError, Turns, text_for
 
 from openapi_tools import Settings, load_tools
 
 pytestmark = [pytest.mark.long, pytest.mark.untraced]
 
 SETTINGS = Settings(base_url="http://api.example.com", anonymous=True)
+TURNS = 12
+NAMED = ("properties", "patternProperties")
+LISTED = (*UNIONS, "allOf", "prefixItems")
+SINGLE = ("items", "additionalProperties")
+
+
+class Alternative(NamedTuple):
+    """One alternative of a union: the way to it, and its JSON Pointer."""
+
+    steps: tuple[tuple[str, Any], ...]
+    pointer: str
+
+
+def alternatives(schema, seen):
+    """Yield all alternatives that a schema leads to."""
+    waiting = [(schema, ())]
+    for node, steps in waiting:  # which grows: nearest first
+        if not isinstance(node, dict) or id(node) in seen:
+            continue
+        seen.add(id(node))
+        for keyword, key, child in children(node, schema):
+            further = (*steps, (keyword, key))
+            waiting.append((child, further))
+            if keyword in UNIONS:
+                yield Alternative(further, "".join(f"/{word}/{step}" for word, step in further))
+
+
+def children(node, root):
+    for keyword in NAMED:
+        yield from ((keyword, name, child) for name, child in node.get(keyword, {}).items())
+    for keyword in LISTED:
+        yield from ((keyword, index, child) for index, child in enumerate(node.get(keyword, ())))
+    yield from ((keyword, "", node[keyword]) for keyword in SINGLE if keyword in node)
+    if "$ref" in node:
+        yield "$ref", node["$ref"], root["$defs"][node["$ref"][8:]]
+
+
+def steered(node, steps, root):
+    """Return a schema whose values go along some steps."""
+    if not steps:
+        return node if isinstance(node, dict) else {}
+    (keyword, key), rest = steps[0], steps[1:]
+    out = dict(node)
+    if keyword == "$ref":
+        return {"allOf": [out, steered(root["$defs"][out.pop("$ref")[8:]], rest, root)]}
+    inner = steered(node[keyword] if key == "" else node[keyword][key], rest, root)
+    if keyword in UNIONS:
+        del out[keyword]
+        return {"allOf": [out, inner]}
+    if keyword == "allOf":
+        parts = [inner if index == key else part for index, part in enumerate(node["allOf"])]
+        return {**out, "allOf": parts}
+    if keyword in ("items", "prefixItems"):
+        listed = [*node.get("prefixItems", ())]
+        place = key if keyword == "prefixItems" else len(listed)
+        least = max(place + 1, node.get("minItems", 0))
+        return {**out, "prefixItems": [*listed[:place], inner], "minItems": least}
+    name = key if keyword == "properties" else text_for(key or None, 1, MANY)
+    out["properties"] = {**node.get("properties", {}), name: inner}
+    return {**out, "required": [*node.get("required", ()), name]}
+
+
+def inputs_for(schema, alternative):
+    """Yield inputs with a value of one alternative; other unions take turns."""
+    root = steered(schema, alternative.steps, schema)
+    failed = []
+    for turn in range(TURNS):
+        try:
+            yield Turns(schema, turn, deepest=40).value([root], 0)
+        except ImpossibleError as error:
+            failed.append(error)
+    if len(failed) == TURNS and isinstance(failed[0], RuledOutError):
+        raise failed[0]
 
 
 def echo(request):
-    """Answer with what was sent."""
     return httpx.Response(200, json={"url": str(request.url), "size": len(request.content)})
 
 

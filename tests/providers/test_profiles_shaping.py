@@ -1,50 +1,39 @@
 """Schemas that say much: what becomes of them, and that nothing else is accepted."""
 
-import copy
 import math
+import os
 import re
+from contextlib import suppress
+from itertools import product
 
-import jsonschema_rs
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
-from profile_rules import faults, schema_of
+from makers import ImpossibleError
 from profile_values import (
     NULL,
+    SHUT,
     TEXT,
+    UNFIT,
     WHOLE,
+    Written,
     array,
     object_of,
-    read_literally,
-    repair,
+    refused,
     text,
-    tool_with,
-    values,
 )
+from profile_values import lawful as lawful_with
+from schema_pairs import pairs
 
 from openapi_tools.providers.definitions import CannotExpress, define
 from openapi_tools.providers.lengths import with_length
 from openapi_tools.validation.checker import Checker
 
 AB = object_of({"a": TEXT, "b": WHOLE})
-SHUT = {"additionalProperties": False}
 
 
 def lawful(member, profile):
-    """Return what becomes of an argument's schema; whatever fits that is accepted."""
-    tool = tool_with(member, Text=TEXT, Free={"description": "d"}, AB=AB)
-    before, checker = copy.deepcopy(member), Checker(tool.input_schema)
-    definition = define(tool, profile)
-    schema = schema_of(profile, definition.value)
-    exact = jsonschema_rs.validator_for(read_literally(schema))
-    assert faults(profile, definition.value) == []
-    for value in values(schema, 6):
-        assert exact.is_valid(value)
-        checker.check(definition.restore(value))
-        if not checker.fits(value):
-            checker.check(repair(value, tool.input_schema))
-    assert member == before
-    return schema["properties"]["x"]
+    return lawful_with(member, profile, Text=TEXT, Free={"description": "d"}, AB=AB)
 
 
 def names_in(schema):
@@ -175,29 +164,6 @@ def test_unions(member, profile):
     lawful(member, profile)
 
 
-PATTERN = {"patternProperties": {"a": TEXT}}
-ONE_B = {"properties": {"b": TEXT}}
-MANY = {
-    "alternatives": {"allOf": [{"anyOf": [{"const": n} for n in range(40)]}] * 2},
-    "rivals": {"oneOf": [text(minLength=n, maxLength=n) for n in range(300)]},
-    "patterns": {"type": "object", "patternProperties": {"a": TEXT, "b": TEXT}},
-    "a closed pattern": {"allOf": [PATTERN, {**ONE_B, **SHUT}]},
-    "pairs of patterns": {"allOf": [{"type": "object", **PATTERN, **SHUT}, ONE_B]},
-    "steps": {"allOf": [{"type": "number", "multipleOf": 0.5}, {"multipleOf": 0.2}]},
-    "dependent schemas": {**AB, "dependentSchemas": {"a": {}}},
-    "a required member": {**AB, "required": ["a"], "not": NO_A},
-    "fewer than least": array(TEXT, minItems=3, maxItems=2),
-    "shorter than least": text(minLength=3, maxLength=2),
-    "more than there are": {**AB, **SHUT, "minProperties": 3},
-}
-
-
-@pytest.mark.parametrize("member", MANY.values(), ids=MANY)
-def test_too_much_to_say(member):
-    with pytest.raises(CannotExpress):
-        lawful(member, "openai_strict")
-
-
 LENGTHS = {
     "no pattern": (None, 1, 100, r"^[\s\S]{1,100}$"),
     "no end": (None, 2, math.inf, r"^[\s\S]{2,}$"),
@@ -255,3 +221,48 @@ def test_no_text_gets_longer_or_of_another_pattern(inner, start, end, least, mos
         texts += [*("abab1a", "abcabcabc", "a" * 7, "ab" * 6, "\n", "1" * 12)]
         for word in texts:
             assert is_right(word) or not matches(found, word)
+
+
+CIRCLE = {
+    "$ref": "#/$defs/B",
+    "$defs": {
+        "A": {},
+        "B": {
+            "$ref": "#/$defs/A",
+            "properties": {"a": {}},
+            "patternProperties": {"a": {"$ref": "#/$defs/B"}},
+        },
+    },
+}
+"""Each turn of it is merged anew from two schemas, so no node comes twice."""
+
+
+@pytest.mark.long
+@pytest.mark.untraced
+@settings(
+    max_examples=int(os.environ.get("PROFILE_EXAMPLES", "150")),
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+)
+@example((CIRCLE, CIRCLE))
+@given(pairs())
+def test_what_fits_a_definition_fits_the_tool(pair):
+    for member, required in product(pair, (["x"], [])):
+        own = {key: value for key, value in member.items() if key != "$defs"}
+        schema = object_of({"x": own, "y": WHOLE}, required=required, **SHUT)
+        tool = Written({**schema, "$defs": member["$defs"]})
+        checker = Checker(tool.input_schema)
+        assume(not checker.notes)
+        for profile in ("openai_strict", "gemini"):
+            with suppress(ImpossibleError):
+                found = faults_by_law(tool, profile, checker)
+                assert [fault for fault in found if fault[0] != UNFIT] == []
+
+
+def faults_by_law(tool, profile, checker):
+    """Return what is wrong with a definition and its values; nothing where there is none."""
+    try:
+        definition = define(tool, profile)
+    except CannotExpress as error:
+        return ["malformed"] if "malformed" in error.reason else []
+    return refused(tool, definition, profile, 3, checker)
