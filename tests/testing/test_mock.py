@@ -128,6 +128,75 @@ async def test_a_reference_leads_to_the_response():
     assert (await get(source)).json() == "here"
 
 
+def shown(example, **operation):
+    return {"responses": {"200": content(example=example)}, **operation}
+
+
+PLACES = [
+    *("get /pets", "post /pets", "get /pets/{id}", "get /pets/mine", "get /pets/{id}.{format}"),
+    *("get /files/{path}/info#v2", "get /search?type=cat", "get /#Action=A", "get /#Action=B"),
+    *("get /#uploads", "get /", "query /more", "get x-internal"),
+]
+ROUTED = {place.split()[1]: {} for place in PLACES}
+for place in PLACES:
+    ROUTED[place.split()[1]][place.split()[0]] = shown(place)
+ROUTED["/more"]["additionalOperations"] = {"COPY": shown("COPY"), "Move": shown("Move")}
+ROUTED["/shared"] = {"$ref": "#/components/pathItems/shared"}
+ROUTED["/own"] = {"get": shown("own", servers=[{"url": "/other"}])}
+ROUTES = [
+    ("GET /v1/pets", "get /pets"),
+    ("POST /v1/pets?x=1", "post /pets"),
+    ("GET /v1/pets/7", "get /pets/{id}"),
+    ("GET /v1/pets/a%2Fb", "get /pets/{id}"),
+    ("GET /v1/pets/mine", "get /pets/mine"),
+    ("GET /pets", "get /pets"),
+    ("GET /v1/files/x/info", "get /files/{path}/info#v2"),
+    ("GET /v1/search?type=cat&page=2", "get /search?type=cat"),
+    ("GET /v1/?Action=B&x=1", "get /#Action=B"),
+    ("GET /v1/?uploads", "get /#uploads"),
+    ("GET /v1/?x=1", "get /"),
+    ("GET /v1/shared", "shared"),
+    ("QUERY /v1/more", "query /more"),
+    ("COPY /v1/more", "COPY"),
+    ("MOVE /v1/more", "Move"),
+    ("GET /other/own", "own"),
+    ("GET /v1/own", None),
+    ("DELETE /v1/pets", None),
+    ("GET /v1/nothing", None),
+    ("GET /v2/pets", None),
+    ("GET /v1/pets/1/2", None),
+    ("GET /v1/search?type=dog", None),
+    ("GET /v1/x-internal", None),
+]
+
+
+@pytest.mark.parametrize(("request_", "expected"), ROUTES)
+async def test_the_operation_is_the_one_that_path_and_method_name(request_, expected):
+    source = documents.document(
+        ROUTED,
+        openapi="3.2.0",
+        servers=[{"url": "https://{region}.example.com/v1/"}],
+        components={"pathItems": {"shared": {"get": shown("shared")}}},
+    )
+    method, target = request_.split()
+
+    async with mock_client(source, judge=False) as client:
+        answer = await client.request(method, f"https://eu.example.com{target}")
+
+    assert (answer.json() if answer.is_success else None) == expected
+
+
+async def test_a_relative_server_may_lie_anywhere_below_the_documents_address():
+    source = documents.document({"/pets": {"get": shown(1)}}, servers=[{"url": "./api"}])
+
+    assert (await get(source, "/docs/api/pets")).json() == 1
+
+
+@pytest.mark.parametrize("source", [{}, {"paths": None}, {"paths": {"/a": 1, 2: {}}}])
+async def test_a_broken_document_has_no_operations(source):
+    assert (await get(source, "/a")).status_code == 404
+
+
 async def test_swagger_2_answers_with_its_examples_and_schemas():
     operations = {
         "/pets/{id}": {"schema": PET, "examples": {"application/json": {"a": 1}}},
@@ -165,6 +234,16 @@ async def test_every_request_is_judged():
     assert fine == []
     assert problems == ["path parameter 'id': Failed to cast value to integer type: x"]
     assert answer.json() == 1
+
+
+async def test_a_path_parameter_is_judged_decoded():
+    problems: list[str] = []
+    asked = [{"name": "id", "in": "path", "required": True, "schema": {"enum": ["a/b"]}}]
+
+    async with mock_client(document({}, parameters=asked), problems=problems) as client:
+        await client.get(f"{BASE}/pets/a%2Fb")
+
+    assert problems == []
 
 
 async def test_judging_can_be_left_out():

@@ -16,7 +16,9 @@ NODE = {
                    "children": {"type": "array", "items": {"$ref": "#/components/schemas/Node"}}},
 }  # fmt: skip
 CAT = {"type": "object", "required": ["kind"], "properties": {"kind": {"type": "string"}}}
-DOCUMENT = {"components": {"schemas": {"Node": NODE, "Cat": CAT, "Dog": CAT}}}
+SCHEMAS = {"Node": NODE, "Cat": CAT, "Dog": CAT, "Loop": {"$ref": "#/components/schemas/Loop"}}
+CHAIN = {"a/b": {"~": [{"$ref": "#/components/schemas/Cat"}]}}
+DOCUMENT = {**CHAIN, "components": {"schemas": SCHEMAS}}
 PETS = [{"$ref": "#/components/schemas/Cat"}, {"$ref": "#/components/schemas/Dog"}]
 
 SHOWN = [
@@ -62,7 +64,11 @@ SHOWN = [
     ("anyOf beside properties", {"properties": {"a": {"const": 1}}, "anyOf": [
         {"properties": {"b": {"const": 2}}}]}, {"a": 1, "b": 2}),
     ("reference", {"$ref": "#/components/schemas/Cat"}, {"kind": "sample"}),
+    ("reference through a chain, escaped", {"$ref": "#/a~1b/~0/0"}, {"kind": "sample"}),
+    ("reference beside words", {"$ref": "#/components/schemas/Cat", "example": 1}, 1),
+    ("reference to itself", {"$ref": "#/components/schemas/Loop"}, {}),
     ("reference to nowhere", {"$ref": "#/nowhere"}, {}),
+    ("reference to no item", {"$ref": "#/a~1b/~0/9"}, {}),
     ("reference elsewhere", {"$ref": "other.yaml"}, {}),
     ("discriminator", {"oneOf": PETS, "discriminator": {"propertyName": "kind"}}, {"kind": "Cat"}),
     ("mapped discriminator", {"oneOf": PETS, "discriminator": {
