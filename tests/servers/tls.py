@@ -14,16 +14,10 @@ _PAST = dt.datetime(2001, 1, 1, tzinfo=dt.UTC)
 
 
 class Authority:
-    """A certificate authority.
-
-    Attributes:
-        file: PEM file with its own certificate.
-    """
+    """A certificate authority; its own certificate is in `file`, a PEM file."""
 
     def __init__(self, folder, name="authority"):
-        self._ca = trustme.CA()
-        self._folder = folder
-        self._name = name
+        self._ca, self._folder, self._name = trustme.CA(), folder, name
         self.file = folder / f"{name}.pem"
         self._ca.cert_pem.write_to_path(self.file)
 
@@ -56,18 +50,12 @@ class TlsServer:
     """
 
     def __init__(self, context, answer=OK, later=b""):
-        self._context = context
-        self._answer = answer
-        self._later = later
-        self._threads = []
-        self._open = []
-        self.requests = []
-        self.failures = []
-        self.greeted = 0
+        self._context, self._answer, self._later = context, answer, later
+        self._threads, self._open = [], []
+        self.requests, self.failures, self.greeted = [], [], 0
 
     @property
     def url(self):
-        """The address, without a slash at its end."""
         return f"{'https' if self._context else 'http'}://127.0.0.1:{self.port}"
 
     def __enter__(self):

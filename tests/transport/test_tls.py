@@ -3,20 +3,19 @@
 import asyncio
 import ssl
 
-import httpx
 import pytest
 import trustme
-from servers.documents import document
+from servers.documents import called, document
 from servers.faults import Faults
 from servers.tls import OK, Authority, TlsServer
 
-from openapi_tools import Settings, load_tools
-from openapi_tools.errors import CredentialsError
+from openapi_tools import Context, Settings, load_tools
 from openapi_tools.transport import sockets
-from openapi_tools.transport.connection_pool import CERTIFICATE, make_client
-from openapi_tools.transport.sockets import TlsError, client_context, trusted
+from openapi_tools.transport.connection_pool import make_client
+from openapi_tools.transport.sockets import client_context, trusted
 
-MEBIBYTE = 1024 * 1024
+MUTUAL = document(security=[{"cert": []}, {}])
+MUTUAL["components"] = {"securitySchemes": {"cert": {"type": "mutualTLS"}}}
 
 
 @pytest.fixture(scope="module")
@@ -31,12 +30,21 @@ def theirs(tmp_path_factory):
     return Authority(tmp_path_factory.mktemp("theirs"), "theirs")
 
 
-async def called(url, **settings):
-    """Call the one operation of an API there."""
-    known = {"base_url": url, "timeout": 5.0, **settings}
-    toolset = load_tools(document(), settings=Settings(**known))
-    async with toolset:
-        return await toolset["call"].execute({})
+async def called_with(server, *certificates, **settings):
+    """Return the results of calls one after another, each with a client certificate or None."""
+    known = Settings(base_url=server.url, timeout=5.0, **settings)
+    given = [Context(credentials={"cert": one} if one else {}) for one in certificates]
+    async with load_tools(MUTUAL, settings=known) as toolset:
+        return [await toolset["call"].execute({}, context=one) for one in given]
+
+
+def lonely(folder):
+    """Return the context of a server whose certificate signs itself."""
+    authority, context = trustme.CA(), ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.cert_pem.write_to_path(folder / "cert.pem")
+    authority.private_key_pem.write_to_path(folder / "key.pem")
+    context.load_cert_chain(folder / "cert.pem", folder / "key.pem")
+    return context
 
 
 async def test_a_server_of_a_trusted_authority_answers(ours):
@@ -56,8 +64,10 @@ async def test_a_server_of_a_trusted_authority_answers(ours):
         ("localhost", lambda ours, _: ours.server(subject="localhost"), "valid for 'localhost'"),
         ("127.0.0.1", lambda ours, theirs: ours.server(clients=theirs),
          "the server asks for a client certificate"),
+        ("127.0.0.1", lambda ours, _: lonely(ours.file.parent), "self-signed certificate"),
     ],
-    ids=["expired", "another host", "another authority", "a common name", "none of the client's"],
+    ids=["expired", "another host", "another authority", "a common name", "none of the client's",
+         "self-signed"],
 )  # fmt: skip
 async def test_a_certificate_that_is_not_accepted_is_a_connection_error(
     host, context, words, ours, theirs
@@ -70,48 +80,25 @@ async def test_a_certificate_that_is_not_accepted_is_a_connection_error(
     assert server.requests == []
 
 
-async def test_a_certificate_that_signs_itself_is_not_accepted(tmp_path):
-    lonely = trustme.CA()
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    lonely.cert_pem.write_to_path(tmp_path / "cert.pem")
-    lonely.private_key_pem.write_to_path(tmp_path / "key.pem")
-    context.load_cert_chain(tmp_path / "cert.pem", tmp_path / "key.pem")
-    with TlsServer(context) as server:
-        result = await called(server.url)
-
-    assert result.error["type"] == "connection"
-    assert "self-signed certificate" in result.output
-    assert server.requests == []
-
-
-async def test_plain_http_behind_an_https_address_is_not_taken(ours):
+@pytest.mark.parametrize("early", [True, False], ids=["before TLS begins", "as an answer"])
+async def test_plain_http_behind_an_https_address_is_not_taken(early, ours):
     heard = []
 
-    async def refuse(peer):
-        heard.append(await peer._reader.read(65536))
-        await peer.write(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+    async def speak(peer):
+        if not early:
+            heard.append(await peer._reader.read(65536))
+        await peer.write(OK)
         heard.append(await peer._reader.read(65536))
 
-    async with Faults(refuse) as server:
+    async with Faults(speak) as server:
         result = await called(server.url.replace("http:", "https:"), ca_file=ours.file)
         await server.until(lambda: server.ended == 1)
 
     assert result.error["type"] == "connection"
-    assert "the server does not speak TLS" in result.output
+    told = "the server does not speak TLS" in result.output
+    assert told or (early and "before TLS began" in result.output)
     assert not any(b"HTTP" in words for words in heard)  # no fallback
     assert server.connections == 1
-
-
-async def test_words_before_tls_begins_are_not_taken(ours):
-    async def speak(peer):
-        await peer.write(OK)
-        await peer.hang()
-
-    async with Faults(speak) as server:
-        result = await called(server.url.replace("http:", "https:"), ca_file=ours.file)
-
-    assert result.error["type"] == "connection"
-    assert "before TLS began" in result.output or "does not speak TLS" in result.output
 
 
 async def test_tls_behind_an_http_address_is_an_error(ours):
@@ -197,68 +184,49 @@ async def test_a_changed_file_of_authorities_is_read_again(ours, theirs, tmp_pat
     assert after.success, after
 
 
-async def test_a_client_certificate_is_presented_only_by_requests_that_have_it(
+async def test_a_client_certificate_is_presented_only_by_calls_that_have_it(
     ours, theirs, transport
 ):
     optional = ours.server(clients=theirs)
     optional.verify_mode = ssl.CERT_OPTIONAL
     context = client_context(theirs.client(), ca_file=ours.file)
     with TlsServer(optional) as server:
-        async with make_client(Settings(ca_file=ours.file, transport=transport)) as client:
-            for number in range(4):
-                own = {CERTIFICATE: context} if number % 2 else {}
-                await client.get(server.url, extensions=own)
+        known = {"ca_file": ours.file, "transport": transport}
+        await called_with(server, None, context, None, context, **known)
 
     assert ["client@example.com" in subject for subject, _ in server.requests] == [False, True] * 2
     assert server.greeted == 2
 
 
 async def test_two_client_certificates_do_not_share_a_connection(ours, theirs, transport):
-    contexts = [client_context(theirs.client(), ca_file=ours.file) for _ in range(2)]
+    one, other = (client_context(theirs.client(), ca_file=ours.file) for _ in range(2))
     with TlsServer(ours.server(clients=theirs)) as server:
-        async with make_client(Settings(ca_file=ours.file, transport=transport)) as client:
-            for context in contexts * 2:
-                await client.get(server.url, extensions={CERTIFICATE: context})
+        await called_with(server, one, other, one, other, ca_file=ours.file, transport=transport)
 
     assert (len(server.requests), server.greeted) == (4, 2)
 
 
 def test_nobody_is_asked_for_the_password_of_a_key(ours, monkeypatch):
-    real = ssl.SSLContext.load_cert_chain
     given = []
-
-    def spy(context, cert, key=None, password=None):
-        given.append(password)
-        real(context, cert, key, password)
-
-    monkeypatch.setattr(ssl.SSLContext, "load_cert_chain", spy)
+    monkeypatch.setattr(ssl.SSLContext, "load_cert_chain", lambda *args: given.append(args[3]))
 
     client_context(ours.client())
 
     assert given == [""]  # with None, OpenSSL would wait at the terminal
 
 
-async def test_a_client_certificate_of_another_authority_is_named(ours, theirs, transport):
-    context = client_context(ours.client(), ca_file=ours.file)
-    with TlsServer(ours.server(clients=theirs)) as server:
-        async with make_client(Settings(ca_file=ours.file, transport=transport)) as client:
-            with pytest.raises(httpx.ConnectError, match="not accept the client cert") as caught:
-                await client.get(server.url, extensions={CERTIFICATE: context})
-
-    assert isinstance(caught.value, TlsError)
-    assert server.requests == []
-
-
-async def test_an_authority_of_ours_is_asked_for_with_a_client_certificate_too(
+async def test_a_foreign_client_certificate_is_named_and_does_not_make_a_server_trusted(
     ours, theirs, transport
 ):
-    context = client_context(ours.client(), ca_file=ours.file)
-    with TlsServer(theirs.server(clients=ours)) as server:
-        async with make_client(Settings(ca_file=theirs.file, transport=transport)) as client:
-            with pytest.raises(httpx.ConnectError, match="not accepted"):
-                await client.get(server.url, extensions={CERTIFICATE: context})
+    known = {"ca_file": ours.file, "transport": transport}
+    with TlsServer(ours.server(clients=theirs)) as server, TlsServer(theirs.server()) as other:
+        (refused,) = await called_with(server, {"cert": ours.client()}, **known)
+        (refusing,) = await called_with(other, {"cert": ours.client()}, **known)
 
-    assert server.requests == []
+    assert refused.error["type"] == refusing.error["type"] == "connection"
+    assert "not accept the client cert" in refused.output
+    assert "not accepted" in refusing.output
+    assert server.requests == other.requests == []
 
 
 @pytest.mark.parametrize(
@@ -273,47 +241,41 @@ async def test_an_authority_of_ours_is_asked_for_with_a_client_certificate_too(
     ],
     ids=["absent", "no PEM", "no password", "wrong password", "another key", "no authority"],
 )
-def test_a_client_certificate_that_cannot_be_used_is_refused_without_its_password(
+async def test_a_client_certificate_that_cannot_be_used_is_refused_without_its_password(
     given, ours, theirs, tmp_path
 ):
     from cryptography.hazmat.primitives import serialization
 
-    (tmp_path / "no.pem").write_text("nothing")
-    (tmp_path / "good.pem").write_bytes(ours.client().read_bytes())
-    (tmp_path / "other.pem").write_bytes(theirs.client().read_bytes())
     plain = ours.client().read_bytes()
-    key = serialization.load_pem_private_key(plain, None)
-    locked = key.private_bytes(
+    (tmp_path / "no.pem").write_text("nothing")
+    (tmp_path / "good.pem").write_bytes(plain)
+    (tmp_path / "other.pem").write_bytes(theirs.client().read_bytes())
+    locked = serialization.load_pem_private_key(plain, None).private_bytes(
         serialization.Encoding.PEM,
         serialization.PrivateFormat.PKCS8,
         serialization.BestAvailableEncryption(b"s3cret"),
     )
     (tmp_path / "locked.pem").write_bytes(plain[plain.index(b"-----BEGIN CERT") :] + locked)
-    files = {
-        name: value if name == "password" else str(tmp_path / value)
-        for name, value in given.items()
-    }
+    cert = {name: tmp_path / file for name, file in given.items() if name in ("cert", "key")}
+    cert |= {"password": given["password"]} if "password" in given else {}
+    authorities = tmp_path / given.get("ca_file", "good.pem")
+    with TlsServer(ours.server()) as server:
+        (result,) = await called_with(server, cert, ca_file=authorities)
 
-    with pytest.raises(CredentialsError) as caught:
-        client_context(files.pop("cert"), files.pop("key", None), **files)
-
-    assert "hunter2" not in str(caught.value)
-    assert caught.value.__cause__ is None
+    assert result.error["type"] == "credentials"
+    assert "the client certificate cannot be used" in result.output or "ca_file" in given
+    assert "hunter2" not in f"{result}{result.error}{result.metadata}"
+    assert server.requests == []
 
 
 async def test_a_large_answer_over_tls_arrives_whole(ours, transport):
-    body = b"x" * (3 * MEBIBYTE)
+    body = b"x" * 3 * 2**20
     head = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n" % len(body)
     with TlsServer(ours.server(), head + body) as server:
-        async with make_client(Settings(ca_file=ours.file, transport=transport)) as client:
-            for _ in range(3):
-                received = 0
-                async with client.stream("GET", server.url) as response:
-                    async for piece in response.aiter_raw():
-                        received += len(piece)
-                        await asyncio.sleep(0)
-                assert received == len(body)
+        known = {"ca_file": ours.file, "transport": transport}
+        results = await called_with(server, None, None, None, **known)
 
+    assert [result.metadata["truncated"]["chars"] for result in results] == [len(body)] * 3
     assert server.greeted == 1  # nothing is left over that would look like a second answer
 
 
@@ -338,10 +300,8 @@ async def test_a_large_body_over_tls_is_sent_whole(ours, transport):
 async def test_a_second_answer_that_comes_later_over_tls_is_nobodys(ours, transport):
     with TlsServer(ours.server(), later=OK.replace(b"{}", b"[]")) as server:
         async with make_client(Settings(ca_file=ours.file, transport=transport)) as client:
-            answers = []
             for _ in range(3):
-                answers.append((await client.get(server.url)).content)
+                assert (await client.get(server.url)).content == b"{}"
                 await asyncio.sleep(0.05)
 
-    assert answers == [b"{}"] * 3
     assert server.greeted == 3
