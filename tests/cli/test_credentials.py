@@ -4,10 +4,11 @@ import base64
 import json
 
 import pytest
+from documents import document, operation
 from servers.site import Said, Site
 
-SECRET = "s3cret-Value-7"
-ENV = {"TOKEN": SECRET, "ME": "ann", "PASSWORD": SECRET, "EMPTY": ""}
+SECRET = "s3cret_Value_7"  # which could be the name of a variable
+ENV = {"TOKEN": SECRET, "ME": "ann", "PASSWORD": SECRET, "PAIR": f"ann:{SECRET}", "EMPTY": ""}
 PAIR = base64.b64encode(f"ann:{SECRET}".encode()).decode()
 OPTIONS = {
     "bearer": (["--bearer", "$TOKEN"], "Authorization", f"Bearer {SECRET}"),
@@ -17,6 +18,13 @@ OPTIONS = {
     "header": (["--header", "X-Key: $TOKEN"], "X-Key", SECRET),
     "header with a word": (["--header", "X-Key: Token ${TOKEN}"], "X-Key", f"Token {SECRET}"),
 }
+SCHEMES = {
+    "key": {"type": "apiKey", "in": "header", "name": "X-Key"},
+    "query_key": {"type": "apiKey", "in": "query", "name": "key"},
+    "login": {"type": "http", "scheme": "basic"},
+    "token": {"type": "http", "scheme": "bearer"},
+}
+COMPONENTS = {"securitySchemes": SCHEMES}
 COMMANDS = {
     "list": lambda url, _: ("list", url),
     "show": lambda url, _: ("show", url, "get_it"),
@@ -27,11 +35,8 @@ COMMANDS = {
 }
 
 
-def document(server="/v1"):
-    get = {"operationId": "get_it", "responses": {"200": {"description": "ok"}}}
-    info = {"title": "t", "version": "1"}
-    paths = {"/it": {"get": get}}
-    return {"openapi": "3.1.0", "info": info, "servers": [{"url": server}], "paths": paths}
+def api(server="/v1"):
+    return document({"/it": {"get": operation(operationId="get_it")}}, servers=[{"url": server}])
 
 
 @pytest.fixture
@@ -43,7 +48,7 @@ def site():
         if not any(seen):
             return Said("log in", 401)
         if asked.path == "/openapi.json":
-            return Said(document())
+            return Said(api())
         return Said({"seen": seen})
 
     with Site(answer) as running:
@@ -61,6 +66,31 @@ def test_an_option_fetches_the_document_and_calls_the_api(run, site, options, na
     assert SECRET not in result.stdout + result.stderr
 
 
+@pytest.mark.parametrize(
+    ("scheme", "reference", "sent"),
+    [
+        ("key", "$TOKEN", SECRET),
+        ("key", "TOKEN", SECRET),
+        ("key", "${TOKEN}", SECRET),
+        ("query_key", "$TOKEN", SECRET),
+        ("login", "$PAIR", f"Basic {PAIR}"),
+        ("token", "$TOKEN", f"Bearer {SECRET}"),
+    ],
+)
+def test_a_credential_comes_from_the_environment(run, site, write, scheme, reference, sent):
+    spec = write({"/it": {"get": {"security": [{scheme: []}]}}}, components=COMPONENTS)
+    call = ("call", spec, "get_it", "--base-url", site.url, "--credential", f"{scheme}={reference}")
+
+    result, dry = run(*call, env=ENV), run(*call, "--dry-run", env=ENV)
+
+    (asked,) = site.asked
+    values = (asked.headers["X-Key"], asked.headers["Authorization"], asked.query.get("key"))
+    assert [value for value in values if value] == [sent]
+    assert (result.exit_code, dry.exit_code) == (1 if scheme == "query_key" else 0, 0)
+    assert "***" in dry.stdout
+    assert SECRET not in result.output + dry.output
+
+
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
 def test_every_command_fetches_a_document_behind_a_login(run, site, tmp_path, command):
     arguments = command(f"{site.url}/openapi.json", tmp_path)
@@ -75,38 +105,41 @@ def test_every_command_fetches_a_document_behind_a_login(run, site, tmp_path, co
     assert SECRET not in "".join([result.stdout, result.stderr, *written])
 
 
-@pytest.mark.parametrize(
-    ("options", "form"),
-    [
-        (["--bearer", SECRET], "'$VAR'"),
-        (["--bearer", f"Bearer {SECRET}"], "'$VAR'"),
-        (["--bearer", ""], "'$VAR'"),
-        (["--basic", f"ann:{SECRET}"], "'$USER:$PASSWORD'"),
-        (["--basic", SECRET], "'$USER:$PASSWORD'"),
-        (["--basic", "$ME"], "'$USER:$PASSWORD'"),
-        (["--header", f"X-Key: {SECRET}"], "'NAME: $VAR'"),
-        (["--header", f"X-Key={SECRET}"], "'NAME: $VAR'"),
-        (["--header", f"{SECRET} : $TOKEN"], "'NAME: $VAR'"),
-        (["--header", ": $TOKEN"], "'NAME: $VAR'"),
-        (["--credential", f"key={SECRET}"], "'SCHEME=$NAME'"),
-    ],
-)
-def test_a_literal_secret_is_refused_with_the_form_that_the_option_takes(
-    refused, museum, options, form
-):
-    args = ("call", museum, "get_museum_hours", "--dry-run", *options)
+NOT_SET = "the environment variable NOWHERE is not set."
+UNNAMED = "names no environment variable that is set"
+REFUSED = [
+    (["--bearer", SECRET], "'$VAR'"),
+    (["--bearer", f"Bearer {SECRET}"], "'$VAR'"),
+    (["--bearer", ""], "'$VAR'"),
+    (["--bearer", "$NOWHERE"], NOT_SET),
+    (["--basic", f"ann:{SECRET}"], "'$USER:$PASSWORD'"),
+    (["--basic", SECRET], "'$USER:$PASSWORD'"),
+    (["--basic", "$ME"], "'$USER:$PASSWORD'"),
+    (["--basic", "a:$NOWHERE"], NOT_SET),
+    (["--header", f"X-Key: {SECRET}"], "'NAME: $VAR'"),
+    (["--header", f"X-Key={SECRET}"], "'NAME: $VAR'"),
+    (["--header", f"{SECRET} : $TOKEN"], "'NAME: $VAR'"),
+    (["--header", ": $TOKEN"], "'NAME: $VAR'"),
+    (["--header", "X: a $NOWHERE"], NOT_SET),
+    (["--credential", f"key={SECRET}"], "'SCHEME=$NAME'"),
+    (["--credential", f"={SECRET}"], "'SCHEME=$NAME'"),
+    (["--credential", SECRET], "'SCHEME=$NAME'"),
+    (["--credential", "key="], UNNAMED),
+    (["--credential", "key=NOWHERE"], UNNAMED),
+    (["--credential", "key=$NOWHERE"], NOT_SET),
+    (["--credential", "key=${NOWHERE}"], NOT_SET),
+    (["--credential", "key=EMPTY"], "the environment variable EMPTY is empty."),
+    (["--credential", "kee=$TOKEN"], "it has 'MuseumPlaceholderAuth'."),
+]
 
-    assert SECRET not in refused(*args, said=[f"{options[0]} ", form], env=ENV)
 
+@pytest.mark.parametrize(("options", "said"), REFUSED)
+def test_what_names_no_variable_is_wrong_usage_and_not_shown(refused, museum, options, said):
+    error = refused("call", museum, "get_museum_hours", "--dry-run", *options, said=[said], env=ENV)
 
-@pytest.mark.parametrize(
-    "options",
-    [["--bearer", "$NOWHERE"], ["--header", "X: a $NOWHERE"], ["--basic", "a:$NOWHERE"]],
-)
-def test_a_variable_that_is_not_set_is_named(refused, museum, options):
-    said = ["the environment variable NOWHERE is not set."]
-
-    assert refused("list", museum, *options, said=said)
+    assert SECRET not in error
+    assert "NOWHERE" not in error or "$" in options[1]
+    assert options[0] in error.splitlines()[-1] or "kee" in error
 
 
 def test_a_header_that_no_credential_can_be_is_refused_in_words(refused, museum):
@@ -117,9 +150,7 @@ def test_a_header_that_no_credential_can_be_is_refused_in_words(refused, museum)
 
 
 def test_anonymous_calls_without_what_is_required(refused, site, write):
-    schemes = {"key": {"type": "apiKey", "in": "header", "name": "X-Key"}}
-    get = {"operationId": "get_it", "security": [{"key": []}]}
-    spec = write({"/it": {"get": get}}, components={"securitySchemes": schemes})
+    spec = write({"/it": {"get": {"security": [{"key": []}]}}}, components=COMPONENTS)
     call = ("call", spec, "get_it", "--base-url", site.url)
 
     assert refused(*call, code=1).startswith("credentials: ")
@@ -130,14 +161,14 @@ def test_anonymous_calls_without_what_is_required(refused, site, write):
 def test_an_api_that_refuses_and_declares_nothing_says_which_options_there_are(
     refused, site, write
 ):
-    spec = write({"/it": {"get": {"operationId": "get_it"}}})
+    spec = write({"/it": {"get": {}}})
     said = ["give --bearer '$VAR', --basic '$USER:$PASSWORD' or --header"]
 
     assert refused("call", spec, "get_it", "--base-url", site.url, code=1, said=said)
 
 
 def test_the_error_for_another_origin_names_the_option_that_sends_credentials_there(run, site):
-    with Site(lambda _: Said(document(site.url))) as docs:
+    with Site(lambda _: Said(api(site.url))) as docs:
         arguments = ("call", f"{docs.url}/openapi.json", "get_it", "--bearer", "$TOKEN")
         refused = run(*arguments, env=ENV)
         option = f"--credential-origin {site.url}"
@@ -153,7 +184,7 @@ def test_the_error_for_another_origin_names_the_option_that_sends_credentials_th
 
 def test_what_was_read_without_credentials_is_told(run):
     def answer(asked):
-        return Said("no", 401) if asked.headers.get("Authorization") else Said(document())
+        return Said("no", 401) if asked.headers.get("Authorization") else Said(api())
 
     with Site(answer) as running:
         result = run("list", f"{running.url}/openapi.json", "-v", "--bearer", "$TOKEN", env=ENV)
