@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from typing import Any
 
 import pytest
@@ -8,14 +9,15 @@ from documents import document, operation, tools
 
 from openapi_tools import Settings, UnresolvableReference, load_tools
 
-QUERY = {"name": "q", "in": "query"}
+
+def asking(schema):
+    """Return an operation with a query parameter."""
+    return {"get": operation(parameters=[{"name": "q", "in": "query", "schema": schema}])}
 
 
 def referring(ref, **members):
-    """A document with one operation whose parameter's schema is a reference, and a good one."""
-    parameter = {**QUERY, "schema": {"$ref": ref}}
-    paths = {"/bad": {"get": operation(parameters=[parameter])}, "/good": {"get": operation()}}
-    return document(paths, **members)
+    """Return a document with an operation whose parameter's schema is a reference, and another."""
+    return document({"/bad": asking({"$ref": ref}), "/good": {"get": operation()}}, **members)
 
 
 def write(folder, name, value):
@@ -26,18 +28,9 @@ def write(folder, name, value):
 
 
 NOWHERE = [
-    "#/components/schemas/Missing",
-    "#/paths/~1bad/get/parameters/7",
-    "#nope",
-    "#/",
-    "",
-    3,
-    [],
-    {},
-    None,
-    "#/components/schemas/Loop",
-    "#/components/schemas/Ping",
-    "#/openapi/x",
+    *("#/components/schemas/Missing", "#/paths/~1bad/get/parameters/7", "#nope", "#/", ""),
+    *(3, [], {}, None),
+    *("#/components/schemas/Loop", "#/components/schemas/Ping", "#/openapi/x"),
 ]
 COMPONENTS = {
     "schemas": {
@@ -66,14 +59,14 @@ def test_strict_loading_raises_instead_with_pointer_and_reason():
     assert caught.value.pointer.startswith("/paths/~1bad/get")
 
 
-def test_a_broken_reference_deep_inside_components_is_found_for_each_operation():
+@pytest.mark.parametrize("keyword", ["items", "not", "if", "additionalProperties"])
+def test_a_broken_reference_deep_inside_components_is_found_for_each_operation(keyword):
     schemas = {
         "A": {"type": "object", "properties": {"b": {"$ref": "#/components/schemas/B"}}},
-        "B": {"type": "array", "items": {"$ref": "#/components/schemas/Gone"}},
+        "B": {"allOf": [{keyword: {"anyOf": [{"$ref": "#/components/schemas/Gone"}]}}]},
     }
-    parameter = {**QUERY, "schema": {"$ref": "#/components/schemas/A"}}
-    paths = {f"/{name}": {"get": operation(parameters=[parameter])} for name in "abc"}
-    paths["/ok"] = {"get": operation(parameters=[{**QUERY, "schema": {"type": "string"}}])}
+    paths = {f"/{name}": asking({"$ref": "#/components/schemas/A"}) for name in "abc"}
+    paths["/ok"] = asking({"type": "string"})
 
     toolset = tools(paths, components={"schemas": schemas})
 
@@ -83,29 +76,13 @@ def test_a_broken_reference_deep_inside_components_is_found_for_each_operation()
 
 def test_a_broken_reference_of_an_answer_or_an_example_spoils_nothing():
     gone = {"$ref": "#/components/nowhere"}
-    paths = {
-        "/x": {
-            "post": {
-                "responses": {
-                    "200": gone,
-                    "default": {"content": {"application/json": {"schema": gone}}},
-                },
-                "requestBody": {
-                    "content": {
-                        "application/json": {
-                            "schema": {"type": "object", "example": gone},
-                            "examples": {"a": gone},
-                        }
-                    }
-                },
-            }
-        }
-    }
+    answers = {"200": gone, "default": {"content": {"application/json": {"schema": gone}}}}
+    media = {"schema": {"type": "object", "example": gone}, "examples": {"a": gone}}
+    body = {"content": {"application/json": media}}
 
-    toolset = tools(paths)
+    (tool,) = tools({"/x": {"post": {"responses": answers, "requestBody": body}}})
 
-    assert len(toolset) == 1
-    assert toolset["post_x"].operation.accept == ()
+    assert tool.operation.accept == ()
 
 
 @pytest.mark.parametrize("length", [60, 70])
@@ -121,25 +98,22 @@ def test_chains_of_references_end(length):
 
 
 def test_path_items_parameters_and_bodies_may_be_references():
+    post = operation(
+        parameters=[{"$ref": "#/components/parameters/Q"}],
+        requestBody={"$ref": "#/components/requestBodies/B"},
+    )
     components = {
-        "pathItems": {
-            "P": {
-                "post": operation(
-                    parameters=[{"$ref": "#/components/parameters/Q"}],
-                    requestBody={"$ref": "#/components/requestBodies/B"},
-                )
-            }
-        },
+        "pathItems": {"P": {"post": post}},
         "parameters": {
             "Q": {"$ref": "#/components/parameters/R"},
-            "R": {**QUERY, "schema": {"type": "integer"}},
+            "R": {"name": "q", "in": "query", "schema": {"type": "integer"}},
         },
         "requestBodies": {"B": {"content": {"text/plain": {"schema": {"type": "string"}}}}},
     }
 
-    toolset = tools({"/x": {"$ref": "#/components/pathItems/P"}}, components=components)
+    (tool,) = tools({"/x": {"$ref": "#/components/pathItems/P"}}, components=components)
 
-    assert toolset["post_x"].input_schema["properties"] == {
+    assert tool.input_schema["properties"] == {
         "q": {"type": "integer"},
         "body": {"type": "string"},
     }
@@ -149,79 +123,51 @@ def test_a_path_item_that_leads_nowhere_is_skipped_whole():
     toolset = tools({"/x": {"$ref": "#/nowhere"}, "/y": {"get": operation()}, "/z": 3})
 
     assert [tool.path for tool in toolset] == ["/y"]
-    assert [(skipped.path, skipped.method) for skipped in toolset.skipped] == [
-        ("/x", ""),
-        ("/z", ""),
-    ]
+    assert [(each.path, each.method) for each in toolset.skipped] == [("/x", ""), ("/z", "")]
 
 
-def test_anchors_dynamic_anchors_ids_and_self_are_resolved_inside_the_document():
+def test_anchors_ids_and_self_are_resolved_inside_the_document():
+    own = "https://example.com/b"
     schemas = {
         "A": {"$anchor": "here", "type": "integer"},
-        "B": {
-            "$id": "https://example.com/b",
-            "type": "string",
-            "$defs": {"c": {"type": "boolean"}},
-        },
+        "B": {"$id": own, "type": "string", "$defs": {"c": {"type": "boolean"}}},
     }
-    refs = [
-        "#here",
-        "https://example.com/b",
-        "https://example.com/b#/$defs/c",
-        "https://example.com/self.yaml#/components/schemas/A",
-        "self.yaml#here",
-    ]
-    paths = {
-        f"/{i}": {"get": operation(parameters=[{**QUERY, "schema": {"$ref": ref}}])}
-        for i, ref in enumerate(refs)
+    url = "https://example.com/self.yaml"
+    refs = {
+        "#here": "integer",
+        own: "string",
+        f"{own}#/$defs/c": "boolean",
+        f"{url}#/components/schemas/A": "integer",
+        "self.yaml#here": "integer",
     }
+    paths = {f"/{i}": asking({"$ref": ref}) for i, ref in enumerate(refs)}
 
-    toolset = tools(
-        paths,
-        openapi="3.2.0",
-        components={"schemas": schemas},
-        **{"$self": "https://example.com/self.yaml"},
-    )
+    toolset = tools(paths, openapi="3.2.0", components={"schemas": schemas}, **{"$self": url})
 
     assert toolset.skipped == ()
     types = [next(iter(tool.input_schema["$defs"].values()))["type"] for tool in toolset]
-    assert types == ["integer", "string", "boolean", "integer", "integer"]
+    assert types == list(refs.values())
 
 
 def test_other_files_are_read_relative_to_the_file_that_names_them(tmp_path):
     main = write(tmp_path, "api.json", referring("schemas/pet.json#/Pet"))
-    write(
-        tmp_path,
-        "schemas/pet.json",
-        {"Pet": {"properties": {"o": {"$ref": "owner.json"}, "up": {"$ref": "../api.json#/info"}}}},
-    )
+    members = {"o": {"$ref": "owner.json"}, "up": {"$ref": "../api.json#/info"}}
+    write(tmp_path, "schemas/pet.json", {"Pet": {"properties": members}})
     write(tmp_path, "schemas/owner.json", {"type": "object", "title": "Owner"})
 
     toolset = load_tools(main)
 
     assert toolset.skipped == ()
-    schema = toolset["get_bad"].input_schema
-    assert {definition.get("title") for definition in schema["$defs"].values()} == {
-        None,
-        "Owner",
-        "t",
-    }
+    definitions = toolset["get_bad"].input_schema["$defs"].values()
+    assert {definition.get("title") for definition in definitions} == {None, "Owner", "t"}
 
 
 @pytest.mark.parametrize(
     "ref",
     [
-        "../secret.json",
-        "/etc/passwd",
-        "schemas/../../secret.json",
-        "%2e%2e/secret.json",
-        "file:///etc/passwd",
-        "link.json",
-        "..\\secret.json",
-        "C:\\secret.json",
-        "\\\\host\\share",
-        "a\0b",
-        "missing.json",
+        *("../secret.json", "/etc/passwd", "schemas/../../secret.json", "%2e%2e/secret.json"),
+        *("file:///etc/passwd", "link.json", "..\\secret.json", "C:\\secret.json"),
+        *("\\\\host\\share", "a\0b", "missing.json"),
     ],
 )
 def test_files_outside_the_documents_folder_are_never_read(ref, tmp_path):
@@ -247,22 +193,13 @@ def test_a_wider_folder_can_be_named(tmp_path):
 @pytest.mark.parametrize(
     "ref",
     [
-        "http://127.0.0.1:1/x.json",
-        "https://example.com/x.json#/a",
-        "//127.0.0.1/x",
-        "ftp://127.0.0.1/x",
-        "gopher://127.0.0.1/x",
-        "data:application/json,{}",
-        "jar:file:///x!/y",
-        "http://user:pw@127.0.0.1:1/",
-        "http://2130706433:1/",
-        "http://[::1]:1/x",
-        "schemas.json",
+        *("http://127.0.0.1:1/x.json", "https://example.com/x.json#/a", "//127.0.0.1/x"),
+        *("ftp://127.0.0.1/x", "gopher://127.0.0.1/x", "data:application/json,{}"),
+        *("jar:file:///x!/y", "http://user:pw@127.0.0.1:1/", "http://2130706433:1/"),
+        *("http://[::1]:1/x", "schemas.json"),
     ],
 )
 def test_urls_and_files_are_not_read_for_a_document_given_as_a_value(ref, monkeypatch):
-    import socket
-
     def refuse(*_: Any) -> None:
         raise AssertionError("a connection was made")
 
@@ -279,27 +216,3 @@ def test_a_file_that_is_no_document_skips_its_operation(tmp_path):
     (skipped,) = load_tools(main).skipped
 
     assert "other.json" in skipped.reason
-
-
-def test_words_that_are_only_documentation_are_not_followed():
-    schema = {
-        "type": "object",
-        "externalDocs": {"url": "http://127.0.0.1:1/"},
-        "discriminator": {"propertyName": "a", "mapping": {"x": "http://127.0.0.1:1/x.json"}},
-    }
-    paths = {
-        "/x": {
-            "post": operation(
-                requestBody={
-                    "content": {
-                        "application/json": {
-                            "schema": schema,
-                            "examples": {"a": {"externalValue": "http://127.0.0.1:1/"}},
-                        }
-                    }
-                }
-            )
-        }
-    }
-
-    assert len(tools(paths)) == 1
