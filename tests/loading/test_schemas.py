@@ -8,16 +8,31 @@ import jsonschema_rs
 import pytest
 from documents import operation, tools, with_body, with_schema
 
-from openapi_tools import InputError, Settings, load_tools
+from openapi_tools import InputError, Settings
 from openapi_tools.json_values import compact, most_in
 from openapi_tools.loading.schema_components import size_of
 
 
-def told(schema, *, openapi="3.1.1", **members):
+def told(schema, *, schemas=None, **members):
     """What the model is told about a query parameter."""
-    return with_schema(schema, openapi=openapi, **members)["properties"]["q"]
+    return whole(schema, schemas=schemas, **members)["properties"]["q"]
 
 
+def whole(schema, *, schemas=None, openapi="3.1.1"):
+    """The input schema of a tool that has it as a query parameter."""
+    more = {"components": {"schemas": schemas}} if schemas else {}
+    return with_schema(schema, openapi=openapi, **more)
+
+
+def component(name):
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def members(**properties):
+    return {"type": "object", "properties": properties}
+
+
+TEXT = {"type": "string"}
 TRANSLATED = [
     # JSON Schema 2020-12 for what OpenAPI 3.0.4, section 4.7.24 and Swagger 2.0 say otherwise
     ("nullable", "3.0.3", {"type": "string", "nullable": True}, {"type": ["string", "null"]}),
@@ -41,18 +56,9 @@ TRANSLATED = [
      {"type": "array", "prefixItems": [{"type": "string"}, {}]}),
     ("boolean schema", "3.1.1", True, {}),
     ("never", "3.1.1", False, {"not": {}}),
-    (
-        "identifiers",
-        "3.1.1",
-        {
-            "$id": "https://x.example/a",
-            "$anchor": "a",
-            "$comment": "c",
-            "$schema": "http://x.example",
-            "type": "string",
-        },
-        {"type": "string"},
-    ),
+    ("identifiers", "3.1.1",
+     {"$id": "https://x.example/a", "$anchor": "a", "$comment": "c", "$schema": "http://x.example",
+      "type": "string"}, {"type": "string"}),
     ("extensions", "3.0.3", {"type": "string", "x-a": 1, "xml": {}, "externalDocs": {"url": "u"}},
      {"type": "string"}),
 ]  # fmt: skip
@@ -68,72 +74,40 @@ def test_schemas_of_every_version_become_json_schema_2020_12(openapi, declared, 
 
 
 MALFORMED = [
-    {"type": "float"},
-    {"type": "any"},
-    {"type": 3},
-    {"required": True, "type": "string"},
-    {"enum": "a"},
-    {"minimum": "1"},
-    {"multipleOf": 0},
-    {"maxLength": -1},
-    {"properties": []},
-    {"pattern": 3},
-    {"allOf": {}},
-    {"anyOf": []},
-    {"minItems": 1.5},
-    {"uniqueItems": "yes"},
-    {"items": None},
-    {"required": ["a", "a"]},
-    {"type": ["string", "string"]},
-    {"enum": []},
+    *({"type": kind} for kind in ("float", "any", 3, ["string", "string"])),
+    *({"required": wrong} for wrong in (True, ["a", "a"])),
+    *({"enum": wrong} for wrong in ("a", [])),
+    *({"minimum": "1"}, {"multipleOf": 0}, {"maxLength": -1}, {"minItems": 1.5}),
+    *({"properties": []}, {"pattern": 3}, {"allOf": {}}, {"anyOf": []}),
+    *({"uniqueItems": "yes"}, {"items": None}),
 ]
 
 
 @pytest.mark.parametrize("declared", MALFORMED, ids=json.dumps)
 def test_a_malformed_keyword_is_left_out_and_the_rest_stays(declared):
-    schema = with_schema({**declared, "title": "kept"})
+    schema = whole({**declared, "title": "kept"})
 
     assert schema["properties"]["q"]["title"] == "kept"
     jsonschema_rs.meta.validate(schema)
 
 
 def test_only_the_definitions_that_are_reached_are_kept_and_recursion_stays_a_reference():
-    node = {"type": "object", "properties": {"next": {"$ref": "#/components/schemas/Node"}}}
-    schemas = {"Node": node, "Unused": {"type": "string"}}
+    schemas = {"Node": members(next=component("Node")), "Unused": TEXT}
 
-    schema = with_schema({"$ref": "#/components/schemas/Node"}, components={"schemas": schemas})
+    schema = whole(component("Node"), schemas=schemas)
 
-    assert schema["$defs"] == {
-        "Node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/Node"}}}
-    }
-    validator = jsonschema_rs.Draft202012Validator(schema)
-    assert validator.is_valid({"q": {"next": {"next": {}}}})
-    assert not validator.is_valid({"q": {"next": {"next": 3}}})
+    assert schema["$defs"] == {"Node": members(next={"$ref": "#/$defs/Node"})}
 
 
 def test_a_reference_is_read_anywhere_in_the_document():
-    paths = {
-        "/a": {
-            "get": operation(
-                parameters=[{"name": "q", "in": "query", "schema": {"type": "integer"}}]
-            )
-        },
-        "/b~c": {
-            "get": operation(
-                parameters=[
-                    {
-                        "name": "q",
-                        "in": "query",
-                        "schema": {"$ref": "#/paths/~1a/get/parameters/0/schema"},
-                    }
-                ]
-            )
-        },
-    }
+    schemas = ({"type": "integer"}, {"$ref": "#/paths/~1a/get/parameters/0/schema"})
+    first, second = (
+        {"get": operation(parameters=[{"name": "q", "in": "query", "schema": schema}])}
+        for schema in schemas
+    )
 
-    toolset = tools(paths)
+    schema = tools({"/a": first, "/b~c": second})["get_b_c"].input_schema
 
-    schema = toolset["get_b_c"].input_schema
     (name,) = schema["$defs"]
     assert schema["properties"]["q"] == {"$ref": f"#/$defs/{name}"}
     assert schema["$defs"][name] == {"type": "integer"}
@@ -147,44 +121,29 @@ def test_a_reference_is_read_anywhere_in_the_document():
 def test_pointer_escapes_are_understood(ref):
     schemas = {"a/b": {"type": "integer"}, "a": {"b": {"type": "integer"}}}
 
-    schema = with_schema({"$ref": ref}, components={"schemas": schemas})
-
-    assert list(schema["$defs"].values()) == [{"type": "integer"}]
+    assert list(whole({"$ref": ref}, schemas=schemas)["$defs"].values()) == [{"type": "integer"}]
 
 
 def test_a_property_named_ref_is_a_property():
-    declared = {
-        "type": "object",
-        "properties": {"$ref": {"type": "string"}, "example": {"type": "integer"}},
-    }
+    declared = members(**{"$ref": TEXT, "example": {"type": "integer"}})
 
     assert told(declared) == declared
 
 
 def test_keywords_beside_a_reference_count_from_3_1_on():
-    schemas = {"A": {"type": "string"}}
-    declared = {"$ref": "#/components/schemas/A", "minLength": 3, "description": "d"}
+    schemas = {"A": TEXT}
+    declared = {**component("A"), "minLength": 3, "description": "d"}
 
-    assert told(declared, openapi="3.1.1", components={"schemas": schemas}) == {
-        "$ref": "#/$defs/A",
-        "minLength": 3,
-        "description": "d",
-    }
-    assert told(declared, openapi="3.0.3", components={"schemas": schemas}) == {
-        "$ref": "#/$defs/A",
-        "description": "d",
-    }
+    new, old = (told(declared, openapi=each, schemas=schemas) for each in ("3.1.1", "3.0.3"))
+
+    assert new == {"$ref": "#/$defs/A", "minLength": 3, "description": "d"}
+    assert old == {"$ref": "#/$defs/A", "description": "d"}
 
 
 MERGED = [
-    (
-        "properties",
-        [
-            {"type": "object", "properties": {"a": {}}, "required": ["a"]},
-            {"properties": {"b": {}}, "required": ["b", "a"]},
-        ],
-        {"type": "object", "properties": {"a": {}, "b": {}}, "required": ["a", "b"]},
-    ),
+    ("properties",
+     [{**members(a={}), "required": ["a"]}, {"properties": {"b": {}}, "required": ["b", "a"]}],
+     {**members(a={}, b={}), "required": ["a", "b"]}),
     ("limits", [{"type": "integer", "minimum": 1, "maximum": 9}, {"minimum": 3, "maximum": 20}],
      {"type": "integer", "minimum": 3, "maximum": 9}),
     ("types", [{"type": ["integer", "string"]}, {"type": ["number", "string"]}],
@@ -224,62 +183,34 @@ def test_all_of_is_kept_where_a_merge_would_say_something_else(parts):
 
 
 def test_read_only_members_are_not_offered_wherever_they_are_declared():
+    read_only = {**TEXT, "readOnly": True}
+    pet = members(id=component("Id"), name=TEXT, made=read_only, owner=component("Owner"))
     schemas = {
-        "Id": {"type": "string", "readOnly": True},
-        "Pet": {
-            "type": "object",
-            "required": ["id", "name", "made"],
-            "properties": {
-                "id": {"$ref": "#/components/schemas/Id"},
-                "name": {"type": "string"},
-                "made": {"type": "string", "readOnly": True},
-                "owner": {"$ref": "#/components/schemas/Owner"},
-            },
-        },
-        "Owner": {"type": "object", "properties": {"age": {"readOnly": True}, "n": {}}},
+        "Id": read_only,
+        "Pet": {**pet, "required": ["id", "name", "made"]},
+        "Owner": members(age=read_only, n={}),
     }
-    (tool,) = tools(
-        with_body({"$ref": "#/components/schemas/Pet"}), components={"schemas": schemas}
-    )
+    (tool,) = tools(with_body(component("Pet")), components={"schemas": schemas})
 
     schema = tool.input_schema
 
     assert list(schema["properties"]) == ["name", "owner"]
     assert schema["required"] == ["name"]
-    assert schema["$defs"] == {"Owner": {"type": "object", "properties": {"n": {}}}}
+    assert schema["$defs"] == {"Owner": members(n={})}
 
 
 def test_a_base_with_its_variants_in_one_of_and_variants_that_extend_the_base():
     """Taken to the letter this never ends; it is published often."""
+    variants = {"propertyName": "kind", "mapping": {"cat": "#/components/schemas/Cat"}}
+    either = {"oneOf": [component("Cat"), component("Dog")], "discriminator": variants}
+    cat = members(kind={"const": "cat"}, lives={"type": "integer"})
     schemas = {
-        "Pet": {
-            "type": "object",
-            "required": ["kind"],
-            "properties": {"kind": {"type": "string"}},
-            "discriminator": {
-                "propertyName": "kind",
-                "mapping": {"cat": "#/components/schemas/Cat"},
-            },
-            "oneOf": [{"$ref": "#/components/schemas/Cat"}, {"$ref": "#/components/schemas/Dog"}],
-        },
-        "Cat": {
-            "allOf": [
-                {"$ref": "#/components/schemas/Pet"},
-                {
-                    "type": "object",
-                    "properties": {"kind": {"const": "cat"}, "lives": {"type": "integer"}},
-                },
-            ]
-        },
-        "Dog": {
-            "allOf": [
-                {"$ref": "#/components/schemas/Pet"},
-                {"type": "object", "properties": {"kind": {"const": "dog"}}},
-            ]
-        },
+        "Pet": {**members(kind=TEXT), "required": ["kind"], **either},
+        "Cat": {"allOf": [component("Pet"), cat]},
+        "Dog": {"allOf": [component("Pet"), members(kind={"const": "dog"})]},
     }
 
-    schema = with_schema({"$ref": "#/components/schemas/Pet"}, components={"schemas": schemas})
+    schema = whole(component("Pet"), schemas=schemas)
 
     validator = jsonschema_rs.Draft202012Validator(schema)
     assert validator.is_valid({"q": {"kind": "cat", "lives": 9}})
@@ -292,20 +223,19 @@ OVERLAPPING: list[tuple[list[Any], Any, Any]] = [
     ([{"type": kind} for kind in ("boolean", "integer", "number", "string")], [True, 1, 1.5, "a"],
      []),
     ([{"type": "string"}, {"type": "string", "format": "date"}], ["a", "2026-02-03"], 1),
-    ([{"type": "object", "properties": {name: {"type": "string"}}} for name in "ab"],
+    ([members(**{name: TEXT}) for name in "ab"],
      [{}, {"a": "x"}, {"a": "x", "b": "y"}], {"a": 1, "b": 1}),
     ([{"type": "array", "items": {"type": kind}} for kind in ("integer", "string")],
      [[], [1], ["a"]], [1, "a"]),
-    ([{"$ref": "#/components/schemas/Text"}, {"enum": ["abc"]}], ["abc", "abcd"], 1),
+    ([component("Text"), {"enum": ["abc"]}], ["abc", "abcd"], 1),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("branches", "taken", "refused"), OVERLAPPING)
 def test_a_value_that_fits_several_alternatives_of_one_of_is_sent(branches, taken, refused):
-    schemas = {"Text": {"type": "string"}}
     (tool,) = tools(
-        with_body({"properties": {"value": {"oneOf": branches}}, "type": "object"}),
-        components={"schemas": schemas},
+        with_body(members(value={"oneOf": branches})),
+        components={"schemas": {"Text": TEXT}},
         settings=Settings(base_url="http://api.example.com"),
     )
 
@@ -323,7 +253,7 @@ def test_one_of_beside_any_of_asks_for_an_alternative_of_each(value, fits):
         "oneOf": [{"type": "string", "maxLength": 3}, {"type": "string", "maxLength": 5}],
     }
 
-    validator = jsonschema_rs.Draft202012Validator(with_schema(unions))
+    validator = jsonschema_rs.Draft202012Validator(whole(unions))
 
     assert validator.is_valid({"q": value}) is fits
 
@@ -331,113 +261,88 @@ def test_one_of_beside_any_of_asks_for_an_alternative_of_each(value, fits):
 @pytest.mark.parametrize("keyword", ["anyOf", "oneOf", "allOf"])
 def test_a_union_that_contains_itself_is_cut_open(keyword):
     schemas = {
-        "A": {keyword: [{"$ref": "#/components/schemas/B"}, {"type": "string"}]},
-        "B": {keyword: [{"$ref": "#/components/schemas/A"}, {"maxLength": 3}]},
+        "A": {keyword: [component("B"), TEXT]},
+        "B": {keyword: [component("A"), {"maxLength": 3}]},
     }
 
-    schema = with_schema({"$ref": "#/components/schemas/A"}, components={"schemas": schemas})
+    validator = jsonschema_rs.Draft202012Validator(whole(component("A"), schemas=schemas))
 
-    validator = jsonschema_rs.Draft202012Validator(schema)
     assert validator.is_valid({"q": "abc"})
-
-
-def test_a_discriminator_without_a_union_leaves_the_object_open_for_its_variants():
-    schemas = {
-        "Pet": {
-            "type": "object",
-            "discriminator": {"propertyName": "kind"},
-            "properties": {"kind": {"type": "string"}},
-        }
-    }
-    (tool,) = tools(
-        with_body({"$ref": "#/components/schemas/Pet"}), components={"schemas": schemas}
-    )
-
-    assert list(tool.input_schema["properties"]) == ["body"]
-    assert tool.operation.body.argument == "body"
 
 
 def chain(count, link, end):
     """Components `S0`, `S1`, … each of which refers to the next."""
-    schemas = {f"S{i}": link({"$ref": f"#/components/schemas/S{i + 1}"}) for i in range(count)}
-    return {"schemas": {**schemas, f"S{count}": end}}
+    return {**{f"S{i}": link(component(f"S{i + 1}")) for i in range(count)}, f"S{count}": end}
 
 
-def members(**properties):
-    return {"type": "object", "properties": properties}
+def doubled(ref):
+    return members(**{name: {"allOf": [ref, members(x={})]} for name in "ab"})
 
 
-TEXT = {"type": "string"}
 CHAINS = [
     ("long", chain(3_000, lambda ref: members(n=ref), TEXT), 256_000, 3_001),
     ("exponential", chain(40, lambda ref: members(a=ref, b=ref), TEXT), 20_000, 41),
     ("tripled", chain(14, lambda ref: {"allOf": [ref] * 3}, members(a=TEXT)), 256_000, None),
     ("words around one",
      chain(26, lambda ref: members(a={"allOf": [ref], "title": "A"}, b=ref), TEXT), 10_000, 27),
+    ("doubled when merged", chain(40, doubled, members(z=TEXT)), 256_000, None),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("components", "most", "count"), [row[1:] for row in CHAINS], ids=[row[0] for row in CHAINS]
+    ("schemas", "most", "count"), [row[1:] for row in CHAINS], ids=[row[0] for row in CHAINS]
 )
-def test_components_that_refer_to_one_another_stay_bounded(components, most, count):
-    schema = with_schema({"$ref": "#/components/schemas/S0"}, components=components)
+def test_components_that_refer_to_one_another_stay_bounded(schemas, most, count):
+    schema = whole(component("S0"), schemas=schemas)
 
     assert len(json.dumps(schema)) < most
     assert count is None or len(schema["$defs"]) == count
 
 
+def test_components_that_double_when_merged_stay_references_in_the_end():
+    value: Any = {"z": "end"}
+    for _ in range(40):
+        value = {"a": value}
+
+    schema = whole(component("S0"), schemas=chain(40, doubled, members(z=TEXT)))
+
+    assert jsonschema_rs.Draft202012Validator(schema).is_valid({"q": value})
+
+
 def test_words_around_one_component_need_no_all_of():
-    declared = {"allOf": [{"$ref": "#/components/schemas/A"}], "description": "a"}
+    declared = {"allOf": [component("A")], "description": "a"}
 
-    assert told(declared, components={"schemas": {"A": TEXT}}) == {
-        "$ref": "#/$defs/A",
-        "description": "a",
-    }
+    assert told(declared, schemas={"A": TEXT}) == {"$ref": "#/$defs/A", "description": "a"}
 
 
-def test_huge_enums_and_texts_are_shortened_with_a_mark():
-    declared = {
-        "type": "string",
-        "enum": [f"v{i}" for i in range(60_000)],
-        "description": "word " * 300_000,
-        "default": "x" * 1_000_000,
-    }
+def test_huge_enums_are_shortened_with_a_mark():
+    found = told({**TEXT, "enum": [f"v{i}" for i in range(60_000)]})
 
-    schema = with_schema(declared)
-
-    assert len(json.dumps(schema)) < 10_000
-    assert "60000 values" in schema["properties"]["q"]["description"]
+    assert "60000 values" in found["description"]
 
 
-def test_an_api_in_which_everything_refers_to_everything_gives_schemas_of_bounded_size():
-    names = [f"Entity{i}" for i in range(1500)]
+def test_where_everything_refers_to_everything_the_nearest_definitions_stay():
     schemas = {
-        name: {
-            "type": "object",
+        f"E{i}": {
+            **members(**{f"p{j}": component(f"E{(i * 7 + j) % 1500}") for j in range(12)}),
             "description": "An entity. " * 20,
-            "properties": {
-                f"p{j}": {"$ref": f"#/components/schemas/{names[(i * 7 + j) % 1500]}"}
-                for j in range(12)
-            },
         }
-        for i, name in enumerate(names)
+        for i in range(1500)
     }
-    schema = with_schema({"$ref": "#/components/schemas/Entity0"}, components={"schemas": schemas})
+
+    schema = whole(component("E0"), schemas=schemas)
 
     assert len(json.dumps(schema)) < 256_000
-    assert "Entity0" in schema["$defs"], "the nearest definitions stay"
-    jsonschema_rs.Draft202012Validator(schema)
+    assert "E0" in schema["$defs"]
 
 
 @pytest.mark.long
 def test_a_huge_inline_schema_is_pruned_and_accepts_what_it_accepted():
-    def nested(depth: int) -> dict[str, Any]:
-        if depth == 0:
-            return {"type": "string", "description": "words " * 30}
-        return {"type": "object", "properties": {f"p{i}": nested(depth - 1) for i in range(7)}}
+    nested: dict[str, Any] = {**TEXT, "description": "words " * 30}
+    for _ in range(5):
+        nested = members(**{f"p{i}": nested for i in range(7)})
 
-    schema = with_schema(nested(5))
+    schema = whole(json.loads(json.dumps(nested)))
 
     assert len(json.dumps(schema)) < 256_000
     validator = jsonschema_rs.Draft202012Validator(schema)
@@ -445,89 +350,41 @@ def test_a_huge_inline_schema_is_pruned_and_accepts_what_it_accepted():
     assert not validator.is_valid({"q": "x"})
 
 
-def test_components_that_double_when_merged_stay_references_in_the_end():
-    def doubled(ref: dict[str, Any]) -> dict[str, Any]:
-        return members(**{name: {"allOf": [ref, members(x={})]} for name in "ab"})
-
-    components = chain(40, doubled, members(z=TEXT))
-
-    schema = with_schema({"$ref": "#/components/schemas/S0"}, components=components)
-
-    assert len(json.dumps(schema)) < 256_000
-    value: Any = {"z": "end"}
-    for _ in range(40):
-        value = {"a": value}
-    validator = jsonschema_rs.Draft202012Validator(schema)
-    assert validator.is_valid({"q": value})
-
-
 def test_a_shrunk_schema_accepts_what_the_whole_one_accepts():
-    names = [f"Entity{i}" for i in range(1500)]
     schemas: dict[str, Any] = {
-        name: {
-            "type": "object",
-            "properties": {
-                f"property_{j}": {"$ref": f"#/components/schemas/{names[(i + j) % 1500]}"}
-                for j in range(9)
-            },
-            "not": {"$ref": f"#/components/schemas/{names[i - 700]}No"},
+        f"E{i}": {
+            **members(**{f"property_{j}": component(f"E{(i + j) % 1500}") for j in range(9)}),
+            "not": component(f"No{(i - 700) % 1500}"),
         }
-        for i, name in enumerate(names)
+        for i in range(1500)
     }
-    schemas |= {f"{name}No": {"required": ["nothing_has_this"]} for name in names}
-    declared = {
-        "oneOf": [{"$ref": f"#/components/schemas/{name}"} for name in names[:2]]
-        + [{"type": "string"}]
-    }
+    schemas |= {f"No{i}": {"required": ["nothing_has_this"]} for i in range(1500)}
 
-    schema = with_schema(declared, components={"schemas": schemas})
+    schema = whole({"oneOf": [component("E0"), component("E1"), TEXT]}, schemas=schemas)
 
     assert len(json.dumps(schema)) < 256_000
-    assert jsonschema_rs.Draft202012Validator(schema).is_valid({"q": {"property_1": {}}})
-    assert jsonschema_rs.Draft202012Validator(schema).is_valid({"q": "text"})
+    validator = jsonschema_rs.Draft202012Validator(schema)
+    assert validator.is_valid({"q": {"property_1": {}}})
+    assert validator.is_valid({"q": "text"})
 
 
 def test_a_member_required_by_one_branch_and_read_only_in_another_is_not_required():
-    schemas = {"Base": {"type": "object", "properties": {"id": {"readOnly": True}, "n": {}}}}
-    declared = {"allOf": [{"$ref": "#/components/schemas/Base"}, {"required": ["id", "n"]}]}
+    base = members(id={"readOnly": True}, n={})
+    declared = {"allOf": [component("Base"), {"required": ["id", "n"]}]}
 
-    assert told({"properties": {"o": declared}}, components={"schemas": schemas})["properties"][
-        "o"
-    ] == {"type": "object", "properties": {"n": {}}, "required": ["n"]}
+    found = told({"properties": {"o": declared}}, schemas={"Base": base})
+
+    assert found["properties"]["o"] == {**members(n={}), "required": ["n"]}
 
 
 def test_what_stands_beside_a_reference_keeps_the_documents_order():
     beside = {"title": "T", "default": None, "nullable": True, "description": "D"}
-    texts = [
-        {"$ref": "#/components/schemas/A", **dict(order)} for order in permutations(beside.items())
-    ]
-    schemas = {"A": {"type": "string"}}
 
-    orders = [list(told(text, openapi="3.0.3", components={"schemas": schemas})) for text in texts]
-
-    words = ("title", "default", "description")
-    wanted = [[key for key in text if key in words] for text in texts]
-    assert [[key for key in order if key in words] for order in orders] == wanted
-
-
-def test_tools_share_what_they_have_in_common():
-    pair = {"get": operation(), "post": operation()}
-    for node in pair.values():
-        node["parameters"] = [
-            {"name": "page", "in": "query", "description": "Which.", "type": "string"},
-            {"name": "b", "in": "body", "schema": {"$ref": "#/definitions/A"}},
-        ]
-    members = {"next": {"$ref": "#/definitions/A"}}
-    root = {
-        "swagger": "2.0",
-        "paths": {"/x": pair},
-        "definitions": {"A": {"type": "object", "properties": members}},
-    }
-
-    first, second = (tool.input_schema for tool in load_tools(root))
-
-    assert first["properties"]["page"] is second["properties"]["page"]
-    assert first["$defs"] is second["$defs"]
+    for order in permutations(beside):
+        text = {**component("A"), **{key: beside[key] for key in order}}
+        found = told(text, openapi="3.0.3", schemas={"A": TEXT})
+        words = [key for key in found if key in ("title", "default", "description")]
+        assert words == [key for key in order if key != "nullable"]
 
 
 @pytest.mark.parametrize(
@@ -539,29 +396,21 @@ def test_tools_share_what_they_have_in_common():
     ],
     ids=["1 is not true", "more", "another type"],
 )
-def test_parameters_that_are_nearly_equal_are_not_taken_for_each_other(
-    other,
-):
+def test_parameters_that_are_nearly_equal_are_not_taken_for_each_other(other):
     usual = {"name": "q", "in": "query", "type": "string", "required": True}
-    paths = {
-        "/a": {"get": operation(parameters=[usual])},
-        "/b": {"get": operation(parameters=[other])},
-    }
-    alone = load_tools({"swagger": "2.0", "paths": {"/b": paths["/b"]}})
+    second = {"/b": {"get": operation(parameters=[other])}}
+    (alone,) = tools(second, openapi="2.0")
 
-    together = load_tools({"swagger": "2.0", "paths": paths})
+    _, beside = tools({"/a": {"get": operation(parameters=[usual])}, **second}, openapi="2.0")
 
-    assert [tool.input_schema for tool in together][1:] == [tool.input_schema for tool in alone]
+    assert beside.input_schema == alone.input_schema
 
 
 @pytest.mark.parametrize(
     "value",
     [
-        "\x7f" * 50,
-        "\U0001f680" * 50,
-        "\ud800",
-        [1e15, 1e16, 1e-7, 10**60],
-        {"a": [True, None, "\n"]},
+        *("\x7f" * 50, "\U0001f680" * 50, "\ud800"),
+        *([1e15, 1e16, 1e-7, 10**60], {"a": [True, None, "\n"]}),
     ],
     ids=["DEL", "astral", "half a character", "numbers", "nested"],
 )
