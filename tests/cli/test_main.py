@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 from click.shell_completion import ShellComplete
+from hostile_documents import hostile
 
+from openapi_tools import __version__
 from openapi_tools.cli import commands
 from openapi_tools.cli.output import busy
 
@@ -26,11 +28,9 @@ def program(*args, **options):
     )
 
 
-def test_help_names_every_command(run):
-    result = run("--help")
-
-    assert result.exit_code == 0
-    assert all(name in result.stdout for name in ("list", "show", "call", "lint"))
+def test_the_version_is_the_packages_and_help_names_every_command(run):
+    assert __version__ in run("--version").stdout
+    assert [name for name in commands.commands if f"\n  {name} " not in run("--help").stdout] == []
 
 
 @pytest.mark.parametrize("name", commands.commands)
@@ -46,15 +46,6 @@ def test_a_shell_completes_commands_and_their_options():
 
     assert [item.value for item in complete.get_completions([], "l")] == ["lint", "list", "login"]
     assert [item.value for item in complete.get_completions(["list"], "--t")] == ["--tag"]
-
-
-def test_the_version_is_the_packages(run):
-    from openapi_tools import __version__
-
-    result = run("--version")
-
-    assert result.exit_code == 0
-    assert __version__ in result.stdout
 
 
 def test_the_module_is_the_program(museum):
@@ -82,25 +73,23 @@ def test_wrong_usage_is_said_in_two_lines(run, args):
     assert error.startswith("openapi-tools: error: ")
 
 
-BROKEN = [
-    ("empty", b""),
-    ("binary", bytes(range(256))),
-    ("html", b"<!DOCTYPE html><html><body>Log in</body></html>"),
-    ("truncated JSON", b'{"openapi": "3.1.0", "paths": {'),
-    ("tabs in YAML", b"openapi: 3.1.0\n\tpaths: {}"),
-    ("a list", b"[1, 2]"),
-    ("no version", b'{"paths": {}}'),
-    ("another version", b'{"openapi": "9.0", "paths": {}}'),
-    ("deep", b"[" * 100_000),
-    ("alias bomb", b"a: &a [x]\n" + b"".join(
-        b"b%d: &b%d [*b%d, *b%d]\n" % (n, n, n - 1, n - 1) if n else b"b0: &b0 [*a, *a]\n"
-        for n in range(40)
-    )),
-]  # fmt: skip
+BOMB = [f"b{n}: &b{n} [*b{n - 1}, *b{n - 1}]" for n in range(1, 40)]
 
 
-@pytest.mark.parametrize("content", [row[1] for row in BROKEN], ids=[row[0] for row in BROKEN])
-@pytest.mark.parametrize("command", [["list"], ["lint"], ["show", "x"], ["call", "x"]])
+@pytest.mark.parametrize(
+    ("command", "content"),
+    [
+        (["list"], b""),
+        (["list"], bytes(range(256))),
+        (["list"], b"<!DOCTYPE html><html><body>Log in</body></html>"),
+        (["lint"], b"openapi: 3.1.0\n\tpaths: {}"),
+        (["lint"], "\n".join(["b0: &b0 [x]", *BOMB]).encode()),
+        (["show", "x"], b'{"openapi": "3.1.0", "paths": {'),
+        (["call", "x"], b"[" * 100_000),
+        (["serve"], b"\xff\xfe\x00"),
+        (["generate", "--output", "out"], b"[1, 2]"),
+    ],
+)
 def test_a_document_that_does_not_load_is_one_line(refused, tmp_path, command, content):
     path = tmp_path / "broken"
     path.write_bytes(content)
@@ -108,14 +97,7 @@ def test_a_document_that_does_not_load_is_one_line(refused, tmp_path, command, c
     error = refused(command[0], path, *command[1:])
 
     assert len(error.splitlines()) == 1
-    assert error.startswith("openapi-tools: error: ")
-
-
-def test_the_document_may_come_from_standard_input(run, museum):
-    result = run("list", "-", stdin=museum.read_bytes())
-
-    assert result.exit_code == 0
-    assert "buy_museum_tickets" in result.stdout
+    assert error.startswith(f"openapi-tools: error: {path}: ")
 
 
 def shell(line):
@@ -198,13 +180,6 @@ def test_a_file_that_is_named_like_an_address_is_read(run, museum, tmp_path, mon
     assert run("list", "localhost:80/a.yaml").exit_code == 0
 
 
-def test_a_document_that_is_wrong_as_a_whole_is_named_without_a_pointer(run, tmp_path):
-    path = tmp_path / "broken.json"
-    path.write_text("<html>")
-
-    assert f"error: {path}: " in run("list", path).stderr
-
-
 def test_an_interruption_is_silent():
     with socket.create_server(("127.0.0.1", 0)) as server:
         url = f"http://127.0.0.1:{server.getsockname()[1]}/openapi.json"
@@ -247,24 +222,18 @@ def test_a_terminal_sees_that_something_takes_its_time(monkeypatch):
 HOSTILE = "evil \x1b[31mred\x1b[0m \x9b2J \x07 \u202e \x7f [bold]x[/bold] [link=file:///]"
 
 
-@pytest.mark.parametrize("command", [["list"], ["list", "--json"], ["show", "hostile"],
-                                     ["show", "hostile", "--json"], ["lint"]])  # fmt: skip
-def test_what_steers_a_terminal_is_shown_and_not_obeyed(run, write, command):
-    operation = {
-        "operationId": "hostile",
-        "summary": HOSTILE,
-        "tags": [HOSTILE],
-        "responses": {"200": {"description": HOSTILE}},
-        "parameters": [
-            {"name": "q", "in": "query", "description": HOSTILE, "schema": {"enum": [HOSTILE]}}
-        ],
-        HOSTILE: 1,
-    }
-    path = write({"/a": {"get": operation}}, tags=[{"name": "x"}, {"name": "x"}])
+@pytest.mark.parametrize(
+    "command", ["list", "list --json", "list -v", "show texts", "show body --json", "lint"]
+)
+def test_what_steers_a_terminal_is_shown_and_not_obeyed(run, tmp_path, command):
+    path = tmp_path / "openapi.json"
+    path.write_text(json.dumps(hostile(HOSTILE)))
+    name, *options = command.split()
 
-    result = run(command[0], path, *command[1:])
+    result = run(name, path, *options)
 
     written = result.stdout + result.stderr
+    assert "evil" in written
     assert not {"\x1b", "\x9b", "\x07", "\u202e", "\x7f"} & set(written)
     if "--json" in command:
         json.loads(result.stdout)
