@@ -1,5 +1,9 @@
+"""Generated files in a folder: what is written, kept, removed and refused."""
+
+import errno
 import json
 import os
+from pathlib import Path
 
 import pytest
 from output_folders import (
@@ -18,6 +22,7 @@ from output_folders import (
     with_manifest,
 )
 
+from openapi_tools.codegen import writer
 from openapi_tools.codegen.output_state import Placed, digest
 from openapi_tools.codegen.writer import compare, place
 from openapi_tools.errors import OutputError
@@ -31,52 +36,55 @@ def test_an_absent_folder_is_made_with_those_above_it(tmp_path):
     assert [path.name for path in (tmp_path / "a" / "b").iterdir()] == ["out"]
 
 
-@POSIX
-def test_an_empty_folder_keeps_its_mode(tmp_path):
-    (tmp_path / "out").mkdir()
-    (tmp_path / "out").chmod(0o750)
-
-    place(tmp_path / "out", OLD, manifest=MANIFEST)
-
-    assert files_in(tmp_path / "out") == OLD
-    assert (tmp_path / "out").stat().st_mode & 0o777 == 0o750
-
-
-def test_only_what_differs_is_written(room):
+def test_only_what_differs_is_written_and_comparing_says_so_before(room):
     kept = {path: inode(room / path) for path in SAME}
     foreign = {path: text for path, text in files_in(room).items() if path not in OLD}
 
+    with nothing_changes(room.parent):
+        told = compare(room, NEW, manifest=MANIFEST)
+        again = place(room, OLD, manifest=MANIFEST)
     placed = place(room, NEW, manifest=MANIFEST)
 
-    assert placed == Placed(CHANGED, SAME, STALE, (), ())
+    assert again == Placed((), tuple(sorted(OLD)), (), (), ())
+    assert told == placed == Placed(CHANGED, SAME, STALE, (), ())
     assert files_in(room) == {**NEW, **foreign}
     assert not (room / "museum_tools" / "old").exists()
     assert {path: inode(room / path) for path in SAME} == kept
     assert [path.name for path in room.parent.iterdir()] == ["out"]
 
 
-def test_compare_says_the_same_and_writes_nothing(room):
-    with nothing_changes(room.parent):
-        told = compare(room, NEW, manifest=MANIFEST)
+def closed_above(out, monkeypatch):
+    """Let the folder above take no other one."""
+    original = os.mkdir
 
-    assert told == place(room, NEW, manifest=MANIFEST)
-    assert compare(room, NEW, manifest=MANIFEST).written == ()
+    def mkdir(path, *rest, **options):
+        if Path(path).parent == out.parent:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        original(path, *rest, **options)
+
+    monkeypatch.setattr(os, "mkdir", mkdir)
 
 
-def test_nothing_is_touched_when_nothing_changes(room):
-    with nothing_changes(room.parent):
-        placed = place(room, OLD, manifest=MANIFEST)
-
-    assert placed == Placed((), tuple(sorted(OLD)), (), (), ())
+IN_PLACE = {
+    "a shell is in it": lambda out, patch: patch.chdir(out),
+    "a shell is below it": lambda out, patch: patch.chdir(out / "museum_tools"),
+    "no swap": lambda _, patch: patch.setattr(writer.ctypes, "CDLL", lambda *_, **__: object()),
+    "closed above": closed_above,
+}
 
 
 @POSIX
-def test_a_package_that_is_ours_alone_is_replaced_in_one_step(out):
+@pytest.mark.parametrize("why", [None, *IN_PLACE])
+def test_a_package_that_is_ours_alone_is_replaced_in_one_step_where_that_can_be(
+    out, monkeypatch, why
+):
     before = inode(out)
+    IN_PLACE.get(why, lambda *_: None)(out, monkeypatch)
 
     place(out, NEW, manifest=MANIFEST)
 
-    assert inode(out) != before
+    assert (inode(out) == before) is bool(why)
+    assert files_in(out) == NEW
 
 
 def test_text_is_written_as_it_is(tmp_path):
@@ -109,14 +117,17 @@ def test_modes_are_the_usual_ones(tmp_path, mask, folder, file, shared):
 
 
 @POSIX
-def test_folders_keep_their_modes(room):
+def test_folders_keep_their_modes(room, tmp_path):
     room.chmod(0o775)
     (room / "museum_tools").chmod(0o711)
+    empty = tmp_path / "empty"
+    empty.mkdir(0o750)
 
     place(room, NEW, manifest=MANIFEST)
+    place(empty, NEW, manifest=MANIFEST)
 
-    assert room.stat().st_mode & 0o777 == 0o775
-    assert (room / "museum_tools").stat().st_mode & 0o777 == 0o711
+    folders = (room, room / "museum_tools", empty)
+    assert [folder.stat().st_mode & 0o777 for folder in folders] == [0o775, 0o711, 0o750]
 
 
 def test_a_single_module_lives_among_other_files(tmp_path):
@@ -133,38 +144,31 @@ def test_a_single_module_lives_among_other_files(tmp_path):
     assert files_in(tmp_path) == {**own, **other}
 
 
-def test_an_edited_file_stops_everything(room):
-    (room / "README.md").write_text("Mine.\n")
-    (room / "museum_tools" / "__init__.py").write_text(PY + "MINE = 1\n")
+def test_an_edited_file_stops_everything_but_force(room):
+    edited = ("README.md", "museum_tools/__init__.py")
+    for path in edited:
+        (room / path).write_text("Mine.\n")
 
     with nothing_changes(room), pytest.raises(OutputError) as failure:
         place(room, NEW, manifest=MANIFEST)
+    told = compare(room, NEW, manifest=MANIFEST)
+    placed = place(room, NEW, manifest=MANIFEST, force=True)
 
     assert failure.value.path == str(room)
     assert "README.md, museum_tools/__init__.py: edited by hand" in failure.value.reason
     assert "--force" in failure.value.reason
-    assert compare(room, NEW, manifest=MANIFEST).edited == ("README.md", "museum_tools/__init__.py")
-
-
-def test_force_overwrites_what_was_edited(room):
-    (room / "README.md").write_text("Mine.\n")
-
-    placed = place(room, NEW, manifest=MANIFEST, force=True)
-
-    assert placed.edited == ("README.md",)
+    assert told.edited == placed.edited == edited
     assert NEW.items() <= files_in(room).items()
 
 
 def test_many_edited_files_are_counted(tmp_path):
     files = with_manifest({f"a{number}.py": PY for number in range(9)})
-    place(tmp_path / "out", files, manifest=MANIFEST)
-    for number in range(9):
-        (tmp_path / "out" / f"a{number}.py").write_text("MINE = 1\n")
+    place(tmp_path, files, manifest=MANIFEST)
+    for path in tmp_path.glob("*.py"):
+        path.write_text("MINE = 1\n")
 
-    with pytest.raises(
-        OutputError, match=r"a0\.py, a1\.py, a2\.py, a3\.py, a4\.py, and 4 more: edited"
-    ):
-        place(tmp_path / "out", files, manifest=MANIFEST)
+    with pytest.raises(OutputError, match=r"a0\.py, .* a4\.py, and 4 more: edited by hand"):
+        place(tmp_path, files, manifest=MANIFEST)
 
 
 @pytest.mark.parametrize("text", [None, '{"generator": "openapi-tools",\n<<<<<<< ours\n'])
