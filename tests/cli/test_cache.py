@@ -17,39 +17,25 @@ def folder(tmp_path, monkeypatch):
     return tmp_path / "cache"
 
 
-def test_an_empty_cache(run, folder):
-    result = run("cache")
-
-    assert (result.exit_code, result.stdout) == (0, "")
-    assert result.stderr == f"0 in {folder}; --clear removes them.\n"
-
-
-def test_a_line_for_each_document(run, specs, museum):
+def test_a_line_for_each_document_and_the_same_as_data(run, specs, museum, folder):
+    before = run("cache")
     run("list", museum)
+    size = next(folder.iterdir()).stat().st_size
+    data = json.loads(run("cache", "--json").stdout)
     run("list", "-", stdin=(specs / "petstore.yaml").read_text())
-
     lines = [line.split("\t") for line in run("cache").stdout.splitlines()]
 
+    assert (before.exit_code, before.stdout) == (0, "")
+    assert before.stderr == f"0 in {folder}; --clear removes them.\n"
+    (document,) = data["documents"]
+    assert 0 <= document.pop("age") < 60
+    assert document == {"source": str(museum), "size": size, "tools": 8}
+    assert data["folder"] == str(folder)
     assert sorted(line[1:] for line in lines) == [
         ["less than a minute", "19 tools", "(text)"],
         ["less than a minute", "8 tools", str(museum)],
     ]
     assert all(line[0].endswith(" kB") for line in lines)
-
-
-def test_the_same_as_data(run, museum, folder):
-    run("list", museum)
-
-    found = json.loads(run("cache", "--json").stdout)
-
-    assert found["folder"] == str(folder)
-    [document] = found["documents"]
-    assert document.pop("age") < 60
-    assert document == {
-        "source": str(museum),
-        "size": next(folder.iterdir()).stat().st_size,
-        "tools": 8,
-    }
 
 
 def test_what_is_of_no_use_is_said_to_be_so(run, museum, folder):
@@ -84,26 +70,18 @@ def test_it_is_cleared(run, museum, folder):
 
     assert run("cache", "--clear").stdout.startswith("1 document removed, ")
     assert [path.name for path in folder.iterdir()] == ["else.txt"]
-    assert json.loads(run("cache", "--clear", "--json").stdout) == {
-        "folder": str(folder),
-        "removed": 0,
-        "bytes": 0,
-    }
+    again = json.loads(run("cache", "--clear", "--json").stdout)
+    assert again == {"folder": str(folder), "removed": 0, "bytes": 0}
 
 
 @pytest.mark.parametrize(
-    ("command", "args"),
-    [
-        ("list", ()),
-        ("show", ("get_museum_hours",)),
-        ("call", ("get_museum_hours", "--dry-run")),
-        ("lint", ()),
-    ],
+    "command", ["list", "show get_museum_hours", "call get_museum_hours --dry-run", "lint"]
 )
-def test_no_cache(run, museum, folder, command, args):
-    plain = run(command, museum, *args, "--no-cache")
+def test_no_cache(run, museum, folder, command):
+    name, *args = command.split()
+    plain = run(name, museum, *args, "--no-cache")
     assert not folder.exists()
-    first, again = run(command, museum, *args), run(command, museum, *args)
+    first, again = run(name, museum, *args), run(name, museum, *args)
 
     assert len(list(folder.iterdir())) == 1
     assert plain.stdout == first.stdout == again.stdout
