@@ -1,14 +1,13 @@
-"""Operations with a body: forms, uploads, JSON of every shape, text and bytes."""
+"""Operations with a body: forms, uploads, JSON of several shapes, text and bytes."""
 # ruff: noqa: TC003 -- FastAPI reads the annotations at run time
 
 from __future__ import annotations
 
-import hashlib
 from datetime import datetime
 from decimal import Decimal
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Body, Cookie, File, Form, Header, Query, Request, UploadFile
+from fastapi import APIRouter, Body, Cookie, Form, Header, Query, Request, UploadFile
 from pydantic import BaseModel, Field
 
 bodies = APIRouter(tags=["bodies"])
@@ -17,7 +16,6 @@ bodies = APIRouter(tags=["bodies"])
 class Node(BaseModel):
     value: int
     children: list[Node] = []
-    parent_note: str | None = None
 
 
 class Circle(BaseModel):
@@ -28,7 +26,6 @@ class Circle(BaseModel):
 class Rectangle(BaseModel):
     kind: Literal["rectangle"]
     width: float
-    height: float
 
 
 Shape = Annotated[Circle | Rectangle, Field(discriminator="kind")]
@@ -37,7 +34,6 @@ Shape = Annotated[Circle | Rectangle, Field(discriminator="kind")]
 class Profile(BaseModel):
     nick: str | None = None
     age: int | None = None
-    motto: str | None = "carpe diem"
 
 
 class Line(BaseModel):
@@ -47,12 +43,9 @@ class Line(BaseModel):
 
 
 class Order(BaseModel):
-    """What a shop is told."""
-
     placed: datetime
     lines: list[Line] = Field(min_length=1)
     notes: dict[str, Any] = {}
-    gift: bool | None = None
     total: Decimal = Field(default=Decimal(0), json_schema_extra={"readOnly": True})
 
 
@@ -61,14 +54,8 @@ class Titled(BaseModel):
     title: str = "untitled"
 
 
-async def _told(file: UploadFile) -> dict[str, Any]:
-    content = await file.read()
-    return {
-        "filename": file.filename,
-        "content_type": file.content_type,
-        "size": len(content),
-        "sha256": hashlib.sha256(content).hexdigest(),
-    }
+async def told(file: UploadFile | None) -> Any:
+    return file and [file.filename, file.content_type, (await file.read()).hex()]
 
 
 @bodies.post("/login")
@@ -83,45 +70,27 @@ async def login(
 
 
 @bodies.post("/upload")
-async def upload(file: UploadFile) -> Any:
-    return await _told(file)
-
-
-@bodies.post("/upload-many")
-async def upload_many(files: list[UploadFile]) -> Any:
-    return [await _told(file) for file in files]
+async def upload(
+    file: UploadFile | None = None, comment: Annotated[str | None, Form()] = None
+) -> Any:
+    return {"file": await told(file), "comment": comment}
 
 
 @bodies.post("/upload-described")
 async def upload_described(
-    file: UploadFile,
+    files: list[UploadFile],
     title: Annotated[str, Form()],
     tag: Annotated[list[str], Form()] = [],  # noqa: B006 -- FastAPI copies it
     count: Annotated[int, Form()] = 1,
     public: Annotated[bool, Form()] = False,
 ) -> Any:
-    told = await _told(file)
-    return told | {"title": title, "tag": tag, "count": count, "public": public}
-
-
-@bodies.post("/upload-optional")
-async def upload_optional(
-    file: UploadFile | None = None, comment: Annotated[str | None, Form()] = None
-) -> Any:
-    return {"file": await _told(file) if file is not None else None, "comment": comment}
-
-
-@bodies.post("/upload-bytes")
-async def upload_bytes(data: Annotated[bytes, File()]) -> Any:
-    return {"size": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+    given = {"title": title, "tag": tag, "count": count, "public": public}
+    return given | {"files": [await told(file) for file in files]}
 
 
 @bodies.post("/trees")
 async def create_tree(node: Node) -> Any:
-    def count(node: Node) -> int:
-        return 1 + sum(map(count, node.children))
-
-    return {"nodes": count(node), "node": node}
+    return node
 
 
 @bodies.post("/shapes")
@@ -131,7 +100,7 @@ async def draw_shape(shape: Annotated[Shape, Body()]) -> Any:
 
 @bodies.patch("/profile")
 async def update_profile(profile: Profile) -> Any:
-    return {"set": profile.model_dump(exclude_unset=True), "whole": profile}
+    return profile.model_dump(exclude_unset=True)
 
 
 @bodies.post("/orders", status_code=201)
@@ -142,11 +111,6 @@ async def create_order(order: Order) -> Any:
 @bodies.post("/sum")
 async def sum_numbers(numbers: list[float]) -> Any:
     return {"sum": sum(numbers), "count": len(numbers)}
-
-
-@bodies.put("/rates")
-async def store_rates(rates: dict[str, float]) -> Any:
-    return rates
 
 
 @bodies.put("/level")
@@ -172,43 +136,20 @@ async def set_same(
     id_header: Annotated[str | None, Header(alias="id")] = None,
     id_cookie: Annotated[str | None, Cookie(alias="id")] = None,
 ) -> Any:
-    return {
-        "path": id,
-        "query": id_query,
-        "header": id_header,
-        "cookie": id_cookie,
-        "body": titled.id,
-        "title": titled.title,
-    }
+    return [id, id_query, id_header, id_cookie, titled.id, titled.title]
 
 
-def _takes(media_type: str, schema: dict[str, Any]) -> dict[str, Any]:
-    content = {media_type: {"schema": schema}}
-    return {"requestBody": {"required": True, "content": content}}
+async def as_hex(request: Request) -> Any:
+    return [request.headers["content-type"], (await request.body()).hex()]
 
 
-@bodies.post("/text", openapi_extra=_takes("text/plain", {"type": "string"}))
-async def send_text(request: Request) -> Any:
-    body = await request.body()
-    return {"text": body.decode(), "content_type": request.headers["content-type"]}
-
-
-@bodies.post("/xml", openapi_extra=_takes("application/xml", {"type": "object"}))
-async def send_xml(request: Request) -> Any:
-    body = await request.body()
-    return {"text": body.decode(), "content_type": request.headers["content-type"]}
-
-
-@bodies.post("/bytes", openapi_extra=_takes("application/octet-stream", {}))
-async def send_bytes(request: Request) -> Any:
-    body = await request.body()
-    return {"hex": body.hex(), "content_type": request.headers["content-type"]}
-
-
-@bodies.post("/lines", openapi_extra=_takes("application/x-ndjson", {"type": "array"}))
-async def send_lines(request: Request) -> Any:
-    lines = (await request.body()).decode().splitlines()
-    return {"lines": lines, "content_type": request.headers["content-type"]}
+for _name, _media_type, _schema in (
+    ("send_text", "text/plain", {"type": "string"}),
+    ("send_bytes", "application/octet-stream", {}),
+    ("send_lines", "application/x-ndjson", {"type": "array"}),
+):
+    _body = {"required": True, "content": {_media_type: {"schema": _schema}}}
+    bodies.post(f"/{_name}", name=_name, openapi_extra={"requestBody": _body})(as_hex)
 
 
 @bodies.delete("/items")

@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Annotated, Any
-from uuid import UUID
 
 from fastapi import APIRouter, Cookie, Header, Path, Query
 
@@ -29,19 +28,9 @@ async def get_by_name(name: str) -> Any:
     return {"name": name}
 
 
-@parameters.get("/uuids/{key}")
-async def get_by_uuid(key: UUID) -> Any:
-    return {"key": key, "version": key.version}
-
-
 @parameters.get("/colors/{color}")
 async def get_by_color(color: Color) -> Any:
     return {"color": color, "member": color.name}
-
-
-@parameters.get("/days/{day}")
-async def get_by_day(day: date) -> Any:
-    return {"day": day, "weekday": day.isoweekday()}
 
 
 @parameters.get("/files/{file_path:path}")
@@ -76,13 +65,6 @@ async def filter_items(
     ids: Annotated[list[int], Query(alias="ids[]")] = [],  # noqa: B006 -- FastAPI copies it
 ) -> Any:
     return locals()
-
-
-@parameters.get("/numbers")
-async def get_numbers(
-    number: Annotated[list[int], Query()], weight: Annotated[set[float], Query()]
-) -> Any:
-    return {"number": number, "weight": sorted(weight)}
 
 
 @parameters.get("/headers")

@@ -334,6 +334,7 @@ NO_ADDRESS = [
         ({"credentials": "secret"}, "credentials: must be a mapping by name, not str"),
         ({"credentials": {"key": "${PETS_UNSET}"}}, "'key': the environment variable PETS_UNSET"),
         ({"base_url": "${PETS_UNSET}"}, "variable PETS_UNSET is not set"),
+        ({"base_url": "museum"}, "base_url: the address 'museum' begins with neither http://"),
         *NO_ADDRESS,
         # Another fault beside an address is told as it is.
         ({"base_url": "${WORD}", "settings": {"timeout": -1}}, "timeout"),
