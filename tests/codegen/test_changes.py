@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import Any
 
@@ -31,15 +30,9 @@ def change(old, new):
     return found
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ({"properties": {"a": {}, "b": {}}}, {"properties": {"b": {}, "a": {}}}),
-        ({"$defs": {"A": {}}}, {"$defs": {}}),
-    ],
-)
-def test_what_no_input_can_tell_is_a_change_all_the_same(old, new):
-    found = change(tool(schema=old), tool(schema=new))
+def test_what_no_input_can_tell_is_a_change_all_the_same():
+    old = {"properties": {"a": {}, "b": {}}, "$defs": {"A": {}}}
+    found = change(tool(schema=old), tool(schema={"properties": {"b": {}, "a": {}}, "$defs": {}}))
 
     text = "only names of definitions or an order changed"
     assert found == Change("schema", "x", breaking=False, details=(text,))
@@ -82,6 +75,7 @@ def test_a_tool_of_the_same_method_and_path_was_renamed_and_is_compared_further(
 
     found = changes(old, new)
 
+    assert as_data(found[0])["before"] == "b"
     assert found == [
         Change("renamed", "c", breaking=True, before="b"),
         Change("description", "c", breaking=False, details=("was 'Does b.', is 'Does c.' now",)),
@@ -125,9 +119,9 @@ def test_tools_that_cannot_be_read_are_told_apart_from_new_ones():
 
 
 BODY = RequestBody("application/json", properties=(Property("a"),))
-PLAIN, REQUIRED = replace(BODY, media_type="text/plain"), replace(BODY, required=True)
+PLAIN = replace(BODY, media_type="text/plain")
 Q, B_QUERY = Parameter("a", "query"), Parameter("b", "query")
-DEEP, NAMED = Parameter("a", "query", style="deepObject"), Parameter("b", "query", argument="a")
+NAMED = Parameter("b", "query", argument="a")
 VARIABLE = replace(A, variables={"v": ServerVariable("x")})
 TOKEN, SCOPED = {"token": ()}, {"oauth": ("read",)}
 
@@ -137,25 +131,19 @@ TOKEN, SCOPED = {"token": ()}, {"oauth": ("read",)}
     [
         ("method", "PUT", "POST", False, "method was 'PUT', is 'POST' now"),
         ("path", None, "/y", False, "path was '/x', is '/y' now"),
-        ("operation_id", None, "x", False, "operation id was '', is 'x' now"),
         ("tags", None, ("x",), False, "tags was (), is ('x',) now"),
-        ("accept", None, ("a/b",), False, "accept was (), is ('a/b',) now"),
         ("deprecated", None, True, False, "deprecated was False, is True now"),
         ("body", None, BODY, False, "a body is sent now"),
         ("body", BODY, None, False, "no body is sent now"),
         ("body", BODY, PLAIN, False,
          "body: media type was 'application/json', is 'text/plain' now"),
-        ("body", BODY, REQUIRED, False, "body: required was False, is True now"),
         ("parameters", (Q,), (Parameter("a", "header"),), False,
          "parameter 'a': location was 'query', is 'header' now"),
-        ("parameters", (Q,), (DEEP,), False,
-         "parameter 'a': style was 'form', is 'deepObject' now"),
         ("parameters", (Q,), (NAMED,), False, "parameter 'a': name was 'a', is 'b' now"),
         ("parameters", None, (Q,), False, "parameter 'a' (query) is new"),
         ("parameters", (Q,), None, False, "parameter 'a' (query) is gone"),
         ("parameters", (Q, B_QUERY), (B_QUERY, Q), False, "the order of the parameters changed"),
         ("servers", (A,), (B,), True, "server 'https://a.example' -> 'https://b.example'"),
-        ("servers", (A, B), (B, A), True, "server 'https://a.example' -> "),
         ("servers", (A,), (), True, "server 'https://a.example' is gone"),
         ("servers", (), (A,), True, "server 'https://a.example' is new"),
         ("servers", (A,), (A, B), False, "the alternatives to the server changed"),
@@ -171,7 +159,6 @@ TOKEN, SCOPED = {"token": ()}, {"oauth": ("read",)}
         ("security", (TOKEN | SCOPED,), (TOKEN,), False, "is 'token' now"),
         ("security", (SCOPED,), ({"oauth": ("read", "write")},), True,
          "is 'oauth (read, write)' now"),
-        ("security", ({"oauth": ("read",)},), ({"oauth": ()},), False, "'oauth'"),
         ("security", (), ({},), False, "security was 'nothing', is 'nothing' now"),
         ("security", (TOKEN, {}), (TOKEN,), True, "'token, or nothing'"),
     ],
@@ -196,55 +183,19 @@ def test_breaking_details_come_first_and_many_are_counted():
     assert found.details[-1] == "and many more"
 
 
-@pytest.mark.parametrize(
-    ("found", "text"),
-    [
-        (Change("schema", "buy", breaking=True, details=("/date is required now",)),
-         "schema       buy: breaking: /date is required now"),
-        (Change("schema", "buy", breaking=False, details=("/a is new", "/b is new")),
-         "schema       buy\n    /a is new\n    /b is new"),
-        (Change("renamed", "new", breaking=True, before="old"),
-         "renamed      old -> new: breaking"),
-        (Change("added", "a\nb", breaking=False, details=("GET /",)),
-         "added        'a\\nb': GET /"),
-        (Change("description", "a", breaking=False), "description  a"),
-    ],
-)  # fmt: skip
-def test_a_change_reads_as_a_line(found, text):
-    assert in_words(found) == text
-
-
-def test_a_change_is_data_for_programs():
-    renamed = Change("renamed", "new", breaking=True, before="old")
-    removed = Change("removed", "x", breaking=True, details=("GET /x",))
-
-    assert as_data(removed) == {
-        "kind": "removed",
-        "tool": "x",
-        "breaking": True,
-        "details": ["GET /x"],
-    }
-    assert json.loads(json.dumps(as_data(renamed)))["before"] == "old"
-
-
 @pytest.mark.parametrize("nasty", ["a\nb", "\u202e", "\x1b[31m", "\ud800", "x" * 1_000, "a\u2028b"])
 def test_text_of_a_document_stays_short_and_on_its_line(nasty):
     member = {**CLOSED, "properties": {nasty: {"enum": [nasty]}}}
-    old = Record("x", "", CLOSED, Operation("GET", "/x"))
-    new = Record(
-        "x",
-        nasty,
-        member,
-        Operation(
-            "GET",
-            "/x",
-            operation_id=nasty,
-            servers=(Server(nasty),),
-            parameters=(Parameter(nasty, nasty),),
-            security=({nasty: (nasty,)},),
-            body=RequestBody(nasty),
-        ),
+    called = Operation(
+        "GET",
+        "/x",
+        operation_id=nasty,
+        servers=(Server(nasty),),
+        parameters=(Parameter(nasty, nasty),),
+        security=({nasty: (nasty,)},),
+        body=RequestBody(nasty),
     )
+    old, new = tool(), Record("x", nasty, member, called)
     found = [
         *changes({"x": old}, {"x": new}),
         *changes({"x": new}, {"x": old}),

@@ -48,7 +48,6 @@ PLAIN = [
     (*(TEXT, {"type": ["string", "null"]}, "type was 'string', is ['string', 'null'] now"),
      *(False, True)),
     (COUNT, {"type": "number"}, "type was 'integer', is 'number' now", False, True),
-    (TEXT, COUNT, "type was 'string', is 'integer' now", True, True),
     (TEXT, {}, "type 'string' is gone", False, True),
     ({"type": ["string", "null"]}, {"type": ["null", "string"]}, "type was", False, False),
     ({"enum": ["a"]}, {"enum": ["b", "a"]}, "also allowed now: 'b'", False, True),
@@ -56,35 +55,27 @@ PLAIN = [
     ({"enum": [1]}, {"enum": [True]}, "no longer allowed: 1", True, True),
     ({"enum": ["a"]}, {"const": "a"}, "const is 'a' now", False, False),
     ({"const": "a"}, {"enum": ["a", "b"]}, "enum is ['a', 'b'] now", False, True),
-    ({"const": "a"}, TEXT, "type is 'string' now", True, True),
     ({"type": "boolean"}, {"enum": [True, False]}, "enum is [True, False] now", True, True),
-    (TEXT, {"type": "string", "enum": ["a"]}, "enum is ['a'] now", True, False),
     ({"type": "string", "enum": ["a", 5]}, {"enum": ["a"]}, "no longer allowed: 5", True, True),
+    ({"minLength": 1}, {"minLength": "a"}, "minLength was 1, is 'a' now", True, True),
     ({"minimum": 1}, {"minimum": 2}, "minimum was 1, is 2 now", True, False),
     ({"minimum": 1}, {"exclusiveMinimum": 0}, "exclusiveMinimum is 0 now", False, True),
     ({"exclusiveMinimum": 1}, {"minimum": 1}, "minimum is 1 now", False, True),
-    ({"minimum": 1}, {"exclusiveMinimum": 1}, "exclusiveMinimum is 1 now", True, False),
     ({"maximum": 2}, {"maximum": 1}, "maximum was 2, is 1 now", True, False),
-    ({"maximum": 1}, {"exclusiveMaximum": 2}, "exclusiveMaximum is 2 now", False, True),
     ({"exclusiveMaximum": 1}, {"maximum": 1}, "maximum is 1 now", False, True),
     ({"multipleOf": 6}, {"multipleOf": 3}, "multipleOf was 6, is 3 now", True, True),
-    (COUNT, {**COUNT, "multipleOf": 1}, "multipleOf is 1 now", True, False),
-    ({"multipleOf": 0.5}, {"multipleOf": 0.25}, "multipleOf was 0.5, is 0.25 now", True, True),
     ({"maximum": 1}, {"maximum": 10**5_000}, "maximum was 1, is a very large", False, True),
     (TEXT, {**TEXT, "minimum": 1}, "minimum is 1 now", False, False),
-    (COUNT, {**COUNT, "minimum": 1}, "minimum is 1 now", True, False),
     ({"minLength": 1}, {"minLength": 2}, "minLength was 1, is 2 now", True, False),
     ({}, {"minLength": 0}, "minLength is 0 now", False, False),
     ({"maxLength": 2}, {"maxLength": 1}, "maxLength was 2, is 1 now", True, False),
     ({"pattern": "a"}, {"pattern": "a|b"}, "pattern was 'a', is 'a|b' now", True, True),
-    (TEXT, {**TEXT, "format": "date"}, "format is 'date' now", True, False),
     ({"format": "int32"}, {"format": "int64"}, "format was 'int32', is 'int64' now", False, True),
     ({"contentEncoding": "base64"}, {}, "contentEncoding 'base64' is gone", False, True),
     ({"minItems": 1}, {"minItems": 2}, "minItems was 1, is 2 now", True, False),
     ({"maxItems": 1}, {"maxItems": 2}, "maxItems was 1, is 2 now", False, True),
     ({"uniqueItems": True}, {"uniqueItems": False}, "uniqueItems was True", False, True),
     ({"minProperties": 1}, {"minProperties": 2}, "minProperties was 1, is 2", True, False),
-    ({"required": ["a", "b"]}, {"minProperties": 2}, "minProperties is 2 now", True, True),
     ({"maxProperties": 1}, {}, "maxProperties 1 is gone", False, True),
     ({}, {"dependentRequired": {"a": ["b"]}}, f"dependentRequired {UNKNOWN}", True, False),
     ({"format": "float"}, {"format": "double"}, "format was 'float', is 'double' now", True, True),
@@ -93,10 +84,7 @@ PLAIN = [
 
 @pytest.mark.parametrize(("old", "new", "text", "breaks", "breaks_back"), PLAIN)
 def test_a_keyword_breaks_when_it_lets_less_through(old, new, text, breaks, breaks_back):
-    there, back = (
-        told({**CLOSED, "properties": {"a": old}}, {**CLOSED, "properties": {"a": new}}),
-        told({**CLOSED, "properties": {"a": new}}, {**CLOSED, "properties": {"a": old}}),
-    )
+    there, back = (told(closed(a=old), closed(a=new)), told(closed(a=new), closed(a=old)))
 
     assert any(line.startswith(f"/a {text}") for line, _ in there)
     assert (there[0][1], back[0][1]) == (breaks, breaks_back)
@@ -116,29 +104,19 @@ STRUCTURES = [
     (closed(a={}), closed(a=False), "/a is no longer allowed", True),
     (closed(a={"not": {}}), closed(a=TEXT), "/a is allowed now", False),
     (closed(a=TEXT), {**closed(a=TEXT), "required": ["a"]}, "/a is required now", True),
-    (closed(), {**closed(a=TEXT), "required": ["a"]}, "/a is required now", True),
     ({**closed(a=TEXT), "required": ["a"]}, closed(a=TEXT), "/a is optional now", False),
     (closed(a=FILTER), closed(a=members(x=TEXT, y=TEXT)), "/a/y is new", False),
     (closed(a=members(x=TEXT, y=TEXT)), closed(a=FILTER), "/a/y is no longer described", False),
     (closed(a=OBJECT), closed(a=FILTER), "/a/x type is 'string' now", True),
-    (closed(a={**FILTER, "additionalProperties": True}),
-     closed(a={**members(x=TEXT, y=TEXT), "additionalProperties": True}),
-     "/a/y type is 'string' now", True),
     (closed(a={**FILTER, "additionalProperties": TEXT}), closed(a=members(x=TEXT, y=TEXT)),
      "/a/* type 'string' is gone", False),
     (closed(a=FILTER), closed(a={**FILTER, **CLOSED}), "/a/* is no longer allowed", False),
     (closed(a=OBJECT), closed(a=CLOSED), "/a/* is no longer allowed", True),
-    (closed(a=members(x=TEXT)), closed(a={**CLOSED}), "/a/x is gone", True),
-    (closed(a={"allOf": [FILTER]}), closed(a={"allOf": [COUNT]}), f"/a allOf {UNKNOWN}", True),
     ({"patternProperties": {"^a": TEXT}}, {"patternProperties": {"^a": {}}}, UNKNOWN, True),
-    ({}, {"patternProperties": {"^a": TEXT}}, UNKNOWN, True),
-    ({"patternProperties": {"^a": COUNT}}, {"additionalProperties": TEXT}, UNKNOWN, True),
     ({"items": TEXT}, {"items": COUNT}, "/* type was 'string', is 'integer' now", True),
-    ({"items": TEXT}, {}, "/* type 'string' is gone", False),
     ({**TEXT, "items": TEXT}, {**TEXT, "items": COUNT}, None, False),
     ({"prefixItems": [TEXT], "items": COUNT}, {"prefixItems": [TEXT, TEXT], "items": COUNT},
      UNKNOWN, True),
-    ({"prefixItems": [TEXT], "items": COUNT}, {"items": COUNT}, UNKNOWN, True),
     ({"prefixItems": [TEXT]}, {"prefixItems": [dict(TEXT)]}, None, False),
     (any_of(TEXT), any_of(TEXT, COUNT), "anyOf has 1 more alternatives", False),
     (any_of(TEXT, COUNT), any_of(COUNT), "an alternative is gone or allows less", True),
@@ -146,18 +124,14 @@ STRUCTURES = [
     (any_of(FILTER, TEXT), any_of(members(x=COUNT), TEXT), "/x type was 'string', is 'integer' now",
      True),
     (TEXT, any_of(COUNT, TEXT), "type 'string' is gone", False),
-    (TEXT, any_of(COUNT, {"type": "null"}), "an alternative is gone", True),
     (any_of(TEXT, {"type": "null"}), {"type": ["null", "string"]}, "anyOf is gone", False),
     (any_of(TEXT, COUNT), TEXT, "type is 'string' now", True),
     (any_of(TEXT), {}, "anyOf is gone", False),
     (one_of(TEXT), one_of(TEXT, COUNT), f"oneOf {UNKNOWN}", True),
-    (one_of(COUNT, TEXT), one_of(TEXT, COUNT), f"oneOf {UNKNOWN}", True),
     (one_of(TEXT, COUNT), {"oneOf": [TEXT, COUNT], "title": "x"}, "title is 'x' now", False),
     (any_of(TEXT), one_of(TEXT), f"oneOf {UNKNOWN}", True),
     (one_of(TEXT, COUNT), any_of(TEXT, COUNT), "oneOf is anyOf now", False),
-    (one_of(TEXT, COUNT), any_of(TEXT), "an alternative is gone", True),
     (one_of(TEXT, COUNT), {"type": ["string", "integer"]}, "oneOf is gone", False),
-    (one_of(TEXT, COUNT), TEXT, "type is 'string' now", True),
     (any_of(variant("a"), variant("b")), any_of(variant("a"), variant("b"), variant("c")),
      "anyOf has 1 more alternatives", False),
     (any_of(variant("a"), variant("b")), any_of(variant("a"), variant("b", "x")),
@@ -171,25 +145,19 @@ STRUCTURES = [
      {**members(a=TEXT), "anyOf": [members(b=TEXT, a=COUNT)]}, "/a type is 'integer' now", True),
     ({**members(a=TEXT), "anyOf": [members(b=TEXT)]}, members(a=COUNT, b=TEXT),
      "/a type was 'string', is 'integer' now", True),
-    ({"allOf": [TEXT]}, {}, "allOf is gone", False),
     (TEXT, {"allOf": [TEXT]}, f"allOf {UNKNOWN}", True),
     ({"allOf": [TEXT, COUNT]}, {"allOf": [TEXT]}, f"allOf {UNKNOWN}", True),
     ({"not": TEXT}, {"not": COUNT}, f"not {UNKNOWN}", True),
-    ({"not": TEXT}, {}, "not is gone", False),
-    ({"not": {**TEXT, "title": "a"}}, {"not": {**TEXT, "title": "b"}}, f"not {UNKNOWN}", True),
     ({"if": TEXT, "then": {}}, {"if": TEXT, "then": {"maxLength": 1}}, f"then {UNKNOWN}", True),
     ({"if": TEXT, "then": {}}, {"then": {}}, "if is gone", False),
-    ({}, {"contains": TEXT}, f"contains {UNKNOWN}", True),
     ({"contains": TEXT}, {"contains": TEXT, "minContains": 2}, f"minContains {UNKNOWN}", True),
     ({"propertyNames": TEXT}, {}, "propertyNames is gone", False),
     ({}, {"dependentSchemas": {"a": TEXT}}, f"dependentSchemas {UNKNOWN}", True),
-    ({}, {"unevaluatedProperties": False}, UNKNOWN, True),
     ({**members(a=TEXT), "unevaluatedProperties": False},
      {**members(a=TEXT), "unevaluatedProperties": False, "allOf": [{"title": "x"}]}, UNKNOWN, True),
     ({"nullable": True}, {}, f"nullable {UNKNOWN}", True),
     ({"x-a": 1}, {"x-a": 2}, "x-a was 1, is 2 now", False),
     ({"x-a:": 1}, {"x-a:": 2}, "x-a: was 1, is 2 now", False),
-    ({"default": 1}, {"default": 2}, "default was 1, is 2 now", False),
     ({}, {"deprecated": True}, "deprecated is True now", False),
     ({"properties": 5}, {"properties": 6}, UNKNOWN, True),
     ({"type": "banana"}, {"type": "apple"}, "type was 'banana', is 'apple' now", True),
@@ -238,7 +206,6 @@ REFERENCES = [
     (closed(a=refer()), closed(a=refer(maxLength=5)), {"A": TEXT}, {"A": TEXT}, "maxLength", True),
     (closed(a=refer(maxLength=5)), closed(a=refer(maxLength=5)), {"A": TEXT}, {"A": COUNT},
      f"/a $ref {UNKNOWN}", True),
-    (closed(a=refer(maxLength=5)), closed(a={"maxLength": 5}), {"A": TEXT}, {}, "is gone", False),
     (closed(a=refer("Node")), closed(a=refer("Node")), {"Node": NODE}, {"Node": NODE}, None, False),
     (closed(a=refer("Node")), closed(a=refer("Node")), {"Node": NODE},
      {"Node": {**NODE, "required": ["value"]}}, "/a/value is required now", True),
@@ -250,7 +217,6 @@ REFERENCES = [
      {"A": {"not": refer("B")}, "B": COUNT}, f"/a not {UNKNOWN}", True),
     (closed(a=refer()), closed(a=refer()), {}, {}, None, False),
     (closed(a=refer()), closed(a=refer("B")), {}, {}, f"/a {UNKNOWN}", True),
-    (closed(a=TEXT), closed(a=refer()), {}, {}, f"/a {UNKNOWN}", True),
     (closed(a=refer()), closed(a=refer()), {"A": refer()}, {"A": refer()}, None, False),
     (closed(a={"$ref": "http://x/#/$defs/A"}), closed(a={"$ref": "http://y/#/$defs/A"}), {}, {},
      f"/a {UNKNOWN}", True),
@@ -266,10 +232,7 @@ def test_references_are_followed(old, new, before, after, text, breaks):
 
 
 def test_what_was_taken_for_granted_in_a_circle_is_forgotten_when_it_fails():
-    """While P is compared with the new P it is taken to fit, and S fits only if it does.
-
-    It does not: it fits the third alternative instead. So S, which holds a P, no longer fits.
-    """
+    """P fits the third alternative only, so S, which holds a P, no longer fits."""
     p, s = refer("P"), refer("S")
     circle = {"S": members(p=p), "P": {**members(s=s), "required": ["k"]}}
     old = with_definitions({"anyOf": [p, s]}, **circle)
@@ -305,28 +268,22 @@ def test_definitions_that_double_are_compared_once():
     assert found[0] == ("/d" + "/a" * 45 + " title was 'x', is 'y' now", False)
 
 
-@pytest.mark.long
-@given(
-    st.recursive(
-        st.none() | st.integers() | st.text(max_size=3),
-        lambda inner: (
-            st.lists(inner, max_size=3)
-            | st.dictionaries(
-                st.sampled_from(
-                    [
-                        *("type", "enum", "const", "required", "properties", "items", "anyOf"),
-                        *("oneOf", "allOf", "$ref", "not", "minimum", "maxLength", "multipleOf"),
-                        *("dependentRequired", "prefixItems", "patternProperties", "a"),
-                    ]
-                ),
-                inner,
-                max_size=4,
-            )
-        ),
-        max_leaves=20,
+KEYWORDS = [
+    *("type", "enum", "const", "required", "properties", "items", "anyOf", "oneOf", "allOf"),
+    *("$ref", "not", "minimum", "maxLength", "multipleOf", "dependentRequired", "prefixItems"),
+    *("patternProperties", "a"),
+]
+JUNK = st.recursive(
+    st.none() | st.integers() | st.text(max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYWORDS), inner, max_size=4)
     ),
-    st.data(),
+    max_leaves=20,
 )
+
+
+@pytest.mark.long
+@given(JUNK, st.data())
 def test_schemas_that_are_none_never_crash_a_comparison(junk, data):
     other = data.draw(st.sampled_from([{}, junk, {"anyOf": [junk]}, {"properties": junk}]))
     old, new = {"properties": {"a": junk}}, {"properties": {"a": other}}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from documents import document, operation
 
-from openapi_tools import Select, Settings, load_tools
+from openapi_tools import Settings, load_tools
 from openapi_tools.codegen.package_data import (
     Record,
     document_hash,
@@ -16,71 +16,36 @@ from openapi_tools.codegen.package_data import (
     package_data,
     secret_warnings,
 )
-from openapi_tools.model import Operation, Server
+from openapi_tools.model import Operation
 
 TOKEN = "ghp_" + "a1" * 18
-PATHS = {
-    "/a": {"get": operation(operationId="a", tags=["x"]), "post": operation(operationId="b")},
-    "/c": {"get": operation(parameters=[{"$ref": "#/nowhere"}])},
-}
-SCHEMES = {"securitySchemes": {"key": {"type": "apiKey", "name": "k", "in": "header"}}}
-
-
-def contents(settings=None, **members):
-    settings = settings or Settings()
-    toolset = load_tools(document(PATHS, components=SCHEMES, **members), settings=settings)
-    return package_data(toolset, api="pets", settings=settings)
-
-
-def test_the_selected_tools_are_there_in_order_as_data():
-    toolset = load_tools(document(PATHS))
-    found = package_data(toolset, api="pets", settings=Settings())
-    selected = package_data(toolset.select(Select(tags="x")), api="pets", settings=Settings())
-
-    assert found.records == tuple(
-        Record(tool.name, tool.description, tool.input_schema, tool.operation) for tool in toolset
-    )
-    assert [record.name for record in selected.records] == ["a"]
-    assert (selected.skipped, selected.counts) == (toolset.skipped, toolset.counts)
-
-
-def test_what_else_the_document_says_is_there():
-    found = contents(info={"title": "Pets", "version": "1.2"})
-
-    assert (found.api, found.title, found.version) == ("pets", "Pets", "1.2")
-    assert found.schemes["key"].location == "header"
-    assert [entry.path for entry in found.skipped] == ["/c"]
-    assert found.counts["skipped"] == 1
-    assert len(found.document_hash) == 64
 
 
 @pytest.mark.parametrize(
     ("given", "kept"),
     [
-        ({}, {}),
-        ({"prefix": "", "body": "flat"}, {}),
-        ({"prefix": "a_", "timeout": 1, "base_url": "http://x"}, {"prefix": "a_"}),
+        ({"prefix": "", "body": "flat", "timeout": 1, "base_url": "http://x"}, {}),
         ({"media_types": ["text/plain"], "body": "nested", "description_chars": 99},
          {"body": "nested", "description_chars": 99, "media_types": ("text/plain",)}),
     ],
 )  # fmt: skip
 def test_only_settings_that_shape_tools_and_are_no_defaults_are_kept(given, kept):
-    found = contents(Settings(**given))
+    settings = Settings(**given)
+    toolset = load_tools(document({"/a": {"get": operation()}}), settings=settings)
 
-    assert found.settings == kept
-    assert [*found.settings] == [*kept]
+    found = package_data(toolset, api="pets", settings=settings).settings
+
+    assert found == kept
+    assert [*found] == [*kept]
 
 
 @pytest.mark.parametrize(
     ("info", "expected"),
     [
         ({"title": "Pets", "version": "1"}, ("Pets", "1")),
-        ({"title": "Pets"}, ("Pets", "")),
         ({"title": 5, "version": 1.5}, ("", "1.5")),
-        ({"title": None, "version": None}, ("", "")),
         ({"title": ["a"], "version": {"a": 1}}, ("", "")),
         ({"version": True}, ("", "True")),
-        ("text", ("", "")),
         (None, ("", "")),
     ],
 )
@@ -110,9 +75,7 @@ def about(name, **schema):
     ("name", "value"),
     [
         ("q", TOKEN),
-        ("q", "gho_" + "b2" * 18),
         ("q", "sk_live_abcdefgh12345678"),
-        ("q", "sk-proj-abcdefgh12345678"),
         ("q", "AKIA" + "ABCDEFGH12345678"),
         ("q", "xoxb-1234567890-abc"),
         ("q", "-----BEGIN RSA PRIVATE KEY-----\nMIIE"),
@@ -120,7 +83,6 @@ def about(name, **schema):
         ("q", f"Authorization: Bearer {TOKEN}"),
         ("passwd", "Tr0ub4dor&3"),
         ("client_secret", "0123456789abcdef"),
-        ("X-Api-Key", "8f14e45fceea167a"),
         ("apiKey", "8f14e45fceea167a"),
         ("ACCESS_TOKEN", "8f14e45fceea167a"),
         ("privateKey", "a1b2c3d4"),
@@ -139,13 +101,11 @@ def test_a_telling_value_or_a_mixed_word_under_a_telling_name_is_a_secret(name, 
     ("name", "schema"),
     [
         ("q", {"default": "8f14e45fceea167a"}),
-        ("password", {"default": "password"}),
         ("password", {"default": "pa55"}),
         ("password", {"description": "At least 8 characters, for instance Tr0ub4dor&3"}),
         ("token", {"default": "your token from page 1"}),
         ("token", {"default": 1234567890123}),
         ("token", {"default": None, "example": True, "examples": [{"a": "b1"}]}),
-        ("token", {"default": "12345678901234567890"}),
         ("token", {"enum": ["access_token", "refresh_token"]}),
         ("token", {"pattern": "^[a-z0-9]{8,}$", "title": "abc12345"}),
         ("max_tokens_12", {"default": 100}),
@@ -158,7 +118,9 @@ def test_ordinary_words_are_none(name, schema):
 
 
 def test_a_value_is_found_at_any_depth_and_told_once():
-    inner = {"properties": {"password": {"default": "abc12345"}}}
+    inner: Any = {"properties": {"password": {"default": "abc12345"}}}
+    for _ in range(5_000):
+        inner = {"items": inner}
     schema = {
         "properties": {"user": {"allOf": [{"items": inner}]}, "q": {"$ref": "#/$defs/Deep"}},
         "$defs": {"Deep": {"anyOf": [{"additionalProperties": inner}]}, "Key": {"default": TOKEN}},
@@ -170,26 +132,9 @@ def test_a_value_is_found_at_any_depth_and_told_once():
     ]
 
 
-def test_a_server_whose_user_and_password_were_left_out_is_told_once():
-    servers = (Server("https://***@a.example"), Server("https://b.example/@"))
-    operation = Operation("GET", "/a", servers=servers)
-
-    assert [*secret_warnings(Record(name, "Text.", {}, operation) for name in "ab")] == [
-        "the server 'https://***@a.example' has a user and a password, which are not written."
-    ]
-
-
 @pytest.mark.parametrize(
     "schema",
     [True, {"properties": []}, {"properties": {"a": True}}, {"enum": "abc"}, {"items": [True]}],
 )
 def test_no_shape_of_schema_is_too_odd(schema):
     assert found(schema) == []
-
-
-def test_a_very_deep_schema_is_read_to_its_end():
-    schema: Any = {"default": TOKEN}
-    for _ in range(5_000):
-        schema = {"items": schema}
-
-    assert len(about("q", **schema)) == 1
