@@ -1,17 +1,14 @@
 """A real authorization server, built on authlib's server side, and an API that wants its tokens."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json
 import socket
 import threading
 import time
-from collections import Counter, defaultdict
+from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 import uvicorn
 from authlib.common.security import generate_token
@@ -23,7 +20,7 @@ from authlib.oauth2.rfc6749.grants import (
     RefreshTokenGrant,
     ResourceOwnerPasswordCredentialsGrant,
 )
-from authlib.oauth2.rfc6749.requests import OAuth2Payload
+from authlib.oauth2.rfc6749.requests import BasicOAuth2Payload
 from authlib.oauth2.rfc6750 import BearerTokenGenerator
 from authlib.oauth2.rfc7636 import CodeChallenge
 from authlib.oauth2.rfc8628 import (
@@ -31,15 +28,13 @@ from authlib.oauth2.rfc8628 import (
     DeviceCodeGrant,
     DeviceCredentialDict,
 )
+from documents import document, operation
 
 from openapi_tools import Settings
 from openapi_tools.auth.authorization_server import Channel
 from openapi_tools.model import SecurityScheme
 from openapi_tools.transport.connection_pool import ConnectionPool
 from openapi_tools.transport.network_policy import policy_of
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
 
 SECRET = "client-secret-0123456789"
 PASSWORD = "password-of-ada-0123456789"
@@ -123,21 +118,20 @@ class State:
     lifetime: float = 3600
     rotates: bool = True  # a refresh token is good once
     delay: float = 0.0  # of the token endpoint
-    issuer: str | None = None  # in the metadata, where it is not the server's own address
-    metadata: dict[str, Any] = field(default_factory=dict)  # members that differ
+    metadata: dict = field(default_factory=dict)  # members that differ
     sends_iss: str | None = None
     approves: bool | None = True  # the person at the browser or device; None for not yet
     slow_downs: int = 0  # how often a device is told to, before the person agrees
-    device_answer: dict[str, Any] | None = None  # instead of the right one
+    device_answer: dict | None = None  # instead of the right one
     interval: int = 1
-    forms: list[dict[str, str]] = field(default_factory=list)  # at the token endpoint
-    proofs: list[str] = field(default_factory=list)  # the `Authorization` that came with them
-    asked: Counter[str] = field(default_factory=Counter)  # how often each path was
-    calls: list[str] = field(default_factory=list)  # the bearer tokens at the API
-    issued: list[Issued] = field(default_factory=list)
-    codes: dict[str, Code] = field(default_factory=dict)
-    devices: dict[str, DeviceCredentialDict] = field(default_factory=dict)
-    clients: dict[str, Client] = field(
+    forms: list = field(default_factory=list)  # at the token endpoint
+    proofs: list = field(default_factory=list)  # the `Authorization` that came with them
+    asked: Counter = field(default_factory=Counter)  # how often each path was
+    calls: list = field(default_factory=list)  # the bearer tokens at the API
+    issued: list = field(default_factory=list)
+    codes: dict = field(default_factory=dict)
+    devices: dict = field(default_factory=dict)
+    clients: dict = field(
         default_factory=lambda: {
             "app": Client("app", SECRET),
             "odd": Client("odd", "s%20e c+r/e=t:&ü"),
@@ -180,48 +174,20 @@ class State:
             "authorizationCode": {**token, **authorization},
             "deviceAuthorization": {**token, **device},
         }
-        operation = {
-            "operationId": "get_me",
-            "security": [{"oauth": ["read"]}],
-            "responses": {"200": {"description": "who calls"}},
-        }
-        return {
-            "openapi": "3.1.0",
-            "info": {"title": "t", "version": "1"},
-            "servers": [{"url": f"{self.url}/api"}],
-            "paths": {"/me": {"get": operation}},
-            "components": {"securitySchemes": {"oauth": {"type": "oauth2", "flows": flows}}},
-        }
-
-
-class Payload(OAuth2Payload):
-    def __init__(self, values):
-        self._values = values
-
-    @property
-    def data(self):
-        return {name: values[0] for name, values in self._values.items()}
-
-    @property
-    def datalist(self):
-        return defaultdict(list, self._values)
+        return document(
+            {"/me": {"get": operation(operationId="get_me", security=[{"oauth": ["read"]}])}},
+            servers=[{"url": f"{self.url}/api"}],
+            components={"securitySchemes": {"oauth": {"type": "oauth2", "flows": flows}}},
+        )
 
 
 class Request(OAuth2Request):
+    args = form = None  # set below, in place of authlib's properties
+
     def __init__(self, method, uri, headers, body):
         super().__init__(method, uri, headers=headers)
-        self._form = {name: values[0] for name, values in parse_qs(body).items()}
-        query = parse_qs(urlsplit(uri).query)
-        self._args = {name: values[0] for name, values in query.items()}
-        self.payload = Payload({**query, **parse_qs(body)})
-
-    @property
-    def args(self):
-        return self._args
-
-    @property
-    def form(self):
-        return self._form
+        self.args, self.form = dict(parse_qsl(urlsplit(uri).query)), dict(parse_qsl(body))
+        self.payload = BasicOAuth2Payload({**self.args, **self.form})
 
 
 class Server(AuthorizationServer):
@@ -367,10 +333,7 @@ class App:
     async def answer(self, path, request):
         match path:
             case "/token":
-                self.state.forms.append(request.form)
-                self.state.proofs.append(request.headers.get("Authorization", ""))
-                await asyncio.sleep(self.state.delay)
-                return self.server.create_token_response(request)
+                return await self.token(request)
             case "/authorize":
                 return self.authorize(request)
             case "/device":
@@ -380,6 +343,16 @@ class App:
             case "/api/me":
                 return self.me(request)
         return 404, {}, {}
+
+    async def token(self, request):
+        state, ends = self.state, time.monotonic() + self.state.delay
+        state.forms.append(request.form)
+        state.proofs.append(request.headers.get("Authorization", ""))
+        while (left := ends - time.monotonic()) > 0:
+            if not state.delay:  # the test is over
+                return 503, {}, {}
+            await asyncio.sleep(min(left, 0.02))
+        return self.server.create_token_response(request)
 
     def authorize(self, request):
         try:
@@ -403,7 +376,7 @@ class App:
     def metadata(self):
         url = self.state.url
         return {
-            "issuer": self.state.issuer or url,
+            "issuer": url,
             "token_endpoint": f"{url}/token",
             "authorization_endpoint": f"{url}/authorize",
             "device_authorization_endpoint": f"{url}/device",
@@ -420,34 +393,31 @@ class App:
 
 
 @contextlib.asynccontextmanager
-async def channel_to(
-    state: State, *, may_go: Callable[[str], bool] = lambda _: True
-) -> AsyncIterator[tuple[Channel, list[str]]]:
-    learned: list[str] = []
-    settings = Settings()
+async def channel_to(state, *, may_go=lambda _: True):
+    """Yield a channel for tokens of the API, and a list of what it learns."""
+    learned, settings = [], Settings()
     async with ConnectionPool(settings, policy_of(settings)) as transport:
-        origin = f"{state.url}/api"
-        yield (
-            Channel(transport, may_go, lambda *new: learned.extend(new), state.url, origin),
-            learned,
-        )
+
+        def learn(*new):
+            learned.extend(new)
+
+        yield Channel(transport, may_go, learn, state.url, f"{state.url}/api"), learned
 
 
 @contextlib.contextmanager
-def authorization_server() -> Iterator[State]:
+def authorization_server():
+    # With this protocol asyncio sends an answer at once.
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.bind(("127.0.0.1", 0))
     listening.listen(512)
     state = State(f"http://127.0.0.1:{listening.getsockname()[1]}")
-    config = uvicorn.Config(
-        App(state), log_config=None, access_log=False, lifespan="off", ws="none"
-    )
-    server = uvicorn.Server(config)
+    app = App(state)
+    server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off", ws="none"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()
     try:
         yield state
     finally:
-        server.should_exit = True
+        state.delay, server.should_exit = 0, True
         thread.join(timeout=10)
     assert not thread.is_alive(), "the authorization server did not stop"
