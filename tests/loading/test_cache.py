@@ -445,20 +445,16 @@ def test_a_folder_that_cannot_be_used_is_no_obstacle(obstacle, eager, monkeypatc
     assert kept(eager) == []
 
 
-def test_a_user_without_a_home_has_no_cache(tmp_path, monkeypatch):
+def test_the_folder_is_the_systems_and_a_user_without_a_home_has_none(tmp_path, monkeypatch):
     monkeypatch.delenv("OPENAPI_TOOLS_CACHE_DIR")
+    assert cache.folder() == platformdirs.user_cache_path("openapi-tools", appauthor=False)
+
     monkeypatch.setattr(cache, "user_cache_path", lambda *_, **__: Path("~/.cache/x"))
     monkeypatch.chdir(tmp_path)
 
     assert len(load_tools(PETSTORE)) == 19
     assert list(tmp_path.iterdir()) == []
     assert cache.entries() == []
-
-
-def test_the_folder_is_the_systems_for_the_user(monkeypatch):
-    monkeypatch.delenv("OPENAPI_TOOLS_CACHE_DIR")
-
-    assert cache.folder() == platformdirs.user_cache_path("openapi-tools", appauthor=False)
 
 
 def test_what_was_unused_for_longest_goes_first(eager, monkeypatch):

@@ -83,6 +83,9 @@ def test_what_is_changed_in_one_schema_is_not_changed_in_that_of_another_tool():
     paths = {path: {"get": operation(parameters=listed)} for path in ("/x", "/y")}
     first, second = tools(paths)
 
+    first.get_schema()["properties"].clear()
+    assert first.get_schema() == first.input_schema
+    assert first.input_schema["properties"].keys() == {"a", "b"}
     first.input_schema["title"] = "Changed"
     del first.input_schema["properties"]["a"]
     first.input_schema["required"].append("b")

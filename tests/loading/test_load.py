@@ -129,6 +129,9 @@ DESCRIBED = [
      "See the docs & more."),
     ("control characters", {"description": "a\x00b\x1b[31mc\u202ed\ud800e"}, "a b [31mcd e"),
     ("wrong type", {"summary": 3, "description": ["x"]}, "GET /x"),
+    *((text, {"description": text}, text) for text in (
+        "containers with exit code of `<int>`", "refs/heads/<branch name>",
+        "attach://<file_attach_name>", "`<p>` in code stays", "a < b and c > d")),
 ]  # fmt: skip
 
 
@@ -214,16 +217,6 @@ def test_a_tool_says_what_it_does_to_the_world(method, told):
     assert (tool.read_only, tool.idempotent, tool.destructive, tool.parallel_safe) == told
 
 
-def test_the_schema_can_be_had_as_a_copy():
-    (tool,) = tools({"/x": {"get": operation()}})
-
-    copy = tool.get_schema()
-    copy["properties"]["new"] = {}
-
-    assert tool.get_schema() == tool.input_schema
-    assert tool.input_schema["properties"] == {}
-
-
 def test_an_unknown_tool_is_a_key_error_that_names_close_ones():
     toolset = load_tools(document(PATHS))
 
@@ -274,22 +267,6 @@ def test_relative_servers_are_resolved_against_the_documents_own_url_only(tmp_pa
     (tool,) = load_tools(path)
 
     assert tool.operation.servers[0].url == "/v1"
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "containers with exit code of `<int>`",
-        "refs/heads/<branch name>",
-        "attach://<file_attach_name>",
-        "`<p>` in code stays",
-        "a < b and c > d",
-    ],
-)
-def test_placeholders_and_code_in_a_description_stay(text):
-    (tool,) = tools({"/x": {"get": operation(description=text)}})
-
-    assert tool.description == text
 
 
 def test_a_method_that_is_no_token_is_skipped():

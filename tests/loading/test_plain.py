@@ -7,6 +7,7 @@ import json
 from collections import OrderedDict
 from decimal import Decimal
 from types import MappingProxyType
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -37,14 +38,8 @@ def refusal(value):
 
 
 def test_plain_data_is_given_back_itself():
-    value = {"a": [1, 2.5, "x", True, None, {}], "b": {"c": []}}
-
-    assert plain(value, name="") is value
-
-
-def test_a_dict_that_had_other_keys_once_is_given_back_itself():
-    value = {"a": {1: "x", "b": ["c"]}, "d": [True, {"e": 1}]}
-    del value["a"][1]
+    value = {"a": [1, 2.5, "x", True, None, {}], "b": {"c": [], 1: "x"}}
+    del value["b"][1]  # a dict that had other keys once
 
     assert plain(value, name="") is value
 
@@ -69,12 +64,6 @@ def test_one_odd_value_among_many_is_found(odd, expected, place):
     assert type(found) is type(expected)
 
 
-def test_a_key_that_is_no_plain_text_is_found():
-    (key,) = plain({"a": [{Words("k"): 1}]}, name="")["a"][0]
-
-    assert type(key) is str
-
-
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
@@ -90,16 +79,8 @@ def test_a_key_that_is_no_plain_text_is_found():
         ({"a": -0.0, "b": 10**100}, {"a": -0.0, "b": 10**100}),
     ],
     ids=[
-        "ordered",
-        "frozen",
-        "number keys",
-        "other keys",
-        "date",
-        "time",
-        "date key",
-        "text",
-        "enums",
-        "numbers",
+        *("ordered", "frozen", "number keys", "other keys", "date", "time", "date key", "text"),
+        *("enums", "numbers"),
     ],
 )
 def test_what_amounts_to_plain_data_becomes_it(value, expected):
@@ -109,7 +90,7 @@ def test_what_amounts_to_plain_data_becomes_it(value, expected):
 
     assert found == expected
     assert json.dumps(found) == json.dumps(expected)
-    assert {type(item) for item in found.values()} <= {dict, list, str, int, float}
+    assert {type(item) for item in [*found, *found.values()]} <= {dict, list, str, int, float}
     assert before is None or before == value
 
 
@@ -133,7 +114,7 @@ def test_what_json_does_not_have_is_refused_with_its_place(value, reason):
 
 
 def test_an_object_that_contains_itself_is_refused():
-    circle = {"a": {"b": []}}
+    circle: dict[str, Any] = {"a": {"b": []}}
     circle["a"]["b"].append(circle)
 
     assert refusal(circle).startswith("given#/a/b/0: an object that contains itself")

@@ -73,13 +73,9 @@ def test_schemas_of_every_version_become_json_schema_2020_12(openapi, declared, 
     assert told(declared, openapi=openapi) == expected
 
 
-MALFORMED = [
-    *({"type": kind} for kind in ("float", "any", 3, ["string", "string"])),
-    *({"required": wrong} for wrong in (True, ["a", "a"])),
-    *({"enum": wrong} for wrong in ("a", [])),
-    *({"minimum": "1"}, {"multipleOf": 0}, {"maxLength": -1}, {"minItems": 1.5}),
-    *({"properties": []}, {"pattern": 3}, {"allOf": {}}, {"anyOf": []}),
-    *({"uniqueItems": "yes"}, {"items": None}),
+MALFORMED = [  # beside those of test_unreadable.py
+    *({"type": kind} for kind in ("float", "any", ["string", "string"])),
+    *({"required": ["a", "a"]}, {"multipleOf": 0}, {"anyOf": []}, {"items": None}),
 ]
 
 

@@ -20,12 +20,9 @@ DOCUMENT = b'{"openapi": "3.1.0"}'
 
 
 def test_a_mapping_is_given_on_as_it_is():
-    document = MappingProxyType({"openapi": "3.1.0"})
+    given = MappingProxyType({"openapi": "3.1.0"})
 
-    source = read_source(document, SETTINGS)
-
-    assert source.value is document
-    assert (source.data, source.uri, source.name) == (None, "", "")
+    assert read_source(given, SETTINGS).value is given
 
 
 @pytest.mark.parametrize(
