@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import logging
 import re
+import traceback
 
 import httpx
 from documents import document, operation
@@ -74,7 +77,7 @@ def unseen_in(tool):
     return [text for text in texts_in(said) if _CONTROL.search(text)]
 
 
-def quiet(source, **settings):
+def quiet(source, credentials=None, **settings):
     """Return the tools of a document that answer `{}` without a network, and what they send."""
     sent: list[httpx.Request] = []
 
@@ -84,7 +87,7 @@ def quiet(source, **settings):
 
     client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
     given = Settings(**{"base_url": BASE, **settings})
-    return load_tools(source, settings=given, client=client), sent
+    return load_tools(source, settings=given, client=client, credentials=credentials), sent
 
 
 async def used(source):
@@ -100,3 +103,31 @@ async def used(source):
             json.dumps(result.model_dump(), allow_nan=False).encode()
             outcomes.append(result.error["type"] if result.error else "success")
     return outcomes
+
+
+class Ear(logging.Handler):
+    """Everything that any logger says, as text, as values and with local variables."""
+
+    def __init__(self):
+        super().__init__(logging.DEBUG)
+        self.heard = []
+
+    def emit(self, record):
+        self.heard += [self.format(record), repr(vars(record))]
+        if record.exc_info:
+            found = traceback.TracebackException(*record.exc_info, capture_locals=True)
+            self.heard.extend(found.format())
+
+
+@contextlib.contextmanager
+def listening():
+    """Hear all loggers at DEBUG."""
+    ear, root = Ear(), logging.getLogger()
+    before = root.level
+    root.addHandler(ear)
+    root.setLevel(logging.DEBUG)
+    try:
+        yield ear.heard
+    finally:
+        root.removeHandler(ear)
+        root.setLevel(before)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import builtins
 import json
-import socket
 from pathlib import Path
 from typing import Any, ClassVar
 
+import httpx
 import pytest
-from documents import document, operation
+from documents import document, operation, with_body
 from trust.promises import BASE, quiet
 
 from openapi_tools import Settings
@@ -17,19 +17,27 @@ from openapi_tools.runtime import Operation, OperationTool, Parameter
 from openapi_tools.tools.toolset import open_session
 
 KEY = {"k": {"type": "apiKey", "in": "header", "name": "X-Key"}}
+ELSEWHERE = "http://127.0.0.1:1"
 
 
-def taking(location, **members):
+async def called(source, given, **others):
+    """Call a document's one tool; return the result and what was sent."""
+    toolset, sent = quiet(source, **others)
+    (tool,) = toolset
+    return await tool.execute(given), sent
+
+
+def taking(location, *, path="", **members):
     """Return a document with a GET that takes `v` in some place."""
-    path = "/items/{v}" if location == "path" else "/items"
-    declared = {"name": "v", "in": location, "required": location == "path", **members}
-    return document({path: {"get": operation(operationId="x", parameters=[declared])}})
-
-
-def with_form(schema, kind):
-    """Return a document with a POST that takes a form."""
-    body = {"content": {kind: {"schema": schema}}, "required": True}
-    return document({"/x": {"post": operation(operationId="x", requestBody=body)}})
+    path = path or ("/items/{v}" if location == "path" else "/items")
+    declared = {
+        "name": "v",
+        "in": location,
+        "required": location == "path",
+        "schema": {},
+        **members,
+    }
+    return document({path: {"get": operation(parameters=[declared])}})
 
 
 @pytest.mark.parametrize(
@@ -46,28 +54,21 @@ def with_form(schema, kind):
     ids=["slash", "query", "reserved", "absolute", "scheme-relative", "non-ASCII", "controls"],
 )
 async def test_a_path_value_is_one_encoded_segment_of_the_same_origin(value, path):
-    toolset, sent = quiet(taking("path", schema={"type": "string"}))
+    _, (request,) = await called(taking("path", schema={"type": "string"}), {"v": value})
 
-    await toolset["x"].execute({"v": value})
-
-    (request,) = sent
     assert request.url.raw_path == path
     assert (request.url.scheme, request.url.netloc) == ("http", b"api.example")
 
 
-@pytest.mark.parametrize(
-    "value", ["../admin", "..", ".", "%2e%2e%2fx", "..%2f", "%252e%252e", "..\\admin", "", None]
-)
+LEADING = ["../admin", "..", ".", "%2e%2e%2fx", "..%2f", "%252e%252e", "..\\admin", "", None]
+
+
+@pytest.mark.parametrize("given", [{}, *({"v": value} for value in LEADING)], ids=str)
 @pytest.mark.parametrize("path", ["/items/{v}/x", "/decoding/{v}/y"])
-async def test_a_path_value_that_leads_elsewhere_or_is_missing_sends_nothing(value, path):
-    source = taking("path", schema={})
-    source["paths"] = {path: next(iter(source["paths"].values()))}
-    toolset, sent = quiet(source)
+async def test_a_path_value_that_leads_elsewhere_or_is_missing_sends_nothing(given, path):
+    result, sent = await called(taking("path", path=path), given)
 
-    result = await toolset["x"].execute({"v": value})
-    missing = await toolset["x"].execute({})
-
-    assert result.error["type"] == missing.error["type"] == "invalid_input"
+    assert result.error["type"] == "invalid_input"
     assert sent == []
 
 
@@ -86,23 +87,15 @@ async def test_a_path_value_that_leads_elsewhere_or_is_missing_sends_nothing(val
     ids=ascii,
 )
 async def test_a_query_value_is_written_by_its_style_and_adds_no_parameter(given, query):
-    toolset, sent = quiet(taking("query", schema={}))
+    _, (request,) = await called(taking("query"), {"v": given})
 
-    await toolset["x"].execute({"v": given})
-
-    (request,) = sent
     assert request.url.query == query
 
 
 async def test_a_parameter_whose_name_holds_delimiters_stays_one_parameter():
-    source = taking("query", schema={})
-    source["paths"]["/items"]["get"]["parameters"][0]["name"] = "a&b=c"
-    toolset, sent = quiet(source)
-    (argument,) = toolset["x"].input_schema["properties"]
+    _, (request,) = await called(taking("query", name="a&b=c"), {"a_b_c": "1"})
 
-    await toolset["x"].execute({argument: "1"})
-
-    assert sent[0].url.query == b"a%26b%3Dc=1"
+    assert request.url.query == b"a%26b%3Dc=1"
 
 
 @pytest.mark.parametrize("location", ["header", "cookie"])
@@ -110,24 +103,19 @@ async def test_a_parameter_whose_name_holds_delimiters_stays_one_parameter():
 async def test_a_header_or_cookie_value_that_cannot_be_sent_as_it_is_adds_no_header(
     location, value
 ):
-    toolset, sent = quiet(taking(location, schema={"type": "string"}))
-
-    result = await toolset["x"].execute({"v": value})
+    result, sent = await called(taking(location, schema={"type": "string"}), {"v": value})
 
     for request in sent:  # a cookie of style form is percent-encoded
         assert location == "cookie"
         assert request.headers["cookie"].isascii()
         assert "evil" not in str(list(request.headers)).lower()
         assert "\r" not in request.headers["cookie"]
-    if not sent:
-        assert result.error["type"] == "invalid_input"
+    assert sent or result.error["type"] == "invalid_input"
 
 
 @pytest.mark.parametrize("value", ["b; admin=1", "b;", "a=b; c"])
 async def test_a_semicolon_makes_no_second_cookie(value):
-    toolset, sent = quiet(taking("cookie", schema={"type": "string"}))
-
-    result = await toolset["x"].execute({"v": value})
+    result, sent = await called(taking("cookie", schema={"type": "string"}), {"v": value})
 
     assert result.is_error or ";" not in sent[0].headers["cookie"]
 
@@ -142,32 +130,30 @@ async def test_a_semicolon_makes_no_second_cookie(value):
     ids=lambda extra: next(iter(extra)),
 )
 async def test_unknown_fields_credentials_and_settings_are_refused_by_name_and_never_sent(extra):
-    source = taking("query", schema={}) | {"components": {"securitySchemes": KEY}}
-    toolset, sent = quiet(source)
+    source = taking("query") | {"components": {"securitySchemes": KEY}, "security": [{"k": []}]}
+    toolset, sent = quiet(source, credentials={"k": "s3cret"})
+    (tool,) = toolset
 
-    result = await toolset["x"].execute({"v": "ok", **extra})
+    result = await tool.execute({"v": "ok", **extra})
 
     assert result.error["type"] == "invalid_input"
     assert next(iter(extra)) in result.error["message"]
+    assert list(tool.input_schema["properties"]) == ["v"]
     assert sent == []
 
 
-def deep(levels):
-    value: Any = []
-    for _ in range(levels):
-        value = [value]
-    return value
+DEEP: Any = []
+for _ in range(10_000):
+    DEEP = [DEEP]
 
 
 @pytest.mark.parametrize(
     "value",
-    [deep(10_000), "x" * 10_000_000, ["x" * 1000] * 10_000, {"a": float("nan")}, 10**400],
+    [DEEP, "x" * 10_000_000, ["x" * 1000] * 10_000, {"a": float("nan")}, 10**400],
     ids=["deep", "long text", "long array", "NaN", "huge number"],
 )
 async def test_input_that_is_too_deep_too_large_or_no_json_is_an_error_result(value):
-    toolset, sent = quiet(with_form({}, "application/json"))
-
-    result = await toolset["x"].execute({"body": value})
+    result, sent = await called(document(with_body({})), {"body": value})
 
     assert result.error["type"] == "invalid_input"
     assert len(json.dumps(result.model_dump())) < 4_000
@@ -179,26 +165,26 @@ async def test_input_that_is_too_deep_too_large_or_no_json_is_an_error_result(va
 async def test_a_text_that_looks_like_a_path_opens_no_file(value, kind, monkeypatch):
     file = {"type": "string", "format": "binary"}
     schema = {"type": "object", "properties": {"body": file}} if "form" in kind else file
-    toolset, sent = quiet(with_form(schema, kind))
-    assert toolset["x"].input_schema
+    toolset, sent = quiet(document(with_body(schema, kind=kind)))
+    (tool,) = toolset
+    assert tool.input_schema
     opened: list[Any] = []
-    monkeypatch.setattr(builtins, "open", lambda *given, **_: opened.append(given))
-    monkeypatch.setattr(Path, "open", lambda *given, **_: opened.append(given))
+    with monkeypatch.context() as patched:
+        patched.setattr(builtins, "open", lambda *given, **_: opened.append(given))
+        patched.setattr(Path, "open", lambda *given, **_: opened.append(given))
 
-    result = await toolset["x"].execute({"body": value})
+        result = await tool.execute({"body": value})
 
-    monkeypatch.undo()
-    assert opened == []
-    assert not any(b"root:" in request.content for request in sent)
+    assert opened == sent == []
     assert result.error["type"] == "invalid_input"
 
 
 @pytest.mark.parametrize("name", ['a"\r\nX-Evil: 1', "a\nb", 'x"; filename="y'])
 async def test_a_file_name_adds_no_header_to_its_part(name):
     schema = {"type": "object", "properties": {"f": {"type": "string", "format": "binary"}}}
-    toolset, sent = quiet(with_form(schema, "multipart/form-data"))
+    source = document(with_body(schema, kind="multipart/form-data"))
 
-    result = await toolset["x"].execute({"f": {"text": "content", "filename": name}})
+    result, sent = await called(source, {"f": {"text": "content", "filename": name}})
 
     assert result.is_error or sent
     for request in sent:
@@ -213,9 +199,9 @@ class Foreign(OperationTool):
     name = "foreign"
     description = "Text."
     input_schema: ClassVar[dict[str, Any]] = {
-        "$schema": "http://127.0.0.1:1/meta",
-        "$id": "http://127.0.0.1:1/id",
-        "properties": {"q": {"$ref": "http://127.0.0.1:1/x.json"}, "r": {"$ref": "file:///etc/x"}},
+        "$schema": f"{ELSEWHERE}/meta",
+        "$id": f"{ELSEWHERE}/id",
+        "properties": {"q": {"$ref": f"{ELSEWHERE}/x.json"}, "r": {"$ref": "file:///etc/x"}},
     }
     operation = Operation(
         "GET", "/x", parameters=(Parameter("q", "query"), Parameter("r", "query"))
@@ -223,22 +209,12 @@ class Foreign(OperationTool):
 
 
 @pytest.mark.parametrize("given", [{}, {"q": "x"}, {"r": [1]}, {"q": {"a": 1}, "r": "x"}])
-async def test_validation_at_call_time_fetches_no_reference(given, monkeypatch):
-    import httpx
-
-    tried: list[Any] = []
-
-    def refuse(*given: Any, **_: Any):
-        tried.append(given)
-        raise OSError("no network here")
-
-    monkeypatch.setattr(socket.socket, "connect", refuse)
-    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+async def test_validation_at_call_time_fetches_no_reference(given, no_network):
     answer = httpx.MockTransport(lambda _: httpx.Response(200, json={}))
     client = httpx.AsyncClient(transport=answer)
     tool = Foreign(open_session(Settings(base_url=BASE), client=client))
 
     result = await tool.execute(given)
 
-    assert tried == []
+    assert no_network == []
     assert result.error is None or result.error["type"] == "invalid_input"

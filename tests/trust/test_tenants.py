@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import gzip
 import json
 import logging
 import os
 import resource
+import socket
 import subprocess
 import sys
+import threading
 from typing import Any
 
 import pytest
 from documents import document, operation
 from servers.faults import Faults, answer
-from servers.recorder import Answer, Recorder
+from servers.recorder import Answer
+from trust.promises import quiet
 
 from openapi_tools import Context, OAuth2, Settings, ToolResult, load_tools
-from openapi_tools.requests.server_urls import origin_of
 
 SCHEMES = {
     "key": {"type": "apiKey", "in": "header", "name": "X-Key"},
@@ -38,10 +41,6 @@ def api(url, **options):
     return load_tools(root, **{"settings": Settings(timeout=10), **options})
 
 
-def keyed(url):
-    return api(url, credentials={"key": "s3cret"})
-
-
 async def call(toolset, name, **credentials):
     """Call an operation with credentials of the caller's own."""
     return await toolset[name].execute({}, context=Context(credentials=credentials))
@@ -49,18 +48,26 @@ async def call(toolset, name, **credentials):
 
 async def reflect(peer):
     """Answer with the request; at `/t` with a token for the client that asks."""
-    import base64
-
     while True:
         request = (await peer.request()).decode("latin-1")
+        said = {"said": request}
         if request.startswith("POST /t"):
             basic = request.partition("Basic ")[2].partition("\r\n")[0]
             client = base64.b64decode(basic).decode().partition(":")[0]
-            token = {"access_token": f"token-of-{client}", "token_type": "bearer"}
-            await peer.write(answer(json.dumps(token).encode()))
-        else:
-            said = json.dumps({"said": request})
-            await peer.write(answer(said.encode(), "Content-Type: application/json"))
+            said = {"access_token": f"token-of-{client}", "token_type": "bearer"}
+        await peer.write(answer(json.dumps(said).encode(), "Content-Type: application/json"))
+
+
+@pytest.fixture
+async def home():
+    async with Faults(reflect) as server:
+        yield server
+
+
+@pytest.fixture
+async def toolset(home):
+    async with api(home.url) as loaded:
+        yield loaded
 
 
 def sent(server, name):
@@ -69,131 +76,127 @@ def sent(server, name):
     return [line.partition(": ")[2] for line in lines if line.lower().startswith(f"{name}:")]
 
 
-async def test_a_mapping_that_changes_hands_is_another_callers():
+async def test_equal_mappings_share_a_token_and_one_that_changes_hands_is_another_callers(
+    home, toolset
+):
     given = {"client_id": "first-tenant", "client_secret": "first-secret"}
-    async with Faults(reflect) as server, api(server.url) as toolset:
-        await call(toolset, "oauth", oauth=given)
-        given.update(client_id="other-tenant", client_secret="other-secret")
-        await call(toolset, "oauth", oauth=given)
+    for _ in range(2):
+        await call(toolset, "oauth", oauth=dict(given))
+    await call(toolset, "oauth", oauth=given)
+    given.update(client_id="other-tenant", client_secret="other-secret")
+    await call(toolset, "oauth", oauth=given)
 
-    tokens = [value for value in sent(server, "authorization") if value.startswith("Bearer")]
-    assert tokens == ["Bearer token-of-first-tenant", "Bearer token-of-other-tenant"]
-
-
-async def test_equal_mappings_share_a_token():
-    async with Faults(reflect) as server, api(server.url) as toolset:
-        for _ in range(3):
-            given = {"client_id": "first-tenant", "client_secret": "first-secret"}
-            await call(toolset, "oauth", oauth=given)
-
-    assert sum(request.startswith(b"POST /t") for request in server.requests) == 1
+    tokens = [value for value in sent(home, "authorization") if value.startswith("Bearer")]
+    assert tokens == ["Bearer token-of-first-tenant"] * 3 + ["Bearer token-of-other-tenant"]
+    assert sum(request.startswith(b"POST /t") for request in home.requests) == 2
 
 
-async def test_one_function_serves_two_schemes():
-    def secret() -> str:
+async def test_one_function_serves_two_schemes_and_a_callers_own_scheme_goes_along_each_time(
+    home, toolset
+):
+    def secret():
         return "one-secret"
 
-    async with Faults(reflect) as server, api(server.url) as toolset:
-        for name in ("key", "bearer"):
-            await call(toolset, name, **{name: secret})
+    for name in ("key", "bearer"):
+        await call(toolset, name, **{name: secret})
+    for _ in range(3):
+        await call(toolset, "open", mine={"in": "header", "name": "X-Mine", "value": secret})
 
-    assert sent(server, "x-key") == ["one-secret"]
-    assert sent(server, "authorization") == ["Bearer one-secret"]
-
-
-async def test_a_scheme_of_the_callers_own_goes_along_each_time():
-    mine = {"in": "header", "name": "X-Mine", "value": lambda: "my-secret"}
-    async with Faults(reflect) as server, api(server.url) as toolset:
-        for _ in range(3):
-            await call(toolset, "open", mine=mine)
-
-    assert sent(server, "x-mine") == ["my-secret"] * 3
+    assert sent(home, "x-key") == ["one-secret"]
+    assert sent(home, "authorization") == ["Bearer one-secret"]
+    assert sent(home, "x-mine") == ["one-secret"] * 3
 
 
-async def test_what_comes_with_a_call_reads_no_variable_of_the_host(monkeypatch):
+async def test_what_comes_with_a_call_reads_no_variable_of_the_host_and_is_masked(
+    home, toolset, monkeypatch
+):
     monkeypatch.setenv("HOST_SECRET", "a-secret-of-the-host")
     given = {"client_id": "me", "client_secret": "${HOST_SECRET}"}
-    async with Faults(reflect) as server, api(server.url) as toolset:
-        await call(toolset, "oauth", oauth=given)
+    await call(toolset, "oauth", oauth=given)
+    result = await call(toolset, "key", key="${HOST_SECRET}")
 
-    assert server.requests
-    assert "a-secret-of-the-host" not in b"".join(server.requests).decode("latin-1")
-    assert b"YS1zZWNyZXQtb2YtdGhlLWhvc3Q" not in b"".join(server.requests)
+    assert sent(home, "x-key") == ["${HOST_SECRET}"]
+    assert result.success
+    assert "HOST_SECRET" not in f"{result} {result.metadata}"
+    received = b"".join(home.requests)
+    assert b"a-secret-of-the-host" not in received
+    assert b"YS1zZWNyZXQtb2YtdGhlLWhvc3Q" not in received
 
 
-async def test_each_of_hundreds_of_callers_finds_no_token_in_an_answer():
-    async with Faults(reflect) as server, api(server.url) as toolset:
-        clients = [OAuth2(client_id=f"tenant{n:03}", client_secret="s3cret") for n in range(150)]
-        calls = [call(toolset, "oauth", oauth=c) for c in clients]
-        results = await asyncio.gather(*calls)
+async def test_each_of_many_callers_finds_no_token_in_an_answer(toolset):
+    clients = [OAuth2(client_id=f"tenant{n:03}", client_secret="s3cret") for n in range(60)]
+    results = await asyncio.gather(*(call(toolset, "oauth", oauth=c) for c in clients))
 
     assert all(result.success for result in results)
     assert not [result for result in results if "token-of" in str(result)]
     assert all("***" in str(result) for result in results)
 
 
-async def test_what_calls_bring_along_is_forgotten_with_them():
-    async with Recorder() as recorder, api(recorder.url) as toolset:
-        for number in range(100):
-            await call(toolset, "bearer", bearer=f"token-{number:05}")
-            await call(toolset, "digest", digest=("me", f"pw-{number:05}"))
+async def test_what_calls_bring_along_is_forgotten_with_them(toolset):
+    for number in range(20):
+        await call(toolset, "bearer", bearer=f"token-{number:05}")
+        await call(toolset, "digest", digest=("me", f"pw-{number:05}"))
 
     assert not toolset.session.redactor
 
 
-WRONG = [
-    *("http://127.0.0.1:052001/token", "https://api.example.com:0044312/"),
-    *("https://api.example.com%2eevil.com/authorize", "https://api.example.com{x}"),
-    *("https://api.example.com|evil", "https://user@api.example.com/", "ftp://api.example.com/"),
-    *("api.example.com", ""),
-]
-
-
-@pytest.mark.parametrize("url", WRONG)
-def test_an_address_that_is_not_understood_whole_has_no_origin(url):
-    assert origin_of(url) == ""
+def with_scheme(scheme, server):
+    """Return a document whose one operation wants credentials of a scheme."""
+    paths = {"/x": {"get": operation(operationId="x", security=[{"k": []}])}}
+    components = {"securitySchemes": {"k": scheme}}
+    return document(paths, servers=[{"url": server}], components=components)
 
 
 @pytest.mark.parametrize(
-    ("url", "origin"),
+    ("url", "server"),
     [
-        ("HTTPS://API.Example.com:443/v1?x=http://evil#y", "https://api.example.com"),
-        ("http://127.0.0.1:8080", "http://127.0.0.1:8080"),
-        ("http://[::1]:80/", "http://[::1]"),
+        ("http://127.0.0.1:052001/token", "http://127.0.0.1:52001"),
+        ("https://api.example.com:0044312/", "https://api.example.com:44312"),
+        ("https://api.example.com%2eevil.com/authorize", "https://api.example.com"),
+        ("https://api.example.com{x}", "https://api.example.com"),
+        ("https://api.example.com|evil", "https://api.example.com"),
+        ("https://user@api.example.com/", "https://api.example.com"),
+        ("ftp://api.example.com/", "https://api.example.com"),
     ],
 )
-def test_an_origin_is_scheme_host_and_port(url, origin):
-    assert origin_of(url) == origin
+async def test_a_secret_goes_to_no_address_that_looks_like_the_servers(url, server):
+    flows = {"clientCredentials": {"tokenUrl": url, "scopes": {}}}
+    root = with_scheme({"type": "oauth2", "flows": flows}, server)
+    given = {"k": OAuth2(client_id="me", client_secret="s3cret")}
+    toolset, requests = quiet(root, credentials=given, base_url=None)
 
-
-async def test_a_secret_goes_to_no_port_that_looks_like_the_servers():
-    async with Recorder() as sink, Recorder() as home:
-        padded = f"http://127.0.0.1:0{sink.port}/t"
-        flow = {"clientCredentials": {"tokenUrl": padded, "scopes": {}}}
-        root = document(
-            {"/x": {"get": operation(operationId="x", security=[{"o": []}])}},
-            servers=[{"url": home.url}],
-            components={"securitySchemes": {"o": {"type": "oauth2", "flows": flow}}},
-        )
-        given = {"o": OAuth2(client_id="me", client_secret="s3cret")}
-        async with load_tools(root, credentials=given) as toolset:
-            result = await toolset["x"].execute({})
+    result = await toolset["x"].execute({})
 
     assert result.error["type"] == "credentials"
-    assert sink.requests == home.requests == []
+    assert requests == []
 
 
-async def test_a_challenge_with_a_bomb_for_a_body_is_passed_over():
-    bomb = gzip.compress(b"\0" * 60_000_000)
-    headers = [
-        ("WWW-Authenticate", 'Digest realm="r", nonce="n", qop="auth"'),
-        ("Content-Encoding", "gzip"),
-    ]
+@pytest.mark.parametrize(
+    ("origin", "server"),
+    [
+        ("https://api.example.com", "https://API.Example.com:443/v1"),
+        ("https://api.example.com", "HTTPS://api.example.com/v1"),
+        ("http://127.0.0.1:8080", "http://127.0.0.1:8080"),
+        ("http://[::1]", "http://[::1]:80/"),
+    ],
+)
+async def test_an_origin_is_scheme_host_and_port(origin, server):
+    allowed = {"base_url": None, "credential_origins": (origin,)}
+    root = with_scheme(SCHEMES["key"], server)
+    toolset, requests = quiet(root, credentials={"k": "s3cret"}, **allowed)
+
+    await toolset["x"].execute({})
+
+    assert [request.headers["x-key"] for request in requests] == ["s3cret"]
+
+
+async def test_a_challenge_with_a_bomb_for_a_body_is_passed_over(recorder):
+    challenge = ("WWW-Authenticate", 'Digest realm="r", nonce="n", qop="auth"')
+    headers = [challenge, ("Content-Encoding", "gzip")]
+    recorder.answers.append(Answer(401, headers, gzip.compress(b"\0" * 60_000_000)))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    async with Recorder() as recorder:
-        recorder.answers.append(Answer(401, headers, bomb))
-        async with api(recorder.url, credentials={"digest": ("me", "s3cret")}) as toolset:
-            result = await toolset["digest"].execute({})
+    async with api(recorder.url, credentials={"digest": ("me", "s3cret")}) as toolset:
+        result = await toolset["digest"].execute({})
 
     assert result.success
     assert len(recorder.requests) == 2
@@ -201,41 +204,37 @@ async def test_a_challenge_with_a_bomb_for_a_body_is_passed_over():
 
 
 @pytest.mark.long
-async def test_names_that_hang_hold_up_no_other_call(monkeypatch):
-    import socket
-    import threading
-
+async def test_names_that_hang_hold_up_no_other_call(monkeypatch, recorder):
     real, over = socket.getaddrinfo, threading.Event()
 
-    def hang(host: Any, *args: Any, **kwargs: Any) -> Any:
+    def hang(host, *args, **kwargs):
         if host == "hangs.test":
             over.wait(20)
         return real(host, *args, **kwargs)
 
     monkeypatch.setattr(socket, "getaddrinfo", hang)
-    async with Recorder(Answer(body=json.dumps(["x"] * 20_000).encode())) as recorder:
-        hanging = api("http://hangs.test", settings=Settings(timeout=1.5, concurrency=40))
-        calls = [asyncio.create_task(hanging["open"].execute({})) for _ in range(40)]
-        await asyncio.sleep(0.3)
-        async with api(recorder.url) as toolset:
-            good = await asyncio.wait_for(toolset["open"].execute({}), 5)
-        results = await asyncio.gather(*calls)
-        over.set()
-        await hanging.aclose()
+    recorder.answer = Answer(body=json.dumps(["x"] * 20_000).encode())
+    hanging = api("http://hangs.test", settings=Settings(timeout=1.5, concurrency=40))
+    calls = [asyncio.create_task(hanging["open"].execute({})) for _ in range(40)]
+    await asyncio.sleep(0.3)
+    async with api(recorder.url) as toolset:
+        good = await asyncio.wait_for(toolset["open"].execute({}), 5)
+    results = await asyncio.gather(*calls)
+    over.set()
+    await hanging.aclose()
 
     assert good.success
     assert {result.error["type"] for result in results if result.error} == {"timeout"}
 
 
-async def test_a_deep_result_of_a_guardrail_raises_nothing():
+async def test_a_deep_result_of_a_guardrail_raises_nothing(recorder):
     deep: Any = []
     for _ in range(700):
         deep = [deep]
-    async with Recorder() as recorder, keyed(recorder.url) as toolset:
+    async with api(recorder.url, credentials={"key": "s3cret"}) as toolset:
         toolset.add_output_guardrails([lambda *_: ToolResult.ok(deep)])
-        result = await toolset["open"].execute({})
 
-    assert isinstance(result, ToolResult)
+        assert isinstance(await toolset["open"].execute({}), ToolResult)
 
 
 class UnshowableError(Exception):
@@ -247,34 +246,32 @@ class UnshowableError(Exception):
 
 
 @pytest.mark.parametrize("error", [SyntaxError("x", ("f", 1, "a", 5)), UnshowableError()], ids=repr)
-async def test_an_exception_that_cannot_be_logged_raises_nothing(error):
-    def fail() -> str:
+async def test_an_exception_that_cannot_be_logged_raises_nothing(error, recorder):
+    def fail():
         raise error
 
-    async with Recorder() as recorder:
-        given = {"key": "s3cret-key", "bearer": fail}
-        async with api(recorder.url, credentials=given) as toolset:
-            result = await toolset["bearer"].execute({})
+    async with api(recorder.url, credentials={"key": "s3cret-key", "bearer": fail}) as toolset:
+        result = await toolset["bearer"].execute({})
 
     assert result.error["type"] == "credentials"
 
 
-async def test_half_of_a_secret_is_not_left_at_a_cut():
+async def test_half_of_a_secret_is_not_left_at_a_cut(recorder):
     secret = "k3y-0123456789-abcdefghij"  # of which another toolset's is a part
     path = f"/{'p' * 180}{secret}"
     escaped = "".join(f"\\u{ord(c):04x}" for c in secret)
     long = json.dumps(["y" * 1000] * 300)[:-1] + f', "{escaped}"]'
-    async with Recorder() as recorder, api(recorder.url, credentials={"key": "abcdef"}):
-        recorder.answers.extend(
-            [
-                Answer(302, [("Location", f"http://127.0.0.1:1{path}")], b""),
-                Answer(302, [("Location", path)], b""),
-                Answer(404, body=b"{}"),
-                Answer(body=long.encode()),
-            ]
-        )
-        async with api(recorder.url, credentials={"key": secret}) as toolset:
-            results = [await toolset["open"].execute({}) for _ in range(3)]
+    recorder.answers += [
+        Answer(302, [("Location", f"http://127.0.0.1:1{path}")], b""),
+        Answer(302, [("Location", path)], b""),
+        Answer(404, body=b"{}"),
+        Answer(body=long.encode()),
+    ]
+    async with (
+        api(recorder.url, credentials={"key": "abcdef"}),
+        api(recorder.url, credentials={"key": secret}) as toolset,
+    ):
+        results = [await toolset["open"].execute({}) for _ in range(3)]
 
     assert [result.success for result in results] == [False, False, True]
     assert not [result for result in results if "k3y-" in f"{result} {result.error}"]
