@@ -6,15 +6,10 @@ array or an object; here the value that was given says so.
 Spec: OpenAPI 3.2.0, sections 4.12.3 to 4.12.6 and Appendix C; RFC 6570, section 3.2.
 """
 
-from __future__ import annotations
-
 import json
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
+from itertools import zip_longest
+from typing import Any, NamedTuple
 
 ABSENT: Any = type("Absent", (), {"__repr__": lambda _: "ABSENT"})()
 """What is not sent: null, and arrays and objects with nothing but null in them."""
@@ -27,7 +22,7 @@ _TRIPLE = re.compile(r"%[0-9A-Fa-f]{2}")
 class Place(NamedTuple):
     """How text is written at a place."""
 
-    decode: Callable[[str], str]
+    decode: Any  # a function from text to text
     is_raw: bool = False
     space: str = "%20"
 
@@ -39,19 +34,18 @@ class Place(NamedTuple):
 
 def kept(value, *, deep=False):
     """Return what is left of a value where null and emptiness cannot be said."""
-    if value is None:
-        return ABSENT
+
+    def inner(member):
+        if deep:
+            return kept(member, deep=True)
+        return ABSENT if member is None else member
+
     if isinstance(value, list):
-        items = [kept(item, deep=True) if deep else item for item in value if item is not None]
-        return [item for item in items if item is not ABSENT] or ABSENT
+        return [item for item in map(inner, value) if item is not ABSENT] or ABSENT
     if isinstance(value, dict):
-        members = {
-            name: kept(member, deep=True) if deep else member
-            for name, member in value.items()
-            if member is not None
-        }
+        members = {name: inner(member) for name, member in value.items()}
         return {name: member for name, member in members.items() if member is not ABSENT} or ABSENT
-    return value
+    return ABSENT if value is None else value
 
 
 def says(wire, value):
@@ -153,18 +147,15 @@ def _delimiter(parameter):
 
 
 def read(parameter, raw, hint, place):
-    if parameter.media_type:
+    if parameter.media_type or not isinstance(hint, list | dict):
         return place.decode(raw)
-    printed = parameter.printed
-    if not isinstance(hint, list | dict):
-        return place.decode(raw)
-    if parameter.style == "label" and printed:
+    if parameter.style == "label" and parameter.printed:
         joint = "."
     else:
-        joint = place.written(_DELIMITERS.get(parameter.style, ","), printed=printed)
+        joint = place.written(_DELIMITERS.get(parameter.style, ","), printed=parameter.printed)
     pieces = raw.split(joint)
     if isinstance(hint, list):
-        return [_item(parameter, piece, item, place) for piece, item in _paired(pieces, hint)]
+        return read_items(parameter, pieces, hint, place)
     if len(pieces) % 2:
         return raw
     pairs = zip(pieces[::2], pieces[1::2], strict=True)
@@ -172,18 +163,13 @@ def read(parameter, raw, hint, place):
 
 
 def read_items(parameter, raws, hint, place):
-    return [_item(parameter, raw, item, place) for raw, item in _paired(raws, hint)]
+    pairs = zip_longest(raws, hint[: len(raws)])
+    return [_item(parameter, raw, item, place) for raw, item in pairs]
 
 
 def read_members(raws, place):
     pairs = [raw.partition("=") for raw in raws]
     return {place.decode(name): place.decode(text) for name, _, text in pairs}
-
-
-def _paired(pieces, hint):
-    return [
-        (piece, hint[index] if index < len(hint) else None) for index, piece in enumerate(pieces)
-    ]
 
 
 def _item(parameter, raw, hint, place):

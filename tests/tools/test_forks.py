@@ -2,9 +2,7 @@
 
 import asyncio
 import os
-import subprocess
 import sys
-import textwrap
 from pathlib import Path
 
 import pytest
@@ -126,8 +124,15 @@ print(forked(take))
 """
 
 
-def program(text):
-    return [sys.executable, "-c", START + textwrap.dedent(text)]
+async def run(program, *arguments):
+    """Run a program in a process of its own; return what it prints, and its errors."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", START + program, *arguments),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    said, errors = await asyncio.wait_for(process.communicate(), 300)
+    return said.decode(), errors.decode()
 
 
 @pytest.mark.long
@@ -135,30 +140,14 @@ def program(text):
 async def test_children_of_a_process_whose_threads_make_first_calls_make_their_own(
     recorder, transport
 ):
-    process = await asyncio.create_subprocess_exec(
-        *program(THREADS),
-        recorder.url,
-        transport,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    said, errors = await asyncio.wait_for(process.communicate(), 300)
-
-    assert errors.decode() == ""
-    assert said.decode() == f"{[0] * 10}\n"
+    assert await run(THREADS, recorder.url, transport) == (f"{[0] * 10}\n", "")
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("what", ["imports", "sender", "operation"])
-def test_a_fork_waits_for_what_another_thread_has_begun(what):
-    command = [*program(HELD), what]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
-
-    assert (done.stdout, done.stderr) == ("0\n", "")
+async def test_a_fork_waits_for_what_another_thread_has_begun(what):
+    assert await run(HELD, what) == ("0\n", "")
 
 
-def test_a_lock_that_is_not_released_in_time_is_free_in_the_child():
-    command = program(KEPT)
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
-
-    assert (done.stdout, done.stderr) == ("0\n0\n0\n", "")
+async def test_a_lock_that_is_not_released_in_time_is_free_in_the_child():
+    assert await run(KEPT) == ("0\n0\n0\n", "")
