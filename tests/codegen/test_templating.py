@@ -57,40 +57,38 @@ def build(tmp_path, *, text=BREAKS_OUT, **templates):
     return render_files(contents(text), Templates(tmp_path), layout="package")
 
 
+def tools_path(files):
+    (path,) = (path for path in files if path.startswith("pets_tools/tools"))
+    return path
+
+
+def tools_in(files):
+    return files[tools_path(files)]
+
+
 def with_line(line):
     """The template of a tools module with one more line in each class."""
     return TOOLS.replace("{% for statement in tool", f"    {line}\n{{% for statement in tool")
 
 
-@given(text=st.text(st.characters(exclude_categories=())))
-def test_python_prints_any_text_as_a_literal(text):
-    printed = Templates().render("shim.py", {"package": text, "api_dashed": Code("x")})
-
-    source = printed.partition("from ")[2].partition(" import")[0]
-    assert ast.literal_eval(source) == text
-    assert printed.isascii()
-
-
 @pytest.fixture(scope="module")
 def one_value(tmp_path_factory):
-    """Templates of which `pyproject.toml` prints one value."""
+    """Templates of which TOML and Python print one value."""
     folder = tmp_path_factory.mktemp("templates")
     (folder / "pyproject.toml.jinja").write_text("a = {{ text }}\n")
+    (folder / "shim.py.jinja").write_text("{{ text }}\n")
     return Templates(folder)
 
 
-@given(text=st.text())
-def test_toml_prints_any_text_as_a_string(one_value, text):
-    printed = one_value.render("pyproject.toml", {"text": text})
+@given(text=st.text(st.characters(exclude_categories=())))
+def test_any_text_is_printed_as_a_literal(one_value, text):
+    python = one_value.render("shim.py", {"text": text})
+    toml = one_value.render("pyproject.toml", {"text": text})
 
-    assert tomllib.loads(printed) == {"a": text}
-    assert printed.isascii()
-
-
-def test_toml_has_no_halves_of_characters(render):
-    printed = render("pyproject.toml", "a = {{ a }}", a="\ud83dx\U0001f680\x7f")
-
-    assert printed == 'a = "\\U0000fffdx\\U0001f680\\U0000007f"'
+    assert ast.literal_eval(python) == text
+    assert tomllib.loads(toml) == {"a": re.sub("[\ud800-\udfff]", "\ufffd", text)}
+    assert python.isascii()
+    assert toml.isascii()
 
 
 @pytest.mark.parametrize(
@@ -98,22 +96,14 @@ def test_toml_has_no_halves_of_characters(render):
     [
         ("plain words, a.b-c (d)", "plain words, a.b-c (d)"),
         ("# Heading", "\\# Heading"),
-        ("- item", "\\- item"),
         ("[a](javascript:b)", "\\[a\\](javascript:b)"),
-        ("![a](b)", "\\!\\[a\\](b)"),
         ("<script>", "\\<script\\>"),
-        ("&lt;", "\\&lt;"),
-        ("a|b", "a\\|b"),
         ("`code` *b* _i_ ~s~ $x$ @all", "\\`code\\` \\*b\\* \\_i\\_ \\~s\\~ \\$x\\$ \\@all"),
-        ("```\nfence\n```", "\\`\\`\\` fence \\`\\`\\`"),
         ("a\r\n\x85\u2028\x0b\x1cb", "a b"),
         ("\x1b[2J", "\\[2J"),
         ("a\u202eb", "a\\\\u202eb"),
-        ("a\u200bb", "a\\\\u200bb"),
         ("a\ud800b", "a\\\\ud800b"),
-        ("\\*", "\\\\\\*"),
         ("1. first", "1\\. first"),
-        ("", ""),
         ("日本 🚀 é", "日本 🚀 é"),
     ],
 )
@@ -122,57 +112,46 @@ def test_markdown_prints_text_as_a_line_that_means_nothing(render, text, printed
     assert "\n" not in render("README.md", "{{ a }}", a=text)
 
 
-@pytest.mark.parametrize("name", ["tools.py", "README.md", "pyproject.toml"])
-def test_code_is_printed_as_it_is(render, name):
-    assert render(name, "{{ a }}", a=Code("x = [1]  # *z*\n")) == "x = [1]  # *z*\n"
+def test_code_is_printed_as_it_is(render):
+    for name in ("tools.py", "README.md", "pyproject.toml"):
+        assert render(name, "{{ a }}", a=Code("x = [1]  # *z*\n")) == "x = [1]  # *z*\n"
 
 
 @pytest.mark.parametrize(
-    "expression",
+    "template",
     [
-        "a | upper", "a | trim", "a | replace('_', '-')", "a ~ b", "a + b", "[a, b] | join",
-        "'%s' | format(a)", "a[1:]", "a.upper()", "a.join([b, b])",
-        "a | default('x') ~ ''", "a | truncate(3)", "a | wordwrap(3)", "'import os'", "b",
-        "a.replace('x', b)", "a | indent", "b | string",
-    ],
-)  # fmt: skip
-def test_what_is_made_from_code_is_a_literal(render, expression):
-    printed = render("tools.py", f"{{{{ {expression} }}}}", a=Code("some_name"), b=RUNS)
-
-    assert isinstance(ast.literal_eval(printed), str)
-
-
-@pytest.mark.parametrize("expression", ["a.format(x=b)", "a.format_map({'x': b})"])
-def test_code_is_no_format_that_text_can_be_put_into(render, expression):
-    with pytest.raises(TemplateError):
-        render("tools.py", f"{{{{ {expression} }}}}", a=Code("name{x}"), b=RUNS)
-
-
-def test_a_variable_a_macro_and_a_block_do_not_turn_text_into_code(render):
-    for template in (
-        "{% set x = b %}{{ x }}",
-        "{% set x %}{{ b }}{% endset %}{{ x }}",
-        "{% macro m(x) %}{{ x }}{% endmacro %}{{ m(b) }}",
+        *("{{ a | upper }}", "{{ a | replace('_', '-') }}", "{{ a ~ b }}", "{{ a + b }}"),
+        *("{{ [a, b] | join }}", "{{ '%s' | format(a) }}", "{{ a[1:] }}", "{{ a.upper() }}"),
+        *("{{ a.join([b, b]) }}", "{{ a | truncate(3) }}", "{{ 'import os' }}", "{{ b }}"),
+        *("{{ a.replace('x', b) }}", "{{ a | indent }}", "{{ b | string }}"),
+        *("{% set x = b %}{{ x }}", "{% set x %}{{ b }}{% endset %}{{ x }}"),
         "{% macro m(x) %}{{ x }}{{ x }}{% endmacro %}{% set x %}{{ m(b) }}{% endset %}{{ x }}",
         "{% block c %}{{ b }}{% endblock %}",
         "{% for x in [b] %}{{ x }}{% endfor %}",
         "{% with x = b %}{{ x }}{% endwith %}",
-    ):
-        assert isinstance(ast.literal_eval(render("tools.py", template, b=RUNS)), str)
+    ],
+)
+def test_what_is_made_from_code_or_passed_on_is_a_literal(render, template):
+    printed = render("tools.py", template, a=Code("some_name"), b=RUNS)
+
+    assert isinstance(ast.literal_eval(printed), str)
 
 
-@pytest.mark.parametrize("expression", ["a | safe", "a | e", "a | escape", "a | tojson"])
-def test_marking_text_as_safe_is_refused(render, expression):
-    with pytest.raises(TemplateError, match=r"tools\.py\.jinja:1: 'Markup' cannot be written"):
-        render("tools.py", f"{{{{ {expression} }}}}", a=RUNS)
+SAFE = r"tools\.py\.jinja:1: 'Markup' cannot be written"
 
 
 @pytest.mark.parametrize(
-    "expression", ["a.__class__(b)", "''.__class__", "a.__init__.__globals__", "self.__init__"]
+    ("expression", "message"),
+    [
+        *(("a.format(x=b)", None), ("a.format_map({'x': b})", None)),
+        *((f"b | {word}", SAFE) for word in ("safe", "e", "escape", "tojson")),
+        *(("a.__class__(b)", "is unsafe"), ("''.__class__", "is unsafe")),
+        *(("a.__init__.__globals__", "is unsafe"), ("self.__init__", "is unsafe")),
+    ],
 )
-def test_the_sandbox_keeps_python_out_of_reach(render, expression):
-    with pytest.raises(TemplateError, match="is unsafe"):
-        render("tools.py", f"{{{{ {expression} }}}}", a=Code("name"), b=RUNS)
+def test_no_expression_makes_code_of_text_or_reaches_python(render, expression, message):
+    with pytest.raises(TemplateError, match=message):
+        render("tools.py", f"{{{{ {expression} }}}}", a=Code("name{x}"), b=RUNS)
 
 
 @pytest.mark.parametrize(
@@ -180,26 +159,17 @@ def test_the_sandbox_keeps_python_out_of_reach(render, expression):
     [
         ("{% if %}", "1: Expected an expression, got 'end of statement block'."),
         ("a\n{% for %}", "2: Expected an expression"),
-        ("{% endfor %}", "1: Encountered unknown tag 'endfor'."),
         ("{{ x", "1: unexpected end of template"),
         ("{{ 'a' | nothing }}", "1: No filter named 'nothing'."),
         ("a\nb\n{{ nothing }}", "3: 'nothing' is undefined."),
-        ("{{ nothing.more }}", "1: 'nothing' is undefined."),
-        ("{{ nothing() }}", "1: 'nothing' is undefined."),
         ("{{ a.nothing }}", "1: 'str object' has no attribute 'nothing'."),
-        ("{{ {'a': 1}['b'] }}", "1: 'dict object' has no attribute 'b'."),
         ("{{ [] | first }}", "1: No first item, sequence was empty."),
         ("{{ 1 / 0 }}", "1: division by zero."),
-        ("{{ 'a' + 1 }}", "1: can only concatenate str"),
-        ("{% for x in 5 %}{% endfor %}", "1: 'int' object is not iterable."),
         ("{{ range(10 ** 9) | list }}", "1: Range too big."),
         ('{% include "nothing.jinja" %}', "1: template 'nothing.jinja' not found"),
         ('{% extends "tools.py.jinja" %}', ": maximum recursion depth exceeded"),
-        ('{% include "tools.py.jinja" %}', ": maximum recursion depth exceeded"),
-        ("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}", ": maximum recursion depth exceeded"),
         ("{{ lipsum }}", "1: 'function' cannot be written in generated code."),
         (b"\xff\xfe", "tools.py.jinja: 'utf-8' codec can't decode byte 0xff"),
-        (b"\x00\x80", "tools.py.jinja: 'utf-8' codec can't decode byte 0x80"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_a_template_is_one_line_with_its_place(render, template, message):
@@ -230,46 +200,25 @@ def test_a_folder_of_templates_has_one_that_is_known(tmp_path):
         Templates(tmp_path)
 
 
-@pytest.mark.parametrize("name", ["nowhere", "file", "a\0b", "x" * 300])
-def test_what_is_no_folder_is_refused(tmp_path, name):
-    (tmp_path / "file").write_text("")
-
-    with pytest.raises(TemplateError, match="the folder of templates cannot be read"):
-        Templates(tmp_path / name)
-
-
-def test_a_template_of_the_users_stands_in_for_ours(tmp_path):
-    files = build(tmp_path, README_md="<!-- Ours. -->\n# {{ distribution }}: {{ title }}\n")
-
-    ours = render_files(contents(), Templates(), layout="package")
-    assert files["README.md"].startswith("<!-- Ours. -->\n# pets-tools: ")
-    assert "\n" not in files["README.md"].removesuffix("\n").split("\n", 1)[1]
-    changed = {path for path in files if files[path] != ours[path]}
-    assert changed == {"README.md"}
-
-
 @pytest.mark.parametrize(
     "template",
     [
         TOOLS.replace(HEADER, f"{HEADER}# Copyright 2026 Example Ltd. MIT licence.\n"),
-        TOOLS.replace('"""Tools of the API', '"""Our tools of the API'),
-        with_line("__slots__ = ()"),
         with_line("team = 'pets'"),
         with_line("text = {{ tool.record.description }}"),
         with_line("tags: ClassVar[Any] = {{ tool.record.operation.tags }}"),
         TOOLS + '__all__ = [{% for tool in module.tools %}"{{ tool.class_name }}", {% endfor %}]\n',
         '{% include "header.jinja" %}' + TOOLS.partition("\n")[2],
     ],
-    ids=["licence", "docstring", "slots", "attribute", "text", "tuple", "names", "include"],
+    ids=["licence", "attribute", "text", "tuple", "names", "include"],
 )  # fmt: skip
 def test_a_template_may_write_other_harmless_code(tmp_path, template):
     (tmp_path / "header.jinja").write_text(HEADER)
 
     files = build(tmp_path, tools_py=template)
 
-    (path,) = (path for path in files if path.startswith("pets_tools/tools"))
-    assert files[path].startswith(HEADER)
-    assert "ran = __import__" not in [line.strip() for line in files[path].splitlines()]
+    assert tools_in(files).startswith(HEADER)
+    assert RUNS not in [line.strip() for line in tools_in(files).splitlines()]
 
 
 def test_the_template_in_the_docs_works(tmp_path):
@@ -279,9 +228,10 @@ def test_the_template_in_the_docs_works(tmp_path):
     files = build(tmp_path, tools_py=template)
 
     ours = render_files(contents(), Templates(), layout="package")
-    (path,) = (path for path in files if path.startswith("pets_tools/tools"))
-    assert files[path].split("\n")[:2] == [HEADER.strip(), "# Copyright 2026 Example Ltd."]
-    assert files[path].replace("# Copyright 2026 Example Ltd.\n", "") == ours[path]
+    line = "# Copyright 2026 Example Ltd.\n"
+    assert tools_in(files).startswith(HEADER + line)
+    assert tools_in(files).replace(line, "") == tools_in(ours)
+    assert {path for path in files if files[path] != ours[path]} == {tools_path(files)}
 
 
 STRIPPED = """{% filter replace('"', '') %}{{ tool.record.description }}{% endfilter %}"""
@@ -330,31 +280,26 @@ def test_a_value_inside_a_string_a_name_or_a_comment_is_refused_whatever_it_says
     [
         "text = {{ tool.record.description }}",
         "text = [{{ tool.record.description }}, {{ tool.record.description }}]",
-        "text = {{ tool.record.description }}.upper()",
         "{{ tool.record.description }}",
         'text = "a"  {{ tool.record.description }}',
         "text = {% set x %}{{ tool.record.description }}{% endset %}{{ x }}",
     ],
 )
 def test_a_value_by_itself_is_a_literal_whatever_it_says(tmp_path, line, text):
-    files = build(tmp_path, text=text, tools_py=with_line(line))
+    source, expected = (
+        tools_in(build(tmp_path, text=said, tools_py=with_line(line))) for said in (text, "Plain.")
+    )
 
-    (source,) = (files[path] for path in files if path.startswith("pets_tools/tools"))
-    plain = build(tmp_path, text="Plain.", tools_py=with_line(line))
-    (expected,) = (plain[path] for path in plain if path.startswith("pets_tools/tools"))
     assert shape(source) == shape(expected)
 
 
 def shape(source):
-    """Return the syntax tree of a file without the texts in it."""
-    return re.sub(r"Constant\(value=.*?\)", "Constant()", ast.dump(_blank(ast.parse(source))))
-
-
-def _blank(tree):
+    """Return the syntax tree of a file without the values in it."""
+    tree = ast.parse(source)
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant):
             node.value = None
-    return tree
+    return ast.dump(tree)
 
 
 @pytest.mark.parametrize("text", ['{0}"\n    import os\n    a = "', "{0.__class__}", "{"])
@@ -389,9 +334,7 @@ def test_the_first_line_of_python_stays(tmp_path, first):
     [
         (PROJECT.replace('"Tools of the API {{ api }}', '{{ title }} "'), "not valid TOML"),
         (PROJECT + '\n[project.urls]\nHome = "{{ title }}"\n', "not valid TOML"),
-        (PROJECT + "\n[[[", "not valid TOML"),
         (PROJECT + "\n[project.urls]\nHome = '{{ title }}'\n", "a value is printed inside a"),
-        (PROJECT + "\n[project.urls]\nHome = '''{{ title }}'''\n", "a value is printed inside a"),
         (PROJECT + "\n[tool.own]\na = ['{{ title }}']\n", "a value is printed inside a"),
         (PROJECT + "\n# {{ title }}", "a value is printed inside a"),
         (PROJECT + "\n{% filter upper %}# {{ title }}{% endfilter %}", "filter blocks are not"),
