@@ -29,21 +29,14 @@ ANY = st.text(max_size=80) | st.sampled_from(list(PAYLOADS.values()))
         ("Events", "events"),
         ("PullRequest", "pull_request"),
         ("HTTPServer", "http_server"),
-        ("issues/list-for-repo", "issues_list_for_repo"),
         ("  two   words  ", "two_words"),
-        ("v1.2", "v1_2"),
         ("__init__", "init"),
         ("../../etc/passwd", "etc_passwd"),
-        ("C:\\x", "c_x"),
-        ("CON", "con"),
         ("caf\u00e9", "caf"),
         ("\ufb01le", "le"),
         ("\u212aelvin", "kelvin"),
         ("a\x00b\nc", "a_b_c"),
-        ("1st", "1st"),
-        ("", ""),
         ("🚀 博物館", ""),
-        ("___", ""),
     ],
 )
 def test_a_slug_is_words_of_letters_and_digits(text, expected):
@@ -55,25 +48,13 @@ def test_a_slug_is_words_of_letters_and_digits(text, expected):
     [
         ("The Museum API 1.0", "museum"),
         ("Redocly Museum API", "redocly_museum"),
-        ("GitHub v3 REST API", "github_v3"),
         ("Swagger Petstore - OpenAPI 3.0", "petstore"),
         ("API", "api"),
-        ("OpenAPI", "api"),
-        ("openapi", "api"),
         ("The API of the web", "the_api_of_the_web"),
         ("3scale", "api_3scale"),
-        ("2048", "api_2048"),
-        ("", "api"),
         ("🚀", "api"),
-        ("博物館", "api"),
-        ("../../etc/passwd", "etc_passwd"),
-        ("json", "json"),
-        ("CON", "con"),
-        ("class", "class"),
-        ("\x00\n\u2028", "api"),
         ("x" * 300, "api"),
         ("word " * 300, "word_word_word_word_word"),
-        ("a" * 27, "a" * 27),
         ("import os; os.system('x')", "import_os_os_system_x"),
     ],
 )
@@ -84,8 +65,7 @@ def test_an_api_is_named_by_the_telling_words_of_its_title(title, expected):
 @pytest.mark.parametrize(
     "name",
     [
-        *("", "_", "_a", "a_", "a__b", "1a", "A", "a-b", "a.b", "a/b", "a b", "a\n", "\u00e4"),
-        *("\ufb01le", "\u0430", "a\u200b", "a\x00", "..", "x" * 41),
+        *("", "_", "_a", "a_", "a__b", "1a", "A", "a-b", "a\n", "\ufb01le", "\u0430", "x" * 41),
         "openapi",  # its package would be ours
         "openapi_",  # its distribution would be ours: PEP 503 reads `openapi--tools` as ours
     ],
@@ -130,39 +110,6 @@ def test_names_are_all_different_and_do_not_depend_on_later_ones(claims):
     assert [fewer.claim(wanted, whose=whose) for wanted, whose in half] == found[: len(half)]
 
 
-@pytest.mark.parametrize(
-    ("tool", "expected"),
-    [
-        ("issues_list", "IssuesList"),
-        ("issues-list", "IssuesList"),
-        ("a", "A"),
-        ("_1st", "Tool1st"),
-        ("_", "Tool"),
-        ("__init__", "Init"),
-        ("none", "ToolNone"),
-        ("true", "ToolTrue"),
-        ("any", "ToolAny"),
-        ("class", "Class"),
-        ("operation", "ToolOperation"),
-        ("operation_tool", "ToolOperationTool"),
-        ("parameter", "ToolParameter"),
-        ("request_body", "ToolRequestBody"),
-        ("select", "ToolSelect"),
-        ("mapping", "ToolMapping"),
-        ("class_var", "ToolClassVar"),
-        ("value_error", "ToolValueError"),
-        ("exception", "ToolException"),
-        ("user_warning", "ToolUserWarning"),
-        ("system_exit", "ToolSystemExit"),
-        ("i_n_d_e_x", "ToolINDEX"),
-        ("s_e_t_t_i_n_g_s", "ToolSETTINGS"),
-        ("x" * 64, "X" + "x" * 63),
-    ],
-)
-def test_a_class_is_named_after_its_tool(tool, expected):
-    assert Names().claim_class(tool) == expected
-
-
 def test_classes_of_tools_that_read_alike_are_told_apart():
     classes = Names(["PET"])
 
@@ -174,23 +121,24 @@ def test_classes_of_tools_that_read_alike_are_told_apart():
 
 def test_no_tool_hides_a_builtin_or_a_name_of_the_templates():
     used = {"Any", "ClassVar", "OperationTool", "Operation", "Parameter", "Toolset", "Callable"}
+    used |= {"Mapping", "Select", "RequestBody", *TAKEN_CONSTANTS}
     wanted = [*vars(builtins), *keyword.kwlist, *keyword.softkwlist, *used]
     snake = [re.sub("(?<=[a-z])(?=[A-Z])", "_", name).strip("_").lower() for name in wanted]
 
-    names = {Names().claim_class(tool) for tool in snake}
+    names = {Names().claim_class(tool) for tool in [*snake, "i_n_d_e_x", "s_e_t_t_i_n_g_s"]}
 
     assert not names & (vars(builtins).keys() | used | set(keyword.kwlist))
+    assert Names().claim_class("x" * 64) == "X" + "x" * 63
+    assert [Names().claim_class(tool) for tool in ("_", "_1st")] == ["Tool", "Tool1st"]
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
         ("PullRequest", "PULL_REQUEST"),
-        ("pull-request", "PULL_REQUEST"),
         ("io.k8s.api.core.v1.Pod", "IO_K8S_API_CORE_V1_POD"),
         ("404", "SCHEMA_404"),
         ("博物館", "SCHEMA"),
-        ("", "SCHEMA"),
         ("__class__", "CLASS"),
     ],
 )

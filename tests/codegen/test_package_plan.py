@@ -8,11 +8,10 @@ import re
 from typing import Any
 
 from openapi_tools.codegen.package_data import PackageData, Record
-from openapi_tools.codegen.package_plan import plan_module, plan_package
+from openapi_tools.codegen.package_plan import plan_package
 from openapi_tools.model import Operation
 
 LONG = {"type": "string", "description": "word " * 60}
-SHORT = {"type": "string"}
 
 
 def record(name, tag=None, *, path="", definitions=None, lines=0):
@@ -31,18 +30,6 @@ def plan(*records):
 
 def modules(found):
     return {str(m.stem): [tool.record.name for tool in m.tools] for m in found.modules}
-
-
-def test_each_tag_is_a_module_and_tools_keep_their_order():
-    found = plan(record("b", "Dogs"), record("c", "Big Cats"), record("a", "Dogs"), record("d"))
-
-    assert modules(found) == {"tools_dogs": ["b", "a"], "tools_big_cats": ["c"], "tools": ["d"]}
-    assert list(found.index.items()) == [
-        ("b", "tools_dogs"),
-        ("c", "tools_big_cats"),
-        ("a", "tools_dogs"),
-        ("d", "tools"),
-    ]
 
 
 HOSTILE = [
@@ -76,27 +63,18 @@ def test_a_long_tag_is_parted_by_its_paths():
     }
 
 
-def test_a_definition_stands_once_however_many_tools_have_it():
-    tools = [record(name, "x", definitions={"Pet": LONG, "Id": SHORT}) for name in "ab"]
-
-    found = plan(*tools, record("c", "x", definitions={"Own": LONG}))
-
-    (schemas,) = found.schemas
-    assert schemas.stem == "schemas"
-    assert [statement.partition(":")[0] for statement in schemas.statements] == ["OWN", "PET"]
-    a, _, c = found.modules[0].tools
-    assert '"$defs": {"Pet": schemas.PET, "Id": {"type": "string"}},' in a.statements[2]
-    assert a.schemas == {"schemas"}
-    assert "word word" not in a.statements[2]
-    assert '"$defs": {"Own": schemas.OWN},' in c.statements[2]
-
-
-def test_a_tool_that_comes_or_goes_moves_no_definition_of_another():
-    one = record("a", "x", definitions={"Pet": LONG})
+def test_a_definition_stands_once_and_stays_when_another_tool_comes():
+    one = record("a", "x", definitions={"Pet": LONG, "Id": {"type": "string"}})
     other = record("b", "y", definitions={"Pet": LONG})
 
-    assert plan(one).modules[0].tools == plan(one, other).modules[0].tools
-    assert plan(one).schemas == plan(one, other).schemas
+    found, more = plan(one), plan(one, other)
+
+    assert found.schemas == more.schemas
+    assert found.modules[0].tools == more.modules[0].tools
+    assert (
+        '"$defs": {"Pet": schemas.PET, "Id": {"type": "string"}},'
+        in (found.modules[0].tools[0].statements[2])
+    )
 
 
 def test_definitions_of_one_name_that_differ_are_two():
@@ -150,16 +128,3 @@ def test_a_schema_that_nests_too_deep_is_json_text_without_references():
     assert "word word" in c.statements[2]
     text = c.statements[2].partition(" = json.loads")[2]
     assert json.loads(ast.literal_eval(text)) == tools[2].input_schema
-
-
-def test_a_single_module_holds_everything():
-    tools = [record(f"t{n}", f"tag{n}", definitions={"Pet": LONG}, lines=900) for n in range(3)]
-
-    found = plan_module(PackageData("pets", tuple(tools)))
-
-    assert modules(found) == {"": ["t0", "t1", "t2"]}
-    assert found.index == {"t0": "", "t1": "", "t2": ""}
-    assert [module.statements[0].partition(":")[0] for module in found.schemas] == ["PET"]
-    assert '"$defs": {"Pet": PET},' in found.modules[0].tools[0].statements[2]
-    assert found.modules[0].tools[0].schemas == frozenset()
-    assert plan_module(PackageData("pets", ())).schemas == ()
