@@ -4,13 +4,10 @@ The server is a process of its own: 200 bytes of JSON for every request, connect
 prints its port and ends when its standard input does.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import subprocess
 import sys
-from typing import Any
 
 BASE = "http://127.0.0.1:9"
 URL = "/repos/ada/rex/issues"
@@ -18,43 +15,23 @@ QUERY = {"state": "open"}
 BODY = {"title": "It does not bark", "labels": ["bug", "dog"]}
 ANSWER = json.dumps({"id": 1, "name": "Rex", "open": True, "note": "x" * 150}).encode()
 _TEXT = {"type": "string"}
-_PATH = [
+_OWNER, _REPO = (
     {"name": name, "in": "path", "required": True, "schema": _TEXT} for name in ("owner", "repo")
-]
+)
+_STATE = {"name": "state", "in": "query", "schema": {**_TEXT, "enum": ["open", "closed"]}}
 _SCHEMA = {
     "type": "object",
     "properties": {"title": _TEXT, "labels": {"type": "array", "items": _TEXT}},
     "required": ["title"],
 }
-_RESPONSES = {"200": {"description": "Done."}}
-DOCUMENT: dict[str, Any] = {
+_BODY = {"required": True, "content": {"application/json": {"schema": _SCHEMA}}}
+_DONE = {"responses": {"200": {"description": "Done."}}}
+_LIST = {"operationId": "list", "parameters": [_OWNER, _REPO, _STATE], **_DONE}
+_CREATE = {"operationId": "create", "parameters": [_OWNER, _REPO], "requestBody": _BODY, **_DONE}
+DOCUMENT = {
     "openapi": "3.1.1",
     "info": {"title": "Issues", "version": "1"},
-    "paths": {
-        "/repos/{owner}/{repo}/issues": {
-            "get": {
-                "operationId": "list",
-                "parameters": [
-                    *_PATH,
-                    {
-                        "name": "state",
-                        "in": "query",
-                        "schema": {"type": "string", "enum": ["open", "closed"]},
-                    },
-                ],
-                "responses": _RESPONSES,
-            },
-            "post": {
-                "operationId": "create",
-                "parameters": _PATH,
-                "requestBody": {
-                    "required": True,
-                    "content": {"application/json": {"schema": _SCHEMA}},
-                },
-                "responses": _RESPONSES,
-            },
-        }
-    },
+    "paths": {"/repos/{owner}/{repo}/issues": {"get": _LIST, "post": _CREATE}},
 }
 _HEAD = (
     "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
@@ -66,11 +43,11 @@ _LENGTH = b"content-length:"
 
 
 class _Answers(asyncio.Protocol):
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+    def connection_made(self, transport):
         self._transport = transport
         self._waiting = b""
 
-    def data_received(self, data: bytes) -> None:
+    def data_received(self, data):
         self._waiting += data
         while (head := self._waiting.find(_END)) >= 0:
             whole = head + len(_END) + _body(self._waiting[:head].lower())
@@ -80,22 +57,22 @@ class _Answers(asyncio.Protocol):
             self._transport.write(_WHOLE)
 
 
-def _body(head: bytes) -> int:
+def _body(head):
     at = head.find(_LENGTH)
     return int(head[at + len(_LENGTH) :].split(b"\r\n", 1)[0]) if at >= 0 else 0
 
 
 class Answering:
-    def __enter__(self) -> str:
+    def __enter__(self):
         pipe = subprocess.PIPE
         self._process = subprocess.Popen([sys.executable, __file__], stdin=pipe, stdout=pipe)
         return f"http://127.0.0.1:{int(self._process.stdout.readline())}"
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *_):
         self._process.communicate()
 
 
-async def _serve() -> None:
+async def _serve():
     loop = asyncio.get_running_loop()
     server = await loop.create_server(_Answers, "127.0.0.1", 0)
     print(server.sockets[0].getsockname()[1], flush=True)

@@ -4,8 +4,6 @@ The default transport, nothing between it and a server in a process of its own; 
 the calling process counts. The first round opens the connections and is shown by itself.
 """
 
-from __future__ import annotations
-
 import asyncio
 import sys
 import time
@@ -21,7 +19,7 @@ from openapi_tools import Settings, load_tools
 CALLS = 1000
 
 
-async def measured(base_url: str, rounds: int) -> None:
+async def measured(base_url, rounds):
     given = Settings(base_url=base_url, timeout=60)
     async with load_tools(fault_document([case_of("echo")]), settings=given) as toolset:
         tool = toolset["get_echo"]
@@ -37,7 +35,7 @@ async def measured(base_url: str, rounds: int) -> None:
             print(f"{name} round: {own} of {CALLS} right, {cpu:.2f} s of CPU, {wall:.2f} s")
 
 
-def main() -> None:
+def main():
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 3
     with FaultProcess() as site:
         asyncio.run(measured(site.url, rounds))

@@ -5,8 +5,6 @@ python tests/benchmarks/peers.py --install [FOLDER]
 makes those environments, with the versions that are published; `run.py --peers FOLDER` uses them.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import json
@@ -14,19 +12,17 @@ import os
 import subprocess
 import venv
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
-from answering import BODY, DOCUMENT, QUERY
-from calling import CALLS
+from answering import DOCUMENT
+from calling import CALLS, named
 from loading import described
 from published import GITHUB, MADE
 from rows import Row, at_least
-from timing import Sample, timed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from timing import samples, timed
 
 FOLDER = MADE / "peers"
+FILE = str(GITHUB.file)
 _PROGRAMS = Path(__file__).parent / "peer_programs"
 
 
@@ -38,10 +34,10 @@ class Peer(NamedTuple):
     faster: float
     calls: tuple[str, ...]
 
-    def python(self, folder: Path) -> Path:
+    def python(self, folder):
         return folder / self.package / ("Scripts" if os.name == "nt" else "bin") / "python"
 
-    def absent(self, folder: Path) -> str:
+    def absent(self, folder):
         if self.python(folder).exists():
             return ""
         return "not installed: python tests/benchmarks/peers.py --install"
@@ -50,19 +46,13 @@ class Peer(NamedTuple):
 FASTMCP = Peer(
     "FastMCP", "fastmcp", "fastmcp_tools.py", "from_openapi, list_tools", 20, ("FastMCP: tool.run",)
 )
-ADK = Peer(
-    "google-adk",
-    "google-adk",
-    "adk_tools.py",
-    "OpenAPIToolset, get_tools",
-    40,
-    ("google-adk: run_async", "google-adk: run_async, one transport"),
-)
+ADK_CALLS = ("google-adk: run_async", "google-adk: run_async, one transport")
+ADK = Peer("google-adk", "google-adk", "adk_tools.py", "OpenAPIToolset, get_tools", 40, ADK_CALLS)
 PEERS = (FASTMCP, ADK)
 
 
 class Running:
-    def __init__(self, peer: Peer, folder: Path) -> None:
+    def __init__(self, peer, folder):
         self.peer = peer
         command = [str(peer.python(folder)), str(_PROGRAMS / peer.program)]
         pipe = subprocess.PIPE
@@ -71,26 +61,25 @@ class Running:
             command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True
         )
 
-    def ask(self, do: str, **question: Any) -> dict[str, Any]:
+    def ask(self, do, **question):
         self._process.stdin.write(f"{json.dumps({'do': do, **question})}\n")
         self._process.stdin.flush()
-        answer: dict[str, Any] = json.loads(self._process.stdout.readline() or "{}")
+        answer = json.loads(self._process.stdout.readline() or "{}")
         if not answer or "error" in answer:
             raise RuntimeError(f"{self.peer.name}: {answer.get('error', 'its process ended')}")
         return answer
 
-    def call(self, method: str) -> dict[str, float]:
-        name = "list" if method == "GET" else "create"
-        arguments = {"owner": "ada", "repo": "rex", **(QUERY if method == "GET" else BODY)}
+    def call(self, method):
+        name, arguments = named(method)
         took = self.ask("call", name=name, arguments=arguments, count=CALLS)
         return {f"{self.peer.name}: {kind}": seconds for kind, seconds in took.items()}
 
-    def close(self) -> None:
+    def close(self):
         self._process.communicate()
 
 
 @contextlib.contextmanager
-def started(folder: Path, url: str = "http://127.0.0.1:9") -> Iterator[list[Running]]:
+def started(folder, url="http://127.0.0.1:9"):
     running = [Running(peer, folder) for peer in PEERS if not peer.absent(folder)]
     try:
         for peer in running:
@@ -101,35 +90,27 @@ def started(folder: Path, url: str = "http://127.0.0.1:9") -> Iterator[list[Runn
             peer.close()
 
 
-def ready(rounds: int, folder: Path) -> Iterator[Row]:
-    ours: list[float] = []
-    theirs: dict[str, list[float]] = {}
+def ready(rounds, folder):
     with started(folder) as running:
+        runs = []
         for number in range(max(rounds // 3, 1) + 1):
-            seconds = {peer.peer.name: _load(peer) for peer in running if number}
-            own = timed(lambda: described(GITHUB.file))
-            if number:  # the first round is ours alone: theirs take seconds and cache nothing
-                ours.append(own)
-                for name, value in seconds.items():
-                    theirs.setdefault(name, []).append(value)
+            # The first round is ours alone: theirs take seconds and cache nothing.
+            asked = running if number else ()
+            run = {peer.peer.name: peer.ask("load", path=FILE)["seconds"] for peer in asked}
+            runs.append({**run, "own": timed(lambda: described(GITHUB.file))})
         versions = {peer.peer.name: f"version {peer.version}" for peer in running}
-    own = Sample(tuple(ours))
-    yield Row("openapi_tools: load_tools, names, descriptions", own)
+    took = samples(runs)
+    yield Row("openapi_tools: load_tools, names, descriptions", took["own"])
     for peer in PEERS:
-        name, took = f"{peer.name}: json.load, {peer.ready}", theirs.get(peer.name)
-        if took is None:
+        name, theirs = f"{peer.name}: json.load, {peer.ready}", took.get(peer.name)
+        if theirs is None:
             yield Row(name, note=peer.absent(folder))
         else:
-            sample = Sample(tuple(took))
-            goals = (at_least(peer.faster),)
-            yield Row(name, sample, sample.over(own), goals, note=versions[peer.name])
+            goals, note = (at_least(peer.faster),), versions[peer.name]
+            yield Row(name, theirs, theirs.over(took["own"]), goals, note=note)
 
 
-def _load(running: Running) -> float:
-    return running.ask("load", path=str(GITHUB.file))["seconds"]
-
-
-def install(folder: Path) -> None:
+def install(folder):
     for peer in PEERS:
         venv.create(folder / peer.package, with_pip=True)
         pip = [str(peer.python(folder)), "-m", "pip", "install", "--quiet", peer.package]
@@ -137,7 +118,7 @@ def install(folder: Path) -> None:
         print(f"{peer.name} is in {folder / peer.package}")
 
 
-def main() -> None:
+def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--install", nargs="?", const=FOLDER, type=Path, required=True)
     install(parser.parse_args().install.resolve())

@@ -1,51 +1,41 @@
 """What whole processes cost: time and memory of starting, loading, the command line, generating."""
 
-from __future__ import annotations
-
 import json
 import tempfile
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from loading import variables
 from published import GITHUB
-from rows import Row, at_most
-from timing import Sample, child, told, turns
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rows import Goal
+from rows import Row, at_most, beside
+from timing import child, samples, told, turns
 
 COMMAND = ("-m", "openapi_tools")
-LISTING = (*COMMAND, "list", str(GITHUB.file))
+FILE = str(GITHUB.file)
+LISTING = (*COMMAND, "list", FILE)
+STARTS = (
+    ("pass", "python -c pass"),
+    ("package", "import openapi_tools", at_most(1.5)),
+    ("load_tools", "from openapi_tools import load_tools"),
+    ("help", "openapi-tools --help", at_most(150, "ms")),
+    ("first", "openapi-tools list, GitHub, cache off"),
+    ("second", "openapi-tools list, GitHub, from the cache", at_most(250, "ms")),
+)
 
 
-def starts(rounds: int) -> Iterator[Row]:
+def starts(rounds):
     with tempfile.TemporaryDirectory() as folder:
-        took = turns(
-            2 * rounds,  # short ones differ by more than what is looked for
-            {
-                "pass": lambda: child(("-c", "pass")),
-                "package": lambda: child(("-c", "import openapi_tools")),
-                "load_tools": lambda: child(("-c", "from openapi_tools import load_tools")),
-                "help": lambda: child((*COMMAND, "--help")),
-                "first": lambda: child(LISTING),
-                "second": lambda: child(LISTING, variables(folder)),
-            },
-        )
-    nothing = took["pass"]
-    yield Row("python -c pass", nothing)
-    for key, name, goals in (
-        ("package", "import openapi_tools", (at_most(1.5),)),
-        ("load_tools", "from openapi_tools import load_tools", ()),
-        ("help", "openapi-tools --help", (at_most(150, "ms"),)),
-        ("first", "openapi-tools list, GitHub, cache off", ()),
-    ):
-        yield Row(name, took[key], took[key].over(nothing), goals)
-    name = "openapi-tools list, GitHub, from the cache"
-    second = took["second"]
-    yield Row(name, second, second.over(nothing), (at_most(250, "ms"),))
+        actions = {
+            "pass": lambda: child(("-c", "pass")),
+            "package": lambda: child(("-c", "import openapi_tools")),
+            "load_tools": lambda: child(("-c", "from openapi_tools import load_tools")),
+            "help": lambda: child((*COMMAND, "--help")),
+            "first": lambda: child(LISTING),
+            "second": lambda: child(LISTING, variables(folder)),
+        }
+        took = turns(2 * rounds, actions)  # short ones differ by more than what is looked for
+    return beside(took, "pass", STARTS)
 
 
 # What a load imports counts in the peaks below, not as growth; OpenSSL alone would be 4 MiB.
@@ -91,49 +81,39 @@ with open(sys.argv[1], "rb") as file:
 """
 
 
-def memory(rounds: int) -> Iterator[Row]:
+GROWTH = (
+    ("parse", "GitHub: growth by the parse (pydantic_core)"),
+    ("load", "GitHub: growth by a load, names, descriptions", at_most(1.1)),
+    ("schemas", "GitHub: the same, all input schemas and operations"),
+)
+PEAKS = (
+    ("pass", "peak of `python -c pass`"),
+    ("parse", "peak of a process that parses GitHub's JSON (json)"),
+    ("first", "peak of one that lists GitHub's tools", at_most(100, "MiB")),
+    ("second", "the same from the cache", at_most(35, "MiB")),
+)
+
+
+def memory(rounds):
     if not Path("/proc/self/statm").exists():
         yield Row("memory", note="not measured: this system has no /proc")
         return
     runs = max(rounds // 3, 1)
-    yield from _growth(runs)
-    yield from _peaks(runs)
 
+    def growth(kind):
+        return float(told(("-c", _GROWTH, kind, FILE)))
 
-def _growth(runs: int) -> Iterator[Row]:
-    kinds = ("parse", "load", "schemas")
-    file = str(GITHUB.file)
-    took = turns(
-        runs,
-        {kind: lambda kind=kind: float(told(("-c", _GROWTH, kind, file))) for kind in kinds},
-        "MiB",
-    )
-    parse, load, schemas = (took[kind] for kind in kinds)
-    yield Row("GitHub: growth by the parse (pydantic_core)", parse)
-    yield Row(
-        "GitHub: growth by a load, names, descriptions", load, load.over(parse), (at_most(1.1),)
-    )
-    yield Row("GitHub: the same, all input schemas and operations", schemas, schemas.over(parse))
+    def peak(program="", environment=None):
+        return float(told(("-c", program + _PEAK, FILE), environment))
 
-
-def _peaks(runs: int) -> Iterator[Row]:
-    file = str(GITHUB.file)
+    grown = turns(runs, {kind: partial(growth, kind) for kind, *_ in GROWTH}, "MiB")
+    yield from beside(grown, "parse", GROWTH)
     with tempfile.TemporaryDirectory() as folder:
-        asked = {
-            "pass": lambda: float(told(("-c", _PEAK))),
-            "parse": lambda: float(told(("-c", _PARSE + _PEAK, file))),
-            "first": lambda: float(told(("-c", _LIST + _PEAK, file))),
-            "second": lambda: float(told(("-c", _LIST + _PEAK, file), variables(folder))),
-        }
-        took = turns(runs, asked, "MiB")
-    nothing = took["pass"]
-    yield Row("peak of `python -c pass`", nothing)
-    parse, first = took["parse"], took["first"]
-    yield Row("peak of a process that parses GitHub's JSON (json)", parse, parse.over(nothing))
-    goals = (at_most(100, "MiB"),)
-    yield Row("peak of one that lists GitHub's tools", first, first.over(nothing), goals)
-    second, goals = took["second"], (at_most(35, "MiB"),)
-    yield Row("the same from the cache", second, second.over(nothing), goals)
+        cached = partial(peak, _LIST, variables(folder))
+        listing = {"first": partial(peak, _LIST), "second": cached}
+        actions = {"pass": peak, "parse": partial(peak, _PARSE), **listing}
+        took = turns(runs, actions, "MiB")
+    yield from beside(took, "pass", PEAKS)
 
 
 # Everything of the runtime that a package's tools need is there before the package is imported.
@@ -166,46 +146,45 @@ print(json.dumps([[b - a for a, b in zip(x, x[1:])] for x in (marks, sizes)]))
 """
 
 
-STEPS: tuple[tuple[str, tuple[Goal, ...]], ...] = (
-    ("import the package", (at_most(5, "ms"),)),
-    ("one tool", (at_most(10, "ms"),)),
-    ("all tools", (at_most(150, "ms"),)),
-    ("load() with all of them", ()),
+STEPS = {
+    "import the package": [at_most(5, "ms")],
+    "one tool": [at_most(10, "ms")],
+    "all tools": [at_most(150, "ms")],
+    "load() with all of them": [],
+}
+GENERATES = (
+    ("parse", "a process that parses GitHub's JSON"),
+    ("generate", "a process that generates its package", at_most(3000, "ms")),
 )
 
 
-def generates(rounds: int) -> Iterator[Row]:
+def generates(rounds):
     with tempfile.TemporaryDirectory() as folder:
-        output = Path(folder) / "github"
+        output = str(Path(folder) / "github")
         command = (
             "from openapi_tools import generate_package; import shutil; "
-            f"shutil.rmtree({str(output)!r}, ignore_errors=True); "
-            f"generate_package({str(GITHUB.file)!r}, {str(output)!r}, name='github')"
+            f"shutil.rmtree({output!r}, ignore_errors=True); "
+            f"generate_package({FILE!r}, {output!r}, name='github')"
         )
-        parse = f"import json; json.load(open({str(GITHUB.file)!r}, 'rb'))"
-        took = turns(
-            rounds,
-            {"parse": lambda: child(("-c", parse)), "generate": lambda: child(("-c", command))},
-        )
-        yield Row("a process that parses GitHub's JSON", took["parse"])
-        made = took["generate"]
-        ratio = made.over(took["parse"])
-        yield Row("a process that generates its package", made, ratio, (at_most(3000, "ms"),))
+        parse = f"import json; json.load(open({FILE!r}, 'rb'))"
+        programs = {"parse": parse, "generate": command}
+        took = turns(rounds, {key: partial(child, ("-c", code)) for key, code in programs.items()})
+        yield from beside(took, "parse", GENERATES)
         yield from _imports(rounds, output)
 
 
-def _imports(rounds: int, output: Path) -> Iterator[Row]:
-    runs = [_import_once(output) for _ in range(rounds + 1)][1:]  # the first one compiles
-    nothing = Sample(tuple(run[2][0] for run in runs))
-    yield Row("python -c pass", nothing)
-    for number, (name, goals) in enumerate(STEPS):
-        took = Sample(tuple(run[0][number] for run in runs))
-        grown = sorted(run[1][number] for run in runs)[len(runs) // 2] / 2**20
-        title = f"beyond the runtime: {name}"
-        yield Row(title, took, took.over(nothing), goals, note=f"{grown:+.1f} MiB")
+def _imports(rounds, output):
+    runs = [_import_once(output) for _ in range(rounds + 1)]  # the first one compiles
+    took = samples([{"pass": nothing, **marks} for nothing, marks, _ in runs])
+    table = [(name, f"beyond the runtime: {name}", *goals) for name, goals in STEPS.items()]
+    first, *others = beside(took, "pass", [("pass", "python -c pass"), *table])
+    yield first
+    for number, row in enumerate(others):
+        grown = sorted(sizes[number] for _, _, sizes in runs[1:])[rounds // 2] / 2**20
+        yield replace(row, note=f"{grown:+.1f} MiB")
 
 
-def _import_once(output: Path) -> list[list[float]]:
+def _import_once(output):
     nothing = child(("-c", "pass"))
-    found: list[list[float]] = json.loads(told(("-c", IMPORTING, str(output))))
-    return [*found, [nothing]]
+    marks, sizes = json.loads(told(("-c", IMPORTING, output)))
+    return nothing, dict(zip(STEPS, marks, strict=True)), sizes

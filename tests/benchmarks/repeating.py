@@ -1,23 +1,20 @@
 """Large documents, made of copies of another one."""
 
-from __future__ import annotations
-
 import json
 import re
-from typing import Any
 
 _POINTERS = re.compile(r'"#/components/(\w+)/')
 
 
-def repeated(root: dict[str, Any], copies: int) -> dict[str, Any]:
+def repeated(root, copies):
     """Return a document with so many copies of another one's path items and components.
 
     Each copy has paths, components, references and operationIds of its own, so that everything
     grows, not the number of paths alone.
     """
     text = json.dumps(root)
-    paths: dict[str, Any] = {}
-    components: dict[str, dict[str, Any]] = {}
+    paths = {}
+    components = {}
     for number in range(copies):
         copy = json.loads(_POINTERS.sub(rf'"#/components/\1/c{number}-', text))
         for path, item in copy["paths"].items():

@@ -7,9 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-
     from timing import Sample
 
 TIMES = "{:.2f} x"
@@ -26,10 +23,10 @@ class Goal:
     high: float | None = None
     unit: str = ""
 
-    def holds(self, value: float) -> bool:
+    def holds(self, value):
         return (self.low is None or value >= self.low) and (self.high is None or value <= self.high)
 
-    def shown(self, form: str) -> str:
+    def shown(self, form):
         bounds = [
             f"{sign} {f'{bound:g} {self.unit}' if self.unit else form.format(bound)}"
             for sign, bound in ((">=", self.low), ("<=", self.high))
@@ -38,11 +35,11 @@ class Goal:
         return " and ".join(bounds)
 
 
-def at_most(high: float, unit: str = "") -> Goal:
+def at_most(high, unit=""):
     return Goal(high=high, unit=unit)
 
 
-def at_least(low: float) -> Goal:
+def at_least(low):
     return Goal(low=low)
 
 
@@ -55,12 +52,12 @@ class Row:
     form: str = TIMES
     note: str = ""
 
-    def cells(self) -> tuple[str, str, str, str, str]:
+    def cells(self):
         median, spread = self.sample.parts() if self.sample is not None else ("", "")
         ratio = "" if self.ratio is None else self.form.format(self.ratio)
         return self.name, median, spread, ratio, ", ".join(map(self._judged, self.goals))
 
-    def _judged(self, goal: Goal) -> str:
+    def _judged(self, goal):
         value = self.ratio
         if goal.unit:
             value = None if self.sample is None else self.sample.measured_in(goal.unit)
@@ -70,7 +67,14 @@ class Row:
         return f"{shown}: {'met' if goal.holds(value) else 'missed'}"
 
 
-def as_line(row: Row) -> str:
+def beside(took, base, table, prefix=""):
+    """Yield a row for each (key, title, goals …) of a table, as ratios to that of one key."""
+    for key, title, *goals in table:
+        ratio = None if key == base else took[key].over(took[base])
+        yield Row(prefix + title, took[key], ratio, tuple(goals))
+
+
+def as_line(row):
     name, median, spread, ratio, goals = row.cells()
     took = f"{median} ({spread})" if spread else median
     last = "; ".join(filter(None, (f"goal {goals}" if goals else "", row.note)))
@@ -80,7 +84,7 @@ def as_line(row: Row) -> str:
 MARKDOWN_HEAD = "| | median | lowest-highest | ratio | goal |\n|---|---|---|---|---|"
 
 
-def as_markdown(row: Row) -> str:
+def as_markdown(row):
     *cells, goals = row.cells()
     last = "; ".join(filter(None, (goals, row.note)))
     return "| " + " | ".join((*cells, last)) + " |"
@@ -96,7 +100,7 @@ POWER_MARGIN = 0.15
 """By how much an exponent may grow; 1.5 times of 1 would be far from linear."""
 
 
-def ratios(section: str, rows: Iterable[Row]) -> Ratios:
+def ratios(section, rows):
     return {
         f"{section}: {row.name}": {"ratio": round(row.ratio, 4), "better": _better(row)}
         for row in rows
@@ -104,13 +108,13 @@ def ratios(section: str, rows: Iterable[Row]) -> Ratios:
     }
 
 
-def _better(row: Row) -> str:
+def _better(row):
     if any(goal.low is not None and goal.high is not None for goal in row.goals):
         return "linear"
     return "higher" if any(goal.low is not None for goal in row.goals) else "lower"
 
 
-def is_worse(before: float, now: float, better: str) -> bool:
+def is_worse(before, now, better):
     if better == "higher":
         return now < before / MARGIN - FLOOR
     if better == "linear":
@@ -118,7 +122,7 @@ def is_worse(before: float, now: float, better: str) -> bool:
     return now > before + abs(before) * (MARGIN - 1) + FLOOR  # what comes on top may be negative
 
 
-def complaints(before: Ratios, now: Ratios) -> list[str]:
+def complaints(before, now):
     return [
         f"{name}: {then['ratio']} became {now[name]['ratio']}, {then['better']} is better"
         for name, then in before.items()
@@ -126,14 +130,13 @@ def complaints(before: Ratios, now: Ratios) -> list[str]:
     ]
 
 
-def read(file: Path) -> Ratios:
+def read(file):
     if not file.exists():
         return {}
-    recorded: Ratios = json.loads(file.read_text(encoding="utf-8"))
-    return recorded
+    return json.loads(file.read_text(encoding="utf-8"))
 
 
-def write(file: Path, now: Ratios) -> None:
+def write(file, now):
     sections = {name.partition(": ")[0] for name in now}
     kept = {
         name: then for name, then in read(file).items() if name.partition(": ")[0] not in sections

@@ -5,15 +5,12 @@
 docs/benchmarks.md says what each row means.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import platform
 import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import calling
 import loading
@@ -25,15 +22,10 @@ import scaling
 from published import CORPUS, environment
 from rows import MARKDOWN_HEAD, as_line, as_markdown
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from rows import Row
-
 RECORDED = Path(__file__).parent / "recorded.json"
 
 
-def sections(folder: Path) -> dict[str, tuple[str, Callable[[int], Iterator[Row]]]]:
+def sections(folder):
     return {
         "load": ("Load, beside the JSON parse of the same bytes", loading.loads),
         "first": ("First input schema of one tool, right after a load", loading.first_schemas),
@@ -54,7 +46,7 @@ def sections(folder: Path) -> dict[str, tuple[str, Callable[[int], Iterator[Row]
     }
 
 
-def asked_for() -> argparse.Namespace:
+def asked_for():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     names = list(sections(peers.FOLDER))
     parser.add_argument("sections", nargs="*", metavar="section", help=", ".join(names))
@@ -71,8 +63,8 @@ def asked_for() -> argparse.Namespace:
     return asked
 
 
-def measured(asked: argparse.Namespace) -> rows.Ratios:
-    found: rows.Ratios = {}
+def measured(asked):
+    found = {}
     # What is not about the cache is about first loads.
     with environment(OPENAPI_TOOLS_CACHE="off"):
         for name in asked.sections:
@@ -87,7 +79,7 @@ def measured(asked: argparse.Namespace) -> rows.Ratios:
     return found
 
 
-def main() -> int:
+def main():
     asked = asked_for()
     if not CORPUS.is_dir():
         print(f"{CORPUS} is absent: the documents that are measured are not at hand")
@@ -101,7 +93,7 @@ def main() -> int:
     return _compared(found) if asked.guard else 0
 
 
-def _compared(found: rows.Ratios) -> int:
+def _compared(found):
     recorded = rows.read(RECORDED)
     worse = rows.complaints(recorded, found)
     count = len(recorded.keys() & found.keys())

@@ -1,27 +1,19 @@
 """With which power of a document's size loading grows."""
 
-from __future__ import annotations
-
 import gc
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from processes import RESIDENT
 from published import DISCORD, STRIPE
 from pydantic_core import from_json, to_json
 from repeating import repeated
 from rows import POWER, Goal, Row
-from timing import Sample, exponent, timed, told
+from timing import exponent, samples, timed, told
 
 from openapi_tools import Settings, load_tools
 from openapi_tools.loading.parse import paused_gc
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from published import Document
 
 OPERATIONS = (500, 1000, 2000, 4000, 8000, 11_000)
 """About how many operations the documents have: the last one as many as Microsoft Graph's."""
@@ -34,27 +26,26 @@ print((resident() - before) / 2**20)
 """
 
 
-def scales(rounds: int) -> Iterator[Row]:
+def scales(rounds):
     for document in (DISCORD, STRIPE):
         with tempfile.TemporaryDirectory() as folder:
             files = _copies(document, Path(folder))
             largest = max(files)
-            took = _times(
-                {count: file.read_bytes() for count, file in files.items()}, max(rounds // 3, 2)
-            )
-            took["memory"] = {
-                count: Sample((float(told(("-c", _GROWTH, str(file)))),), "MiB")
+            data = {count: file.read_bytes() for count, file in files.items()}
+            runs = [_timed(data) for _ in range(max(rounds // 3, 2) + 1)]
+            grown = {
+                ("memory", count): float(told(("-c", _GROWTH, str(file))))
                 for count, file in files.items()
             }
-        for what, samples in took.items():
-            power = exponent([(count, sample.median) for count, sample in samples.items()])
-            name = f"{document.name}: {what}"
+        took = samples(runs) | samples([{}, grown], "MiB")
+        for what in ("parse", "load", "load, names, descriptions", "memory"):
+            power = exponent([(count, took[what, count].median) for count in files])
             note = f"{min(files)} to {largest} operations; the time is the largest one's"
             goals = () if what == "parse" else GOALS
-            yield Row(name, samples[largest], power, goals, POWER, note)
+            yield Row(f"{document.name}: {what}", took[what, largest], power, goals, POWER, note)
 
 
-def _copies(document: Document, folder: Path) -> dict[int, Path]:
+def _copies(document, folder):
     root = from_json(document.as_json().read_bytes())
     each = len(load_tools(root))
     files = {}
@@ -64,24 +55,15 @@ def _copies(document: Document, folder: Path) -> dict[int, Path]:
     return files
 
 
-def _times(documents: Mapping[int, bytes], rounds: int) -> dict[str, dict[int, Sample]]:
-    found: dict[int, list[tuple[float, float, float]]] = {count: [] for count in documents}
-    for number in range(rounds + 1):
-        for count, data in documents.items():
-            seconds = _steps(data)
-            if number:
-                found[count].append(seconds)
-    taken = {
-        count: [Sample(each) for each in zip(*runs, strict=True)] for count, runs in found.items()
-    }
-    return {
-        "parse": {count: parse for count, (parse, _, _) in taken.items()},
-        "load": {count: load for count, (_, load, _) in taken.items()},
-        "load, names, descriptions": {count: listed for count, (_, _, listed) in taken.items()},
-    }
+def _timed(documents):
+    found = {}
+    for count, data in documents.items():
+        names = ("parse", "load", "load, names, descriptions")
+        found |= {(name, count): took for name, took in zip(names, _steps(data), strict=True)}
+    return found
 
 
-def _steps(data: bytes) -> tuple[float, float, float]:
+def _steps(data):
     """Return the seconds of the parse, of the load, and of that with all names and descriptions.
 
     The collector rests during the parse, as it does in a load: it walks what was parsed so far

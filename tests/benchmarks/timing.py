@@ -1,7 +1,5 @@
 """CPU time and memory of this process and of children, as medians of interleaved runs."""
 
-from __future__ import annotations
-
 import gc
 import math
 import os
@@ -12,10 +10,6 @@ import sys
 import time
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
 
 _SCALES = {"s": 1.0, "ms": 1e3, "us": 1e6, "MiB": 1.0, "requests/s": 1.0}
 
@@ -26,16 +20,16 @@ class Sample:
     unit: str = "s"
 
     @property
-    def median(self) -> float:
+    def median(self):
         return statistics.median(self.values)
 
-    def quantile(self, share: float) -> float:
+    def quantile(self, share):
         return sorted(self.values)[max(math.ceil(share * len(self.values)) - 1, 0)]
 
-    def measured_in(self, unit: str) -> float:
+    def measured_in(self, unit):
         return self.median * _SCALES[unit]
 
-    def parts(self) -> tuple[str, str]:
+    def parts(self):
         unit = self.unit
         if unit == "s":
             unit = "us" if self.median < 1e-3 else "ms" if self.median < 1 else "s"
@@ -44,7 +38,7 @@ class Sample:
         spread = f"{low:.{digits}f}-{high:.{digits}f}" if len(self.values) > 1 else ""
         return f"{self.measured_in(unit):.{digits}f} {unit}", spread
 
-    def over(self, other: Sample) -> float:
+    def over(self, other):
         """Return how many times as much this takes: the median of the ratios of each round.
 
         The two runs of a round follow one another, so a machine that is slower for a while, because
@@ -53,11 +47,11 @@ class Sample:
         pairs = zip(self.values, other.values, strict=True)
         return statistics.median(own / theirs for own, theirs in pairs)
 
-    def above(self, other: Sample) -> float:
+    def above(self, other):
         return self.over(other) - 1
 
 
-def exponent(points: Sequence[tuple[float, float]]) -> float:
+def exponent(points):
     """Return the power with which the second figure grows in the first.
 
     The slope of the straight line through the logarithms, by least squares: 1 for what grows in
@@ -67,19 +61,17 @@ def exponent(points: Sequence[tuple[float, float]]) -> float:
     return statistics.linear_regression(sizes, costs).slope
 
 
-def turns(
-    rounds: int, actions: Mapping[str, Callable[[], float]], unit: str = "s"
-) -> dict[str, Sample]:
-    found: dict[str, list[float]] = {name: [] for name in actions}
-    for number in range(rounds + 1):
-        for name, action in actions.items():
-            value = action()
-            if number:
-                found[name].append(value)
-    return {name: Sample(tuple(values), unit) for name, values in found.items()}
+def samples(runs, unit="s"):
+    """Return what each of some runs found, by name; the first one fills caches and is left out."""
+    return {name: Sample(tuple(run[name] for run in runs[1:]), unit) for name in runs[-1]}
 
 
-def interleaved(rounds: int, actions: Mapping[str, Callable[[], object]]) -> dict[str, Sample]:
+def turns(rounds, actions, unit="s"):
+    runs = [{name: action() for name, action in actions.items()} for _ in range(rounds + 1)]
+    return samples(runs, unit)
+
+
+def interleaved(rounds, actions):
     """Return what each of some actions took, run in turn.
 
     The garbage collector is on while they run, as it is for users; what an action returns is freed
@@ -88,7 +80,7 @@ def interleaved(rounds: int, actions: Mapping[str, Callable[[], object]]) -> dic
     return turns(rounds, {name: partial(timed, action) for name, action in actions.items()})
 
 
-def timed(action: Callable[[], object]) -> float:
+def timed(action):
     gc.collect()
     begin = time.process_time()
     result = action()
@@ -97,21 +89,15 @@ def timed(action: Callable[[], object]) -> float:
     return seconds
 
 
-def child(arguments: Sequence[str], environment: Mapping[str, str] | None = None) -> float:
+def child(arguments, environment=None):
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    command = [sys.executable, *arguments]
-    subprocess.run(command, check=True, env=_with(environment), stdout=subprocess.DEVNULL)
+    told(arguments, environment)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def told(arguments: Sequence[str], environment: Mapping[str, str] | None = None) -> str:
-    command = [sys.executable, *arguments]
-    return subprocess.run(
-        command, check=True, env=_with(environment), capture_output=True, text=True
-    ).stdout
-
-
-def _with(environment: Mapping[str, str] | None) -> dict[str, str]:
+def told(arguments, environment=None):
     # Without compiled modules every process would compile what it imports.
-    return {**os.environ, "PYTHONDONTWRITEBYTECODE": "", **(environment or {})}
+    given = {**os.environ, "PYTHONDONTWRITEBYTECODE": "", **(environment or {})}
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, check=True, env=given, stdout=subprocess.PIPE, text=True).stdout

@@ -1,18 +1,14 @@
 """google-adk: what `peers.py` asks about it."""
 
-from __future__ import annotations
-
 import asyncio
-import json
+from functools import partial
 from importlib.metadata import version
-from pathlib import Path
-from typing import Any
 
 import httpx
 from asking import per_call, serve, timed
 from google.adk.tools.openapi_tool import OpenAPIToolset
 
-_made: dict[str, Any] = {}
+_made = {}
 _SLOW = 10
 """As it comes it makes a client for each call, so fewer calls tell as much."""
 
@@ -20,29 +16,20 @@ _SLOW = 10
 class _Shared(httpx.AsyncBaseTransport):
     """One transport for all clients; google-adk closes a client after its call."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self._inner = httpx.AsyncHTTPTransport()
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+    async def handle_async_request(self, request):
         return await self._inner.handle_async_request(request)
 
 
-def _read(path: str) -> dict[str, Any]:
-    with Path(path).open("rb") as file:
-        return json.load(file)
-
-
-async def _tools(path: str) -> object:
-    tools = await OpenAPIToolset(spec_dict=_read(path)).get_tools()
+async def _tools(document):
+    tools = await OpenAPIToolset(spec_dict=document).get_tools()
     [(tool.name, tool.description) for tool in tools]
     return tools
 
 
-async def _load(path: str) -> dict[str, Any]:
-    return await timed(_tools, path)
-
-
-async def _start(document: dict[str, Any], url: str) -> dict[str, Any]:
+async def _start(document, url):
     document["servers"] = [{"url": url}]
     shared = _Shared()
     for kind, factory in (
@@ -56,7 +43,7 @@ async def _start(document: dict[str, Any], url: str) -> dict[str, Any]:
     return {"version": version("google-adk")}
 
 
-async def _call(name: str, arguments: dict[str, Any], count: int) -> dict[str, Any]:
+async def _call(name, arguments, count):
     found = {}
     for kind, tools in _made.items():
         tool = tools[name]
@@ -69,4 +56,4 @@ async def _call(name: str, arguments: dict[str, Any], count: int) -> dict[str, A
     return found
 
 
-asyncio.run(serve(load=_load, start=_start, call=_call))
+asyncio.run(serve(load=partial(timed, _tools), start=_start, call=_call))

@@ -3,22 +3,15 @@
 Runs with the interpreter of a peer's environment, so it imports the standard library only.
 """
 
-from __future__ import annotations
-
 import gc
 import json
 import os
 import sys
 import time
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    Answer = Callable[..., Awaitable[dict[str, Any]]]
+from pathlib import Path
 
 
-async def serve(**answers: Answer) -> None:
+async def serve(**answers):
     """Answer questions by name until standard input ends."""
     # What the peer prints is not for the reader of the answers.
     out = os.fdopen(os.dup(1), "w")
@@ -32,16 +25,21 @@ async def serve(**answers: Answer) -> None:
         print(json.dumps(answer), file=out, flush=True)
 
 
-async def timed(load: Callable[[str], Awaitable[object]], path: str) -> dict[str, Any]:
+def _read(path):
+    with Path(path).open("rb") as file:
+        return json.load(file)
+
+
+async def timed(load, path):
     """Return the CPU seconds from a file to its tools, parse included."""
     gc.collect()
     begin = time.process_time()
-    tools = await load(path)
+    tools = await load(_read(path))
     seconds = time.process_time() - begin
     return {"seconds": seconds, "tools": len(tools)}
 
 
-async def per_call(action: Callable[[], Awaitable[object]], count: int) -> float:
+async def per_call(action, count):
     """Return the CPU seconds of one call of many."""
     begin = time.process_time()
     for _ in range(count):
