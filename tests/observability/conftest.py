@@ -28,20 +28,16 @@ class Sdk:
         self.tracers.add_span_processor(SimpleSpanProcessor(self._spans))
         self.meters = MeterProvider([self._reader])
 
-    def watch(self, toolset: Toolset) -> Toolset:
-        """Have a toolset report here, as it reports to the providers of a process."""
+    def watch(self, toolset: Toolset, **others: Any) -> Toolset:
+        """Have a toolset report here, or to others, as it reports to the providers of a process."""
         known = toolset.session.observers
-        providers = {"tracer_provider": self.tracers, "meter_provider": self.meters}
+        providers = {"tracer_provider": self.tracers, "meter_provider": self.meters, **others}
         toolset.session._observers = Observers(known._address, known._redact, **providers)
         return toolset
 
     @property
     def spans(self) -> list[Any]:
         return list(self._spans.get_finished_spans())
-
-    def span(self, name: str) -> Any:
-        [found] = [span for span in self.spans if span.name == name]
-        return found
 
     @property
     def requests(self) -> list[Any]:
@@ -59,12 +55,10 @@ class Sdk:
     @property
     def measured(self) -> list[Any]:
         data = self._reader.get_metrics_data()
-        found = [
-            metric
-            for of_resource in (data.resource_metrics if data else ())
-            for of_scope in of_resource.scope_metrics
-            for metric in of_scope.metrics
+        scopes = [
+            scope for of in (data.resource_metrics if data else ()) for scope in of.scope_metrics
         ]
+        found = [metric for scope in scopes for metric in scope.metrics]
         assert {metric.name for metric in found} <= {"http.client.request.duration"}
         return [point for metric in found for point in metric.data.data_points]
 

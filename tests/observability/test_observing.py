@@ -1,19 +1,23 @@
-"""Observing: what a call tells to subscribers, to the log and to OpenTelemetry, step by step."""
+"""Observing: what calls tell subscribers, the log and OpenTelemetry, and what they never do."""
 
 from __future__ import annotations
 
+import asyncio
 import contextvars
 import logging
+import os
+import re
+import subprocess
 import sys
 from contextlib import contextmanager
 from dataclasses import astuple, fields
 from functools import partial
 from operator import attrgetter
 from types import SimpleNamespace
-from typing import Any
 
 import httpx
 import pytest
+from documents import document, operation
 from opentelemetry import baggage, context, metrics, trace
 from opentelemetry.semconv._incubating.attributes import gen_ai_attributes
 from opentelemetry.semconv._incubating.attributes import url_attributes as url_in_development
@@ -25,168 +29,261 @@ from opentelemetry.semconv.attributes import (
     url_attributes,
 )
 from opentelemetry.semconv.schemas import Schemas
-from opentelemetry.trace import SpanKind, StatusCode
+from opentelemetry.trace import StatusCode
+from servers import documents
+from servers.faults import Faults, answer, hang, replying
+from servers.recorder import Answer
 
-from openapi_tools import __version__
-from openapi_tools.errors import CallError, SettingsError
+from openapi_tools import DeniedError, Select, Settings, ToolResult, __version__, load_tools
+from openapi_tools.errors import SettingsError
 from openapi_tools.model import Operation
-from openapi_tools.observability.observers import (
-    UNOBSERVED,
-    Event,
-    Observers,
-    current,
-    trace_headers,
-)
-from openapi_tools.result import ToolResult
+from openapi_tools.observability.observers import UNOBSERVED, Event, Observers, current
 
-BASE = "https://api.example.com/v1"
-GET_PET = Operation("GET", "/pets/{petId}")
-SECRET = "hunter2-hunter2"
-ANSWER = {"http_version": b"HTTP/1.1"}
-
-
-def redact(text):
-    return text.replace(SECRET, "***")
+ID = {"name": "petId", "in": "path", "required": True, "schema": {"type": "integer"}}
+QUERY = {"name": "q", "in": "query", "schema": {"type": "string"}}
+GET_PET = operation(operationId="get_pet", parameters=[ID, QUERY])
+PATHS = {"/pets/{petId}": {"get": GET_PET}, "/pets": {"post": operation(operationId="add_pet")}}
+SECRETS = {"header": "header-key-0123", "query": "query-key-4567"}
+SCHEMES = {
+    place: {"type": "apiKey", "in": place, "name": f"X-{place}"} for place in ("header", "query")
+}
+BUSY = Answer(503, [("Retry-After", "0")])
+OK = b"HTTP/1.1 200 OK\r\n"
 
 
-def observers(**providers):
-    return Observers(lambda _: BASE, redact, **providers)
+def pets(url, client=None, **given):
+    """The tools of an API at `url`, `get_pet` and `add_pet`, that wants two keys."""
+    wanted = {"components": {"securitySchemes": SCHEMES}, "security": [{"header": [], "query": []}]}
+    made = document(PATHS, servers=[{"url": f"{url}/v1"}], **wanted)
+    settings = Settings(**{"timeout": 10, **given})
+    return load_tools(made, credentials=SECRETS, settings=settings, client=client)
 
 
-def request(url=f"{BASE}/pets/7", method="GET"):
-    return httpx.Request(method, url)
+def answering(handle=lambda _: httpx.Response(200)):
+    return httpx.AsyncClient(transport=httpx.MockTransport(handle))
 
 
-def response(status):
-    return httpx.Response(status, extensions=ANSWER)
-
-
-def well(status=200):
-    return ToolResult.ok({}, {"status": status})
-
-
-def badly(kind="timeout", **facts):
-    return ToolResult.failed(kind, f"it says {SECRET}", facts=facts)
-
-
-def call_well(looking, operation=GET_PET, call_id=""):
-    """Do what a caller and its sender do, for one call that is answered at once."""
-    with looking.begin("get_pet", operation, call_id=call_id) as observation:
-        current().attempt_started(request())
-        current().attempt_ended(response(200))
-        observation.ended(well())
-
-
-def call_again(looking):
-    """The same for a call that is answered 503, breaks, and is redirected then."""
-    with looking.begin("get_pet", GET_PET, call_id="c1") as begun:
-        observation = current()
-        observation.attempt_started(request())
-        observation.attempt_ended(response(503))
-        observation.retry(0.5, status=503, retry_after=0.25)
-        observation.attempt_started(request())
-        observation.retry(1.5, error_type="connection")
-        observation.attempt_started(request())
-        observation.attempt_ended(response(302))
-        observation.attempt_started(request(f"{BASE}/pets/8"))
-        observation.attempt_ended(response(200))
-        begun.ended(well())
-
-
-@pytest.fixture
-def sdk(sdk):
-    sdk.observers = observers(tracer_provider=sdk.tracers, meter_provider=sdk.meters)
-    return sdk
-
-
-def told(looking):
+def told(toolset):
     events: list[Event] = []
-    looking.subscribe(events.append)
+    toolset.subscribe(events.append)
     return events
+
+
+async def get_pet(toolset, call_id="c1"):
+    return await toolset["get_pet"].execute({"petId": 7, "_tool_call_id": call_id})
+
+
+async def call_again(sdk):
+    """Make a call that is answered 503, breaks, and is redirected then; return what is told."""
+
+    async def behave(peer):
+        while True:
+            await peer.request()
+            match len(peer.server.requests):
+                case 1:
+                    await peer.write(answer(b"", "Retry-After: 0", status="503 Unavailable"))
+                case 2:
+                    peer.reset()
+                case 3:
+                    place = "Location: /v1/pets/8?opaque"
+                    await peer.write(answer(b"", place, status="302 Found"))
+                case _:
+                    await peer.write(answer())
+
+    async with Faults(behave) as server, sdk.watch(pets(server.url, retries=2)) as toolset:
+        events = told(toolset)
+        result = await get_pet(toolset)
+    assert len(server.requests) == 4
+    return events, result
 
 
 # Subscribers
 
 
-def test_each_retry_is_told_with_its_cause_and_a_redirect_is_no_attempt():
-    events = told(looking := observers())
+async def test_a_call_is_told_from_its_start_to_its_end(recorder):
+    async with pets(recorder.url) as toolset:
+        events = told(toolset)
 
-    call_again(looking)
+        result = await get_pet(toolset)
 
-    facts = [
-        (e.kind, e.attempt, e.attempts, e.status, e.error_type, e.wait, e.retry_after)
-        for e in events
+    url = f"{recorder.url}/v1/pets/{{petId}}"
+    assert result.success
+    assert [(e.kind, e.tool, e.method, e.url, e.call_id, e.status) for e in events] == [
+        ("started", "get_pet", "GET", url, "c1", None),
+        ("completed", "get_pet", "GET", url, "c1", 200),
     ]
-    assert facts == [
-        ("started", 1, 0, None, "", None, None),
-        ("retry", 2, 1, 503, "", 0.5, 0.25),
-        ("retry", 3, 2, None, "connection", 1.5, None),
-        ("completed", 3, 3, 200, "", None, None),
+    assert events[-1].attempts == result.metadata["attempts"] == 1
+
+
+async def test_each_retry_is_told_with_its_cause_and_a_redirect_is_a_request_but_no_attempt(sdk):
+    events, result = await call_again(sdk)
+
+    facts = attrgetter("kind", "attempt", "attempts", "status", "error_type", "retry_after")
+    assert [facts(event) for event in events] == [
+        ("started", 1, 0, None, "", None),
+        ("retry", 2, 1, 503, "", 0),
+        ("retry", 3, 2, None, "connection", None),
+        ("completed", 3, 3, 200, "", None),
     ]
+    assert [event.wait is None for event in events] == [True, False, False, True]
     assert sorted(event.elapsed for event in events) == [event.elapsed for event in events]
+    assert result.metadata["attempts"] == 3
+    assert sdk.outcomes() == [(503, "503"), (None, "connection"), (302, None), (200, None)]
+    assert [s.attributes.get("http.request.resend_count") for s in sdk.requests] == [None, 1, 2, 3]
+    # What has no name in a query may be a secret value.
+    assert sdk.requests[3].attributes["url.full"].endswith("/v1/pets/8?REDACTED")
+
+
+async def test_a_request_with_a_newer_token_is_another_attempt(recorder, sdk):
+    recorder.answers.append(Answer(401))
+    tokens = iter(("stale-token", "fresh-token"))
+    made = document(
+        {"/a": {"get": operation(operationId="a", security=[{"token": []}])}},
+        servers=[{"url": recorder.url}],
+        components={"securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
+    )
+    async with sdk.watch(load_tools(made, credentials={"token": lambda: next(tokens)})) as toolset:
+        events = told(toolset)
+
+        result = await toolset["a"].execute({})
+
+    assert [(e.kind, e.status, e.attempts) for e in events[1:]] == [
+        ("retry", 401, 1),
+        ("completed", 200, 2),
+    ]
+    assert result.metadata["attempts"] == len(recorder.requests) == 2
+    assert sdk.outcomes() == [(401, "401"), (200, None)]
+    assert "-token" not in str(events) + sdk.as_text()
+
+
+LARGE = replying(answer(b"x" * 100))
+BROKEN = replying(answer(b"x", "Content-Encoding: gzip", status="500 Oops"))
+
+
+async def stream(peer):
+    await peer.request()
+    await peer.write(OK + b"Content-Type: text/event-stream\r\n\r\ndata: 1\n\n")
+    await peer.hang()
 
 
 @pytest.mark.parametrize(
-    ("result", "status", "error_type", "retry_after"),
+    ("behave", "status", "of_call", "of_request"),
     [
-        (badly("timeout"), None, "timeout", None),
-        (badly("http", status=404), 404, "http", None),
-        (badly("rate_limited", status=429, retry_after=2.5), 429, "rate_limited", 2.5),
-        (badly("invalid_input"), None, "invalid_input", None),
-        (ToolResult(success=False, error={"status": "x"}), None, "_OTHER", None),
+        (hang, None, "timeout", "timeout"),
+        (LARGE, 200, "too_large", "too_large"),
+        (replying(answer(status="401 Unauthorized")), 401, "auth", "401"),
+        (replying(answer(status="404 Not Found")), 404, "http", "404"),
+        (replying(answer(b"", "Retry-After: 2.5", status="429 Wait")), 429, "rate_limited", "429"),
+        (replying(answer(status="500 Oops")), 500, "http", "500"),
+        (BROKEN, 500, "decode", "500"),
+        (stream, 200, "", None),
     ],
-    ids=["timeout", "404", "429", "nothing sent", "made by a guardrail"],
+    ids=["timeout", "too large", "401", "404", "429", "500", "broken 500", "cut stream"],
 )
-def test_a_failed_call_tells_its_type_of_error(result, status, error_type, retry_after):
-    events = told(looking := observers())
+async def test_a_call_and_its_request_end_with_a_status_and_a_type_of_error(
+    behave, status, of_call, of_request, sdk
+):
+    known = {"timeout": 0.3, "max_response_bytes": 50}
+    async with Faults(behave) as server, sdk.watch(pets(server.url, **known)) as toolset:
+        events = told(toolset)
 
-    with looking.begin("get_pet", GET_PET) as observation:
-        observation.ended(result)
+        await get_pet(toolset)
 
     last = events[-1]
-    assert (last.kind, last.attempt, last.attempts) == ("error", 0, 0)
-    assert (last.status, last.error_type, last.retry_after) == (status, error_type, retry_after)
+    assert (len(events), last.kind, last.status) == (2, "error" if of_call else "completed", status)
+    assert (last.error_type, last.retry_after) == (of_call, 2.5 if status == 429 else None)
+    assert sdk.outcomes() == [(status, of_request)]
+    assert sdk.calls[0].attributes.get("error.type", "") == of_call
+    ended = StatusCode.ERROR if of_call else StatusCode.UNSET
+    assert [span.status.status_code for span in sdk.spans] == [ended, ended]
 
 
-def test_the_end_is_told_once_and_nothing_after_it():
-    events = told(looking := observers())
+async def test_a_cancelled_call_says_so_and_leaves_no_span_open(sdk):
+    async with Faults(hang) as server, sdk.watch(pets(server.url)) as toolset:
+        events = told(toolset)
+        task = asyncio.create_task(get_pet(toolset))
+        await server.until(lambda: bool(server.requests))
 
-    with looking.begin("get_pet", GET_PET) as observation:
-        observation.ended(well())
-        observation.ended(badly())
-        observation.attempt_started(request())
-        observation.attempt_ended(response(200))
-        observation.retry(1, status=503)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
 
-    assert [event.kind for event in events] == ["started", "completed"]
-
-
-def test_a_subscriber_is_told_until_it_unsubscribes():
-    looking, first, second = observers(), [], []
-    leave = looking.subscribe(first.append)
-    looking.subscribe(second.append)
-
-    call_well(looking)
-    leave()
-    leave()
-    call_well(looking)
-
-    assert (len(first), len(second)) == (2, 4)
+    assert [(e.kind, e.error_type) for e in events][1:] == [("error", "CancelledError")]
+    assert [span.attributes["error.type"] for span in sdk.spans] == ["CancelledError"] * 2
 
 
-def test_a_subscriber_may_leave_when_it_is_told():
-    looking, events = observers(), []
+async def test_calls_that_a_closed_toolset_gives_up_are_told_as_errors(sdk):
+    async with Faults(hang) as server:
+        toolset = sdk.watch(pets(server.url))
+        events = told(toolset)
+        task = asyncio.create_task(get_pet(toolset))
+        await server.until(lambda: bool(server.requests))
 
-    def once(event: Event):
-        events.append(event)
-        leave()
+        await toolset.aclose()
+        await task
+        await get_pet(toolset)
 
-    leave = looking.subscribe(once)
-    later = told(looking)
+    assert [(e.kind, e.error_type, e.attempts) for e in events] == [
+        ("started", "", 0),
+        ("error", "connection", 1),
+        ("started", "", 0),
+        ("error", "connection", 0),
+    ]
+    assert (len(sdk.calls), len(sdk.requests)) == (2, 1)
 
-    call_well(looking)
 
-    assert (len(events), len(later)) == (1, 2)
+async def test_what_is_refused_before_sending_has_no_attempt(recorder):
+    async with pets(recorder.url) as toolset:
+        events = told(toolset)
+
+        await toolset["get_pet"].execute({"petId": "seven"})
+        toolset.add_input_guardrails([lambda call, context: False])
+        await get_pet(toolset)
+        await toolset.call("no_such_tool", {})
+
+    assert [(e.kind, e.error_type, e.attempt, e.attempts) for e in events[1::2]] == [
+        ("error", "invalid_input", 0, 0),
+        ("error", "denied", 0, 0),
+    ]
+    assert len(events) == 4
+    assert recorder.requests == []
+
+
+def withhold(result, context):
+    raise DeniedError("not for you")
+
+
+@pytest.mark.parametrize(
+    ("guard", "kind"),
+    [(withhold, "denied"), (lambda *_: ToolResult(success=False, error={"status": "x"}), "_OTHER")],
+    ids=["denied", "a result of its own"],
+)
+async def test_the_end_that_is_told_is_the_one_that_guardrails_let_through(guard, kind, recorder):
+    async with pets(recorder.url) as toolset:
+        toolset.add_output_guardrails([guard])
+        events = told(toolset)
+
+        await get_pet(toolset)
+
+    assert (events[-1].error_type, events[-1].status, events[-1].attempts) == (kind, None, 1)
+
+
+async def test_a_subscriber_is_told_until_it_unsubscribes(recorder):
+    first, second, once = [], [], []
+
+    def leave_at_once(event):
+        once.append(event)
+        leave_early()
+
+    async with pets(recorder.url) as toolset:
+        leave = toolset.subscribe(first.append)
+        leave_early = toolset.subscribe(leave_at_once)
+        toolset.select(Select(names=["add_pet"])).subscribe(second.append)
+        for _ in range(2):
+            await get_pet(toolset)
+            leave()
+
+    assert (len(first), len(once), len(second)) == (2, 1, 4)
 
 
 async def coroutine_function(event):
@@ -201,139 +298,213 @@ class Async:
 @pytest.mark.parametrize("function", [coroutine_function, partial(coroutine_function), Async()])
 def test_a_coroutine_function_cannot_subscribe(function):
     with pytest.raises(SettingsError, match="put_nowait"):
-        observers().subscribe(function)
+        pets("http://api.test").subscribe(function)
 
 
-def test_an_operation_without_a_server_is_told_by_its_path():
-    def nowhere(operation: Operation) -> str:
-        raise CallError("connection", "no server")
+class OddError(Exception):
+    """None of Python's own, nor derived from one but the root."""
 
-    events = told(looking := Observers(nowhere))
 
-    call_well(looking)
+@pytest.mark.parametrize("fault", [ValueError, asyncio.QueueFull, OddError])
+async def test_a_subscriber_that_raises_changes_no_call(fault, recorder, caplog):
+    def fail(event: Event):
+        raise fault
+
+    async with pets(recorder.url) as toolset:
+        toolset.subscribe(fail)
+        events = told(toolset)
+
+        results = [await get_pet(toolset) for _ in range(2)]
+
+    assert [result.success for result in results] == [True, True]
+    assert len(events) == 4
+    assert ["subscriber" in record.getMessage() for record in caplog.records] == [True]
+
+
+async def test_an_operation_without_a_server_is_told_by_its_path():
+    async with load_tools(document(PATHS)) as toolset:
+        events = told(toolset)
+        await get_pet(toolset)
 
     assert {event.url for event in events} == {"/pets/{petId}"}
 
 
 def test_a_url_has_no_query_no_secret_and_no_line_break():
-    looking = Observers(lambda _: f"https://api.example.com/{SECRET}", redact)
+    looking = Observers(lambda _: "https://api.test/s3cret", lambda text: text.replace("s3", "*"))
     events = told(looking)
 
-    call_well(looking, Operation("GET", "/a\r\nb?action=list&key={key}"), call_id=SECRET)
+    with looking.begin("a", Operation("GET", "/a\r\nb?key={key}"), call_id="s3"):
+        pass
 
-    assert {event.url for event in events} == {"https://api.example.com/***/a\ufffd\ufffdb"}
-    assert SECRET not in str([astuple(event) for event in events])
-
-
-# Nobody looks
+    assert {event.url for event in events} == {"https://api.test/*cret/a\ufffd\ufffdb"}
+    assert "s3" not in str([astuple(event) for event in events])
 
 
-def test_a_call_that_nobody_looks_at_tells_nothing():
-    looking = observers()
+# Calls beside and inside one another
 
-    with looking.begin("get_pet", GET_PET, call_id="c1") as observation:
-        assert observation is current() is UNOBSERVED
-        observation.attempt_started(request())
-        observation.attempt_ended(response(200))
-        observation.retry(1, status=503)
-        observation.ended(well())
 
+@pytest.mark.parametrize("observed", [True, False])
+async def test_a_call_from_a_guardrail_is_told_of_by_its_own_observers_only(
+    observed, recorder, sdk
+):
+    async with sdk.watch(pets(recorder.url)) as toolset, pets(recorder.url) as other:
+
+        async def look_first(call, context):
+            await get_pet(toolset if observed else other)
+
+        toolset["add_pet"].add_input_guardrails([look_first])
+        events = told(toolset)
+
+        await toolset["add_pet"].execute({})
+
+    inside = [("started", "get_pet", 0), ("completed", "get_pet", 1)] if observed else []
+    assert [(e.kind, e.tool, e.attempts) for e in events] == [
+        ("started", "add_pet", 0),
+        *inside,
+        ("completed", "add_pet", 1),
+    ]
+    *inner, outer = sdk.calls
+    assert [span.parent.span_id for span in inner] == [outer.context.span_id] * observed
+    calls = [span.context.span_id for span in sdk.calls]
+    assert [span.parent.span_id for span in sdk.requests] == calls
     assert current() is UNOBSERVED
 
 
-def test_a_call_inside_another_one_is_told_of_by_its_own_observers_only():
-    outer, inner = told(looking := observers()), observers()
+async def test_concurrent_calls_do_not_mix_their_spans(recorder, sdk):
+    recorder.answers.extend([BUSY] * 5)
+    async with sdk.watch(pets(recorder.url, retries=5)) as toolset:
+        calls = [
+            toolset["get_pet"].execute({"petId": i, "_tool_call_id": str(i)}) for i in range(30)
+        ]
 
-    with looking.begin("outer", GET_PET) as observation:
-        call_again(inner)
-        assert current() is observation
-        observation.ended(well())
+        await asyncio.gather(*calls)
 
-    assert [(event.tool, event.attempts) for event in outer] == [("outer", 0), ("outer", 0)]
-    assert current() is UNOBSERVED
+    names = {span.context.span_id: span.attributes["gen_ai.tool.call.id"] for span in sdk.calls}
+    asked = [span.attributes["url.full"].partition("?")[0] for span in sdk.requests]
+    assert sorted(names.values(), key=int) == [str(i) for i in range(30)]
+    assert [url.rpartition("/")[2] for url in asked] == [
+        names[span.parent.span_id] for span in sdk.requests
+    ]
+    assert len(asked) == len(recorder.requests) == 35
+    assert trace.get_current_span() is trace.INVALID_SPAN
 
 
-def test_the_api_without_a_provider_is_nobody():
-    assert type(trace.get_tracer_provider()).__module__ == "opentelemetry.trace"
+async def test_a_span_of_the_program_is_the_parent_and_is_current_again_afterwards(sdk):
+    with sdk.tracers.get_tracer("program").start_as_current_span("agent") as agent:
+        await call_again(sdk)
+        assert trace.get_current_span() is agent
 
-    assert observers().begin("get_pet", GET_PET) is UNOBSERVED
-    mute = {
-        "tracer_provider": trace.NoOpTracerProvider(),
-        "meter_provider": metrics.NoOpMeterProvider(),
-    }
-    assert observers(**mute).begin("get_pet", GET_PET) is UNOBSERVED
+    assert sdk.calls[0].parent.span_id == agent.get_span_context().span_id
+
+
+def test_an_end_in_another_task_than_the_beginning_breaks_nothing(sdk, caplog):
+    looking = Observers(tracer_provider=sdk.tracers)
+    begin = partial(looking.begin, "get_pet", Operation("GET", "/pets"))
+    observation = contextvars.copy_context().run(begin)
+
+    sent = httpx.Request("GET", "https://api.example.com/pets")
+    contextvars.copy_context().run(observation.attempt_started, sent)
+    contextvars.copy_context().run(observation.ended, ToolResult.ok({}))
+
+    assert [span.name for span in sdk.spans] == ["GET /pets", "execute_tool get_pet"]
+    assert caplog.records == []
 
 
 # The log
 
 
-def test_a_record_says_in_words_and_as_data_what_happened(caplog):
+async def test_a_record_says_in_words_and_as_data_what_happened(sdk, caplog):
     caplog.set_level(logging.INFO, "openapi_tools.calls")
-    looking = observers()
-    call_again(looking)
+    await call_again(sdk)
     assert caplog.records == []
     caplog.set_level(logging.DEBUG, "openapi_tools.calls")
 
-    call_again(looking)
-    with looking.begin("get_pet", GET_PET) as observation:
-        observation.ended(badly("http", status=500))
+    await call_again(sdk)
+    async with pets("http://127.0.0.1", answering(lambda _: httpx.Response(500))) as toolset:
+        await get_pet(toolset)
 
-    words = [record.getMessage().partition("{petId} ")[2] for record in caplog.records]
-    assert words[:3] == [
+    records = [record for record in caplog.records if record.name == "openapi_tools.calls"]
+    words = [record.getMessage().partition("{petId} ")[2] for record in records]
+    assert [re.sub(r"\d\S* s", "N s", said) for said in words] == [
         "begins",
-        "is tried again in 0.5 s (status 503)",
-        "is tried again in 1.5 s (connection)",
+        "is tried again in N s (status 503)",
+        "is tried again in N s (connection)",
+        "ended well after N s (status 200)",
+        "begins",
+        "failed after N s (http, status 500)",
     ]
-    assert words[3].startswith("ended well after 0.")
-    assert words[3].endswith(" s (status 200)")
-    assert words[5].startswith("failed after 0.")
-    assert words[5].endswith(" s (http, status 500)")
-    retry = caplog.records[1]
-    assert retry.getMessage().startswith(f"get_pet: GET {BASE}/pets/{{petId}} is")
-    assert {name: getattr(retry, f"openapi_{name}") for name in ("tool", "call_id", "wait")} == {
-        "tool": "get_pet",
-        "call_id": "c1",
-        "wait": 0.5,
-    }
+    retry = records[1]
+    assert retry.getMessage().startswith("get_pet: GET http://127.0.0.1:")
+    assert (retry.openapi_tool, retry.openapi_call_id) == ("get_pet", "c1")
     assert all(hasattr(retry, f"openapi_{item.name}") for item in fields(Event))
+
+
+async def test_no_secret_is_in_an_event_a_record_or_a_span(recorder, sdk, caplog):
+    caplog.set_level(logging.DEBUG)
+    recorder.answer = Answer(404, body=b'{"you sent": "header-key-0123 and query-key-4567"}')
+    async with sdk.watch(pets(recorder.url)) as toolset:
+        events = told(toolset)
+
+        for identifier in (*SECRETS.values(), "c1"):
+            call = {"petId": 7, "q": "my words", "_tool_call_id": identifier}
+            await toolset["get_pet"].execute(call)
+
+    sent = recorder.last
+    assert (sent.header("x-header"), "query-key-4567" in sent.target) == ("header-key-0123", True)
+    assert (len(events), len(sdk.calls), len(sdk.requests)) == (6, 3, 3)
+    own = [vars(record) for record in caplog.records if record.name == "openapi_tools.calls"]
+    assert len(own) == 6
+    for text in (str(events), sdk.as_text(), str(own), caplog.text):
+        assert [secret for secret in SECRETS.values() if secret in text] == []
+    for text in (str(events), sdk.as_text(), str(own)):
+        assert "my" not in text.replace("my_", "")
+    assert sdk.requests[0].attributes["url.full"].endswith("?q=REDACTED&X-query=REDACTED")
 
 
 # OpenTelemetry
 
 
-def test_a_call_is_a_span_and_each_request_a_client_span_below_it(sdk):
-    call_well(sdk.observers, call_id="c1")
+async def test_a_call_is_a_span_and_each_request_a_client_span_below_it(recorder, sdk):
+    async with sdk.watch(pets(recorder.url)) as toolset:
+        await get_pet(toolset, "c" * 1000)
 
-    call, sent = sdk.span("execute_tool get_pet"), sdk.span("GET /v1/pets/{petId}")
-    assert (call.kind, sent.kind) == (SpanKind.INTERNAL, SpanKind.CLIENT)
+    [call], [sent] = sdk.calls, sdk.requests
+    assert (call.name, sent.name) == ("execute_tool get_pet", "GET /v1/pets/{petId}")
     assert sent.parent.span_id == call.context.span_id
     assert dict(call.attributes) == {
         "gen_ai.operation.name": "execute_tool",
         "gen_ai.tool.name": "get_pet",
-        "gen_ai.tool.call.id": "c1",
+        "gen_ai.tool.call.id": "c" * 256,
     }
-    assert dict(sent.attributes) == {
+    measured = {
         "http.request.method": "GET",
-        "server.address": "api.example.com",
-        "server.port": 443,
-        "url.full": f"{BASE}/pets/7",
-        "url.template": "/v1/pets/{petId}",
+        "server.address": "127.0.0.1",
+        "server.port": recorder.port,
         "http.response.status_code": 200,
         "network.protocol.version": "1.1",
     }
+    url = f"{recorder.url}/v1/pets/7?X-query=REDACTED"
+    template = {"url.full": url, "url.template": "/v1/pets/{petId}"}
+    assert dict(sent.attributes) == measured | template
     assert {span.status.status_code for span in (call, sent)} == {StatusCode.UNSET}
     assert call.start_time <= sent.start_time <= sent.end_time <= call.end_time
     scope = call.instrumentation_scope
     assert (scope.name, scope.version) == ("openapi_tools", __version__)
+    [point] = sdk.measured
+    assert dict(point.attributes) == measured
+    assert point.sum == pytest.approx((sent.end_time - sent.start_time) / 1e9, abs=1e-6)
+    assert point.explicit_bounds == (
+        0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10,
+    )  # fmt: skip
 
 
-def test_every_name_is_one_of_the_semantic_conventions(sdk, monkeypatch):
+async def test_every_name_is_one_of_the_semantic_conventions(sdk, monkeypatch):
     monkeypatch.setenv("OTEL_INSTRUMENTATION_HTTP_KNOWN_METHODS", "POST")
     homes = (error_attributes, gen_ai_attributes, http_attributes, network_attributes)
     homes += (server_attributes, url_attributes, url_in_development)
     known = {value for home in homes for value in vars(home).values() if isinstance(value, str)}
 
-    call_again(sdk.observers)
+    await call_again(sdk)
 
     used = {name for span in sdk.spans for name in span.attributes}
     assert used - known == set()
@@ -341,116 +512,51 @@ def test_every_name_is_one_of_the_semantic_conventions(sdk, monkeypatch):
     assert {span.instrumentation_scope.schema_url for span in sdk.spans} <= set(
         map(attrgetter("value"), Schemas)
     )
-
-
-def test_a_long_id_of_a_call_is_cut(sdk):
-    call_well(sdk.observers, call_id="c" * 1000)
-
-    assert sdk.span("execute_tool get_pet").attributes["gen_ai.tool.call.id"] == "c" * 256
+    ends = ("http.response.status_code", "error.type")
+    measured = {tuple(map(point.attributes.get, ends)) for point in sdk.measured}
+    assert measured == set(sdk.outcomes())
 
 
 @pytest.mark.parametrize(
-    ("result", "of_call", "of_request"),
+    ("url", "shown", "address", "port"),
     [
-        (badly("timeout"), "timeout", "timeout"),
-        (badly("too_large", status=200), "too_large", "too_large"),
-        (badly("http", status=404), "http", "404"),
-        (badly("decode", status=500), "decode", "500"),
-        (well(), None, None),
-    ],
-    ids=["timeout", "too large", "404", "broken 500", "cut stream of events"],
-)
-def test_a_request_that_did_not_end_ends_as_its_call_does(sdk, result, of_call, of_request):
-    with sdk.observers.begin("get_pet", GET_PET) as observation:
-        observation.attempt_started(request())
-        observation.ended(result)
-
-    [sent], call = sdk.requests, sdk.span("execute_tool get_pet")
-    status = (result.error or result.metadata).get("status")
-    assert sent.attributes.get("http.response.status_code") == status
-    assert sent.attributes.get("error.type") == of_request
-    assert call.attributes.get("error.type") == of_call
-    assert {span.status.status_code for span in (sent, call)} == {
-        StatusCode.ERROR if of_call else StatusCode.UNSET
-    }
-
-
-def test_a_request_may_end_with_an_error_of_its_own(sdk):
-    with sdk.observers.begin("get_pet", GET_PET) as observation:
-        observation.attempt_started(request())
-        observation.attempt_ended(response(200), error_type="decode")
-        observation.attempt_started(request())
-        observation.attempt_ended(error_type="connection")
-        observation.attempt_started(request())
-        observation.attempt_ended()
-        observation.ended(well())
-
-    assert [span.attributes["error.type"] for span in sdk.requests] == [
-        "decode",
-        "connection",
-        "_OTHER",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("url", "shown"),
-    [
-        (f"{BASE}/a?key={SECRET}&b=1", f"{BASE}/a?key=REDACTED&b=REDACTED"),
-        (f"{BASE}/a?{SECRET}", f"{BASE}/a?REDACTED"),
-        (f"{BASE}/a?", f"{BASE}/a?"),
-        (f"{BASE}/a/{SECRET}/b", f"{BASE}/a/***/b"),
-        (f"https://user:{SECRET}@api.example.com/a#f", "https://api.example.com/a"),
-        ("http://[::1]:8080/a", "http://[::1]:8080/a"),
-        ("http://127.0.0.1:8080/%C3%A9%2F", "http://127.0.0.1:8080/%C3%A9%2F"),
+        ("https://api.test", "https://api.test", "api.test", 443),
+        ("http://api.test", "http://api.test", "api.test", 80),
+        ("http://[::1]:8080", "http://[::1]:8080", "::1", 8080),
+        ("http://b\u00fccher.test", "http://xn--bcher-kva.test", "xn--bcher-kva.test", 80),
+        ("http://127.0.0.1:8080/%C3%A9%2F", "http://127.0.0.1:8080/%C3%A9%2F", "127.0.0.1", 8080),
+        (f"http://a.test/{SECRETS['header']}", "http://a.test/***", "a.test", 80),
     ],
 )
-def test_the_full_url_of_a_request_shows_no_secret_and_no_value_of_the_query(sdk, url, shown):
-    with sdk.observers.begin("get_pet", GET_PET, call_id=SECRET) as observation:
-        observation.attempt_started(request(url))
-        observation.ended(badly())
-
-    assert sdk.requests[0].attributes["url.full"] == shown
-    assert SECRET not in "".join(span.to_json() for span in sdk.spans)
-    assert SECRET not in str(sdk.measured)
-
-
-@pytest.mark.parametrize(
-    ("url", "address", "port"),
-    [
-        ("https://api.example.com/a", "api.example.com", 443),
-        ("http://api.example.com/a", "api.example.com", 80),
-        ("http://[::1]:8080/a", "::1", 8080),
-        ("http://b\u00fccher.example/a", "xn--bcher-kva.example", 80),
-    ],
-)
-def test_the_server_of_a_request_is_told_by_name_and_port(sdk, url, address, port):
-    with sdk.observers.begin("get_pet", GET_PET) as observation:
-        observation.attempt_started(request(url))
-        observation.ended(well())
+async def test_the_server_of_a_request_is_told_by_name_and_port(url, shown, address, port, sdk):
+    async with sdk.watch(pets(url, answering())) as toolset:
+        await get_pet(toolset)
 
     attributes = sdk.requests[0].attributes
+    assert attributes["url.full"] == f"{shown}/v1/pets/7?X-query=REDACTED"
     assert (attributes["server.address"], attributes["server.port"]) == (address, port)
 
 
 @pytest.mark.parametrize(
     ("method", "known", "name", "counted", "original"),
     [
-        ("PATCH", None, "PATCH /v1/a", "PATCH", None),
-        ("QUERY", None, "QUERY /v1/a", "QUERY", None),
-        ("PURGE", None, "HTTP /v1/a", "_OTHER", "PURGE"),
-        ("PURGE", "GET,PURGE", "PURGE /v1/a", "PURGE", None),
-        ("PATCH", "GET,PURGE", "HTTP /v1/a", "_OTHER", "PATCH"),
+        ("PATCH", None, "PATCH /p", "PATCH", None),
+        ("QUERY", None, "QUERY /p", "QUERY", None),
+        ("PURGE", None, "HTTP /p", "_OTHER", "PURGE"),
+        ("PURGE", "GET,PURGE", "PURGE /p", "PURGE", None),
+        ("PATCH", "GET,PURGE", "HTTP /p", "_OTHER", "PATCH"),
     ],
 )
-def test_a_method_that_is_not_known_is_one_of_many(
+async def test_a_method_that_is_not_known_is_one_of_many(
     method, known, name, counted, original, monkeypatch, sdk
 ):
     if known is not None:
         monkeypatch.setenv("OTEL_INSTRUMENTATION_HTTP_KNOWN_METHODS", known)
-
-    with sdk.observers.begin("a", Operation(method, "/a")) as observation:
-        observation.attempt_started(request(method=method))
-        observation.ended(well())
+    given = method if method == "PURGE" else method.lower()
+    made = documents.document(version="3.2.0", method=given)
+    settings = Settings(base_url="http://api.test")
+    async with sdk.watch(load_tools(made, client=answering(), settings=settings)) as toolset:
+        await toolset["call"].execute({})
 
     [sent] = sdk.requests
     assert sent.name == name
@@ -459,76 +565,45 @@ def test_a_method_that_is_not_known_is_one_of_many(
     assert sdk.measured[0].attributes["http.request.method"] == counted
 
 
-def test_requests_are_measured_in_seconds_with_the_usual_buckets(sdk):
-    call_again(sdk.observers)
-
-    points = {
-        (point.attributes.get("http.response.status_code"), point.attributes.get("error.type")): (
-            point
-        )
-        for point in sdk.measured
-    }
-    assert set(points) == {(503, "503"), (None, "connection"), (302, None), (200, None)}
-    assert points[200, None].explicit_bounds == (
-        0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10,
-    )  # fmt: skip
-    assert dict(points[200, None].attributes) == {
-        "http.request.method": "GET",
-        "http.response.status_code": 200,
-        "network.protocol.version": "1.1",
-        "server.address": "api.example.com",
-        "server.port": 443,
-    }
-    [well_ended] = [span for span in sdk.requests if span.attributes.get("error.type") is None][1:]
-    in_span = (well_ended.end_time - well_ended.start_time) / 1e9
-    assert points[200, None].sum == pytest.approx(in_span, abs=1e-6)
+class Histogram(list):
+    def record(self, value, attributes):
+        self.append(attributes["http.response.status_code"])
 
 
-def test_spans_need_no_meter_and_measurements_no_tracer(sdk):
+class OldMeters:
+    """Of an API that gives histograms no advice."""
+
+    def __init__(self):
+        self.made = []
+
+    def get_meter(self, *_):
+        return self
+
+    def create_histogram(self, name, unit, description):
+        self.made.append((name, Histogram()))
+        return self.made[-1][1]
+
+
+async def test_spans_need_no_meter_measurements_no_tracer_and_neither_a_new_api(recorder, sdk):
     mute_tracers, mute_meters = trace.NoOpTracerProvider(), metrics.NoOpMeterProvider()
+    old = OldMeters()
+    counts = []
+    for providers in (
+        {"tracer_provider": mute_tracers, "meter_provider": mute_meters},
+        {"meter_provider": mute_meters},
+        {"tracer_provider": mute_tracers},
+        {"meter_provider": old},
+    ):
+        async with sdk.watch(pets(recorder.url), **providers) as toolset:
+            for _ in range(2):
+                await get_pet(toolset)
+        counts.append((len(sdk.spans), sum(point.count for point in sdk.measured)))
 
-    call_well(observers(tracer_provider=sdk.tracers, meter_provider=mute_meters))
-    assert (len(sdk.spans), len(sdk.measured)) == (2, 0)
-
-    call_well(observers(tracer_provider=mute_tracers, meter_provider=sdk.meters))
-    assert (len(sdk.spans), len(sdk.measured)) == (2, 1)
-
-
-def test_a_meter_of_an_older_api_is_given_no_advice(sdk):
-    made, measured = [], []
-
-    class Histogram:
-        def record(self, value: float, attributes: Any):
-            measured.append(attributes)
-
-    class OldMeter:
-        def create_histogram(self, name: str, unit: str, description: str) -> Histogram:
-            made.append(name)
-            return Histogram()
-
-    class OldMeters:
-        def get_meter(self, *_: Any) -> OldMeter:
-            return OldMeter()
-
-    looking = observers(tracer_provider=sdk.tracers, meter_provider=OldMeters())
-    call_well(looking)
-    call_well(looking)
-
-    assert [point["http.response.status_code"] for point in measured] == [200, 200]
-    assert made == ["http.client.request.duration"]
+    assert counts == [(0, 0), (4, 0), (4, 2), (8, 2)]
+    assert old.made == [("http.client.request.duration", [200, 200])]
 
 
-def test_a_span_of_the_program_is_the_parent_and_is_current_again_afterwards(sdk):
-    tracer = sdk.tracers.get_tracer("program")
-
-    with tracer.start_as_current_span("agent") as agent:
-        call_again(sdk.observers)
-        assert trace.get_current_span() is agent
-
-    assert sdk.span("execute_tool get_pet").parent.span_id == agent.get_span_context().span_id
-
-
-def test_an_instrumented_client_makes_no_second_span(sdk, monkeypatch):
+async def test_an_instrumented_client_makes_no_second_span(sdk, monkeypatch):
     @contextmanager
     def suppress_http_instrumentation():
         token = context.attach(context.set_value("suppressed", True))
@@ -537,42 +612,91 @@ def test_an_instrumented_client_makes_no_second_span(sdk, monkeypatch):
 
     instrumentation = SimpleNamespace(suppress_http_instrumentation=suppress_http_instrumentation)
     monkeypatch.setitem(sys.modules, "opentelemetry.instrumentation.utils", instrumentation)
-    key = "suppressed"
+    seen = []
 
-    with sdk.observers.begin("get_pet", GET_PET) as observation:
-        before = context.get_value(key)
-        observation.attempt_started(request())
-        during = context.get_value(key)
-        observation.attempt_ended(response(200))
-        after = context.get_value(key)
-        observation.ended(well())
+    def look(*_):
+        seen.append(context.get_value("suppressed"))
+        return httpx.Response(200)
 
-    assert (before, during, after) == (None, True, None)
+    async with sdk.watch(pets("http://127.0.0.1", answering(look))) as toolset:
+        toolset.add_input_guardrails([lambda *_: look() and None])
+        toolset.add_output_guardrails([lambda *_: look() and None])
+        await get_pet(toolset)
 
-
-def test_an_end_in_another_task_than_the_beginning_breaks_nothing(sdk, caplog):
-    observation = contextvars.copy_context().run(sdk.observers.begin, "get_pet", GET_PET)
-
-    contextvars.copy_context().run(observation.attempt_started, request())
-    contextvars.copy_context().run(observation.ended, well())
-
-    assert [span.name for span in sdk.spans] == ["GET /v1/pets/{petId}", "execute_tool get_pet"]
-    assert caplog.records == []
+    assert seen == [None, True, None]
 
 
 # Trace context
 
 
-def test_the_trace_context_holds_the_state_of_the_trace_but_no_baggage():
+async def test_the_trace_context_goes_to_the_api_when_asked_for_but_no_baggage(recorder, sdk):
+    recorder.answers.append(BUSY)
     state = trace.TraceState([("vendor", "value")])
-    remote = trace.SpanContext(1, 2, is_remote=True, trace_flags=1, trace_state=state)
+    remote = trace.SpanContext(1, 2, True, trace.TraceFlags(1), state)
     inside = baggage.set_baggage("user", "7")
-    token = context.attach(trace.set_span_in_context(trace.NonRecordingSpan(remote), inside))
-    headers = trace_headers()
-    context.detach(token)
+    async with sdk.watch(pets(recorder.url, trace_context=True, retries=1)) as toolset:
+        token = context.attach(trace.set_span_in_context(trace.NonRecordingSpan(remote), inside))
 
-    assert headers == {"traceparent": f"00-{1:032x}-{2:016x}-01", "tracestate": "vendor=value"}
+        await get_pet(toolset)
+
+        context.detach(token)
+
+    sent = [request.header("traceparent").split("-") for request in recorder.requests]
+    assert [(int(trace_id, 16), int(span_id, 16)) for _, trace_id, span_id, _ in sent] == [
+        (1, span.context.span_id) for span in sdk.requests
+    ]
+    assert recorder.last.header("tracestate") == "vendor=value"
+    assert recorder.last.header("baggage") is None
 
 
-def test_without_a_span_there_is_no_trace_context():
-    assert trace_headers() == {}
+@pytest.mark.parametrize("why", ["not asked for", "no span", "another server"])
+async def test_the_trace_context_stays_at_home_otherwise(why, recorder, sdk):
+    elsewhere = {"get": {**GET_PET, "servers": [{"url": recorder.url}]}}
+    made = document({"/pets/{petId}": elsewhere}, servers=[{"url": "http://127.0.0.1:9"}])
+    asked = Settings(trace_context=True)
+    away = load_tools(made, settings=asked) if why == "another server" else None
+    toolset = away or pets(recorder.url, trace_context=why == "no span")
+    async with toolset if why == "no span" else sdk.watch(toolset):
+        result = await get_pet(toolset)
+
+    assert result.success
+    assert len(sdk.requests) == (why != "no span")
+    assert recorder.last.header("traceparent") is None
+
+
+CALL = """
+import asyncio, sys
+{before}
+import httpx
+from openapi_tools import Settings, load_tools
+
+client = httpx.AsyncClient(transport=httpx.MockTransport(lambda request: httpx.Response(200)))
+settings = Settings(base_url="http://127.0.0.1", trace_context=True)
+toolset = load_tools({document}, settings=settings, client=client)
+toolset.subscribe(lambda event: print(event.kind))
+asyncio.run(toolset.call("call", {{}}))
+print(any(name.startswith("opentelemetry.") for name in sys.modules))
+"""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("before", "provider", "imported"),
+    [
+        ("", "", False),
+        ("sys.modules['opentelemetry'] = None", "sdk_tracer_provider", False),
+        ("", "no_such_provider", True),
+    ],
+    ids=["not asked for", "not installed", "no such provider"],
+)
+def test_a_call_needs_no_open_telemetry_and_imports_none_unless_asked(before, provider, imported):
+    program = CALL.format(before=before, document=documents.document())
+    ran = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program],
+        env={**os.environ, "OTEL_PYTHON_TRACER_PROVIDER": provider},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert ran.stdout.split() == ["started", "completed", str(imported)]
