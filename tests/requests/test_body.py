@@ -64,6 +64,7 @@ ASCII_ITEMS = in_order(
         (ONE_FILE, {"f": {"text": "a", "filename": "a\0b"}}, "/f: a name with control characters"),
         (body(DATA, OBJECT), {"body": {"a\0b": "x"}}, "/body/a\0b: a name with control"),
         (ASCII_ITEMS, {"body": ["a", "é"]}, "/body/1: us-ascii lacks"),
+        (ASCII_ITEMS, {"body": ["a", None]}, "/body/1: null has no form in text/plain"),
         (part(OBJECT, "application/xml"), {"a": {"b": 1}}, "an object cannot be written as app"),
         (part(ARRAY, "multipart/mixed"), {"a": ["b"]}, "a part of multipart/mixed inside another"),
         (part(STRING, UTF_7), {"a": "é"}, "text in the charset 'utf-7' cannot"),

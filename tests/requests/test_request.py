@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from servers.documents import body, document, object_of, parameter
 
 from openapi_tools.errors import CallError, InputError
-from openapi_tools.model import Operation, Parameter
+from openapi_tools.model import Encoding, Operation, Parameter, RequestBody
 from openapi_tools.requests.builder import build_request
-from openapi_tools.requests.encoding import OWN_HEADERS, json_bytes
+from openapi_tools.requests.encoding import OWN_HEADERS
 from openapi_tools.settings import Settings
 
 in_one_loop = pytest.mark.asyncio(loop_scope="module")
@@ -204,18 +204,66 @@ async def test_an_object_in_a_parameter_that_is_only_text_is_refused(wire):
     assert error["message"].startswith("an object cannot be written as application/xml")
 
 
+FORM, DATA = "application/x-www-form-urlencoded", "multipart/form-data"
+UTF_8 = "text/plain; charset=utf-8"
+
+
+def with_file(kind, **encoding):
+    return {"media_type": kind, "encodings": (Encoding("f", file=True, **encoding),)}
+
+
+def posted(media_type, value, encodings=()):
+    """Return a POST by hand, whose body may be what no loader makes of a document."""
+    body = RequestBody(media_type, argument="b", encodings=encodings, required=True)
+    return build(Operation("POST", "/", body=body), {} if value is None else {"b": value})
+
+
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("body", "value", "sent"),
     [
-        ([{"x/y": ["\ud800"]}], "/0/x~1y/0: the text holds half of a surrogate pair"),
-        ({"a": [float("inf")]}, "/a/0: the value cannot be written as JSON"),
+        ({"media_type": "*/*"}, {"a": 1}, ("application/json", b'{"a":1}')),
+        ({"media_type": "*/*"}, "a", (UTF_8, b"a")),
+        ({"media_type": "application/*"}, "a", ("application/json", b'"a"')),
+        (with_file(FORM), {"f": {"text": "é?"}}, (FORM, b"f=w6k%2F")),
     ],
 )
-def test_values_that_json_does_not_have_are_named_by_their_place(value, told):
-    with pytest.raises(InputError) as caught:
-        json_bytes(value)
+def test_an_operation_made_by_hand_may_have_ranges_and_files_in_forms(body, value, sent):
+    request = posted(value=value, **body)
+
+    assert (request.headers["content-type"], request.content) == sent
+
+
+@pytest.mark.parametrize(
+    ("body", "value", "told"),
+    [
+        ({"media_type": "application/json"}, [{"x/y": ["\ud800"]}], "/b/0/x~1y/0: the text holds"),
+        ({"media_type": "application/json"}, {"a": [float("inf")]}, "/b/a/0: the value cannot be"),
+        ({"media_type": "application/json"}, None, "/b: the body is needed"),
+        ({"media_type": FORM}, {"x": "\ud800"}, "/b/x: the text holds half of a surrogate"),
+        ({"media_type": "application/xml"}, {"a": 1}, "an object cannot be written as"),
+        ({"media_type": "image/*"}, "a", "this package has no way to write image/*"),
+        (with_file(FORM), {"f": {"base64": "?"}}, "/b/f/base64: this is not base64"),
+        (with_file(DATA), {"f": "/etc/passwd"}, "/b/f: a file is needed"),
+        (with_file(DATA), {"f": {"text": "a", "filename": 5}}, "/b/f/filename: text is needed"),
+        (with_file(DATA, content_type="image/*"), {"f": {"text": "a", "content_type": "text/css"}},
+         "/b/f/content_type: text/css does not fit image/*"),
+    ],
+)  # fmt: skip
+def test_an_operation_made_by_hand_has_its_body_checked_too(body, value, told):
+    with pytest.raises((CallError, InputError)) as caught:
+        posted(value=value, **body)
 
     assert str(caught.value).startswith(told)
+
+
+@pytest.mark.parametrize("media_type", ["application/json", FORM, DATA])
+def test_nesting_without_end_is_refused(media_type):
+    deep = []
+    for _ in range(100_000):
+        deep = [deep]
+
+    with pytest.raises(InputError, match="nested too deep"):
+        posted(media_type, {"a": {"b": deep}})
 
 
 TEXTS = st.text(st.characters(exclude_categories=()), max_size=12) | st.sampled_from(STEPS_AWAY)
