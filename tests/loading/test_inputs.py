@@ -290,7 +290,8 @@ def test_a_body_that_is_text_or_bytes_is_a_file(kinds, schema, words):
 def test_text_alone_or_of_the_users_choice_is_a_string():
     wanted = Settings(media_types=("text/plain",))
     (alone,) = tools(offering("text/plain", "text/csv"))
-    (chosen,) = tools(offering("application/octet-stream", "text/plain"), settings=wanted)
+    kinds = ("application/json", "application/octet-stream", "text/plain")
+    (chosen,) = tools(offering(*kinds), settings=wanted)
 
     for tool in (alone, chosen):
         assert tool.operation.body.media_type == "text/plain"

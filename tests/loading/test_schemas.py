@@ -276,12 +276,9 @@ def doubled(ref):
 
 
 CHAINS = [
-    ("long", chain(3_000, lambda ref: members(n=ref), TEXT), 256_000, 3_001),
     ("exponential", chain(40, lambda ref: members(a=ref, b=ref), TEXT), 20_000, 41),
-    ("tripled", chain(14, lambda ref: {"allOf": [ref] * 3}, members(a=TEXT)), 256_000, None),
     ("words around one",
      chain(26, lambda ref: members(a={"allOf": [ref], "title": "A"}, b=ref), TEXT), 10_000, 27),
-    ("doubled when merged", chain(40, doubled, members(z=TEXT)), 256_000, None),
 ]  # fmt: skip
 
 
@@ -292,7 +289,7 @@ def test_components_that_refer_to_one_another_stay_bounded(schemas, most, count)
     schema = whole(component("S0"), schemas=schemas)
 
     assert len(json.dumps(schema)) < most
-    assert count is None or len(schema["$defs"]) == count
+    assert len(schema["$defs"]) == count
 
 
 def test_components_that_double_when_merged_stay_references_in_the_end():
@@ -302,6 +299,7 @@ def test_components_that_double_when_merged_stay_references_in_the_end():
 
     schema = whole(component("S0"), schemas=chain(40, doubled, members(z=TEXT)))
 
+    assert len(json.dumps(schema)) < 256_000
     assert jsonschema_rs.Draft202012Validator(schema).is_valid({"q": value})
 
 
