@@ -239,7 +239,10 @@ class Person(ResourceOwnerPasswordCredentialsGrant):
 
 class Refresh(RefreshTokenGrant):
     TOKEN_ENDPOINT_AUTH_METHODS = _METHODS
-    INCLUDE_NEW_REFRESH_TOKEN = True
+
+    @property
+    def INCLUDE_NEW_REFRESH_TOKEN(self):  # noqa: N802 -- authlib's name
+        return self.server.state.rotates
 
     def authenticate_refresh_token(self, refresh_token):
         for token in self.server.state.issued:
