@@ -18,17 +18,6 @@ def with_form(kind):
     return {"requestBody": {"content": {kind: {"schema": schema}}}}
 
 
-OVERRIDES = {
-    **{
-        name: ("/x", {"parameters": [parameter(name)]})
-        for name in (
-            *("X-HTTP-Method-Override", "x_http_method_override", "X-HTTP-Method"),
-            "X-METHOD-Override",
-        )
-    },
-    "_method in the query": ("/x", {"parameters": [parameter("_method", "query")]}),
-    "_method in the path's own query": ("/x?_method=delete", {}),
-}
 FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 
 
@@ -36,12 +25,22 @@ def served(home, item, path="/x", **members):
     return document({path: item}, servers=[{"url": home.url}], **members)
 
 
-@pytest.mark.parametrize("override", OVERRIDES)
+HEADERS = ("X-HTTP-Method-Override", "x_http_method_override", "X-HTTP-Method", "X-METHOD-Override")
+
+
+@pytest.mark.parametrize(
+    ("path", "listed"),
+    [
+        *(("/x", [parameter(name)]) for name in HEADERS),
+        ("/x", [parameter("_method", "query")]),
+        ("/x?_method=delete", []),
+    ],
+    ids=[*HEADERS, "_method in the query", "_method in the path's own query"],
+)
 async def test_a_read_that_can_ask_for_another_method_is_a_write_and_asked_about(
-    override, recorder
+    path, listed, recorder
 ):
-    path, members = OVERRIDES[override]
-    source = served(recorder, {"get": operation(**members)}, path)
+    source = served(recorder, {"get": operation(parameters=listed)}, path)
     asked = []
     settings = Settings(approve=lambda seen: asked.append(seen) or False)
     async with load_tools(source, settings=settings) as toolset:
@@ -131,14 +130,13 @@ RESERVED = (
 
 
 @pytest.mark.parametrize("name", RESERVED)
-async def test_what_routes_frames_or_authorises_a_request_is_no_argument(name):
+def test_what_routes_frames_or_authorises_a_request_is_no_argument(name):
     schemes = {"key": {"type": "apiKey", "in": "header", "name": "X-API-Key"}}
-    source = document(
-        {"/x": {"get": operation(parameters=[parameter(name), parameter("X-Other")])}},
-        components={"securitySchemes": schemes},
-    )
+    listed = [parameter(name), parameter("X-Other")]
 
-    (tool,) = load_tools(source)
+    (tool,) = tools(
+        {"/x": {"get": operation(parameters=listed)}}, components={"securitySchemes": schemes}
+    )
 
     assert list(tool.input_schema["properties"]) == ["X_Other"]
 

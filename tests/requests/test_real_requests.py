@@ -1,9 +1,6 @@
 """What a real server on loopback receives from loaded tools and from generated ones."""
 
-from __future__ import annotations
-
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
 
 import pytest
 from documents import document, operation
@@ -11,57 +8,49 @@ from packages import imported
 
 from openapi_tools import Settings, generate_package, load_tools
 
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from pathlib import Path
-
-    from openapi_tools import Toolset
-
 TAR = b"\x1f\x8b\x00\xff"
 TAR_BASE64 = "H4sA/w=="
+TEXT, JSON, FORM = "text/plain", "application/json", "multipart/form-data"
+OCTETS = "application/octet-stream"
 MEMBERS = {"type": "object", "properties": {"name": {"type": "string"}}}
+SCHEMAS = {TEXT: {"type": "string"}, JSON: MEMBERS, FORM: MEMBERS,
+           OCTETS: {"type": "string", "format": "binary"}}  # fmt: skip
 
 
-def taking(**kinds):
-    """Return an operation whose body may have several media types, each with its schema."""
-    content = {name.replace("_", "/", 1).replace("_", "-"): kinds[name] for name in kinds}
-    described = {kind: {"schema": schema} for kind, schema in content.items()}
-    return {"post": operation(requestBody={"content": described, "required": True})}
+def taking(*kinds):
+    """Return an operation whose body may have several media types."""
+    content = {kind: {"schema": SCHEMAS[kind]} for kind in kinds}
+    return {"post": operation(requestBody={"content": content, "required": True})}
 
 
-TEXT, BYTES = {"type": "string"}, {"type": "string", "format": "binary"}
 DOCUMENT = document(
     {
-        "/images": taking(text_plain=TEXT, application_octet_stream=BYTES),
-        "/archives": taking(text_plain=TEXT, application_octet_stream=BYTES),
-        "/records": taking(application_json=MEMBERS, application_octet_stream=BYTES),
-        "/points": taking(application_json=MEMBERS, multipart_form_data=MEMBERS),
+        "/images": taking(TEXT, OCTETS),
+        "/archives": taking(TEXT, OCTETS),
+        "/records": taking(JSON, OCTETS),
+        "/points": taking(JSON, FORM),
     }
 )
 CHOSEN = Settings(
     media_types={
         "post_archives": "application/x-tar",
-        "post_records": ["application/json", "application/octet-stream"],
-        "post_points": ["application/json", "multipart/form-data"],
+        "post_records": [JSON, OCTETS],
+        "post_points": [JSON, FORM],
     }
 )
-CALLS: list[tuple[str, dict[str, Any], str, bytes]] = [
+CALLS = [
     ("images", {"body": {"text": "é"}}, "text/plain; charset=utf-8", "é".encode()),
-    ("images", {"body": {"base64": TAR_BASE64}}, "application/octet-stream", TAR),
+    ("images", {"body": {"base64": TAR_BASE64}}, OCTETS, TAR),
     ("archives", {"body": {"base64": TAR_BASE64}}, "application/x-tar", TAR),
-    ("records", {"body": {"name": "a"}, "media_type": "application/json"}, "application/json",
-     b'{"name":"a"}'),
-    ("records", {"body": {"base64": TAR_BASE64}, "media_type": "application/octet-stream"},
-     "application/octet-stream", TAR),
-    ("points", {"body": {"name": "a"}, "media_type": "application/json"}, "application/json",
-     b'{"name":"a"}'),
-    ("points", {"body": {"name": "a"}, "media_type": "multipart/form-data"}, "multipart/form-data",
-     b'name="name"\r\n\r\na\r\n'),
-]  # fmt: skip
+    ("records", {"body": {"name": "a"}, "media_type": JSON}, JSON, b'{"name":"a"}'),
+    ("records", {"body": {"base64": TAR_BASE64}, "media_type": OCTETS}, OCTETS, TAR),
+    ("points", {"body": {"name": "a"}, "media_type": JSON}, JSON, b'{"name":"a"}'),
+    ("points", {"body": {"name": "a"}, "media_type": FORM}, FORM, b'name="name"\r\n\r\na\r\n'),
+]
 
 
 @asynccontextmanager
-async def toolset_for(url: str, kind: str, folder: Path) -> AsyncIterator[Toolset]:
+async def toolset_for(url, kind, folder):
     """Give the tools of the document, loaded or generated."""
     if kind == "loaded":
         settings = CHOSEN.model_copy(update={"base_url": url})

@@ -35,15 +35,14 @@ def test_the_official_suite_is_judged_right_and_every_refusal_has_words(shared):
     wrong, count = [], 0
     for name, schema, tests in cases(shared):
         checker = Checker(schema)
-        inside = Checker({"properties": {"a": schema}}) if "$ref" not in str(schema) else checker
+        inside = Checker({"properties": {"a": schema}}) if "$ref" not in str(schema) else None
         for test in tests:
             count += 1
             data, valid = test["data"], test["valid"]
             right = checker.fits(data) is valid
-            if isinstance(data, dict) or inside is not checker:
-                said = refusal(
-                    *((checker, data) if isinstance(data, dict) else (inside, {"a": data}))
-                )
+            if inside or isinstance(data, dict):
+                plain = isinstance(data, dict)
+                said = refusal(checker, data) if plain else refusal(inside, {"a": data})
                 right = right and bool(said) is not valid and "too many to say" not in said
             if not right:
                 wrong.append(f"{name}: {test['description']}")
@@ -85,9 +84,7 @@ def test_an_argument_with_too_many_errors_has_its_first_one_told(schema, value, 
 def test_too_many_unknown_arguments_are_told_by_their_names():
     checker = Checker({**_SHUT, "required": ["a"]})
 
-    lines = refusal(checker, {"a": 1, "b": [[]] * 9_000}).splitlines()
-
-    assert lines == ["/b: is not known here; known are 'a'."]
+    assert refusal(checker, {"a": 1, "b": [[]] * 9_000}) == "/b: is not known here; known are 'a'."
 
 
 @pytest.mark.long
