@@ -48,6 +48,7 @@ def test_every_secret_member_is_masked():
 @pytest.mark.parametrize(
     ("members", "said"),
     [
+        (["client_id"], "the members are a mapping, not list"),
         ({"client_idd": "hidden-1"}, "did you mean 'client_id'?"),
         ({"hidden-1": 1}, "1 of the given members do not exist"),
         ({"client_id": 7}, "client_id must be a text, not int"),
@@ -84,30 +85,20 @@ def test_what_is_wrong_is_said_without_its_value(members, said):
     assert "hidden-1" not in str(caught.value)
 
 
-def test_members_come_as_a_mapping():
-    with pytest.raises(CredentialsError, match="the members are a mapping, not list"):
-        OAuth2.of(["client_id"])
-
-
-@pytest.mark.parametrize("scopes", ["read  write", ["read", "write", "read"], ("read", "write")])
-def test_scopes_are_a_text_or_a_list(scopes):
-    assert OAuth2(scopes=scopes).scopes == ("read", "write")
-
-
 @pytest.mark.parametrize(
-    ("given", "flow"), [("client_credentials", "clientCredentials"), ("password", "password")]
+    ("members", "name", "value"),
+    [
+        ({"scopes": "read  write"}, "scopes", ("read", "write")),
+        ({"scopes": ["read", "write", "read"]}, "scopes", ("read", "write")),
+        ({"flow": "client_credentials"}, "flow", "clientCredentials"),
+        ({"flow": "password"}, "flow", "password"),
+        ({"client_id": "app"}, "client_auth", "none"),
+        ({"client_secret": "x"}, "client_auth", "client_secret_basic"),
+        ({"token_file": "~/tokens"}, "token_file", Path.home() / "tokens"),
+    ],
 )
-def test_a_flow_is_named_as_in_the_document_or_in_the_standard(given, flow):
-    assert OAuth2(flow=given).flow == flow
-
-
-def test_who_has_no_secret_is_a_public_client():
-    assert OAuth2(client_id="app").client_auth == "none"
-    assert OAuth2(client_id="app", client_secret="x").client_auth == "client_secret_basic"
-
-
-def test_a_file_of_tokens_may_be_in_the_home_folder():
-    assert OAuth2(token_file="~/tokens").token_file == Path.home() / "tokens"
+def test_a_member_may_be_written_in_several_ways(members, name, value):
+    assert getattr(OAuth2(**members), name) == value
 
 
 def test_equal_members_are_equal():

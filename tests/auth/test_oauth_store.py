@@ -20,6 +20,7 @@ from openapi_tools.errors import CallError, CredentialsError
 from openapi_tools.redaction import Secret
 
 ROOT = Path(__file__).parents[2]
+APP = {"client_id": "app", "client_secret": SECRET, "flow": "clientCredentials"}
 PLACE = {"origin": "https://api.example.com", "scheme": "oauth"}
 
 
@@ -34,11 +35,18 @@ def entry(access="access-1", **members):
     return Stored(**{**about, **members}, token=token)
 
 
-def test_what_is_saved_is_loaded(path):
-    TokenStore(path).save(entry())
+def test_one_file_holds_tokens_for_several_and_shows_none(path):
+    store = TokenStore(path)
+    for one in (entry(), entry(access="access-2", scheme="another"), entry(access="access-3")):
+        store.save(one)
 
-    assert TokenStore(path).load(**PLACE, client_id="app") == entry()
-    assert TokenStore(path).load(**PLACE) == entry()
+    assert store.load(**PLACE, client_id="app") == store.load(**PLACE) == entry("access-3")
+    assert len(store.entries()) == 2
+    for other in ({"origin": "https://other.example.com"}, {"scheme": "third"}):
+        assert store.load(**PLACE | other) is None
+    assert store.load(**PLACE, client_id="another") is None
+    assert "access-" not in f"{entry()!r} {store!r}"
+    assert "refresh-1" not in repr(entry())
 
 
 def test_the_file_is_private_from_its_first_byte_whatever_the_umask(path, monkeypatch):
@@ -61,28 +69,24 @@ def test_a_file_that_others_can_read_is_refused(path, mode):
     TokenStore(path).save(entry())
     path.chmod(mode)
 
-    with pytest.raises(CredentialsError, match=r"can be read by others; run: chmod 600 /"):
-        TokenStore(path).load(**PLACE)
-    with pytest.raises(CredentialsError, match="chmod 600"):
-        TokenStore(path).save(entry())
+    for use in (lambda store: store.load(**PLACE), lambda store: store.save(entry())):
+        with pytest.raises(CredentialsError, match=r"can be read by others; run: chmod 600 /"):
+            use(TokenStore(path))
 
 
-def test_a_symbolic_link_is_refused(path, tmp_path):
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [("link", "symbolic link"), ("pipe", "is not a regular file"),
+     ("folder", "is not a regular file")],
+)  # fmt: skip
+def test_what_is_no_file_is_refused(path, tmp_path, kind, said):
     TokenStore(tmp_path / "real.json").save(entry())
-    path.symlink_to(tmp_path / "real.json")
+    makers = {"link": lambda: path.symlink_to("real.json"), "pipe": lambda: os.mkfifo(path, 0o600)}
+    makers.get(kind, path.mkdir)()
 
-    with pytest.raises(CredentialsError, match="symbolic link"):
-        TokenStore(path).load(**PLACE)
-    with pytest.raises(CredentialsError, match="symbolic link"):
-        TokenStore(path).save(entry())
-
-
-def test_a_folder_and_a_pipe_are_refused(path, tmp_path):
-    os.mkfifo(path, 0o600)
-
-    for wrong in (path, tmp_path):
-        with pytest.raises(CredentialsError, match="is not a regular file"):
-            TokenStore(wrong).load(**PLACE)
+    for use in (lambda store: store.load(**PLACE), lambda store: store.save(entry())):
+        with pytest.raises(CredentialsError, match=said):
+            use(TokenStore(path))
 
 
 GOOD = {
@@ -98,36 +102,20 @@ GOOD = {
 }
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        "",
-        "hidden-1",
-        "[]",
-        "7",
-        "{}",
-        '{"version": 1}',
-        '{"version": 1, "tokens": 7}',
-        '{"version": 1, "tokens": [7]}',
-        '{"version": 2, "tokens": []}',
-        "[" * 100_000,
-        '{"version": 1, "tokens": "' + "x" * 2_000_000 + '"}',
-        "\x00\x01",
-        *(
-            json.dumps({"version": 1, "tokens": [{**GOOD, **wrong}]})
-            for wrong in (
-                {"access_token": 7},
-                {"access_token": "hidden-1\n"},
-                {"refresh_token": 7},
-                {"client_id": None},
-                {"token_endpoint": "http://auth.example.com/token"},
-                {"issued_at": "x"},
-                {"expires_at": []},
-                {"scopes": 7},
-            )
-        ),
-    ],
-)
+WRONG = [
+    *({"access_token": 7}, {"access_token": "hidden-1\n"}, {"refresh_token": 7}, {"scopes": 7}),
+    *({"client_id": None}, {"token_endpoint": "http://auth.example.com/token"}),
+    *({"issued_at": "x"}, {"expires_at": []}),
+]
+BROKEN = [
+    *("", "hidden-1", "[]", "7", "{}", "[" * 100_000, "\x00\x01"),
+    *('{"version": 1}', '{"version": 1, "tokens": 7}', '{"version": 1, "tokens": [7]}'),
+    *('{"version": 2, "tokens": []}', '{"version": 1, "tokens": "' + "x" * 2_000_000 + '"}'),
+    *(json.dumps({"version": 1, "tokens": [{**GOOD, **wrong}]}) for wrong in WRONG),
+]
+
+
+@pytest.mark.parametrize("content", BROKEN, ids=lambda content: content[-60:])
 def test_a_broken_file_is_an_error_that_shows_nothing_of_it(path, content):
     path.touch(0o600)
     path.write_text(content)
@@ -137,43 +125,14 @@ def test_a_broken_file_is_an_error_that_shows_nothing_of_it(path, content):
 
     assert "hidden-1" not in str(caught.value)
     assert caught.value.__cause__ is None
-
-
-def test_a_file_of_this_version_is_read(path):
-    path.touch(0o600)
     path.write_text(json.dumps({"version": 1, "tokens": [GOOD]}))
-
     assert TokenStore(path).load(**PLACE).token.access.reveal() == "hidden-1"
-
-
-@pytest.mark.parametrize(
-    "other",
-    [{"origin": "https://other.example.com"}, {"scheme": "another"}, {"client_id": "another"}],
-)
-def test_a_token_for_something_else_is_not_used(path, other):
-    TokenStore(path).save(entry(**other))
-
-    assert TokenStore(path).load(**PLACE, client_id="app") is None
-
-
-def test_one_file_holds_tokens_for_several(path):
-    TokenStore(path).save(entry())
-    TokenStore(path).save(entry(access="access-2", scheme="another"))
-    TokenStore(path).save(entry(access="access-3"))
-
-    assert TokenStore(path).load(**PLACE).token.access.reveal() == "access-3"
-    assert len(TokenStore(path).entries()) == 2
 
 
 def test_what_cannot_be_written_says_why_and_leaves_nothing(path):
     with pytest.raises(CredentialsError, match="cannot be written"):
         TokenStore(path / "deeper" / "tokens.json").save(entry())
     assert list(path.parent.iterdir()) == []
-
-
-def test_no_repr_shows_a_token(path):
-    assert "access-1" not in f"{entry()!r} {TokenStore(path)!r}"
-    assert "refresh-1" not in repr(entry())
 
 
 KILLED = """
@@ -204,30 +163,24 @@ def test_a_kill_while_writing_leaves_a_whole_file(path):
         assert all(stat.S_IMODE(p.stat().st_mode) == 0o600 for p in path.parent.iterdir())
 
 
-async def stored_person(server, path):
-    """Leave a person's token in a file, as a login does."""
+@pytest.fixture
+async def token(server, path):
+    """A person's token in the file, as a login leaves it there."""
     config = OAuth2(client_id="public", username="ada", password=PASSWORD, token_file=path)
+    return await of(server, config)
+
+
+async def of(server, config, name="oauth", **more):
+    """Return the token that a configuration gives."""
     async with channel_to(server) as (channel, _):
-        return await Tokens(config, server.scheme, "oauth").token(channel)
+        return await Tokens(config, server.scheme, name).token(channel, **more)
 
 
-async def test_a_token_in_the_file_needs_no_request(server, path):
-    token = await stored_person(server, path)
-    server.forms.clear()
-
-    async with channel_to(server, may_go=lambda _: False) as (channel, _):
-        assert await Tokens(from_file(path), server.scheme, "oauth").token(channel) == token
-    assert server.forms == []
-
-
-async def test_a_rotated_refresh_token_lands_in_the_file(server, path):
-    token = await stored_person(server, path)
-
+async def test_a_rotated_refresh_token_lands_in_the_file(server, path, token):
     async with channel_to(server) as (channel, _):
         made = Tokens(from_file(path), server.scheme, "oauth")
         second = await made.token(channel, stale=token)
-        elsewhere = Tokens(from_file(path), server.scheme, "oauth")
-        third = await elsewhere.token(channel, stale=second)
+        third = await of(server, from_file(path), stale=second)
         fourth = await made.token(channel, stale=second)
 
     assert len({token, second, third}) == 3
@@ -235,28 +188,19 @@ async def test_a_rotated_refresh_token_lands_in_the_file(server, path):
     assert server.grants("refresh_token") == 2
 
 
-async def test_a_token_for_another_api_is_not_used(server, path):
-    await stored_person(server, path)
-    other = Tokens(from_file(path), server.scheme, "another")
+@pytest.mark.parametrize(("mode", "name", "said"), [(0o600, "another", "log in"),
+                                                    (0o644, "oauth", "chmod 600")])  # fmt: skip
+async def test_a_file_without_a_token_that_may_be_used_fails_the_call(
+    server, path, token, mode, name, said
+):
+    config = from_file(path)
+    path.chmod(mode)
 
-    async with channel_to(server) as (channel, _):
-        with pytest.raises(CallError, match="log in") as caught:
-            await other.token(channel)
+    with pytest.raises(CallError, match=said) as caught:
+        await of(server, config, name)
 
     assert caught.value.kind == "credentials"
     assert str(path) in caught.value.reason
-
-
-async def test_a_file_that_others_can_read_fails_the_call(server, path):
-    await stored_person(server, path)
-    made = Tokens(from_file(path), server.scheme, "oauth")
-    path.chmod(0o644)
-
-    async with channel_to(server) as (channel, _):
-        with pytest.raises(CallError, match="chmod 600") as caught:
-            await made.token(channel)
-
-    assert caught.value.kind == "credentials"
 
 
 async def test_a_file_that_cannot_be_written_costs_no_call(server, path, monkeypatch, caplog):
@@ -264,8 +208,7 @@ async def test_a_file_that_cannot_be_written_costs_no_call(server, path, monkeyp
         raise OSError(errno.ENOSPC, "no space left")
 
     monkeypatch.setattr(os, "fsync", full)
-
-    token = await stored_person(server, path)
+    token = await of(server, OAuth2(**APP, token_file=path))
 
     assert server.find(token)
     assert "is not kept: token file" in caplog.text
@@ -274,11 +217,7 @@ async def test_a_file_that_cannot_be_written_costs_no_call(server, path, monkeyp
 
 
 async def test_no_client_secret_is_ever_written(server, path):
-    config = OAuth2(
-        client_id="app", client_secret=SECRET, token_file=path, flow="clientCredentials"
-    )
-    async with channel_to(server) as (channel, _):
-        token = await Tokens(config, server.scheme, "oauth").token(channel)
+    token = await of(server, OAuth2(**APP, token_file=path))
 
     assert token in path.read_text()
     assert SECRET not in path.read_text()
