@@ -16,7 +16,7 @@ from documents import document, operation
 from hostile_documents import MARK
 from markdown_it import MarkdownIt
 
-from openapi_tools import generate_package
+from openapi_tools import generate_package, load_tools
 
 IMPORTS = {
     "__future__": {"annotations"},
@@ -58,12 +58,8 @@ def generate(source, output, layout="package", **options):
 
 def harmless_files(folder, api, layout):
     """Generate a package in which no text is hostile; its fixed files are the same for any."""
-    generate_package(
-        document({"/a": {"get": operation(operationId="a", tags=["a"])}}),
-        folder,
-        name=api,
-        layout=layout,
-    )
+    source = document({"/a": {"get": operation(operationId="a", tags=["a"])}})
+    generate_package(source, folder, name=api, layout=layout)
     return files_of(folder)
 
 
@@ -295,3 +291,13 @@ def said_by(toolset):
         [tool.name, tool.description, tool.input_schema, repr(tool.operation)] for tool in toolset
     ]
     return json.loads(json.dumps(said))
+
+
+def generated_soundly(source, folder, layout="package", **options):
+    """Generate a harmless package that says what the loaded tools say; return that."""
+    generate(source, folder / "out", layout, **options)
+    harmless = harmless_files(folder / "harmless", "museum", layout)
+    assert_harmless(files_of(folder / "out"), harmless, "museum")
+    (said,) = import_all([("", folder / "out", "museum_tools")], folder / "cwd").values()
+    assert said == said_by(load_tools(source, **options))
+    return said

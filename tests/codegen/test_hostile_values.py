@@ -9,15 +9,12 @@ from typing import Any
 
 import pytest
 from documents import document, operation, with_body
-from hostile_documents import CODE, SPLIT, hostile
+from hostile_documents import SPLIT, hostile
 from hostile_packages import (
-    assert_harmless,
     files_of,
     generate,
-    harmless_files,
-    import_all,
+    generated_soundly,
     read_me,
-    said_by,
 )
 
 from openapi_tools import OpenAPIToolsError, generate_package, load_tools
@@ -37,7 +34,9 @@ LAYOUTS = ("package", "module")
         ("\u202egpj\u200b\ud800", "\\u202egpj\\u200b\\ud800"),
         ("école 博物館 🚀", "école 博物館 🚀"),
         ("{{ 7 * 7 }}", "{{ 7 * 7 }}"),
-        ("- x", "- x"),
+        ("- x $y$ @all", "- x $y$ @all"),
+        ("# x &lt; <script>", "# x &lt; <script>"),
+        ("![a](b)\\*", "![a](b)\\*"),
         ("1. x", "1. x"),
         ("博" * 130, "博" * 120 + " …"),
         ("word " * 40, "word " * 23 + "word …"),
@@ -155,15 +154,8 @@ def test_huge_and_deep_values_are_written_and_read(tmp_path, layout):
     )
     started = time.monotonic()
 
-    files = generate(source, tmp_path / "out", layout)
+    generated_soundly(source, tmp_path, layout)
 
-    assert_harmless(
-        {path: text.encode() for path, text in files.items()},
-        harmless_files(tmp_path / "harmless", "museum", layout),
-        "museum",
-    )
-    (said,) = import_all([("", tmp_path / "out", "museum_tools")], tmp_path / "cwd").values()
-    assert said == said_by(load_tools(source))
     assert time.monotonic() - started < 30
 
 
@@ -216,29 +208,3 @@ def test_no_path_of_this_machine_is_written(tmp_path, layout):
     assert texts.count(" Skipped(") == len(references)
     assert re.search(r"^INNER_[0-9A-Z]+: ", texts, re.MULTILINE), "made with a hash"
     assert str(tmp_path) not in texts
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("option", ["", "--check", "--diff", "--json"])
-def test_a_terminal_gets_no_control_characters(tmp_path, option):
-    from click.testing import CliRunner
-
-    from openapi_tools.cli import commands
-
-    spec, output = tmp_path / "spec.json", tmp_path / "out"
-    texts = [CODE["terminal"], "\x9b31m\u202e\u200b", "\x1b[2J\u2066\n\x85", "\x07\u2028\x7f"]
-    for text in texts:
-        secret = _query({"default": "sk_live_abcdefgh1234"}) | {"name": "\x9b\u202etoken"}
-        source = hostile(text)
-        source["paths"]["/secret"] = {"get": operation(parameters=[secret], operationId="secret")}
-        generate(source, output, force=True)
-        source["paths"]["/plain"]["get"]["description"] = text * 2
-        del source["paths"]["/texts"]
-        spec.write_text(json.dumps(source))
-        arguments = ["generate", str(spec), "--output", str(output), "--name", "museum", option]
-
-        said = CliRunner().invoke(commands, list(filter(None, arguments)))
-
-        assert said.exit_code == (1 if option in ("--check", "--diff") else 0), said.output
-        assert "texts" in said.output
-        assert not re.search(r"[^\n\t -~\xa0-\uffff]|[\u2028-\u202e\u2066-\u2069]", said.output)

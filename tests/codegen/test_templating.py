@@ -91,27 +91,6 @@ def test_any_text_is_printed_as_a_literal(one_value, text):
     assert toml.isascii()
 
 
-@pytest.mark.parametrize(
-    ("text", "printed"),
-    [
-        ("plain words, a.b-c (d)", "plain words, a.b-c (d)"),
-        ("# Heading", "\\# Heading"),
-        ("[a](javascript:b)", "\\[a\\](javascript:b)"),
-        ("<script>", "\\<script\\>"),
-        ("`code` *b* _i_ ~s~ $x$ @all", "\\`code\\` \\*b\\* \\_i\\_ \\~s\\~ \\$x\\$ \\@all"),
-        ("a\r\n\x85\u2028\x0b\x1cb", "a b"),
-        ("\x1b[2J", "\\[2J"),
-        ("a\u202eb", "a\\\\u202eb"),
-        ("a\ud800b", "a\\\\ud800b"),
-        ("1. first", "1\\. first"),
-        ("日本 🚀 é", "日本 🚀 é"),
-    ],
-)
-def test_markdown_prints_text_as_a_line_that_means_nothing(render, text, printed):
-    assert render("README.md", "{{ a }}", a=text) in (printed, f"\\{printed}")
-    assert "\n" not in render("README.md", "{{ a }}", a=text)
-
-
 def test_code_is_printed_as_it_is(render):
     for name in ("tools.py", "README.md", "pyproject.toml"):
         assert render(name, "{{ a }}", a=Code("x = [1]  # *z*\n")) == "x = [1]  # *z*\n"
