@@ -371,7 +371,7 @@ FILES = [
     ("3.1 untyped media type", "3.1.1", {"contentMediaType": "application/octet-stream"}, True),
     ("3.1 binary all the same", "3.1.1", BINARY, True),
     ("3.1 binary encoding", "3.1.1", {"type": "string", "contentEncoding": "binary"}, True),
-    ("an array", "3.1.1", {"type": "array", "items": BINARY}, True),
+    ("an array", "3.1.1", {"type": "array", "items": BINARY, "maxItems": 3}, True),
     ("or null", "3.1.1", {"anyOf": [BINARY, {"type": "null"}]}, True),
     ("a component", "3.1.1", component("File"), True),
     ("an array of a component", "3.1.1", {"type": "array", "items": component("File")}, True),
@@ -394,6 +394,8 @@ def test_members_of_a_multipart_body_that_are_bytes_are_file_arguments(openapi, 
 
     told = tool.input_schema["properties"]
     assert all((f'"{name}": {{' in json.dumps(told["file"])) == is_file for name in FILE)
+    assert told["file"].get("maxItems") == schema.get("maxItems")
+    assert ('"null"' in json.dumps(told["file"])) == ('"null"' in json.dumps(schema))
     assert told["note"] == {"type": "string"}
     encodings = [(encoding.name, encoding.file) for encoding in tool.operation.body.encodings]
     assert encodings == [("file", True)] * is_file
