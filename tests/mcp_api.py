@@ -6,7 +6,7 @@ import os
 import re
 import socket
 import sys
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import httpx2
@@ -75,22 +75,17 @@ class Api(Recorder):
         self.arrived = asyncio.Event()
         self.meeting = asyncio.Barrier(PARTIES)
 
-    async def _serve(self, reader, writer):
-        self._writers.add(writer)
-        with closing(writer):
-            while True:
-                try:
-                    request = await _read_request(reader)
-                except (asyncio.IncompleteReadError, ConnectionError):
-                    return
-                self.requests.append(request)
-                path, _, query = request.target.partition("?")
-                if path == "/slow" and not await self._wait(reader, float(query.partition("=")[2])):
-                    return
-                if path == "/meet":
-                    await self.meeting.wait()
-                writer.write(ANSWERS.get(path, Answer()).to_bytes())
-                await writer.drain()
+    async def _answer_all(self, peer):
+        while True:
+            request = await _read_request(peer._reader)
+            self.requests.append(request)
+            path, _, query = request.target.partition("?")
+            slow = path == "/slow"
+            if slow and not await self._wait(peer._reader, float(query.partition("=")[2])):
+                return
+            if path == "/meet":
+                await self.meeting.wait()
+            await peer.write(ANSWERS.get(path, Answer()).to_bytes())
 
     async def _wait(self, reader, seconds):
         """Wait, and tell whether the client still does."""

@@ -70,6 +70,8 @@ class Faults:
         changed: Set whenever one of these changes.
     """
 
+    limit = 2**16  # bytes that wait to be read, and of a head at most
+
     def __init__(self, behave):
         self._behave = behave
         self._tasks = set()
@@ -78,7 +80,7 @@ class Faults:
         self.changed = asyncio.Event()
 
     async def __aenter__(self):
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, limit=self.limit)
         self.port = self._server.sockets[0].getsockname()[1]
         return self
 

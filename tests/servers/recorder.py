@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import deque
 from dataclasses import dataclass, field
-from typing import Self
+
+from servers.faults import Faults
 
 
 @dataclass(frozen=True)
@@ -43,51 +43,26 @@ class Answer:
         return self.raw or "\r\n".join(lines).encode("latin-1") + self.body
 
 
-class Recorder:
-    """`async with Recorder() as recorder:` then `recorder.url` and `recorder.requests`.
+class Recorder(Faults):
+    """Answers every request with `answer`, unless `answers` holds one for it."""
 
-    Every request gets `answer`, unless `answers` holds one for it.
-    """
+    limit = 2**26
 
     def __init__(self, answer: Answer | None = None) -> None:
-        self.requests: list[Recorded] = []
+        super().__init__(self._answer_all)
         self.answer = answer or Answer()
         self.answers: deque[Answer] = deque()
-        self.connections = 0
-        self._writers: set[asyncio.StreamWriter] = set()
-
-    async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, limit=1 << 26)
-        self.port = self._server.sockets[0].getsockname()[1]
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        self._server.close()
-        for writer in self._writers:
-            writer.close()
-        await asyncio.gather(*(w.wait_closed() for w in self._writers), return_exceptions=True)
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
 
     @property
     def last(self) -> Recorded:
         return self.requests[-1]
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.connections += 1
-        self._writers.add(writer)
-        try:
-            while True:
-                self.requests.append(await _read_request(reader))
-                answer = self.answers.popleft() if self.answers else self.answer
-                writer.write(answer.to_bytes())
-                await writer.drain()
-        except (asyncio.IncompleteReadError, ConnectionError):
-            pass
-        finally:
-            writer.close()
+    async def _answer_all(self, peer):
+        while True:
+            self.requests.append(await _read_request(peer._reader))
+            self.changed.set()
+            answer = self.answers.popleft() if self.answers else self.answer
+            await peer.write(answer.to_bytes())
 
 
 async def _read_request(reader):
