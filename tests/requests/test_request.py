@@ -196,6 +196,19 @@ async def test_a_url_longer_than_the_client_takes_is_refused(location, value, wi
 
 
 @in_one_loop
+@pytest.mark.parametrize(
+    ("place", "style", "path", "target"),
+    [("query", "simple", "/p", "/p?x=a,b"), ("path", "form", "/p/{x}", "/p/a,b")],
+)
+async def test_a_style_is_written_as_the_one_that_fits_its_place(place, style, path, target, wire):
+    declared = [parameter(place, "x", style=style, explode=False)]
+
+    seen = await wire.send(document(path=path, parameters=declared), {"x": ["a", "b"]})
+
+    assert seen.target == target
+
+
+@in_one_loop
 async def test_an_object_in_a_parameter_that_is_only_text_is_refused(wire):
     declared = [parameter("query", "x", content={"application/xml": {}})]
 
