@@ -73,6 +73,13 @@ async def get_pet(toolset, call_id="c1"):
     return await toolset["get_pet"].execute({"petId": 7, "_tool_call_id": call_id})
 
 
+async def observed(sdk, url, *given, **settings):
+    """Return what one call tells, and its result."""
+    async with sdk.watch(pets(url, *given, **settings)) as toolset:
+        events = told(toolset)
+        return events, await get_pet(toolset)
+
+
 async def call_again(sdk):
     """Make a call that is answered 503, breaks, and is redirected then; return what is told."""
 
@@ -90,9 +97,8 @@ async def call_again(sdk):
                 case _:
                     await peer.write(answer())
 
-    async with Faults(behave) as server, sdk.watch(pets(server.url, retries=2)) as toolset:
-        events = told(toolset)
-        result = await get_pet(toolset)
+    async with Faults(behave) as server:
+        events, result = await observed(sdk, server.url, retries=2)
     assert len(server.requests) == 4
     return events, result
 
@@ -100,11 +106,8 @@ async def call_again(sdk):
 # Subscribers
 
 
-async def test_a_call_is_told_from_its_start_to_its_end(recorder):
-    async with pets(recorder.url) as toolset:
-        events = told(toolset)
-
-        result = await get_pet(toolset)
+async def test_a_call_is_told_from_its_start_to_its_end(recorder, sdk):
+    events, result = await observed(sdk, recorder.url)
 
     url = f"{recorder.url}/v1/pets/{{petId}}"
     assert result.success
@@ -183,11 +186,8 @@ async def stream(peer):
 async def test_a_call_and_its_request_end_with_a_status_and_a_type_of_error(
     behave, status, of_call, of_request, sdk
 ):
-    known = {"timeout": 0.3, "max_response_bytes": 50}
-    async with Faults(behave) as server, sdk.watch(pets(server.url, **known)) as toolset:
-        events = told(toolset)
-
-        await get_pet(toolset)
+    async with Faults(behave) as server:
+        events, _ = await observed(sdk, server.url, timeout=0.3, max_response_bytes=50)
 
     last = events[-1]
     assert (len(events), last.kind, last.status) == (2, "error" if of_call else "completed", status)
@@ -420,8 +420,7 @@ async def test_a_record_says_in_words_and_as_data_what_happened(sdk, caplog):
     caplog.set_level(logging.DEBUG, "openapi_tools.calls")
 
     await call_again(sdk)
-    async with pets("http://127.0.0.1", answering(lambda _: httpx.Response(500))) as toolset:
-        await get_pet(toolset)
+    await observed(sdk, "http://127.0.0.1", answering(lambda _: httpx.Response(500)))
 
     records = [record for record in caplog.records if record.name == "openapi_tools.calls"]
     words = [record.getMessage().partition("{petId} ")[2] for record in records]
@@ -529,8 +528,7 @@ async def test_every_name_is_one_of_the_semantic_conventions(sdk, monkeypatch):
     ],
 )
 async def test_the_server_of_a_request_is_told_by_name_and_port(url, shown, address, port, sdk):
-    async with sdk.watch(pets(url, answering())) as toolset:
-        await get_pet(toolset)
+    await observed(sdk, url, answering())
 
     attributes = sdk.requests[0].attributes
     assert attributes["url.full"] == f"{shown}/v1/pets/7?X-query=REDACTED"

@@ -177,23 +177,22 @@ async def test_the_address_that_the_user_named_is_meant():
 
 
 @pytest.mark.parametrize(
-    ("settings", "public", "expected"),
+    ("settings", "public", "private", "named"),
     [
-        ({}, False, NetworkPolicy(private=True)),
-        ({}, True, NetworkPolicy(private=False)),
-        ({"allow_private": True}, True, NetworkPolicy(private=True)),
-        ({"allow_private": False}, False, NetworkPolicy(private=False)),
-        ({"base_url": "https://API.test/v1"}, True,
-         NetworkPolicy(private=False, named=("api.test", 443))),
-        ({"base_url": "http://[::1]:8000"}, True,
-         NetworkPolicy(private=False, named=("::1", 8000))),
-        ({"base_url": "http://h:x"}, True, NetworkPolicy(private=False)),
-        ({"base_url": "http://api.test", "allow_private": False}, True,
-         NetworkPolicy(private=False)),
+        ({}, False, True, None),
+        ({}, True, False, None),
+        ({"allow_private": True}, True, True, None),
+        ({"allow_private": False}, False, False, None),
+        ({"base_url": "https://API.test/v1"}, True, False, ("api.test", 443)),
+        ({"base_url": "http://[::1]:8000"}, True, False, ("::1", 8000)),
+        ({"base_url": "http://h:x"}, True, False, None),
+        ({"base_url": "http://api.test", "allow_private": False}, True, False, None),
     ],
-)  # fmt: skip
-def test_the_policy_follows_from_the_settings_and_the_document(settings, public, expected):
-    assert policy_of(Settings(**settings), public_document=public) == expected
+)
+def test_the_policy_follows_from_the_settings_and_the_document(settings, public, private, named):
+    policy = policy_of(Settings(**settings), public_document=public)
+
+    assert policy == NetworkPolicy(private=private, named=named)
 
 
 @pytest.fixture
