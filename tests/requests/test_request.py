@@ -117,25 +117,18 @@ async def test_what_no_header_can_hold_is_refused(value, wire):
     error = await wire.refuse(document(parameters=declared), {"X-Y": value})
 
     assert error["type"] == "invalid_input"
-    assert "/X_Y" in error["message"] or "/X-Y" in error["message"]
+    assert error["message"].startswith("/X_Y: ")
+
+
+NO_COOKIES = ["b; admin=1", "b;", "é", *({k: 1} for k in ("a;b", "a=b", "a\r\nb", "a b", "é"))]
 
 
 @in_one_loop
-@pytest.mark.parametrize("value", [*UNSENDABLE, "b; admin=1", "b;", "é"], ids=repr)
+@pytest.mark.parametrize("value", [*UNSENDABLE, *NO_COOKIES], ids=repr)
 async def test_what_no_cookie_can_hold_is_refused(value, wire):
     declared = [parameter("cookie", "c", style="cookie")]
 
     error = await wire.refuse(document(version="3.2.0", parameters=declared), {"c": value})
-
-    assert error["type"] == "invalid_input"
-
-
-@in_one_loop
-@pytest.mark.parametrize("name", ["a;b", "a=b", "a\r\nb", "a b", "é"], ids=repr)
-async def test_no_key_becomes_a_cookie_of_its_own(name, wire):
-    declared = [parameter("cookie", "c", style="cookie")]
-
-    error = await wire.refuse(document(version="3.2.0", parameters=declared), {"c": {name: 1}})
 
     assert error["type"] == "invalid_input"
 

@@ -51,10 +51,10 @@ class Api:
         return await self.tool.execute({"name": "Rex", "_tool_call_id": "c1"}, context=context)
 
     async def refuses(self, kind: str = "denied", context: Any = None) -> str:
-        """Call the tool, and return the message of the error of that kind."""
+        """Call the tool, and return all that a result with an error of that kind says."""
         result = await self.call(context)
         assert (result.error["type"], result.tool_call_id) == (kind, "c1")
-        return result.error["message"]
+        return result.model_dump_json()
 
 
 TWO = {"/x": {"get": operation(), "delete": operation()}}
@@ -366,19 +366,13 @@ async def test_one_result_for_many_calls_answers_each_of_them():
 
 
 @pytest.mark.parametrize("output", [object(), {"a": object()}, float("nan"), "\ud800"])
-@pytest.mark.parametrize(
-    ("add", "kind"),
-    [
-        ("add_input_guardrails", "denied"),
-        ("add_output_guardrails", "denied"),
-        ("add_on_error_func", "http"),
-    ],
-)
-async def test_a_result_that_cannot_be_shown_is_withheld(add, kind, output):
-    api = Api(404 if kind == "http" else 200)
-    getattr(api.tool, add)([lambda *_: ToolResult.ok(output)])
+@pytest.mark.parametrize("add", ["input_guardrails", "output_guardrails", "on_error_func"])
+async def test_a_result_that_cannot_be_shown_is_withheld(add, output):
+    fails = add == "on_error_func"
+    api = Api(404 if fails else 200)
+    getattr(api.tool, f"add_{add}")([lambda *_: ToolResult.ok(output)])
 
-    (await api.refuses(kind)).encode()
+    (await api.refuses("http" if fails else "denied")).encode()
 
 
 def test_a_person_is_asked_about_every_argument_in_plain_characters():
