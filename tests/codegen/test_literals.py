@@ -186,22 +186,3 @@ def test_an_integer_longer_than_a_line_is_refused(number):
 def test_what_json_text_cannot_hold_is_refused(value, reason):
     with pytest.raises(OpenAPIToolsError, match=reason):
         json_text(value, indent=0, lead=0)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(
-    "value",
-    [
-        "x" * 1_000_000,
-        "word " * 200_000,
-        "\n" * 100_000,
-        "\"'\\🚀" * 100_000,
-        [f"value {number}" for number in range(60_000)],
-    ],
-    ids=["word", "words", "line feeds", "escapes", "enum"],
-)
-def test_huge_values_are_written(value):
-    codes = [literal(value), json_text(value, indent=0, lead=0)]
-
-    assert [read(code) for code in codes] == [value, value]
-    assert max(longest_line(code) for code in codes) <= 100

@@ -50,19 +50,6 @@ def changed(**members):
     return json.dumps({**json.loads(TEXT), **members})
 
 
-def test_a_manifest_is_plain_json_in_a_fixed_order():
-    members = json.loads(TEXT)
-
-    assert written(dict(reversed(FILES.items())), DATA) == TEXT
-    order = "generator version api layout document tools files"
-    assert list(members) == order.split()
-    assert TEXT.startswith('{\n  "generator": "openapi-tools",\n')
-    assert TEXT.endswith("}\n")
-    assert members["document"] == {"title": "Museum", "version": "1.0", "sha256": "0"}
-    assert list(members["files"]) == ["README.md", "museum_tools/py.typed"]
-    assert members["tools"] == ["events_list", "events_create"]
-
-
 @pytest.mark.long
 @given(
     st.dictionaries(PATHS, st.text()),
