@@ -57,7 +57,7 @@ def find(root: Any, text: str) -> Any:
     """Return the value at a JSON Pointer, or raise LookupError with the key that is missing."""
     for token in text.split("/")[1:]:
         key = unescape(token) if "~" in token else token
-        if isinstance(root, Mapping) and key in root:
+        if isinstance(root, (dict, Mapping)) and key in root:  # `dict` first, which is fast
             root = root[key]
         elif isinstance(root, list) and key.isdecimal() and int(key) < len(root):
             root = root[int(key)]

@@ -47,7 +47,7 @@ from openapi_tools.visible_text import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from openapi_tools.loading.operations import Document, OperationNode
+    from openapi_tools.loading.operations import Document, OperationNode, ParameterNodes
     from openapi_tools.loading.references import Resource
     from openapi_tools.model import SecurityScheme
     from openapi_tools.settings import Settings
@@ -84,6 +84,8 @@ class Inputs:
     ) -> None:
         self._document = document
         self._settings = settings
+        self._contents: dict[tuple[int, bytes, tuple[str, ...]], Content] = {}
+        self._lists: dict[int, tuple[list[_Argument], dict[str, None]]] = {}
         self._known: dict[int, _Argument | None] = {}
         self._alike: dict[tuple[int, bytes], _Argument | None] = {}
         self._credentials = {
@@ -106,7 +108,10 @@ class Inputs:
         arguments = self._arguments(operation) + _body_arguments(content)
         names = argument_names([argument[:2] for argument in arguments])
         pairs = list(zip(names, arguments, strict=True))
-        properties = {name: self._named(argument, name) for name, argument in pairs}
+        properties = {
+            name: argument.schema if name == argument.wire else self._named(argument, name)
+            for name, argument in pairs
+        }
         schema: dict[str, Any] = {"type": "object", "properties": properties}
         if required := [name for name, argument in pairs if argument.required]:
             schema["required"] = required
@@ -154,22 +159,34 @@ class Inputs:
             return None
         kinds = self._settings.media_types
         own = kinds.get(name, ()) if isinstance(kinds, dict) else ()
-        content = self._bodies.read(*found, own)
+        key = (id(found[1]), compact(found[0]), own)
+        if key not in self._contents:
+            self._contents[key] = self._bodies.read(*found, own)
+        content = self._contents[key]
         return None if content.is_empty else content
 
     def _arguments(self, operation: OperationNode) -> list[_Argument]:
         """Return the arguments of parameters that have a place in the request."""
-        parameters = self._document.parameters(operation).items()
-        found = [self._argument(*key, *where) for key, where in parameters]
-        arguments = [argument for argument in found if argument is not None]
-        known = dict.fromkeys(each.wire for each in arguments if each.location == "path")
+        arguments, known = self._offered(self._document.parameters(operation))
         variables = path_variables(operation.path, known)
+        if variables.keys() == known.keys():
+            return arguments
         missing = [name for name in variables if name not in known]
         text = {"schema": {"type": "string"}}
         return [
             *[self._made("path", name, text, operation.resource) for name in missing],
             *[each for each in arguments if each.location != "path" or each.wire in variables],
         ]
+
+    def _offered(self, parameters: ParameterNodes) -> tuple[list[_Argument], dict[str, None]]:
+        """Return the arguments of parameters, and the names of those in the path."""
+        key = id(parameters)
+        if key not in self._lists:
+            found = [self._argument(*key, *where) for key, where in parameters.items()]
+            arguments = [argument for argument in found if argument is not None]
+            known = dict.fromkeys(each.wire for each in arguments if each.location == "path")
+            self._lists[key] = arguments, known
+        return self._lists[key]
 
     def _argument(
         self, location: str, name: str, node: dict[str, Any], resource: Resource

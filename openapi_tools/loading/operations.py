@@ -14,7 +14,7 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from openapi_tools.errors import DocumentError, InvalidDocument, UnresolvableReference
-from openapi_tools.json_values import pointer_token
+from openapi_tools.json_values import compact, pointer_token
 from openapi_tools.loading import versions
 from openapi_tools.loading.keyword_values import as_text, is_text, is_true
 from openapi_tools.loading.references import (
@@ -110,6 +110,9 @@ class Document:
         self._methods = {method: method.upper() for method in self.dialect.methods}
         self._shared: dict[tuple[str, int], Any] = {}
         self._lists: dict[tuple[int, int], ParameterNodes] = {}
+        self._alike: dict[tuple[int, bytes], ParameterNodes] = {}
+        self._merged: dict[tuple[int, int], ParameterNodes] = {}
+        self._none: ParameterNodes = {}
         self._legible: set[tuple[str, str]] = set()
 
     @cached_property
@@ -205,7 +208,8 @@ class Document:
         """Return an operation's parameters, its own over those of its path.
 
         `body` and `formData` of Swagger 2.0 are among them. Of two with the same place and name in
-        one list the last counts.
+        one list the last counts. Operations with the same lists get the same dict, while the
+        document lives.
 
         Spec: OpenAPI 3.1.2, section 4.8.9, `parameters`.
 
@@ -214,18 +218,27 @@ class Document:
         """
         above = self._listed(operation, operation.item)
         own = self._listed(operation, operation.node)
-        return {**above, **own} if above and own else above or own
+        if not (above and own):
+            return above or own
+        key = (id(above), id(own))
+        if key not in self._merged:
+            self._merged[key] = {**above, **own}
+        return self._merged[key]
 
     def _listed(self, operation: OperationNode, holder: dict[str, Any]) -> ParameterNodes:
         """Return the parameters that an operation or its path item lists, each list read once."""
         listed = holder.get("parameters")
         if listed is None:
-            return {}
+            return self._none
         key = (id(operation.resource), id(listed))
         found = self._lists.get(key)
         if found is None:
             try:
-                found = self._lists[key] = self._read_list(listed, operation.resource)
+                text = (key[0], compact(listed))
+                found = self._alike.get(text)
+                if found is None:
+                    found = self._alike[text] = self._read_list(listed, operation.resource)
+                self._lists[key] = found
             except DocumentError as error:
                 above = operation.pointer if holder is operation.node else operation.path_pointer
                 error.source, error.pointer = self.entry.name, f"{above}/parameters{error.pointer}"

@@ -14,7 +14,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import InvalidDocument
-from openapi_tools.json_values import TYPES
+from openapi_tools.json_values import TYPES, compact
 from openapi_tools.loading.all_of import WORDS, merge, merge_all
 from openapi_tools.loading.keyword_values import (
     ABSENT,
@@ -75,6 +75,7 @@ class Schemas:
         self._targets: dict[str, Target] = {}
         self._names: dict[tuple[int, str], str] = {}
         self._definitions: dict[str, Definition] = {}
+        self._members: dict[tuple[int, bytes], dict[str, Any]] = {}
         self._open: set[str] = set()
         self._closures: dict[frozenset[str], Closure] = {}
         self._room = MAX_REMEMBERED
@@ -232,8 +233,16 @@ class Schemas:
             marked = hides and value.__class__ is dict and ("$ref" in value or "readOnly" in value)
             if marked and self._read_only.is_hidden(value, resource):
                 continue
-            out[name] = self.convert(value, resource, depth)
+            make = self.convert if depth > 1 or self._open else self._member
+            out[name] = make(value, resource, depth)
         return out
+
+    def _member(self, node: Any, resource: Resource, depth: int) -> dict[str, Any]:
+        """Return a member of an inline schema; one for all that say the same to the letter."""
+        key = (id(resource), compact(node))
+        if key not in self._members:
+            self._members[key] = self.convert(node, resource, depth)
+        return self._members[key]
 
     def _translated(
         self, out: dict[str, Any], node: dict[str, Any], resource: Resource
