@@ -264,10 +264,8 @@ def _quoted(raw: str) -> str:
 def _pieces(
     text: str, room: int, *, paragraphs: re.Pattern[str] = PARAGRAPHS, after: str = " "
 ) -> list[str]:
-    """Return text as adjacent string literals of at most `room` columns.
-
-    A paragraph starts a piece, so that its words never move those of the next one.
-    """
+    """Return text as adjacent string literals of at most `room` columns."""
+    # A paragraph starts a piece, so that its words never move those of the next one.
     found = []
     for paragraph in paragraphs.findall(text):
         raw = _escaped(paragraph)

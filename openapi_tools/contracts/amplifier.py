@@ -225,10 +225,8 @@ class Presented:
         return with_approve(context, self._approve) if asks and not known else context
 
     def _call_id(self, given: object) -> str:
-        """Return the id of this call where the coordinator or the input gives it.
-
-        loop-streaming tells it by the task that calls; loop-basic keeps it to itself.
-        """
+        """Return the id of this call where the coordinator or the input gives it."""
+        # loop-streaming tells it by the task that calls; loop-basic keeps it to itself.
         calls = _told(self._coordinator, "_tool_dispatch_contexts")
         call = calls.get(asyncio.current_task()) if isinstance(calls, dict) else None
         known = call.get("tool_call_id") if isinstance(call, dict) else None

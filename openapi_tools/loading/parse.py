@@ -246,11 +246,9 @@ def _complaint(data: bytes, message: str) -> InvalidDocument:
 
 
 def _may_repeat(data: bytes, text: bytes) -> bool:
-    """Tell whether a key may be repeated; False is certain. `text` is the value, written again.
-
-    Each key has a colon behind it, and of two equal keys the parser keeps the last. Colons in
-    strings stay, unless they are written as an escape.
-    """
+    """Tell whether a key may be repeated; False is certain. `text` is the value, written again."""
+    # Each key has a colon behind it, and of two equal keys the parser keeps the last. Colons in
+    # strings stay, unless they are written as an escape.
     if b"\\u" in data and _ESCAPED_COLON.search(data):
         return True
     return data.count(b":") != text.count(b":")

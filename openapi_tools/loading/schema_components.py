@@ -122,11 +122,9 @@ def _names_in(nodes: list[Any], below: list[Any]) -> set[str]:
 def _without_cycles(
     definitions: dict[str, dict[str, Any]], in_place: Mapping[str, frozenset[str]]
 ) -> dict[str, dict[str, Any]]:
-    """Return definitions none of which reaches itself without going into a member of the value.
-
-    Published documents have `A: {anyOf: [A, string]}`, on which a validator never ends: the
-    reference that closes such a cycle is taken out.
-    """
+    """Return definitions none of which reaches itself without going into a member of the value."""
+    # Published documents have `A: {anyOf: [A, string]}`, on which a validator never ends: the
+    # reference that closes such a cycle is taken out.
     cut: dict[str, set[str]] = {}
     done: set[str] = set()
     for start in definitions:

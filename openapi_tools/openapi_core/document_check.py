@@ -124,10 +124,8 @@ def _against_schema(root: Mapping[str, Any], version: str) -> Iterator[Finding]:
 
 
 def _closest(error: Any, root: Any) -> Any:
-    """Return the error inside a union's branch that was meant, as far as that can be told.
-
-    `{"$ref": …}` is a branch of nearly every union: it was meant only where there is a `$ref`.
-    """
+    """Return the error inside a union's branch that was meant, as far as that can be told."""
+    # `{"$ref": …}` is a branch of nearly every union: it was meant only where there is a `$ref`.
     branches = getattr(error.kind, "context", None)
     if not branches:
         return error
@@ -203,10 +201,8 @@ def _located(name: str, check: Any) -> Any:
 
 
 def _collected_once(method: Any) -> Any:
-    """Return a method that collects a schema's property names, visiting each schema once.
-
-    openapi-spec-validator's own loops in cycles, and visits a diamond of `allOf` exponentially.
-    """
+    """Return a method that collects a schema's property names, visiting each schema once."""
+    # openapi-spec-validator's own loops in cycles, and visits a diamond of `allOf` exponentially.
 
     def collect(self: Any, schema: Any) -> set[str]:
         known = self.__dict__.setdefault("collected", {})

@@ -248,12 +248,10 @@ class _Decoders(dict[str, Callable[..., Any]]):
 
 
 def _style_decoders() -> dict[str, Any]:
-    """Return openapi-core's decoders by style, some of them replaced.
-
-    It splits `spaceDelimited` at the characters `%20` although it is given decoded values, wants
-    `explode: true` beside `deepObject`, whose members it reads one level deep, looks for exploded
-    objects under their own name, and stumbles over the bytes of multipart bodies.
-    """
+    """Return openapi-core's decoders by style, some of them replaced."""
+    # It splits `spaceDelimited` at the characters `%20` although it is given decoded values, wants
+    # `explode: true` beside `deepObject`, whose members it reads one level deep, looks for exploded
+    # objects under their own name, and stumbles over the bytes of multipart bodies.
     decoders = {
         **style_deserializers,
         "spaceDelimited": partial(util.delimited_loads, delimiter=" "),
@@ -328,10 +326,8 @@ def _places_of_keys(document: Document) -> Iterator[tuple[str, str]]:
 
 
 def _drop_untyped(error: Exception) -> bool:
-    """Drop errors about the type of multipart parts; return whether none is left.
-
-    All parts are text or bytes; openapi-core reads `1` as a number in other forms only.
-    """
+    """Drop errors about the type of multipart parts; return whether none is left."""
+    # All parts are text or bytes; openapi-core reads `1` as a number in other forms only.
     cause: Any = error.__cause__
     details = getattr(cause, "schema_errors", None)
     if not details:

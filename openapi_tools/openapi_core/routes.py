@@ -55,10 +55,8 @@ def find_route(
 
 
 def _fragment_rank(route: Route, query: str) -> int:
-    """Rank a path template by its fragment; a fitting one is below 0.
-
-    AWS documents distinguish operations of one path by `#Action=X` or `#uploads`.
-    """
+    """Rank a path template by its fragment; a fitting one is below 0."""
+    # AWS documents distinguish operations of one path by `#Action=X` or `#uploads`.
     fragment = parse_qsl(route.path.partition("#")[2], keep_blank_values=True)
     given = parse_qsl(query, keep_blank_values=True)
     names = {name for name, _ in given}

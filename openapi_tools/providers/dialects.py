@@ -245,10 +245,8 @@ def _inside(limit: float, inwards: float, *, whole: bool) -> float:
 
 
 def _checked(form: Form) -> str | None:
-    """Return the regular expression of strings; None for one that no call is checked against.
-
-    Providers refuse those too: the ones that look around, count too far, or are faulty.
-    """
+    """Return the regular expression of strings; None for one that no call is checked against."""
+    # Providers refuse those too: the ones that look around, count too far, or are faulty.
     pattern = form.get("pattern")
     return pattern if isinstance(pattern, str) and _is_checked(pattern) else None
 

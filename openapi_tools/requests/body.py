@@ -175,10 +175,8 @@ def _file(body: RequestBody, value: Any, sources: Sources) -> Content:
 
 
 def _multipart(body: RequestBody, value: Any, sources: Sources) -> Content:
-    """Write one part per member, or per item of an array; null is left out.
-
-    Parts of text in a form carry no Content-Type, as browsers send them.
-    """
+    """Write one part per member, or per item of an array; null is left out."""
+    # Parts of text in a form carry no Content-Type, as browsers send them.
     boundary = secrets.token_hex(16)
     data = b"".join(
         b"--%s\r\n%s\r\n\r\n%s\r\n" % (boundary.encode(), b"\r\n".join(headers), content)

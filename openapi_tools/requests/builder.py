@@ -231,10 +231,8 @@ def _at_argument(body: RequestBody, error: InputError) -> InputError:
 
 
 def _templates(path: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return a path and its query, each as encoded literals and names of variables in turn.
-
-    The part after `#` only tells operations apart.
-    """
+    """Return a path and its query, each as encoded literals and names of variables in turn."""
+    # The part after `#` only tells operations apart.
     match = _PATH_PART.match(path)
     before = match[0] if match else ""
     query = path[len(before) :].partition("#")[0].removeprefix("?")

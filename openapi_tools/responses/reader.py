@@ -174,10 +174,8 @@ def _output(content: Content, answer: Answer, metadata: dict[str, Any], settings
 
 
 def _fitted(value: Any, size: int, room: int) -> tuple[Any, bool]:
-    """Return a value that fits into `room` characters as JSON, and whether it was cut.
-
-    It was received as `size` bytes.
-    """
+    """Return a value that fits into `room` characters as JSON, and whether it was cut."""
+    # It was received as `size` bytes.
     if size <= room:
         with suppress(ValueError):  # half a surrogate pair in the path of a download
             text = to_json(value)

@@ -142,10 +142,8 @@ class ConnectionPool(httpx.AsyncBaseTransport):
     async def _sent_by_httpx(
         self, request: httpx.Request, proxy: httpx.Proxy | None
     ) -> httpx.Response:
-        """Send a request through a proxy or a test double, over a connection for it alone.
-
-        httpx does not tell whether bytes follow an answer, so no connection is used twice.
-        """
+        """Send a request through a proxy or a test double, over a connection for it alone."""
+        # httpx does not tell whether bytes follow an answer, so no connection is used twice.
         request.extensions[REUSED] = False
         host, port = _place_of(request)[1:3]
         if proxy is None:
@@ -299,10 +297,8 @@ def _place_of(request: httpx.Request) -> _Place:
 
 
 def _is_doubled() -> bool:
-    """Whether a test double has replaced the sending methods of httpx or httpcore.
-
-    Tracers wrap them in objects of other types; calls have spans of their own.
-    """
+    """Whether a test double has replaced the sending methods of httpx or httpcore."""
+    # Tracers wrap them in objects of other types; calls have spans of their own.
     sending: dict[str, Any] = {
         "httpx.": httpx.AsyncHTTPTransport.handle_async_request,
         "httpcore.": httpcore.AsyncConnectionPool.handle_async_request,

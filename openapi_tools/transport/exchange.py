@@ -264,10 +264,8 @@ class Digest(httpx.DigestAuth):
 async def _send_with(
     auth: httpx.Auth, client: httpx.AsyncClient, request: httpx.Request, options: dict[str, Any]
 ) -> httpx.Response:
-    """Return the answer to the last request of an authentication's flow.
-
-    httpx would read the answers before it, however long they are.
-    """
+    """Return the answer to the last request of an authentication's flow."""
+    # httpx would read the answers before it, however long they are.
     if auth.requires_request_body:
         await request.aread()
     flow = auth.async_auth_flow(request)

@@ -198,10 +198,8 @@ class _Copy:
 
 
 def _weaken(root: Node, left_out: list[tuple[Node, str]]) -> None:
-    """Remove the keywords that would refuse more values now that other parts are missing.
-
-    `left_out` has the schemas that miss a part, each with the keyword of that part.
-    """
+    """Remove the keywords that would refuse more values now that other parts are missing."""
+    # `left_out` has the schemas that miss a part, each with the keyword of that part.
     for node, keyword in left_out:
         if keyword in ("properties", "patternProperties"):
             _drop(node, "additionalProperties", "unevaluatedProperties")

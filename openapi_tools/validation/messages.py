@@ -169,10 +169,8 @@ def _distance(flaws: list[Flaw], place: Place) -> tuple[bool, int, int, int]:
 
 
 def _merged(branches: list[list[Flaw]], place: Place, value: Any) -> Flaw | None:
-    """Return one flaw where all want another type, or other constants in one place.
-
-    The constants are those of a discriminator, or of enumerations side by side.
-    """
+    """Return one flaw where all want another type, or other constants in one place."""
+    # The constants are those of a discriminator, or of enumerations side by side.
     firsts = [flaws[0] for flaws in branches if flaws]
     if all(flaw.keyword == "type" and flaw.place == place for flaw in firsts):
         limits = (f.limit if isinstance(f.limit, list) else [f.limit] for f in firsts)
