@@ -7,29 +7,27 @@ import json
 import re
 from typing import Any
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from openapi_tools.codegen.package_data import PackageData, Record
-from openapi_tools.codegen.package_plan import plan_package
+from openapi_tools.codegen.package_plan import MANY_PARTS, MOST_LINES, Item, plan_package, split
 from openapi_tools.model import Operation
 
 LONG = {"type": "string", "description": "word " * 60}
 
 
-def record(name, tag=None, *, path="", definitions=None, lines=0):
-    """A tool; `lines` members make its schema about that long."""
+def record(name, tag=None, *, definitions=None):
     schema: dict[str, Any] = {"type": "object", "properties": {}, "additionalProperties": False}
-    schema["properties"] = {f"m{n}": {"description": "x" * 30} for n in range(lines)}
     if definitions:
         schema["$defs"] = definitions
     tags = () if tag is None else (tag,)
-    return Record(name, "Text.", schema, Operation("GET", path or f"/{name}", tags=tags))
+    return Record(name, "Text.", schema, Operation("GET", f"/{name}", tags=tags))
 
 
 def plan(*records):
     return plan_package(PackageData("pets", records))
-
-
-def modules(found):
-    return {str(m.stem): [tool.record.name for tool in m.tools] for m in found.modules}
 
 
 HOSTILE = [
@@ -47,34 +45,15 @@ def test_any_tags_give_modules_of_the_allow_list_that_differ_in_more_than_case()
     assert all(re.fullmatch(r"tools(_[a-z0-9_]+)?", stem) and len(stem) < 70 for stem in stems)
 
 
-def test_a_long_tag_is_parted_by_its_paths():
-    tools = [
-        record(f"{part}_{n}", "All", path=f"/v1/{part}/{{id}}/{n}", lines=100)
-        for n in range(12)
-        for part in ("cats", "dogs")
-    ]
-
-    found = plan(*tools, record("other", "Other"))
-
-    assert modules(found) == {
-        "tools_all_cats": [f"cats_{n}" for n in range(12)],
-        "tools_all_dogs": [f"dogs_{n}" for n in range(12)],
-        "tools_other": ["other"],
-    }
-
-
 def test_a_definition_stands_once_and_stays_when_another_tool_comes():
     one = record("a", "x", definitions={"Pet": LONG, "Id": {"type": "string"}})
     other = record("b", "y", definitions={"Pet": LONG})
 
     found, more = plan(one), plan(one, other)
 
-    assert found.schemas == more.schemas
-    assert found.modules[0].tools == more.modules[0].tools
-    assert (
-        '"$defs": {"Pet": schemas.PET, "Id": {"type": "string"}},'
-        in (found.modules[0].tools[0].statements[2])
-    )
+    (tool,) = found.modules[0].tools
+    assert (found.schemas, (tool,)) == (more.schemas, more.modules[0].tools)
+    assert '"$defs": {"Pet": schemas.PET, "Id": {"type": "string"}},' in tool.statements[2]
 
 
 def test_definitions_of_one_name_that_differ_are_two():
@@ -88,21 +67,6 @@ def test_definitions_of_one_name_that_differ_are_two():
     assert names[0] == "PET"
     assert re.fullmatch(r"PET_[0-9a-f]{6}", names[1])
     assert f"schemas.{names[1]}" in found.modules[0].tools[3].statements[2]
-
-
-def test_many_shared_definitions_are_parted_by_their_names():
-    definitions = {
-        f"{letter}{n}": {"properties": {f"m{i}": {"title": "x" * 60} for i in range(60)}}
-        for letter in "AB"
-        for n in range(16)
-    }
-
-    found = plan(*(record(f"t{n}", definitions=definitions) for n in range(2)))
-
-    assert [str(module.stem) for module in found.schemas] == ["schemas_a", "schemas_b"]
-    tool = found.modules[0].tools[0]
-    assert tool.schemas == {"schemas_a", "schemas_b"}
-    assert '"A3": schemas_a.A3' in tool.statements[2]
 
 
 def deep(levels):
@@ -128,3 +92,77 @@ def test_a_schema_that_nests_too_deep_is_json_text_without_references():
     assert "word word" in c.statements[2]
     text = c.statements[2].partition(" = json.loads")[2]
     assert json.loads(ast.literal_eval(text)) == tools[2].input_schema
+
+
+def parts(sizes, *, lines=100, always=1):
+    """The sizes of the parts of as many things as asked for below each path, by name."""
+    items = [
+        Item(f"{path} {number}", (*path.split("/"), str(number)), lines)
+        for path, count in sizes.items()
+        for number in range(count)
+    ]
+    listed = [("/".join(steps), len(things)) for steps, things in split(items, always=always)]
+    assert len(dict(listed)) == len(listed)
+    return dict(listed)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "expected"),
+    [
+        ({}, {}),
+        ({"a": 1, "b": 2, "": 1}, {"a": 1, "b": 2, "": 1}),
+        ({"a/x": 7, "a/y": 7}, {"a": 14}),  # 1,400 lines
+        ({"a/x": 7, "a/y": 8}, {"a/x": 7, "a/y": 8}),
+        ({"a/x": 12, "a/y": 1, "a/z": 1, "a/w": 3}, {"a": 2, "a/x": 12, "a/w": 3}),
+        ({"a/x": 14, "a/y": 1}, {"a/x": 14, "a/y": 1}),
+        ({"a/api/v1/x": 10, "a/api/v1/y": 10}, {"a/x": 10, "a/y": 10}),
+    ],
+)
+def test_a_long_part_is_divided_and_short_ones_stay_together(sizes, expected):
+    assert parts(sizes) == expected
+
+
+def test_without_a_need_there_is_one_part():
+    assert parts({"a": 7, "b": 7}, always=0) == {"": 14}
+    assert parts({"a/b/c": 1}, lines=9_000) == {"a": 1}
+    same = [Item(number, ("a", "b"), 1_000) for number in range(9)]
+    assert list(split(same, always=1)) == [(("a",), list(range(9)))]
+
+
+def test_very_many_short_parts_are_kept_together_by_their_letters():
+    paths = {f"t/{first}{number}": 1 for first in "abc" for number in range(MANY_PARTS)}
+    alike = parts({f"t/{'x' * number}": 1 for number in range(1, 2_000)}, lines=10)
+
+    assert parts(paths, lines=10) == dict.fromkeys(("t/a", "t/b", "t/c"), MANY_PARTS)
+    assert sum(alike.values()) == 1_999
+    assert max(alike.values()) * 10 <= MOST_LINES
+
+
+KEYS = st.lists(st.sampled_from("abc"), min_size=1, max_size=4).map(tuple)
+THINGS = st.lists(st.tuples(KEYS, st.integers(1, 900)), max_size=60)
+
+
+@given(things=THINGS, always=st.integers(0, 2))
+def test_everything_is_in_one_part_in_order_and_no_part_is_too_long(things, always):
+    listed = [Item(number, key, lines) for number, (key, lines) in enumerate(things)]
+
+    found = list(split(listed, always=always))
+
+    assert sorted(thing for _, part in found for thing in part) == list(range(len(things)))
+    assert all(part == sorted(part) for _, part in found)
+    assert len({steps for steps, _ in found}) == len(found)
+    for _, part in found:
+        alike = len({things[number][0] for number in part}) == 1
+        assert alike or sum(things[number][1] for number in part) <= MOST_LINES
+
+
+@given(things=THINGS, added=st.tuples(KEYS, st.integers(1, 900)))
+def test_what_is_added_to_one_tag_moves_nothing_of_another(things, added):
+    listed = [Item((key, number), key, lines) for number, (key, lines) in enumerate(things)]
+    (key, lines) = added
+    more = [*listed, Item((key, len(things)), key, lines)]
+
+    before, after = (dict(split(part, always=1)) for part in (listed, more))
+
+    others = {steps: part for steps, part in before.items() if steps[0] != key[0]}
+    assert {steps: part for steps, part in after.items() if steps[0] != key[0]} == others
