@@ -9,7 +9,7 @@ import re
 import traceback
 
 import httpx
-from documents import document, operation
+from documents import document, operation, with_body
 
 from openapi_tools import OpenAPIToolsError, Settings, load_tools
 
@@ -29,11 +29,12 @@ def refusal(source):
     raise AssertionError("the document was taken")
 
 
-def with_component(schema, **others):
+def with_component(schema=None, **components):
     """Return a document with one POST whose JSON body is the component `S0`."""
-    body = {"content": {"application/json": {"schema": component("S0")}}, "required": True}
-    paths = {"/x": {"post": operation(operationId="x", requestBody=body)}}
-    return document(paths, components={"schemas": {"S0": schema, **others}})
+    components.setdefault("S0", schema)
+    paths = with_body(component("S0"))
+    paths["/x"]["post"]["operationId"] = "x"
+    return document(paths, components={"schemas": components})
 
 
 def component(name):
