@@ -35,6 +35,7 @@ FIRST = {
                "clientInfo": {"name": "t", "version": "1"}},
 }  # fmt: skip
 READY = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+ACCEPTED = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
 
 
 @pytest.fixture
@@ -54,50 +55,46 @@ def request(number, method, **params):
     return {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
 
 
-async def test_one_client_is_served_on_standard_input_and_output(museum):
-    process = await started(str(museum), "--tag", "Events")
+async def started(*args):
+    """Return a server that speaks on standard input and output."""
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), asyncio.subprocess.PIPE)
+    return await asyncio.create_subprocess_exec(*COMMAND, "serve", *args, **pipes)
 
-    said = await answered(process, lines(FIRST, READY, request(2, "tools/list")), 2)
+
+async def ended(process):
+    """Return the exit code of a process, and what it last said on standard error."""
+    errors = await asyncio.wait_for(process.stderr.read(), 30)
+    return await asyncio.wait_for(process.wait(), 30), errors.decode()
+
+
+async def test_one_client_is_served_on_standard_input_and_output_whatever_else_it_says(museum):
+    process = await started(str(museum), "--tag", "Events")
+    odd = "hello\n[]\n\n\x00\n"
+
+    process.stdin.write((odd + lines(FIRST, READY, request(2, "tools/list"))).encode())
+    said = [json.loads(await process.stdout.readline()) for _ in range(2)]
+    process.stdin.close()
 
     assert [message["id"] for message in said] == [1, 2]
     assert said[0]["result"]["serverInfo"]["name"] == "Redocly Museum API"
-    assert [tool["name"] for tool in said[1]["result"]["tools"]] == [
-        "create_special_event",
-        "list_special_events",
-        "get_special_event",
-        "update_special_event",
-        "delete_special_event",
-    ]
-    assert await ended(process) == (0, "serving 5 tools (0 operations skipped) over stdio.\n")
+    names = [tool["name"] for tool in said[1]["result"]["tools"]]
+    assert ["special_event" in name for name in names] == [True] * 5
+    code, errors = await ended(process)
+    assert code == 0
+    assert errors.startswith("serving 5 tools (0 operations skipped) over stdio.\n")
+    assert "Traceback" not in errors
     assert await process.stdout.read() == b""
 
 
-async def test_what_is_no_message_does_not_end_the_connection(museum):
-    process = await started(str(museum))
-    odd = "hello\n[]\n\n\x00\n"
-
-    said = await answered(process, odd + lines(FIRST, READY, request(2, "tools/list")), 2)
-
-    code, errors = await ended(process)
-    assert [message["id"] for message in said] == [1, 2]
-    assert code == 0
-    assert "Traceback" not in errors
-
-
-def test_a_client_that_leaves_at_once_is_no_failure(run, museum):
-    result = run("serve", museum, stdin="")
-
-    assert (result.exit_code, result.stdout) == (0, "")
-
-
-def test_the_warnings_of_a_document_go_to_standard_error(run, write):
+def test_a_client_that_leaves_at_once_is_no_failure_and_warnings_go_to_standard_error(run, write):
     schema = {"type": "integer", "minimum": "x"}
-    get = {"parameters": [{"name": "q", "in": "query", "schema": schema}], "responses": {}}
-    document = write({"/a": {"get": get}})
+    document = write(
+        {"/a": {"get": {"parameters": [{"name": "q", "in": "query", "schema": schema}]}}}
+    )
 
     result = run("serve", document, stdin="")
 
-    assert result.exit_code == 0
+    assert (result.exit_code, result.stdout) == (0, "")
     assert result.stderr.startswith("warning: ")
 
 
@@ -160,24 +157,19 @@ def test_a_port_that_is_taken_is_told_in_one_line(refused, museum):
 
 @pytest.mark.parametrize(
     ("host", "said"),
-    [
-        ("127.0.0.1", ""),
-        ("localhost", ""),
-        ("127.0.0.2", "warning: anyone who reaches this address"),
-    ],
+    [("127.0.0.1", ""), ("localhost", ""), ("127.0.0.2", "warning: anyone who reaches this ")],
 )
 def test_many_clients_are_served_over_http(run, museum, monkeypatch, host, said):
     found = []
 
     async def serve(web, sockets):
-        """Serve until somebody has asked."""
         threading.Thread(target=ask, args=(web, sockets[0].getsockname()[1])).start()
         await original(web, sockets=sockets)
 
     def ask(web, port):
         while not web.started:
             pass
-        found.append(post(host, port)[0])
+        found.append(post(host, port))
         web.should_exit = True
 
     original = uvicorn.Server.serve
@@ -195,14 +187,12 @@ def test_many_clients_are_served_over_http(run, museum, monkeypatch, host, said)
 
 
 def post(host, port, **headers):
-    """Return status and body of a first message that is posted with these headers."""
+    """Return the status of a first message that is posted with these headers."""
     connection = http.client.HTTPConnection(host, port, timeout=30)
-    accepted = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
-    connection.request("POST", "/mcp", json.dumps(FIRST), {**accepted, **headers})
-    answer = connection.getresponse()
-    status, said = answer.status, answer.read() if answer.status != 200 else b""
+    connection.request("POST", "/mcp", json.dumps(FIRST), {**ACCEPTED, **headers})
+    status = connection.getresponse().status
     connection.close()
-    return status, said
+    return status
 
 
 @pytest.mark.long
@@ -211,7 +201,7 @@ async def test_a_web_page_cannot_reach_the_server_by_a_name_of_its_own(museum):
         place = urlsplit(url)
 
         async def status(**headers):
-            return (await asyncio.to_thread(post, place.hostname, place.port, **headers))[0]
+            return await asyncio.to_thread(post, place.hostname, place.port, **headers)
 
         local = f"localhost:{place.port}"
         assert await status() == 200
@@ -247,20 +237,14 @@ async def test_the_api_gets_the_credential_of_the_server_and_none_of_the_caller(
     assert SECRET not in repr(result)
 
 
-def initialize():
-    """Return the request that opens a session, as arguments of a client."""
-    headers = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
-    return {"content": lines(FIRST), "headers": headers}
-
-
 @pytest.mark.long
 async def test_no_more_sessions_are_open_than_allowed(api, tmp_path):
     args = [written(tmp_path), "--base-url", api.url, "--max-sessions", "2"]
-    async with served(*args) as url, httpx2.AsyncClient(timeout=60) as web:
-        opened = [await web.post(url, **initialize()) for _ in range(3)]
+    async with served(*args) as url, httpx2.AsyncClient(timeout=60, headers=ACCEPTED) as web:
+        opened = [await web.post(url, content=lines(FIRST)) for _ in range(3)]
         session = {"Mcp-Session-Id": opened[0].headers["Mcp-Session-Id"]}
         left = await web.delete(url, headers=session)
-        again = await web.post(url, **initialize())
+        again = await web.post(url, content=lines(FIRST))
 
     assert [answer.status_code for answer in opened] == [200, 200, 503]
     assert "Too many open sessions" in opened[2].text
@@ -273,26 +257,6 @@ def test_the_app_of_a_server_bounds_sessions_by_default(options, allowed):
     server.streamable_http_app(**options)
 
     assert server.session_manager.max_sessions == allowed
-
-
-async def started(*args):
-    """Return a server that speaks on standard input and output."""
-    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), asyncio.subprocess.PIPE)
-    return await asyncio.create_subprocess_exec(*COMMAND, "serve", *args, **pipes)
-
-
-async def answered(process, text, count):
-    """Return so many messages that a server says to this text; then its input is closed."""
-    process.stdin.write(text.encode())
-    said = [json.loads(await process.stdout.readline()) for _ in range(count)]
-    process.stdin.close()
-    return said
-
-
-async def ended(process):
-    """Return the exit code of a process, and what it last said on standard error."""
-    errors = await asyncio.wait_for(process.stderr.read(), 30)
-    return await asyncio.wait_for(process.wait(), 30), errors.decode()
 
 
 @pytest.mark.long
@@ -326,12 +290,10 @@ async def test_a_client_that_died_leaves_no_traceback(tmp_path):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["INT", "TERM"])
+@pytest.mark.parametrize(("number", "mode"), [*zip(["SIGINT", "SIGTERM"], MODES, strict=True)])
 async def test_a_signal_ends_http_with_a_client_that_is_connected(number, mode, api, tmp_path):
-    process = await started(
-        *(written(tmp_path), "--base-url", api.url, "--transport", "http", "--port", "0")
-    )
+    http_options = ("--transport", "http", "--port", "0")
+    process = await started(written(tmp_path), "--base-url", api.url, *http_options)
     url = (await process.stderr.readline()).decode().split()[-1]
     async with (
         httpx2.AsyncClient(timeout=60) as web,
@@ -340,7 +302,7 @@ async def test_a_signal_ends_http_with_a_client_that_is_connected(number, mode, 
         call = asyncio.create_task(client.call_tool("be_slow", {"seconds": 60}))
         await asyncio.wait_for(api.arrived.wait(), 30)
 
-        process.send_signal(number)
+        process.send_signal(signal.Signals[number])
 
         assert await ended(process) == (0, "")
         with suppress(MCPError):
