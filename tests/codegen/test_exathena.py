@@ -89,29 +89,24 @@ def test_hostile_documents_compile_and_are_laid_out_as_mix_format_does(tmp_path)
     assert not unformatted(tmp_path)
 
 
-def test_an_operation_that_the_helper_cannot_call_is_left_out_with_its_reason(tmp_path):
-    schema = {"type": "object", "properties": {"file": {"type": "string", "format": "binary"}}}
-    paths = {**with_body(schema, kind="multipart/form-data"), **TWO["paths"]}
-
-    report = generate(document(paths), tmp_path)
-
-    assert report.tools == ("a", "b")
-    (left_out,) = report.skipped
-    assert (left_out.pointer, left_out.method, left_out.path) == ("/paths/~1x/post", "POST", "/x")
-    assert left_out.reason == "its body is multipart, which the Elixir helper does not write."
-    assert "POST /x: its body is multipart" in (tmp_path / "README.md").read_text()
-    assert not list(tmp_path.rglob("post_x.ex"))
-
-
-def test_an_operation_of_another_server_is_left_out(tmp_path):
-    paths = {"/up": {"post": operation(servers=[{"url": "https://up.example"}])}, **TWO["paths"]}
+def test_what_the_helper_cannot_call_and_what_has_another_server_is_left_out(tmp_path):
+    paths = {
+        **with_body({"type": "object"}, kind="multipart/form-data"),
+        "/up": {"patch": operation(servers=[{"url": "https://up.example"}])},
+        **TWO["paths"],
+    }
 
     report = generate(document(paths, servers=[{"url": "https://api.example"}]), tmp_path)
-    alone = generate(document(paths), tmp_path / "other", select=Select(methods=["POST"]))
+    alone = generate(document(paths), tmp_path / "up", select=Select(methods=["PATCH"]))
 
-    assert [item.path for item in report.skipped] == ["/up"]
-    assert "'https://up.example'" in report.skipped[0].reason
-    assert alone.skipped == ()
+    assert (report.tools, alone.tools, alone.skipped) == (("a", "b"), ("patch_up",), ())
+    multipart, other = report.skipped
+    assert (multipart.pointer, multipart.method) == ("/paths/~1x/post", "POST")
+    assert multipart.reason == "its body is multipart, which the Elixir helper does not write."
+    assert other.path == "/up"
+    assert "'https://up.example'" in other.reason
+    assert "POST /x: its body is multipart" in (tmp_path / "README.md").read_text()
+    assert not list(tmp_path.rglob("post_x.ex"))
 
 
 def test_no_tool_at_all_is_an_error(tmp_path):
@@ -126,34 +121,23 @@ def test_no_tool_at_all_is_an_error(tmp_path):
 FORM = "application/x-www-form-urlencoded"
 CHOICE = RequestBody("a/b", "body", choice="kind", choices=(RequestBody("c/d", "body"),))
 PIPES = {"style": "pipeDelimited", "explode": False, "printed": True}
-OBSTACLES = [
-    (Operation("COPY", "/"), "method 'COPY'"),
-    (Operation("GET", "/?a|b"), "'|' in its query"),
-    (Operation("GET", "/\ud800"), "half of a surrogate pair"),
+PARAMETERS = [
+    (Parameter("q", "querystring"), "whole query string"),
+    (Parameter("q", "query", inner=(",",)), "lists in lists"),
+    (Parameter("a b", "header"), "no header has"),
+    (Parameter("a;", "cookie"), "no cookie has"),
+    (Parameter("q", "query", style="x"), "the style 'x'"),
+    (Parameter("q", "query", media_type="text/csv"), "content of its own"),
+    (Parameter("q", "query", **PIPES), "'|' between its values"),
+]
+BODIES = [
+    (RequestBody("nothing", "body"), "which is none"),
+    (RequestBody("multipart/mixed", "body"), "multipart"),
+    (RequestBody("*/*", "body"), "may be anything"),
+    (RequestBody("text/plain; charset=utf-16", "body"), "utf-16"),
+    (CHOICE, "the model chooses"),
     *(
-        (Operation("GET", "/", parameters=(parameter,)), reason)
-        for parameter, reason in (
-            (Parameter("q", "querystring"), "whole query string"),
-            (Parameter("q", "query", inner=(",",)), "lists in lists"),
-            (Parameter("a b", "header"), "no header has"),
-            (Parameter("a;", "cookie"), "no cookie has"),
-            (Parameter("q", "query", style="x"), "the style 'x'"),
-            (Parameter("q", "query", media_type="text/csv"), "content of its own"),
-            (Parameter("q", "query", **PIPES), "'|' between its values"),
-        )
-    ),
-    *(
-        (Operation("POST", "/", body=body), reason)
-        for body, reason in (
-            (RequestBody("nothing", "body"), "which is none"),
-            (RequestBody("multipart/mixed", "body"), "multipart"),
-            (RequestBody("*/*", "body"), "may be anything"),
-            (RequestBody("text/plain; charset=utf-16", "body"), "utf-16"),
-            (CHOICE, "the model chooses"),
-        )
-    ),
-    *(
-        (Operation("POST", "/", body=RequestBody(FORM, "body", encodings=(encoding,))), reason)
+        (RequestBody(FORM, "body", encodings=(encoding,)), reason)
         for encoding, reason in (
             (Encoding("m", file=True), "'a file'"),
             (Encoding("m", content_type="text/csv"), "'text/csv'"),
@@ -161,6 +145,13 @@ OBSTACLES = [
             (Encoding("m", style="x"), "style 'x'"),
         )
     ),
+]
+OBSTACLES = [
+    (Operation("COPY", "/"), "method 'COPY'"),
+    (Operation("GET", "/?a|b"), "'|' in its query"),
+    (Operation("GET", "/\ud800"), "half of a surrogate pair"),
+    *((Operation("GET", "/", parameters=(one,)), reason) for one, reason in PARAMETERS),
+    *((Operation("POST", "/", body=body), reason) for body, reason in BODIES),
 ]
 
 

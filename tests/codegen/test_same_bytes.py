@@ -10,6 +10,7 @@ import sys
 
 import pytest
 import yaml
+from documents import document
 from packages import SPECS, bytes_in, differences, imported, said
 
 from openapi_tools import Select, generate_package, load_tools
@@ -17,27 +18,21 @@ from openapi_tools import Select, generate_package, load_tools
 pytestmark = pytest.mark.untraced
 
 SPECS_BY_NAME = {path.stem: path for path in SPECS}
-WORDS = {
-    "openapi": "3.1.0",
-    "info": {"title": "Wörter", "version": "1.0"},
-    "servers": [{"url": "https://api.example.com"}],
-    "paths": {
-        f"/{tag}/{method}": {
-            method: {
-                "operationId": f"{tag} {method}",
-                "summary": f"Grüße an {tag} 🚀",
-                "tags": [tag],
-                "parameters": [
-                    {"name": "é", "in": "query", "schema": {"enum": ["ß", 1, 1.0, None, True]}},
-                    {"name": "e", "in": "query", "schema": {"type": "number", "default": 1e-7}},
-                ],
-            }
+ENUM = {"name": "é", "in": "query", "schema": {"enum": ["ß", 1, 1.0, None, True]}}
+NUMBER = {"name": "e", "in": "query", "schema": {"type": "number", "default": 1e-7}}
+PATHS = {
+    f"/{tag}/{method}": {
+        method: {
+            "operationId": f"{tag} {method}",
+            "summary": f"Grüße an {tag} 🚀",
+            "tags": [tag],
+            "parameters": [ENUM, NUMBER],
         }
-        for tag in ("straße", "日本", "Ελλάδα")
-        for method in ("get", "post")
-    },
+    }
+    for tag in ("straße", "日本", "Ελλάδα")
+    for method in ("get", "post")
 }
-"""A document whose words depend on encodings, if anything does."""
+"""Paths whose words depend on encodings, if anything does."""
 
 ASCII = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 ENVIRONMENTS = (
@@ -62,7 +57,9 @@ def generated_in(folder, environment):
     """Return the files that the command line writes; documents are named after the folder."""
     folder.mkdir(parents=True)
     words = folder / f"{folder.name} words.json"
-    words.write_text(json.dumps(WORDS, ensure_ascii=False), encoding="utf-8")
+    servers = [{"url": "https://api.example.com"}]
+    text = json.dumps(document(PATHS, servers=servers), ensure_ascii=False)
+    words.write_text(text, encoding="utf-8")
     tables = [table("words", words), table("module", words, layout="module")]
     for path in SPECS:
         shutil.copy(path, folder / f"{folder.name}{path.name}")
@@ -88,9 +85,9 @@ def table(name, spec, **options):
 @pytest.mark.long
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: path.name)
 def test_json_and_yaml_of_the_same_data_give_the_same_package(path, tmp_path):
-    document = load_tools(path).document
-    (tmp_path / "twin.json").write_text(json.dumps(document, indent=3), encoding="utf-8")
-    twin = yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=40)
+    root = load_tools(path).document
+    (tmp_path / "twin.json").write_text(json.dumps(root, indent=3), encoding="utf-8")
+    twin = yaml.safe_dump(root, sort_keys=False, allow_unicode=True, width=40)
     (tmp_path / "twin.yaml").write_text(twin, encoding="utf-8")
 
     sources = (path, tmp_path / "twin.json", tmp_path / "twin.yaml")
