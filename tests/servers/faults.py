@@ -133,6 +133,20 @@ async def hang(peer):
     await peer.hang()
 
 
+def stalling(data):
+    """Return a behaviour that ends no answer that it begins, but on another connection."""
+
+    async def behave(peer):
+        await peer.request()
+        if peer.server.connections > 1:
+            await peer.write(answer())
+            return
+        await peer.write(data)
+        await peer.hang()
+
+    return behave
+
+
 def replying(*answers):
     """Return a behaviour that answers one request after another with these bytes, then closes."""
 

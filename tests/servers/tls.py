@@ -47,12 +47,14 @@ class TlsServer:
         requests: Head of each request, with the subject of the client's certificate before it.
         greeted: How many connections were opened.
         failures: What its handshakes failed with.
+        said: Set when it has sent what it sends `later` than an answer.
     """
 
     def __init__(self, context, answer=OK, later=b""):
         self._context, self._answer, self._later = context, answer, later
         self._threads, self._open = [], []
         self.requests, self.failures, self.greeted = [], [], 0
+        self.said = threading.Event()
 
     @property
     def url(self):
@@ -119,6 +121,7 @@ class TlsServer:
             if self._later:
                 time.sleep(0.01)
                 connection.sendall(self._later)
+                self.said.set()
 
 
 def _take_leave(connection):

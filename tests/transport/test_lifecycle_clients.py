@@ -1,7 +1,6 @@
 """Connections: nothing of one call stays for the next, nothing leaks, nothing hangs."""
 
 import asyncio
-import contextlib
 import os
 import socket
 import subprocess
@@ -15,6 +14,7 @@ import httpx
 import pytest
 from servers.documents import called, document
 from servers.faults import Faults, answer, replying, serve
+from servers.tls import TlsServer
 
 from openapi_tools import Settings, load_tools
 from openapi_tools.transport.connection_pool import make_client
@@ -73,32 +73,14 @@ async def test_a_second_answer_is_nobodys(pause, transport):
 
 
 async def test_an_answer_that_arrives_while_the_loop_is_busy_is_nobodys(transport):
-    written = threading.Event()
-
-    def serve_in_a_thread(listener):
-        for number in range(2):
-            connection, _ = listener.accept()
-            with connection:
-                connection.recv(65536)
-                connection.sendall(answer(b'{"own": true}'))
-                if number == 0:
-                    time.sleep(0.05)
-                    connection.sendall(POISON)
-                    written.set()
-                    with contextlib.suppress(ConnectionError):
-                        connection.recv(65536)
-
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        thread = threading.Thread(target=serve_in_a_thread, args=(listener,), daemon=True)
-        thread.start()
-        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    with TlsServer(None, answer(b'{"own": true}'), later=POISON) as server:
         async with make_client(Settings(transport=transport)) as client:
-            first = (await client.get(url, timeout=5)).content
-            written.wait(5)  # nothing of this loop runs until the poison is there
-            second = (await client.get(url, timeout=5)).content
-        thread.join(5)
+            first = (await client.get(server.url)).content
+            server.said.wait(5)  # nothing of this loop runs until the poison is there
+            second = (await client.get(server.url)).content
 
     assert first == second == b'{"own": true}'
+    assert server.greeted == 2
 
 
 async def test_a_connection_that_was_closed_while_the_loop_was_busy_is_replaced(transport):
@@ -206,16 +188,12 @@ async def test_many_loops_in_many_threads_share_a_toolset(transport):
         toolset = load_tools(
             document(), settings=Settings(base_url=server.url, timeout=10.0, transport=transport)
         )
-        results = []
 
-        def calls():
-            async def several():
-                some = (toolset["call"].execute({}) for _ in range(5))
-                results.extend(await asyncio.gather(*some))
+        async def several():
+            return await asyncio.gather(*(toolset["call"].execute({}) for _ in range(5)))
 
-            asyncio.run(several())
-
-        await asyncio.gather(*(asyncio.to_thread(calls) for _ in range(12)))
+        threads = (asyncio.to_thread(asyncio.run, several()) for _ in range(12))
+        results = [result for some in await asyncio.gather(*threads) for result in some]
         await toolset.aclose()
 
         assert [result.success for result in results] == [True] * 60

@@ -139,13 +139,6 @@ async def test_the_address_that_was_judged_is_the_one_connected_to(resolver):
     assert second.error["type"] == "denied"
 
 
-async def test_a_document_from_this_machine_may_call_this_machine():
-    async with Faults(serve) as server:
-        result = await called(server.url)
-
-    assert result.success, result
-
-
 @pytest.mark.usefixtures("public")
 @pytest.mark.parametrize(("allow", "error"), [(None, "denied"), (True, "connection")])
 async def test_a_document_from_a_public_address_may_not_call_this_machine(allow, error, resolver):

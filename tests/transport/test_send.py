@@ -12,7 +12,7 @@ import httpx
 import httpx2
 import pytest
 from servers.documents import called, document, parameter
-from servers.faults import Faults, answer, hang, replying
+from servers.faults import Faults, answer, hang, replying, stalling
 from servers.recorder import Answer as Recorded
 from servers.recorder import Recorder
 
@@ -93,7 +93,7 @@ async def test_waiting_for_a_turn_counts_towards_the_deadline():
     "sent", [b"", OK[:9], OK + b"Content-Length: 4\r\n\r\n{}"], ids=["nothing", "head", "body"]
 )
 async def test_a_cancelled_call_is_cancelled_and_leaves_no_connection(sent, closing, transport):
-    async with Faults(partly(sent)) as server:
+    async with Faults(stalling(sent)) as server:
         settings = Settings(base_url=server.url, transport=transport)
         async with load_tools(document(), settings=settings) as toolset:
             task = asyncio.create_task(toolset["call"].execute({}))
@@ -111,20 +111,6 @@ async def test_a_cancelled_call_is_cancelled_and_leaves_no_connection(sent, clos
                 await asyncio.wait_for(closed, 5)
             else:
                 assert (await toolset["call"].execute({})).success
-
-
-def partly(data):
-    """Return a behaviour that begins an answer, ends none, and does better the next time."""
-
-    async def behave(peer):
-        await peer.request()
-        if peer.server.connections > 1:
-            await peer.write(answer())
-            return
-        await peer.write(data)
-        await peer.hang()
-
-    return behave
 
 
 async def test_a_timeout_around_a_call_stays_outside():
@@ -399,7 +385,7 @@ AWAY = answer(b"", "Location: http://127.0.0.1:1/", status="302 Found")
     ("behave", "expected"),
     [
         (hang, "timeout"),
-        (partly(EVENTS), [{"data": 1}, "… the stream went on; the time was over"]),
+        (stalling(EVENTS), [{"data": 1}, "… the stream went on; the time was over"]),
         (replying(OK + b"Content-Length: 9\r\n\r\n{"), "connection"),
         (replying(AWAY), "redirect"),
     ],

@@ -47,14 +47,6 @@ def lonely(folder):
     return context
 
 
-async def test_a_server_of_a_trusted_authority_answers(ours):
-    with TlsServer(ours.server()) as server:
-        result = await called(server.url, ca_file=ours.file)
-
-    assert result.success, result
-    assert len(server.requests) == 1
-
-
 @pytest.mark.parametrize(
     ("host", "context", "words"),
     [
