@@ -5,33 +5,23 @@ from __future__ import annotations
 import json
 import sys
 import threading
-from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from email.message import Message
 
 
-@dataclass(frozen=True)
-class Asked:
-    """One request.
-
-    Attributes:
-        path: Without the query.
-        query: The last value of each name.
-        headers: By name, in any case.
-    """
+class Asked(NamedTuple):
+    """One request: its path without the query, and the last value of each name of that."""
 
     path: str
     query: dict[str, str]
     headers: Message
 
 
-@dataclass(frozen=True)
-class Said:
+class Said(NamedTuple):
     """One answer; a body that is not bytes is sent as JSON."""
 
     body: Any = b""
@@ -44,20 +34,15 @@ class _Server(ThreadingHTTPServer):
 
     daemon_threads = False  # closing it waits for answers under way
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
+    def handle_error(self, request, client_address):
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 
 
 class Site:
-    """`with Site(answer) as site:` then `site.url` and `site.asked`.
+    """`with Site(answer) as site:` then `site.url` and what was `site.asked`, oldest first."""
 
-    Attributes:
-        answer: Gives the answer to each GET.
-        asked: What was asked, oldest first.
-    """
-
-    def __init__(self, answer: Callable[[Asked], Said]) -> None:
+    def __init__(self, answer):
         self.answer = answer
         self.asked: list[Asked] = []
         site = self
@@ -65,7 +50,7 @@ class Site:
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
-            def do_GET(self) -> None:
+            def do_GET(self):
                 address = urlsplit(self.path)
                 query = {name: values[-1] for name, values in parse_qs(address.query).items()}
                 site.asked.append(Asked(address.path, query, self.headers))
@@ -79,25 +64,21 @@ class Site:
                 self.end_headers()
                 self.wfile.write(body)
 
-            def log_message(self, *_: object) -> None:
+            def log_message(self, *_):
                 """Say nothing."""
 
         self._server = _Server(("127.0.0.1", 0), Handler)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
 
-    @property
-    def url(self) -> str:
-        """The address, without a slash at its end."""
-        return f"http://127.0.0.1:{self._server.server_port}"
-
-    def __enter__(self) -> Self:
+    def __enter__(self):
         self._thread.start()
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *_):
         self.close()
 
-    def close(self) -> None:
+    def close(self):
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()

@@ -14,25 +14,19 @@ import pytest
 from documents import document, with_body
 from trust.promises import quiet
 
-from openapi_tools import Settings
-from openapi_tools.validation.tool_input import accept_small
-
 LONGEST = 2.5
 """Seconds of CPU for one call: PROMISES has 2 s, on a machine that does nothing else."""
 
 
-class Line:
-    """One tool, and what it sent."""
-
-    def __init__(self, source: Any):
-        toolset, self.sent = quiet(source)
-        (self.tool,) = toolset
-
-
-def taking(schema, **components):
-    """Return a document whose one operation takes `a` in a JSON body."""
+async def called(schema, given, **components):
+    """Call the one tool of a document that takes `a` in a JSON body."""
     paths = with_body({"type": "object", "properties": {"a": schema}})
-    return document(paths, components={"schemas": components})
+    toolset, sent = quiet(document(paths, components={"schemas": components}))
+    (tool,) = toolset
+    started = time.process_time()
+    result = await tool.execute(given)
+    assert time.process_time() - started < LONGEST
+    return result, [request.content for request in sent]
 
 
 LEVELS: dict[str, Any] = {"L0": {"const": 1}}
@@ -79,38 +73,33 @@ SLOW: dict[str, tuple[Any, Any, bool]] = {
 @pytest.mark.parametrize("name", SLOW)
 async def test_no_input_and_no_schema_together_take_long(name):
     schema, value, fits = SLOW[name]
-    line = Line(taking(schema, **LEVELS))
-    started = time.process_time()
+    result, sent = await called(schema, {"a": value}, **LEVELS)
 
-    result = await line.tool.execute({"a": value})
-
-    assert time.process_time() - started < LONGEST
     assert result.success is fits, result
-    assert len(line.sent) == fits
+    assert len(sent) == fits
     assert fits or result.error["message"].startswith("/a")
 
 
 class Loud(dict[str, Any]):
     """A dict whose own methods fail."""
 
-    def items(self) -> Any:
+    def items(self):
         raise RuntimeError
 
-    get = keys = values = __iter__ = __contains__ = __len__ = items  # type: ignore[assignment]
+    get = keys = values = __iter__ = __contains__ = __len__ = items
 
 
 class Endless(dict[str, Any]):
     """A dict that never ends."""
 
-    def items(self) -> Any:
+    def items(self):
         return ((str(number), 1) for number in iter(int, 1))
 
 
 class Boundless(UserDict[str, Any]):
     """A mapping that is no dict, and never ends."""
 
-    def items(self) -> Any:
-        return ((str(number), 1) for number in iter(int, 1))
+    items = Endless.items
 
 
 class Word(str):
@@ -118,48 +107,46 @@ class Word(str):
 
     __slots__ = ()
 
-    def __str__(self) -> str:
+    def __str__(self):
         return "\r\nX-Evil: 1"
 
-    def isascii(self) -> bool:
+    def isascii(self):
         raise RuntimeError
 
 
 class Number(int):
     """A number that is another one when it is asked."""
 
-    def __int__(self) -> int:
+    def __int__(self):
         raise RuntimeError
 
-    def __repr__(self) -> str:
+    def __repr__(self):
         return "1\r\nX-Evil: 1"
 
 
 class Void:
     """Fails whatever is asked, also what it is."""
 
-    def __getattribute__(self, name: str) -> Any:
+    def __getattribute__(self, name):
         raise RuntimeError(name)
 
 
 @pytest.mark.parametrize(
-    ("value", "body"),
+    ("given", "body"),
     [
-        (Loud(x=1), b'{"a":{"x":1}}'),
-        (Endless(x=1), b'{"a":{"x":1}}'),
-        (Word("w"), b'{"a":"w"}'),
-        (Number(7), b'{"a":7}'),
-        ([Number(7), Word("w")], b'{"a":[7,"w"]}'),
+        (Loud(a=1, _tool_call_id="c"), b'{"a":1}'),
+        ({"a": Loud(x=1), "_tool_call_id": "c"}, b'{"a":{"x":1}}'),
+        ({"a": Endless(x=1), "_tool_call_id": "c"}, b'{"a":{"x":1}}'),
+        ({"a": Word("w"), "_tool_call_id": "c"}, b'{"a":"w"}'),
+        ({"a": [Number(7), Word("w")], "_tool_call_id": "c"}, b'{"a":[7,"w"]}'),
     ],
-    ids=["loud", "endless", "word", "number", "list"],
+    ids=["all loud", "loud", "endless", "word", "list"],
 )
-async def test_a_value_of_a_class_of_its_own_is_what_python_says_it_is(value, body):
-    line = Line(taking({}))
+async def test_a_value_of_a_class_of_its_own_is_what_python_says_it_is(given, body):
+    result, sent = await called({}, given)
 
-    result = await line.tool.execute({"a": value})
-
-    assert result.success
-    assert line.sent[0].content == body
+    assert (result.success, result.tool_call_id) == (True, "c")
+    assert sent == [body]
 
 
 @pytest.mark.long
@@ -175,39 +162,8 @@ async def test_a_value_of_a_class_of_its_own_is_what_python_says_it_is(value, bo
     ids=["void", "member", "class", "boundless member", "boundless"],
 )
 async def test_what_python_cannot_say_is_refused(given, reason):
-    line = Line(taking({}))
-
-    result = await line.tool.execute(given)
+    result, sent = await called({}, given)
 
     assert result.error["type"] == "invalid_input"
     assert reason in result.error["message"]
-    assert line.sent == []
-
-
-async def test_a_dict_whose_methods_fail_is_read_all_the_same():
-    line = Line(taking({}))
-
-    result = await line.tool.execute(Loud(a=1, _tool_call_id="c"))
-
-    assert (result.success, result.tool_call_id) == (True, "c")
-    assert line.sent[0].content == b'{"a":1}'
-
-
-@pytest.mark.parametrize(
-    ("given", "expected"),
-    [
-        ({}, False),
-        ({"a": list(range(1000)), "b": "x" * 10_000, "c": {"d": [None, True, 1.5]}}, False),
-        ({"a": list(range(3000))}, True),
-        ({"a": [[number] for number in range(1500)]}, True),
-        ({"a": "x" * 30_000}, True),
-        ({"x" * 30_000: 1}, True),
-        (Void(), True),
-        ({"a": Loud()}, True),
-        ({"a": (1,)}, True),
-        ({"a": 2**60}, True),
-    ],
-    ids=["empty", "plain", "long", "nested", "text", "name", "void", "loud", "tuple", "wide"],
-)
-def test_what_may_take_a_while_to_check_is_known_beforehand(given, expected):
-    assert (accept_small(given, Settings()) is None) is expected
+    assert sent == []

@@ -1,23 +1,15 @@
 """What a document says of itself that others rely on: its own servers, and its flags."""
 
 import pytest
-from documents import document, operation, tools
+from documents import document, operation
 from packages import imported
+from servers.site import Said, Site
 
-from openapi_tools import Select, Settings, generate_package, load_tools
-from openapi_tools.loading.operations import Document
-from openapi_tools.loading.references import Resource
-from openapi_tools.loading.versions import root_servers
+from openapi_tools import Select, generate_package, load_tools
 from openapi_tools.model import Server, ServerVariable
 
 HOME, OTHER = "https://api.example.com/v1", "https://other.example.com"
-ADDRESS = "https://docs.example.com/specs/api.json"
-LAYOUTS = ["package", "module"]
-
-
-def home(root, uri=""):
-    """Return the document's own servers."""
-    return root_servers(Document(Resource(root, uri), Settings()))
+each_layout = pytest.mark.parametrize("layout", ["package", "module"])
 
 
 def api(*servers, **members):
@@ -26,68 +18,61 @@ def api(*servers, **members):
     return document({"/own": own, "/x": {"get": operation(operationId="x")}}, **members)
 
 
-@pytest.mark.parametrize(
-    ("root", "uri", "urls"),
-    [
-        (api({"url": OTHER}, servers=[{"url": HOME}, {"url": OTHER}]), "", [HOME, OTHER]),
-        (api({"url": OTHER}, servers=[{"url": "/v1"}]), ADDRESS, ["https://docs.example.com/v1"]),
-        (api({"url": OTHER}, servers=[{"url": "/v1"}]), "", ["/v1"]),
-        (api({"url": OTHER}), ADDRESS, ["https://docs.example.com/"]),
-        (api({"url": OTHER}, {"url": HOME}), "", [OTHER, HOME]),
-        (api({"url": OTHER}, servers="nonsense"), "", [OTHER]),
-        (api({"url": OTHER}, servers=[7, {"url": 7}]), "", ["/"]),
-        (api(), "", ["/"]),
-        (document({}), "", []),
-        (document({}), ADDRESS, ["https://docs.example.com/"]),
-        (api(openapi="2.0", host="h.example", basePath="/b"), "", ["https://h.example/b"]),
-        (api(openapi="2.0", basePath="/b"), ADDRESS, ["https://docs.example.com/b"]),
-        (api(openapi="2.0"), "", ["/"]),
-    ],
-    ids=[
-        *("several", "relative", "relative, no address", "none", "those of the first operation"),
-        *("no list", "odd members", "nothing", "no operations", "no operations, address"),
-        *("2.0", "2.0 without host", "2.0 without anything"),
-    ],
-)
-def test_a_document_has_servers_of_its_own_or_those_of_its_first_operation(root, uri, urls):
-    assert [server.url for server in home(root, uri)] == urls
-
-
-def test_a_documents_own_server_has_its_variables_and_no_password():
-    variables = {"region": {"default": "eu", "enum": ["eu", "us"]}}
-    servers = [{"url": "https://me:hunter2@{region}.example.com", "variables": variables}]
-
-    found = home(api(servers=servers))
-
-    assert found == (
-        Server("https://***@{region}.example.com", {"region": ServerVariable("eu", ("eu", "us"))}),
-    )
-
-
-def servers_in(root, folder, layout, **options):
+def servers_in(source, folder, layout="package", **options):
     """Return what a generated package says of the document's own servers."""
-    generate_package(root, folder, name="origin", layout=layout, **options)
+    generate_package(source, folder, name="origin", layout=layout, **options)
     with imported(folder, "origin_tools") as package:
         return (package if layout == "module" else __import__("origin_tools.index").index).SERVERS
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
+OWN = {
+    "several": (api({"url": OTHER}, servers=[{"url": HOME}, {"url": OTHER}]), [HOME, OTHER]),
+    "relative": (api({"url": OTHER}, servers=[{"url": "/v1"}]), ["/v1"]),
+    "of the first operation": (api({"url": OTHER}, {"url": HOME}), [OTHER, HOME]),
+    "no list": (api({"url": OTHER}, servers="nonsense"), [OTHER]),
+    "odd members": (api({"url": OTHER}, servers=[7, {"url": 7}]), ["/"]),
+    "nothing": (api(), ["/"]),
+    "no operations": (document({}), []),
+    "2.0": (api(openapi="2.0", host="h.example", basePath="/b"), ["https://h.example/b"]),
+    "2.0 over http": (api(openapi="2.0", host="h", schemes=["http"]), ["http://h"]),
+    "2.0 without anything": (api(openapi="2.0"), ["/"]),
+}
+
+
+@each_layout
+@pytest.mark.parametrize("name", OWN)
+def test_a_document_has_servers_of_its_own_or_those_of_its_first_operation(name, layout, tmp_path):
+    root, urls = OWN[name]
+
+    assert [server.url for server in servers_in(root, tmp_path, layout)] == urls
+
+
 @pytest.mark.parametrize(
-    "root",
+    ("root", "path"),
     [
-        api({"url": OTHER}, servers=[{"url": HOME}]),
-        api({"url": OTHER},
-            servers=[{"url": "https://{v}.example.com", "variables": {"v": {"default": "a"}}}]),
-        api({"url": OTHER}, {"url": HOME}),
-        api({"url": OTHER}, servers=[{"url": "/v1"}]),
-        api(servers=[{"url": HOME}]),
-        api(openapi="2.0", host="h.example", basePath="/b", schemes=["http"]),
-        document({}),
+        (api({"url": OTHER}, servers=[{"url": "/v1"}]), "/v1"),
+        (api({"url": OTHER}), "/"),
+        (document({}), "/"),
+        (api(openapi="2.0", basePath="/b"), "/b"),
     ],
-    ids=["other", "variables", "of the first operation", "relative", "plain", "2.0", "empty"],
-)  # fmt: skip
-def test_a_package_knows_the_servers_of_its_document(root, layout, tmp_path):
-    assert servers_in(root, tmp_path, layout) == home(root)
+    ids=["relative", "none", "no operations", "2.0 without host"],
+)
+def test_servers_of_a_document_from_a_url_are_relative_to_that(root, path, tmp_path):
+    with Site(lambda _: Said(root)) as site:
+        (server,) = servers_in(f"{site.url}/specs/api.json", tmp_path)
+
+    assert server.url == site.url + path
+
+
+def test_a_documents_own_server_has_its_variables_and_no_password(tmp_path):
+    variables = {"region": {"default": "eu", "enum": ["eu", "us"]}}
+    servers = [{"url": "https://me:hunter2@{region}.example.com", "variables": variables}]
+
+    found = servers_in(api(servers=servers), tmp_path)
+
+    assert found == (
+        Server("https://***@{region}.example.com", {"region": ServerVariable("eu", ("eu", "us"))}),
+    )
 
 
 @pytest.mark.parametrize(
@@ -98,38 +83,32 @@ def test_a_package_knows_the_servers_of_its_document(root, layout, tmp_path):
 def test_a_selection_never_makes_another_server_the_documents_own(servers, tmp_path):
     root = api(*servers, servers=[{"url": HOME}])
 
-    found = servers_in(root, tmp_path, "package", select=Select(names="own"))
+    found = servers_in(root, tmp_path, select=Select(names="own"))
 
     # None at all means that credentials go nowhere by default.
     assert found in ((Server(HOME),), ())
     assert found or servers[0]["url"] == OTHER
 
 
-FLAGS = {
-    "x-openai-isConsequential": True,
-    "x-b": True,
-    "x-a": True,
-    "x-false": False,
-    "x-text": "true",
-    "x-number": 1,
-    "x-object": {"a": True},
-    "x-none": None,
-    "X-upper": True,
-    "deprecated": True,
-    "x-" + "l" * 62: True,
-    "x-" + "l" * 63: True,
-    "x-\x1b[31m": True,
-    "x-\ud800": True,
-}
+FLAGS = dict.fromkeys(
+    (
+        *("x-openai-isConsequential", "x-b", "x-a", "X-upper", "deprecated"),
+        *(f"x-{'l' * 62}", f"x-{'l' * 63}", "x-\x1b[31m", "x-\ud800"),
+    ),
+    True,
+) | {"x-false": False, "x-text": "true", "x-number": 1, "x-object": {"a": True}, "x-none": None}
 
 
-def test_flags_are_the_extensions_that_are_true_in_order_of_their_names():
-    toolset = tools({"/x": {"get": operation(**FLAGS), "x-item": True}}, **{"x-root": True})
+@each_layout
+def test_flags_are_the_extensions_that_are_true_in_order_of_their_names(layout, tmp_path):
+    paths = {"/x": {"get": operation(operationId="x", **FLAGS), "x-item": True}}
+    root = document(paths, **{"x-root": True})
+    generate_package(root, tmp_path, name="origin", layout=layout)
+    with imported(tmp_path, "origin_tools") as package:
+        generated = package.load()["x"].operation
 
-    (tool,) = toolset
-    assert tool.operation.extensions == (
-        *("x-a", "x-b", f"x-{'l' * 62}", "x-openai-isConsequential"),
-    )
+    assert generated == load_tools(root)["x"].operation
+    assert generated.extensions == (*("x-a", "x-b", f"x-{'l' * 62}", "x-openai-isConsequential"),)
 
 
 def test_at_most_32_flags_are_kept_the_same_whatever_their_order():
@@ -140,15 +119,3 @@ def test_at_most_32_flags_are_kept_the_same_whatever_their_order():
     )
 
     assert one.operation.extensions == other.operation.extensions == tuple(names[:32])
-
-
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_a_generated_tool_has_the_flags_of_the_loaded_one(layout, tmp_path):
-    root = document({"/x": {"post": operation(operationId="x", **FLAGS)}})
-
-    generate_package(root, tmp_path, name="origin", layout=layout)
-
-    with imported(tmp_path, "origin_tools") as package:
-        generated = package.load()["x"].operation
-    assert generated.extensions
-    assert generated == load_tools(root)["x"].operation
