@@ -281,10 +281,11 @@ async def ends_of(text, method, transport, *, closes):
 @pytest.mark.parametrize("name", ANSWERS)
 async def test_an_answer_is_read_alike(name, closes):
     for method in METHODS if closes else METHODS[:1]:
-        ends = [await ends_of(ANSWERS[name], method, over, closes=closes) for over in BOTH]
+        both = (ends_of(ANSWERS[name], method, over, closes=closes) for over in BOTH)
+        one, other = await asyncio.gather(*both)
 
-        assert ends[0] == ends[1], method
-        assert ends[0][1] == b"next"
+        assert one == other, method
+        assert one[1] == b"next"
 
 
 @pytest.mark.parametrize(
