@@ -1,6 +1,7 @@
 """Generated Elixir, compiled and run by Debian's Elixir where there is one."""
 
 import asyncio
+import base64
 import json
 import shutil
 import subprocess
@@ -53,13 +54,7 @@ async def evaluate(compiled, script):
     )
     said, errors = await process.communicate()
     assert (process.returncode, errors.decode()) == (0, "")
-    return [_decoded(line) for line in said.split(b"\n") if line]
-
-
-def _decoded(line):
-    import base64
-
-    return base64.b64decode(line).decode()
+    return [base64.b64decode(line).decode() for line in said.split(b"\n") if line]
 
 
 def elixir(value):

@@ -157,17 +157,6 @@ def test_settings_shape_the_tools_or_are_told_to_have_no_effect(tmp_path, target
     assert not any("unused.example" in text for text in files_in(tmp_path).values())
 
 
-def test_what_is_left_out_and_odd_is_in_the_report(tmp_path):
-    secret = {"name": "token", "in": "query", "schema": {"default": "abc12345"}}
-    broken = {"get": operation(parameters=[{"$ref": "#/nowhere"}])}
-    paths = {"/a": {"get": operation(operationId="a", parameters=[secret])}, "/b": broken}
-
-    report = generate_package(document(paths), tmp_path / "out")
-
-    assert [(entry.method, entry.path) for entry in report.skipped] == [("GET", "/b")]
-    assert report.warnings == ("a: the default or example of 'token' looks like a secret.",)
-
-
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [

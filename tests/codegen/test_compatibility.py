@@ -61,8 +61,6 @@ PLAIN = [
     ({"minimum": 1}, {"minimum": 2}, "minimum was 1, is 2 now", True, False),
     ({"minimum": 1}, {"exclusiveMinimum": 0}, "exclusiveMinimum is 0 now", False, True),
     ({"exclusiveMinimum": 1}, {"minimum": 1}, "minimum is 1 now", False, True),
-    ({"maximum": 2}, {"maximum": 1}, "maximum was 2, is 1 now", True, False),
-    ({"exclusiveMaximum": 1}, {"maximum": 1}, "maximum is 1 now", False, True),
     ({"multipleOf": 6}, {"multipleOf": 3}, "multipleOf was 6, is 3 now", True, True),
     ({"maximum": 1}, {"maximum": 10**5_000}, "maximum was 1, is a very large", False, True),
     (TEXT, {**TEXT, "minimum": 1}, "minimum is 1 now", False, False),
@@ -78,7 +76,6 @@ PLAIN = [
     ({"minProperties": 1}, {"minProperties": 2}, "minProperties was 1, is 2", True, False),
     ({"maxProperties": 1}, {}, "maxProperties 1 is gone", False, True),
     ({}, {"dependentRequired": {"a": ["b"]}}, f"dependentRequired {UNKNOWN}", True, False),
-    ({"format": "float"}, {"format": "double"}, "format was 'float', is 'double' now", True, True),
 ]  # fmt: skip
 
 
@@ -126,7 +123,6 @@ STRUCTURES = [
     (TEXT, any_of(COUNT, TEXT), "type 'string' is gone", False),
     (any_of(TEXT, {"type": "null"}), {"type": ["null", "string"]}, "anyOf is gone", False),
     (any_of(TEXT, COUNT), TEXT, "type is 'string' now", True),
-    (any_of(TEXT), {}, "anyOf is gone", False),
     (one_of(TEXT), one_of(TEXT, COUNT), f"oneOf {UNKNOWN}", True),
     (one_of(TEXT, COUNT), {"oneOf": [TEXT, COUNT], "title": "x"}, "title is 'x' now", False),
     (any_of(TEXT), one_of(TEXT), f"oneOf {UNKNOWN}", True),
@@ -136,11 +132,8 @@ STRUCTURES = [
      "anyOf has 1 more alternatives", False),
     (any_of(variant("a"), variant("b")), any_of(variant("a"), variant("b", "x")),
      "/x is required now", True),
-    (any_of({"const": "a", "title": "A"}, {"const": "b"}), any_of({"const": "b"}, {"const": "c"}),
-     "const was 'a', is 'b' now", True),
     (any_of({"const": "a", "title": "A"}), any_of({"const": "a", "title": "B"}, {"const": "b"}),
      "title was 'A', is 'B' now", False),
-    ({"enum": ["a"]}, any_of({"const": "a"}, {"const": "b"}), "const is 'a' now", False),
     ({**members(a=TEXT), "anyOf": [members(b=TEXT)]},
      {**members(a=TEXT), "anyOf": [members(b=TEXT, a=COUNT)]}, "/a type is 'integer' now", True),
     ({**members(a=TEXT), "anyOf": [members(b=TEXT)]}, members(a=COUNT, b=TEXT),
@@ -157,9 +150,7 @@ STRUCTURES = [
      {**members(a=TEXT), "unevaluatedProperties": False, "allOf": [{"title": "x"}]}, UNKNOWN, True),
     ({"nullable": True}, {}, f"nullable {UNKNOWN}", True),
     ({"x-a": 1}, {"x-a": 2}, "x-a was 1, is 2 now", False),
-    ({"x-a:": 1}, {"x-a:": 2}, "x-a: was 1, is 2 now", False),
     ({}, {"deprecated": True}, "deprecated is True now", False),
-    ({"properties": 5}, {"properties": 6}, UNKNOWN, True),
     ({"type": "banana"}, {"type": "apple"}, "type was 'banana', is 'apple' now", True),
 ]  # fmt: skip
 
