@@ -1,19 +1,14 @@
 """The published documents of `../shared/corpus`: which there are, and their tools."""
 
-from __future__ import annotations
-
 import csv
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import NamedTuple
+from urllib.parse import unquote
 
 import pytest
 
 from openapi_tools import load_tools
-
-if TYPE_CHECKING:
-    from openapi_tools import Toolset
 
 FOLDER = Path(__file__).parents[2] / "shared" / "corpus"
 ABSENT = f"{FOLDER} is absent: the published documents are not at hand"
@@ -21,18 +16,8 @@ REAL_KINDS = ("vendor", "aggregator")
 """Kinds of documents that describe a real API; the others show features of the standard."""
 
 
-@dataclass(frozen=True)
-class Entry:
-    """A line of `INDEX.csv`.
-
-    Attributes:
-        path: Below the folder, for instance `"stripe/stripe-old.yaml"`.
-        kind: `vendor`, `aggregator`, `spec-example` or `tool-test`.
-        version: `2.0`, `3.0`, `3.1` or `3.2`.
-        format: `json` or `yaml`.
-        size: Bytes.
-        operations: How many the document has.
-    """
+class Entry(NamedTuple):
+    """A line of `INDEX.csv`: a document, its path below the folder, its size in bytes."""
 
     path: str
     kind: str
@@ -42,35 +27,25 @@ class Entry:
     operations: int
 
     @property
-    def is_real(self) -> bool:
+    def is_real(self):
         """Whether it describes a real API."""
         return self.kind in REAL_KINDS
 
     @property
-    def file(self) -> Path:
-        """Where it is."""
+    def file(self):
         return FOLDER / self.path
 
 
 @lru_cache(maxsize=1)
-def entries() -> tuple[Entry, ...]:
+def entries():
     """Return all entry documents; none when the folder is absent."""
     index = FOLDER / "INDEX.csv"
     if not index.is_file():
         return ()
+    names = ("path", "kind", "version", "format", "bytes", "operations")
     with index.open(encoding="utf-8", newline="") as lines:
-        return tuple(_entry(row) for row in csv.DictReader(lines))
-
-
-def _entry(row):
-    return Entry(
-        row["path"],
-        row["kind"],
-        row["version"],
-        row["format"],
-        int(row["bytes"]),
-        int(row["operations"]),
-    )
+        rows = [[row[name] for name in names] for row in csv.DictReader(lines)]
+    return tuple(Entry(*texts, int(size), int(count)) for *texts, size, count in rows)
 
 
 def parameters(chosen):
@@ -80,7 +55,7 @@ def parameters(chosen):
 
 
 @lru_cache(maxsize=2)
-def toolset_of(entry: Entry) -> Toolset:
+def toolset_of(entry):
     """Return the tools of a document, loaded once for tests that follow one another."""
     return load_tools(entry.file)
 
@@ -113,8 +88,6 @@ def follow(root, node):
 
 def at(root, reference):
     """Return what a `#/…` reference points at, or None."""
-    from urllib.parse import unquote
-
     if not reference.startswith("#/"):
         return None
     for step in unquote(reference[2:]).split("/"):

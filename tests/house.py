@@ -3,8 +3,6 @@
 Exit status 1 when a bound is not met.
 """
 
-from __future__ import annotations
-
 import ast
 import asyncio
 import collections
@@ -13,11 +11,6 @@ import sys
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from types import FrameType
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "openapi_tools"
@@ -40,27 +33,27 @@ class Figure:
     bound: int
     places: tuple[str, ...] = ()
 
-    def __str__(self) -> str:
+    def __str__(self):
         verdict = "met" if self.value <= self.bound else "NOT MET"
         return f"{self.name:48} {self.value:7,} {self.bound:7,}  {verdict}"
 
 
-def modules_of(folder: Path) -> list[Path]:
+def modules_of(folder):
     """Return the modules below a folder, but for what tests only write there."""
     return sorted(p for p in folder.rglob("*.py") if ".made" not in p.parts)
 
 
-def name_of(path: Path) -> str:
+def name_of(path):
     """Return a module's path from the project's root."""
     return path.relative_to(ROOT).as_posix()
 
 
-def lines_of(paths: list[Path]) -> int:
+def lines_of(paths):
     """Return how many lines modules have together."""
     return sum(path.read_text(encoding="utf-8").count("\n") for path in paths)
 
 
-def phrases_in(paths: list[Path]) -> tuple[str, ...]:
+def phrases_in(paths):
     """Return the lines with a phrase to avoid."""
     return tuple(
         f"{name_of(path)}:{number} {line.strip()}"
@@ -70,37 +63,37 @@ def phrases_in(paths: list[Path]) -> tuple[str, ...]:
     )
 
 
-def prose_of() -> list[Path]:
+def prose_of():
     """Return the package's modules and templates, and the pages about it."""
     pages = [p for p in sorted(ROOT.glob("docs/*.md")) if p.name != "changelog.md"]
     templates = sorted(PACKAGE.rglob("*.jinja"))
     return [*modules_of(PACKAGE), *templates, ROOT / "README.md", *pages]
 
 
-def tree_of(path: Path) -> ast.Module:
+def tree_of(path):
     """Return a module's syntax tree."""
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
-def shared_names(paths: list[Path]) -> tuple[str, ...]:
+def shared_names(paths):
     """Return the file names that more than one folder has."""
     counts = collections.Counter(path.name for path in paths if path.name not in DOORS)
     return tuple(name for name, count in counts.items() if count > 1)
 
 
-def small_modules(paths: list[Path]) -> tuple[str, ...]:
+def small_modules(paths):
     """Return the modules under 30 lines that are not doors."""
     return tuple(name_of(p) for p in paths if p.name not in DOORS and lines_of([p]) < 30)
 
 
-def imports_in_functions(paths: list[Path]) -> tuple[str, ...]:
+def imports_in_functions(paths):
     """Return where functions import; `TYPE_CHECKING` blocks are not in functions."""
     return tuple(
         f"{name_of(path)}:{line}" for path in paths for line in sorted(_inner_imports(path))
     )
 
 
-def _inner_imports(path: Path) -> set[int]:
+def _inner_imports(path):
     functions = [n for n in ast.walk(tree_of(path)) if _is_function(n)]
     return {
         node.lineno
@@ -110,11 +103,11 @@ def _inner_imports(path: Path) -> set[int]:
     }
 
 
-def _is_function(node: ast.AST) -> bool:
+def _is_function(node):
     return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
 
 
-def private_uses(paths: list[Path]) -> tuple[str, ...]:
+def private_uses(paths):
     """Return where a module uses a private attribute or module of another library.
 
     A private name is ours where the module that uses it defines it.
@@ -126,7 +119,7 @@ def private_uses(paths: list[Path]) -> tuple[str, ...]:
     )
 
 
-def _private_uses(tree: ast.Module) -> Iterator[tuple[int, str]]:
+def _private_uses(tree):
     own = set(_defined(tree))
     for node in ast.walk(tree):
         match node:
@@ -149,11 +142,11 @@ def _private_uses(tree: ast.Module) -> Iterator[tuple[int, str]]:
                 yield node.lineno, text
 
 
-def _is_private(name: str) -> bool:
+def _is_private(name):
     return name.startswith("_") and not name.endswith("__") and name not in PUBLIC
 
 
-def _defined(tree: ast.Module) -> Iterator[str]:
+def _defined(tree):
     """Yield the names that a module defines: functions, classes, targets, `__slots__`, fields."""
     for node in ast.walk(tree):
         match node:
@@ -172,15 +165,15 @@ def _defined(tree: ast.Module) -> Iterator[str]:
 
 
 @contextmanager
-def run_modules() -> Iterator[Callable[[], tuple[str, ...]]]:
+def run_modules():
     """Give a function that returns the modules of the package whose functions ran."""
-    seen: set[str] = set()
+    seen = set()
 
-    def look(frame: FrameType, event: str, _: object) -> None:
+    def look(frame, event, _):
         if event == "call" and frame.f_code.co_name != "<module>":
             seen.add(frame.f_code.co_filename)
 
-    def names() -> tuple[str, ...]:
+    def names():
         return tuple(sorted(name_of(Path(f)) for f in seen if f.startswith(str(PACKAGE))))
 
     sys.setprofile(look)
@@ -190,11 +183,11 @@ def run_modules() -> Iterator[Callable[[], tuple[str, ...]]]:
         sys.setprofile(None)
 
 
-def modules_of_a_load() -> tuple[str, ...]:
+def modules_of_a_load():
     """Return the modules on the way of a small YAML document to names and descriptions."""
     from openapi_tools import Settings, load_tools
 
-    def load() -> None:
+    def load():
         toolset = load_tools(ROOT / "specs/museum.yaml", settings=Settings(cache=False))
         assert [tool.description for tool in toolset if tool.name]
 
@@ -204,7 +197,7 @@ def modules_of_a_load() -> tuple[str, ...]:
     return seen()
 
 
-async def modules_of_a_call() -> tuple[str, ...]:
+async def modules_of_a_call():
     """Return the modules on the way of one POST to a server on loopback."""
     from openapi_tools import Settings, load_tools
 
@@ -221,7 +214,7 @@ async def modules_of_a_call() -> tuple[str, ...]:
     return seen()
 
 
-async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def _answer(reader, writer):
     """Answer each request of a connection with a ticket."""
     body = b'{"message": "sold"}'
     head = f"HTTP/1.1 201 Created\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
@@ -232,7 +225,7 @@ async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
             writer.write(head.encode() + b"\r\n\r\n" + body)
 
 
-def figures() -> list[Figure]:
+def figures():
     """Measure the package against its bounds."""
     modules, tests = modules_of(PACKAGE), modules_of(ROOT / "tests")
     loading, calling = modules_of_a_load(), asyncio.run(modules_of_a_call())
@@ -253,7 +246,7 @@ def figures() -> list[Figure]:
     ]
 
 
-def main() -> int:
+def main():
     """Print each figure; with `-v` the places that it counts."""
     found = figures()
     print(f"{'':48} {'today':>7} {'bound':>7}")

@@ -4,18 +4,12 @@ Each round draws from a seed of its own, 0, 1, 2 and so on, so what a run finds 
 next one; more time only adds rounds.
 """
 
-from __future__ import annotations
-
 import os
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from hypothesis.strategies import SearchStrategy
+from hypothesis.strategies import SearchStrategy
 
 SECONDS = float(os.environ.get("FUZZ_SECONDS", "60"))
 """Of CPU, for each of the three harnesses."""
@@ -29,33 +23,32 @@ _ROUND = settings(
 )
 
 
-def _spent() -> float:
+def _spent():
     """Return the seconds of CPU that this process and those that it started have taken."""
     return sum(os.times()[:4])
 
 
-@dataclass(frozen=True)
-class Harness:
+class Harness(NamedTuple):
     """What is tried, and how."""
 
     name: str
-    cases: SearchStrategy[Any]
+    cases: SearchStrategy
     check: Callable[[Any], None]
     examples: int = 50
 
-    def round(self, number: int, note: Callable[[Any], None] = lambda _: None) -> None:
+    def round(self, number, note=lambda _: None):
         """Try some cases."""
 
         @seed(number)
         @settings(_ROUND, max_examples=self.examples)
         @given(self.cases)
-        def tried(case: Any) -> None:
+        def tried(case):
             note(case)
             self.check(case)
 
         tried()
 
-    def spend(self, seconds: float = SECONDS) -> int:
+    def spend(self, seconds=SECONDS):
         """Try cases until the time is over; the number of rounds."""
         end = _spent() + seconds
         number = 0

@@ -3,13 +3,11 @@
 Starting a Python takes longer than generating, so a case is several documents, imported together.
 """
 
-from __future__ import annotations
-
 import tempfile
 import time
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import hostile_documents
 from fuzz.budget import Harness
@@ -35,7 +33,7 @@ class Wanted(NamedTuple):
     layout: str
     text: str = ""
 
-    def source(self) -> Any:
+    def source(self):
         """Return what is generated from."""
         if self.document is None:
             return hostile_documents.hostile(self.text)
@@ -54,7 +52,7 @@ WANTED = st.one_of(
 )
 
 
-def check_packages(wanted: list[Wanted]) -> None:
+def check_packages(wanted):
     """Fail if a package holds anything but data, or says something else than the loaded tools."""
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place).resolve()
@@ -70,7 +68,7 @@ def check_packages(wanted: list[Wanted]) -> None:
             assert said == said_by(load_tools(sources[name], settings=Settings(cache=False)))
 
 
-def _generated(source: Any, output: Path, layout: str) -> bool:
+def _generated(source, output, layout):
     """Generate a package; whether there is one."""
     started = time.process_time()
     with nothing_reached(output.parents[1]):
@@ -84,7 +82,7 @@ def _generated(source: Any, output: Path, layout: str) -> bool:
 
 
 @cache
-def _harmless(layout: str) -> dict[str, bytes]:
+def _harmless(layout):
     with tempfile.TemporaryDirectory() as place:
         return harmless_files(Path(place) / layout, _API, layout)
 

@@ -1,7 +1,5 @@
 """What a model, a framework or a server might hand over, and should not."""
 
-from __future__ import annotations
-
 import datetime as dt
 import gzip
 import json
@@ -10,16 +8,13 @@ from collections import OrderedDict, UserDict, deque
 from decimal import Decimal
 from enum import Enum, IntEnum
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from fuzz import seeds
 from hypothesis import strategies as st
 from strategies import JSON, inputs
 
 from openapi_tools import load_tools
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 SECRET = "s3cret-Zq81"
 TEXTS = [
@@ -55,7 +50,7 @@ class Kind(Enum):
 class Loud(dict[str, Any]):
     """A dict whose own methods fail."""
 
-    def items(self) -> Any:
+    def items(self):
         raise RuntimeError(SECRET)
 
     get = keys = values = __iter__ = __contains__ = __len__ = items  # type: ignore[assignment]
@@ -64,7 +59,7 @@ class Loud(dict[str, Any]):
 class Endless(dict[str, Any]):
     """A dict that has as many members as are asked for."""
 
-    def items(self) -> Iterator[tuple[str, Any]]:  # type: ignore[override]
+    def items(self):  # type: ignore[override]
         return ((str(number), number) for number in range(10**9))
 
 
@@ -73,17 +68,17 @@ class Word(str):
 
     __slots__ = ()
 
-    def encode(self, *_: Any) -> bytes:
+    def encode(self, *_):
         raise RuntimeError
 
-    def __str__(self) -> str:
+    def __str__(self):
         return "\r\nX-Evil: 1"
 
 
 class Number(int):
     """A number with a text of its own."""
 
-    def __repr__(self) -> str:
+    def __repr__(self):
         return "1\r\nX-Evil: 1"
 
     __str__ = __repr__
@@ -92,27 +87,27 @@ class Number(int):
 class Void:
     """Fails whatever is asked."""
 
-    def __getattribute__(self, name: str) -> Any:
+    def __getattribute__(self, name):
         raise RuntimeError(name)
 
-    def __repr__(self) -> str:
+    def __repr__(self):
         raise RuntimeError
 
 
-def _circle() -> Any:
-    circle: dict[str, Any] = {}
+def _circle():
+    circle = {}
     circle["x"] = [circle]
     return circle
 
 
-def _deep(levels: int) -> Any:
-    value: Any = "x"
+def _deep(levels):
+    value = "x"
     for _ in range(levels):
         value = [value]
     return value
 
 
-STRANGE: dict[str, Callable[[], Any]] = {
+STRANGE = {
     "bytes": lambda: b"\xff",
     "not a number": lambda: math.nan,
     "infinite": lambda: math.inf,
@@ -161,7 +156,7 @@ class Strange(NamedTuple):
     name: str
 
 
-def made(value: Any) -> Any:
+def made(value):
     """Put what is strange in the place of its names."""
     if isinstance(value, Strange):
         return STRANGE[value.name]()
@@ -198,7 +193,7 @@ _VALUE = st.recursive(
 
 
 @st.composite
-def _given(draw: Any, name: str) -> Any:
+def _given(draw, name):
     """Draw an input that fits nearly, or not at all."""
     schema = TOOLS[name].input_schema
     if draw(st.integers(0, 9)) == 0:

@@ -4,8 +4,6 @@ A mutation is plain data (what to do, where, with what), so hypothesis makes a f
 by leaving mutations out. `where` is any number: it is taken modulo what there is.
 """
 
-from __future__ import annotations
-
 import copy
 import json
 from typing import Any, NamedTuple
@@ -29,7 +27,7 @@ _TEXTS = [
     *("\u2028", "\\N{DASH}", "3.0.99"),
 ]
 _NUMBERS = [0, -1, 1, 2**31, 2**53 + 1, 2**64, 10**400, -(10**400), 1e308, -0.0, 0.1, 1e-320]
-_VALUES: list[Any] = [
+_VALUES = [
     *(None, True, False, [], {}, [[]], [{}], {"": ""}, [None], {"a": {"a": {}}}, [1, "1", 1.0]),
     *_NUMBERS,
     *_TEXTS,
@@ -62,14 +60,14 @@ class Tampered(NamedTuple):
     form: str = "json"
     cuts: tuple[Move, ...] = ()
 
-    def value(self) -> Any:
+    def value(self):
         """Return it as a value."""
         root = copy.deepcopy(seeds.value(self.seed))
         for move in self.moves:
             root = _moved(root, move)
         return root
 
-    def data(self) -> bytes:
+    def data(self):
         """Return it as bytes; the seed's where it is nested too deep to be written."""
         try:
             data = self._written()
@@ -79,7 +77,7 @@ class Tampered(NamedTuple):
             data = _cut(data, cut)
         return data
 
-    def _written(self) -> bytes:
+    def _written(self):
         if self.form == "raw":
             return seeds.documents()[self.seed]
         if self.form == "yaml":
@@ -90,7 +88,7 @@ class Tampered(NamedTuple):
         return text.encode(codec, "surrogatepass" if codec.startswith("utf") else "replace")
 
 
-def _moves(names: tuple[str, ...], values: st.SearchStrategy[Any]) -> st.SearchStrategy[Move]:
+def _moves(names, values):
     return st.builds(Move, st.sampled_from(names), _SOMEWHERE, _SOMEWHERE, values)
 
 
@@ -105,11 +103,11 @@ _BYTES = [
 _CUT_MOVES = ("insert", "flip", "drop", "double", "exchange", "cut off")
 
 
-def _value(number: int) -> Any:
+def _value(number):
     return _VALUES[number]
 
 
-def _piece(number: int) -> bytes:
+def _piece(number):
     return _BYTES[number]
 
 
@@ -126,9 +124,9 @@ CHANGED = st.builds(Tampered, _SEEDS, _ANY_MOVES, st.just("json"), st.just(()))
 """Documents whose values were tampered with."""
 
 
-def _places(root: Any) -> list[tuple[Any, Any]]:
+def _places(root):
     """Return every place in a document: what it stands in, and its name or index there."""
-    found: list[tuple[Any, Any]] = []
+    found = []
     waiting = [root]
     while waiting:
         node = waiting.pop()
@@ -139,7 +137,7 @@ def _places(root: Any) -> list[tuple[Any, Any]]:
     return found
 
 
-def _moved(root: Any, move: Move) -> Any:
+def _moved(root, move):
     places = _places(root)
     if not places:
         return root
@@ -166,7 +164,7 @@ def _moved(root: Any, move: Move) -> Any:
     return root
 
 
-def _instead(move: Move, old: Any, other: Any) -> Any:
+def _instead(move, old, other):
     """Return what stands in the place of a value."""
     reference = _REFERENCES[move.other % len(_REFERENCES)]
     wrapped = [old] if move.other % 2 else {"type": "object", "properties": {"w": old}}
@@ -181,7 +179,7 @@ def _instead(move: Move, old: Any, other: Any) -> Any:
     return made[move.what] if move.what in made else _grown(move, old)
 
 
-def _grown(move: Move, old: Any) -> Any:
+def _grown(move, old):
     """Return a value nested deep, or many of it."""
     if move.what == "deepen":
         for _ in range(move.other % 260):
@@ -192,7 +190,7 @@ def _grown(move: Move, old: Any) -> Any:
     return {f"n{number}": old for number in range(move.other % 50)}
 
 
-def _cut(data: bytes, cut: Move) -> bytes:
+def _cut(data, cut):
     place, other = cut.where % (len(data) + 1), cut.other % (len(data) + 1)
     start, end = sorted((place, other))
     end = min(end, start + 400)

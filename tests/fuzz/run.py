@@ -4,8 +4,6 @@ What fails is kept in a folder, one text file each: the smallest case that was f
 data, and what it raised. A run starts from the clock unless a seed is given; it says from which.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import random
@@ -13,7 +11,6 @@ import sys
 import time
 import traceback
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 sys.path[:0] = [str(Path(__file__).parents[1])]
 
@@ -21,13 +18,10 @@ from fuzz.executing import EXECUTING  # noqa: E402 -- found once the line above 
 from fuzz.generating import GENERATING  # noqa: E402 -- found once the line above has run
 from fuzz.loading import LOADING  # noqa: E402 -- found once the line above has run
 
-if TYPE_CHECKING:
-    from fuzz.budget import Harness
-
 HARNESSES = {harness.name: harness for harness in (LOADING, EXECUTING, GENERATING)}
 
 
-def main() -> int:
+def main():
     """Run; 1 if anything was found."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=30.0)
@@ -39,7 +33,7 @@ def main() -> int:
     seeds = random.Random(options.seed)
     print(f"seed {options.seed}")
     end = time.monotonic() + options.minutes * 60
-    found: set[str] = set()
+    found = set()
     rounds = 0
     while time.monotonic() < end:
         for harness in chosen:
@@ -49,11 +43,11 @@ def main() -> int:
     return 1 if found else 0
 
 
-def _tried(harness: Harness, number: int, folder: Path) -> list[str]:
+def _tried(harness, number, folder):
     """Run one round; what failed in it, by the place in the code."""
-    last: list[Any] = [None]
+    last = [None]
 
-    def note(case: Any) -> None:
+    def note(case):
         last[0] = case
 
     try:

@@ -1,12 +1,9 @@
 """The documents that mutations start from."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import corpus
 import hostile_documents
@@ -19,7 +16,7 @@ _LEAST = 300
 
 
 @cache
-def documents() -> dict[str, bytes]:
+def documents():
     """Return documents by name, small ones first: published ones and some made for it."""
     found = {"every style": json.dumps(every_style()).encode(), "large": json.dumps(odd()).encode()}
     for name in ("a backslash and a quote", *list(hostile_documents.PAYLOADS)[::12]):
@@ -33,7 +30,7 @@ def documents() -> dict[str, bytes]:
 
 
 @cache
-def value(name: str) -> Any:
+def value(name):
     """Return a document as a value; None for what is not JSON or YAML."""
     data = documents()[name]
     try:
@@ -44,13 +41,13 @@ def value(name: str) -> Any:
 
 
 @cache
-def names() -> list[str]:
+def names():
     """Return the names of the documents that are values."""
     return [name for name in documents() if value(name) is not None]
 
 
 _ANY = {"type": ["string", "number", "boolean", "null"]}
-SHAPES: dict[str, Any] = {
+SHAPES = {
     "primitive": _ANY,
     "array": {"type": "array", "items": _ANY, "maxItems": 50},
     "object": {"type": "object", "additionalProperties": _ANY},
@@ -87,27 +84,35 @@ _TREE = {
 }  # fmt: skip
 
 
-def every_style() -> dict[str, Any]:
+def styled(shapes, other, reserved):
+    """Return an operation for each style and shape of a parameter, beside another parameter."""
+    paths = {}
+    for location, styles in STYLES.items():
+        for style, explode, (shape, schema) in itertools.product(
+            styles, (True, False), shapes.items()
+        ):
+            parameter = {"name": "x", "in": location, "required": True, "schema": schema}
+            parameter |= {"style": style, "explode": explode, "allowReserved": shape == reserved}
+            end = "/{x}" if location == "path" else ""
+            beside = {"name": "y", "in": "query", "schema": other}
+            path = f"/{location}/{style}/{explode}/{shape}{end}"
+            paths[path] = {"get": operation(parameters=[parameter, beside])}
+    return paths
+
+
+def every_style():
     """Return a document with an operation for each style, shape and kind of body.
 
     All of them need every kind of credentials.
     """
-    paths: dict[str, Any] = {}
-    for location, styles in STYLES.items():
-        for style, explode, shape in itertools.product(styles, (True, False), SHAPES):
-            parameter = {"name": "x", "in": location, "required": True, "schema": SHAPES[shape]}
-            parameter |= {"style": style, "explode": explode, "allowReserved": shape == "free"}
-            end = "/{x}" if location == "path" else ""
-            other = {"name": "y", "in": "query", "schema": {}}
-            path = f"/{location}/{style}/{explode}/{shape}{end}"
-            paths[path] = {"get": operation(parameters=[parameter, other])}
+    paths = styled(SHAPES, {}, reserved="free")
     for kind, shape in itertools.product(MEDIA_TYPES, SHAPES):
-        paths[f"/{kind}/{shape}"] = {"post": _with_body(kind, SHAPES[shape])}
+        paths[f"/{kind}/{shape}"] = {"post": taking(kind, SHAPES[shape])}
     members = {"a": {}, "b": _ANY, "f": {"type": "string", "contentMediaType": "image/png"}}
     whole = {"type": "object", "properties": members}
     for kind, style in itertools.product(MEDIA_TYPES[2:4], STYLES["query"]):
         encoding = {"a": {"style": style, "headers": {"X-Part": {"schema": {}}}}}
-        paths[f"/{kind}/style/{style}"] = {"put": _with_body(kind, whole, encoding=encoding)}
+        paths[f"/{kind}/style/{style}"] = {"put": taking(kind, whole, encoding=encoding)}
     paths["/free/{a}/{b}.json/x{c}"] = {"delete": operation()}
     return document(
         paths,
@@ -118,11 +123,12 @@ def every_style() -> dict[str, Any]:
     )
 
 
-def _with_body(kind: str, schema: Any, **media_type: Any) -> dict[str, Any]:
+def taking(kind, schema, **media_type):
+    """Return an operation that takes a body."""
     return operation(requestBody={"content": {kind: {"schema": schema, **media_type}}})
 
 
-def odd() -> dict[str, Any]:
+def odd():
     """Return a document with references, inheritance, discriminators, webhooks and the like."""
     pet = {
         "type": "object",
@@ -139,7 +145,7 @@ def odd() -> dict[str, Any]:
     call = {"{$request.body#/url}": {"post": operation()}}
     paths = {
         "/a/{id}": {**item, "get": operation(operationId="a", tags=["t"]), "x-a": [{}]},
-        "/b": {"post": {**_with_body("application/json", both), "callbacks": {"c": call}}},
+        "/b": {"post": {**taking("application/json", both), "callbacks": {"c": call}}},
         "/c": {"$ref": "#/components/pathItems/I"},
     }
     components = {

@@ -60,12 +60,12 @@ def test_a_request_that_goes_astray_is_noticed(url, headers):
 def test_a_tool_that_cannot_be_shown_is_noticed(monkeypatch):
     (tool,) = load_tools({"openapi": "3.1.0", "info": {}, "paths": {"/x": {"get": {}}}})
     schema = tool.input_schema
-    loading._check_tool(tool)
+    loading.check_tool(tool)
     for wrong in ({"type": "strung"}, {"default": float("inf")}, {"title": "\ud800"}):
         with monkeypatch.context() as patched:
             patched.setattr(type(tool), "input_schema", schema | {"properties": {"a": wrong}})
             with pytest.raises(Exception):  # noqa: B017, PT011 -- each of its own kind
-                loading._check_tool(tool)
+                loading.check_tool(tool)
 
 
 def test_a_connection_is_noticed():

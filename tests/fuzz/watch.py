@@ -1,15 +1,10 @@
 """Notices when code reaches for the network, for another process or for somebody's files."""
 
-from __future__ import annotations
-
 import os
 import sys
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _LOUD = ("socket.connect", "socket.getaddrinfo", "subprocess.Popen", "os.system", "os.exec")
 _OWN = tuple(
@@ -18,39 +13,37 @@ _OWN = tuple(
 )
 
 
-class _Watch:
-    """What was seen while somebody looked; hooks cannot be taken out again."""
-
-    def __init__(self) -> None:
-        self.seen: list[str] | None = None
-        self.folders: tuple[str, ...] = ()
-        self.added = False
-
-    def __call__(self, event: str, arguments: tuple[Any, ...]) -> None:
-        if self.seen is None:
-            return
-        if event.startswith(_LOUD) or (event == "open" and self._is_strange(arguments[0])):
-            self.seen.append(f"{event} {arguments!r:.200}")
-
-    def _is_strange(self, path: Any) -> bool:
-        """Whether a path is neither a module of ours nor of Python."""
-        if not isinstance(path, str | bytes):
-            return False
-        return not os.path.realpath(os.fsdecode(path)).startswith((*_OWN, *self.folders))
+_seen = []
+"""What was seen while somebody looked."""
+_allowed = []
+"""Folders, while somebody looks."""
 
 
-_watch = _Watch()
+@cache
+def _hook():
+    """Look from now on; hooks cannot be taken out again."""
+    sys.addaudithook(_look)
+
+
+def _look(event, arguments):
+    if _allowed and (event.startswith(_LOUD) or (event == "open" and _is_strange(arguments[0]))):
+        _seen.append(f"{event} {arguments!r:.200}")
+
+
+def _is_strange(path):
+    """Whether a path is neither a module of ours nor of Python."""
+    is_path = isinstance(path, str | bytes)
+    return is_path and not os.path.realpath(os.fsdecode(path)).startswith(tuple(_allowed))
 
 
 @contextmanager
-def nothing_reached(*folders: Path) -> Iterator[None]:
+def nothing_reached(*folders):
     """Fail if a connection is made, a process started, or a file opened outside some folders."""
-    if not _watch.added:
-        _watch.added = True
-        sys.addaudithook(_watch)
-    _watch.seen, _watch.folders = [], tuple(os.path.realpath(folder) for folder in folders)
+    _hook()
+    _seen.clear()
+    _allowed.extend([*_OWN, *map(os.path.realpath, folders)])
     try:
         yield
-        assert _watch.seen == [], _watch.seen
+        assert _seen == [], _seen
     finally:
-        _watch.seen = None
+        _allowed.clear()
