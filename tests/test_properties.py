@@ -7,8 +7,6 @@ the standard. Where two inputs look alike on the wire, they say why (`losses`), 
 cannot carry an input at all, `wire_refusals` does.
 """
 
-from __future__ import annotations
-
 import asyncio
 import copy
 import itertools
@@ -16,7 +14,7 @@ import json
 import re
 import unicodedata
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from contextlib import contextmanager
 
 import corpus
 import jsonschema_rs
@@ -24,7 +22,7 @@ import pytest
 import wire_requests
 from documents import document, with_schema
 from fuzz.inputs import STRANGE, Strange, made
-from fuzz.seeds import MEDIA_TYPES, STYLES
+from fuzz.seeds import MEDIA_TYPES, STYLES, styled, taking
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
@@ -35,26 +33,18 @@ from wire_refusals import reasons
 from openapi_tools import Settings, ToolResult, load_tools
 from openapi_tools.visible_text import argument_names, plain_text, tool_names
 
-if TYPE_CHECKING:
-    from servers.recorder import Recorded
-
-    from openapi_tools import OperationTool
-
 pytestmark = pytest.mark.untraced
 
 ENTRIES = [entry for entry in corpus.entries() if entry.operations]
 SMALL = [entry for entry in ENTRIES if entry.size < 50_000]
 BASE = "/base/path"
+SLOW = (HealthCheck.data_too_large, HealthCheck.filter_too_much, HealthCheck.too_slow)
 REPEATABLE = settings(
     max_examples=20,
     deadline=None,
     database=None,
     derandomize=True,
-    suppress_health_check=[
-        HealthCheck.data_too_large,
-        HealthCheck.filter_too_much,
-        HealthCheck.too_slow,
-    ],
+    suppress_health_check=SLOW,
 )
 OFTEN = settings(REPEATABLE, max_examples=200)
 
@@ -62,20 +52,38 @@ OFTEN = settings(REPEATABLE, max_examples=200)
 class Line:
     """Calls tools against a recording server, both in one event loop of their own."""
 
-    def __init__(self, runner: asyncio.Runner, recorder: Recorder) -> None:
-        self._runner = runner
-        self._recorder = recorder
-        self.base_url = recorder.url + BASE
+    def __init__(self, runner, recorder):
+        self.runner, self.recorder = runner, recorder
 
-    def call(self, tool: OperationTool, handed: Any) -> tuple[ToolResult, list[Recorded]]:
+    @contextmanager
+    def tools(self, source):
+        """Give the tools of a document, and close their connections."""
+        settings = Settings(base_url=self.recorder.url + BASE, anonymous=True)
+        toolset = load_tools(source, settings=settings)
+        yield toolset
+        self.runner.run(toolset.aclose())
+
+    def call(self, tool, handed):
         """Return the result, and what the server received."""
-        self._recorder.requests.clear()
-        result = self._runner.run(tool.execute(handed))
-        return result, list(self._recorder.requests)
+        self.recorder.requests.clear()
+        result = self.runner.run(tool.execute(handed))
+        return result, list(self.recorder.requests)
 
-    def close(self, toolset: Any) -> None:
-        """Close a toolset's connections."""
-        self._runner.run(toolset.aclose())
+    def read_back(self, tool, arguments):
+        """Return what a comparison of the request found; None where none can carry the input."""
+        handed = copy.deepcopy(arguments)
+        result, received = self.call(tool, handed)
+        assert isinstance(result, ToolResult)
+        assert handed == arguments
+        if not result.success:
+            assert received == []
+            assert result.error["type"] == "invalid_input"
+            assert list(reasons(tool.operation, arguments)), result.error
+            return None
+        (request,) = received
+        found = wire_requests.compare(tool.operation, arguments, request, BASE)
+        assert found.faults == []
+        return found
 
 
 @pytest.fixture(scope="module")
@@ -89,106 +97,66 @@ def line():
 
 @pytest.mark.parametrize("entry", corpus.parameters(ENTRIES))
 def test_what_a_server_receives_says_what_the_input_said(entry, line):
-    toolset = load_tools(entry.file, settings=Settings(base_url=line.base_url, anonymous=True))
-    tools = list(toolset)
-    tally: Counter[str] = Counter()
+    tally = Counter()
 
     @REPEATABLE
     @given(st.data())
-    def check(data: st.DataObject) -> None:
+    def check(data):
         tool = data.draw(st.sampled_from(tools))
-        arguments = data.draw(inputs(tool.input_schema))
-        handed = copy.deepcopy(arguments)
-
-        result, received = line.call(tool, handed)
-
-        assert isinstance(result, ToolResult)
-        assert handed == arguments
-        if result.success:
-            (request,) = received
-            found = wire_requests.compare(tool.operation, arguments, request, BASE)
-            assert found.faults == []
+        if found := line.read_back(tool, data.draw(inputs(tool.input_schema))):
             tally.update(compared=found.compared, untold=len(found.untold))
-        else:
-            assert received == []
-            assert result.error["type"] == "invalid_input"
-            assert list(reasons(tool.operation, arguments)), result.error
-            tally.update(refused=1)
 
-    check()
-    line.close(toolset)
+    with line.tools(entry.file) as toolset:
+        tools = list(toolset)
+        check()
+
     assert tally["untold"] <= 0.25 * tally["compared"], f"too little can be compared: {tally}"
 
 
 _ANY = {"type": ["string", "number", "boolean", "null"]}
-_SHAPES: dict[str, dict[str, Any]] = {
+_ARRAY = {"type": "array", "items": _ANY}
+_INNER = {"anyOf": [_ANY, _ARRAY, {"type": "object"}]}
+_SHAPES = {
     "primitive": {"type": ["string", "number", "boolean"]},
-    "array": {"type": "array", "items": _ANY},
+    "array": _ARRAY,
     "object": {"type": "object", "additionalProperties": _ANY},
-    "nested": {
-        "type": "object",
-        "additionalProperties": {
-            "anyOf": [_ANY, {"type": "array", "items": _ANY}, {"type": "object"}]
-        },
-    },
+    "nested": {"type": "object", "additionalProperties": _INNER},
 }
 
 
 def _every_style():
     """Return a document with an operation for each style and shape, and for each kind of body."""
-    paths: dict[str, Any] = {}
-    for location, styles in STYLES.items():
-        for style, explode, (shape, schema) in itertools.product(
-            styles, (True, False), _SHAPES.items()
-        ):
-            parameter = {"name": "x", "in": location, "required": True, "schema": schema}
-            parameter |= {"style": style, "explode": explode, "allowReserved": shape == "nested"}
-            place = "/{x}" if location == "path" else ""
-            paths[f"/{location}/{style}/{explode}/{shape}{place}"] = {
-                "get": {"parameters": [parameter, {"name": "y", "in": "query", "schema": _ANY}]}
-            }
+    paths = styled(_SHAPES, _ANY, reserved="nested")
     for media_type, (shape, schema) in itertools.product(MEDIA_TYPES[:7], _SHAPES.items()):
-        content = {media_type: {"schema": {**schema, "minItems": 0}}}
-        paths[f"/{media_type}/{shape}"] = {"post": {"requestBody": {"content": content}}}
+        paths[f"/{media_type}/{shape}"] = {"post": taking(media_type, {**schema, "minItems": 0})}
     members = {"anyOf": [_ANY, *_SHAPES.values()]}
+    file = {"type": "string", "contentMediaType": "image/png"}
+    schema = {"type": "object", "properties": {"a": members, "b": members, "file": file}}
     for media_type, style in itertools.product(MEDIA_TYPES[2:4], ("", *STYLES["query"])):
         encoding = {"a": {"style": style, "explode": style != "form"}, "b": {}} if style else {}
-        file = {"type": "string", "contentMediaType": "image/png"}
-        schema = {"type": "object", "properties": {"a": members, "b": members, "file": file}}
-        content = {media_type: {"schema": schema, "encoding": encoding}}
-        paths[f"/{media_type}/style/{style}"] = {"post": {"requestBody": {"content": content}}}
+        post = taking(media_type, schema, encoding=encoding)
+        paths[f"/{media_type}/style/{style}"] = {"post": post}
     return document(paths, openapi="3.2.0")
 
 
 @pytest.mark.parametrize("examples", [150, pytest.param(1500, marks=pytest.mark.long)])
-def test_every_style_and_kind_of_body_reads_back(every_style, examples):
-    toolset, line = every_style
-
+def test_every_style_and_kind_of_body_reads_back(every_style, line, examples):
     @settings(REPEATABLE, max_examples=examples)
     @given(st.data())
-    def check(data: st.DataObject) -> None:
+    def check(data):
         kind = data.draw(st.sampled_from([*STYLES, "application", "multipart", "text"]))
-        fitting = [tool for tool in toolset if tool.path.startswith(f"/{kind}/")]
+        fitting = [tool for tool in every_style if tool.path.startswith(f"/{kind}/")]
         tool = data.draw(st.sampled_from(fitting))
-        arguments = data.draw(inputs(tool.input_schema))
-
-        result, received = line.call(tool, arguments)
-
-        if result.success:
-            assert wire_requests.compare(tool.operation, arguments, received[0], BASE).faults == []
-        else:
-            assert received == []
-            assert list(reasons(tool.operation, arguments)), result.error
+        line.read_back(tool, data.draw(inputs(tool.input_schema)))
 
     check()
 
 
 @pytest.fixture(scope="module")
 def every_style(line):
-    toolset = load_tools(_every_style(), settings=Settings(base_url=line.base_url, anonymous=True))
-    assert not toolset.skipped
-    yield toolset, line
-    line.close(toolset)
+    with line.tools(_every_style()) as toolset:
+        assert not toolset.skipped
+        yield toolset
 
 
 # The others cannot even be looked at by this test, or are large.
@@ -199,12 +167,9 @@ ODD = st.sampled_from(sorted(STRANGE.keys() - OTHERS)).map(Strange)
 @pytest.mark.long
 @pytest.mark.parametrize("entry", corpus.parameters(SMALL))
 def test_garbage_is_refused_and_sends_nothing(entry, line):
-    toolset = load_tools(entry.file, settings=Settings(base_url=line.base_url, anonymous=True))
-    tools = list(toolset)
-
     @REPEATABLE
     @given(st.data())
-    def check(data: st.DataObject) -> None:
+    def check(data):
         tool = data.draw(st.sampled_from(tools))
         names = st.sampled_from([*tool.input_schema["properties"], "unknown", "_tool_call_id"])
         some = st.dictionaries(names, JSON | ODD, max_size=3)
@@ -220,8 +185,9 @@ def test_garbage_is_refused_and_sends_nothing(entry, line):
             assert received == []
             assert result.error["type"] == "invalid_input"
 
-    check()
-    line.close(toolset)
+    with line.tools(entry.file) as toolset:
+        tools = list(toolset)
+        check()
 
 
 def _may_be_valid(tool, handed):
@@ -259,21 +225,14 @@ CANDIDATES = st.lists(
 
 @OFTEN
 @given(CANDIDATES, st.sampled_from(["", "api_", "x" * 39]))
-def test_tool_names_are_portable_and_distinct(candidates, prefix):
-    names = tool_names(candidates, prefix)
+def test_tool_names_are_portable_and_distinct_and_those_of_one_alone_unless_shared(each, prefix):
+    names = tool_names(each, prefix)
 
-    assert len(set(names)) == len(candidates)
+    assert len(set(names)) == len(each)
     assert all(re.fullmatch(r"[a-zA-Z_][a-zA-Z0-9_-]{0,63}", name) for name in names)
     assert all(name.startswith(prefix) for name in names)
-
-
-@OFTEN
-@given(CANDIDATES, st.sampled_from(["", "api_"]))
-def test_names_that_nobody_else_wants_are_the_same_among_others(candidates, prefix):
-    alone = [tool_names([candidate], prefix)[0] for candidate in candidates]
-    together = tool_names(candidates, prefix)
-
-    assert together == alone or len(set(alone)) < len(alone)
+    alone = [tool_names([candidate], prefix)[0] for candidate in each]
+    assert names == alone or len(set(alone)) < len(alone)
 
 
 @OFTEN
