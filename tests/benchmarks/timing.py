@@ -47,9 +47,6 @@ class Sample:
         pairs = zip(self.values, other.values, strict=True)
         return statistics.median(own / theirs for own, theirs in pairs)
 
-    def above(self, other):
-        return self.over(other) - 1
-
 
 def exponent(points):
     """Return the power with which the second figure grows in the first.

@@ -1,19 +1,12 @@
 """What lint finds in a document, and where."""
 
-import json
-from pathlib import Path
-
 import documents
 import pytest
 from fuzz.watch import nothing_reached
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openapi_tools import load_tools
-from openapi_tools.cli.document_commands import duplicate_keys
 from openapi_tools.openapi_core.document_check import Finding, findings
-
-SPECS = Path(__file__).parents[2] / "specs"
 
 
 def document(paths, version="3.1.0", **more):
@@ -102,11 +95,6 @@ def test_a_fault_is_found_at_its_place(name):
     assert [item for item in found if item.message == expected[1]] == [Finding(*expected)]
 
 
-@pytest.mark.parametrize("name", ["museum.yaml", "petstore.yaml", "cafe.yaml", "gotify.json"])
-def test_nothing_is_found_in_a_good_document(name):
-    assert findings(load_tools(SPECS / name).document) == []
-
-
 def test_a_fault_does_not_hide_those_behind_it():
     paths = {
         "/a": operation(parameters=[{"$ref": "#/no"}]),
@@ -145,21 +133,6 @@ def test_nothing_is_fetched():
 
     with nothing_reached():
         assert findings(source)
-
-
-def test_a_duplicate_key_is_found_in_a_large_document():
-    paths = {f"/p{n}": operation(description="x" * 1000) for n in range(1200)}
-    text = json.dumps(document(paths)).replace('"/p2"', '"/p1"')
-
-    found = duplicate_keys(text.encode())
-
-    assert len(text) > 2**20
-    assert len(found) == 1
-    assert "/p1" in found[0].message
-
-
-def test_a_document_without_duplicate_keys_has_no_such_finding():
-    assert duplicate_keys(SPECS / "museum.yaml") == []
 
 
 TEXT, WORDS = st.text("ab#/~$", max_size=6), ["#/paths", "#/x", "object"]
