@@ -3,9 +3,8 @@
 Read from the documents with nothing of the package, so that the two can be compared.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 import corpus
 from jsonschema import Draft4Validator
@@ -18,15 +17,7 @@ _DOCUMENT = "urn:document"
 
 
 class Example(NamedTuple):
-    """A value that a document shows for a body.
-
-    Attributes:
-        method: Upper case.
-        path: As in the document.
-        media_type: Of the body.
-        value: The example.
-        is_valid: Whether the document's own schema accepts it.
-    """
+    """A value that a document shows for a body, and whether the document's schema accepts it."""
 
     method: str
     path: str
@@ -37,10 +28,10 @@ class Example(NamedTuple):
 
 def examples(root, version):
     """Yield every example that a document gives for a JSON body."""
-    judge = _Judge(root, version)
+    accepts = _judge(root, version)
     for method, path, media_type, holder, schema, place in json_bodies(root, version):
         for value in _shown(root, holder, schema):
-            yield Example(method, path, media_type, value, judge.accepts(value, place))
+            yield Example(method, path, media_type, value, accepts(value, place))
 
 
 def json_bodies(root, version):
@@ -49,11 +40,12 @@ def json_bodies(root, version):
         found = _of_swagger if version == "2.0" else _of_openapi
         for media_type, holder, steps in found(root, node, place):
             if "schema" in holder and _is_json(media_type):
-                reference = "#" + "".join(
-                    "/" + str(step).replace("~", "~0").replace("/", "~1").replace("%", "%25")
-                    for step in [*steps, "schema"]
-                )
+                reference = "/".join(["#", *map(_escaped, steps), "schema"])
                 yield method, path, media_type, holder, holder["schema"], reference
+
+
+def _escaped(step):
+    return str(step).replace("~", "~0").replace("/", "~1").replace("%", "%25")
 
 
 def of_body(schema, body):
@@ -78,13 +70,7 @@ def _is_json(media_type):
 
 
 def _of_openapi(root, node, place):
-    body = node.get("requestBody")
-    steps: list[Any] = [*place, "requestBody"]
-    if isinstance(body, dict) and "$ref" in body:
-        if not body["$ref"].startswith("#/"):
-            return
-        steps = _steps(body["$ref"])
-        body = corpus.follow(root, body)
+    body, steps = _followed(root, node.get("requestBody"), [*place, "requestBody"])
     content = body.get("content") if isinstance(body, dict) else None
     for media_type, holder in content.items() if isinstance(content, dict) else ():
         if isinstance(holder, dict):
@@ -94,19 +80,19 @@ def _of_openapi(root, node, place):
 def _of_swagger(root, node, place):
     consumes = node.get("consumes") or root.get("consumes") or ["application/json"]
     for index, item in enumerate(node.get("parameters") or ()):
-        steps: list[Any] = [*place, "parameters", index]
-        found = item
-        if isinstance(item, dict) and "$ref" in item:
-            steps, found = _steps(item["$ref"]), corpus.follow(root, item)
+        found, steps = _followed(root, item, [*place, "parameters", index])
         if isinstance(found, dict) and found.get("in") == "body":
             yield consumes[0], found, steps
 
 
-def _steps(reference):
-    from urllib.parse import unquote
-
-    steps = unquote(reference.removeprefix("#/")).split("/")
-    return [step.replace("~1", "/").replace("~0", "~") for step in steps]
+def _followed(root, node, steps):
+    """Return a node, or what it refers to, and the steps to that."""
+    if not isinstance(node, dict) or "$ref" not in node:
+        return node, steps
+    if not node["$ref"].startswith("#/"):
+        return None, steps
+    names = unquote(node["$ref"].removeprefix("#/")).split("/")
+    return corpus.follow(root, node), [n.replace("~1", "/").replace("~0", "~") for n in names]
 
 
 def _shown(root, holder, schema):
@@ -126,20 +112,23 @@ def _shown(root, holder, schema):
         yield from listed if isinstance(listed, list) else ()
 
 
-class _Judge:
-    """The document's own schemas, read by the validators of other people."""
+def _judge(root, version):
+    """Return a function that tells whether the schema at a place accepts a value.
 
-    def __init__(self, root: dict[str, Any], version: str) -> None:
-        specification = DRAFT202012 if version in ("3.1", "3.2") else DRAFT4
-        # A root `id` or `$self` would move the document; references in it are local.
-        resource = Resource(contents=root, specification=specification)
-        self._registry = Registry().with_resource(_DOCUMENT, resource)
-        self._kind = {"2.0": Draft4Validator, "3.0": OAS30Validator}.get(version, OAS31Validator)
+    It reads the document's own schemas with the validators of other people, and says False where
+    they cannot.
+    """
+    specification = DRAFT202012 if version in ("3.1", "3.2") else DRAFT4
+    # A root `id` or `$self` would move the document; references in it are local.
+    resource = Resource(contents=root, specification=specification)
+    registry = Registry().with_resource(_DOCUMENT, resource)
+    kind = {"2.0": Draft4Validator, "3.0": OAS30Validator}.get(version, OAS31Validator)
 
-    def accepts(self, value: Any, place: str) -> bool:
-        """Tell whether the schema at a place accepts a value; False when it cannot be read."""
-        validator = self._kind({"$ref": _DOCUMENT + place}, registry=self._registry)
+    def accepts(value, place):
+        validator = kind({"$ref": _DOCUMENT + place}, registry=registry)
         try:
             return bool(validator.is_valid(value))
         except (_WrappedReferencingError, RecursionError):
             return False
+
+    return accepts

@@ -102,14 +102,8 @@ class Issued(TokenMixin):
     def get_scope(self):
         return self.scope
 
-    def get_expires_in(self):
-        return 3600
-
     def is_expired(self):
         return time.time() >= self.expires_at
-
-    def is_revoked(self):
-        return self.revoked
 
 
 @dataclass
@@ -160,7 +154,7 @@ class State:
             token.expires_at = 0.0
 
     def find(self, access_token):
-        found = [token for token in self.issued if token.access_token == access_token]
+        found = (token for token in self.issued if token.access_token == access_token)
         return next((t for t in found if not t.is_expired() and not t.revoked), None)
 
     @property
@@ -245,10 +239,9 @@ class Refresh(RefreshTokenGrant):
         return self.server.state.rotates
 
     def authenticate_refresh_token(self, refresh_token):
-        for token in self.server.state.issued:
-            if token.refresh_token == refresh_token and not token.revoked:
-                return token
-        return None
+        issued = self.server.state.issued
+        good = (t for t in issued if t.refresh_token == refresh_token and not t.revoked)
+        return next(good, None)
 
     def authenticate_user(self, refresh_token):
         return "ada"
@@ -261,9 +254,8 @@ class Agreed(AuthorizationCodeGrant):
     TOKEN_ENDPOINT_AUTH_METHODS = _METHODS
 
     def save_authorization_code(self, code, request):
-        data = request.payload.data
         names = ("redirect_uri", "scope", "code_challenge", "code_challenge_method")
-        values = ({"scope": request.scope or "", **data}.get(name, "") for name in names)
+        values = (request.payload.data.get(name, "") for name in names)
         self.server.state.codes[code] = Code(request.client.client_id, *values)
 
     def query_authorization_code(self, code, client):
@@ -271,9 +263,10 @@ class Agreed(AuthorizationCodeGrant):
         return found if found and found.client_id == client.client_id else None
 
     def delete_authorization_code(self, authorization_code):
-        codes = self.server.state.codes
-        for code in [code for code, found in codes.items() if found is authorization_code]:
-            del codes[code]
+        found = self.server.state.codes
+        self.server.state.codes = {
+            c: code for c, code in found.items() if code is not authorization_code
+        }
 
     def authenticate_user(self, authorization_code):
         return "ada"
@@ -316,10 +309,10 @@ class App:
         self.server = Server(state)
 
     async def __call__(self, scope, receive, send):
-        body = b""
-        while (message := await receive()).get("more_body"):
-            body += message["body"]
-        body += message.get("body", b"")
+        body, more = b"", True
+        while more:
+            message = await receive()
+            body, more = body + message.get("body", b""), message.get("more_body")
         headers = {
             name.decode().title(): value.decode("latin-1") for name, value in scope["headers"]
         }
@@ -366,10 +359,8 @@ class App:
         status, body, headers = self.server.create_authorization_response(
             request, grant_user=user, grant=grant
         )
-        if self.state.sends_iss is not None:
-            found = dict(headers)
-            headers = {**found, "Location": f"{found['Location']}&iss={self.state.sends_iss}"}
-        return status, body, headers
+        iss = "" if self.state.sends_iss is None else f"&iss={self.state.sends_iss}"
+        return status, body, {"Location": dict(headers)["Location"] + iss}
 
     def device(self, request):
         if self.state.device_answer is not None:
