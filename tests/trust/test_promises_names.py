@@ -5,9 +5,9 @@ import re
 
 import pytest
 from documents import document, operation, tools
-from trust.promises import quiet
+from trust.promises import an_object, component, quiet
 
-from openapi_tools import generate_package, load_tools
+from openapi_tools import generate_package
 from openapi_tools.openapi_core.document_check import findings
 
 TOOL = re.compile(r"[a-z_][a-z0-9_]{0,63}")
@@ -16,14 +16,9 @@ STEM = re.compile(r"[a-z][a-z0-9_]{0,90}(_[0-9a-f]{6})?")
 DEVICES = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)", re.IGNORECASE)
 
 
-def names_of(*ids):
-    """Return the names of tools whose operations have these ids."""
-    return [
-        tool.name
-        for tool in tools(
-            {f"/{number}": {"get": operation(operationId=i)} for number, i in enumerate(ids)}
-        )
-    ]
+def with_ids(*ids):
+    """Return paths whose operations have these ids."""
+    return {f"/{number}": {"get": operation(operationId=i)} for number, i in enumerate(ids)}
 
 
 @pytest.mark.parametrize(
@@ -40,30 +35,22 @@ def names_of(*ids):
     ids=["odd", "normal forms", "compatibility", "alike", "case", "long", "reserved"],
 )
 def test_ids_that_look_or_clean_alike_give_portable_names_that_differ(ids):
-    names = names_of(*ids)
+    names = [tool.name for tool in tools(with_ids(*ids))]
 
     assert len({name.casefold() for name in names}) == len(ids)
     assert all(TOOL.fullmatch(name) for name in names), names
-    assert names == names_of(*ids)
+    assert names == [tool.name for tool in tools(with_ids(*ids))]
 
 
 @pytest.mark.parametrize("look_alike", ["l\u0456st", "li\u200bst", "li\u00adst", "\u202elist"])
-def test_a_name_that_only_looks_like_another_is_seen_to_differ(look_alike):
-    plain, other = names_of("list", look_alike)
-
-    assert plain == "list"
-    assert re.search(r"_[0-9a-f]{6}$", other)
-
-
-@pytest.mark.parametrize("look_alike", ["l\u0456st", "li\u200bst", "li\u00adst", "\u202elist"])
-def test_lint_notes_an_id_that_may_look_like_another(look_alike):
-    ids = ("list", look_alike)
-    paths = {f"/{n}": {"get": operation(operationId=i)} for n, i in enumerate(ids)}
-
+def test_a_name_that_only_looks_like_another_is_seen_to_differ_and_noted(look_alike):
+    paths = with_ids("list", look_alike)
+    plain, other = tools(paths)
     (finding,) = findings(document(paths))
 
-    assert finding.pointer == "/paths/~11/get/operationId"
-    assert finding.severity == "note"
+    assert plain.name == "list"
+    assert re.search(r"_[0-9a-f]{6}$", other.name)
+    assert (finding.pointer, finding.severity) == ("/paths/~11/get/operationId", "note")
     assert finding.message.isascii()
 
 
@@ -77,21 +64,18 @@ TAGS = [
 
 @pytest.mark.parametrize("layout", ["package", "module"])
 def test_tags_ids_and_components_become_files_with_safe_names_inside_the_folder(layout, tmp_path):
-    paths = {
-        f"/{number}": {"get": operation(operationId=tag, tags=[tag])}
-        for number, tag in enumerate(TAGS)
-    }
-    schemas = {tag: {"type": "object", "description": "word " * 60} for tag in TAGS}
-    members = {
-        f"p{n}": {"$ref": f"#/components/schemas/{escaped(tag)}"} for n, tag in enumerate(TAGS)
-    }
-    body = {"content": {"application/json": {"schema": {"properties": members}}}}
+    paths = with_ids(*TAGS)
+    for tag, item in zip(TAGS, paths.values(), strict=True):
+        item["get"]["tags"] = [tag]
+    escaped = [tag.replace("~", "~0").replace("/", "~1").replace("%", "%25") for tag in TAGS]
+    schema = an_object({f"p{n}": component(token) for n, token in enumerate(escaped)})
+    body = {"content": {"application/json": {"schema": schema}}}
     paths["/body"] = {"post": operation(operationId="body", requestBody=body)}
+    schemas = {tag: {"type": "object", "description": "word " * 60} for tag in TAGS}
+    root = document(paths, components={"schemas": schemas})
     output = tmp_path / "out"
 
-    report = generate_package(
-        document(paths, components={"schemas": schemas}), output, name="safe", layout=layout
-    )
+    report = generate_package(root, output, name="safe", layout=layout)
 
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert len(report.tools) == len(TAGS) + 1
@@ -105,15 +89,8 @@ def test_tags_ids_and_components_become_files_with_safe_names_inside_the_folder(
     assert all(STEM.fullmatch(stem) for stem in modules), modules
 
 
-def escaped(token):
-    """Return a text as one token of a JSON Pointer in a URI."""
-    return token.replace("~", "~0").replace("/", "~1").replace("%", "%25")
-
-
-async def request_of(source, given):
-    """Return the one request that calling a document's one tool makes."""
-    toolset, sent = quiet(source)
-    (tool,) = toolset
+async def request_of(tool, sent, given):
+    """Return the one request that a call makes."""
     result = await tool.execute(given)
     assert not result.is_error, result.output
     (request,) = sent
@@ -121,24 +98,16 @@ async def request_of(source, given):
 
 
 async def test_one_name_in_five_places_is_five_arguments_that_reach_their_places():
+    text = {"type": "string"}
     places = ("path", "query", "header", "cookie")
-    parameters = [
-        {"name": "id", "in": place, "required": True, "schema": {"type": "string"}}
-        for place in places
-    ]
-    schema = {"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]}
-    content = {"application/json": {"schema": schema}}
-    source = document(
-        {
-            "/{id}": {
-                "post": operation(
-                    parameters=parameters, requestBody={"content": content, "required": True}
-                )
-            }
-        }
-    )
+    parameters = [{"name": "id", "in": p, "required": True, "schema": text} for p in places]
+    schema = {**an_object({"id": text}), "required": ["id"]}
+    body = {"content": {"application/json": {"schema": schema}}, "required": True}
+    paths = {"/{id}": {"post": operation(parameters=parameters, requestBody=body)}}
+    (tool,), sent = quiet(document(paths))
 
-    request = await request_of(source, {f"id_{place}": place for place in (*places, "body")})
+    given = {f"id_{place}": place for place in (*places, "body")}
+    request = await request_of(tool, sent, given)
 
     assert request.url.raw_path == b"/path?id=query"
     assert request.headers["id"] == "header"
@@ -154,14 +123,11 @@ WIRE_NAMES = [
 
 
 async def test_any_parameter_name_becomes_a_portable_argument_and_reaches_the_wire_unchanged():
-    parameters = [
-        {"name": name, "in": "query", "schema": {"type": "string"}} for name in WIRE_NAMES
-    ]
-    source = document({"/x": {"get": operation(parameters=parameters)}})
-    (tool,) = load_tools(source)
+    parameters = [{"name": n, "in": "query", "schema": {"type": "string"}} for n in WIRE_NAMES]
+    (tool,), sent = quiet(document({"/x": {"get": operation(parameters=parameters)}}))
     arguments = list(tool.input_schema["properties"])
 
-    request = await request_of(source, {name: str(n) for n, name in enumerate(arguments)})
+    request = await request_of(tool, sent, {name: str(n) for n, name in enumerate(arguments)})
 
     assert all(ARGUMENT.fullmatch(name) for name in arguments), arguments
     assert len(set(arguments)) == len(WIRE_NAMES)
@@ -171,16 +137,14 @@ async def test_any_parameter_name_becomes_a_portable_argument_and_reaches_the_wi
 @pytest.mark.parametrize(
     "parameter",
     [
-        *({}, {"in": "query"}, {"name": "", "in": "query"}, {"name": "a"},
-          {"name": "a", "in": "moon"}),
-        *({"name": 7, "in": "query"}, {"name": ["a"], "in": "query"}, {"name": "a", "in": None},
-          None),
-        *("a", 7, []),
+        *({}, {"in": "query"}, {"name": "", "in": "query"}, {"name": "a"}, None, "a", 7, []),
+        *({"name": "a", "in": "moon"}, {"name": "a", "in": None}),
+        *({"name": 7, "in": "query"}, {"name": ["a"], "in": "query"}),
         {"name": "a\r\nX: 1", "in": "header", "required": True},
         {"name": "a\0", "in": "query", "required": True},
     ],
     ids=lambda value: ascii(value)[:40],
-)  # fmt: skip
+)
 def test_an_empty_or_illegal_parameter_skips_its_operation_with_a_place(parameter):
     toolset = tools({"/x": {"get": operation(parameters=[parameter])}, "/y": {"get": operation()}})
 
@@ -191,9 +155,7 @@ def test_an_empty_or_illegal_parameter_skips_its_operation_with_a_place(paramete
 
 
 def test_of_a_parameter_that_stands_twice_in_one_place_the_last_counts():
-    twice = [
-        {"name": "a", "in": "query", "schema": {"type": kind}} for kind in ("string", "integer")
-    ]
+    twice = [{"name": "a", "in": "query", "schema": {"type": t}} for t in ("string", "integer")]
 
     (tool,) = tools({"/x": {"get": operation(parameters=twice)}})
 
