@@ -15,7 +15,7 @@ PAGE = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
 THREATS = ROOT.parent / "shared" / "PROMISES.md"
 CASES = [
     *("tests/hostile_documents.py", "tests/literal_values.py"),
-    *(f"tests/servers/fault_{part}.py" for part in ("framing", "bodies", "statuses", "routes")),
+    *(f"tests/servers/fault_{part}.py" for part in ("framing", "bodies", "statuses")),
 ]
 """Where tables stand that several tests share."""
 BEYOND = (
@@ -33,11 +33,18 @@ _CELL = re.compile(r"(?<!\\)\|")
 
 
 class Promise(NamedTuple):
-    """A line of a table."""
+    """A line of a table; a proof is a file, a test and a case, or an empty one for all of them."""
 
-    group: str
     threat: str
-    proof: str
+    text: str
+
+    @property
+    def proofs(self):
+        return [
+            (file, test, case)
+            for file, test, cases in _TEST.findall(self.text)
+            for case in re.findall("`([^`]+)`", cases) or [""]
+        ]
 
 
 def tables(page, level):
@@ -45,96 +52,61 @@ def tables(page, level):
     found: dict[str, list[list[str]]] = {}
     heading = ""
     for line in page.splitlines():
-        if line.startswith(f"{level} "):
-            heading = line.removeprefix(level).strip()
-        elif line.startswith("#"):
-            heading = ""
+        if line.startswith("#"):
+            heading = line.removeprefix(level) if line.startswith(f"{level} ") else ""
         elif line.startswith("|") and heading:
             found.setdefault(heading, []).append([cell.strip() for cell in _CELL.split(line)[1:-1]])
     return {heading: rows[2:] for heading, rows in found.items()}
 
 
-PROMISES = [
-    Promise(group, row[0], row[2]) for group, rows in tables(PAGE, "###").items() for row in rows
-]
+OURS = tables(PAGE, "###")
+PROMISES = [Promise(threat, proof) for rows in OURS.values() for threat, _, proof in rows]
 NAMED = [promise.threat for promise in PROMISES]
 
 
 @cache
-def functions_in(file: str) -> set[str]:
-    """Return the names of the functions in a file; none when there is no such file."""
+def names_in(file):
+    """Return the names of the functions in a file, and its texts; none without such a file."""
     path = ROOT / file
     tree = ast.parse(path.read_text(encoding="utf-8") if path.is_file() else "")
-    return {
-        node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-    }
-
-
-@cache
-def texts_in(file: str) -> set[str]:
-    """Return the texts that stand as literals in a file; none when there is no such file."""
-    path = ROOT / file
-    tree = ast.parse(path.read_text(encoding="utf-8") if path.is_file() else "")
-    return {
-        node.value
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Constant) and isinstance(node.value, str)
-    }
-
-
-def proofs(promise):
-    """Return file, test and case of each proof of a promise; an empty case stands for all."""
-    return [
-        (file, test, case)
-        for file, test, cases in _TEST.findall(promise.proof)
-        for case in re.findall("`([^`]+)`", cases) or [""]
-    ]
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+    texts = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant))
+    return {node.name for node in tree.body if isinstance(node, functions)}, set(texts)
 
 
 @pytest.mark.parametrize("promise", PROMISES, ids=NAMED)
-def test_a_promise_names_tests_that_exist_or_says_what_is_open(promise):
-    found = proofs(promise)
+def test_a_promise_names_tests_and_cases_that_exist_or_says_what_is_open(promise):
+    left = _TEST.sub("", promise.text.partition("open: ")[0])
+    absent = [
+        (file, test, case)
+        for file, test, case in promise.proofs
+        if test not in names_in(file)[0]
+        or (case and not any(case in names_in(place)[1] for place in (file, *CASES)))
+    ]
 
-    assert found or promise.proof.startswith("open: ")
-    assert [proof for proof in found if proof[1] not in functions_in(proof[0])] == []
-    left = _TEST.sub("", promise.proof.partition("open: ")[0])
+    assert promise.proofs or promise.text.startswith("open: ")
+    assert absent == []
     assert re.fullmatch(r"[,; ]*", left), "a proof is misspelled"
 
 
-@pytest.mark.parametrize("promise", PROMISES, ids=NAMED)
-def test_the_cases_that_a_proof_names_are_there(promise):
-    missing = [
-        case
-        for file, _, case in proofs(promise)
-        if case and not any(case in texts_in(place) for place in (file, *CASES))
-    ]
-
-    assert missing == []
-
-
 def test_no_test_stands_for_two_promises_unless_it_names_other_cases():
-    found = [proof for promise in PROMISES for proof in proofs(promise)]
+    found = [proof for promise in PROMISES for proof in promise.proofs]
 
     assert sorted({proof for proof in found if found.count(proof) > 1}) == []
 
 
-def test_no_promise_stands_twice_and_each_says_what_happens():
+def test_no_promise_stands_twice_each_says_what_happens_and_what_is_open_is_counted():
     assert len(set(NAMED)) == len(NAMED)
-    assert all(all(row) for rows in tables(PAGE, "###").values() for row in rows)
-
-
-def test_what_is_open_is_counted():
-    assert [promise.threat for promise in PROMISES if "open: " in promise.proof][OPEN:] == []
-    assert sum("open: " in promise.proof for promise in PROMISES) == OPEN
+    assert all(all(row) for rows in OURS.values() for row in rows)
+    assert len([promise for promise in PROMISES if "open: " in promise.text]) == OPEN
 
 
 def test_no_threat_is_left_out():
     if not THREATS.is_file():
         pytest.skip(f"{THREATS} is absent: the list of threats is not at hand")
     threats = tables(THREATS.read_text(encoding="utf-8"), "##")
+    beyond = [sum(row[0] in BEYOND for row in rows) for rows in OURS.values()]
 
-    ours = tables(PAGE, "###")
-    beyond = [sum(row[0] in BEYOND for row in rows) for rows in ours.values()]
     expected = [len(rows) + more for rows, more in zip(threats.values(), beyond, strict=True)]
-    assert [len(rows) for rows in ours.values()] == expected
+    assert [len(rows) for rows in OURS.values()] == expected
     assert sum(beyond) == len(BEYOND)
