@@ -9,13 +9,14 @@ import collections
 import re
 import sys
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "openapi_tools"
 PUBLIC = ("_", "_asdict", "_exit", "_fields", "_make", "_replace")
 """Names that start with an underscore and are documented: `os._exit`, and those of named tuples."""
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 DOORS = ("__init__.py", "__main__.py", "_version.py")
 PHRASES = re.compile(
     r"\b(what is|whoever|somebody|nobody|stands? in|as it is|(?:is|are) no (?!longer|more than)\w)",
@@ -24,10 +25,7 @@ PHRASES = re.compile(
 """Phrases that plain English does without."""
 
 
-@dataclass(frozen=True)
-class Figure:
-    """A measured figure and the most that it may be."""
-
+class Figure(NamedTuple):
     name: str
     value: int
     bound: int
@@ -44,17 +42,14 @@ def modules_of(folder):
 
 
 def name_of(path):
-    """Return a module's path from the project's root."""
     return path.relative_to(ROOT).as_posix()
 
 
 def lines_of(paths):
-    """Return how many lines modules have together."""
     return sum(path.read_text(encoding="utf-8").count("\n") for path in paths)
 
 
 def phrases_in(paths):
-    """Return the lines with a phrase to avoid."""
     return tuple(
         f"{name_of(path)}:{number} {line.strip()}"
         for path in paths
@@ -71,40 +66,27 @@ def prose_of():
 
 
 def tree_of(path):
-    """Return a module's syntax tree."""
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def shared_names(paths):
-    """Return the file names that more than one folder has."""
     counts = collections.Counter(path.name for path in paths if path.name not in DOORS)
     return tuple(name for name, count in counts.items() if count > 1)
 
 
 def small_modules(paths):
-    """Return the modules under 30 lines that are not doors."""
     return tuple(name_of(p) for p in paths if p.name not in DOORS and lines_of([p]) < 30)
 
 
 def imports_in_functions(paths):
     """Return where functions import; `TYPE_CHECKING` blocks are not in functions."""
-    return tuple(
-        f"{name_of(path)}:{line}" for path in paths for line in sorted(_inner_imports(path))
-    )
+    return tuple(f"{name_of(path)}:{line}" for path in paths for line in _inner_imports(path))
 
 
 def _inner_imports(path):
-    functions = [n for n in ast.walk(tree_of(path)) if _is_function(n)]
-    return {
-        node.lineno
-        for function in functions
-        for node in ast.walk(function)
-        if isinstance(node, ast.Import | ast.ImportFrom)
-    }
-
-
-def _is_function(node):
-    return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    functions = [n for n in ast.walk(tree_of(path)) if isinstance(n, FUNCTIONS)]
+    nodes = [node for function in functions for node in ast.walk(function)]
+    return sorted({n.lineno for n in nodes if isinstance(n, ast.Import | ast.ImportFrom)})
 
 
 def private_uses(paths):
@@ -150,10 +132,8 @@ def _defined(tree):
     """Yield the names that a module defines: functions, classes, targets, `__slots__`, fields."""
     for node in ast.walk(tree):
         match node:
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
-                yield name
-            case ast.ClassDef(name=name):
-                yield name
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                yield node.name
             case ast.Attribute(attr=name, value=ast.Name(id="self" | "cls"), ctx=ast.Store()):
                 yield name
             case ast.AnnAssign(target=ast.Name(id=name)):
@@ -173,12 +153,9 @@ def run_modules():
         if event == "call" and frame.f_code.co_name != "<module>":
             seen.add(frame.f_code.co_filename)
 
-    def names():
-        return tuple(sorted(name_of(Path(f)) for f in seen if f.startswith(str(PACKAGE))))
-
     sys.setprofile(look)
     try:
-        yield names
+        yield lambda: sorted(name_of(Path(f)) for f in seen if f.startswith(str(PACKAGE)))
     finally:
         sys.setprofile(None)
 
@@ -215,7 +192,6 @@ async def modules_of_a_call():
 
 
 async def _answer(reader, writer):
-    """Answer each request of a connection with a ticket."""
     body = b'{"message": "sold"}'
     head = f"HTTP/1.1 201 Created\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
     with suppress(asyncio.CancelledError, asyncio.IncompleteReadError):
@@ -226,7 +202,6 @@ async def _answer(reader, writer):
 
 
 def figures():
-    """Measure the package against its bounds."""
     modules, tests = modules_of(PACKAGE), modules_of(ROOT / "tests")
     loading, calling = modules_of_a_load(), asyncio.run(modules_of_a_call())
     lists = {

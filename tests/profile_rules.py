@@ -5,6 +5,8 @@ Written from the providers' rules alone, without a look at how definitions are m
 
 import re
 
+from tool_rules import walk
+
 NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 KEYS = {
     "openai": re.compile(r".+", re.DOTALL),
@@ -48,38 +50,22 @@ def faults(profile, value):
         found.append("no description")
     if schema.get("type") != "object" or schema.keys() & {"anyOf", "oneOf", "allOf", "not", "enum"}:
         found.append("the root is no plain object")
-    rules = {"openai_strict": strict_faults, "gemini": gemini_faults}.get(profile)
+    rules = {"openai_strict": strict_rules, "gemini": gemini_rules}.get(profile)
     nodes = list(walk(schema))
     for place, node in nodes:
         keys = (key for key in node.get("properties", ()) if not KEYS[profile].fullmatch(key))
         found += [f"{place}: key {key!r}" for key in keys]
-        if rules is not None:
-            found += [f"{place}: {fault}" for fault in rules(node, schema, place)]
+        asked = {**common_rules(node, schema, place), **rules(node)} if rules is not None else {}
+        found += [f"{place}: {rule}" for rule, is_broken in asked.items() if is_broken]
     if profile == "openai_strict":
         found += too_much(schema, nodes)
     return found
 
 
-def walk(node, place="#"):
-    """Yield every schema inside a schema with its place."""
-    if not isinstance(node, dict):
-        return
-    yield place, node
-    for key, value in node.items():
-        if key in ("properties", "$defs", "patternProperties", "dependentSchemas", "definitions"):
-            for name, part in value.items():
-                yield from walk(part, f"{place}/{key}/{name}")
-        elif key in ("anyOf", "oneOf", "allOf", "prefixItems"):
-            for index, part in enumerate(value):
-                yield from walk(part, f"{place}/{key}/{index}")
-        elif key in ("items", "additionalProperties", "not", "if", "then", "else", "contains"):
-            yield from walk(value, f"{place}/{key}")
-
-
-def common_faults(node, root, place):
-    """Yield what both subsets refuse."""
+def common_rules(node, root, place):
+    """Return what both subsets refuse."""
     reference = node.get("$ref")
-    rules = {
+    return {
         "definitions below the root": place != "#" and "$defs" in node,
         "something beside a reference": reference is not None and len(node) > 1,
         "a reference to nothing": reference and reference[8:] not in root.get("$defs", {}),
@@ -87,14 +73,12 @@ def common_faults(node, root, place):
         "an array without items": "array" in kinds(node) and "items" not in node,
         "a type that there is not": not kinds(node) <= TYPES,
     }
-    yield from (rule for rule, broken in rules.items() if broken)
 
 
-def strict_faults(node, root, place):
-    yield from common_faults(node, root, place)
+def strict_rules(node):
     is_object = "object" in kinds(node)
     members = list(node.get("properties", ()))
-    rules = {
+    return {
         f"keywords {sorted(node.keys() - STRICT_WORDS)}": node.keys() - STRICT_WORDS,
         "an open object": is_object and node.get("additionalProperties") is not False,
         "a member that is not required": is_object and members != node.get("required"),
@@ -103,23 +87,20 @@ def strict_faults(node, root, place):
         "an enum of more than scalars": not all(map(is_scalar, node.get("enum", ()))),
         "a pattern that looks around": re.search(r"\(\?[=!<]", node.get("pattern", "")),
     }
-    yield from (rule for rule, broken in rules.items() if broken)
 
 
-def gemini_faults(node, root, place):
-    yield from common_faults(node, root, place)
+def gemini_rules(node):
     kind, values = node.get("type", "string"), node.get("enum", ["a"])
+    members = node.get("properties", ())
     strings = all(isinstance(value, str) and value for value in values)
-    rules = {
+    return {
         f"keywords {sorted(node.keys() - GEMINI_WORDS)}": node.keys() - GEMINI_WORDS,
         f"type {kind}": not isinstance(kind, str) or kind == "null",
         "nullable without need": node.get("nullable", True) is not True,
         "an enum of more than strings": not strings or not values,
         "an enum without type": "enum" in node and kind != "string",
-        "required without being declared": not set(node.get("required", ()))
-        <= set(node.get("properties", ())),
+        "required without being declared": {*node.get("required", ())} - {*members},
     }
-    yield from (rule for rule, broken in rules.items() if broken)
 
 
 def kinds(node):

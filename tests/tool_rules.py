@@ -12,6 +12,7 @@ RESERVED = {"self", "config", "run_manager"}
 MEMBERS = {"type", "properties", "required", "additionalProperties", "$defs"}
 LARGEST_SCHEMA = 256_000
 LONGEST_DESCRIPTION = 1024
+LITERALS = {"default", "const", "enum", "example", "examples", "dependentRequired"}
 DIALECT = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
@@ -36,8 +37,8 @@ def faults(tool):
     }
     yield from (rule for rule, is_kept in rules.items() if not is_kept)
     yield from _faults_of_definitions(schema)
-    for node in schemas_in(schema):
-        if isinstance(node, dict) and _CONTROL.search(node.get("description", "")):
+    for _, node in walk(schema):
+        if _CONTROL.search(node.get("description", "")):
             yield f"control characters in {node['description']!r:.100}"
     try:
         jsonschema_rs.meta.validate({**DIALECT, **schema})
@@ -50,8 +51,8 @@ def _faults_of_definitions(schema):
     waiting = [{key: value for key, value in schema.items() if key != "$defs"}]
     reached = set()
     while waiting:
-        for node in schemas_in(waiting.pop()):
-            if not isinstance(node, dict) or "$ref" not in node:
+        for _, node in walk(waiting.pop()):
+            if "$ref" not in node:
                 continue
             name = node["$ref"].removeprefix("#/$defs/")
             if name not in definitions or node["$ref"] == name:
@@ -63,21 +64,20 @@ def _faults_of_definitions(schema):
         yield f"definitions that nothing refers to: {definitions.keys() - reached}"
 
 
-def schemas_in(schema):
-    """Yield a schema and all schemas inside it, definitions too; no literals."""
-    waiting = [schema]
-    while waiting:
-        node = waiting.pop()
-        yield node
-        if not isinstance(node, dict):
-            continue
-        for key, value in node.items():
-            if key in ("properties", "patternProperties", "dependentSchemas", "$defs"):
-                waiting += value.values()
-            elif key in ("allOf", "anyOf", "oneOf", "prefixItems"):
-                waiting += value
-            elif isinstance(value, dict) and key not in ("default", "const", "dependentRequired"):
-                waiting.append(value)
+def walk(node, place="#"):
+    """Yield a schema and all schemas inside it, definitions too, each with its place."""
+    if not isinstance(node, dict):
+        return
+    yield place, node
+    for key, value in node.items():
+        if key in ("properties", "patternProperties", "dependentSchemas", "$defs"):
+            parts = value.items()
+        elif key in ("allOf", "anyOf", "oneOf", "prefixItems"):
+            parts = enumerate(value)
+        else:
+            parts = [] if key in LITERALS else [(None, value)]
+        for name, part in parts:
+            yield from walk(part, f"{place}/{key}" if name is None else f"{place}/{key}/{name}")
 
 
 def _destinations(operation):

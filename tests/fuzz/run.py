@@ -45,23 +45,19 @@ def main():
 
 def _tried(harness, number, folder):
     """Run one round; what failed in it, by the place in the code."""
-    last = [None]
-
-    def note(case):
-        last[0] = case
-
+    cases = []
     try:
-        harness.round(number, note)
+        harness.round(number, cases.append)
     except Exception as error:
         text = "".join(traceback.format_exception(error))
         place = "".join(traceback.format_tb(error.__traceback__)[-1:]) + type(error).__name__
         name = f"{harness.name}-{hashlib.sha256(place.encode()).hexdigest()[:8]}"
+        file = folder / f"{name}.txt"
         folder.mkdir(parents=True, exist_ok=True)
-        if not (folder / f"{name}.txt").exists():
+        if not file.exists():
             print(f"found {name}: {error!r:.200}", flush=True)
-            (folder / f"{name}.txt").write_text(
-                f"seed {number}\n{last[0]!r}\n\n{text}", encoding="utf-8", errors="backslashreplace"
-            )
+            told = f"seed {number}\n{cases[-1]!r}\n\n{text}"
+            file.write_text(told, encoding="utf-8", errors="backslashreplace")
         return [name]
     return []
 
