@@ -78,15 +78,15 @@ def unseen_in(tool):
     return [text for text in texts_in(said) if _CONTROL.search(text)]
 
 
-def quiet(source, credentials=None, **settings):
-    """Return the tools of a document that answer `{}` without a network, and what they send."""
+def nothing(_):
+    return httpx.Response(200, json={})
+
+
+def quiet(source, *, credentials=None, answer=nothing, **settings):
+    """Return the tools of a document whose API answers by a function, and what they send."""
     sent: list[httpx.Request] = []
-
-    def answer(request: httpx.Request) -> httpx.Response:
-        sent.append(request)
-        return httpx.Response(200, json={})
-
-    client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
+    transport = httpx.MockTransport(lambda request: sent.append(request) or answer(request))
+    client = httpx.AsyncClient(transport=transport)
     given = Settings(**{"base_url": BASE, **settings})
     return load_tools(source, settings=given, client=client, credentials=credentials), sent
 

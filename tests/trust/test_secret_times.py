@@ -7,14 +7,14 @@ import asyncio
 import base64
 import json
 import os
-import time
 from types import SimpleNamespace
 from urllib.parse import quote
 
 import httpx
 import pytest
 from documents import document, operation, with_body
-from ticker import LONGEST, TRIES, gap_beside
+from ticker import leaves_free
+from trust.promises import quiet
 
 from openapi_tools import Context, OAuth2, Settings, load_tools
 
@@ -34,29 +34,11 @@ def token(length):
     return base64.b64encode(os.urandom(length)).decode()[:length]
 
 
-def api(answer, scheme="bearer", credentials=None, **settings):
+def api(answer, scheme="bearer", **options):
     """Return a tool whose API answers by a function."""
     paths = {"/x": {"get": operation(operationId="x", security=[{scheme: []}])}}
     root = document(paths, components={"securitySchemes": SCHEMES}, servers=SERVERS)
-    client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
-    chosen = Settings(**settings)
-    return load_tools(root, client=client, credentials=credentials, settings=chosen)["x"]
-
-
-async def shortest(attempt, *, given=(), most=None):
-    """Try until neither the loop nor the call was kept; `attempt` makes a tool and a check."""
-    gap = seconds = float("inf")
-    for _ in range(TRIES):
-        tool, check = attempt()
-        started = time.perf_counter()
-        found, result = await gap_beside(tool, dict(given))
-        seconds = min(seconds, time.perf_counter() - started)
-        gap = min(gap, found)
-        check(result)
-        if gap < LONGEST:
-            break
-    assert gap < LONGEST
-    assert most is None or seconds < most
+    return quiet(root, answer=answer, base_url=None, **options)[0]["x"]
 
 
 @pytest.mark.parametrize("mark", ["a %20 blank", 'a \\" quote', "a &amp; b"])
@@ -71,7 +53,7 @@ async def test_a_long_token_costs_nothing_at_an_answer_with_escapes(length, mark
     def check(result):
         assert result.output == {"said": [mark, "***", "<***>"]}
 
-    await shortest(attempt)
+    await leaves_free(attempt)
 
 
 @pytest.mark.parametrize(
@@ -92,12 +74,12 @@ async def test_a_long_token_of_a_token_endpoint_does_not_outlast_the_call(length
             return httpx.Response(200, text=f"100%25 of {secret} & more")
 
         credentials = {"oauth": OAuth2(client_id="me", client_secret="client-secret")}
-        return api(answer, "oauth", credentials, timeout=2), check
+        return api(answer, "oauth", credentials=credentials, timeout=2), check
 
     def check(result):
         assert result.output.endswith(said)
 
-    await shortest(attempt, most=2 + BEYOND)
+    await leaves_free(attempt, most=2 + BEYOND)
 
 
 async def test_the_tokens_of_thirty_tenants_do_not_slow_their_calls():
@@ -116,7 +98,7 @@ async def test_the_tokens_of_thirty_tenants_do_not_slow_their_calls():
     def check(results):
         assert {str(each) for each in results} == {'{"said": "%20Bearer ***"}'}
 
-    await shortest(attempt, most=1.5)  # a twentieth of a second for each
+    await leaves_free(attempt, most=1.5)  # a twentieth of a second for each
 
 
 @pytest.mark.long
@@ -143,7 +125,7 @@ async def test_ten_megabytes_are_searched_for_thirty_three_secrets_within_the_ti
 
         return tool, check
 
-    await shortest(attempt, most=3 + BEYOND)
+    await leaves_free(attempt, most=3 + BEYOND)
 
 
 @pytest.mark.long
@@ -160,7 +142,7 @@ async def test_reading_an_answer_counts_as_time_of_the_call(kind):
     def check(result):
         assert result.error["type"] == "timeout"
 
-    await shortest(attempt, most=0.1 + BEYOND)
+    await leaves_free(attempt, most=0.1 + BEYOND)
 
 
 @pytest.mark.long
@@ -177,4 +159,4 @@ async def test_the_preview_of_a_large_input_leaves_the_loop_free(dry_run):
     def check(result):
         assert result.success is dry_run
 
-    await shortest(attempt, given={"a": '\\"%41' * 400_000})
+    await leaves_free(attempt, given={"a": '\\"%41' * 400_000})
