@@ -72,19 +72,18 @@ MARKUP = {
     "YAML": "x: !!python/object/apply:os.system [y]\n---\n- &a *a",
     "JSON": '"}, "files": {"../x": "0"}, "generator": "x',
 }
+_PLAIN = (
+    *("class", "None", "match", "type", "_", "async", "lambda", "print", "__import__"),
+    *("__builtins__", "__init__", "__main__", "__getattr__", "__class__", "mro", "self", "cls"),
+    *("__name__", "Operation", "OperationTool", "Parameter", "ClassVar", "Any", "INDEX", "SKIPPED"),
+    *("SETTINGS", "schemas", "tools", "index", "load", "mount", "name", "description"),
+    *("input_schema", "operation", "json", "typing", "conftest", "sitecustomize", "os", "sys"),
+    *("CON", "NUL", "com1", "aux.txt", "LPT9", "prn ", ".git", ".github/workflows/x.yml"),
+    *("__pycache__", ".", "..", "-rf", "../../x", "/etc/passwd", "a/b/c", "~/x", "./x"),
+    "%2e%2e%2fx",
+)
 NAMES = {
-    **{name: name for name in ("class", "None", "match", "type", "_", "async", "lambda")},
-    **{name: name for name in ("print", "__import__", "__builtins__", "__init__", "__main__")},
-    **{name: name for name in ("__getattr__", "__class__", "mro", "self", "cls", "__name__")},
-    **{name: name for name in ("Operation", "OperationTool", "Parameter", "ClassVar", "Any")},
-    **{name: name for name in ("INDEX", "SKIPPED", "SETTINGS", "schemas", "tools", "index")},
-    **{
-        name: name for name in ("load", "mount", "name", "description", "input_schema", "operation")
-    },
-    **{name: name for name in ("json", "typing", "conftest", "sitecustomize", "os", "sys")},
-    **{name: name for name in ("CON", "NUL", "com1", "aux.txt", "LPT9", "prn ")},
-    **{name: name for name in (".git", ".github/workflows/x.yml", "__pycache__", ".", "..", "-rf")},
-    **{name: name for name in ("../../x", "/etc/passwd", "a/b/c", "~/x", "./x", "%2e%2e%2fx")},
+    **dict(zip(_PLAIN, _PLAIN, strict=True)),
     "drive": "C:\\x",
     "UNC": "\\\\server\\share\\x",
     "backslashes up": "..\\..\\x",
@@ -120,39 +119,41 @@ def hostile(text):
     So what a loader refuses in one place hides none of the others.
     """
     holder = {"schema": schema(text)}
-    common = {"tags": [text, "plain"], "description": text}
+    gets = {
+        "/texts": ("texts", {"summary": text, "description": text, **_extensions(text)}),
+        "/summary": ("summary", {"summary": text}),
+        "/query": ("query", {"parameters": [_parameter(text, "query", text)], "description": text,
+                             "tags": [text, "plain"]}),
+        "/header": ("header", {"parameters": [_parameter(f"X-{text}", "header", text)]}),
+        "/cookie": ("cookie", {"parameters": [_parameter(text, "cookie", text)]}),
+        "/values": ("values", {"parameters": [_parameter("v", "query", text)]}),
+        f"/path/{{{text}}}": ("path", {"parameters": [_parameter(text, "path", text)]}),
+        f"/{text}": ("key", {"summary": "Key."}),
+        text: ("bare_key", {}),
+        "/server": ("server", {"servers": [_server(text), {"url": text}]}),
+        "/security": ("security", {"security": [{text: [text]}, {"oauth": [text]}, {}]}),
+        "/answer": ("answer", {"responses": {
+            "200": {"description": text, "content": {f"a/{text}": holder}}
+        }}),
+    }  # fmt: skip
+    posts = {
+        "/body": ("body", _body(text)),
+        "/media": ("media", {"content": {text: holder}}),
+        "/media/2": ("media2", {"content": {f"text/{text}": holder}}),
+        "/part": ("part", _multipart(text)),
+        "/deep": ("deep", _json(_deep(text))),
+    }
     paths = {
         "/plain": {"get": _plain("plain")},
         "/id": {"get": operation(operationId=text), "post": operation(operationId=text + "b")},
         "/tags": {"get": _plain("tags", tags=[text, text]), "put": _plain("t2", tags=["a" + text])},
-        "/texts": {"get": _plain("texts", summary=text, description=text, **_extensions(text))},
-        "/summary": {"get": _plain("summary", summary=text)},
-        "/query": {"get": _plain("query", parameters=[_parameter(text, "query", text)], **common)},
-        "/header": {"get": _plain("header", parameters=[_parameter(f"X-{text}", "header", text)])},
-        "/cookie": {"get": _plain("cookie", parameters=[_parameter(text, "cookie", text)])},
-        "/values": {"get": _plain("values", parameters=[_parameter("v", "query", text)])},
-        f"/path/{{{text}}}": {"get": _plain("path", parameters=[_parameter(text, "path", text)])},
-        f"/{text}": {"get": _plain("key", summary="Key.")},
-        text: {"get": _plain("bare_key")},
-        "/body": {"post": _plain("body", requestBody=_body(text, "application/json"))},
+        **{path: {"get": _plain(name, **members)} for path, (name, members) in gets.items()},
+        **{path: {"post": _plain(name, requestBody=body)} for path, (name, body) in posts.items()},
         "/shared": {
             method: _plain(f"shared_{method}", requestBody=_reference(text))
             for method in ("put", "post", "patch")
         },
-        "/media": {"post": _plain("media", requestBody={"content": {text: holder}})},
-        "/media/2": {"post": _plain("media2", requestBody={"content": {f"text/{text}": holder}})},
-        "/part": {"post": _plain("part", requestBody=_multipart(text))},
-        "/server": {"get": _plain("server", servers=[_server(text), {"url": text}])},
-        "/security": {"get": _plain("security", security=[{text: [text]}, {"oauth": [text]}, {}])},
-        "/answer": {
-            "get": _plain(
-                "answer", responses={"200": {"description": text, "content": {f"a/{text}": holder}}}
-            )
-        },
         "/method": {"additionalOperations": {text: operation(), "COPY": _plain("copy")}},
-        "/deep": {
-            "post": _plain("deep", requestBody={"content": {"application/json": _deep(text)}})
-        },
     }
     return document(
         paths,
@@ -168,19 +169,13 @@ def hostile(text):
 
 def schema(text):
     """Return a schema with a text in every keyword."""
+    texts = ("title", "description", "const", "example", "format", "pattern", "contentMediaType")
     return {
         "type": "string",
-        "title": text,
-        "description": text,
+        **dict.fromkeys((*texts, "$comment"), text),
         "enum": [text, text + "2", {text: text}, [text]],
-        "const": text,
         "default": {text: [text]},
-        "example": text,
         "examples": [text, {text: text}],
-        "format": text,
-        "pattern": text,
-        "contentMediaType": text,
-        "$comment": text,
         **_extensions(text),
     }
 
@@ -189,23 +184,21 @@ def _plain(name, **members):
     return operation(**{"operationId": name, "tags": ["plain"], **members})
 
 
+def _json(schema, **members):
+    return {"content": {"application/json": {"schema": schema, **members}}}
+
+
 def _extensions(text):
     names = ("x-python-import", "x-customTypePath", "x-codegen-import", f"x-{text}")
     return dict.fromkeys((*names, "customTypePath"), text)
 
 
 def _parameter(name, location, text):
-    return {
-        "name": name,
-        "in": location,
-        "required": location == "path",
-        "description": text,
-        "schema": schema(text),
-        **_extensions(text),
-    }
+    declared = {"name": name, "in": location, "required": location == "path", "description": text}
+    return {**declared, "schema": schema(text), **_extensions(text)}
 
 
-def _body(text, kind):
+def _body(text):
     members = {
         "type": "object",
         "description": text,
@@ -217,44 +210,32 @@ def _body(text, kind):
         "discriminator": {"propertyName": text, "mapping": {text: text}},
         "xml": {"name": text},
     }
-    return {"description": text, "content": {kind: {"schema": members, "example": text}}}
+    return {"description": text, **_json(members, example=text)}
 
 
 def _reference(text):
     token = text.replace("~", "~0").replace("/", "~1").replace("%", "%25")
-    members = {"one": {"$ref": f"#/components/schemas/{token}"}}
-    return {"content": {"application/json": {"schema": {"properties": members}}}}
+    return _json({"properties": {"one": {"$ref": f"#/components/schemas/{token}"}}})
 
 
 def _large(text):
     """Return a schema that is worth a constant of its own."""
-    return {
-        "type": "object",
-        "description": text + " word" * 60,
-        "properties": {text: schema(text)},
-    }
+    described = {"type": "object", "description": text + " word" * 60}
+    return {**described, "properties": {text: schema(text)}}
 
 
 def _deep(text, levels=80):
     found = schema(text)
     for _ in range(levels):
         found = {"type": "array", "items": found}
-    return {"schema": {"type": "object", "properties": {"deep": found}}}
+    return {"type": "object", "properties": {"deep": found}}
 
 
 def _multipart(text):
-    encoding = {
-        "contentType": text,
-        "headers": {text: {"schema": schema(text)}, f"X-{text}": {"schema": schema(text)}},
-    }
-    return {
-        "content": {
-            "multipart/form-data": {
-                "schema": {"type": "object", "properties": {text: schema(text), "a": {}}},
-                "encoding": {text: encoding, "a": encoding},
-            }
-        }
-    }
+    headers = {name: {"schema": schema(text)} for name in (text, f"X-{text}")}
+    encoding = {name: {"contentType": text, "headers": headers} for name in (text, "a")}
+    members = {"type": "object", "properties": {text: schema(text), "a": {}}}
+    return {"content": {"multipart/form-data": {"schema": members, "encoding": encoding}}}
 
 
 def _server(text):
@@ -279,11 +260,7 @@ def _schemes(text):
 
 def _info(text):
     return {
-        "title": text,
-        "version": text,
-        "summary": text,
-        "description": text,
-        "termsOfService": text,
+        **dict.fromkeys(("title", "version", "summary", "description", "termsOfService"), text),
         "contact": {"name": text, "url": text, "email": text},
         "license": {"name": text, "identifier": text, "url": text},
         **_extensions(text),
