@@ -5,6 +5,7 @@ prints its port and ends when its standard input does.
 """
 
 import asyncio
+import contextlib
 import json
 import subprocess
 import sys
@@ -38,28 +39,15 @@ _HEAD = (
     f"Content-Length: {len(ANSWER)}\r\nConnection: keep-alive\r\n\r\n"
 )
 _WHOLE = _HEAD.encode() + ANSWER
-_END = b"\r\n\r\n"
-_LENGTH = b"content-length:"
 
 
-class _Answers(asyncio.Protocol):
-    def connection_made(self, transport):
-        self._transport = transport
-        self._waiting = b""
-
-    def data_received(self, data):
-        self._waiting += data
-        while (head := self._waiting.find(_END)) >= 0:
-            whole = head + len(_END) + _body(self._waiting[:head].lower())
-            if len(self._waiting) < whole:
-                return
-            self._waiting = self._waiting[whole:]
-            self._transport.write(_WHOLE)
-
-
-def _body(head):
-    at = head.find(_LENGTH)
-    return int(head[at + len(_LENGTH) :].split(b"\r\n", 1)[0]) if at >= 0 else 0
+async def _answer(reader, writer):
+    with contextlib.suppress(asyncio.IncompleteReadError):
+        while head := (await reader.readuntil(b"\r\n\r\n")).lower():
+            length = head.partition(b"content-length:")[2].partition(b"\r\n")[0]
+            await reader.readexactly(int(length or 0))
+            writer.write(_WHOLE)
+    writer.close()
 
 
 class Answering:
@@ -73,10 +61,9 @@ class Answering:
 
 
 async def _serve():
-    loop = asyncio.get_running_loop()
-    server = await loop.create_server(_Answers, "127.0.0.1", 0)
+    server = await asyncio.start_server(_answer, "127.0.0.1")
     print(server.sockets[0].getsockname()[1], flush=True)
-    await loop.run_in_executor(None, sys.stdin.read)
+    await asyncio.to_thread(sys.stdin.read)
 
 
 if __name__ == "__main__":

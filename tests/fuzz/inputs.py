@@ -7,6 +7,7 @@ import math
 from collections import OrderedDict, UserDict, deque
 from decimal import Decimal
 from enum import Enum, IntEnum
+from functools import reduce
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -34,17 +35,8 @@ _NAMES = [
 _NUMBERS = [0, -1, -0.0, 3, 2**53, 2**64, 10**400, 10**308, 1e308, 5e-324, math.nan, math.inf]
 
 
-class Level(IntEnum):
-    """Integers with names."""
-
-    LOW = 1
-
-
-class Kind(Enum):
-    """Anything with a name."""
-
-    ODD = object()
-    TEXT = "text"
+Level = IntEnum("Level", ["LOW"])
+Kind = Enum("Kind", {"ODD": object(), "TEXT": "text"})
 
 
 class Loud(dict[str, Any]):
@@ -53,13 +45,13 @@ class Loud(dict[str, Any]):
     def items(self):
         raise RuntimeError(SECRET)
 
-    get = keys = values = __iter__ = __contains__ = __len__ = items  # type: ignore[assignment]
+    get = keys = values = __iter__ = __contains__ = __len__ = items
 
 
 class Endless(dict[str, Any]):
     """A dict that has as many members as are asked for."""
 
-    def items(self):  # type: ignore[override]
+    def items(self):
         return ((str(number), number) for number in range(10**9))
 
 
@@ -101,10 +93,7 @@ def _circle():
 
 
 def _deep(levels):
-    value = "x"
-    for _ in range(levels):
-        value = [value]
-    return value
+    return reduce(lambda value, _: [value], range(levels), "x")
 
 
 STRANGE = {
