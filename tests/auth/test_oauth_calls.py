@@ -54,45 +54,35 @@ async def person(server, **members):
     return {"client_id": "public", "refresh_token": refresh, **members}
 
 
-@pytest.mark.parametrize(
-    ("members", "grant", "scope"),
-    [
-        (APP, "client_credentials", "read"),
-        ({**APP, **POST}, "client_credentials", "read"),
-        (ODD, "client_credentials", "read"),
-        ({**ODD, **POST}, "client_credentials", "read"),
-        ({**APP, "scopes": "write"}, "client_credentials", "write"),
-        (ADA, "password", "read"),
-    ],
-    ids=["basic", "post", "odd basic", "odd post", "scopes of the user", "password"],
-)
-@pytest.mark.parametrize("kind", [OAuth2, dict])
-async def test_a_call_gets_a_token_for_the_scopes_it_requires(server, kind, members, grant, scope):
-    result = await called(server, kind(**members))
-
-    assert result.output == {"scope": scope, "client": members["client_id"]}
-    assert [form["grant_type"] for form in server.forms] == [grant]
-    is_basic = "client_secret" in members and "client_auth" not in members
-    assert server.proofs[0].startswith("Basic ") is is_basic
-
-
+BEARER = {"type": "http", "scheme": "bearer"}
+FAST_API = {"type": "oauth2", "flows": {"password": {"tokenUrl": "token"}}}
+NO_FLOWS = {"type": "oauth2", "flows": {}}
+ISSUER = {"type": "openIdConnect", "openIdConnectUrl": "{url}"}
 WAYS = {
-    "a bearer": ({"type": "http", "scheme": "bearer"}, {**APP, "token_url": "{url}/token"}),
-    "as FastAPI": ({"type": "oauth2", "flows": {"password": {"tokenUrl": "token"}}}, ADA),
-    "discovery": (OPENID, APP),
-    "an issuer": ({"type": "openIdConnect", "openIdConnectUrl": "{url}"}, APP),
-    "the user's": (
-        {"type": "oauth2", "flows": {}},
-        {**APP, "openid_connect_url": OPENID["openIdConnectUrl"]},
-    ),
+    "basic": (None, APP, "read"),
+    "post": (None, {**APP, **POST}, "read"),
+    "odd basic": (None, ODD, "read"),
+    "odd post": (None, {**ODD, **POST}, "read"),
+    "scopes of the user": (None, {**APP, "scopes": "write"}, "write"),
+    "password": (None, ADA, "read"),
+    "password, relative": (FAST_API, ADA, "read"),
+    "an endpoint of the user": (BEARER, {**APP, "token_url": "{url}/token"}, "read"),
+    "discovery": (OPENID, APP, "read"),
+    "an issuer": (ISSUER, APP, "read"),
+    "an issuer of the user": (NO_FLOWS, {**APP, "openid_connect_url": "{url}"}, "read"),
 }
 
 
-@pytest.mark.parametrize(("scheme", "members"), WAYS.values(), ids=WAYS)
-async def test_a_token_endpoint_is_found(server, scheme, members):
-    result = await called(server, at(server, members), scheme=scheme)
+@pytest.mark.parametrize(("scheme", "members", "scope"), WAYS.values(), ids=WAYS)
+@pytest.mark.parametrize("kind", [OAuth2, dict])
+async def test_a_call_gets_a_token_for_the_scopes_it_requires(server, kind, scheme, members, scope):
+    result = await called(server, kind(**at(server, members)), scheme=scheme)
 
-    assert result.success, result.error
+    assert result.output == {"scope": scope, "client": members["client_id"]}
+    grant = "client_credentials" if "client_secret" in members else "password"
+    assert [form["grant_type"] for form in server.forms] == [grant]
+    is_basic = "client_secret" in members and "client_auth" not in members
+    assert server.proofs[0].startswith("Basic ") is is_basic
 
 
 URLS = [
@@ -113,9 +103,9 @@ async def test_secrets_go_over_https_or_to_this_machine_only(server, url):
     assert server.asked == {}
 
 
-ISSUER = "does not belong to the address that was asked"
+FOREIGN = "does not belong to the address that was asked"
 DISCOVERED = [
-    *(({"issuer": issuer}, ISSUER, "{url}")
+    *(({"issuer": issuer}, FOREIGN, "{url}")
       for issuer in ("https://other.example.com", "{url}/tenant", "", 7)),
     *(({"token_endpoint": url}, "token endpoint", "{url}")
       for url in ("http://auth.example.com/token", "javascript:alert(1)", 7, None, "", ["x"])),
@@ -165,18 +155,6 @@ def test_what_can_give_no_token_is_refused_when_the_document_is_loaded(
     assert server.asked == {}
 
 
-async def test_an_expired_token_is_replaced_before_the_call(server):
-    server.lifetime = 1
-    async with load(server, APP) as toolset:
-        first = await toolset["get_me"].execute({})
-        await asyncio.sleep(1.0)
-        second = await toolset["get_me"].execute({})
-
-    assert first.success
-    assert second.success
-    assert len(server.calls) == len(server.forms) == 2
-
-
 @pytest.mark.long
 async def test_a_token_is_replaced_while_it_is_good_and_used_to_its_end_if_it_cannot_be(server):
     server.lifetime = 2
@@ -201,15 +179,24 @@ async def test_a_token_is_replaced_while_it_is_good_and_used_to_its_end_if_it_ca
     assert "invalid_client" in str(over)
 
 
-@pytest.mark.parametrize("scheme", [None, OPENID], ids=["declared", "discovered"])
-async def test_a_revoked_token_is_replaced_once(server, scheme):
+@pytest.mark.parametrize(
+    ("scheme", "lifetime", "calls"),
+    [(None, 3600, 3), (OPENID, 3600, 3), (None, 1, 2)],
+    ids=["revoked", "revoked, discovered", "expired"],
+)
+async def test_a_token_that_is_good_no_more_is_replaced_once(server, scheme, lifetime, calls):
+    server.lifetime = lifetime
     async with load(server, APP, scheme=scheme) as toolset:
-        await toolset["get_me"].execute({})
-        server.revoke()
-        result = await toolset["get_me"].execute({})
+        first = await toolset["get_me"].execute({})
+        if lifetime == 1:
+            await asyncio.sleep(1.0)
+        else:
+            server.revoke()
+        second = await toolset["get_me"].execute({})
 
-    assert result.success
-    assert (len(server.calls), len(server.forms)) == (3, 2)
+    assert first.success
+    assert second.success
+    assert (len(server.calls), len(server.forms)) == (calls, 2)
     assert server.asked[WELL_KNOWN] == (scheme is not None)
 
 

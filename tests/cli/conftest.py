@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from documents import document
 
 from openapi_tools.cli import commands
 
@@ -56,18 +57,13 @@ def write(tmp_path):
     """
 
     def write_document(paths, **more):
-        document = {
-            "openapi": "3.1.0",
-            "info": {"title": "t", "version": "1"},
-            "servers": [{"url": "http://api.example.com/v1"}],
-            "paths": {
-                path: {method: {"responses": RESPONSES, **get} for method, get in item.items()}
-                for path, item in paths.items()
-            },
-            **more,
+        found = {
+            path: {method: {"responses": RESPONSES, **get} for method, get in item.items()}
+            for path, item in paths.items()
         }
+        servers = [{"url": "http://api.example.com/v1"}]
         path = tmp_path / "openapi.json"
-        path.write_text(json.dumps(document))
+        path.write_text(json.dumps(document(found, **{"servers": servers, **more})))
         return path
 
     return write_document

@@ -2,7 +2,6 @@
 
 import io
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -17,13 +16,6 @@ from openapi_tools.cli.output import busy
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = [sys.executable, "-m", "openapi_tools"]
-
-
-def program(*args, **options):
-    """Run the program as its own process."""
-    return subprocess.run(
-        [*PROGRAM, *map(str, args)], cwd=ROOT, capture_output=True, check=False, **options
-    )
 
 
 def test_the_version_is_the_packages_and_help_names_every_command(run):
@@ -44,16 +36,6 @@ def test_a_shell_completes_commands_and_their_options():
 
     assert [item.value for item in complete.get_completions([], "l")] == ["lint", "list", "login"]
     assert [item.value for item in complete.get_completions(["list"], "--t")] == ["--tag"]
-
-
-def test_the_module_is_the_program(museum):
-    ran = program("list", museum)
-
-    assert ran.returncode == 0
-    assert ran.stdout.decode().startswith(
-        "get_museum_hours\tGET\t/museum-hours\tGet museum hours\n"
-    )
-    assert ran.stderr == b""
 
 
 @pytest.mark.parametrize(
@@ -110,6 +92,7 @@ def test_a_reader_that_goes_away_is_no_error():
     ran = shell("openapi-tools list specs/discord.json | head -1")
 
     assert (ran.returncode, ran.stderr) == (0, b"")
+    assert ran.stdout.startswith(b"get_")
     assert len(ran.stdout.splitlines()) == 1
 
 
@@ -222,7 +205,7 @@ def test_what_steers_a_terminal_is_shown_and_not_obeyed(run, tmp_path, command):
 def test_a_terminal_that_lacks_a_character_gets_an_escape(write):
     path = write({"/a": {"get": {"summary": "caf\u00e9 \u2603", "responses": {}}}})
 
-    ran = program("list", path, env={**os.environ, "PYTHONIOENCODING": "latin-1"})
+    ran = shell(f"PYTHONIOENCODING=latin-1 openapi-tools list {path}")
 
-    assert ran.returncode == 0
+    assert (ran.returncode, ran.stderr) == (0, b"")
     assert ran.stdout == b"get_a\tGET\t/a\tcaf\xe9 \\u2603\n"

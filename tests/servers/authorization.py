@@ -50,9 +50,6 @@ class Client(ClientMixin):
     def get_client_id(self):
         return self.client_id
 
-    def get_default_redirect_uri(self):
-        return None
-
     def get_allowed_scope(self, scope):
         return " ".join(name for name in (scope or "").split() if name in self.scopes)
 
