@@ -48,6 +48,18 @@ JSON = st.recursive(
 )
 
 
+def nodes(names, words=("a",), leaves=12):
+    """Draw what documents and schemas consist of, in any order and place."""
+    scalars = st.none() | st.booleans() | st.integers() | st.text("ab#/~$", max_size=6)
+    return st.recursive(
+        scalars | st.sampled_from(words),
+        lambda inner: (
+            st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(names), inner, max_size=5)
+        ),
+        max_leaves=leaves,
+    )
+
+
 def inputs(schema):
     """Draw an input that a tool's schema accepts; the test case is rejected when none is found."""
     return _inputs(_Hidden(schema))

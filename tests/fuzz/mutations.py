@@ -103,18 +103,10 @@ _BYTES = [
 _CUT_MOVES = ("insert", "flip", "drop", "double", "exchange", "cut off")
 
 
-def _value(number):
-    return _VALUES[number]
-
-
-def _piece(number):
-    return _BYTES[number]
-
-
 # By their numbers: hypothesis writes out what it samples from, and some of it is long.
-_ANY_VALUE = st.integers(0, len(_VALUES) - 1).map(_value)
+_ANY_VALUE = st.integers(0, len(_VALUES) - 1).map(_VALUES.__getitem__)
 _ANY_MOVES = st.lists(_moves(_TREE_MOVES, _ANY_VALUE), max_size=5).map(tuple)
-_ANY_BYTES = st.integers(0, len(_BYTES) - 1).map(_piece) | st.binary(max_size=3)
+_ANY_BYTES = st.integers(0, len(_BYTES) - 1).map(_BYTES.__getitem__) | st.binary(max_size=3)
 _FORMS = ["json"] * 6 + ["yaml"] * 3 + ["raw"] * 3 + ["utf-16", "utf-32", "latin-1"]
 _CUTS = st.lists(_moves(_CUT_MOVES, _ANY_BYTES), max_size=3).map(tuple)
 _SEEDS = st.deferred(lambda: st.sampled_from(seeds.names()))  # read when they are needed

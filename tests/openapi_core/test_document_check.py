@@ -5,6 +5,7 @@ import pytest
 from fuzz.watch import nothing_reached
 from hypothesis import given
 from hypothesis import strategies as st
+from strategies import nodes
 
 from openapi_tools.openapi_core.document_check import Finding, findings
 
@@ -135,16 +136,8 @@ def test_nothing_is_fetched():
         assert findings(source)
 
 
-TEXT, WORDS = st.text("ab#/~$", max_size=6), ["#/paths", "#/x", "object"]
 KEYS = ["paths", "/a", "get", "parameters", "responses", "200", "schema", "$ref", "content", "tags"]
-NODES = st.recursive(
-    st.one_of(st.none(), st.booleans(), st.integers(), TEXT, st.sampled_from(WORDS)),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(st.sampled_from([*KEYS, "components", "schemas"]), inner, max_size=4)
-    ),
-    max_leaves=14,
-)
+NODES = nodes([*KEYS, "components", "schemas"], ["#/paths", "#/x", "object"], leaves=14)
 
 
 @pytest.mark.long
