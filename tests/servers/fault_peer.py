@@ -18,29 +18,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Route:
-    """One fault, at the path of its name.
-
-    Attributes:
-        slug: The path without its slash.
-        behave: What the server does.
-        ends: Error types that are right, `ok` for a success: `"protocol|http"`.
-        by: With which methods it can be asked for; one where another would be no different.
-        small: What is done instead where the server sends byte by byte, for want of time.
-        dripped: What is right then, where that differs.
-        post: What is right for a POST, where that differs.
-        unread: The request's body is left unread.
-        endless: It ends with the time that a call has, with what came until then.
-    """
+    """One fault, at the path of its name."""
 
     slug: str
     behave: Behaviour
-    ends: str
-    by: str = "GET POST"
-    small: Behaviour | None = None
-    dripped: str = ""
-    post: str = ""
-    unread: bool = False
-    endless: bool = False
+    ends: str  # error types that are right, `ok` for a success: "protocol|http"
+    by: str = "GET POST"  # one of them where the other would be no different
+    small: Behaviour | None = None  # in its place where the server sends byte by byte
+    dripped: str = ""  # what is right then, where that differs
+    post: str = ""  # what is right for a POST, where that differs
+    unread: bool = False  # the request's body is left unread
+    endless: bool = False  # it ends with the time of a call, with what came until then
 
     @property
     def methods(self):

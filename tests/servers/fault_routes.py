@@ -15,7 +15,7 @@ if __name__ == "__main__":
 
 from servers import fault_bodies, fault_framing, fault_statuses
 from servers.fault_peer import Bytewise, Caller, Route, closes, keeps
-from servers.faults import Faults, answer
+from servers.faults import Faults, answer, hang
 
 ROUTES = (*fault_framing.ROUTES, *fault_bodies.ROUTES, *fault_statuses.ROUTES)
 """Every fault."""
@@ -40,20 +40,14 @@ def case_of(slug):
 
 
 class FaultSite(Faults):
-    """Answers at each path with the fault of that name.
-
-    Attributes:
-        seen: How often each request was received, for instance `"POST /no-answer"`.
-        cookies: How many requests carried cookies.
-        sink: Another origin, to which some routes lead; nobody should connect to it.
-    """
+    """Answers at each path with the fault of that name."""
 
     def __init__(self, *, bytewise=False):
         super().__init__(self._answer)
         self._bytewise = bytewise
-        self.seen = Counter()
+        self.seen = Counter()  # for instance "POST /no-answer"
         self.cookies = 0
-        self.sink = Faults(_nothing)
+        self.sink = Faults(hang)  # another origin, to which some routes lead, and no call should
 
     async def __aenter__(self):
         await self.sink.__aenter__()
@@ -76,10 +70,6 @@ class FaultSite(Faults):
             if not route.unread:
                 await caller.read_body()
             going = await ((self._bytewise and route.small) or route.behave)(caller)
-
-
-async def _nothing(peer):
-    """Answer nobody."""
 
 
 def fault_document(routes=(*ROUTES, *HELPERS)):

@@ -106,23 +106,6 @@ async def test_commas_in_long_prose_are_no_values():
 
 
 @pytest.mark.parametrize(
-    ("text", "kind"),
-    [
-        ("word ", "text/plain"),
-        ("é🚀 ", "text/plain"),
-        ("\x1b[31m", "text/plain"),
-        ("word ", "application/x-unheard-of"),
-        ("<p>word</p>", "text/html"),
-    ],
-)
-async def test_long_text_is_cut_and_says_how_long_it_is(text, kind):
-    result = await read((text * MANY).encode(), kind)
-
-    assert result.metadata["truncated"]["chars"] == len(text) * MANY
-    assert "\x1b" not in result.output
-
-
-@pytest.mark.parametrize(
     ("kind", "body"),
     [
         ("text/plain" + " " * 60_000 + "x", b"fine"),

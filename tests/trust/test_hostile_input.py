@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from documents import document, with_body
+from fuzz.inputs import Endless, Loud, Number, Void, Word
 from trust.promises import quiet
 
 LONGEST = 2.5
@@ -80,55 +81,19 @@ async def test_no_input_and_no_schema_together_take_long(name):
     assert fits or result.error["message"].startswith("/a")
 
 
-class Loud(dict[str, Any]):
-    """A dict whose own methods fail."""
-
-    def items(self):
-        raise RuntimeError
-
-    get = keys = values = __iter__ = __contains__ = __len__ = items
-
-
-class Endless(dict[str, Any]):
-    """A dict that never ends."""
-
-    def items(self):
-        return ((str(number), 1) for number in iter(int, 1))
-
-
 class Boundless(UserDict[str, Any]):
     """A mapping that is no dict, and never ends."""
 
     items = Endless.items
 
 
-class Word(str):
-    """A text that says other things when it is asked."""
-
+class Text(Word):
     __slots__ = ()
-
-    def __str__(self):
-        return "\r\nX-Evil: 1"
-
-    def isascii(self):
-        raise RuntimeError
+    isascii = Loud.items
 
 
-class Number(int):
-    """A number that is another one when it is asked."""
-
-    def __int__(self):
-        raise RuntimeError
-
-    def __repr__(self):
-        return "1\r\nX-Evil: 1"
-
-
-class Void:
-    """Fails whatever is asked, also what it is."""
-
-    def __getattribute__(self, name):
-        raise RuntimeError(name)
+class Digit(Number):
+    __int__ = Loud.items
 
 
 @pytest.mark.parametrize(
@@ -137,8 +102,8 @@ class Void:
         (Loud(a=1, _tool_call_id="c"), b'{"a":1}'),
         ({"a": Loud(x=1), "_tool_call_id": "c"}, b'{"a":{"x":1}}'),
         ({"a": Endless(x=1), "_tool_call_id": "c"}, b'{"a":{"x":1}}'),
-        ({"a": Word("w"), "_tool_call_id": "c"}, b'{"a":"w"}'),
-        ({"a": [Number(7), Word("w")], "_tool_call_id": "c"}, b'{"a":[7,"w"]}'),
+        ({"a": Text("w"), "_tool_call_id": "c"}, b'{"a":"w"}'),
+        ({"a": [Digit(7), Text("w")], "_tool_call_id": "c"}, b'{"a":[7,"w"]}'),
     ],
     ids=["all loud", "loud", "endless", "word", "list"],
 )

@@ -5,7 +5,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 from documents import document, operation
-from servers.faults import Faults, answer
+from servers.faults import Faults, answer, hang
 
 from openapi_tools import Settings, load_tools
 
@@ -13,11 +13,6 @@ from openapi_tools import Settings, load_tools
 def api(url, **settings):
     root = document({"/x": {"get": operation(operationId="x"), "post": operation(operationId="y")}})
     return load_tools(root, settings=Settings(base_url=url, timeout=10, **settings))
-
-
-async def hang(peer):
-    await peer.request()
-    await peer.hang()
 
 
 async def test_closing_ends_the_calls_under_way_as_error_results():

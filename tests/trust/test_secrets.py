@@ -17,7 +17,7 @@ from documents import document, operation
 from pydantic import SecretStr
 from rich.console import Console
 from rich.traceback import Traceback
-from servers.faults import Faults, answer
+from servers.faults import Faults, answer, hang
 from servers.recorder import Answer
 from trust.promises import listening
 
@@ -91,11 +91,6 @@ async def reflect(peer):
             lines.append('WWW-Authenticate: Digest realm="r", nonce="n", qop="auth"')
             status = "401 Unauthorized"
         await peer.write(answer(body, *lines, status=status))
-
-
-async def hang(peer):
-    await peer.request()
-    await peer.hang()
 
 
 def api(url, scheme="header"):
