@@ -1,34 +1,237 @@
-"""Access tokens that no call shows: across a fork, given twice, and kept secret."""
+"""Tokens kept secret, and token endpoints that hang, flood, lie and repeat secrets."""
 
 import asyncio
+import base64
 import copy
+import gzip
+import json
 import logging
 import os
 import pickle
 import traceback
+import zlib
+from urllib.parse import quote
 
 import pytest
-from servers.authorization import SECRET, channel_to
+from servers.authorization import SECRET as APP_SECRET
+from servers.authorization import channel_to
+from servers.faults import Faults, answer, replying
 from servers.recorder import Answer, Recorder
 
+from openapi_tools.auth import authorization_server as channels
 from openapi_tools.auth.access_tokens import Tokens
 from openapi_tools.auth.oauth2 import OAuth2
 from openapi_tools.errors import CallError
 from openapi_tools.model import SecurityScheme
 
-CREDENTIALS = {"client_id": "app", "client_secret": SECRET}
+SECRET = "client/secret+0123456789"
+JSON = "Content-Type: application/json"
+SCHEME = SecurityScheme("oauth2", flows={"clientCredentials": {"tokenUrl": "/token"}})
+APP = {"client_id": "app", "client_secret": APP_SECRET}
+GOOD = {"access_token": "good-token", "token_type": "Bearer"}
+
+
+async def asked(behave, *, times=1):
+    """Return what comes of asking a server that behaves like that: a token, or the error."""
+    async with Faults(behave) as server, channel_to(server) as (channel, _):
+        made = Tokens(OAuth2(client_id="app", client_secret=SECRET), SCHEME, "oauth")
+        for _ in range(times):
+            try:
+                result = await made.token(channel)
+            except CallError as error:
+                result = error
+        assert len(server.requests) == server.connections == 1
+    return result
 
 
 async def refusal(awaitable):
+    """Return the error that an awaitable raises, without the caller's variables."""
     with pytest.raises(CallError) as caught:
         await awaitable
     return caught.value
 
 
+def shows_nothing(error):
+    """Whether no secret stands in an error, its traceback and the variables in that."""
+    lines = traceback.TracebackException.from_exception(error, capture_locals=True).format()
+    text = "".join(lines)
+    proof = base64.b64encode(f"app:{quote(SECRET, safe='')}".encode()).decode()
+    assert "made = Tokens(" in text  # the variables are there
+    return not any(word in text for word in (SECRET, quote(SECRET, safe=""), proof, "good-token"))
+
+
+def saying(members, **more):
+    return replying(answer(json.dumps(members).encode(), JSON, **more))
+
+
+def said(*parts, **more):
+    return replying(answer(*parts, **more))
+
+
+async def hangs(peer):
+    await peer.request()
+    await peer.hang()
+
+
+async def drips(peer):
+    await peer.request()
+    await peer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
+    await peer.write_forever(b" ", pause=0.02)
+
+
+async def floods(peer):
+    await peer.request()
+    await peer.write(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n")
+    await peer.write_forever(b" " * 65536)
+
+
+async def resets(peer):
+    await peer.request()
+    peer.reset()
+
+
+async def cuts(peer):
+    await peer.request()
+    await peer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{}")
+
+
+BOMB = zlib.compressobj(9, zlib.DEFLATED, 31)
+BOMB = BOMB.compress(bytes(64 * 1024 * 1024)) + BOMB.flush()
+
+
+FAULTS = {
+    "hangs": (hangs, "timeout", True),
+    "drips": (drips, "timeout", True),
+    "floods": (floods, "too_large", False),
+    "resets": (resets, "connection", True),
+    "cuts": (cuts, "connection", True),
+    "no http": (replying(b"nonsense\r\n\r\n"), "protocol", False),
+    "gzip bomb": (said(BOMB, "Content-Encoding: gzip"), "too_large", False),
+    "no gzip": (said(b"{}", "Content-Encoding: gzip"), "decode", False),
+    "unknown coding": (said(b"{}", "Content-Encoding: br"), "decode", False),
+    "unavailable": (said(b"down", status="503 Down"), "connection", True),
+    "too many": (said(b"{}", "Retry-After: 7", status="429 Slow"), "rate_limited", True),
+    "html": (said(b"<html>no</html>"), "protocol", False),
+    "empty": (said(b""), "protocol", False),
+    "a list": (said(b"[]"), "protocol", False),
+    "deep": (said(b"[" * 100_000), "protocol", False),
+    "digits": (said(b'{"expires_in":' + b"9" * 5000 + b"}"), "protocol", False),
+    "no text": (said(b"\xff\xfe{"), "protocol", False),
+    "no token": (saying({}), "protocol", False),
+}
+
+
+@pytest.mark.parametrize(("behave", "kind", "retryable"), FAULTS.values(), ids=FAULTS)
+async def test_a_fault_of_the_token_endpoint_is_an_error_of_the_right_type(
+    monkeypatch, behave, kind, retryable
+):
+    monkeypatch.setattr(channels, "PATIENCE", 0.3)
+
+    error = await asyncio.wait_for(asked(behave), 5)
+
+    assert isinstance(error, CallError)
+    assert error.kind == kind
+    assert error.facts.get("retryable", False) == retryable
+    assert "may have run" not in error.reason
+    assert "max_response_bytes" not in error.reason
+    assert "http://127.0.0.1:" in error.reason
+    assert shows_nothing(error)
+
+
+WRONG = [
+    *({"access_token": token} for token in (7, "", None, ["good-token"], "two words", "a\r\nX: 1")),
+    *({"access_token": token} for token in ("\ud800", "é", "x" * 100_000)),
+    *({**GOOD, "token_type": kind} for kind in ("mac", 7, None)),
+    *({**GOOD, "refresh_token": token} for token in (7, "a\nb")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("members", WRONG, ids=str)
+async def test_a_token_of_the_wrong_kind_is_refused(members):
+    error = await asked(saying(members))
+
+    assert error.kind == "protocol"
+    assert shows_nothing(error)
+
+
+LIFETIMES = (
+    *(None, 0, -1, 1e308, 10**400, True, "soon", [], {}, "NaN", "3600", " 3600.5 ", 3600.5),
+    *("9" * 99, float("nan")),
+)
+
+
+@pytest.mark.parametrize("lifetime", LIFETIMES, ids=repr)
+async def test_an_absurd_lifetime_is_no_obstacle_and_no_reason_to_ask_for_each_call(lifetime):
+    assert await asked(saying({**GOOD, "expires_in": lifetime}), times=3) == "good-token"
+
+
+@pytest.mark.parametrize("kind", ["Bearer", "bearer", "BEARER"])
+async def test_a_coded_answer_is_decoded_and_bearer_is_written_in_any_case(kind):
+    body = gzip.compress(json.dumps({**GOOD, "token_type": kind}).encode())
+
+    assert await asked(replying(answer(body, JSON, "Content-Encoding: gzip"))) == "good-token"
+
+
+BASE64 = base64.b64encode(SECRET.encode()).decode()
+
+
+@pytest.mark.parametrize(
+    "said", [SECRET, BASE64, quote(SECRET, safe=""), f"x{SECRET}x" * 100, " " * 190 + SECRET]
+)
+async def test_a_server_that_repeats_a_secret_is_not_quoted(said):
+    refused = {"error": "invalid_client", "error_description": said, "error_uri": said}
+
+    error = await asked(saying(refused, status="401 No"))
+    by_code = await asked(saying({"error": said}, status="400 No"))
+
+    assert "invalid_client" in error.reason
+    for reason in (error.reason, by_code.reason):
+        assert said not in reason
+        assert SECRET not in reason
+
+
+async def test_a_description_is_one_short_line_without_control_characters():
+    said = "\x1b[31mred\r\n\u202eturned\x00" + "long " * 1000
+
+    error = await asked(saying({"error": "x", "error_description": said}, status="400 No"))
+
+    assert error.reason.isprintable()
+    assert len(error.reason) < 350
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "told"),
+    [
+        *((code, "400 No", "status 400.") for code in (7, None, [], "a b", "x" * 65, "\x1b[0m")),
+        ("bad_verification_code", "200 OK", "bad_verification_code."),
+    ],
+)
+async def test_an_error_code_is_quoted_if_it_is_one_with_status_200_too(code, status, told):
+    error = await asked(saying({"error": code}, status=status))
+
+    assert error.kind == "credentials"
+    assert f"refuses: {told}" in error.reason
+
+
+async def test_secrets_follow_no_redirect():
+    async with Recorder() as sink:
+        headers = (f"Location: {sink.url}/", "Set-Cookie: a=b")
+        error = await asked(replying(answer(b"{}", *headers, status="308 Go")))
+
+        assert error.kind == "redirect"
+        assert sink.connections == 0
+
+
+async def test_a_server_that_asks_to_wait_is_left_alone():
+    busy = replying(answer(b"{}", "Retry-After: 9", status="429 Slow"))
+
+    assert "429" in (await asked(busy, times=5)).reason
+
+
 async def test_a_token_that_the_process_before_a_fork_asks_for_is_not_waited_for(
     server, monkeypatch
 ):
-    made, before = Tokens(OAuth2(**CREDENTIALS), server.scheme, "oauth"), asyncio.Event()
+    made, before = Tokens(OAuth2(**APP), server.scheme, "oauth"), asyncio.Event()
     asking = asyncio.create_task(made._flights.run(before.wait))
     await asyncio.sleep(0)
     monkeypatch.setattr(os, "getpid", lambda: -1)
@@ -41,9 +244,8 @@ async def test_a_token_that_the_process_before_a_fork_asks_for_is_not_waited_for
 
 async def test_a_server_that_gives_the_same_token_again_is_an_error_for_that_call_alone():
     body = b'{"access_token": "always-the-same", "token_type": "bearer"}'
-    scheme = SecurityScheme("oauth2", flows={"clientCredentials": {"tokenUrl": "/token"}})
     async with Recorder(Answer(body=body)) as always, channel_to(always) as (channel, _):
-        made = Tokens(OAuth2(**CREDENTIALS), scheme, "oauth")
+        made = Tokens(OAuth2(**APP), SCHEME, "oauth")
         first = await made.token(channel)
         error = await refusal(made.token(channel, stale=first))
 
@@ -54,28 +256,24 @@ async def test_a_server_that_gives_the_same_token_again_is_an_error_for_that_cal
 
 async def test_no_secret_shows_anywhere(server, caplog):
     caplog.set_level(logging.DEBUG)
-    config = OAuth2(
-        **CREDENTIALS, extra={"audience": "hidden-audience-1"}, refresh_token="refresh-given-1"
-    )
+    config = OAuth2(**APP, extra={"audience": "hidden-audience-1"}, refresh_token="refresh-given-1")
     made = Tokens(config, server.openid, "oauth")
     async with channel_to(server) as (channel, learned):
         error = await refusal(made.token(channel))
-        good = Tokens(OAuth2(**CREDENTIALS), server.scheme, "oauth")
+        good = Tokens(OAuth2(**APP), server.scheme, "oauth")
         token = await good.token(channel)
-    lines = "".join(
-        traceback.TracebackException.from_exception(error, capture_locals=True).format()
-    )
+    found = traceback.TracebackException.from_exception(error, capture_locals=True)
     # The server's side logs in this process too, and what it pleases.
     ours = [record for record in caplog.records if not record.name.startswith("authlib")]
     logged = "\n".join(record.getMessage() for record in ours)
-    shown = [repr(config), str(config), f"{made!r} {good!r}", lines, str(error), logged]
+    shown = [f"{config!r} {config} {made!r} {good!r} {error}", *found.format(), logged]
 
-    for secret in (SECRET, "hidden-audience-1", "refresh-given-1"):
+    for secret in (APP_SECRET, "hidden-audience-1", "refresh-given-1"):
         assert secret in learned
         assert not any(secret in text for text in shown)
     assert token in learned
     assert not any(token in text for text in (*shown, repr(vars(good))))
-    assert SECRET not in repr(vars(good))
+    assert APP_SECRET not in repr(vars(good))
     assert copy.deepcopy(config) is copy.copy(config) is config
     for value in (config, made):
         with pytest.raises(TypeError, match="pickled"):

@@ -14,7 +14,7 @@ from pathlib import Path
 from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
-from servers.authorization import SECRET, authorization_server
+from servers.authorization import SECRET, running, server
 from servers.site import Said, Site
 
 from openapi_tools.auth import login
@@ -22,18 +22,7 @@ from openapi_tools.auth.tokens import TokenStore
 from openapi_tools.cli import login_command as cli_login
 
 ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture(scope="module")
-def running():
-    with authorization_server() as state:
-        yield state
-
-
-@pytest.fixture
-def server(running):
-    running.reset()
-    return running
+__all__ = ["running", "server"]
 
 
 @pytest.fixture

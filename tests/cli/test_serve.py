@@ -5,7 +5,6 @@ import http.client
 import json
 import signal
 import socket
-import subprocess
 import sys
 import threading
 from contextlib import suppress
@@ -116,23 +115,6 @@ def test_a_client_that_leaves_at_once_is_no_failure_and_warnings_go_to_standard_
 )
 def test_wrong_usage_is_told_from_a_failure(refused, museum, options, said):
     assert SECRET not in refused("serve", museum, *options, said=[said])
-
-
-def test_the_document_and_the_client_cannot_both_come_on_standard_input(refused):
-    said = ["SPEC and the client cannot both be read from standard input"]
-
-    assert refused("serve", "-", said=said)
-
-
-def test_standard_input_that_is_closed_is_wrong_usage(museum):
-    command = ["bash", "-c", 'exec "$@" <&-', "-", *COMMAND, "serve", str(museum)]
-
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-
-    assert done.returncode == 2
-    assert done.stderr.endswith(
-        "error: standard input is closed, so no client can connect; use http.\n"
-    )
 
 
 def test_without_the_package_the_extra_is_named_in_one_line(refused, museum, monkeypatch):

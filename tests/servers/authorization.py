@@ -10,6 +10,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, urlsplit
 
+import pytest
 import uvicorn
 from authlib.common.security import generate_token
 from authlib.oauth2 import AuthorizationServer, OAuth2Error
@@ -412,3 +413,16 @@ def authorization_server():
         state.delay, server.should_exit = 0, True
         thread.join(timeout=10)
     assert not thread.is_alive(), "the authorization server did not stop"
+
+
+@pytest.fixture(scope="module")
+def running():
+    with authorization_server() as state:
+        yield state
+
+
+@pytest.fixture
+def server(running):
+    """The authorization server, as if nobody had asked it."""
+    running.reset()
+    return running
