@@ -15,7 +15,7 @@ from openapi_tools import OpenAPIToolsError, Settings, load_tools
 
 MOST_BYTES = 256_000
 """Of a tool's definition: name, description and schema as JSON."""
-BASE = "http://api.example"
+BASE = "https://api.example"
 HEAD = 'openapi: 3.1.0\ninfo: {title: t, version: "1"}\n'
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 
@@ -51,6 +51,18 @@ def with_parameter(schema, **members):
     """Return a document with one GET that has a query parameter `q`."""
     parameter = {"name": "q", "in": "query", "schema": schema, **members}
     return document({"/x": {"get": operation(operationId="x", parameters=[parameter])}})
+
+
+def secured(scheme, *, server=BASE, method="get", **members):
+    """Return a document whose one operation wants credentials of a scheme `k`."""
+    paths = {"/x": {method: operation(operationId="x", security=[{"k": []}], **members)}}
+    components = {"securitySchemes": {"k": scheme}}
+    return document(paths, servers=[{"url": server}], components=components)
+
+
+def with_token_at(url):
+    """Return a security scheme with a token endpoint."""
+    return {"type": "oauth2", "flows": {"clientCredentials": {"tokenUrl": url, "scopes": {}}}}
 
 
 def definition(tool):

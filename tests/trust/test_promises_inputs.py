@@ -10,13 +10,12 @@ from typing import Any, ClassVar
 import httpx
 import pytest
 from documents import document, operation, with_body
-from trust.promises import BASE, quiet
+from trust.promises import BASE, quiet, secured
 
 from openapi_tools import Settings
 from openapi_tools.runtime import Operation, OperationTool, Parameter
 from openapi_tools.tools.toolset import open_session
 
-KEY = {"k": {"type": "apiKey", "in": "header", "name": "X-Key"}}
 ELSEWHERE = "http://127.0.0.1:1"
 
 
@@ -57,7 +56,7 @@ async def test_a_path_value_is_one_encoded_segment_of_the_same_origin(value, pat
     _, (request,) = await called(taking("path", schema={"type": "string"}), {"v": value})
 
     assert request.url.raw_path == path
-    assert (request.url.scheme, request.url.netloc) == ("http", b"api.example")
+    assert (request.url.scheme, request.url.netloc) == ("https", b"api.example")
 
 
 LEADING = ["../admin", "..", ".", "%2e%2e%2fx", "..%2f", "%252e%252e", "..\\admin", "", None]
@@ -130,7 +129,8 @@ async def test_a_semicolon_makes_no_second_cookie(value):
     ids=lambda extra: next(iter(extra)),
 )
 async def test_unknown_fields_credentials_and_settings_are_refused_by_name_and_never_sent(extra):
-    source = taking("query") | {"components": {"securitySchemes": KEY}, "security": [{"k": []}]}
+    parameter = {"name": "v", "in": "query", "schema": {}}
+    source = secured({"type": "apiKey", "in": "header", "name": "X-Key"}, parameters=[parameter])
     toolset, sent = quiet(source, credentials={"k": "s3cret"})
     (tool,) = toolset
 

@@ -14,7 +14,7 @@ from documents import document, operation
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from servers.recorder import Answer, Recorder
-from trust.promises import listening
+from trust.promises import listening, quiet, secured, with_token_at
 
 from openapi_tools import OAuth2, Settings, load_tools
 
@@ -100,7 +100,7 @@ class Listener:
         self._heard.clear()
         self._home.requests.clear()
         self._home.answer = said
-        result = self.run(self._tools[key]["post_x"].execute({}))
+        result = self.run(self._tools[key]["x"].execute({}))
         assert self._home.requests
         shown = [str(result), result.output, result.error, result.metadata, result.as_content()]
         return [str(part) for part in [*shown, *self._heard]]
@@ -108,12 +108,10 @@ class Listener:
     def _loaded(self, secret, options):
         schema = {"content": {"application/json": {"schema": {"type": "array", "maxItems": 0}}}}
         answers = {"200": {"description": "", **schema}}
-        paths = {"/x": {"post": operation(responses=answers, security=[{"key": []}])}}
-        schemes = {"key": {"type": "apiKey", "in": "query", "name": "key"}}
-        servers = [{"url": self._home.url}]
-        api = document(paths, components={"securitySchemes": schemes}, servers=servers)
+        scheme = {"type": "apiKey", "in": "query", "name": "key"}
+        api = secured(scheme, server=self._home.url, method="post", responses=answers)
         chosen = Settings(max_output_chars=ROOM, timeout=20, **options)
-        tools = load_tools(api, credentials={"key": secret}, settings=chosen)
+        tools = load_tools(api, credentials={"k": secret}, settings=chosen)
         tools.subscribe(self._heard.append)
         tools.add_on_error_func(lambda error, _: self._heard.append(vars(error)))
         return tools
@@ -222,9 +220,8 @@ def refusing(secret):
         for name in KINDS
     ]
     root = document({"/x": {"get": operation(operationId="x", parameters=places)}})
-    credentials = {"own": {"in": "header", "name": "X-Key", "value": secret}}
-    settings = Settings(base_url="http://127.0.0.1:1")
-    return load_tools(root, credentials=credentials, settings=settings)["x"]
+    own = {"in": "header", "name": "X-Key", "value": secret}
+    return quiet(root, credentials={"own": own})[0]["x"]
 
 
 @given(
@@ -249,21 +246,14 @@ def test_no_run_of_a_secret_that_a_model_gives_is_shown(listener, secret, place,
 def test_no_run_of_a_secret_in_the_words_of_a_token_endpoint_is_shown(
     listener, secret, place, blank
 ):
-    said = laid(secret, place, " " if blank else "x", 300)
-    refusal = {"error": secret, "error_description": said}
-    client = httpx.AsyncClient(
-        transport=httpx.MockTransport(lambda _: httpx.Response(400, json=refusal))
-    )
-    flows = {"clientCredentials": {"tokenUrl": "/t", "scopes": {}}}
-    root = document(
-        {"/x": {"get": operation(operationId="x", security=[{"oauth": []}])}},
-        components={"securitySchemes": {"oauth": {"type": "oauth2", "flows": flows}}},
-        servers=[{"url": "https://api.test"}],
-    )
-    given = {"oauth": OAuth2(client_id="me", client_secret=secret)}
-    tools = load_tools(root, credentials=given, client=client)
+    def refuse(_):
+        said = laid(secret, place, " " if blank else "x", 300)
+        return httpx.Response(400, json={"error": secret, "error_description": said})
 
-    result = listener.run(tools["x"].execute({}))
+    given = {"k": OAuth2(client_id="me", client_secret=secret)}
+    (tool,), _ = quiet(secured(with_token_at("/t")), credentials=given, answer=refuse)
+
+    result = listener.run(tool.execute({}))
 
     assert "refuses" in str(result)
     assert runs_shown(secret, [str(result), repr(result.error)]) == []

@@ -12,20 +12,16 @@ from urllib.parse import quote
 
 import httpx
 import pytest
-from documents import document, operation, with_body
+from documents import document, with_body
 from ticker import leaves_free
-from trust.promises import quiet
+from trust.promises import quiet, secured, with_token_at
 
-from openapi_tools import Context, OAuth2, Settings, load_tools
+from openapi_tools import Context, OAuth2
 
 pytestmark = pytest.mark.untraced
 BEYOND = 0.5
 """Seconds beyond its timeout after which a call has ended."""
-SCHEMES = {
-    "bearer": {"type": "http", "scheme": "bearer"},
-    "oauth": {"type": "oauth2", "flows": {"clientCredentials": {"tokenUrl": "/t", "scopes": {}}}},
-}
-SERVERS = [{"url": "https://api.test"}]
+BEARER = {"type": "http", "scheme": "bearer"}
 ROWS = [{"id": n, "name": f"n {n}", "url": f"/a?b=%20{n}"} for n in range(160_000)]
 
 
@@ -34,11 +30,9 @@ def token(length):
     return base64.b64encode(os.urandom(length)).decode()[:length]
 
 
-def api(answer, scheme="bearer", **options):
+def api(answer, *, scheme=BEARER, **options):
     """Return a tool whose API answers by a function."""
-    paths = {"/x": {"get": operation(operationId="x", security=[{scheme: []}])}}
-    root = document(paths, components={"securitySchemes": SCHEMES}, servers=SERVERS)
-    return quiet(root, answer=answer, base_url=None, **options)[0]["x"]
+    return quiet(secured(scheme), answer=answer, **options)[0]["x"]
 
 
 @pytest.mark.parametrize("mark", ["a %20 blank", 'a \\" quote', "a &amp; b"])
@@ -47,7 +41,7 @@ async def test_a_long_token_costs_nothing_at_an_answer_with_escapes(length, mark
     def attempt():
         secret = token(length)
         body = {"said": [mark, quote(secret, safe=""), f"<{secret}>"]}
-        tool = api(lambda _: httpx.Response(200, json=body), credentials={"bearer": secret})
+        tool = api(lambda _: httpx.Response(200, json=body), credentials={"k": secret})
         return tool, check
 
     def check(result):
@@ -57,27 +51,27 @@ async def test_a_long_token_costs_nothing_at_an_answer_with_escapes(length, mark
 
 
 @pytest.mark.parametrize(
-    ("length", "said"),
+    ("length", "output"),
     [
         (16_000, "100%25 of *** & more"),
         (64_000, "has no access_token that could be sent, of at most 16384 characters."),
     ],
 )
-async def test_a_long_token_of_a_token_endpoint_does_not_outlast_the_call(length, said):
+async def test_a_long_token_of_a_token_endpoint_does_not_outlast_the_call(length, output):
     def attempt():
         secret = token(length)
-        given = {"access_token": secret, "token_type": "bearer"}
+        said = {"access_token": secret, "token_type": "bearer"}
 
         def answer(request):
             if request.url.path == "/t":
-                return httpx.Response(200, json=given)
+                return httpx.Response(200, json=said)
             return httpx.Response(200, text=f"100%25 of {secret} & more")
 
-        credentials = {"oauth": OAuth2(client_id="me", client_secret="client-secret")}
-        return api(answer, "oauth", credentials=credentials, timeout=2), check
+        given = {"k": OAuth2(client_id="me", client_secret="client-secret")}
+        return api(answer, scheme=with_token_at("/t"), credentials=given, timeout=2), check
 
     def check(result):
-        assert result.output.endswith(said)
+        assert result.output.endswith(output)
 
     await leaves_free(attempt, most=2 + BEYOND)
 
@@ -88,7 +82,7 @@ async def test_the_tokens_of_thirty_tenants_do_not_slow_their_calls():
 
     def attempt():
         tool = api(answer)
-        contexts = [Context(credentials={"bearer": token(1200)}) for _ in range(30)]
+        contexts = [Context(credentials={"k": token(1200)}) for _ in range(30)]
 
         async def execute(given):
             return await asyncio.gather(*(tool.execute(given, context=one) for one in contexts))
@@ -115,7 +109,7 @@ async def test_ten_megabytes_are_searched_for_thirty_three_secrets_within_the_ti
         }
         tool = api(
             lambda _: httpx.Response(200, content=body),
-            credentials={"bearer": first, **credentials},
+            credentials={"k": first, **credentials},
             timeout=3,
             max_output_chars=20_000_000,
         )
@@ -137,7 +131,7 @@ async def test_reading_an_answer_counts_as_time_of_the_call(kind):
         return httpx.Response(200, headers={"content-type": kind}, content=body)
 
     def attempt():
-        return api(answer, credentials={"bearer": token(40)}, timeout=0.1), check
+        return api(answer, credentials={"k": token(40)}, timeout=0.1), check
 
     def check(result):
         assert result.error["type"] == "timeout"
@@ -148,12 +142,12 @@ async def test_reading_an_answer_counts_as_time_of_the_call(kind):
 @pytest.mark.long
 @pytest.mark.parametrize("dry_run", [True, False], ids=["a dry run", "an approval"])
 async def test_the_preview_of_a_large_input_leaves_the_loop_free(dry_run):
-    settings = Settings(dry_run=dry_run, approve=None if dry_run else lambda seen: False)
+    settings = {"dry_run": dry_run, "approve": None if dry_run else lambda seen: False}
     body = with_body({"properties": {"a": {"type": "string"}}})
-    root = document(body, components={"securitySchemes": SCHEMES}, servers=SERVERS)
 
     def attempt():
-        (tool,) = load_tools(root, credentials={"bearer": token(40)}, settings=settings)
+        own = {"in": "header", "name": "X-Key", "value": token(40)}
+        (tool,), _ = quiet(document(body), credentials={"k": own}, **settings)
         return tool, check
 
     def check(result):

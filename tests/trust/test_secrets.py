@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.traceback import Traceback
 from servers.faults import Faults, answer, hang
 from servers.recorder import Answer
-from trust.promises import listening
+from trust.promises import listening, with_token_at
 
 from openapi_tools import (
     CredentialsError,
@@ -42,7 +42,7 @@ SCHEMES = {
     "digest": {"type": "http", "scheme": "digest"},
     "bearer": {"type": "http", "scheme": "bearer"},
     "other": {"type": "http", "scheme": "token"},
-    "oauth": {"type": "oauth2", "flows": {"clientCredentials": {"tokenUrl": "/t", "scopes": {}}}},
+    "oauth": with_token_at("/t"),
 }
 VALUES = {
     **dict.fromkeys(SCHEMES, SECRET),

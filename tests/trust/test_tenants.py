@@ -19,7 +19,7 @@ import pytest
 from documents import document, operation
 from servers.faults import Faults, answer
 from servers.recorder import Answer
-from trust.promises import quiet
+from trust.promises import quiet, secured, with_token_at
 
 from openapi_tools import Context, OAuth2, Settings, ToolResult, load_tools
 
@@ -27,7 +27,7 @@ SCHEMES = {
     "key": {"type": "apiKey", "in": "header", "name": "X-Key"},
     "bearer": {"type": "http", "scheme": "bearer"},
     "digest": {"type": "http", "scheme": "digest"},
-    "oauth": {"type": "oauth2", "flows": {"clientCredentials": {"tokenUrl": "/t", "scopes": {}}}},
+    "oauth": with_token_at("/t"),
 }
 
 
@@ -140,13 +140,6 @@ async def test_what_calls_bring_along_is_forgotten_with_them(toolset):
     assert not toolset.session.redactor
 
 
-def with_scheme(scheme, server):
-    """Return a document whose one operation wants credentials of a scheme."""
-    paths = {"/x": {"get": operation(operationId="x", security=[{"k": []}])}}
-    components = {"securitySchemes": {"k": scheme}}
-    return document(paths, servers=[{"url": server}], components=components)
-
-
 @pytest.mark.parametrize(
     ("url", "server"),
     [
@@ -160,8 +153,7 @@ def with_scheme(scheme, server):
     ],
 )
 async def test_a_secret_goes_to_no_address_that_looks_like_the_servers(url, server):
-    flows = {"clientCredentials": {"tokenUrl": url, "scopes": {}}}
-    root = with_scheme({"type": "oauth2", "flows": flows}, server)
+    root = secured(with_token_at(url), server=server)
     given = {"k": OAuth2(client_id="me", client_secret="s3cret")}
     toolset, requests = quiet(root, credentials=given, base_url=None)
 
@@ -182,7 +174,7 @@ async def test_a_secret_goes_to_no_address_that_looks_like_the_servers(url, serv
 )
 async def test_an_origin_is_scheme_host_and_port(origin, server):
     allowed = {"base_url": None, "credential_origins": (origin,)}
-    root = with_scheme(SCHEMES["key"], server)
+    root = secured(SCHEMES["key"], server=server)
     toolset, requests = quiet(root, credentials={"k": "s3cret"}, **allowed)
 
     await toolset["x"].execute({})
