@@ -1,4 +1,4 @@
-"""`openapi-tools generate SPEC`."""
+"""`openapi-tools generate`, of one document and of the packages that pyproject.toml lists."""
 
 import json
 import os
@@ -8,6 +8,8 @@ import pytest
 from hostile_documents import hostile
 from output_folders import POSIX, files_in, nothing_changes, tree
 from packages import ROOT, bytes_in
+
+from openapi_tools import Select, Settings, generate_package
 
 STEERING = "a\x1b[31mb\u202ec\x07d\x9be\u2028f\r\ng"
 UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e]")
@@ -428,17 +430,179 @@ def test_a_package_is_never_emptied(run, write, here, target, options, left):
         assert text in result.stderr
 
 
-def test_the_target_exathena_writes_a_project_and_shows_what_differs(generate, here):
-    def exathena(*options):
-        return generate("--target", "exathena", *options)
+TABLE = "[tool.openapi-tools.generate.museum]\n"
+SPEC = 'spec = "specs/museum.yaml"\n'
+OUTPUT = 'output = "out/museum"\n'
+GOOD = TABLE + SPEC + OUTPUT
+BOTH = f'{GOOD}[tool.openapi-tools.generate.gallery]\n{SPEC}output = "out/gallery"\n'
 
-    written, checked = exathena(), exathena("--check")
-    file = here / "out/mix.exs"
-    file.write_text(file.read_text().replace("~> 0.5", "~> 0.4"))
-    different = exathena("--diff")
 
-    assert [result.exit_code for result in (written, checked, different)] == [0, 0, 1]
-    assert written.stdout == "museum: written, 8 tools in out\n  17 files written\n"
-    assert checked.stdout == "museum: up to date, 8 tools in out\n"
-    assert (here / "out/lib/museum_tools/tools/get_museum_hours.ex").is_file()
-    assert '+      {:req, "~> 0.5"}' in different.stdout
+@pytest.fixture
+def project(here, museum):
+    """A project with a document; give it the text of pyproject.toml."""
+    (here / "specs").mkdir()
+    (here / "specs/museum.yaml").symlink_to(museum)
+
+    def write_project(text):
+        (here / "pyproject.toml").write_text(text)
+        return here
+
+    return write_project
+
+
+def test_every_listed_package_is_generated_and_one_that_drifted_is_enough(run, project):
+    folder = project(f'{BOTH}target = "exathena"\n')
+
+    first, second = run("generate"), run("generate", "--check")
+    (folder / "out/museum/README.md").unlink()
+    drifted = run("generate", "--check", "--json")
+
+    assert [result.exit_code for result in (first, second, drifted)] == [0, 0, 1]
+    assert first.stdout == (
+        "museum: written, 8 tools in out/museum\n  12 files written\n"
+        "gallery: written, 8 tools in out/gallery\n  17 files written\n"
+    )
+    assert (folder / "out/gallery/lib/gallery_tools/tools/get_museum_hours.ex").is_file()
+    assert second.stdout == (
+        "museum: up to date, 8 tools in out/museum\ngallery: up to date, 8 tools in out/gallery\n"
+    )
+    packages = json.loads(drifted.stdout)["packages"]
+    states = [(package["api"], package["drifted"]) for package in packages]
+    assert states == [("museum", True), ("gallery", False)]
+
+
+def test_the_nearest_file_above_counts_and_its_paths_are_its_own(run, project, monkeypatch):
+    folder = project(GOOD)
+    (folder / "src/deep").mkdir(parents=True)
+    monkeypatch.chdir(folder / "src/deep")
+
+    assert run("generate").exit_code == 0
+    assert (folder / "out/museum/manifest.json").is_file()
+    assert tree(folder / "src") == {"deep/": ""}
+
+    (folder / "src/pyproject.toml").write_text("[project]\n")
+
+    assert said(run("generate")).endswith("src/pyproject.toml.")
+
+
+def test_a_table_says_all_that_the_options_and_the_library_say(run, project, museum):
+    folder = project(
+        GOOD + 'layout = "module"\ntags = ["Events", "Tickets"]\nmethods = ["get"]\n'
+        'match = ["*ticket*"]\nsettings = {prefix = "m_", description_chars = 40}\n'
+        'templates = "mine"\n'
+    )
+    (folder / "mine").mkdir()
+    (folder / "mine/README.md.jinja").write_text("unused here")
+    select = Select(where=lambda tool: tool.path == "/tickets/{ticketId}/qr")
+    settings = Settings(prefix="m_", description_chars=40)
+
+    result = run("generate")
+    own = generate_package(
+        museum, folder / "own", name="museum", settings=settings, select=select, layout="module"
+    )
+
+    assert result.exit_code == 0
+    assert own.tools == ("m_get_ticket_code",)
+    assert tree(folder / "own") == tree(folder / "out/museum")
+
+
+def test_the_folder_of_references_is_relative_to_the_file(run, project, write, monkeypatch):
+    folder = project(
+        '[tool.openapi-tools.generate.parts]\nspec = "openapi.json"\noutput = "out"\n'
+        'settings = {ref_root = "."}\n'
+    )
+    query = {"name": "q", "in": "query", "schema": {"$ref": "shared.json#/Name"}}
+    write({"/a": {"get": {"parameters": [query]}}})
+    (folder / "shared.json").write_text('{"Name": {"type": "string", "maxLength": 9}}')
+    monkeypatch.chdir(folder / "specs")
+
+    result = run("generate")
+
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert '"maxLength": 9' in (folder / "out/parts_tools/tools.py").read_text()
+
+
+@pytest.mark.parametrize("text", ["", "[project]\nname = 'x'\n", "[tool.openapi-tools]\n",
+                                  "[tool.openapi-tools.generate]\n", "tool = 1\n",
+                                  "[tool]\nopenapi-tools = 1\n",
+                                  "[tool.openapi-tools]\ngenerate = []\n"])  # fmt: skip
+def test_a_file_that_lists_nothing_says_what_to_do(run, project, text):
+    folder = project(text)
+
+    assert said(run("generate")) == (
+        "give SPEC and --output, or list packages under [tool.openapi-tools.generate.NAME] in "
+        f"{folder}/pyproject.toml."
+    )
+    (folder / "pyproject.toml").unlink()
+    assert said(run("generate")) == (
+        "give SPEC and --output, or a [tool.openapi-tools.generate] table in pyproject.toml; "
+        "there is no pyproject.toml here."
+    )
+
+
+@pytest.mark.parametrize(
+    "content", [b"[tool.x", b"\xff\xfe", b"a = 1\na = 2\n", b"a = " + b"[" * 10_000]
+)
+def test_a_file_that_is_no_toml_is_named(run, project, content):
+    path = project("") / "pyproject.toml"
+    path.write_bytes(content)
+
+    assert said(run("generate")).startswith(f"{path} cannot be read: ")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (TABLE + OUTPUT, "[tool.openapi-tools.generate.museum] lacks 'spec'."),
+        (TABLE + SPEC, "[tool.openapi-tools.generate.museum] lacks 'output'."),
+        (TABLE + SPEC + 'output = ""\n', "[tool.openapi-tools.generate.museum] lacks 'output'."),
+        (TABLE + OUTPUT + "spec = 1\n", "generate.museum]: 'spec' must be a text."),
+        (GOOD + "templates = []\n", "'templates' must be a text."),
+        (GOOD + 'tags = "Events"\n', "'tags' must be a list of texts."),
+        (GOOD + "match = [1]\n", "'match' must be a list of texts."),
+        (GOOD + 'layout = "file"\n', "'layout' must be one of package, module."),
+        (GOOD + 'target = "elm"\n', "'target' must be one of python, exathena."),
+        (GOOD + "settings = []\n", "'settings' must be a table."),
+        (GOOD + "settings = {timout = 1}\n", "settings: timout: unknown setting; did"),
+        (GOOD + "settings = {ref_root = 1}\n", "settings: ref_root: "),
+        (GOOD + "tag = []\n", "has no 'tag'; there are spec, output, layout, templates, tags,"),
+        (GOOD + '"\\u001b[2J" = 1\n', "has no '\\x1b[2J'; there are spec"),
+        ("[tool.openapi-tools.generate]\n" + SPEC + OUTPUT,
+         "[tool.openapi-tools.generate.spec] must be a table with 'spec' and 'output'"),
+        (GOOD.replace("museum]", '""]'), "must be a table with 'spec' and 'output', and a name."),
+        (GOOD.replace("museum]", "Museum-1]"), "name: 'Museum-1' cannot be part of a package's"),
+        (GOOD + 'tags = ["nope"]\n', "none of the document's 8 tools is selected."),
+        (TABLE + OUTPUT + 'spec = "nowhere.yaml"\n', "/nowhere.yaml: no such file."),
+        (TABLE + OUTPUT + 'spec = "-"\n', "/-: no such file."),
+        (TABLE + SPEC + 'output = "a\\u0000b"\n', "no usable path"),
+        (TABLE + OUTPUT + 'spec = "a\\u0000b"\n', "is not a valid path"),
+        (GOOD + 'templates = "a\\u0000b"\n', "the folder of templates cannot be read"),
+    ],
+)  # fmt: skip
+def test_a_table_that_says_something_else_is_refused(run, project, text, message):
+    folder = project(text)
+    before = tree(folder)
+
+    assert message in said(run("generate"))
+    assert tree(folder) == before
+
+
+@pytest.mark.parametrize(
+    ("second", "fault"),
+    [
+        ('spec = "nowhere.yaml"\noutput = "b"\n', "nowhere.yaml: no such file"),
+        (SPEC + OUTPUT, "the package of the API 'museum' is here, not of 'b'"),
+        (OUTPUT + 'spec = "http://127.0.0.1:9/a.json"\n', "error: http://127.0.0.1:9/a.json: "),
+    ],
+    ids=["no document", "one folder for two", "an address"],
+)
+def test_what_was_done_before_a_fault_is_told(run, project, second, fault):
+    table = "[tool.openapi-tools.generate."
+    project(f'{GOOD}{table}b]\n{second}{table}c]\n{SPEC}output = "c"\n')
+
+    result = run("generate")
+
+    assert result.exit_code == 2
+    assert result.stdout == "museum: written, 8 tools in out/museum\n  12 files written\n"
+    assert len(result.stderr.splitlines()) == 1
+    assert fault in result.stderr
