@@ -1,0 +1,502 @@
+"""Our tools in the real amplifier-core; `test_amplifier.py` runs these tests in their own process.
+
+Its engine can abort an interpreter that ends by itself. What a model is shown follows the two
+published orchestrators, in their own expressions:
+
+- loop-basic emits `result` itself (it has no `to_dict`) with `tool:post`; what `hooks.emit` gives
+  back is a JSON copy, another object, so it takes `json.dumps(copy)` of a dict or list, else
+  `str(copy)`.
+- loop-streaming does the same with `result.model_dump()`.
+"""
+
+import asyncio
+import gc
+import inspect
+import json
+import sys
+from types import ModuleType, SimpleNamespace
+
+import pytest
+from amplifier_core import (
+    AmplifierSession,
+    ChatResponse,
+    HookResult,
+    ModuleCoordinator,
+    TextBlock,
+    ToolCall,
+)
+from amplifier_core import ToolResult as CoreResult
+from amplifier_core.approval import ApprovalTimeoutError
+from amplifier_core.loader import ModuleLoader
+from amplifier_core.message_models import ChatRequest, Message, ToolSpec
+from amplifier_core.validation import ToolValidator
+from amplifier_core.validation.behavioral import ToolBehaviorTests
+from amplifier_core.validation.structural import ToolStructuralTests
+from obligations import GENERATED, NAMES, SPEC
+from packages import imported
+from pet_shop import PNG
+from servers.recorder import Answer
+
+from openapi_tools import Settings, ToolResult, load_tools, require_approval
+from openapi_tools.contracts import amplifier
+
+KINDS = ("toolset", "module", "package")
+LOOPS = ("loop-basic", "loop-streaming")
+BASE_PATH = "/api/v3"
+SECRET = "hunter2"
+PET = {"id": 3, "name": "Rêx", "photoUrls": [], "tags": None}
+IMAGE = f"[image: image/png, {len(PNG)} bytes]"
+NO_PET = Answer(status=404, body=b'{"message": "no such pet"}')
+PLAN = {"session": {"orchestrator": {"module": "loop-test"}, "context": {"module": "context-test"}}}
+WITH_SPEC = {"spec": str(SPEC)}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def package():
+    """The generated package, and the entry point, which this tree only declares."""
+    sys.modules["amplifier_module_tool_openapi"] = amplifier
+    with imported(GENERATED, "petstore_tools") as package:
+        yield package
+
+
+@pytest.fixture(params=KINDS)
+def kind(request):
+    return request.param
+
+
+@pytest.fixture
+def mount(kind, package, recorder):
+    """Mount the petstore's tools into a coordinator; the cleanup."""
+    url, credentials, settings = recorder.url + BASE_PATH, {"api_key": SECRET}, {"anonymous": True}
+    if kind == "toolset":
+        toolset = load_tools(
+            SPEC, settings=Settings(base_url=url, **settings), credentials=credentials
+        )
+        return toolset.mount
+    config = {"base_url": url, "credentials": credentials, "settings": settings}
+    if kind == "module":
+        return lambda coordinator: amplifier.mount(coordinator, {**WITH_SPEC, **config})
+    return lambda coordinator: package.mount(coordinator, config)
+
+
+@pytest.fixture
+async def tools(mount, coordinator):
+    """The mounted tools, by name."""
+    cleanup = await mount(coordinator)
+    yield coordinator.get("tools")
+    await cleanup()
+    assert coordinator.get("tools") == {}
+
+
+# What is mounted
+
+
+def test_what_is_mounted_is_what_amplifier_calls_a_tool(tools):
+    assert list(tools) == NAMES
+    for name, tool in tools.items():
+        assert (tool.name, tool.input_schema["type"]) == (name, "object")
+        assert tool.description
+        assert tool.get_schema() == tool.input_schema
+        assert inspect.iscoroutinefunction(tool.execute)
+        assert repr(tool).startswith(f"<tool {name}: ")
+        assert not hasattr(tool, "native_tool_spec"), "no provider runs it"
+    assert tools["get_pet_by_id"].read_only
+
+
+async def test_the_loader_finds_the_module_by_its_entry_point(coordinator, monkeypatch):
+    monkeypatch.delitem(sys.modules, "amplifier_module_tool_openapi")
+    loader = ModuleLoader()
+
+    (listed,) = {module.type for module in await loader.discover() if module.id == "tool-openapi"}
+    mount = await loader.load("tool-openapi", WITH_SPEC)
+    cleanup = await mount(coordinator)
+
+    assert (listed, list(coordinator.get("tools"))) == ("tool", NAMES)
+    await cleanup()
+
+
+@pytest.mark.parametrize("config", [None, {}, {"base_url": "http://127.0.0.1:9"}], ids=str)
+@pytest.mark.parametrize(
+    ("name", "needed", "without"),
+    [
+        ("openapi_tools.contracts.amplifier", WITH_SPEC, 0),
+        ("amplifier_module_tool_petstore", {}, len(NAMES)),
+    ],
+)
+async def test_the_validator_of_amplifier_passes(name, needed, without, config):
+    checked = await ToolValidator().validate(name, config=config and {**needed, **config})
+
+    tools = [one for one in checked.checks if one.message.endswith("implements Tool interface")]
+    assert checked.passed
+    assert [check.message for check in checked.checks if not check.passed] == []
+    assert len(tools) == (len(NAMES) if config else without)
+
+
+MODULES = {
+    "module": f"""
+from openapi_tools.contracts import amplifier
+
+async def mount(coordinator, config=None):
+    return await amplifier.mount(coordinator, config or {WITH_SPEC})
+""",
+    "toolset": f"""
+from openapi_tools import load_tools
+
+async def mount(coordinator, config=None):
+    return await load_tools({str(SPEC)!r}).mount(coordinator)
+""",
+    "package": "from petstore_tools import mount\n",
+}
+
+
+class TestAmplifiersOwnTests(ToolBehaviorTests, ToolStructuralTests):
+    @pytest.fixture
+    def module_path(self, kind, tmp_path):
+        (tmp_path / "__init__.py").write_text(MODULES[kind])
+        return tmp_path
+
+
+# What a call gives
+
+
+def shown(result, loop):
+    """Return what a model is shown by an orchestrator."""
+    if loop == "loop-basic":
+        return result.to_dict() if hasattr(result, "to_dict") else result
+    return result.model_dump() if hasattr(result, "model_dump") else str(result)
+
+
+async def shown_by(loop, coordinator, result):
+    data = {"tool_name": "x", "result": shown(result, loop)}
+    post = await coordinator.hooks.emit("tool:post", data)
+    copy = post.data.get("result")
+    return json.dumps(copy) if isinstance(copy, dict | list) else str(copy)
+
+
+def typed(media_type, body):
+    return Answer(headers=[("Content-Type", media_type)], body=body)
+
+
+SHOWN = {
+    "object": (Answer(body=json.dumps(PET).encode()), PET, json.dumps(PET, ensure_ascii=False)),
+    "list": (Answer(body=b"[]"), [], "[]"),
+    "zero": (Answer(body=b"0"), 0, "0"),
+    "false": (Answer(body=b"false"), False, "false"),
+    "text": (typed("text/plain", "né\nja".encode()), "né\nja", "né\nja"),
+    "empty text": (typed("text/plain", b""), None, "Success"),
+    "nothing": (Answer(status=204, headers=[]), None, "Success"),
+    "image": (typed("image/png", PNG), IMAGE, IMAGE),
+}
+
+
+async def called(tools, recorder, answer):
+    recorder.answer = answer
+    result = await tools["get_pet_by_id"].execute({"petId": 3, "_tool_call_id": "call-1"})
+    assert isinstance(result, CoreResult)
+    assert sorted(type(result).model_fields) == ["content", "error", "output", "success"]
+    assert (result.tool_call_id, result.metadata["status"]) == ("call-1", answer.status)
+    assert str(result.model_copy()) == str(result) == result.get_serialized_output()
+    assert result.model_copy().content == result.content
+    return result
+
+
+@pytest.mark.parametrize("row", SHOWN)
+async def test_a_success_is_clean_under_both_orchestrators(tools, coordinator, recorder, row):
+    answer, output, text = SHOWN[row]
+
+    result = await called(tools, recorder, answer)
+    basic, streaming = [await shown_by(loop, coordinator, result) for loop in LOOPS]
+
+    assert (result.success, result.output, result.error) == (True, output, None)
+    assert str(result) == basic == text
+    if isinstance(output, dict | list):  # loop-streaming writes it anew, in ASCII
+        assert json.loads(streaming) == output
+    else:
+        assert streaming == text
+    assert result.model_dump(mode="python") == {"success": True, "output": output}
+
+
+async def test_an_error_is_shown_once_under_both_orchestrators(tools, coordinator, recorder):
+    result = await called(tools, recorder, NO_PET)
+
+    message = "GET /api/v3/pet/3 answered 404 Not Found: no such pet."
+    error = {"message": message, "type": "http", "status": 404, "retryable": False}
+    assert (result.is_error, result.output, result.error) == (True, message, error)
+    assert str(result) == message
+    assert [await shown_by(loop, coordinator, result) for loop in LOOPS] == [message] * 2
+    assert result.model_dump(mode="python") == {"success": False, "error": error}
+
+
+async def test_an_image_is_a_block_of_its_own_and_in_no_text(tools, coordinator, recorder):
+    result = await called(tools, recorder, SHOWN["image"][0])
+
+    (block,) = json.loads(result.model_dump_json())["content"]
+    assert (block["type"], block["source"]["media_type"]) == ("image", "image/png")
+    (told,) = result.safe_hook_presentation()["content"]
+    assert told["type"] == "text"
+    for loop in LOOPS:
+        assert block["source"]["data"] not in await shown_by(loop, coordinator, result)
+
+
+async def test_nothing_is_raised_whatever_comes_in_or_out(tools):
+    tool = tools["get_inventory"]
+
+    hostile = [await tool.execute(given) for given in (None, [], "x", {1: 2})]
+    tool.add_output_guardrails([lambda *_: ToolResult.ok({1, 2})])
+    unshowable = await tool.execute({})
+
+    assert [result.success for result in hostile] == [False] * 4
+    withheld = "<lambda> gives a result that is not JSON; it was withheld."
+    assert (unshowable.success, str(unshowable)) == (False, withheld)
+
+
+async def test_the_call_id_is_found_where_the_orchestrator_keeps_it(tools, coordinator):
+    async def called_id(given):
+        return (await tools["get_inventory"].execute(given)).tool_call_id
+
+    known, given = {asyncio.current_task(): {"tool_call_id": "of the task"}}, {}
+    coordinator._tool_dispatch_contexts = known
+    assert await called_id(given) == await called_id({"_tool_call_id": "own"}) == "of the task"
+    assert given == {}, "the input is not changed"
+
+    coordinator._tool_dispatch_contexts = {}
+    assert [await called_id({}), await called_id({"_tool_call_id": "own"})] == ["", "own"]
+
+
+# Events, approval, cancellation
+
+
+async def test_the_events_of_every_tool_are_announced_while_it_is_mounted(mount, coordinator):
+    cleanup = await mount(coordinator)
+    during = await coordinator.collect_contributions("observability.events")
+    await cleanup()
+
+    events = ("started", "completed", "error")
+    assert during == [[f"{name}:{event}" for name in NAMES for event in events]]
+    assert await coordinator.collect_contributions("observability.events") == [[]]
+
+
+async def test_events_keep_their_names_when_the_cleanup_function_is_dropped(mount, coordinator):
+    await mount(coordinator)
+    gc.collect()
+
+    (kept,) = await coordinator.collect_contributions("observability.events")
+    assert len(kept) == 3 * len(NAMES)
+
+
+async def test_a_call_is_told_to_the_hooks_with_little_and_no_secret(tools, coordinator, recorder):
+    heard = []
+
+    async def hear(event, data):
+        heard.append((event, data))
+        return HookResult(action="continue")
+
+    async def fail(event, data):
+        raise RuntimeError("a broken hook")
+
+    for event in ("started", "completed", "error"):
+        name = f"get_pet_by_id:{event}"
+        coordinator.hooks.register(name, fail, 0, f"fail {event}")
+        coordinator.hooks.register(name, hear, 1, f"hear {event}")
+    recorder.answers += [Answer(), Answer(status=500, body=SECRET.encode())]
+    inputs = [{"petId": 3, "_tool_call_id": "1"}, {"petId": 3, "_tool_call_id": "2"}, {}]
+
+    said = [(await tools["get_pet_by_id"].execute(given)).success for given in inputs]
+
+    assert said == [True, False, False], "a hook that fails fails no call"
+    assert SECRET not in json.dumps(heard)
+    for event, data in heard:
+        assert data.pop("timestamp")
+        assert event.endswith(":started") == ("duration" not in data)
+        assert data.pop("duration", 0.0) >= 0
+        assert data.pop("tool_name") == "get_pet_by_id"
+    assert heard == [
+        ("get_pet_by_id:started", {"tool_call_id": "1"}),
+        ("get_pet_by_id:completed", {"tool_call_id": "1", "success": True}),
+        ("get_pet_by_id:started", {"tool_call_id": "2"}),
+        ("get_pet_by_id:error", {"tool_call_id": "2", "success": False, "error_type": "http"}),
+        ("get_pet_by_id:started", {}),
+        ("get_pet_by_id:error", {"success": False, "error_type": "invalid_input"}),
+    ]
+
+
+REFUSED = "delete_pet was not approved"
+APPROVALS = {
+    "allow": ("Allow", "{}"),
+    "deny": ("Deny", f"{REFUSED}."),
+    "default": ("deny", f"{REFUSED}."),
+    "late": (ApprovalTimeoutError(), f"{REFUSED}: no answer within 300 seconds."),
+    "broken": (OSError(), "Approval failed (OSError); the call was refused."),
+    "nobody": (None, "delete_pet needs approval, but approval is not configured."),
+}
+
+
+@pytest.mark.parametrize("system", APPROVALS)
+async def test_the_coordinators_approval_system_decides(mount, recorder, system):
+    answer, text = APPROVALS[system]
+    asked = []
+
+    async def request_approval(*question):
+        asked.append(question)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    session = SimpleNamespace(session_id="s", parent_id=None, config=PLAN)
+    desk = answer and SimpleNamespace(request_approval=request_approval)
+    coordinator = ModuleCoordinator(session, desk)
+    cleanup = await mount(coordinator)
+    for tool in coordinator.get("tools").values():
+        tool.add_input_guardrails([require_approval()])
+    delete = coordinator.get("tools", "delete_pet")
+    result = await delete.execute({"petId": 7})
+    read = await coordinator.get("tools", "get_inventory").execute({})
+    await cleanup()
+
+    assert (result.success, str(result)) == (system == "allow", text)
+    assert (delete.needs_approval, read.success) == (True, True)
+    sent = [request.method for request in recorder.requests]
+    assert sent == (["DELETE", "GET"] if result.success else ["GET"])
+    question = 'Call delete_pet (DELETE /pet/{petId})?\n  "petId": 7'
+    wanted = [] if answer is None else [(question, ["Allow", "Deny"], 300.0, "deny")]
+    assert asked == wanted
+
+
+async def test_a_session_that_is_cancelled_at_once_sends_no_more(tools, coordinator, recorder):
+    await coordinator.request_cancel(True)
+
+    result = await tools["get_pet_by_id"].execute({"petId": 3})
+
+    assert result.error["type"] == "denied"
+    assert result.error["message"] == "get_pet_by_id was not called: the session ends."
+    assert recorder.requests == []
+
+
+# A session
+
+
+class Loop:
+    """An orchestrator that treats tools and results as the published ones do."""
+
+    def __init__(self, loop):
+        self.loop = loop
+
+    async def execute(self, prompt, context, providers, tools, hooks, coordinator):
+        (provider,) = providers.values()
+        while True:
+            specs = [
+                ToolSpec(name=t.name, description=t.description, parameters=t.input_schema)
+                for t in tools.values()
+            ]
+            request = ChatRequest(messages=[Message(role="user", content=prompt)], tools=specs)
+            response = await provider.complete(request)
+            if not response.tool_calls:
+                return response.content[0].text
+            for message in await asyncio.gather(
+                *(self.call(call, tools, coordinator) for call in response.tool_calls)
+            ):
+                await context.add_message(message)
+
+    async def call(self, call, tools, coordinator):
+        told = {"tool_name": call.name, "tool_input": call.arguments}
+        await coordinator.hooks.emit("tool:pre", told)
+        if self.loop == "loop-streaming":
+            if not hasattr(coordinator, "_tool_dispatch_contexts"):
+                coordinator._tool_dispatch_contexts = {}
+            contexts = coordinator._tool_dispatch_contexts
+            contexts[asyncio.current_task()] = {"tool_call_id": call.id}
+        result = await tools[call.name].execute(call.arguments)
+        content = await shown_by(self.loop, coordinator, result)
+        return {"id": call.id, "content": content, "known": result.tool_call_id}
+
+
+class Scripted:
+    """A provider that asks for the calls it was given, turn by turn."""
+
+    name = "scripted"
+
+    def __init__(self, *turns):
+        self.turns = list(turns)
+        self.offered = []
+
+    async def complete(self, request, **_):
+        self.offered = [tool.name for tool in request.tools]
+        calls = self.turns.pop(0) if self.turns else None
+        return ChatResponse(content=[TextBlock(text="done")], tool_calls=calls)
+
+
+class Memory:
+    """A context manager that only keeps what it is told."""
+
+    def __init__(self):
+        self.messages = []
+
+    async def add_message(self, message):
+        self.messages.append(message)
+
+
+def module(name, point, value):
+    """Make a module of Amplifier that mounts a value."""
+
+    async def mount(coordinator, config=None):
+        await coordinator.mount(point, value)
+
+    made = ModuleType(name)
+    made.mount = mount
+    sys.modules[name] = made
+
+
+def asked(call_id, name, **arguments):
+    return ToolCall(id=call_id, name=name, arguments=arguments)
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+async def test_a_session_runs_a_call_an_error_a_parameterless_call_and_parallel_calls(
+    kind, mount, recorder, loop
+):
+    module("amplifier_module_loop_test", "orchestrator", Loop(loop))
+    module("amplifier_module_context_test", "context", Memory())
+    name, config = ("tool-openapi", WITH_SPEC) if kind == "module" else ("tool-petstore", {})
+    own = {"base_url": recorder.url + BASE_PATH, "settings": {"anonymous": True}}
+    entry = {"module": name, "config": {**config, **own}}
+    session = AmplifierSession({**PLAN, "tools": [] if kind == "toolset" else [entry]})
+    await session.initialize()
+    coordinator = session.coordinator
+    if kind == "toolset":
+        coordinator.register_cleanup(await mount(coordinator))
+    both = asyncio.Barrier(2)
+
+    async def together(*_):
+        await both.wait()
+
+    for parallel in ("find_pets_by_status", "find_pets_by_tags"):
+        coordinator.get("tools", parallel).add_input_guardrails([together])
+    provider = Scripted(
+        [asked("a", "get_pet_by_id", petId=3)],
+        [asked("b", "get_pet_by_id", petId=9)],
+        [asked("c", "get_inventory")],
+        [asked("d", "find_pets_by_status", status="sold"),
+         asked("e", "find_pets_by_tags", tags=["x"])],
+        [asked("f", "get_pet_by_id", petId="three")],
+    )  # fmt: skip
+    bodies = [json.dumps(PET).encode(), b'{"sold": 2}', b"[]", b"[]"]
+    recorder.answers += [Answer(body=body) for body in bodies]
+    recorder.answers.insert(1, NO_PET)
+    await coordinator.mount("providers", provider, name="scripted")
+
+    answer = await session.execute("do it")
+    messages = coordinator.get("context").messages
+    await session.cleanup()
+
+    assert (answer, provider.offered) == ("done", NAMES)
+    assert [(message["id"], message["content"]) for message in messages] == [
+        ("a", json.dumps(PET, ensure_ascii=loop == "loop-streaming")),
+        ("b", "GET /api/v3/pet/9 answered 404 Not Found: no such pet."),
+        ("c", '{"sold": 2}'),
+        ("d", "[]"),
+        ("e", "[]"),
+        ("f", "/petId: expected an integer, got 'three' (a string)."),
+    ]
+    known = {message["known"] for message in messages}
+    assert known == ({""} if loop == "loop-basic" else set("abcdef"))
+    assert coordinator.get("tools") == {}
