@@ -1,8 +1,12 @@
-"""Generated files in a folder: what is written, kept, removed and refused."""
+"""Generated files in a folder: what is written, kept, removed and refused, and what fails."""
+
+from __future__ import annotations
 
 import errno
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -16,14 +20,16 @@ from output_folders import (
     PY,
     SAME,
     STALE,
+    failing,
     files_in,
     inode,
     nothing_changes,
+    nothing_kept,
     with_manifest,
 )
 
 from openapi_tools.codegen import writer
-from openapi_tools.codegen.output_state import Placed, digest
+from openapi_tools.codegen.output_state import Placed, digest, read_manifest
 from openapi_tools.codegen.writer import compare, place
 from openapi_tools.errors import OutputError
 
@@ -264,3 +270,256 @@ def test_a_hostile_manifest_cannot_name_files_elsewhere(out, path):
 
     assert {"own.py": "mine", ".git/config": "mine"}.items() <= files_in(out).items()
     assert (out.parent / "victim").read_text() == "mine"
+
+
+UNUSABLE = {
+    "file": "is not a folder; choose another place",
+    "file/inner": "a file is in the way: choose another folder",
+    "file/inner/most": "a file is in the way: choose another folder",
+    "link": "link: is a symbolic link, which is not followed; name the folder that it points to",
+    "dangling": "dangling: is a symbolic link",
+    "a\0b": "no usable path",
+    "\ud800": "no usable path",
+    **dict.fromkeys(["o" * 300, "é" * 200, "x/" * 3000 + "x"], "choose a shorter name"),
+}
+
+
+@POSIX
+@pytest.mark.parametrize("check", [compare, place])
+@pytest.mark.parametrize("where", UNUSABLE, ids=lambda where: f"{where[:15]!a}")
+def test_what_cannot_be_the_folder_is_refused_and_a_link_not_followed(tmp_path, where, check):
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    (tmp_path / "dangling").symlink_to("absent")
+
+    with nothing_changes(tmp_path), pytest.raises(OutputError, match=UNUSABLE[where]) as failure:
+        check(tmp_path / where, OLD, manifest=MANIFEST)
+
+    assert "\n" not in str(failure.value)
+
+
+@POSIX
+@pytest.mark.parametrize("target", ["../victim/victim.py", "tools_events.py", "absent"])
+@pytest.mark.parametrize("path", ["museum_tools/__init__.py", "README.md", MANIFEST])
+def test_a_link_at_a_file_is_not_followed(out, path, target):
+    (out.parent / "victim").mkdir()
+    (out.parent / "victim" / "victim.py").write_text(PY)
+    (out / path).unlink()
+    (out / path).symlink_to(target)
+
+    for force in (False, True):
+        with nothing_changes(out.parent), pytest.raises(OutputError) as failure:
+            place(out, NEW, manifest=MANIFEST, force=force)
+
+        assert failure.value.path == str(out / path)
+        assert "belongs here" in failure.value.reason
+
+
+@POSIX
+@pytest.mark.parametrize(
+    ("path", "make", "kind"),
+    [
+        ("README.md", Path.mkdir, "file"),
+        ("README.md", os.mkfifo, "file"),
+        ("museum_tools/new", Path.touch, "folder"),
+        ("museum_tools", lambda path: path.symlink_to("../victim"), "folder"),
+    ],
+)
+def test_something_else_in_the_way_is_refused(out, path, make, kind):
+    if (out / path).exists():
+        (out / path).rename(out.parent / "victim")
+    make(out / path)
+
+    with pytest.raises(OutputError, match=f"{path}: a generated {kind} belongs here"):
+        place(out, NEW, manifest=MANIFEST, force=True)
+    assert (out / MANIFEST).read_text() == OLD[MANIFEST]
+
+
+@POSIX
+def test_stale_files_behind_a_link_stay(out):
+    (out / "museum_tools" / "old").rename(out.parent / "victim")
+    (out / "museum_tools" / "old").symlink_to("../../victim")
+
+    with nothing_changes(out.parent / "victim"):
+        placed = place(out, NEW, manifest=MANIFEST, force=True)
+
+    assert (placed.removed, placed.kept) == ((), STALE)
+    assert (out / "museum_tools" / "old").is_symlink()
+    assert NEW.items() <= files_in(out).items()
+
+
+@POSIX
+def test_a_cache_folder_that_is_a_link_is_not_followed(out):
+    (out.parent / "victim").mkdir()
+    (out.parent / "victim" / "a.pyc").write_text("")
+    (out / "museum_tools" / "old" / "__pycache__").symlink_to(out.parent / "victim")
+
+    with nothing_changes(out.parent / "victim"):
+        place(out, NEW, manifest=MANIFEST, force=True)
+
+    assert (out / "museum_tools" / "old" / "__pycache__").is_symlink()
+
+
+OUTSIDE = [
+    *("", ".", "..", "../a", "a/../../b", "a/..", "/etc/passwd", "//host/share", "C:/a", "C:a"),
+    *("a\\b", "..\\a", "a\0", "a\n", "a/", "a//b", "./a", ".git/config", "a/.git/hooks/x"),
+    *("-rf", "a b", "é.py", "~", "~/a", "a.py:stream"),
+]
+
+
+@pytest.mark.parametrize("path", OUTSIDE, ids=repr)
+def test_a_path_that_leads_elsewhere_is_refused(tmp_path, path):
+    for check in (compare, place):
+        with pytest.raises(OutputError, match="is not a name for a generated file") as failure:
+            check(tmp_path / "out", {**OLD, path: ""}, manifest=MANIFEST)
+
+        assert "\n" not in str(failure.value)
+    assert list(tmp_path.iterdir()) == []
+    manifest = json.loads(OLD[MANIFEST])
+    assert read_manifest(json.dumps(manifest))
+    assert read_manifest(json.dumps({**manifest, "files": {path: digest(b"")}})) is None
+
+
+@POSIX
+@pytest.mark.parametrize("path", ["../a.py", "link/a.py", "b/../../a.py", "/a.py"])
+def test_the_last_check_before_writing_is_on_the_real_folder(tmp_path, path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "link").symlink_to("..")
+
+    with nothing_changes(tmp_path), pytest.raises(OutputError, match="leads out of the folder"):
+        writer.make_folders(tmp_path / "out", path)
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        (("a.py", "A.py"), "differs in case only"),
+        (("a/b.py", "A/c.py"), "differs in case only"),
+        (("a", "A/b"), "differs in case only"),
+        ({"a.py": "\ud800"}, "a generated file holds a surrogate"),
+    ],
+)
+def test_names_that_differ_in_case_only_and_a_text_that_is_no_text_are_refused(
+    tmp_path, files, message
+):
+    more = files if isinstance(files, dict) else dict.fromkeys(files, "")
+
+    with pytest.raises(OutputError, match=message):
+        place(tmp_path / "out", {**OLD, **more}, manifest=MANIFEST)
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_stale_name_that_differs_in_case_only_is_left_alone(tmp_path):
+    place(tmp_path / "out", with_manifest({"Readme.md": MD}), manifest=MANIFEST)
+
+    placed = place(tmp_path / "out", with_manifest({"README.md": MD + "New."}), manifest=MANIFEST)
+
+    assert (placed.removed, placed.kept) == ((), ())
+    assert (tmp_path / "out" / "README.md").read_text() == MD + "New."
+
+
+@POSIX
+@pytest.mark.parametrize("name", ["o" * 250, "é" * 100])
+def test_a_long_name_leaves_room_for_the_staging_folder(tmp_path, name):
+    place(tmp_path / name, OLD, manifest=MANIFEST)
+
+    assert files_in(tmp_path / name) == OLD
+
+
+@POSIX
+@pytest.mark.parametrize("locked", ["", "museum_tools", "museum_tools/old", "README.md"])
+def test_what_is_read_only_stays_as_it_is(room, locked):
+    mode = (room / locked).stat().st_mode
+    (room / locked).chmod(mode & 0o555)
+
+    try:
+        with nothing_changes(room), pytest.raises(OutputError, match="is read-only") as failure:
+            place(room, NEW, manifest=MANIFEST)
+        assert place(room, OLD, manifest=MANIFEST).written == ()
+    finally:
+        (room / locked).chmod(mode)
+
+    assert failure.value.path == str(room / locked)
+
+
+@pytest.mark.parametrize(
+    ("name", "after", "code", "advice"),
+    [
+        ("mkdir", 0, errno.EROFS, "Read-only file system; choose another folder and run again."),
+        ("mkdir", 2, errno.EACCES,
+         "Permission denied; allow that, or choose another folder and run again."),
+        ("fsync", 0, errno.ENOSPC, "No space left on device; free some space and run again."),
+        ("fsync", 2, errno.EIO, "put that right and run again. Nothing was changed."),
+    ],
+)  # fmt: skip
+def test_a_failure_while_preparing_changes_nothing(room, monkeypatch, code, advice, name, after):
+    with nothing_kept(room), monkeypatch.context() as patch:
+        failing(patch, name, code, after=after)
+        with pytest.raises(OutputError) as failure:
+            place(room, NEW, manifest=MANIFEST)
+
+    assert advice in failure.value.reason
+    assert "\n" not in str(failure.value)
+    assert failure.value.path.startswith(str(room))
+    assert "staging" not in str(failure.value)
+
+
+@pytest.mark.parametrize("error", [OSError(errno.EIO, "broken"), KeyboardInterrupt()], ids=repr)
+@pytest.mark.parametrize("after", range(len(CHANGED) + len(STALE)))
+def test_a_failure_among_single_files_is_undone(room, monkeypatch, error, after):
+    (room / "own.py").write_text("OWN = 1\n")
+    original, calls = Path.replace, iter(range(100))
+
+    def replace(self: Path, target: Path) -> Path:
+        if next(calls) == after:
+            raise error
+        return original(self, target)
+
+    expected = OutputError if isinstance(error, OSError) else KeyboardInterrupt
+    with nothing_kept(room), monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", replace)
+        with pytest.raises(expected):
+            place(room, NEW, manifest=MANIFEST)
+
+
+def test_a_failure_takes_made_folders_away(tmp_path, monkeypatch):
+    with pytest.raises(OutputError, match="choose a shorter name"):
+        place(tmp_path / "a" / ("o" * 300), OLD, manifest=MANIFEST)
+    failing(monkeypatch, "fsync", errno.ENOSPC, after=3)
+    with pytest.raises(OutputError, match="No space left"):
+        place(tmp_path / "a" / "b" / "out", OLD, manifest=MANIFEST)
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_hard_links_files_are_copied(room, monkeypatch):
+    failing(monkeypatch, "link", errno.EPERM)
+    times = {path: (room / path).stat().st_mtime_ns for path in SAME}
+
+    place(room, NEW, manifest=MANIFEST)
+
+    assert NEW.items() <= files_in(room).items()
+    assert {path: (room / path).stat().st_mtime_ns for path in SAME} == times
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of Linux")
+def test_a_file_that_does_not_fit_leaves_the_old_package(out):
+    files = with_manifest({"big.py": PY + "#" * 200_000})
+    code = """
+import json, pathlib, resource, sys
+from openapi_tools.codegen.writer import place
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+place(pathlib.Path(sys.argv[1]), json.loads(sys.stdin.read()), manifest="manifest.json")
+"""
+
+    with nothing_kept(out):
+        run = [sys.executable, "-c", code, str(out)]
+        ended = subprocess.run(
+            run, input=json.dumps(files), text=True, capture_output=True, check=False
+        )
+
+    assert ended.returncode == 1
+    assert "OutputError" in ended.stderr
+    assert "File too large" in ended.stderr
