@@ -17,7 +17,8 @@ MOST_BYTES = 256_000
 """Of a tool's definition: name, description and schema as JSON."""
 BASE = "https://api.example"
 HEAD = 'openapi: 3.1.0\ninfo: {title: t, version: "1"}\n'
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+_CONTROL = re.compile(r"\\u00[01]|\\[bf]|[\x7f-\x9f\ud800-\udfff]")
+"""As JSON has them, which escapes those of ASCII; of these, line ends and tabs are no matter."""
 
 
 def refusal(source):
@@ -71,23 +72,10 @@ def definition(tool):
     return json.dumps(said, allow_nan=False, ensure_ascii=False).encode()
 
 
-def texts_in(value):
-    """Yield every text in JSON data, names of members included."""
-    waiting = [value]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, str):
-            yield node
-        elif isinstance(node, dict):
-            waiting += [*node, *node.values()]
-        elif isinstance(node, list):
-            waiting += node
-
-
 def unseen_in(tool):
-    """Return the texts of a tool's definition that hold control characters or half characters."""
+    """Return the control characters and half characters in a tool's definition."""
     said = [tool.name, tool.description, tool.input_schema]
-    return [text for text in texts_in(said) if _CONTROL.search(text)]
+    return _CONTROL.findall(json.dumps(said, ensure_ascii=False))
 
 
 def nothing(_):
