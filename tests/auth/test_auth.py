@@ -3,7 +3,6 @@
 import base64
 import ssl
 
-import httpx
 import pytest
 from documents import document, operation
 from pydantic import SecretStr
@@ -26,12 +25,12 @@ SECRET = "s3cr3t-value"
 BASIC = "Basic " + base64.b64encode(b"me:s3cr3t-value").decode()
 
 
-def loaded(security, credentials, url="", *, client=None, parameters=(), **options):
+def loaded(security, credentials, url="", *, parameters=(), **options):
     """Return the tools of a document with one operation."""
     get = operation(security=security, parameters=[*parameters])
     root = document({"/x": {"get": get}}, openapi="3.2.0", components={"securitySchemes": SCHEMES})
     settings = Settings(base_url=url or "http://127.0.0.1:1", **options)
-    return load_tools(root, credentials=credentials, settings=settings, client=client)
+    return load_tools(root, credentials=credentials, settings=settings)
 
 
 async def called(server, security, credentials, given=None, **options):
@@ -44,15 +43,12 @@ def parameter(name, location, **members):
     return {"name": name, "in": location, "schema": {"type": ["string", "object"]}, **members}
 
 
-OWN = {
-    "key": ({"in": "header", "name": "X-Own", "value": SECRET}, ("X-Own", SECRET)),
-    "bearer": ({"scheme": "bearer", "value": SECRET}, ("Authorization", f"Bearer {SECRET}")),
-    "basic": ({"scheme": "basic", "value": ("me", SECRET)}, ("Authorization", BASIC)),
-    "token": (
-        {"type": "http", "scheme": "token", "value": SECRET},
-        ("Authorization", f"Token {SECRET}"),
-    ),
-}
+OWN = [
+    ({"in": "header", "name": "X-Own", "value": SECRET}, ("X-Own", SECRET)),
+    ({"scheme": "bearer", "value": SECRET}, ("Authorization", f"Bearer {SECRET}")),
+    ({"scheme": "basic", "value": ("me", SECRET)}, ("Authorization", BASIC)),
+    ({"type": "http", "scheme": "token", "value": SECRET}, ("Authorization", f"Token {SECRET}")),
+]
 TRAVELS = [
     ([{"header": []}], {"header": SECRET}, ("X-Key", SECRET)),
     ([{"basic": []}], {"basic": ("me", SECRET)}, ("Authorization", BASIC)),
@@ -62,8 +58,8 @@ TRAVELS = [
     ([{"cookie": []}], {"cookie": SECRET}, ("Cookie", f"sid={SECRET}")),
     ([{}, {"header": []}], {"header": SECRET}, ("X-Key", SECRET)),
     ([{"header": []}, {}], {"header": SECRET}, ("X-Key", SECRET)),
-    *(([], {"mine": given}, header) for given, header in OWN.values()),
-    *(([{"lost": []}], {"lost": given}, header) for given, header in OWN.values()),
+    *(([], {"mine": given}, header) for given, header in OWN),
+    *(([{"lost": []}], {"lost": given}, header) for given, header in OWN),
 ]
 
 
@@ -166,13 +162,12 @@ REFUSED = [
 @pytest.mark.parametrize("status", [401, 403])
 @pytest.mark.parametrize(("security", "credentials", "told"), REFUSED, ids=repr)
 async def test_a_refusal_names_the_schemes_that_lack_a_credential(
-    security, credentials, told, status
+    security, credentials, told, status, recorder
 ):
-    answer = httpx.Response(status, json={"detail": "who are you?"}, headers={"Retry-After": "3"})
-    client = httpx.AsyncClient(transport=httpx.MockTransport(lambda _: answer))
-    toolset = loaded(security, credentials, "http://api.test", anonymous=True, client=client)
+    headers = [("Content-Type", "application/json"), ("Retry-After", "3")]
+    recorder.answer = Answer(status, headers, b'{"detail": "who are you?"}')
 
-    result = await toolset["get_x"].execute({})
+    result = await called(recorder, security, credentials, anonymous=True)
 
     assert result.error["type"] == "auth"
     assert result.error["status"] == result.metadata["status"] == status

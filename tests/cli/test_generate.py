@@ -346,15 +346,23 @@ def test_an_edited_file_is_named_kept_and_overwritten_by_force(generate, here):
     assert (forced.exit_code, generate("--check").exit_code) == (0, 0)
 
 
-@pytest.mark.parametrize("content", [b"def (", b"\xff\xfe", b"", b"x" * 100_000])
-def test_a_file_that_was_spoilt_by_hand_is_told_too(generate, here, content):
+SPOILT = [
+    *((EVENTS, content) for content in (b"def (", b"\xff\xfe", b"", b"x" * 100_000)),
+    ("manifest.json", b'{"generator": "openapi-tools"'),
+]
+
+
+@pytest.mark.parametrize(("path", "content"), SPOILT)
+def test_a_file_that_was_spoilt_by_hand_is_an_edit_too(generate, here, path, content):
     generate()
-    (here / "out" / EVENTS).write_bytes(content)
+    (here / "out" / path).write_bytes(content)
 
-    result = generate("--check")
+    checked, refused, forced = generate("--check"), generate(), generate("--force")
 
-    assert (result.exit_code, result.stderr) == (1, "")
-    assert f"\n  edited by hand: {EVENTS}\n" in result.stdout
+    assert (checked.exit_code, checked.stderr) == (1, "")
+    assert f"\n  edited by hand: {path}\n" in checked.stdout
+    assert f"{path}: edited by hand" in said(refused)
+    assert (forced.exit_code, generate("--check").exit_code) == (0, 0)
 
 
 def test_an_edited_file_that_is_no_longer_generated_stays(generate, here):
@@ -369,15 +377,6 @@ def test_an_edited_file_that_is_no_longer_generated_stays(generate, here):
         f"  edited by hand, no longer generated, kept: {EVENTS}",
     ]
     assert (here / "out" / EVENTS).read_text() == edited
-
-
-def test_a_broken_manifest_is_an_edit(generate, here):
-    generate()
-    (here / "out/manifest.json").write_text('{"generator": "openapi-tools"')
-
-    assert "manifest.json: edited by hand" in said(generate())
-    assert generate("--force").exit_code == 0
-    assert generate("--check").exit_code == 0
 
 
 def test_templates_of_the_users_are_used(generate, here):

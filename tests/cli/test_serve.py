@@ -26,13 +26,6 @@ from openapi_tools.contracts.mcp import create_server
 SECRET = "s3cr3t-t0k3n-value"
 CALLER = "Bearer the-token-of-the-caller"
 TOKEN = "$PET_KEY"
-FIRST = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "initialize",
-    "params": {"protocolVersion": "2025-11-25", "capabilities": {},
-               "clientInfo": {"name": "t", "version": "1"}},
-}  # fmt: skip
 READY = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 ACCEPTED = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
 
@@ -52,6 +45,10 @@ def lines(*messages):
 def request(number, method, **params):
     """Return a request."""
     return {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+
+
+WHO = {"name": "t", "version": "1"}
+FIRST = request(1, "initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo=WHO)
 
 
 async def started(*args):
