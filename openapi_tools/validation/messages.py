@@ -270,7 +270,8 @@ def _unknown(flaw: Flaw) -> str:
     if close:
         text += f"; did you mean {' or '.join(map(repr, close))}?"
     if len(known) > _LISTED:
-        return text if close else f"{text}, nor is any name like it; leave it out"
+        number = f" {len(known)} names are known"
+        return text + (number if close else ", nor is any name like it; leave it out")
     return f"{text}{' Known:' if close else '; known are'} {', '.join(map(repr, known))}"
 
 

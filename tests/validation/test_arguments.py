@@ -344,6 +344,21 @@ def test_unknown_names_inside_alternatives_are_compared_with_those_of_all_branch
     assert str(error) == told
 
 
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("p_7", "did you mean 'p7' or 'p97' or 'p87'? 99 names are known."),
+        ("q", "nor is any name like it; leave it out."),
+    ],
+)
+def test_many_known_names_are_counted(name, told):
+    properties = {f"p{i}": STRING for i in range(99)}
+
+    error = refusal({"properties": properties, "additionalProperties": False}, {name: 1})
+
+    assert str(error).endswith(told)
+
+
 def test_at_most_five_faults_are_told():
     schema = {"properties": {f"p{i}": STRING for i in range(9)}}
 
