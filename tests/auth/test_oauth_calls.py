@@ -4,6 +4,7 @@ import asyncio
 import json
 import logging
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from servers.authorization import PASSWORD, SECRET
@@ -270,15 +271,12 @@ def test_calls_in_two_threads_and_loops_refresh_once(server):
         calls = (toolset["get_me"].execute({}) for _ in range(20))
         results.extend(await asyncio.gather(*calls))
 
-    def thread():
+    def thread(_):
         ready.wait(timeout=5)
         asyncio.run(many())
 
-    threads = [threading.Thread(target=thread) for _ in range(2)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join(timeout=10)
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(thread, range(2), timeout=10))
     asyncio.run(many())
     asyncio.run(toolset.aclose())
 

@@ -137,8 +137,7 @@ def test_what_cannot_be_written_says_why_and_leaves_nothing(path):
 
 KILLED = """
 import sys
-from openapi_tools.auth.tokens import Stored, TokenStore
-from openapi_tools.auth.tokens import Token
+from openapi_tools.auth.tokens import Stored, Token, TokenStore
 from openapi_tools.redaction import Secret
 store = TokenStore(sys.argv[1])
 print("ready", flush=True)

@@ -421,12 +421,10 @@ def test_a_package_is_never_emptied(run, write, here, target, options, left):
 
     assert (result.exit_code, result.stdout) == (2, "")
     assert (elsewhere.exit_code == 0) is (left is None) is (here / "new").exists()
-    for text in (
-        ("none of its 2 operations can be a tool", "GET /one at /paths/~1one/get/parameters/0: ",
-         "GET /two at ")
-        if left else ("the package of 2 tools is unchanged",)
-    ):  # fmt: skip
-        assert text in result.stderr
+    skipped = ["none of its 2 operations can be a tool", "GET /two at ",
+               "GET /one at /paths/~1one/get/parameters/0: "]  # fmt: skip
+    told = skipped if left else ["the package of 2 tools is unchanged"]
+    assert [text for text in told if text not in result.stderr] == []
 
 
 TABLE = "[tool.openapi-tools.generate.museum]\n"

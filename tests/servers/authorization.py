@@ -385,15 +385,14 @@ class App:
 
 
 @contextlib.asynccontextmanager
-async def channel_to(state, *, may_go=lambda _: True):
+async def channel_to(state):
     """Yield a channel for tokens of the API, and a list of what it learns."""
-    learned, settings = [], Settings()
-    async with ConnectionPool(settings, policy_of(settings)) as transport:
-
-        def learn(*new):
-            learned.extend(new)
-
-        yield Channel(transport, may_go, learn, state.url, f"{state.url}/api"), learned
+    learned, settings, url = [], Settings(), state.url
+    async with ConnectionPool(settings, policy_of(settings)) as pool:
+        yield (
+            Channel(pool, lambda _: True, lambda *new: learned.extend(new), url, f"{url}/api"),
+            learned,
+        )
 
 
 @contextlib.contextmanager
