@@ -1,4 +1,4 @@
-"""The fault server in a process of its own, so that a test's own process does nothing but call."""
+"""The fault server in a process of its own, so that a test's process does nothing but call."""
 
 import json
 import subprocess
@@ -9,19 +9,12 @@ _PROGRAM = Path(__file__).parent / "fault_routes.py"
 
 
 class FaultProcess:
-    """`with FaultProcess() as site:` then `site.url`.
-
-    Attributes:
-        url: The address, without a slash at its end.
-    """
+    """`with FaultProcess() as site:` then `site.url`."""
 
     def __enter__(self):
-        command = [sys.executable, str(_PROGRAM)]
-        pipe = subprocess.PIPE
+        command, pipe = [sys.executable, str(_PROGRAM)], subprocess.PIPE
         self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe)
-        assert self._process.stdout is not None
-        said = json.loads(self._process.stdout.readline())
-        self.url = said["url"]
+        self.url = json.loads(self._process.stdout.readline())["url"]
         return self
 
     def __exit__(self, *_):

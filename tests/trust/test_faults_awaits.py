@@ -1,10 +1,13 @@
-"""A call that breaks, or is cancelled, at each of its awaits: the next is fine, nothing leaks."""
+"""Calls that break or are cancelled at any await, closing, loading again: the next call is fine."""
 
 import asyncio
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
 from servers.fault_routes import FaultSite, case_of, fault_document
+from servers.faults import Faults, answer, hang
 
 from openapi_tools import Settings, load_tools
 
@@ -39,20 +42,18 @@ class Stepped:
                 step, given = self._coroutine.throw, raised
 
 
+def tools_at(url, **settings):
+    settings = {"base_url": url, "timeout": 5, **settings}
+    return load_tools(fault_document([case_of("echo")]), settings=Settings(**settings))
+
+
 async def ends_of(method, act, transport, *, fresh):
     """Return how a call ends that something is done to, at each of its awaits in turn."""
-    settings = {
-        "timeout": 5,
-        "concurrency": 1,
-        "transport": transport,
-    }  # a turn not given back shows
-    document = fault_document([case_of("echo")])
+    settings = {"concurrency": 1, "transport": transport}  # a turn that is not given back shows
     ends = []
     async with FaultSite() as site:
         for at in range(MOST):  # at 0 nothing is done, but all imported
-            async with load_tools(
-                document, settings=Settings(base_url=site.url, **settings)
-            ) as toolset:
+            async with tools_at(site.url, **settings) as toolset:
                 tool = toolset[f"{method}_echo"]
                 if not fresh:
                     await tool.execute({"q": "first"})
@@ -105,3 +106,56 @@ async def test_a_call_that_is_cancelled_at_any_await_passes_that_on(fresh, trans
     ends = await ends_of("get", act, transport, fresh=fresh)
 
     assert {type(end) for end in ends} == {asyncio.CancelledError}
+
+
+async def test_closing_ends_the_calls_under_way_as_error_results():
+    async with Faults(hang) as server:
+        toolset = tools_at(server.url, concurrency=10, timeout=10)
+        names = ["get_echo", "post_echo"] * 25
+        calls = [asyncio.create_task(toolset[name].execute({})) for name in names]
+        await server.until(lambda: len(server.requests) == 10)
+        await toolset.aclose()
+        results = await asyncio.gather(*calls)
+        await toolset.aclose()
+        unused = tools_at(server.url)
+        await unused.aclose()
+        after = [await closed["get_echo"].execute({}) for closed in (toolset, unused)]
+        await server.until(lambda: server.hung_up == server.connections)
+
+    assert {result.error["type"] for result in [*results, *after]} == {"connection"}
+    assert all("closed" in str(result) for result in [*results, *after])
+    posts = sum(request.startswith(b"POST") for request in server.requests)
+    assert sum("may have run" in str(result) for result in results) == posts
+    assert server.connections == 10
+
+
+def test_threads_that_make_the_first_call_at_once_share_their_connections():
+    toolset, ready = tools_at("http://127.0.0.1:9"), threading.Barrier(8)
+
+    def first(_):
+        ready.wait()
+        return toolset.session.sender
+
+    with ThreadPoolExecutor(8) as pool:
+        assert len(set(pool.map(first, range(8)))) == 1
+
+
+async def test_loading_again_while_calls_run_disturbs_none_of_them():
+    held = asyncio.Event()
+
+    async def behave(peer):
+        while True:
+            if b"POST" in await peer.request():
+                await held.wait()
+            await peer.write(answer())
+
+    async with Faults(behave) as server, tools_at(server.url) as old:
+        calls = [asyncio.create_task(old["post_echo"].execute({})) for _ in range(5)]
+        await server.until(lambda: len(server.requests) == 5)
+        async with tools_at(server.url) as new:
+            assert (await new["get_echo"].execute({})).success
+        held.set()
+        results = await asyncio.gather(*calls)
+
+    assert all(result.success for result in results)
+    assert server.connections == 6
