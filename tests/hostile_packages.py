@@ -15,6 +15,7 @@ from itertools import pairwise
 from documents import document, operation
 from hostile_documents import MARK
 from markdown_it import MarkdownIt
+from packages import bytes_in as files_of
 
 from openapi_tools import generate_package, load_tools
 
@@ -42,12 +43,6 @@ BLOCKS = {
     *("bullet_list_open", "bullet_list_close", "list_item_open", "list_item_close"),
 }
 HEADINGS = ("Credentials", "Tools", "Left out")
-
-
-def files_of(folder):
-    """Every file in a folder by its relative path."""
-    found = (path for path in sorted(folder.rglob("*")) if path.is_file())
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
 
 
 def generate(source, output, layout="package", **options):

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-import threading
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
 
 import pytest
 from documents import document, operation
 from output_folders import files_in, nothing_changes, tree
+from servers.site import Said, Site
 
 from openapi_tools import (
     DocumentError,
@@ -30,24 +27,6 @@ PATHS = {
     "/shops": {"get": operation(operationId="list_shops", tags=["shops"], summary="List shops.")},
 }  # fmt: skip
 SHOPS = "pets_tools/tools_shops.py"
-
-
-class Quiet(SimpleHTTPRequestHandler):
-    """Serves a folder and says nothing."""
-
-    def log_message(self, *_args: Any) -> None:
-        """Leave standard error alone."""
-
-
-@pytest.fixture
-def address(tmp_path):
-    """The address of a folder `site` on this machine."""
-    (tmp_path / "site").mkdir()
-    handler = partial(Quiet, directory=str(tmp_path / "site"))
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
 
 
 @pytest.fixture
@@ -114,35 +93,34 @@ def test_checking_gives_the_report_of_writing_and_writes_nothing(tmp_path, out):
 
 
 @pytest.mark.parametrize("kind", ["bytes", "text", "path", "path as text", "URL"])
-def test_every_source_gives_the_same_bytes(tmp_path, out, address, kind):
+def test_every_source_gives_the_same_bytes(tmp_path, out, kind):
     text = json.dumps(pets(), indent=1)
-    path = tmp_path / "site" / "pets.yaml"
+    path = tmp_path / "pets.yaml"
     path.write_text(text)
-    sources = {
-        "bytes": text.encode(),
-        "text": text,
-        "path": path,
-        "path as text": str(path),
-        "URL": f"{address}/pets.yaml",
-    }
-
-    generate_package(sources[kind], tmp_path / "other", name="pets")
+    with Site(lambda _: Said(pets())) as site:
+        sources = {
+            "bytes": text.encode(),
+            "text": text,
+            "path": path,
+            "path as text": str(path),
+            "URL": f"{site.url}/pets.yaml",
+        }
+        generate_package(sources[kind], tmp_path / "other", name="pets")
 
     assert tree(tmp_path / "other") == tree(out)
 
 
-def test_relative_servers_are_resolved_by_the_address(tmp_path, address):
-    published = document(PATHS, servers=[{"url": "/v1"}])
-    (tmp_path / "site" / "pets.json").write_text(json.dumps(published))
+def test_relative_servers_are_resolved_by_the_address(tmp_path):
+    with Site(lambda _: Said(document(PATHS, servers=[{"url": "/v1"}]))) as site:
+        generate_package(f"{site.url}/pets.json", tmp_path, name="pets")
 
-    generate_package(f"{address}/pets.json", tmp_path / "out", name="pets")
-
-    assert f'servers=(Server("{address}/v1"),)' in (tmp_path / "out" / SHOPS).read_text()
+    assert f'servers=(Server("{site.url}/v1"),)' in (tmp_path / SHOPS).read_text()
 
 
-def test_an_address_that_does_not_answer_leaves_the_package_alone(out, address):
-    with nothing_changes(out), pytest.raises(SourceError, match="404"):
-        generate_package(f"{address}/nothing.json", out, name="pets")
+def test_an_address_that_does_not_answer_leaves_the_package_alone(out):
+    refused = pytest.raises(SourceError, match="404")
+    with Site(lambda _: Said(b"", 404)) as site, nothing_changes(out), refused:
+        generate_package(f"{site.url}/nothing.json", out, name="pets")
 
 
 @pytest.mark.parametrize("target", ["python", "exathena"])

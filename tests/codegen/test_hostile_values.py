@@ -40,6 +40,7 @@ LAYOUTS = ("package", "module")
         ("1. x", "1. x"),
         ("博" * 130, "博" * 120 + " …"),
         ("word " * 40, "word " * 23 + "word …"),
+        ("First line.\nSecond.", "First line."),
     ],
 )
 def test_the_list_of_tools_shows_a_text_as_it_is(tmp_path, title, shown):

@@ -75,7 +75,9 @@ def about(name, **schema):
     ("name", "value"),
     [
         ("q", TOKEN),
+        ("q", "gho_" + "b2" * 18),
         ("q", "sk_live_abcdefgh12345678"),
+        ("q", "sk-proj-abcdefgh12345678"),
         ("q", "AKIA" + "ABCDEFGH12345678"),
         ("q", "xoxb-1234567890-abc"),
         ("q", "-----BEGIN RSA PRIVATE KEY-----\nMIIE"),
@@ -109,7 +111,10 @@ def test_a_telling_value_or_a_mixed_word_under_a_telling_name_is_a_secret(name, 
         ("token", {"enum": ["access_token", "refresh_token"]}),
         ("token", {"pattern": "^[a-z0-9]{8,}$", "title": "abc12345"}),
         ("max_tokens_12", {"default": 100}),
+        ("token", {"default": "12345678901234567890"}),
         ("skill", {"default": "sk_learn_models_9"}),
+        ("token", {"properties": [], "items": [True], "enum": "abc"}),
+        ("token", {"properties": {"a": True}}),
         ("q", {"default": {"properties": {"password": {"default": "abc12345"}}}}),
     ],
 )
@@ -130,11 +135,3 @@ def test_a_value_is_found_at_any_depth_and_told_once():
         f"tool: the default or example of {name!r} looks like a secret."
         for name in ("Key", "password")
     ]
-
-
-@pytest.mark.parametrize(
-    "schema",
-    [True, {"properties": []}, {"properties": {"a": True}}, {"enum": "abc"}, {"items": [True]}],
-)
-def test_no_shape_of_schema_is_too_odd(schema):
-    assert found(schema) == []

@@ -53,64 +53,61 @@ def schema_of(value, **more):
     return read_records(files)["x"].input_schema
 
 
+SCHEMA_FAULTS = [
+    ('__import__("os")', "not a literal (Call)"),
+    ('{"a": f"{1}"}', "not a literal (JoinedStr)"),
+    ('{"a": ...}', "not a literal (Constant)"),
+    ('{"a": -"x"}', "not a literal (UnaryOp)"),
+    ('{"a": ("x",)}', "not a literal (Tuple)"),
+    ('{"a": Operation("GET", "/")}', "not a literal (Call)"),
+    ("{x: 1 for x in ()}", "not a literal (DictComp)"),
+    ("{**{}}", "a key is not a string"),
+    ("{1: 2}", "a key is not a string"),
+    ("[]", "input_schema of the class X is not of type dict"),
+    ('{"a": NOTHING}', "NOTHING is not a constant of a/tools.py"),
+    ('{"a": schemas.NOTHING}', "NOTHING is not a constant of a/schemas.py"),
+    ('{"a": nothing.FILTER}', "nothing is not a module of the package"),
+    ('{"a": json.FILTER}', "json is not a module of the package"),
+    ('{"a": schemas.FILTER.x}', "not a literal (Attribute)"),
+    ("json.loads()", "not a literal (Call)"),
+    ('json.loads("{}", object_hook=print)', "not a literal (Call)"),
+    ('json.loads("{")', "JSON text cannot be read"),
+    ('schemas.loads("{}")', "not a literal (Call)"),
+]
+OPERATION_FAULTS = [
+    ('Operation("GET")', "missing 1 required positional argument"),
+    ('Operation("GET", "/x", colour="red")', "unexpected keyword argument 'colour'"),
+    ('Operation(*("GET", "/x"))', "not a literal (Starred)"),
+    ('Operation("GET", 5)', "path of Operation has a value of another type"),
+    ('Operation("GET", "/x", parameters=("a",))', "parameters of Operation has a value"),
+    ('Operation("GET", "/x", body=Parameter("a", "b"))', "body of Operation has a value"),
+    ('Operation("GET", "/x", security=({"a": "b"},))', "security of Operation has a value"),
+    ('Operation("GET", "/x", servers=(Server("/", ()),))', "variables of Server has a value"),
+    ('Parameter("a", "query")', "operation of the class X is not of type Operation"),
+    ('print("GET", "/x")', "not a literal (Call)"),
+    ('json.Operation("GET", "/x")', "not a literal (Call)"),
+]
+
+
 @pytest.mark.parametrize(
-    ("value", "reason"),
+    ("attribute", "value", "reason"),
     [
-        ('__import__("os")', "not a literal (Call)"),
-        ('{"a": f"{1}"}', "not a literal (JoinedStr)"),
-        ('{"a": ...}', "not a literal (Constant)"),
-        ('{"a": -"x"}', "not a literal (UnaryOp)"),
-        ('{"a": ("x",)}', "not a literal (Tuple)"),
-        ('{"a": Operation("GET", "/")}', "not a literal (Call)"),
-        ("{x: 1 for x in ()}", "not a literal (DictComp)"),
-        ("{**{}}", "a key is not a string"),
-        ("{1: 2}", "a key is not a string"),
-        ("[]", "input_schema of the class X is not of type dict"),
-        ('{"a": NOTHING}', "NOTHING is not a constant of a/tools.py"),
-        ('{"a": schemas.NOTHING}', "NOTHING is not a constant of a/schemas.py"),
-        ('{"a": nothing.FILTER}', "nothing is not a module of the package"),
-        ('{"a": json.FILTER}', "json is not a module of the package"),
-        ('{"a": schemas.FILTER.x}', "not a literal (Attribute)"),
-        ("json.loads()", "not a literal (Call)"),
-        ('json.loads("{}", object_hook=print)', "not a literal (Call)"),
-        ('json.loads("{")', "JSON text cannot be read"),
-        ('schemas.loads("{}")', "not a literal (Call)"),
+        *(("input_schema", *row) for row in SCHEMA_FAULTS),
+        *(("operation", *row) for row in OPERATION_FAULTS),
     ],
 )
-def test_what_only_running_could_tell_is_an_error_that_names_the_line(value, reason):
-    files = {"a/tools.py": tool(value), "a/schemas.py": SCHEMAS}
+def test_what_only_running_could_tell_is_an_error_that_names_the_line(attribute, value, reason):
+    source = tool(value) if attribute == "input_schema" else tool(operation=value)
+    files = {"a/tools.py": source, "a/schemas.py": SCHEMAS}
 
     with pytest.raises(Unreadable) as caught:
         read_records(files)
 
     assert reason in caught.value.reason
     assert (caught.value.path, caught.value.tool) == ("a/tools.py", "x")
-    assert files["a/tools.py"].splitlines()[caught.value.line - 1].startswith("    input_schema")
+    assert source.splitlines()[caught.value.line - 1].startswith(f"    {attribute} = ")
     assert str(caught.value).startswith(f"a/tools.py:{caught.value.line}: ")
     assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("operation", "reason"),
-    [
-        ('Operation("GET")', "missing 1 required positional argument"),
-        ('Operation("GET", "/x", colour="red")', "unexpected keyword argument 'colour'"),
-        ('Operation(*("GET", "/x"))', "not a literal (Starred)"),
-        ('Operation("GET", 5)', "path of Operation has a value of another type"),
-        ('Operation("GET", "/x", parameters=("a",))', "parameters of Operation has a value"),
-        ('Operation("GET", "/x", body=Parameter("a", "b"))', "body of Operation has a value"),
-        ('Operation("GET", "/x", security=({"a": "b"},))', "security of Operation has a value"),
-        ('Operation("GET", "/x", servers=(Server("/", ()),))', "variables of Server has a value"),
-        ('Parameter("a", "query")', "operation of the class X is not of type Operation"),
-        ('print("GET", "/x")', "not a literal (Call)"),
-        ('json.Operation("GET", "/x")', "not a literal (Call)"),
-    ],
-)
-def test_an_operation_that_is_none_is_an_error(operation, reason):
-    with pytest.raises(Unreadable) as caught:
-        read_records({"a.py": tool(operation=operation)})
-
-    assert reason in caught.value.reason
 
 
 SHADOWS = {
