@@ -11,7 +11,14 @@ import pytest
 from pet_shop import ALBUM, NOT_FOUND, PHOTO, PNG, found
 from servers.recorder import Answer
 
-from openapi_tools import Context, DeniedError, ToolResult
+from openapi_tools import (
+    Context,
+    DeniedError,
+    Select,
+    SettingsError,
+    ToolResult,
+    require_approval,
+)
 
 NEXT = ("Link", "</pets?page=2>; rel=next")
 PAGE_TEXT, NOTE = '{"id": 7, "name": "Änne"}', "Next page: /pets?page=2 (link)"
@@ -20,6 +27,14 @@ PICTURE = Answer(headers=[("Content-Type", "image/png"), NEXT], body=PNG)
 CONFIG = {"$ref": "r", "config": "c", "run_manager": "m", "self": "s", "title": "t"}
 MINE = {"credentials": {"key": "mine"}}
 NAMES = ["get_pet", "sell_pet", "get_photo", "add_pet"]
+LOOK, SELL = ("get_pet", {"petId": 7}), ("sell_pet", {"petId": 7})
+RULES = {
+    "none": (None, set()),
+    "no": (False, set()),
+    "all": (True, set(NAMES)),
+    "selected": (Select(methods=["delete"]), {"sell_pet"}),
+    "function": (lambda tool: tool.destructive, {"add_pet", "sell_pet"}),
+}
 
 
 @dataclass
@@ -163,3 +178,69 @@ class Conformance:
         assert self.names(shop) == NAMES
         assert self.names([shop["sell_pet"]]) == ["sell_pet"]
         assert self.names([]) == []
+
+
+class Asking(Conformance):
+    """Coordinators that ask a person themselves; a subclass says which tools ask, and how."""
+
+    def asking(self, toolset: Any, **options: Any) -> set[str]:
+        raise NotImplementedError
+
+    async def asked(self, toolset: Any, *calls: Any, **options: Any) -> Any:
+        """Run a turn; the names of the calls that wait, and what answers and gives the texts."""
+        raise NotImplementedError
+
+    @pytest.mark.parametrize("guarded", [False, True])
+    @pytest.mark.parametrize("rule", RULES)
+    def test_a_rule_or_a_guardrail_says_which_tools_ask(self, shop, rule, guarded):
+        approval, asked = RULES[rule]
+        if guarded:
+            shop["get_pet"].add_input_guardrails([require_approval(lambda _: True)])
+
+        assert self.asking(shop, approval=approval) == asked | ({"get_pet"} if guarded else set())
+        with pytest.raises(SettingsError, match="a rule is a Select or a function, not str"):
+            self.asking(shop, approval="sell_pet")
+
+    @pytest.mark.parametrize("guarded", [False, True])
+    @pytest.mark.parametrize("yes", [False, True])
+    async def test_a_call_is_made_once_if_it_is_approved(self, shop, recorder, guarded, yes):
+        if guarded:
+            shop.add_input_guardrails([require_approval()])
+        rule = None if guarded else Select(names=["sell_*"])
+
+        waiting, answer = await self.asked(shop, LOOK, SELL, approval=rule)
+        assert waiting == ["sell_pet"]
+        assert "DELETE" not in [request.method for request in recorder.requests]
+
+        texts = await answer(yes)
+        sent = sorted(request.method for request in recorder.requests)
+        assert sent == ["DELETE"] * yes + ["GET"]
+        assert (texts[-1] == "{}") is yes
+
+    @pytest.mark.parametrize("approve", [None, lambda call: call.arguments == {"petId": 8}])
+    async def test_what_guardrails_made_of_it_was_not_approved(self, shop, recorder, approve):
+        shop.add_input_guardrails([lambda *_: {"petId": 8}, require_approval()])
+        context = approve and Context(approve=approve)
+
+        _, answer = await self.asked(shop, SELL, context=context, approval=True)
+        texts = await answer(True)
+
+        assert texts == ["{}" if approve else "sell_pet was not approved."]
+        assert [one.target for one in recorder.requests] == ["/pets/8"] * (approve is not None)
+
+    @pytest.mark.parametrize("guarded", [False, True])
+    @pytest.mark.parametrize("kind", ["Context", "a mapping", "its own"])
+    async def test_an_approval_leaves_the_rest_of_a_context(self, shop, recorder, kind, guarded):
+        members, seen = {**MINE, "state": "Rex & Co"}, []
+        own = type("Own", (), members)()
+        context = {"Context": Context(**members), "a mapping": members, "its own": own}[kind]
+        read = dict.get if kind == "a mapping" else getattr
+        shop.add_input_guardrails([lambda _, given: seen.append(read(given, "state"))])
+        if guarded:
+            shop.add_input_guardrails([require_approval()])
+
+        _, answer = await self.asked(shop, SELL, context=context, approval=True)
+        await answer(True)
+
+        assert seen == ["Rex & Co"]
+        assert (recorder.last.method, recorder.last.header("X-Key")) == ("DELETE", "mine")

@@ -8,16 +8,13 @@ import json
 import logging
 
 import pytest
-from conformance import NAMES, Conformance, Seen
+from conformance import Asking, Seen
 from documents import operation, tools
 from pet_shop import NOT_FOUND, PHOTO, PNG
-from servers.recorder import Answer
 
 from openapi_tools import (
     Context,
     OperationTool,
-    Select,
-    SettingsError,
     ToolResult,
     require_approval,
 )
@@ -126,9 +123,25 @@ def asked_of(recorder):
     return [f"{request.method} {request.target}" for request in recorder.requests]
 
 
-class TestAgentFramework(Conformance):
+class TestAgentFramework(Asking):
     def names(self, toolset):
         return list(by_name(toolset))
+
+    def asking(self, toolset, **options):
+        made = to_function_tools(toolset, **options)
+        return {one.name for one in made if one.approval_mode == "always_require"}
+
+    async def asked(self, toolset, *calls, **options):
+        agent, model = agent_of(toolset, calls, **options)
+        session = AgentSession()
+        questions = (await agent.run("Go.", session=session)).user_input_requests
+
+        async def answer(yes):
+            replies = [one.to_function_approval_response(approved=yes) for one in questions]
+            await agent.run(Message("user", replies), session=session)
+            return model.texts
+
+        return [question.function_call.name for question in questions], answer
 
     async def answers(self, toolset, *turns, **options):
         reading = Reading()
@@ -192,15 +205,6 @@ async def test_an_argument_may_have_any_name(name):
     assert json.loads(text_of(direct)) == {"id": "", name: "{"}
 
 
-async def test_deep_arguments_are_answered_by_the_tool(shop, recorder):
-    deep = json.loads("[" * 300 + "]" * 300)
-
-    (text,) = await told(shop, [("add_pet", {"body": {"name": "Zoë", "parents": deep}})])
-
-    assert "deep" in text
-    assert recorder.requests == []
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -259,17 +263,6 @@ async def test_a_program_reads_an_error_as_data(shop, recorder):
     assert "raw_representation" not in json.dumps([content.to_dict() for content in model.shown])
 
 
-async def test_images_among_other_things_keep_their_places(shop):
-    image = {"base64": base64.b64encode(PNG).decode(), "media_type": "image/png", "bytes": 16}
-    shop.add_input_guardrails([lambda *_: ToolResult.ok(["first", image, {"third": 3}])])
-
-    contents = await by_name(shop)["get_pet"].invoke(arguments={"petId": 1})
-
-    assert [content.type for content in contents] == ["text", "text", "data", "text"]
-    texts = [content.text for content in contents if content.type == "text"]
-    assert texts == ["first", IMAGE, '{"third": 3}']
-
-
 async def test_a_chat_client_that_omits_images_and_a_restored_session_have_a_text(shop, recorder):
     recorder.answer = PHOTO
     agent, _ = agent_of(shop, [("get_photo", {"petId": 1})])
@@ -284,46 +277,7 @@ async def test_a_chat_client_that_omits_images_and_a_restored_session_have_a_tex
     assert shown.result == IMAGE
 
 
-@pytest.mark.parametrize("data", ["***", "AAA", 7, None], ids=repr)
-async def test_what_only_looks_like_an_image_is_text(shop, recorder, data):
-    fake = {"base64": data, "media_type": "image/png", "bytes": 3}
-    recorder.answer = Answer(body=json.dumps(fake).encode())
-
-    (text,) = await told(shop, [("get_pet", {"petId": 1})])
-
-    assert json.loads(text) == fake
-
-
 # Approval
-
-
-@pytest.mark.parametrize(
-    ("approval", "asked"),
-    [
-        (None, set()),
-        (False, set()),
-        (True, set(NAMES)),
-        (Select(methods=["delete"]), {"sell_pet"}),
-        (lambda tool: tool.destructive, {"add_pet", "sell_pet"}),
-    ],
-    ids=["none", "False", "True", "Select", "function"],
-)
-@pytest.mark.parametrize("guarded", [False, True])
-def test_a_rule_or_a_guardrail_says_for_which_tools_a_person_is_asked(
-    shop, approval, asked, guarded
-):
-    if guarded:
-        shop["get_pet"].add_input_guardrails([require_approval(lambda _: True)])
-
-    functions = to_function_tools(shop, approval=approval)
-
-    asking = {one.name for one in functions if one.approval_mode == "always_require"}
-    assert asking == asked | ({"get_pet"} if guarded else set())
-
-
-def test_a_wrong_rule_is_refused(shop):
-    with pytest.raises(SettingsError, match="a rule is a Select or a function, not str"):
-        to_function_tools(shop, approval="sell_pet")
 
 
 async def asked_and_answered(agent, answer, recorder):
@@ -337,19 +291,16 @@ async def asked_and_answered(agent, answer, recorder):
     return await agent.run(reply, session=session)
 
 
-@pytest.mark.parametrize("middleware", [None, Reading], ids=["plain", "middleware"])
-@pytest.mark.parametrize("guard", [False, True], ids=["rule", "guardrail"])
 @pytest.mark.parametrize("answer", [False, True], ids=["refused", "approved"])
-async def test_a_call_is_made_once_if_it_is_approved(shop, recorder, guard, middleware, answer):
-    if guard:
-        shop.add_input_guardrails([require_approval()])
-    rule = None if guard else Select(names=["sell_*"])
-    agent, model = agent_of(shop, SELL, approval=rule, middleware=middleware and [middleware()])
+async def test_middleware_sees_a_call_once_it_is_approved(shop, recorder, answer):
+    reading = Reading()
+    agent, model = agent_of(shop, SELL, approval=True, middleware=[reading])
 
     response = await asked_and_answered(agent, answer, recorder)
 
     assert response.text == "done"
     assert model.texts == ["{}"] if answer else "rejected" in model.texts[0]
+    assert len(reading.found) == answer
     assert asked_of(recorder) == ["DELETE /pets/7"] * answer
 
 
@@ -375,29 +326,6 @@ async def test_an_approval_is_for_the_arguments_that_were_shown(shop, recorder):
     (question,) = response.user_input_requests
     assert question.function_call.parse_arguments() == {"petId": 8}
     assert recorder.requests == []
-
-
-@pytest.mark.parametrize("kind", [None, Context, dict])
-async def test_an_approval_is_not_for_what_a_guardrail_makes_of_it(shop, recorder, kind):
-    async def approve(call):
-        return call.arguments == {"petId": 8}
-
-    shop["sell_pet"].add_input_guardrails([lambda *_: {"petId": 8}, require_approval()])
-    agent, model = agent_of(shop, SELL, context=kind and kind(approve=approve))
-
-    await asked_and_answered(agent, True, recorder)
-
-    assert model.texts == ["{}" if kind else "sell_pet was not approved."]
-    assert asked_of(recorder) == (["DELETE /pets/8"] if kind else [])
-
-
-async def test_reads_of_the_same_turn_need_no_approval(shop, recorder):
-    shop.add_input_guardrails([require_approval()])
-    agent, _ = agent_of(shop, [("get_pet", {"petId": 7}), *SELL])
-
-    await asked_and_answered(agent, True, recorder)
-
-    assert sorted(asked_of(recorder)) == ["DELETE /pets/7", "GET /pets/7"]
 
 
 async def test_invoking_a_tool_yourself_is_no_approval(shop, recorder):
@@ -471,36 +399,6 @@ async def test_each_run_brings_its_own_credentials(shop, recorder):
     keys = sorted(request.header("X-Key") for request in recorder.requests)
     assert keys == ["t-one", "t-two"]
     assert "t-one" not in str([content.to_dict() for content in model.shown])
-
-
-async def test_credentials_that_an_api_does_not_have_are_an_error_result(shop, recorder):
-    context = Context(credentials={"other": "s3cret"})
-
-    (text,) = await told(shop, [("get_pet", {"petId": 1})], context=context)
-
-    assert "'other'" in text
-    assert "s3cret" not in text
-    assert recorder.requests == []
-
-
-@pytest.mark.parametrize("approved", [False, True])
-@pytest.mark.parametrize(
-    "context", [Context(state="mine"), {"state": "mine"}, type("Own", (), {"state": "mine"})]
-)
-async def test_guardrails_see_the_context_also_of_an_approved_call(
-    shop, recorder, context, approved
-):
-    seen = []
-    guards = [lambda _, context: seen.append(context)]
-    shop.add_input_guardrails([*guards, require_approval()] if approved else guards)
-    given = (lambda _: context) if isinstance(context, type) else context
-    agent, _ = agent_of(shop, SELL, context=given, approval=True)
-
-    await asked_and_answered(agent, True, recorder)
-
-    (found,) = seen
-    assert (found["state"] if isinstance(found, dict) else found.state) == "mine"
-    assert asked_of(recorder) == ["DELETE /pets/7"]
 
 
 async def test_without_a_context_guardrails_see_the_frameworks(shop):

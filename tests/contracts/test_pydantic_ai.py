@@ -4,10 +4,10 @@ import asyncio
 import copy
 
 import pytest
-from conformance import Conformance, Seen
+from conformance import Asking, Seen
 from pet_shop import DOCUMENT, PHOTO, found, published
 
-from openapi_tools import Context, Select, Settings, SettingsError, load_tools, require_approval
+from openapi_tools import Context, Select, Settings, load_tools, require_approval
 from openapi_tools.contracts.pydantic_ai import to_tools
 
 pytest.importorskip("pydantic_ai", reason="pydantic-ai is not installed")
@@ -56,9 +56,24 @@ async def run(toolset, *script, deps=None, **options):
     return returned(ended.all_messages())
 
 
-class TestPydanticAI(Conformance):
+class TestPydanticAI(Asking):
     def names(self, toolset):
         return [tool.name for tool in to_tools(toolset)]
+
+    def asking(self, toolset, **options):
+        return {tool.name for tool in to_tools(toolset, **options) if tool.requires_approval}
+
+    async def asked(self, toolset, *calls, **options):
+        turn = [call(name, str(n), **args) for n, (name, args) in enumerate(calls)]
+        agent = approving(toolset, turn, **options)
+        asked = await agent.run("Go.")
+        waiting = asked.output.approvals
+
+        async def answer(yes):
+            parts = await granted(agent, asked, **{one.tool_call_id: yes for one in waiting})
+            return [part.content for part in parts]
+
+        return [one.tool_name for one in waiting], answer
 
     async def answers(self, toolset, *turns, **options):
         numbered = [
@@ -174,20 +189,6 @@ async def test_approval_is_asked_and_what_is_granted_is_sent(shop, recorder):
     assert [(one.method, one.target) for one in recorder.requests[1:]] == [("DELETE", "/pets/3")]
 
 
-async def test_which_tools_need_approval(shop):
-    shop["add_pet"].add_input_guardrails([require_approval()])
-
-    def asking(**options):
-        return [tool.name for tool in to_tools(shop, **options) if tool.requires_approval]
-
-    assert asking() == ["add_pet"]
-    assert asking(approval=Select(methods="DELETE")) == ["sell_pet", "add_pet"]
-    assert asking(approval=lambda tool: tool.read_only) == ["get_pet", "get_photo", "add_pet"]
-    assert asking(approval=True) == [tool.name for tool in shop]
-    with pytest.raises(SettingsError, match="a rule is"):
-        to_tools(shop, approval="DELETE")  # type: ignore[arg-type] # what is wrong
-
-
 async def test_the_context_comes_from_the_run(shop, recorder):
     async def context(run):
         return Context(credentials={"key": run.deps})
@@ -196,42 +197,6 @@ async def test_the_context_comes_from_the_run(shop, recorder):
 
     assert recorder.last.header("X-Key") == "mine"
     assert part.metadata["status"] == 200
-
-
-class Mine:
-    """A context of somebody's own."""
-
-    credentials = {"key": "mine"}  # noqa: RUF012 -- nobody changes it
-    shop = "Rex & Co"
-
-
-@pytest.mark.parametrize("context", [Mine(), {"credentials": {"key": "mine"}, "shop": "Rex & Co"}])
-async def test_approval_leaves_the_rest_of_a_context_as_it_is(shop, recorder, context):
-    seen = []
-    shop.add_input_guardrails(
-        [lambda _, given: seen.append(given.shop if given is not context else given)]
-        if isinstance(context, Mine)
-        else [lambda _, given: seen.append(given["shop"])]
-    )
-    shop.add_input_guardrails([require_approval()])
-    agent = approving(shop, [call("sell_pet", "a", petId=3)], context=context)
-
-    await granted(agent, await agent.run("Go."), a=True)
-
-    assert seen == ["Rex & Co"]
-    assert recorder.last.header("X-Key") == "mine"
-
-
-@pytest.mark.parametrize(("approve", "outcome"), [(None, "failed"), (lambda _: True, "success")])
-async def test_what_guardrails_changed_since_was_not_approved(shop, recorder, approve, outcome):
-    shop.add_input_guardrails([lambda *_: {"petId": 4}, require_approval()])
-    script = [call("sell_pet", "a", petId=3)]
-    agent = approving(shop, script, context=Context(approve=approve), approval=True)
-
-    (part,) = await granted(agent, await agent.run("Go."), a=True)
-
-    assert part.outcome == outcome
-    assert [request.target for request in recorder.requests] == ["/pets/4"] * (approve is not None)
 
 
 @pytest.mark.parametrize("says", [True, False])
