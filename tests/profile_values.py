@@ -1,6 +1,7 @@
 """Tools for provider profiles, and values as a model under a provider's schema makes them."""
 
 import copy
+from types import SimpleNamespace
 
 import jsonschema_rs
 from makers import Turns
@@ -9,7 +10,6 @@ from profile_rules import faults, schema_of
 from openapi_tools.json_values import same
 from openapi_tools.providers.definitions import define
 from openapi_tools.providers.restore import Restorer
-from openapi_tools.tools.tool import OperationTool
 from openapi_tools.validation.checker import Checker
 
 TEXT, WHOLE, NULL = {"type": "string"}, {"type": "integer"}, {"type": "null"}
@@ -39,28 +39,15 @@ def lawful(member, profile, *, required=True, rounds=6, **definitions):
     return schema_of(profile, definition.value)["properties"]["x"]
 
 
-class Written(OperationTool):
-    """A tool that was written by hand, with any schema."""
-
-    description, annotations = "A tool.", {"readOnlyHint": True}
-
-    def __init__(self, schema, name="t"):
-        super().__init__()
-        self.given, self.called = schema, name
-
-    @property
-    def name(self):
-        return self.called
-
-    @property
-    def input_schema(self):
-        return self.given
+def written(schema, name="t"):
+    """Return what a definition needs of a tool, with any schema."""
+    return SimpleNamespace(name=name, description="A tool.", input_schema=schema, annotations={})
 
 
 def tool_with(member, *, required=True, **definitions):
     """Return a tool with one argument `x`."""
     schema = object_of({"x": member}, **SHUT, required=["x"] if required else [])
-    return Written({**schema, "$defs": definitions} if definitions else schema)
+    return written({**schema, "$defs": definitions} if definitions else schema)
 
 
 def values(schema, rounds=4):

@@ -32,6 +32,7 @@ def test_a_median_is_printed_in_a_unit_that_fits():
     assert Sample((67.0,), "MiB").parts() == ("67.0 MiB", "")
 
 
+@pytest.mark.long
 def test_runs_take_turns_and_the_first_round_does_not_count():
     order = []
     actions = {"one": lambda: order.append("one"), "two": lambda: order.append("two")}

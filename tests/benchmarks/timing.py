@@ -39,21 +39,13 @@ class Sample:
         return f"{self.measured_in(unit):.{digits}f} {unit}", spread
 
     def over(self, other):
-        """Return how many times as much this takes: the median of the ratios of each round.
-
-        The two runs of a round follow one another, so a machine that is slower for a while, because
-        others use it too, is slower for both.
-        """
+        """Return the median of the ratios of each round, whose runs follow one another."""
         pairs = zip(self.values, other.values, strict=True)
         return statistics.median(own / theirs for own, theirs in pairs)
 
 
 def exponent(points):
-    """Return the power with which the second figure grows in the first.
-
-    The slope of the straight line through the logarithms, by least squares: 1 for what grows in
-    proportion, 2 for what grows with the square.
-    """
+    """Return the power with which the second figure grows in the first: 1 in proportion."""
     sizes, costs = zip(*((math.log(size), math.log(cost)) for size, cost in points), strict=True)
     return statistics.linear_regression(sizes, costs).slope
 
@@ -69,11 +61,7 @@ def turns(rounds, actions, unit="s"):
 
 
 def interleaved(rounds, actions):
-    """Return what each of some actions took, run in turn.
-
-    The garbage collector is on while they run, as it is for users; what an action returns is freed
-    after its time was taken.
-    """
+    """Return what each of some actions took, run in turn, with the garbage collector on."""
     return turns(rounds, {name: partial(timed, action) for name, action in actions.items()})
 
 
@@ -82,7 +70,7 @@ def timed(action):
     begin = time.process_time()
     result = action()
     seconds = time.process_time() - begin
-    del result
+    del result  # freed after its time was taken
     return seconds
 
 

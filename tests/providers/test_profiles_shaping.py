@@ -16,11 +16,11 @@ from profile_values import (
     TEXT,
     UNFIT,
     WHOLE,
-    Written,
     array,
     object_of,
     refused,
     text,
+    written,
 )
 from profile_values import lawful as lawful_with
 from schema_pairs import pairs
@@ -250,7 +250,7 @@ def test_what_fits_a_definition_fits_the_tool(pair):
     for member, required in product(pair, (["x"], [])):
         own = {key: value for key, value in member.items() if key != "$defs"}
         schema = object_of({"x": own, "y": WHOLE}, required=required, **SHUT)
-        tool = Written({**schema, "$defs": member["$defs"]})
+        tool = written({**schema, "$defs": member["$defs"]})
         checker = Checker(tool.input_schema)
         assume(not checker.notes)
         for profile in ("openai_strict", "gemini"):

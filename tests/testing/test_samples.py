@@ -48,6 +48,7 @@ SHOWN = [
     ("maximum", {"type": "integer", "maximum": -3}, -3),
     ("multipleOf", {"type": "integer", "minimum": 7, "multipleOf": 5}, 10),
     ("between", {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}, 0.5),
+    ("array by its items", {"items": {"type": "integer"}}, [1]),
     ("array", {"type": "array", "items": {"type": "integer"}}, [1]),
     ("no room", {"type": "array", "items": {"type": "integer"}, "maxItems": 0}, []),
     ("unique", {"type": "array", "items": {"type": "integer"}, "minItems": 3, "uniqueItems": True},
