@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
+import sys
 import time
 from collections import Counter
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import httpx
 import pytest
@@ -42,8 +45,7 @@ pytestmark = [pytest.mark.long, pytest.mark.untraced]
 over_each_transport = pytest.mark.parametrize("report", WAYS[:-1], indirect=True)
 
 
-@dataclass
-class Outcome:
+class Outcome(NamedTuple):
     """How a call ended, and the next one with the same toolset."""
 
     result: ToolResult
@@ -223,3 +225,31 @@ async def test_a_thousand_calls_at_once_have_their_own_answers():
             results = await asyncio.gather(*calls)
 
     assert [result.output for result in results] == [{"echo": f"q={i}"} for i in range(1000)]
+
+
+def measured(*arguments):
+    """Return what a process of its own measured."""
+    program = Path(__file__).parent / "measure_faults.py"
+    command = [sys.executable, str(program), *arguments]
+    return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+
+
+MEBIBYTE = 1024  # in the KiB that the system counts in
+HAS_PROC = Path("/proc/self/status").exists()
+reads_proc = pytest.mark.skipif(not HAS_PROC, reason="memory is read from /proc")
+
+
+@reads_proc
+def test_the_whole_set_of_faults_takes_less_than_64_mb():
+    told = measured()
+
+    assert told["growth"] < 64 * MEBIBYTE, told["by"]
+
+
+@reads_proc
+def test_failing_calls_leave_nothing_behind():
+    told = measured("2000")
+
+    assert told["errors"] == 2000
+    assert told["files"] <= 0
+    assert told["kib"] < 20 * MEBIBYTE

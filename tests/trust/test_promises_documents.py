@@ -221,23 +221,19 @@ def test_the_size_of_a_definition_does_not_depend_on_what_was_looked_at_before()
 
 @pytest.mark.parametrize("openapi", ["3.1.0", "2.0"])
 def test_lists_that_all_operations_share_are_cut_and_not_made_anew_for_each(openapi):
-    many = range(20_000)
-    kinds = [f"a/b{n}" for n in many]
+    kinds = [f"a/b{n}" for n in range(20_000)]
     content = {"content": {kind: {} for kind in kinds}}
+    answer, body = {"R": {"description": "ok", **content}}, {"B": content}
     shared = {
-        "servers": [{"url": f"https://a{n}.example.com"} for n in many],
-        "security": [{f"k{n}": []} for n in many],
-        "produces": kinds,
-        "consumes": kinds,
-        "components": {
-            "responses": {"R": {"description": "ok", **content}},
-            "requestBodies": {"B": content},
-        },
+        "servers": [{"url": f"https://a{n}.example.com"} for n in range(20_000)],
+        "security": [{f"k{n}": []} for n in range(20_000)],
+        **dict.fromkeys(("produces", "consumes"), kinds),
+        "components": {"responses": answer, "requestBodies": body},
     }
-    body = {"requestBody": {"$ref": "#/components/requestBodies/B"}}
+    body = {"requestBody": reference("requestBodies", "B")}
     if openapi == "2.0":
         body = {"parameters": [{"in": "body", "name": "body", "schema": {}}]}
-    answers = {"responses": {"200": {"$ref": "#/components/responses/R"}}}
+    answers = {"responses": {"200": reference("responses", "R")}}
     one, *_, other = tools(
         {f"/{n}": {"post": {**answers, **body}} for n in range(100)}, openapi=openapi, **shared
     )

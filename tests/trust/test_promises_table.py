@@ -25,8 +25,6 @@ BEYOND = (
     "a secret where a text is cut, or in another charset",
 )
 """Promises that the list of threats does not ask for."""
-OPEN = 0
-"""How many lines say that a proof is missing."""
 
 _TEST = re.compile(r"`(tests/[\w/.]+\.py)::(test_\w+)`(?: \(((?:`[^`]+`(?:, )?)+)\))?")
 _CELL = re.compile(r"(?<!\\)\|")
@@ -75,8 +73,7 @@ def names_in(file):
 
 
 @pytest.mark.parametrize("promise", PROMISES, ids=NAMED)
-def test_a_promise_names_tests_and_cases_that_exist_or_says_what_is_open(promise):
-    left = _TEST.sub("", promise.text.partition("open: ")[0])
+def test_a_promise_names_tests_and_cases_that_exist(promise):
     absent = [
         (file, test, case)
         for file, test, case in promise.proofs
@@ -84,9 +81,9 @@ def test_a_promise_names_tests_and_cases_that_exist_or_says_what_is_open(promise
         or (case and not any(case in names_in(place)[1] for place in (file, *CASES)))
     ]
 
-    assert promise.proofs or promise.text.startswith("open: ")
+    assert promise.proofs
     assert absent == []
-    assert re.fullmatch(r"[,; ]*", left), "a proof is misspelled"
+    assert re.fullmatch(r"[,; ]*", _TEST.sub("", promise.text)), "a proof is misspelled"
 
 
 def test_no_test_stands_for_two_promises_unless_it_names_other_cases():
@@ -95,10 +92,9 @@ def test_no_test_stands_for_two_promises_unless_it_names_other_cases():
     assert sorted({proof for proof in found if found.count(proof) > 1}) == []
 
 
-def test_no_promise_stands_twice_each_says_what_happens_and_what_is_open_is_counted():
+def test_no_promise_stands_twice_and_each_says_what_happens():
     assert len(set(NAMED)) == len(NAMED)
     assert all(all(row) for rows in OURS.values() for row in rows)
-    assert len([promise for promise in PROMISES if "open: " in promise.text]) == OPEN
 
 
 def test_no_threat_is_left_out():

@@ -9,6 +9,7 @@ import json
 import pickle
 import sys
 import traceback
+from functools import reduce
 from urllib.parse import quote, quote_plus
 
 import httpx
@@ -258,12 +259,15 @@ async def test_a_secret_that_comes_back_as_a_number_or_a_name_is_masked(
     assert result.output == shown
 
 
-async def test_what_a_guardrail_gives_is_masked_too(recorder):
+async def test_what_a_guardrail_gives_is_masked_too_however_deep_it_is(recorder):
+    given = [{"k": SECRET}, reduce(lambda value, _: [value], range(700), SECRET)]
     async with tools_at(recorder.url) as toolset:
-        toolset.add_output_guardrails([lambda *_: ToolResult.ok({"k": SECRET})])
-        result = await toolset["ok"].execute({})
+        toolset.add_output_guardrails([lambda *_: ToolResult.ok(given.pop(0))])
+        result, deep = [await toolset["ok"].execute({}) for _ in range(2)]
 
     assert result.output == {"k": "***"}
+    assert isinstance(deep, ToolResult)
+    unseen("header", deep)
 
 
 def test_the_command_line_shows_no_secret(monkeypatch, tmp_path, capsys):

@@ -13,7 +13,6 @@ import socket
 import subprocess
 import sys
 import threading
-from typing import Any
 
 import pytest
 from documents import document, operation
@@ -21,7 +20,7 @@ from servers.faults import Faults, answer
 from servers.recorder import Answer
 from trust.promises import quiet, secured, with_token_at
 
-from openapi_tools import Context, OAuth2, Settings, ToolResult, load_tools
+from openapi_tools import Context, OAuth2, Settings, load_tools
 
 SCHEMES = {
     "key": {"type": "apiKey", "in": "header", "name": "X-Key"},
@@ -217,16 +216,6 @@ async def test_names_that_hang_hold_up_no_other_call(monkeypatch, recorder):
 
     assert good.success
     assert {result.error["type"] for result in results if result.error} == {"timeout"}
-
-
-async def test_a_deep_result_of_a_guardrail_raises_nothing(recorder):
-    deep: Any = []
-    for _ in range(700):
-        deep = [deep]
-    async with api(recorder.url, credentials={"key": "s3cret"}) as toolset:
-        toolset.add_output_guardrails([lambda *_: ToolResult.ok(deep)])
-
-        assert isinstance(await toolset["open"].execute({}), ToolResult)
 
 
 class UnshowableError(Exception):
