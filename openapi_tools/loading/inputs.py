@@ -85,6 +85,7 @@ class Inputs:
         self._document = document
         self._settings = settings
         self._contents: dict[tuple[int, bytes, tuple[str, ...]], Content] = {}
+        self._schemas: dict[tuple[int, ...], tuple[dict[str, Any], list[_Argument]]] = {}
         self._lists: dict[int, tuple[list[_Argument], dict[str, None]]] = {}
         self._known: dict[int, _Argument | None] = {}
         self._alike: dict[tuple[int, bytes], _Argument | None] = {}
@@ -104,8 +105,17 @@ class Inputs:
         Raises:
             DocumentError: Something in it is malformed or leads nowhere.
         """
-        content = self._content(operation, name)
-        arguments = self._arguments(operation) + _body_arguments(content)
+        content, arguments = self._content(operation, name), self._arguments(operation)
+        key = (id(content), *map(id, arguments))
+        if key not in self._schemas:
+            made = self._made_schema(arguments + _body_arguments(content))
+            self._schemas[key] = (made, arguments)  # which keeps their ids
+        schema = dict(self._schemas[key][0])
+        for part in schema.keys() & {"properties", "required"}:
+            schema[part] = schema[part].copy()
+        return schema
+
+    def _made_schema(self, arguments: list[_Argument]) -> dict[str, Any]:
         names = argument_names([argument[:2] for argument in arguments])
         pairs = list(zip(names, arguments, strict=True))
         properties = {

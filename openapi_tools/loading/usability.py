@@ -58,23 +58,18 @@ class Usability:
         self._document = document
         self._scans: dict[int, tuple[Collection[str], str]] = {}
         self._clean: set[int] = set()
-        self._declared: dict[int, list[str]] = {}
         self.warnings: list[str] = []
 
     def check(self, operation: OperationNode) -> None:
         """Check one operation: a `DocumentError` says where it is wrong, if it cannot be a tool."""
         document = self._document
         parameters = document.parameters(operation)
-        key = id(parameters)
-        if key not in self._declared:
-            names = [name for location, name in parameters if location == "path"]
-            self._declared[key] = names
-        self._check_path(operation, self._declared[key])
-        if key not in self._clean:
+        self._check_path(operation, [name for location, name in parameters if location == "path"])
+        if id(parameters) not in self._clean:
             for node, resource in parameters.values():
                 if not _WATCHED.isdisjoint(node):  # most say nothing that needs a look
                     self._walk(node, resource, operation, "/parameters")
-            self._clean.add(key)
+            self._clean.add(id(parameters))
         body = None if document.dialect.swagger else document.request_body(operation)
         if body is not None:
             self._walk(*body, operation, "/requestBody")
