@@ -2,16 +2,13 @@
 
 import asyncio
 import contextlib
+import re
 import socket
 import struct
 
 
 class Peer:
-    """The server's end of one connection.
-
-    Attributes:
-        server: The server it belongs to.
-    """
+    """The server's end of one connection."""
 
     def __init__(self, server, reader, writer):
         self.server = server
@@ -21,15 +18,8 @@ class Peer:
     async def request(self):
         """Read one request, head and body, and keep it."""
         head = await self._reader.readuntil(b"\r\n\r\n")
-        length = next(
-            (
-                int(line.partition(b":")[2])
-                for line in head.split(b"\r\n")
-                if line.lower().startswith(b"content-length:")
-            ),
-            0,
-        )
-        request = head + await self._reader.readexactly(length)
+        length = re.search(rb"\r\ncontent-length: *([0-9]+)", head, re.IGNORECASE)
+        request = head + await self._reader.readexactly(int(length[1]) if length else 0)
         self.server.requests.append(request)
         self.server.changed.set()
         return request
@@ -60,14 +50,9 @@ class Peer:
 
 
 class Faults:
-    """`async with Faults(behave) as server:` then `server.url`.
+    """`async with Faults(behave) as server:` then `server.url`, and what was received.
 
-    Attributes:
-        requests: What was received, oldest first.
-        connections: How many connections were opened.
-        ended: How many of them the server has closed.
-        hung_up: How many the other side closed while `hang` waited.
-        changed: Set whenever one of these changes.
+    Of its connections some have `ended`, and of those `hung_up` the other side closed.
     """
 
     limit = 2**16  # bytes that wait to be read, and of a head at most

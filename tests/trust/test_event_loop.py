@@ -1,22 +1,25 @@
-"""Nothing that a server sends, and no large tool, keeps the event loop from its other work.
+"""No answer, no large tool and no secret keeps the event loop, or a call beyond its time.
 
-Two things keep it: work on its own thread, and work elsewhere in one piece that lets no other
+Two things keep the loop: work on its own thread, and work elsewhere in one piece that lets no other
 thread run. A ticker beside the call sees both. The best of a few tries counts.
 """
 
-from __future__ import annotations
-
+import asyncio
+import base64
 import json
+import os
 import time
+from types import SimpleNamespace
+from urllib.parse import quote
 
 import corpus
 import httpx
 import pytest
-from documents import document, operation
+from documents import document, operation, with_body
 from ticker import LONGEST, gap_beside, leaves_free
-from trust.promises import quiet
+from trust.promises import quiet, secured, with_token_at
 
-from openapi_tools import load_tools
+from openapi_tools import Context, OAuth2, load_tools
 
 pytestmark = pytest.mark.untraced
 MEGABYTE = 1_000_000
@@ -97,3 +100,140 @@ async def test_the_first_call_of_a_large_tool_leaves_the_loop_free(shared, path,
         assert result.error["type"] == "invalid_input"
 
     await leaves_free(attempt, given={"unknown": 1})
+
+
+BEYOND = 0.5
+"""Seconds beyond its timeout after which a call has ended."""
+BEARER = {"type": "http", "scheme": "bearer"}
+RECORDS = [{"id": n, "name": f"n {n}", "url": f"/a?b=%20{n}"} for n in range(160_000)]
+
+
+def token(length):
+    """A token that was never there before."""
+    return base64.b64encode(os.urandom(length)).decode()[:length]
+
+
+def api(answer, *, scheme=BEARER, **options):
+    """Return a tool whose API answers by a function."""
+    return quiet(secured(scheme), answer=answer, **options)[0]["x"]
+
+
+@pytest.mark.parametrize("mark", ["a %20 blank", 'a \\" quote', "a &amp; b"])
+@pytest.mark.parametrize("length", [1200, 8000])
+async def test_a_long_token_costs_nothing_at_an_answer_with_escapes(length, mark):
+    def attempt():
+        secret = token(length)
+        body = {"said": [mark, quote(secret, safe=""), f"<{secret}>"]}
+        tool = api(lambda _: httpx.Response(200, json=body), credentials={"k": secret})
+        return tool, check
+
+    def check(result):
+        assert result.output == {"said": [mark, "***", "<***>"]}
+
+    await leaves_free(attempt)
+
+
+@pytest.mark.parametrize(
+    ("length", "output"),
+    [
+        (16_000, "100%25 of *** & more"),
+        (64_000, "has no access_token that could be sent, of at most 16384 characters."),
+    ],
+)
+async def test_a_long_token_of_a_token_endpoint_does_not_outlast_the_call(length, output):
+    def attempt():
+        secret = token(length)
+        said = {"access_token": secret, "token_type": "bearer"}
+
+        def answer(request):
+            if request.url.path == "/t":
+                return httpx.Response(200, json=said)
+            return httpx.Response(200, text=f"100%25 of {secret} & more")
+
+        given = {"k": OAuth2(client_id="me", client_secret="client-secret")}
+        return api(answer, scheme=with_token_at("/t"), credentials=given, timeout=2), check
+
+    def check(result):
+        assert result.output.endswith(output)
+
+    await leaves_free(attempt, most=2 + BEYOND)
+
+
+async def test_the_tokens_of_thirty_tenants_do_not_slow_their_calls():
+    def answer(request):
+        return httpx.Response(200, json={"said": f"%20{request.headers['authorization']}"})
+
+    def attempt():
+        tool = api(answer)
+        contexts = [Context(credentials={"k": token(1200)}) for _ in range(30)]
+
+        async def execute(given):
+            return await asyncio.gather(*(tool.execute(given, context=one) for one in contexts))
+
+        return SimpleNamespace(execute=execute), check
+
+    def check(results):
+        assert {str(each) for each in results} == {'{"said": "%20Bearer ***"}'}
+
+    await leaves_free(attempt, most=1.5)  # a twentieth of a second for each
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("repeated", [False, True], ids=["none in it", "one in it"])
+async def test_ten_megabytes_are_searched_for_thirty_three_secrets_within_the_time(repeated):
+    def attempt():
+        first, *others = [token(1200) for _ in range(33)]
+        rows = [*RECORDS, {"id": 0, "name": others[-1], "url": ""}] if repeated else RECORDS
+        body = json.dumps(rows).encode()
+        assert 9_000_000 < len(body) < 10_000_000
+        credentials = {
+            f"own-{n}": {"in": "header", "name": "X-Other", "value": secret}
+            for n, secret in enumerate(others)
+        }
+        tool = api(
+            lambda _: httpx.Response(200, content=body),
+            credentials={"k": first, **credentials},
+            timeout=3,
+            max_output_chars=20_000_000,
+        )
+
+        def check(result):
+            assert others[-1] not in str(result)
+
+        return tool, check
+
+    await leaves_free(attempt, most=3 + BEYOND)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["text/plain", "application/json"])
+async def test_reading_an_answer_counts_as_time_of_the_call(kind):
+    body = b'["' + b'\\"' * 3_000_000 + b'"]'  # seconds of work
+
+    def answer(_):
+        return httpx.Response(200, headers={"content-type": kind}, content=body)
+
+    def attempt():
+        return api(answer, credentials={"k": token(40)}, timeout=0.1), check
+
+    def check(result):
+        assert result.error["type"] == "timeout"
+
+    await leaves_free(attempt, most=0.1 + BEYOND)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("dry_run", [True, False], ids=["a dry run", "an approval"])
+async def test_the_preview_of_a_large_input_leaves_the_loop_free(dry_run):
+    settings = {"dry_run": dry_run, "approve": None if dry_run else lambda seen: False}
+    body = with_body({"properties": {"a": {"type": "string"}}})
+
+    def attempt():
+        own = {"in": "header", "name": "X-Key", "value": token(40)}
+        (tool,), _ = quiet(document(body), credentials={"k": own}, **settings)
+        return tool, check
+
+    def check(result):
+        assert result.success is dry_run
+
+    await leaves_free(attempt, given={"a": '\\"%41' * 400_000})

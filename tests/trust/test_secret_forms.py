@@ -82,52 +82,38 @@ PLACES = st.builds(
 STATUSES = st.sampled_from([200, 201, 302, 400, 401, 503])
 
 
-class Listener:
-    """Calls a server that answers as it is told to, and hears all that is said of the call."""
-
-    def __init__(self, runner, home, heard):
-        self._runner, self._home, self._heard = runner, home, heard
-        self._tools = {}
-
-    def run(self, coroutine):
-        return self._runner.run(coroutine)
-
-    def told(self, secret, said, **options):
-        """Return all that a call with a secret says when the server answers so."""
-        key = f"{secret} {options}"
-        if key not in self._tools:
-            self._tools[key] = self._loaded(secret, options)
-        self._heard.clear()
-        self._home.requests.clear()
-        self._home.answer = said
-        result = self.run(self._tools[key]["x"].execute({}))
-        assert self._home.requests
-        shown = [str(result), result.output, result.error, result.metadata, result.as_content()]
-        return [str(part) for part in [*shown, *self._heard]]
-
-    def _loaded(self, secret, options):
-        schema = {"content": {"application/json": {"schema": {"type": "array", "maxItems": 0}}}}
-        answers = {"200": {"description": "", **schema}}
-        scheme = {"type": "apiKey", "in": "query", "name": "key"}
-        api = secured(scheme, server=self._home.url, method="post", responses=answers)
-        chosen = Settings(max_output_chars=ROOM, timeout=20, **options)
-        tools = load_tools(api, credentials={"k": secret}, settings=chosen)
-        tools.subscribe(self._heard.append)
-        tools.add_on_error_func(lambda error, _: self._heard.append(vars(error)))
-        return tools
-
-    async def close(self):
-        for tools in self._tools.values():
-            await tools.aclose()
-
-
 @pytest.fixture(scope="module")
-def listener():
+def told():
+    """Call a server that answers as it is told to; return all that is said of the call."""
+    schema = {"content": {"application/json": {"schema": {"type": "array", "maxItems": 0}}}}
+    answers = {"200": {"description": "", **schema}}
+    opened = []
     with asyncio.Runner() as runner, listening() as heard:
         home = runner.run(Recorder().__aenter__())
-        made = Listener(runner, home, heard)
-        yield made
-        runner.run(made.close())
+
+        @cache
+        def tool_with(secret, **options):
+            scheme = {"type": "apiKey", "in": "query", "name": "key"}
+            api = secured(scheme, server=home.url, method="post", responses=answers)
+            chosen = Settings(max_output_chars=ROOM, timeout=20, **options)
+            tools = load_tools(api, credentials={"k": secret}, settings=chosen)
+            tools.subscribe(heard.append)
+            tools.add_on_error_func(lambda error, _: heard.append(vars(error)))
+            opened.append(tools)
+            return tools["x"]
+
+        def said_of(secret, said, **options):
+            heard.clear()
+            home.requests.clear()
+            home.answer = said
+            result = runner.run(tool_with(secret, **options).execute({}))
+            assert home.requests
+            shown = [str(result), result.output, result.error, result.metadata]
+            return [str(part) for part in [*shown, result.as_content(), *heard]]
+
+        yield said_of
+        for tools in opened:
+            runner.run(tools.aclose())
         runner.run(home.__aexit__())
 
 
@@ -156,7 +142,7 @@ def laid(secret, place, filler, rest):
 )
 @settings(parent=REPEATABLE, max_examples=25)
 def test_no_run_of_a_secret_in_a_body_is_shown(
-    listener, body, secret, place, escape, filler, rest, status
+    told, body, secret, place, escape, filler, rest, status
 ):
     kind, made = BODIES[body]
     text = laid(ESCAPES[escape](secret), place, filler, rest)
@@ -164,7 +150,7 @@ def test_no_run_of_a_secret_in_a_body_is_shown(
     content = sent.encode() if isinstance(sent, str) else sent
     said = Answer(status, [("Content-Type", kind)] if kind else [], content)
 
-    assert runs_shown(secret, listener.told(secret, said)) == []
+    assert runs_shown(secret, told(secret, said)) == []
 
 
 @pytest.mark.long
@@ -176,28 +162,28 @@ def test_no_run_of_a_secret_in_a_body_is_shown(
     status=STATUSES,
 )
 @REPEATABLE
-def test_no_run_of_a_secret_in_a_header_is_shown(listener, secret, place, escape, name, status):
+def test_no_run_of_a_secret_in_a_header_is_shown(told, secret, place, escape, name, status):
     value = f"{'x' * place}{ESCAPES[escape](secret)}"
     value = f"text/plain; charset={value}" if name == "content-type" else value
     said = Answer(status, [(name, value)], "é".encode())
 
-    assert runs_shown(secret, listener.told(secret, said)) == []
+    assert runs_shown(secret, told(secret, said)) == []
 
 
-def test_a_secret_in_html_is_not_shown_as_the_name_of_a_content_coding(listener):
+def test_a_secret_in_html_is_not_shown_as_the_name_of_a_content_coding(told):
     secret = SECRETS[6]
     said = Answer(200, [("content-encoding", html.escape(secret))], b"abc")
 
     assert html.escape(secret) != secret
-    assert runs_shown(secret, listener.told(secret, said)) == []
+    assert runs_shown(secret, told(secret, said)) == []
 
 
 @given(secret=st.sampled_from(SECRETS), place=st.integers(0, 600), rest=st.sampled_from([0, 300]))
 @settings(parent=REPEATABLE, max_examples=30)
-def test_no_run_of_a_secret_is_in_what_is_wrong_with_an_answer(listener, secret, place, rest):
+def test_no_run_of_a_secret_is_in_what_is_wrong_with_an_answer(told, secret, place, rest):
     said = Answer(body=json.dumps([laid(secret, place, "x", rest)]).encode())
 
-    texts = listener.told(secret, said, check_answers=True)
+    texts = told(secret, said, check_answers=True)
 
     assert "answer_problems" in "".join(texts)
     assert runs_shown(secret, texts) == []
@@ -230,12 +216,12 @@ def refusing(secret):
     filler=st.sampled_from(["word ", "x"]),
 )
 @settings(parent=REPEATABLE, max_examples=60)
-def test_no_run_of_a_secret_that_a_model_gives_is_shown(listener, secret, place, filler):
+def test_no_run_of_a_secret_that_a_model_gives_is_shown(secret, place, filler):
     text = laid(secret, place, filler, 30)
     wrong = [{"short": text}, {"one": text}, {"number": text}, {text: 1}]
     wrong += [{"list": [text, text]}, {"header": f"{text}\n"}, {"_profile": text}]
     for arguments in wrong:
-        result = listener.run(refusing(secret).execute(arguments))
+        result = asyncio.run(refusing(secret).execute(arguments))
 
         assert result.error["type"] == "invalid_input"
         assert runs_shown(secret, [str(result), repr(result.error)]) == []
@@ -243,9 +229,7 @@ def test_no_run_of_a_secret_that_a_model_gives_is_shown(listener, secret, place,
 
 @given(secret=st.sampled_from(SECRETS), place=st.integers(0, 12_000), blank=st.booleans())
 @settings(parent=REPEATABLE, max_examples=60)
-def test_no_run_of_a_secret_in_the_words_of_a_token_endpoint_is_shown(
-    listener, secret, place, blank
-):
+def test_no_run_of_a_secret_in_the_words_of_a_token_endpoint_is_shown(secret, place, blank):
     def refuse(_):
         said = laid(secret, place, " " if blank else "x", 300)
         return httpx.Response(400, json={"error": secret, "error_description": said})
@@ -253,7 +237,7 @@ def test_no_run_of_a_secret_in_the_words_of_a_token_endpoint_is_shown(
     given = {"k": OAuth2(client_id="me", client_secret=secret)}
     (tool,), _ = quiet(secured(with_token_at("/t")), credentials=given, answer=refuse)
 
-    result = listener.run(tool.execute({}))
+    result = asyncio.run(tool.execute({}))
 
     assert "refuses" in str(result)
     assert runs_shown(secret, [str(result), repr(result.error)]) == []
