@@ -258,10 +258,11 @@ def test_nothing_of_the_standing_package_is_run(out):
 
 def secured(scheme, method="get"):
     paths = {"/x": {method: operation(operationId="x", summary="s", security=[{"k": []}])}}
-    return document(paths, components={"securitySchemes": {"k": scheme}})
+    return document(paths, components={"securitySchemes": {"k": scheme, "o": FLOWS}})
 
 
 KEY = {"type": "apiKey", "in": "header", "name": "X-Key"}
+FLOWS = {"type": "oauth2", "flows": {"password": {"tokenUrl": "https://a/t", "scopes": {}}}}
 
 
 @pytest.mark.parametrize(

@@ -29,8 +29,6 @@ from openapi_tools.codegen.literals import (
 from openapi_tools.errors import OpenAPIToolsError
 from openapi_tools.model import Operation, Parameter, Server
 
-pytestmark = pytest.mark.untraced
-
 ROOT = Path(__file__).parents[2]
 FILE = ROOT / "openapi_tools" / "values.py"
 HEAD = """\
