@@ -33,43 +33,24 @@ def answer(_):
 @pytest.mark.long
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("entry", CHOSEN)
-async def test_every_tool_is_listed_as_it_is(entry, mode):
-    toolset = load_tools(entry.file)
-    async with Client(create_server(toolset), mode=mode) as client:
-        listed = await client.list_tools()
-
-    assert len(listed.tools) == len(toolset) == LARGE[entry.path] - len(toolset.skipped)
-    assert listed.next_cursor is None
-    for tool, seen in zip(toolset, listed.tools, strict=True):
-        assert (seen.name, seen.description) == (tool.name, tool.description)
-        assert seen.input_schema == tool.input_schema
-        hints = seen.annotations.model_dump(by_alias=True, exclude_none=True)
-        assert hints == tool.annotations
-        assert seen.title is None or len(seen.title) <= 60
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("entry", CHOSEN)
-async def test_every_tool_is_listed_over_http(entry, mode):
-    toolset = load_tools(entry.file)
-    async with client_of(create_server(toolset), mode) as client:
-        listed = await client.list_tools()
-
-    assert [tool.name for tool in listed.tools] == [tool.name for tool in toolset]
-    assert all(a.input_schema == b.input_schema for a, b in zip(listed.tools, toolset, strict=True))
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("entry", CHOSEN)
-async def test_every_tool_answers_as_it_does_without_mcp(entry, mode):
+async def test_every_tool_is_listed_and_answers_as_it_does_without_mcp(entry, mode):
     web = httpx.AsyncClient(transport=httpx.MockTransport(answer))
     settings = Settings(base_url="http://api.example.com", anonymous=True)
     toolset = load_tools(entry.file, client=web, settings=settings)
     good = 0
+    async with client_of(create_server(toolset), mode) as client:
+        over_http = await client.list_tools()
     async with Client(create_server(toolset), mode=mode) as client:
-        for tool in toolset:
+        listed = await client.list_tools()
+        assert listed.tools == over_http.tools
+        assert len(listed.tools) == len(toolset) == LARGE[entry.path] - len(toolset.skipped)
+        assert listed.next_cursor is None
+        for tool, seen in zip(toolset, listed.tools, strict=True):
+            assert (seen.name, seen.description) == (tool.name, tool.description)
+            assert seen.input_schema == tool.input_schema
+            hints = seen.annotations.model_dump(by_alias=True, exclude_none=True)
+            assert hints == tool.annotations
+            assert seen.title is None or len(seen.title) <= 60
             # Not every sample fits: what is refused is refused with the same words.
             given = sample(tool.input_schema, tool.input_schema)
             result = await client.call_tool(tool.name, given)

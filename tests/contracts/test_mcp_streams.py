@@ -75,58 +75,51 @@ async def test_the_largest_answer_arrives_whole(mode, letter):
     assert json.loads(texts(result)[0]) == value
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("letter", LETTERS)
-@pytest.mark.usefixtures("early")
-async def test_after_progress_the_text_of_the_largest_answer_arrives_whole(mode, letter):
-    value, told = filled(letter), asyncio.Event()
-
-    async def note(*_):
-        told.set()
-
-    toolset = tools_of(answering(value, after=told))
-    async with client_of(create_server(toolset), mode) as client:
-        # The API answers once the client has heard of progress: that was not held back.
-        result = await client.call_tool("a", {}, progress_callback=note)
-
-    assert not result.is_error
-    assert json.loads(texts(result)[0]) == value
-    expected = [None] if letter in "漢😀" else [value, None]
-    assert result.structured_content in expected
-
-
-@pytest.mark.usefixtures("early")
-async def test_after_progress_a_small_answer_keeps_its_structure(mode):
+async def called_after_progress(value, mode, bound=1024 * 1024, **settings):
+    """Return the result or error of a call that is answered once the client heard of progress."""
     told = asyncio.Event()
 
     async def note(*_):
         told.set()
 
-    toolset = tools_of(answering({"a": 1}, after=told))
-    async with client_of(create_server(toolset), mode) as client:
-        result = await client.call_tool("a", {}, progress_callback=note)
+    server = create_server(tools_of(answering(value, after=told), **settings))
+    async with client_of(server, mode, max_sse_event_size=bound) as client:
+        try:
+            return await client.call_tool("a", {}, progress_callback=note)
+        except MCPError as error:
+            return error
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("letter", LETTERS)
+@pytest.mark.usefixtures("early")
+async def test_after_progress_the_text_of_the_largest_answer_arrives_whole(mode, letter):
+    value = filled(letter)
+
+    result = await called_after_progress(value, mode)
+
+    assert not result.is_error
+    assert json.loads(texts(result)[0]) == value
+    assert result.structured_content in ([None] if letter in "漢😀" else [value, None])
+
+
+@pytest.mark.usefixtures("early")
+async def test_after_progress_a_small_answer_keeps_its_structure(mode):
+    result = await called_after_progress({"a": 1}, mode)
 
     assert (texts(result), result.structured_content) == (['{"a": 1}'], {"a": 1})
 
 
 @pytest.mark.long
 @pytest.mark.usefixtures("early")
-@pytest.mark.parametrize("bound", [1024 * 1024, None])
-async def test_what_is_too_large_as_a_text_is_left_to_the_bound_of_the_client(mode, bound):
+async def test_what_is_too_large_as_a_text_is_left_to_the_bound_of_the_client(mode):
     value = {"a": "x" * 1_200_000}
-    told = asyncio.Event()
 
-    async def note(*_):
-        told.set()
+    refused = await called_after_progress(value, mode, max_output_chars=2_000_000)
+    result = await called_after_progress(value, mode, None, max_output_chars=2_000_000)
 
-    toolset = tools_of(answering(value, after=told), max_output_chars=2_000_000)
-    async with client_of(create_server(toolset), mode, max_sse_event_size=bound) as client:
-        call = client.call_tool("a", {}, progress_callback=note)
-        if bound:
-            with pytest.raises(MCPError, match="exceeded the 1048576 byte limit"):
-                await call
-        else:
-            assert (await call).structured_content == value
+    assert "exceeded the 1048576 byte limit" in str(refused)
+    assert result.structured_content == value
 
 
 async def test_a_question_does_not_wait_for_the_answer():
@@ -157,32 +150,25 @@ async def posted(toolset, message, **headers):
         yield answer
 
 
-async def test_an_answer_with_nothing_before_it_is_plain_json():
-    async with posted(tools_of(answering({"a": "ж"})), CALL) as answer:
+IDS = [{"id": number} for number in (0, -3, "", "x", 'a\\"b", "result": {', "ж{}")]
+
+
+@pytest.mark.parametrize("members", [{}, *IDS, {"params": {"name": "c"}}], ids=str)
+async def test_an_answer_with_nothing_before_it_is_plain_json(members):
+    call = {**CALL, **members}
+
+    async with posted(tools_of(answering({"a": "ж"})), call) as answer:
         body = await answer.aread()
 
     assert answer.status_code == 200
     assert answer.headers.get_list("content-type") == ["application/json"]
     assert answer.headers["content-length"] == str(len(body))
     message = json.loads(body)
-    assert (message["id"], message["result"]["structuredContent"]) == (7, {"a": "ж"})
-
-
-@pytest.mark.parametrize("number", [0, -3, "", "x", 'a\\"b", "result": {', "ж{}"])
-async def test_any_number_of_a_request_is_recognised(number):
-    async with posted(tools_of(answering({})), {**CALL, "id": number}) as answer:
-        message = json.loads(await answer.aread())
-
-    assert answer.headers["content-type"] == "application/json"
-    assert message["id"] == number
-
-
-async def test_an_error_of_the_protocol_is_plain_json_too():
-    async with posted(tools_of(answering({})), {**CALL, "params": {"name": "c"}}) as answer:
-        message = json.loads(await answer.aread())
-
-    assert answer.headers["content-type"] == "application/json"
-    assert message["error"]["code"] == types.INVALID_PARAMS
+    assert message["id"] == call["id"]
+    if "params" in members:
+        assert message["error"]["code"] == types.INVALID_PARAMS
+    else:
+        assert message["result"]["structuredContent"] == {"a": "ж"}
 
 
 async def test_who_takes_no_stream_is_refused_as_before():
@@ -313,26 +299,10 @@ PRIMING = piece(b"id: 1\r\ndata: \r\n\r\n")
 JSON = {**START, "headers": [(b"content-type", b"application/json")]}
 
 
-@pytest.mark.parametrize(
-    "messages",
-    [
-        [EVENTS],
-        [EVENTS, END],
-        [EVENTS, NEWS, ANSWER, END],
-        [EVENTS, PRIMING, ANSWER, END],
-        [EVENTS, CUT, END],
-        [JSON, ANSWER, END],
-        [{"type": "http.response.debug", "info": {}}, EVENTS, END],
-    ],
-    ids=["start", "nothing", "news", "priming", "cut", "json", "other"],
-)
-async def test_what_does_not_begin_with_an_answer_is_passed_on(messages):
-    assert await passed(*messages) == messages
+async def test_a_failure_before_the_first_event_can_still_become_a_status():
+    broken = LookupError()
 
-
-@pytest.mark.parametrize("how", [{"method": "GET"}, {"kind": "websocket"}])
-async def test_only_answers_to_posts_are_looked_at(how):
-    assert await passed(EVENTS, ANSWER, END, **how) == [EVENTS, ANSWER, END]
+    assert await passed(EVENTS, broken) == [broken]
 
 
 async def test_nothing_follows_the_json():
@@ -344,12 +314,6 @@ async def test_nothing_follows_the_json():
     ]
     assert json.loads(body["body"]) == {"jsonrpc": "2.0", "id": 1, "result": {}}
     assert (late["body"], end) == (b"", END)
-
-
-async def test_a_failure_before_the_first_event_can_still_become_a_status():
-    broken = LookupError()
-
-    assert await passed(EVENTS, broken) == [broken]
 
 
 def large(result):
@@ -371,17 +335,34 @@ async def test_an_event_that_is_made_smaller_keeps_its_number():
     ]
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        large({"structuredContent": {}, "content": "x" * 2_000_000}),
-        large({"structuredContent": {"a": "x" * 2_000_000}, "content": "\ud800"}),
-        piece(large({"a": "x" * 2_000_000})["body"].replace(b'"}}', b'"}')),
-        piece(large({"a": "x" * 2_000_000})["body"].replace(b'"result"', b'"error"')),
-        piece(large({"a": [0]})["body"].replace(b"[0]", b"[" * 999_999 + b"]" * 999_999)),
-        piece(large({"a": [0]})["body"].replace(b"[0]", b"1" * 2_000_000)),
-    ],
-    ids=["text", "surrogate", "no-json", "error", "deep", "number"],
-)
-async def test_an_event_that_cannot_be_made_small_stands_as_it_is(answer):
-    assert await passed(EVENTS, NEWS, answer, END) == [EVENTS, NEWS, answer, END]
+LARGE = large({"a": "x" * 2_000_000})["body"]
+LIST = large({"a": [0]})["body"]
+ALONE = {
+    "start": [EVENTS],
+    "nothing": [EVENTS, END],
+    "news": [EVENTS, NEWS, ANSWER, END],
+    "priming": [EVENTS, PRIMING, ANSWER, END],
+    "cut": [EVENTS, CUT, END],
+    "json": [JSON, ANSWER, END],
+    "other": [{"type": "http.response.debug", "info": {}}, EVENTS, END],
+}
+UNFIT = {
+    "text": large({"structuredContent": {}, "content": "x" * 2_000_000}),
+    "surrogate": large({"structuredContent": {"a": "x" * 2_000_000}, "content": "\ud800"}),
+    "no-json": piece(LARGE.replace(b'"}}', b'"}')),
+    "error": piece(LARGE.replace(b'"result"', b'"error"')),
+    "deep": piece(LIST.replace(b"[0]", b"[" * 999_999 + b"]" * 999_999)),
+    "number": piece(LIST.replace(b"[0]", b"1" * 2_000_000)),
+}
+
+
+@pytest.mark.parametrize("name", [*ALONE, *UNFIT])
+async def test_what_is_no_answer_or_cannot_be_made_small_is_passed_on(name):
+    messages = ALONE.get(name) or [EVENTS, NEWS, UNFIT[name], END]
+
+    assert await passed(*messages) == messages
+
+
+@pytest.mark.parametrize("how", [{"method": "GET"}, {"kind": "websocket"}])
+async def test_only_answers_to_posts_are_looked_at(how):
+    assert await passed(EVENTS, ANSWER, END, **how) == [EVENTS, ANSWER, END]
