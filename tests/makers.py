@@ -13,8 +13,8 @@ from hypothesis.errors import NoSuchExample
 
 UNIONS = ("anyOf", "oneOf")
 MANY = 2**31
-BOUNDS = {"minimum": max, "exclusiveMinimum": max, "maximum": min, "exclusiveMaximum": min}
-BOUNDS["multipleOf"] = max
+BOUNDS = {"minimum": max, "exclusiveMinimum": max, "multipleOf": max}
+BOUNDS |= {"maximum": min, "exclusiveMaximum": min}
 _DEEPEST = 60
 _IMPLIED = {
     "object": {"properties", "additionalProperties", "required", "patternProperties"},
@@ -46,8 +46,7 @@ class Maker:
         if depth > _DEEPEST:
             raise ImpossibleError("it never ends")
         parts = list(self._parts(schemas, depth))
-        listed = [part["enum"] for part in parts if "enum" in part]
-        listed += [[part["const"]] for part in parts if "const" in part]
+        listed = [*_all(parts, "enum"), *([value] for value in _all(parts, "const"))]
         kinds = _kinds(parts)
         if listed:
             return self.pick(_common(listed, kinds))
@@ -100,10 +99,8 @@ class Maker:
         return made
 
     def _string(self, parts, _depth):
-        patterns = [part["pattern"] for part in parts if "pattern" in part]
-        formats = [part["format"] for part in parts if "format" in part]
-        least, most = _limits(parts, "Length")
-        return self.text(*(patterns or [None])[:1], least, most, *(formats or [None])[:1])
+        pattern, form = (next(iter(_all(parts, key)), None) for key in ("pattern", "format"))
+        return self.text(pattern, *_limits(parts, "Length"), form)
 
     def _number(self, parts, _depth, **told):
         bounds = {key: best(_all(parts, key)) for key, best in BOUNDS.items() if _all(parts, key)}
@@ -158,7 +155,13 @@ class Turns(Maker):
             return text_for(None, least, most)
 
     def number(self, schema):
-        return number(schema)
+        least = schema.get("minimum", schema.get("exclusiveMinimum"))
+        most = schema.get("maximum", schema.get("exclusiveMaximum"))
+        step = schema.get("multipleOf", 1)
+        for value in (least, most, 0, step, 1, 2, (least or 0) + step, (most or 0) - step, 0.5):
+            if value is not None and jsonschema_rs.is_valid(schema, value):
+                return int(value) if schema.get("type") == "integer" else value
+        raise ImpossibleError(schema)
 
 
 def accepts_null(schema):
@@ -168,17 +171,6 @@ def accepts_null(schema):
         or "null" in _named(schema)
         or any(map(accepts_null, schema.get("anyOf", ())))
     )
-
-
-def number(schema):
-    """Return a number within some bounds."""
-    least = schema.get("minimum", schema.get("exclusiveMinimum"))
-    most = schema.get("maximum", schema.get("exclusiveMaximum"))
-    step = schema.get("multipleOf", 1)
-    for value in (least, most, 0, step, 1, 2, (least or 0) + step, (most or 0) - step, 0.5):
-        if value is not None and jsonschema_rs.is_valid(schema, value):
-            return int(value) if schema.get("type") == "integer" else value
-    raise ImpossibleError(schema)
 
 
 @cache

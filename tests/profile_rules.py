@@ -8,12 +8,10 @@ import re
 from tool_rules import walk
 
 NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+ANY_KEY = re.compile(r".+", re.DOTALL)
 KEYS = {
-    "openai": re.compile(r".+", re.DOTALL),
-    "openai_strict": re.compile(r".+", re.DOTALL),
     "anthropic": re.compile(r"[a-zA-Z0-9_.-]{1,64}"),
     "gemini": re.compile(r"[a-zA-Z_][a-zA-Z0-9_]{0,63}"),
-    "mcp": re.compile(r".+", re.DOTALL),
 }
 STRICT_WORDS = {
     *("type", "description", "properties", "required", "additionalProperties", "items", "enum"),
@@ -52,8 +50,9 @@ def faults(profile, value):
         found.append("the root is no plain object")
     rules = {"openai_strict": strict_rules, "gemini": gemini_rules}.get(profile)
     nodes = list(walk(schema))
+    form = KEYS.get(profile, ANY_KEY)
     for place, node in nodes:
-        keys = (key for key in node.get("properties", ()) if not KEYS[profile].fullmatch(key))
+        keys = (key for key in node.get("properties", ()) if not form.fullmatch(key))
         found += [f"{place}: key {key!r}" for key in keys]
         asked = {**common_rules(node, schema, place), **rules(node)} if rules is not None else {}
         found += [f"{place}: {rule}" for rule, is_broken in asked.items() if is_broken]

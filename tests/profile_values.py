@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import jsonschema_rs
 from makers import Turns
 from profile_rules import faults, schema_of
+from tool_rules import walk
 
 from openapi_tools.json_values import same
 from openapi_tools.providers.definitions import define
@@ -79,24 +80,14 @@ def refused(tool, definition, profile, rounds, checker=None):
 
 def read_literally(schema):
     """Return a schema in which `nullable` and closed objects are told as JSON Schema tells them."""
-    if isinstance(schema, list):
-        return [read_literally(part) for part in schema]
-    if not isinstance(schema, dict):
-        return schema
-    out = {
-        key: {name: read_literally(part) for name, part in value.items()}
-        if key in ("properties", "$defs")
-        else value
-        if key in ("enum", "default", "example")
-        else read_literally(value)
-        for key, value in schema.items()
-    }
-    if out.get("type") == "object":
-        out.setdefault("additionalProperties", False)
-    if out.pop("nullable", False):
-        definitions = {"$defs": out.pop("$defs")} if "$defs" in out else {}
-        return {"anyOf": [out, {"type": "null"}], **definitions}
-    return out
+    schema = copy.deepcopy(schema)
+    for _, node in list(walk(schema)):
+        if node.get("type") == "object":
+            node.setdefault("additionalProperties", False)
+        if node.pop("nullable", False):
+            inner = {key: node.pop(key) for key in list(node) if key != "$defs"}
+            node["anyOf"] = [inner, NULL]
+    return schema
 
 
 def repair(arguments, schema):
