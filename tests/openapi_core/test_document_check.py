@@ -38,6 +38,11 @@ FOUND = {
         "/paths/~1a/get/parameters/0/schema/type",
         '"int" is not one of "array", "boolean" or 4 other candidates',
     ),
+    "a reference that is not a text": (
+        document({"/a": operation(parameters=[{"$ref": 5}])}, version="3.0.3"),
+        "/paths/~1a/get/parameters/0",
+        "{\"$ref\":5} is not valid under any of the schemas listed in the 'oneOf' keyword",
+    ),
     "a path variable without a parameter": (
         document({"/a/{b}": operation()}),
         "/paths/~1a~1{b}/get",
