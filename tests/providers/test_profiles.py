@@ -2,6 +2,7 @@
 
 import copy
 import json
+import math
 
 import httpx
 import pydantic
@@ -172,11 +173,6 @@ STRICT = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("given", "expected"), STRICT.values(), ids=STRICT)
-def test_strict_mode(given, expected):
-    assert lawful(given, "openai_strict") == expected
-
-
 NULLABLE = {
     "a scalar": (TEXT, {"type": ["string", "null"]}),
     "an enum": ({"enum": ["a"]}, {"type": ["string", "null"], "enum": ["a", None]}),
@@ -186,9 +182,49 @@ NULLABLE = {
 }
 
 
-@pytest.mark.parametrize(("given", "expected"), NULLABLE.values(), ids=NULLABLE)
-def test_strict_mode_has_null_for_what_is_optional(given, expected):
-    assert lawful(given, "openai_strict", required=False) == expected
+def within(least, most):
+    return {**WHOLE, "minimum": least, "maximum": most}
+
+
+BETWEEN = {**WHOLE, "exclusiveMinimum": 0, "exclusiveMaximum": 9}
+SHOWN = {"examples": ["a", "b"], "default": "c"}
+SENT = text(description="Sent as `b-c`.")
+GEMINI = {
+    "null": ({"type": ["string", "null"]}, text(nullable=True)),
+    "null alone": (NULL, text(enum=["null"])),
+    "a length": (text(minLength=1, pattern="^a"), text(minLength=1, pattern="^a")),
+    "an enum of numbers": ({**WHOLE, "enum": [1, 2], "default": 1}, text(enum=["1", "2"])),
+    "an enum with an empty text": ({"enum": ["", "a"]}, text(enum=["(empty)", "a"])),
+    "both booleans": ({"enum": [True, False]}, {"type": "boolean"}),
+    "numbers beside strings": ({"anyOf": [TEXT, {"const": 3}]}, {"anyOf": [within(3, 3), TEXT]}),
+    "exclusive bounds": ({**BETWEEN, "maximum": 20}, within(1, 8)),
+    "a fraction": ({**BETWEEN, "type": "number"},
+                   {"type": "number", "minimum": 5e-324, "maximum": math.nextafter(9, 0)}),
+    "whole numbers": ({"type": "number", "multipleOf": 1}, WHOLE),
+    "a format": ({**WHOLE, "format": "int64"}, {**WHOLE, "format": "int64"}),
+    "an example": (text(**SHOWN, title="T"), text(example="a", default="c")),
+    "an object": (
+        object_of({"a": TEXT, "b-c": TEXT}, required=["b-c"], minProperties=2),
+        object_of({"a": TEXT, "b_c": SENT}, required=["b_c"], minProperties=2),
+    ),
+    "a map": ({"type": "object", "additionalProperties": TEXT}, array(PAIR)),
+}  # fmt: skip
+
+
+SHAPES = [
+    pytest.param(profile, required, *row, id=f"{profile}: {name}")
+    for profile, required, rows in (
+        ("openai_strict", True, STRICT),
+        ("openai_strict", False, NULLABLE),
+        ("gemini", True, GEMINI),
+    )
+    for name, row in rows.items()
+]
+
+
+@pytest.mark.parametrize(("profile", "required", "given", "expected"), SHAPES)
+def test_each_profile_has_its_own_form_of_a_schema(profile, required, given, expected):
+    assert lawful(given, profile, required=required) == expected
 
 
 def test_strict_mode_refers_to_a_definition_with_words_around_it():
@@ -211,41 +247,6 @@ def test_strict_mode_has_an_object_for_each_member_of_which_one_is_needed():
 
     assert [part["properties"]["a"] for part in parts] == [TEXT, {"type": ["string", "null"]}]
     assert restored(given, "openai_strict", {"a": None, "b": 1}) == {"b": 1}
-
-
-GEMINI = {
-    "null": ({"type": ["string", "null"]}, text(nullable=True)),
-    "null alone": (NULL, text(enum=["null"])),
-    "a length": (text(minLength=1, pattern="^a"), text(minLength=1, pattern="^a")),
-    "an enum of numbers": ({**WHOLE, "enum": [1, 2], "default": 1}, text(enum=["1", "2"])),
-    "an enum with an empty text": ({"enum": ["", "a"]}, text(enum=["(empty)", "a"])),
-    "both booleans": ({"enum": [True, False]}, {"type": "boolean"}),
-    "numbers beside strings": ({"anyOf": [TEXT, {"const": 3}]},
-                               {"anyOf": [{**WHOLE, "minimum": 3, "maximum": 3}, TEXT]}),
-    "exclusive bounds": ({**WHOLE, "exclusiveMinimum": 0, "exclusiveMaximum": 9, "maximum": 20},
-                         {**WHOLE, "minimum": 1, "maximum": 8}),
-    "an exclusive bound of a fraction": ({"type": "number", "exclusiveMinimum": 0},
-                                         {"type": "number", "minimum": 5e-324}),
-    "whole numbers": ({"type": "number", "multipleOf": 1}, WHOLE),
-    "a format": ({**WHOLE, "format": "int64"}, {**WHOLE, "format": "int64"}),
-    "an example": (text(examples=["a", "b"], default="c", title="T"),
-                   text(example="a", default="c")),
-    "an object": (
-        object_of({"a": TEXT, "b-c": TEXT}, required=["b-c"], minProperties=2),
-        object_of(
-            {"a": TEXT, "b_c": text(description="Sent as `b-c`.")},
-            required=["b_c"],
-            minProperties=2,
-        ),
-    ),
-    "a map": ({"type": "object", "additionalProperties": TEXT}, array(PAIR)),
-}  # fmt: skip
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(("given", "expected"), GEMINI.values(), ids=GEMINI)
-def test_gemini(given, expected):
-    assert lawful(given, "gemini") == expected
 
 
 def test_gemini_marks_a_reference_that_may_be_null():
