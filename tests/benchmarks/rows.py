@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from timing import Sample
@@ -90,8 +90,6 @@ def as_markdown(row):
     return "| " + " | ".join((*cells, last)) + " |"
 
 
-Ratios = dict[str, dict[str, Any]]
-"""As `ratios` returns them."""
 MARGIN = 1.5
 """A ratio may get this many times as bad."""
 FLOOR = 0.1
