@@ -10,7 +10,7 @@ import jsonschema_rs
 import pytest
 from conformance import MINE, Conformance, Seen
 from documents import operation, tools, with_body
-from pet_shop import DOCUMENT, NOT_FOUND, PHOTO, PNG, found, published
+from pet_shop import DOCUMENT, NOT_FOUND, found, published
 
 from openapi_tools import Context, Settings, SettingsError, load_tools, require_approval
 from openapi_tools.contracts.langchain import to_structured_tools, without_references
@@ -77,12 +77,14 @@ class TestLangChain(Conformance):
         ids = [one["id"] for turn in numbered for one in turn]
         assert [message.tool_call_id for message in messages] == ids
         assert [message.artifact.tool_call_id for message in messages] == ids
+        assert [message.name for message in messages] == [n for turn in turns for n, _ in turn]
         return list(map(self.seen, messages))
 
     def seen(self, message):
         blocks = message.content
         if isinstance(blocks, str):
             blocks = [{"type": "text", "text": blocks}]
+        assert [b["type"] for b in message.content_blocks] == [b["type"] for b in blocks]
         assert all(b["mime_type"] == "image/png" for b in blocks if b["type"] == "image")
         return Seen(
             [block["text"] for block in blocks if block["type"] == "text"],
@@ -90,18 +92,6 @@ class TestLangChain(Conformance):
             message.status == "error",
             message.artifact,
         )
-
-
-async def test_a_message_has_the_name_of_the_tool_and_standard_blocks(shop, recorder):
-    recorder.answers += [PHOTO, NOT_FOUND]
-
-    photo, missing = await run(shop, [call("get_photo", petId=3)], [call("get_pet", petId=9)])
-
-    assert [block["type"] for block in photo.content_blocks] == ["image"]
-    assert photo.content == [
-        {"type": "image", "base64": base64.b64encode(PNG).decode(), "mime_type": "image/png"}
-    ]
-    assert (missing.name, missing.content) == ("get_pet", str(missing.artifact))
 
 
 async def test_without_a_tool_call_the_content_is_given(shop, recorder):

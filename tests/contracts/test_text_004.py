@@ -56,22 +56,12 @@ async def test_004_every_tool_is_a_module_with_the_callbacks_of_the_behaviour(co
     assert said == ["[[ExAthena.Tool]] []"] * len(toolset)
 
 
-async def test_004_a_name_is_a_string(compiled, toolset):
-    said = await asked(compiled, "name")
+async def test_004_names_descriptions_and_schemas_are_those_of_the_tools(compiled, toolset):
+    aspects = {"name": "name", "description": "description", "schema": "input_schema"}
+    for function, aspect in aspects.items():
+        said = await asked(compiled, function)
 
-    assert said == {tool.name: tool.name for tool in toolset}
-
-
-async def test_004_a_description_is_a_string(compiled, toolset):
-    said = await asked(compiled, "description")
-
-    assert said == {tool.name: tool.description for tool in toolset}
-
-
-async def test_004_a_schema_is_json_schema_as_a_map(compiled, toolset):
-    said = await asked(compiled, "schema")
-
-    assert said == {tool.name: tool.input_schema for tool in toolset}
+        assert said == {tool.name: getattr(tool, aspect) for tool in toolset}
 
 
 async def test_004_only_tools_that_read_are_parallel_safe(compiled, toolset):
