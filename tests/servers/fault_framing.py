@@ -13,6 +13,7 @@ POISON = answer(b'{"poison": true}', JSON)
 TOO_BIG = answer(b'{"error": "too big"}', "Connection: close", status="413 Too Large")
 EMPTY = "Content-Length: 0"
 OK = b"HTTP/1.1 200 OK\r\n"
+LATE = "timeout|protocol"
 
 
 async def reset_when_used_again(caller):
@@ -50,10 +51,9 @@ HEADS = (
     Route("endless-103", drips(b"", EARLY), "timeout"),
     Route("flood-of-103", floods(b"", EARLY * 100), "timeout|protocol"),
     Route("fifty-103", keeps(EARLY * 50 + WHOLE), "ok", small=keeps(EARLY * 9 + WHOLE)),
-    Route("endless-headers", floods(OK, b"X: y\r\n" * 1000), "protocol",
-          dripped="timeout|protocol"),
+    Route("endless-headers", floods(OK, b"X: y\r\n" * 1000), "protocol", dripped=LATE),
     Route("giant-header", hangs(OK + b"X: " + b"y" * 10**6 + b"\r\n\r\n"), "protocol",
-          small=drips(OK + b"X: ", b"y" * 1000), dripped="timeout|protocol"),
+          small=drips(OK + b"X: ", b"y" * 1000), dripped=LATE),
     Route("thousand-headers", headers(1000), "ok|protocol", small=headers(50)),
     Route("garbage-status-line", closes(b"HELLO WORLD\r\n\r\n"), "protocol"),
     Route("binary-garbage", closes(bytes(range(256)) + b"\r\n\r\n"), "protocol"),
@@ -84,13 +84,12 @@ DELIMITERS = (
     Route("chunks-without-end", closes(CHUNKED + b"2\r\n{}\r\n"), "protocol"),
     Route("chunk-of-2-64", closes(CHUNKED + b"1" + b"0" * 16 + b"\r\nhi"), "protocol|too_large"),
     Route("chunk-of-2-84", closes(CHUNKED + b"f" * 21 + b"\r\nhi"), "protocol"),
-    Route("endless-chunk-extension", floods(CHUNKED + b"2;x=", b"y" * 10_000), "protocol",
-          dripped="timeout|protocol"),
+    Route("endless-chunk-extension", floods(CHUNKED + b"2;=", b"y" * 9999), "protocol",
+          dripped=LATE),
     # Sent slowly, the JSON comes whole, and the result says that more went on.
     Route("endless-trailers", floods(CHUNKED + b"2\r\n{}\r\n0\r\n", b"X: y\r\n" * 1000), "protocol",
           dripped="timeout|protocol|ok"),
-    Route("unknown-transfer-coding", closes(head("Transfer-Encoding: rot13") + b"uryyb"),
-          "protocol"),
+    Route("unknown-transfer-coding", closes(head("Transfer-Encoding: rot13") + b"x"), "protocol"),
     Route("negative-length", closes(head("Content-Length: -5") + b"hello"), "protocol"),
     Route("length-of-words", closes(head("Content-Length: many") + b"hello"), "protocol"),
     Route("two-lengths", closes(head("Content-Length: 5", "Content-Length: 6") + b"hello!"),

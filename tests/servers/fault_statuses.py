@@ -68,6 +68,11 @@ def deep_problem(levels):
     return fails("400 Bad Request", b'{"errors":' + b"[" * levels, PROBLEM)
 
 
+def broken(count):
+    before, status = b'{"message": "Out of order", "more": ', "500 Internal Server Error"
+    return lists(count, before, b"}", status=status)
+
+
 REDIRECTS = (
     Route("redirect-loop", redirects("/redirect-loop"), "redirect"),
     Route("redirect-growing", redirects("{target}/x"), "redirect"),
@@ -117,9 +122,8 @@ REFUSALS = (
     Route("409", fails("409 Conflict", b'{"detail": "exists"}'), "http"),
     Route("500-html", traceback(12_500), "http", small=traceback(60)),
     Route("500-empty", fails("500 Internal Server Error", b""), "http"),
-    Route("500-of-10-mb", lists(3_000_000, status="500 Internal Server Error"), "http", "GET",
-          lists(300, status="500 Internal Server Error")),
-)  # fmt: skip
+    Route("500-of-10-mb", broken(3_000_000), "http", "GET", broken(300)),
+)
 
 COOKIES = ("Set-Cookie: session=abc; Path=/", "Set-Cookie: \xff; Max-Age=x")
 SUCCESSES = (

@@ -9,6 +9,7 @@ import re
 import traceback
 
 import httpx
+import pytest
 from documents import document, operation, with_body
 
 from openapi_tools import OpenAPIToolsError, Settings, load_tools
@@ -23,11 +24,9 @@ _CONTROL = re.compile(r"\\u00[01]|\\[bf]|[\x7f-\x9f\ud800-\udfff]")
 
 def refusal(source):
     """Return the words of the typed error that a document is refused with."""
-    try:
+    with pytest.raises(OpenAPIToolsError) as caught:
         load_tools(source)
-    except OpenAPIToolsError as error:
-        return str(error)
-    raise AssertionError("the document was taken")
+    return str(caught.value)
 
 
 def with_component(schema=None, **components):
@@ -106,29 +105,24 @@ async def used(source):
     return outcomes
 
 
-class Ear(logging.Handler):
-    """Everything that any logger says, as text, as values and with local variables."""
-
-    def __init__(self):
-        super().__init__(logging.DEBUG)
-        self.heard = []
-
-    def emit(self, record):
-        self.heard += [self.format(record), repr(vars(record))]
-        if record.exc_info:
-            found = traceback.TracebackException(*record.exc_info, capture_locals=True)
-            self.heard.extend(found.format())
-
-
 @contextlib.contextmanager
 def listening():
-    """Hear all loggers at DEBUG."""
-    ear, root = Ear(), logging.getLogger()
+    """Hear all that any logger says at DEBUG: texts, values and local variables."""
+    heard, root = [], logging.getLogger()
     before = root.level
+
+    def emit(record):
+        heard.extend([ear.format(record), repr(vars(record))])
+        if record.exc_info:
+            found = traceback.TracebackException(*record.exc_info, capture_locals=True)
+            heard.extend(found.format())
+
+    ear = logging.Handler()
+    ear.emit = emit
     root.addHandler(ear)
     root.setLevel(logging.DEBUG)
     try:
-        yield ear.heard
+        yield heard
     finally:
         root.removeHandler(ear)
         root.setLevel(before)
