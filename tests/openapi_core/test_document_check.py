@@ -19,82 +19,52 @@ def operation(**more):
     return {"get": documents.operation(**more)}
 
 
+def taking(parameter, version="3.1.0", **more):
+    """Return a document with one operation that takes one parameter."""
+    return document({"/a": operation(parameters=[parameter])}, version, **more)
+
+
 def query(**more):
     return {"in": "query", "name": "q", **more}
 
 
-INTEGER = {"type": "integer", "default": "x"}
-PARAMETERS = {"parameters": {"q": query(schema=INTEGER)}}
-BROKEN = {"schemas": {"A": {"type": "object", "required": True}}}
-AGAIN = {"$ref": "#/components/schemas/A"}
-FOUND = {
-    "a field that does not exist": (
-        document({"/a": operation(colour=1)}, version="3.0.3"),
-        "/paths/~1a/get",
-        "Additional properties are not allowed ('colour' was unexpected)",
-    ),
-    "the branch of a union that was meant": (
-        document({"/a": operation(parameters=[query(schema={"type": "int"})])}, version="3.0.3"),
-        "/paths/~1a/get/parameters/0/schema/type",
-        '"int" is not one of "array", "boolean" or 4 other candidates',
-    ),
-    "a reference that is not a text": (
-        document({"/a": operation(parameters=[{"$ref": 5}])}, version="3.0.3"),
-        "/paths/~1a/get/parameters/0",
-        "{\"$ref\":5} is not valid under any of the schemas listed in the 'oneOf' keyword",
-    ),
-    "a path variable without a parameter": (
-        document({"/a/{b}": operation()}),
-        "/paths/~1a~1{b}/get",
-        "Path parameter 'b' for 'get' operation in '/a/{b}' was not resolved",
-    ),
-    "a duplicate id": (
-        document({"/a": operation(operationId="x"), "/b": operation(operationId="x")}),
-        "/paths/~1b/get",
-        "Operation ID 'x' for 'get' in '/b' is not unique",
-    ),
-    "a default that does not fit": (
-        document(
-            {"/a": operation(parameters=[{"$ref": "#/components/parameters/q"}])},
-            components=PARAMETERS,
-        ),
-        "/components/parameters/q/schema",
-        "the default does not fit: 'x' is not of type 'integer'",
-    ),
-    "a broken schema": (document({}, components=BROKEN), "/components/schemas/A/required",
-                        "True is not of type 'array'"),
-    "a reference that leads nowhere, told once": (
-        document({"/a": operation(parameters=[{"$ref": "#/components/parameters/no"}])}),
-        "/paths/~1a/get/parameters/0",
-        "$ref '#/components/parameters/no' leads nowhere",
-    ),
-    "a reference into another document": (
-        document({"/a": {"$ref": "paths/a.yaml"}}),
-        "/paths/~1a",
-        "$ref 'paths/a.yaml' leads to another document, which is not checked",
-        "note",
-    ),
-    "a circle of path items": (
-        document({"/c": {"$ref": "#/paths/~1c"}}),
-        "/paths/~1c",
-        "not checked: a circle of $ref, or too deep",
-        "note",
-    ),
-    "a member that is required only, in a circle of schemas": (
-        document({}, components={"schemas": {"A": {"allOf": [AGAIN], "required": ["x"]}}}),
-        "/components/schemas/A",
-        "Required list has not defined properties: ['x']",
-    ),
-    "Swagger 2.0": (document({"/a": operation(parameters=[{"in": "path"}])}, version="2.0"),
-                    "/paths/~1a/get/parameters/0", '"name" is a required property'),
-    "an unknown version": (document({}, version="4.0"), "",
-                           "version '4.0' is none of 2.0, 3.0, 3.1 and 3.2"),
-}  # fmt: skip
+def schemas(**named):
+    return document({}, components={"schemas": named})
 
 
-@pytest.mark.parametrize("name", FOUND)
-def test_a_fault_is_found_at_its_place(name):
-    source, *expected = FOUND[name]
+PARAMETERS = {"parameters": {"q": query(schema={"type": "integer", "default": "x"})}}
+TWICE = {path: operation(operationId="x") for path in ("/a", "/b")}
+CIRCLE = {"allOf": [{"$ref": "#/components/schemas/A"}], "required": ["x"]}
+FOUND = [
+    (document({"/a": operation(colour=1)}, version="3.0.3"), "/paths/~1a/get",
+     "Additional properties are not allowed ('colour' was unexpected)"),
+    (taking(query(schema={"type": "int"}), "3.0.3"), "/paths/~1a/get/parameters/0/schema/type",
+     '"int" is not one of "array", "boolean" or 4 other candidates'),
+    (taking({"$ref": 5}, "3.0.3"), "/paths/~1a/get/parameters/0",
+     "{\"$ref\":5} is not valid under any of the schemas listed in the 'oneOf' keyword"),
+    (document({"/a/{b}": operation()}), "/paths/~1a~1{b}/get",
+     "Path parameter 'b' for 'get' operation in '/a/{b}' was not resolved"),
+    (document(TWICE), "/paths/~1b/get", "Operation ID 'x' for 'get' in '/b' is not unique"),
+    (taking({"$ref": "#/components/parameters/q"}, components=PARAMETERS),
+     "/components/parameters/q/schema", "the default does not fit: 'x' is not of type 'integer'"),
+    (schemas(A={"type": "object", "required": True}), "/components/schemas/A/required",
+     "True is not of type 'array'"),
+    (schemas(A=CIRCLE), "/components/schemas/A",
+     "Required list has not defined properties: ['x']"),
+    (taking({"$ref": "#/components/parameters/no"}), "/paths/~1a/get/parameters/0",
+     "$ref '#/components/parameters/no' leads nowhere"),
+    (document({"/a": {"$ref": "paths/a.yaml"}}), "/paths/~1a",
+     "$ref 'paths/a.yaml' leads to another document, which is not checked", "note"),
+    (document({"/c": {"$ref": "#/paths/~1c"}}), "/paths/~1c",
+     "not checked: a circle of $ref, or too deep", "note"),
+    (taking({"in": "path"}, "2.0"), "/paths/~1a/get/parameters/0", '"name" is a required property'),
+    (document({}, version="4.0"), "", "version '4.0' is none of 2.0, 3.0, 3.1 and 3.2"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("row", FOUND, ids=[row[2] for row in FOUND])
+def test_a_fault_is_found_at_its_place(row):
+    source, *expected = row
 
     found = findings(source)
 
@@ -114,20 +84,15 @@ def test_a_fault_does_not_hide_those_behind_it():
 
 
 def test_a_diamond_of_schemas_is_checked_in_time():
-    schemas = {
+    parts = {
         f"S{n}": {"allOf": [{"$ref": f"#/components/schemas/S{n + 1}"}] * 2} for n in range(40)
     }
-    schemas["S40"] = {"type": "object"}
 
-    found = findings(document({}, components={"schemas": schemas}))
-
-    assert found == []
+    assert findings(schemas(**parts, S40={"type": "object"})) == []
 
 
 def test_a_long_message_is_one_short_line():
-    parameter = query(schema={"type": "string", "default": [["x"] * 999]})
-
-    found = findings(document({"/a": operation(parameters=[parameter])}))
+    found = findings(taking(query(schema={"type": "string", "default": [["x"] * 999]})))
 
     assert found
     assert all(len(item.message) < 300 and "\n" not in item.message for item in found)
@@ -135,10 +100,9 @@ def test_a_long_message_is_one_short_line():
 
 def test_nothing_is_fetched():
     schema = {"$schema": "http://127.0.0.1:9/dialect", "$ref": "http://127.0.0.1:9/x.json"}
-    source = document({}, components={"schemas": {"A": schema, "B": {"$id": "http://h/"}}})
 
     with nothing_reached():
-        assert findings(source)
+        assert findings(schemas(A=schema, B={"$id": "http://h/"}))
 
 
 KEYS = ["paths", "/a", "get", "parameters", "responses", "200", "schema", "$ref", "content", "tags"]
