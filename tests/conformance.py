@@ -108,13 +108,17 @@ class Conformance:
         assert [one.text for one in seen] == ["0", "1", "2"]
 
     async def test_arguments_of_any_name_reach_the_tool(self, shop, recorder):
-        odd = {"petId": 3, "config": {}, "run_manager": 1, "self": 2, "ctx": 4, "run": 5}
+        names = ["config", "run_manager", "self", "ctx"], ["run", "invocation", "context", "kwargs"]
+        odd = [("get_pet", {"petId": 3, **dict.fromkeys(some, 1)}) for some in names]
         pet = {"name": "Rex", "title": "Sir", "config": CONFIG}
 
-        refused, _ = await self.answers(shop, [("get_pet", odd)], [("add_pet", {"body": pet})])
+        *refused, _ = await self.answers(
+            shop, *([one] for one in odd), [("add_pet", {"body": pet})]
+        )
 
-        wrong = [line.partition(":")[0] for line in refused.text.splitlines()]
-        assert wrong == ["/config", "/run_manager", "/self", "/ctx", "/run"]
+        for one, some in zip(refused, names, strict=True):
+            wrong = [line.partition(":")[0] for line in one.text.splitlines()]
+            assert wrong == [f"/{name}" for name in some]
         assert json.loads(recorder.last.body) == pet
 
     @pytest.mark.parametrize("way", ["none", "one for all", "a mapping", "a function", "async"])

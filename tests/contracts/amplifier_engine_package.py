@@ -10,10 +10,9 @@ import sys
 import zipfile
 from email import message_from_string
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 
 import pytest
-from amplifier_core import AmplifierSession
 from amplifier_core import ToolResult as CoreResult
 from amplifier_core.loader import ModuleLoader
 from amplifier_core.testing import MockTool
@@ -159,31 +158,6 @@ async def test_a_package_is_mounted_from_its_path(config, coordinator, recorder)
     await assert_usable(mount, coordinator, recorder)
 
 
-async def test_a_session_mounts_it_from_a_plan_and_closes_it(installed, config, monkeypatch):
-    monkeypatch.syspath_prepend(installed)
-    for name, point in (("loop_test", "orchestrator"), ("context_test", "context")):
-
-        async def mount(coordinator, config, point=point):
-            await coordinator.mount(point, SimpleNamespace())
-
-        module = ModuleType(f"amplifier_module_{name}")
-        module.mount = mount
-        monkeypatch.setitem(sys.modules, module.__name__, module)
-    parts = {"orchestrator": {"module": "loop-test"}, "context": {"module": "context-test"}}
-    plan = {"session": parts, "tools": [{"module": "tool-museum", "config": config}]}
-
-    session = AmplifierSession(plan)
-    await session.initialize()
-    tools = dict(session.coordinator.get("tools"))
-    result = await tools["get_museum_hours"].execute({})
-    await session.cleanup()
-    after = await tools["get_museum_hours"].execute({})
-
-    assert (list(tools), result.success, result.output) == (TOOLS, True, HOURS)
-    assert not after.success
-    assert "closed" in str(after)
-
-
 @pytest.mark.parametrize("config", [None, {}, {"select": {"methods": ["GET"]}}], ids=str)
 @pytest.mark.usefixtures("shim")
 async def test_the_validator_of_amplifier_passes_a_package(folder, config):
@@ -195,18 +169,6 @@ async def test_the_validator_of_amplifier_passes_a_package(folder, config):
         assert [c for c in checked.checks if not c.passed or c.severity != "info"] == []
         said = [c.message for c in checked.checks if c.name == "protocol_compliance"]
         assert said == [f"Tool '{name}' implements Tool interface" for name in wanted]
-
-
-@pytest.mark.parametrize("arguments", [(), (None,), ({},)], ids=str)
-async def test_mounting_needs_no_configuration(shim, coordinator, arguments):
-    cleanup = await shim.mount(coordinator, *arguments)
-    mounted = list(coordinator.get("tools"))
-    await cleanup()
-    await cleanup()
-
-    assert shim.__amplifier_module_type__ == "tool"
-    assert mounted == TOOLS
-    assert coordinator.get("tools") == {}
 
 
 async def test_a_tool_of_somebody_else_is_not_replaced(shim, coordinator):

@@ -14,7 +14,6 @@ from pet_shop import NOT_FOUND, PHOTO, PNG
 
 from openapi_tools import (
     Context,
-    OperationTool,
     ToolResult,
     require_approval,
 )
@@ -171,29 +170,16 @@ async def test_a_tool_without_arguments_can_be_called_with_none(given):
     assert await told([ping], [("ping", given)]) == ["pong"]
 
 
-class Selfish(OperationTool):
-    """A tool of somebody's own with names that this package would not choose."""
+async def test_an_argument_may_be_called_as_what_the_framework_could_not_read():
+    parameter = {"name": "raw", "in": "query", "schema": {"type": "string"}}
+    (tool,) = tools({"/x": {"get": operation(operationId="x", parameters=[parameter])}})
+    tool.add_input_guardrails([lambda call, _: ToolResult.ok({"id": call.id, **call.arguments})])
 
-    name = "selfish"
-    description = "Has an argument called self."
-    input_schema = {  # noqa: RUF012 -- as generated tools have it
-        "type": "object",
-        "properties": {key: {} for key in ("self", "invocation", "context", "raw", "kwargs")},
-        "additionalProperties": False,
-    }
+    (text,) = await told([tool], [("x", {"raw": "{"})])
+    direct = await by_name([tool])["x"].invoke(arguments={"raw": "{"})
 
-    async def run(self, call, context=None):
-        return ToolResult.ok({"id": call.id, **call.arguments})
-
-
-@pytest.mark.parametrize("name", ["self", "invocation", "context", "raw", "kwargs"])
-async def test_an_argument_may_have_any_name(name):
-    (text,) = await told([Selfish()], [("selfish", {name: 1})])
-    (function,) = to_function_tools([Selfish()])
-    direct = await function.invoke(arguments={name: "{"})
-
-    assert json.loads(text) == {"id": "c0", name: 1}
-    assert json.loads(text_of(direct)) == {"id": "", name: "{"}
+    assert json.loads(text) == {"id": "c0", "raw": "{"}
+    assert json.loads(text_of(direct)) == {"id": "", "raw": "{"}
 
 
 @pytest.mark.parametrize(

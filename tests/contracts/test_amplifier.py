@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from conformance import NOTE, PAGE, PAGE_TEXT, PICTURE
@@ -24,13 +25,14 @@ from openapi_tools import (
     load_tools,
     require_approval,
 )
-from openapi_tools.contracts.amplifier import Presented, mount, present, translated
+from openapi_tools.contracts.amplifier import Presented, mount, translated
 
 pytest.importorskip("amplifier_core", reason="amplifier-core is not installed")
 
 from amplifier_core.testing import MockCoordinator
 
 HERE = Path(__file__).parent
+GET = "get_inventory"
 IMAGE = f"[image: image/png, {len(PNG)} bytes]"
 RUN = "import os, pytest, sys; code = pytest.main(sys.argv[1:]); sys.stdout.flush(); os._exit(code)"
 
@@ -54,69 +56,24 @@ def test_amplifiers_own_engine_runs_the_tools(name):
 # Without an engine: results and hooks alone
 
 
-class Desk:
-    """A coordinator that keeps what it is told."""
+@pytest.mark.parametrize(
+    ("listeners", "fails"), [([], False), (["somebody"], False), (["somebody"], True)]
+)
+async def test_an_event_is_emitted_if_somebody_hears_it(recorder, listeners, fails):
+    heard = []
 
-    is_immediate = False
-    approval_system = None
-
-    def __init__(self, *, fails=False):
-        self.heard = []
-        self.fails = fails
-        self.hooks = self.cancellation = self
-
-    def register_contributor(self, *_):
-        pass
-
-    async def emit(self, event, data):
-        if self.fails:
+    async def emit(event, data):
+        heard.append(event)
+        if fails:
             raise OSError
-        self.heard.append(event)
 
+    hooks = SimpleNamespace(emit=emit, list_handlers=lambda event: {event: listeners})
+    tool = load_tools(SPEC, settings=Settings(base_url=recorder.url, anonymous=True))[GET]
 
-def presented(desk, url):
-    paths = {"/x": {"get": operation(operationId="look"), "post": operation(operationId="make")}}
-    return present(desk, load_tools(document(paths, servers=[{"url": url}])))
+    result = await Presented(tool, SimpleNamespace(hooks=hooks)).execute({})
 
-
-@pytest.mark.parametrize("fails", [False, True])
-async def test_a_presented_tool_calls_and_tells(recorder, fails):
-    desk = Desk(fails=fails)
-
-    with presented(desk, recorder.url) as (look, make):
-        good = await look.execute({"_tool_call_id": "1"})
-        bad = await look.execute({"nothing": 1})
-        look.add_input_guardrails([lambda call, context: context.state is desk])
-        guarded = await look.execute({})
-        desk.is_immediate = True
-        stopped = await make.execute({})
-
-    assert (str(good), good.success, good.tool_call_id, good.is_error) == ("{}", True, "1", False)
-    assert good.metadata["status"] == 200
-    assert bad.error["type"] == "invalid_input"
-    assert guarded.success
-    assert stopped.error["type"] == "denied"
-    assert (make.read_only, repr(look)[:10], hasattr(look, "_other")) == (
-        False,
-        "<tool look",
-        False,
-    )
-    heard = [
-        *("look:started", "look:completed", "look:started", "look:error"),
-        *("look:started", "look:completed", "make:started", "make:error"),
-    ]
-    assert desk.heard == ([] if fails else heard)
-
-
-@pytest.mark.parametrize("listeners", [[], ["somebody"]])
-async def test_an_event_that_nobody_hears_costs_nothing(recorder, listeners):
-    desk = Desk()
-    desk.list_handlers = lambda event: {event: listeners}
-
-    with presented(desk, recorder.url) as (look, _):
-        await look.execute({})
-
-    assert bool(desk.heard) is bool(listeners)
+    assert result.success
+    assert heard == ([f"{GET}:started", f"{GET}:completed"] if listeners else [])
 
 
 TRANSLATED = [
@@ -169,26 +126,6 @@ async def test_without_configuration_nothing_is_mounted(config):
 
     assert coordinator.tools == {}
     await cleanup()
-
-
-async def test_a_plan_says_all_that_load_tools_takes(recorder, monkeypatch):
-    monkeypatch.setenv("PETS_KEY", "hunter2")
-    coordinator = Coordinator()
-    config = {
-        "spec": str(SPEC),
-        "select": {"tags": ["store"], "methods": ["GET"]},
-        "credentials": {"api_key": "${PETS_KEY}"},
-        "base_url": recorder.url,
-        "settings": {"prefix": "pets_"},
-    }
-
-    cleanup = await mount(coordinator, config)
-
-    assert list(coordinator.tools) == ["pets_get_inventory", "pets_get_order_by_id"]
-    assert (await coordinator.tools["pets_get_inventory"].execute({})).success
-    assert recorder.last.header("api_key") == "hunter2"
-    await cleanup()
-    assert coordinator.tools == {}
 
 
 async def test_one_configuration_may_name_several_documents():
@@ -258,14 +195,18 @@ async def test_a_mounted_tool_takes_calls_and_a_context(recorder):
     settings = Settings(base_url=recorder.url, anonymous=True)
     cleanup = await load_tools(SPEC, settings=settings).mount(coordinator)
     tool = coordinator.get("tools", "get_inventory")
-    context = Context(credentials={"api_key": "hunter2"})
+    context, seen = Context(credentials={"api_key": "hunter2"}), []
+    tool.add_input_guardrails([lambda _, given: seen.append(given.state)])
 
     called = await tool({"id": "1", "name": "get_inventory"}, context)
     executed = await tool.execute({}, context=context)
+    plain = await tool.execute({})
     wrong = [await tool(given) for given in (5, {"name": "another", "id": "2"})]
 
     assert (called.success, called.tool_call_id, executed.success) == (True, "1", True)
-    assert [request.header("api_key") for request in recorder.requests] == ["hunter2", "hunter2"]
+    sent = [request.header("api_key") for request in recorder.requests]
+    assert (sent, seen) == (["hunter2", "hunter2", None], [None, None, coordinator])
+    assert plain.success
     assert [result.error["type"] for result in wrong] == ["invalid_input"] * 2
     assert [content.text for content in called.as_content()] == ["{}"]
     await cleanup()

@@ -9,6 +9,7 @@ import httpx
 import pytest
 from conformance import Conformance, Seen
 from documents import document, operation
+from pet_shop import DOCUMENT as SHOP
 
 from openapi_tools import Settings, SettingsError, ToolResult, load_tools, require_approval
 from openapi_tools.contracts import mcp as module
@@ -273,17 +274,12 @@ async def test_a_question_says_how_much_of_it_is_not_shown(mode):
         asked.append(params.message)
         return types.ElicitResult(action="decline")
 
-    schema = {"type": "object", "properties": {"note": {"type": "string"}}}
-    body = {"content": {"application/json": {"schema": schema}}, "required": True}
-    toolset = load_tools(
-        document({"/a": {"post": operation(operationId="a", requestBody=body)}}),
-        settings=Settings(base_url="http://api.example.com", anonymous=True),
-    )
+    toolset = load_tools(SHOP, settings=Settings(base_url="http://api.example.com"))
     toolset.add_input_guardrails([require_approval()])
     async with served({}, mode=mode, toolset=toolset, elicitation_callback=answer) as client:
-        await client.call_tool("a", {"note": "x" * 5000})
+        await client.call_tool("add_pet", {"body": {"name": "x" * 5000}})
 
-    assert asked[0].endswith("x... (5002 characters)")
+    assert asked[0].endswith("x... (5012 characters)")
 
 
 async def test_a_client_that_only_opens_addresses_cannot_be_asked():
