@@ -11,7 +11,7 @@ from urllib.parse import unquote
 import httpx
 from fuzz import seeds
 from fuzz.budget import Harness
-from fuzz.inputs import CALLS, SECRET, Reply, made
+from fuzz.inputs import CALLS, SECRET, made
 from fuzz.watch import nothing_reached
 
 from openapi_tools import Settings, ToolResult, load_tools
@@ -37,8 +37,7 @@ class Server:
     """Answers whatever it was told to, and keeps what it was asked."""
 
     def __init__(self):
-        self.reply = Reply(200, (), b"")
-        self.asked = []
+        self.reply, self.asked = None, []
 
     def __call__(self, request):
         self.asked.append(request)

@@ -167,7 +167,7 @@ class Call(NamedTuple):
 
     tool: str
     given: Any
-    reply: Reply
+    reply: Reply = Reply(200, (), b"")
 
 
 TOOLS = {tool.name: tool for tool in load_tools(seeds.every_style())}

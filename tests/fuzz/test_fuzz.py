@@ -6,31 +6,25 @@ from fuzz.generating import GENERATING
 from fuzz.inputs import SECRET, Call, Reply, Strange
 from fuzz.loading import LOADING, check_load
 
-OK = Reply(200, (), b"")
 
+def redirect(*places):
+    return Reply(301, tuple(("location", place) for place in places), b"")
+
+
+FREE, COOKIE = "get_query_form_true_free", "get_cookie_cookie_false_array"
+EQUAL = {"value": 3, "tags": Strange("equal")}
 CALLS = {
-    "a class that raises when asked what it is": Call(
-        "get_query_form_true_free", Strange("void"), OK
-    ),
-    "the same as an argument": Call("get_query_form_true_free", {"x": Strange("void")}, OK),
-    "a dict whose methods raise": Call("get_query_form_true_free", Strange("loud"), OK),
-    "a dict whose members never end": Call("post_application_json_free", Strange("endless"), OK),
-    "a text that is another one when written": Call(
-        "get_header_simple_true_free", {"x": Strange("word")}, OK
-    ),
-    "numbers whose hashes are equal": Call(
-        "post_application_json_strict", {"body": {"value": 3, "tags": Strange("equal")}}, OK
-    ),
-    "a label of a space and nothing": Call("get_path_label_false_array_x", {"x": [" ", ""]}, OK),
-    "a redirect to two places": Call("get_cookie_cookie_false_array", {"x": []},
-                                     Reply(301, (("location", ""), ("location", "/x")), b"")),
-    "a redirect to a place below": Call(
-        "get_cookie_cookie_false_array", {"x": []}, Reply(301, (("location", "x"),), b"")
-    ),
-    "a member that is called as a secret": Call(
-        "delete_free_a_b_json_x_c", {SECRET: Strange("bytes")}, OK
-    ),
-}  # fmt: skip
+    "a class that raises when asked what it is": Call(FREE, Strange("void")),
+    "the same as an argument": Call(FREE, {"x": Strange("void")}),
+    "a dict whose methods raise": Call(FREE, Strange("loud")),
+    "a dict whose members never end": Call("post_application_json_free", Strange("endless")),
+    "a text that is another": Call("get_header_simple_true_free", {"x": Strange("word")}),
+    "numbers whose hashes are equal": Call("post_application_json_strict", {"body": EQUAL}),
+    "a label of a space and nothing": Call("get_path_label_false_array_x", {"x": [" ", ""]}),
+    "a redirect to two places": Call(COOKIE, {"x": []}, redirect("", "/x")),
+    "a redirect to a place below": Call(COOKIE, {"x": []}, redirect("x")),
+    "a member that is a secret": Call("delete_free_a_b_json_x_c", {SECRET: Strange("bytes")}),
+}
 
 
 DOCUMENTS = {

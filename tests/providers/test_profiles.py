@@ -399,32 +399,27 @@ def test_alternatives_of_which_one_may_fit_are_told_apart_by_their_members():
 
 
 def in_words(schema):
-    return {"anyOf": [ANYTHING], "description": f"JSON Schema: {json.dumps(schema)}."}
+    return {"description": f"JSON Schema: {json.dumps(schema)}."}
 
 
 A_AND_B = {"allOf": [{"pattern": "a"}, {"pattern": "b"}]}
-SAID_AB = in_words(A_AND_B)
+SAID_AB = {"anyOf": [ANYTHING], **in_words(A_AND_B)}
 TUPLE = {"prefixItems": [TEXT, WHOLE], "items": False}
 IMPOSSIBLE = {"allOf": [TEXT, WHOLE]}
+SET, NOT_1 = {"uniqueItems": True}, {"not": {"const": 1}}
+PAIR_OF_TEXTS = array(TEXT, minItems=2)
 TOO_MUCH = {
-    "a set of two": (
-        {**array(TEXT, minItems=2, uniqueItems=True), **WORDS},
-        {**array(TEXT, minItems=2), "description": 'd. JSON Schema: {"uniqueItems": true}.'},
-        ["a", "b"],
-    ),
-    "a tuple": ({"type": "array", **TUPLE},
-                {**array(ANYTHING), "description": f"JSON Schema: {json.dumps(TUPLE)}."}, ["a", 1]),
+    "a set of two": ({**PAIR_OF_TEXTS, **SET}, {**PAIR_OF_TEXTS, **in_words(SET)}, ["a", "b"]),
+    "a tuple": ({"type": "array", **TUPLE}, {**array(ANYTHING), **in_words(TUPLE)}, ["a", 1]),
     "two patterns": (A_AND_B, SAID_AB, "ab"),
     "objects": (
-        object_of({"a": A_AND_B}, required=["a"], **{"not": {"const": 1}}),
-        {
-            **object_of({"a": SAID_AB}, required=["a"]),
-            "description": 'JSON Schema: {"not": {"const": 1}}.',
-        },
+        object_of({"a": A_AND_B}, required=["a"], **NOT_1),
+        {**object_of({"a": SAID_AB}, required=["a"]), **in_words(NOT_1)},
         {"a": "ab"},
     ),
-    "nothing": (IMPOSSIBLE, in_words(IMPOSSIBLE), None),
-}  # fmt: skip
+    "words": ({**WORDS, **A_AND_B}, {**SAID_AB, "description": f"d. {SAID_AB['description']}"}, 1),
+    "nothing": (IMPOSSIBLE, {"anyOf": [ANYTHING], **in_words(IMPOSSIBLE)}, None),
+}
 
 
 @pytest.mark.parametrize(("member", "expected", "value"), TOO_MUCH.values(), ids=TOO_MUCH)
