@@ -64,6 +64,7 @@ PLAIN = [
     ({"multipleOf": 6}, {"multipleOf": 3}, "multipleOf was 6, is 3 now", True, True),
     ({"maximum": 1}, {"maximum": 10**5_000}, "maximum was 1, is a very large", False, True),
     (TEXT, {**TEXT, "minimum": 1}, "minimum is 1 now", False, False),
+    ({"exclusiveMaximum": 1}, {"maximum": 1}, "maximum is 1 now", False, True),
     ({"minLength": 1}, {"minLength": 2}, "minLength was 1, is 2 now", True, False),
     ({}, {"minLength": 0}, "minLength is 0 now", False, False),
     ({"maxLength": 2}, {"maxLength": 1}, "maxLength was 2, is 1 now", True, False),
