@@ -11,6 +11,7 @@ from pathlib import Path
 
 import httpx2
 import uvicorn
+from documents import operation
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
@@ -20,7 +21,6 @@ from openapi_tools import Settings, load_tools, require_approval
 from openapi_tools.contracts.mcp import create_server
 
 MODES = ("legacy", "auto")
-TRANSPORTS = ("memory", "stdio", "http")
 SCRIPT = Path(sys.executable).with_name("openapi-tools")
 COMMAND = [str(SCRIPT)] if SCRIPT.exists() else [sys.executable, "-m", "openapi_tools"]
 PNG = bytes.fromhex("89504e470d0a1a0a0000000d49484452")
@@ -28,8 +28,7 @@ PARTIES = 5
 
 
 def _operation(name, *parameters, **members):
-    responses = {"200": {"description": "ok"}}
-    return {"operationId": name, "parameters": list(parameters), "responses": responses, **members}
+    return operation(operationId=name, parameters=list(parameters), **members)
 
 
 def _parameter(name, kind, place="query"):
@@ -64,9 +63,7 @@ ANSWERS = {
 class Api(Recorder):
     """Answers what `ANSWERS` says; `/slow` takes its time, `/meet` waits for `PARTIES` callers.
 
-    Attributes:
-        left: Set when a client hangs up while it waits for `/slow`.
-        arrived: Set when a request for `/slow` has come.
+    `arrived` is set when a request for `/slow` has come, `left` when its client hangs up.
     """
 
     def __init__(self):
@@ -102,16 +99,7 @@ class Api(Recorder):
 
 @asynccontextmanager
 async def connected(transport, mode, api, folder, *, ask=False, **options):
-    """Give a client of a server that serves `DOCUMENT`.
-
-    Args:
-        transport: One of `TRANSPORTS`.
-        mode: One of `MODES`.
-        api: Is called.
-        folder: The document is written there.
-        ask: Whether calls that are no reads need approval.
-        options: For the client.
-    """
+    """Give a client of a server of `DOCUMENT`; with `ask`, calls that write need approval."""
     if transport == "memory":
         async with load_tools(DOCUMENT, settings=Settings(base_url=api.url)) as toolset:
             if ask:
@@ -172,13 +160,7 @@ async def hosted(server, **options):
 
 @asynccontextmanager
 async def client_of(server, mode, **options):
-    """Give a client of a server, over HTTP in this process.
-
-    Args:
-        server: As `create_server` makes it.
-        mode: One of `MODES`.
-        options: For the transport.
-    """
+    """Give a client of a server, over HTTP in this process; the options are the transport's."""
     async with hosted(server) as url, httpx2.AsyncClient(timeout=60) as web:
         place = streamable_http_client(url, http_client=web, **options)
         async with Client(place, mode=mode) as client:

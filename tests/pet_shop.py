@@ -18,13 +18,14 @@ PNG = bytes.fromhex("89504e470d0a1a0a0000000d49484452")
 ALBUM = [{"base64": base64.b64encode(PNG).decode(), "media_type": "image/png", "bytes": 16}, "Rex"]
 """An answer of an image and a text, as a guardrail may give it."""
 PET_ID = {"name": "petId", "in": "path", "required": True, "schema": {"type": "integer"}}
+PET_REF = {"$ref": "#/components/schemas/Pet"}
 PET = {
     "type": "object",
     "required": ["name"],
     "properties": {"name": {"type": "string", "description": "What it is called.", "minLength": 1},
                    "title": {"type": "string"},
                    "tag": {"$ref": "#/components/schemas/Tag", "description": "How it is found."},
-                   "parents": {"type": "array", "items": {"$ref": "#/components/schemas/Pet"}},
+                   "parents": {"type": "array", "items": PET_REF},
                    "config": {"$ref": "#/components/schemas/Config"}},
 }  # fmt: skip
 CONFIG = {
@@ -48,9 +49,7 @@ DOCUMENT = document(
                 operationId="addPet",
                 requestBody={
                     "required": True,
-                    "content": {
-                        "application/json": {"schema": {"$ref": "#/components/schemas/Pet"}}
-                    },
+                    "content": {"application/json": {"schema": PET_REF}},
                 },
             )
         },
@@ -71,13 +70,7 @@ def found(pet_id):
 
 
 def toolsets(way, folder, url):
-    """Yield the tools, `loaded` or `generated`, for a fixture.
-
-    Args:
-        way: Which of them.
-        folder: Where a package may be written.
-        url: Where the API is.
-    """
+    """Yield the tools, `loaded` or `generated` into a folder, for a fixture."""
     if way == "loaded":
         yield load_tools(
             DOCUMENT, settings=Settings(base_url=url), credentials={"key": "everybody"}

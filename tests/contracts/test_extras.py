@@ -105,3 +105,31 @@ def test_the_package_resolves_beside_the_coordinators(wheel, tmp_path):
         pytest.skip("pip cannot fetch the packages of the coordinators")
 
     assert done.returncode == 0, done.stderr
+
+
+USES = {"amplifier": "amplifier_core", "langchain": "langchain_core"}
+"""The packages that are not called as the extra."""
+MISSING = """
+import sys
+module, package = sys.argv[1:]
+sys.modules[package] = None  # as if it were not installed
+from importlib import import_module
+from openapi_tools import MissingExtraError, OpenAPIToolsError
+try:
+    import_module(f"openapi_tools.contracts.{module}")
+except MissingExtraError as error:
+    assert isinstance(error, OpenAPIToolsError) and isinstance(error, ImportError)
+    print(error.extra, error, sep="|")
+"""
+
+
+@pytest.mark.parametrize("extra", extras())
+def test_a_missing_package_is_one_error_that_names_the_extra(extra):
+    module = extra.replace("-", "_")
+    package = USES.get(extra, module)
+
+    done = run(sys.executable, "-c", MISSING, module, package, cwd=ROOT)
+
+    assert done.stderr == ""
+    assert done.stdout.startswith(f"{extra}|{package}")
+    assert done.stdout.endswith(f" is not installed: pip install 'openapi-tools[{extra}]'\n")
