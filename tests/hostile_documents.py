@@ -1,7 +1,5 @@
 """Texts that want to become code, and documents that have them wherever text can stand."""
 
-from __future__ import annotations
-
 from documents import document, operation
 from literal_values import TRICKY
 

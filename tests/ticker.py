@@ -1,7 +1,5 @@
 """A ticker beside a call, which notices what keeps the event loop from its other work."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from contextlib import suppress

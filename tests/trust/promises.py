@@ -1,7 +1,5 @@
 """What tests of promises share: documents as hostile text, and a look at all that a tool says."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import logging

@@ -4,8 +4,6 @@ The whole set is asked for over each transport, and once more from a server that
 itself, where each route is asked for with one of its methods, by turns.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import subprocess
@@ -15,7 +13,7 @@ from collections import Counter
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import httpx
 import pytest
@@ -23,10 +21,7 @@ import pytest_asyncio
 from servers.fault_process import FaultProcess
 from servers.fault_routes import ROUTES, FaultSite, fault_document
 
-from openapi_tools import Settings, load_tools
-
-if TYPE_CHECKING:
-    from openapi_tools import ToolResult
+from openapi_tools import Settings, ToolResult, load_tools
 
 CASES = [(method, route) for route in ROUTES for method in route.methods]
 SOME = [(route.methods[n % len(route.methods)], route) for n, route in enumerate(ROUTES)]

@@ -1,7 +1,5 @@
 """Hostile documents are refused with a place, or give tools of bounded size: never a crash."""
 
-from __future__ import annotations
-
 import json
 import time
 import tracemalloc

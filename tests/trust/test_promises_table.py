@@ -1,7 +1,5 @@
 """docs/security.md keeps its word: every promise has a proof, and no threat is left out."""
 
-from __future__ import annotations
-
 import ast
 import re
 from functools import cache

@@ -1,7 +1,5 @@
 """Credentials of many callers beside one another, and what hostile peers do with them."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import gzip
