@@ -11,7 +11,6 @@ import asyncio
 import copy
 import itertools
 import json
-import re
 import unicodedata
 from collections import Counter
 from contextlib import contextmanager
@@ -19,6 +18,7 @@ from contextlib import contextmanager
 import corpus
 import jsonschema_rs
 import pytest
+import tool_rules
 import wire_requests
 from documents import document, with_schema
 from fuzz.inputs import STRANGE, Strange, made
@@ -212,13 +212,10 @@ def _without_nulls(value):
     return [_without_nulls(each) for each in value] if isinstance(value, list) else value
 
 
+IDS = ["", "getPets", "get_pets", "get-pets", "GETpets", "a" * 70, "é", "_", "1"]
+METHODS, PATHS = st.sampled_from(["GET", "POST"]), TEXT.map("/{}".format)
 CANDIDATES = st.lists(
-    st.tuples(
-        st.sampled_from(["", "getPets", "get_pets", "get-pets", "GETpets", "a" * 70, "é", "_", "1"])
-        | TEXT,
-        st.sampled_from(["GET", "POST"]),
-        TEXT.map("/{}".format),
-    ),
+    st.tuples(st.sampled_from(IDS) | TEXT, METHODS, PATHS),
     unique_by=lambda candidate: candidate[1:],
     max_size=8,
 )
@@ -230,7 +227,7 @@ def test_tool_names_are_portable_and_distinct_and_those_of_one_alone_unless_shar
     names = tool_names(each, prefix)
 
     assert len(set(names)) == len(each)
-    assert all(re.fullmatch(r"[a-zA-Z_][a-zA-Z0-9_-]{0,63}", name) for name in names)
+    assert all(map(tool_rules.TOOL_NAME.fullmatch, names))
     assert all(name.startswith(prefix) for name in names)
     alone = [tool_names([candidate], prefix)[0] for candidate in each]
     assert names == alone or len(set(alone)) < len(alone)
@@ -249,34 +246,25 @@ def test_an_appended_operation_renames_no_other(candidates, prefix):
     assert [name for name in after if name in kept] == kept
 
 
+PLACES = st.sampled_from(["path", "query", "header", "cookie", "body"])
+WIRES = st.sampled_from(["id", "id_path", "id-path", "id path", "self", "é", "x" * 70]) | TEXT
+
+
 @OFTEN
-@given(
-    st.lists(
-        st.tuples(
-            st.sampled_from(["path", "query", "header", "cookie", "body"]),
-            st.sampled_from(["id", "id_path", "id-path", "id path", "self", "é", "x" * 70]) | TEXT,
-        ),
-        unique=True,
-        max_size=8,
-    )
-)
+@given(st.lists(st.tuples(PLACES, WIRES), unique=True, max_size=8))
 def test_argument_names_are_portable_and_distinct(wires):
     names = argument_names(wires)
 
     assert len(set(names)) == len(wires)
-    assert all(re.fullmatch(r"[a-zA-Z_][a-zA-Z0-9_]{0,63}", name) for name in names)
-    assert not {"self", "config", "run_manager"} & set(names)
+    assert all(map(tool_rules.ARGUMENT_NAME.fullmatch, names))
+    assert not tool_rules.RESERVED & set(names)
 
 
-MARKUP = st.lists(
-    TEXT
-    | st.text(max_size=20)
-    | st.sampled_from(
-        ["<p>", "</p>", "<br/>", "&lt;b&gt;", "&#27;", "&#xd800;", "[a](b)", "\x1b[31m"]
-    )
-    | st.sampled_from(["\r\n", "\n\n\n", " \n", "\u202e", "\u2028", "word ", "**bold** ", "&#0;"]),
-    max_size=30,
-).map("".join)
+MARKS = [
+    *("<p>", "</p>", "<br/>", "&lt;b&gt;", "&#27;", "&#xd800;", "[a](b)", "\x1b[31m", "\r\n"),
+    *("\n\n\n", " \n", "\u202e", "\u2028", "word ", "**bold** ", "&#0;"),
+]
+MARKUP = st.lists(TEXT | st.text(max_size=20) | st.sampled_from(MARKS), max_size=30).map("".join)
 
 
 @pytest.mark.long

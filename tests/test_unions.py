@@ -65,31 +65,27 @@ def steered(node, steps, root):
     return {**out, "required": [*node.get("required", ()), name]}
 
 
-def inputs_for(schema, steps):
-    """Yield inputs with a value of one alternative; other unions take turns."""
-    root = steered(schema, steps, schema)
-    failed = []
-    for turn in range(TURNS):
-        try:
-            yield Turns(schema, turn, deepest=40).value([root], 0)
-        except ImpossibleError as error:
-            failed.append(error)
-    if len(failed) == TURNS and isinstance(failed[0], RuledOutError):
-        raise failed[0]
-
-
 def echo(request):
-    return httpx.Response(200, json={"url": str(request.url), "size": len(request.content)})
+    return httpx.Response(200, json={"size": len(request.content)})
 
 
 async def why_not_sent(tool, steps):
-    """Return why no input with a value of an alternative was sent; empty when one was."""
-    reason = "no value could be made"
-    for made in inputs_for(tool.input_schema, steps):
+    """Return why no input with a value of an alternative was sent; other unions take turns."""
+    schema = tool.input_schema
+    root = steered(schema, steps, schema)
+    reason, failed = "no value could be made", []
+    for turn in range(TURNS):
+        try:
+            made = Turns(schema, turn, deepest=40).value([root], 0)
+        except ImpossibleError as error:
+            failed.append(error)
+            continue
         result = await tool.execute(made)
         if not result.is_error:
             return ""
         reason = f"{made!s:.200}: {result!s:.200}"
+    if len(failed) == TURNS and isinstance(failed[0], RuledOutError):
+        raise failed[0]
     return reason
 
 
