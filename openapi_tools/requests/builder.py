@@ -94,6 +94,7 @@ class RequestPlan:
         self._settings = settings
         try:
             url = read_url(server_url(operation, settings))
+            url = read_url(str(url))  # httpx drops a default port where the scheme is in lower case
         except InvalidUrlError as error:
             reason = f"the server address is not valid ({error})."
             raise CallError("connection", reason) from None

@@ -27,6 +27,7 @@ def refusal(url, variables=None, **settings):
         ("https://api.example/", "https://api.example"),
         ("https://api.example/v1/", "https://api.example/v1"),
         ("HTTP://API.example:8080/v1", "http://api.example:8080/v1"),
+        ("HTTPS://api.example:443/v1", "https://api.example/v1"),
         ("http://127.0.0.1:1", "http://127.0.0.1:1"),
         ("http://[::1]:8080/a", "http://[::1]:8080/a"),
         ("https://bücher.example", "https://xn--bcher-kva.example"),
