@@ -44,7 +44,7 @@ class Peer(NamedTuple):
 
 
 FASTMCP = Peer(
-    "FastMCP", "fastmcp", "fastmcp_tools.py", "from_openapi, list_tools", 20, ("FastMCP: tool.run",)
+    "FastMCP", "fastmcp", "fastmcp_tools.py", "from_openapi, list_tools", 40, ("FastMCP: tool.run",)
 )
 ADK_CALLS = ("google-adk: run_async", "google-adk: run_async, one transport")
 ADK = Peer("google-adk", "google-adk", "adk_tools.py", "OpenAPIToolset, get_tools", 40, ADK_CALLS)
