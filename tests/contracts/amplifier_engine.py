@@ -37,7 +37,7 @@ from packages import imported
 from pet_shop import PNG
 from servers.recorder import Answer
 
-from openapi_tools import Settings, ToolResult, load_tools, require_approval
+from openapi_tools import Settings, SettingsError, ToolResult, load_tools, require_approval
 from openapi_tools.contracts import amplifier
 
 KINDS = ("toolset", "module", "package")
@@ -91,7 +91,7 @@ async def tools(mount, coordinator):
 # What is mounted
 
 
-def test_what_is_mounted_is_what_amplifier_calls_a_tool(tools):
+async def test_what_is_mounted_is_what_amplifier_calls_a_tool(tools, mount, coordinator):
     assert list(tools) == NAMES
     for name, tool in tools.items():
         assert (tool.name, tool.input_schema["type"]) == (name, "object")
@@ -102,6 +102,8 @@ def test_what_is_mounted_is_what_amplifier_calls_a_tool(tools):
         assert not hasattr(tool, "native_tool_spec"), "no provider runs it"
         assert not hasattr(tool, "_other")
     assert tools["get_pet_by_id"].read_only
+    with pytest.raises(SettingsError, match="mounted already: add_pet, create_user, "):
+        await mount(coordinator)
 
 
 async def test_the_loader_finds_the_module_by_its_entry_point(coordinator, monkeypatch):

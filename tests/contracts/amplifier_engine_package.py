@@ -15,11 +15,10 @@ from types import SimpleNamespace
 import pytest
 from amplifier_core import ToolResult as CoreResult
 from amplifier_core.loader import ModuleLoader
-from amplifier_core.testing import MockTool
 from amplifier_core.validation import ToolValidator
 from servers.recorder import Answer
 
-from openapi_tools import OpenAPIToolsError, generate_package
+from openapi_tools import generate_package
 
 MUSEUM = Path(__file__).parents[2] / "specs" / "museum.yaml"
 SHIM = "amplifier_module_tool_museum"
@@ -169,13 +168,3 @@ async def test_the_validator_of_amplifier_passes_a_package(folder, config):
         assert [c for c in checked.checks if not c.passed or c.severity != "info"] == []
         said = [c.message for c in checked.checks if c.name == "protocol_compliance"]
         assert said == [f"Tool '{name}' implements Tool interface" for name in wanted]
-
-
-async def test_a_tool_of_somebody_else_is_not_replaced(shim, coordinator):
-    mine = MockTool("get_special_event")
-    await coordinator.mount("tools", mine, name=mine.name)
-
-    with pytest.raises(OpenAPIToolsError, match="mounted already: get_special_event; load or gen"):
-        await shim.mount(coordinator)
-
-    assert coordinator.get("tools") == {mine.name: mine}
