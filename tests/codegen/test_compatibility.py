@@ -152,6 +152,7 @@ STRUCTURES = [
     ({"nullable": True}, {}, f"nullable {UNKNOWN}", True),
     ({"x-a": 1}, {"x-a": 2}, "x-a was 1, is 2 now", False),
     ({}, {"deprecated": True}, "deprecated is True now", False),
+    ({"properties": 5}, {"properties": 6}, UNKNOWN, True),
     ({"type": "banana"}, {"type": "apple"}, "type was 'banana', is 'apple' now", True),
 ]  # fmt: skip
 
