@@ -156,16 +156,14 @@ class TestAmplifiersOwnTests(ToolBehaviorTests, ToolStructuralTests):
 # What a call gives
 
 
-def shown(result, loop):
-    """Return what a model is shown by an orchestrator."""
-    if loop == "loop-basic":
-        return result.to_dict() if hasattr(result, "to_dict") else result
-    return result.model_dump() if hasattr(result, "model_dump") else str(result)
-
-
 async def shown_by(loop, coordinator, result):
-    data = {"tool_name": "x", "result": shown(result, loop)}
-    post = await coordinator.hooks.emit("tool:post", data)
+    """Return what a model is shown by an orchestrator."""
+    data = result
+    if loop == "loop-basic" and hasattr(result, "to_dict"):
+        data = result.to_dict()
+    elif loop == "loop-streaming":
+        data = result.model_dump() if hasattr(result, "model_dump") else str(result)
+    post = await coordinator.hooks.emit("tool:post", {"tool_name": "x", "result": data})
     copy = post.data.get("result")
     return json.dumps(copy) if isinstance(copy, dict | list) else str(copy)
 

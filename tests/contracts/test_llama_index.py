@@ -88,24 +88,18 @@ async def test_a_tool_is_called_without_an_agent(shop):
     assert [output.raw_output.output for output in outputs] == [{"petId": 3}] * 6
 
 
-def test_what_an_agent_that_reads_text_is_told():
+def test_what_an_agent_that_reads_text_and_a_search_are_told():
     toolset = load_tools(DOCUMENT)
-    agent = ReActAgent(tools=to_tools(toolset), llm=MockFunctionCallingLLM())
+    made = to_tools(toolset)
+    agent = ReActAgent(tools=made, llm=MockFunctionCallingLLM())
 
     (message,) = agent.formatter.format(agent.tools, [])
+    node = SimpleToolNodeMapping.from_objects(made).to_node(made[3])
 
+    assert f"Tool schema: {toolset['add_pet'].input_schema}" in node.get_content()
     for tool in toolset:
         assert f"Tool Name: {tool.name}\n" in message.content
         assert f"Tool Args: {json.dumps(tool.input_schema)}\n" in message.content
-
-
-def test_tools_can_be_searched_for():
-    toolset = load_tools(DOCUMENT)
-    mapping = SimpleToolNodeMapping.from_objects(to_tools(toolset))
-
-    text = mapping.to_node(to_tools(toolset)[3]).get_content()
-
-    assert f"Tool schema: {toolset['add_pet'].input_schema}" in text
 
 
 @pytest.mark.long
