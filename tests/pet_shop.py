@@ -81,11 +81,6 @@ def toolsets(way, folder, url):
         yield package.load(base_url=url, credentials={"key": "everybody"})
 
 
-def big_documents():
-    """Return the five big published documents; none where they are not at hand."""
-    return [entry for entry in entries() if entry.path.startswith(BIG)]
-
-
 def published():
-    """Return what to load: every document of `specs`, and the five big ones."""
-    return [*SPECS, *(entry.file for entry in big_documents())]
+    """Return what to load: every document of `specs`, and the five big ones that are at hand."""
+    return [*SPECS, *(entry.file for entry in entries() if entry.path.startswith(BIG))]

@@ -14,6 +14,7 @@ from pet_shop import NOT_FOUND, PHOTO, PNG
 
 from openapi_tools import (
     Context,
+    OperationTool,
     ToolResult,
     require_approval,
 )
@@ -170,13 +171,20 @@ async def test_a_tool_without_arguments_can_be_called_with_none(given):
     assert await told([ping], [("ping", given)]) == ["pong"]
 
 
-async def test_an_argument_may_be_called_as_what_the_framework_could_not_read():
-    parameter = {"name": "raw", "in": "query", "schema": {"type": "string"}}
-    (tool,) = tools({"/x": {"get": operation(operationId="x", parameters=[parameter])}})
-    tool.add_input_guardrails([lambda call, _: ToolResult.ok({"id": call.id, **call.arguments})])
+class Own(OperationTool):
+    """A user's own tool, without an operation; its argument has the framework's name for text."""
 
-    (text,) = await told([tool], [("x", {"raw": "{"})])
-    direct = await by_name([tool])["x"].invoke(arguments={"raw": "{"})
+    name = "own"
+    description = "Gives back what it gets."
+    input_schema = {"type": "object", "properties": {"raw": {}}}  # noqa: RUF012 -- as generated
+
+    async def run(self, call, context=None):
+        return ToolResult.ok({"id": call.id, **call.arguments})
+
+
+async def test_a_tool_of_ones_own_may_have_an_argument_of_any_name():
+    (text,) = await told([Own()], [("own", {"raw": "{"})])
+    direct = await by_name([Own()])["own"].invoke(arguments={"raw": "{"})
 
     assert json.loads(text) == {"id": "c0", "raw": "{"}
     assert json.loads(text_of(direct)) == {"id": "", "raw": "{"}

@@ -59,6 +59,8 @@ def test_00x_a_tool_has_a_name_a_description_and_an_async_execute(tools):
         assert next(iter(inspect.signature(tool.execute).parameters)) == "input"
         definition = [tool.name, tool.description, tool.input_schema]
         assert json.loads(json.dumps(definition)) == definition
+    assert "Finds Pets by status" in tools["find_pets_by_status"].description
+    assert len({tool.description for tool in tools}) == len(tools)
 
 
 def test_00x_names_are_short_unique_and_snake_case(tools):
@@ -67,11 +69,6 @@ def test_00x_names_are_short_unique_and_snake_case(tools):
     assert all(re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", name) for name in names)
     assert len(set(names)) == len(names)
     assert max(map(len, names)) <= 64
-
-
-def test_00x_a_description_tells_what_the_tool_does(tools):
-    assert "Finds Pets by status" in tools["find_pets_by_status"].description
-    assert len({tool.description for tool in tools}) == len(tools)
 
 
 def test_00x_the_input_schema_is_json_schema_of_an_object(tools):
