@@ -1,7 +1,5 @@
 """Behaviours that every coordinator's tools have; a subclass says how its agents call tools."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Tools in agents of the Microsoft Agent Framework: the real package, with a scripted model."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import json

@@ -1,7 +1,5 @@
 """The tools as LangChain's: with the real package, a scripted model and a server on loopback."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import json
