@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.errors import DocumentError
 from openapi_tools.http_rules import header_key, is_kept
-from openapi_tools.json_values import compact
 from openapi_tools.loading import versions
 from openapi_tools.loading.keyword_values import (
     MAX_LITERAL,
@@ -87,8 +86,7 @@ class Inputs:
         self._contents: dict[tuple[int, bytes, tuple[str, ...]], Content] = {}
         self._schemas: dict[tuple[int, ...], tuple[dict[str, Any], list[_Argument]]] = {}
         self._lists: dict[int, tuple[list[_Argument], dict[str, None]]] = {}
-        self._known: dict[int, _Argument | None] = {}
-        self._alike: dict[tuple[int, bytes], _Argument | None] = {}
+        self._known: dict[tuple[int, bytes], _Argument | None] = {}
         self._credentials = {
             (scheme.location, _key(scheme.location, scheme.name))
             for scheme in schemes.values()
@@ -169,9 +167,10 @@ class Inputs:
             return None
         kinds = self._settings.media_types
         own = kinds.get(name, ()) if isinstance(kinds, dict) else ()
-        key = (id(found[1]), compact(found[0]), own)
+        node, resource = found
+        key = (id(resource), resource.text(node), own)
         if key not in self._contents:
-            self._contents[key] = self._bodies.read(*found, own)
+            self._contents[key] = self._bodies.read(node, resource, own)
         content = self._contents[key]
         return None if content.is_empty else content
 
@@ -202,14 +201,12 @@ class Inputs:
         self, location: str, name: str, node: dict[str, Any], resource: Resource
     ) -> _Argument | None:
         """Return the argument of a parameter; one for all that say the same to the letter."""
-        if id(node) not in self._known:
-            key = (id(resource), compact(node))
-            if key not in self._alike:
-                is_offered = self._is_offered(location, name, node)
-                made = self._made(location, name, node, resource) if is_offered else None
-                self._alike[key] = made
-            self._known[id(node)] = self._alike[key]
-        return self._known[id(node)]
+        key = (id(resource), resource.text(node))
+        if key not in self._known:
+            is_offered = self._is_offered(location, name, node)
+            made = self._made(location, name, node, resource) if is_offered else None
+            self._known[key] = made
+        return self._known[key]
 
     def _is_offered(self, location: str, name: str, node: dict[str, Any]) -> bool:
         key = _key(location, name)

@@ -14,7 +14,7 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from openapi_tools.errors import DocumentError, InvalidDocument, UnresolvableReference
-from openapi_tools.json_values import compact, pointer_token
+from openapi_tools.json_values import pointer_token
 from openapi_tools.loading import versions
 from openapi_tools.loading.keyword_values import as_text, is_text, is_true
 from openapi_tools.loading.references import (
@@ -109,8 +109,8 @@ class Document:
         self.references = References(entry, settings, fetcher)
         self._methods = {method: method.upper() for method in self.dialect.methods}
         self._shared: dict[tuple[str, int], Any] = {}
-        self._lists: dict[tuple[int, int], ParameterNodes] = {}
-        self._alike: dict[tuple[int, bytes], ParameterNodes] = {}
+        self._lists: dict[tuple[int, bytes], ParameterNodes] = {}
+        self._bodies: dict[tuple[Any, ...], tuple[dict[str, Any], Resource] | None] = {}
         self._merged: dict[tuple[int, int], ParameterNodes] = {}
         self._none: ParameterNodes = {}
         self._legible: set[tuple[str, str]] = set()
@@ -230,15 +230,11 @@ class Document:
         listed = holder.get("parameters")
         if listed is None:
             return self._none
-        key = (id(operation.resource), id(listed))
+        key = (id(operation.resource), operation.resource.text(listed))
         found = self._lists.get(key)
         if found is None:
             try:
-                text = (key[0], compact(listed))
-                found = self._alike.get(text)
-                if found is None:
-                    found = self._alike[text] = self._read_list(listed, operation.resource)
-                self._lists[key] = found
+                found = self._lists[key] = self._read_list(listed, operation.resource)
             except DocumentError as error:
                 above = operation.pointer if holder is operation.node else operation.path_pointer
                 error.source, error.pointer = self.entry.name, f"{above}/parameters{error.pointer}"
@@ -292,11 +288,8 @@ class Document:
         """
         if self.dialect.swagger:
             consumes = as_list(operation.node.get("consumes", self.root.get("consumes")))
-            nodes = self.parameters(operation).items()
-            parts = [part for (location, _), part in nodes if location in OF_BODY]
             kinds = list(filter(is_text, consumes[:MAX_CHOICES]))
-            body = versions.request_body([node for node, _ in parts], kinds)
-            return (body, parts[0][1]) if body is not None else None
+            return self._body_of_2(self.parameters(operation), kinds)
         node = operation.node.get("requestBody")
         if node is None:
             return None
@@ -311,6 +304,17 @@ class Document:
                 "'content' must be an object.", f"{operation.pointer}/requestBody/content"
             )
         return body, resource
+
+    def _body_of_2(
+        self, parameters: ParameterNodes, kinds: list[str]
+    ) -> tuple[dict[str, Any], Resource] | None:
+        """Return the request body of a Swagger 2.0 operation, made once for equal operations."""
+        key = (id(parameters), *kinds)
+        if key not in self._bodies:
+            found = [part for (at, _), part in parameters.items() if at in OF_BODY]
+            body = versions.request_body([node for node, _ in found], kinds)
+            self._bodies[key] = None if body is None else (body, found[0][1])
+        return self._bodies[key]
 
     def follow(self, node: Any, resource: Resource, pointer: str) -> Any:
         """Follow a reference; errors name the given place."""

@@ -119,11 +119,9 @@ def _shield(text: str) -> tuple[str, Restore | None]:
 
 
 def _join_pairs(text: str, inner: Restore | None) -> tuple[str, Restore]:
-    r"""Write surrogate pairs, `"\ud83d\ude00"`, as the one character that they are in JSON.
-
-    Spec: YAML 1.2.2, section 1.2: every JSON file is to be valid YAML; libyaml takes no halves.
-    Only a double-quoted scalar has escapes; elsewhere the letters get back as they were.
-    """
+    r"""Write surrogate pairs, `"\ud83d\ude00"`, as the one character that they are in JSON."""
+    # Spec: YAML 1.2.2, section 1.2: every JSON file is to be valid YAML; libyaml takes no halves.
+    # Only a double-quoted scalar has escapes; elsewhere the letters get back as they were.
     originals: dict[str, str] = {}
 
     def join(match: re.Match[str]) -> str:
@@ -314,10 +312,8 @@ def _at(event: Any, reason: str) -> InvalidDocument:
 
 
 def _merge_sources(event: Any, value: Any) -> list[dict[str, Any]]:
-    """Return the mappings that a merge key names.
-
-    Spec: YAML 1.1 type repository, Merge Key Language-Independent Type.
-    """
+    """Return the mappings that a merge key names."""
+    # Spec: YAML 1.1 type repository, Merge Key Language-Independent Type.
     sources = value if isinstance(value, list) else [value]
     if not all(isinstance(source, dict) for source in sources):
         raise _at(event, "'<<' takes a mapping or a list of mappings.")
@@ -357,10 +353,8 @@ _KINDS: dict[str, tuple[type, ...]] = {
 
 
 def _resolve_tagged(text: str, tag: str) -> Any:
-    """Return the value of a scalar with a tag of the core schema, or raise `ValueError`.
-
-    Spec: YAML 1.2.2, sections 10.1.1 and 10.2.1; `!` alone is section 6.9.1.
-    """
+    """Return the value of a scalar with a tag of the core schema, or raise `ValueError`."""
+    # Spec: YAML 1.2.2, sections 10.1.1 and 10.2.1; `!` alone is section 6.9.1.
     if tag in ("!", f"{_CORE}str"):
         return text
     if tag not in _KINDS:

@@ -8,13 +8,13 @@ Spec: RFC 6901 (JSON Pointer), RFC 3986 section 5 (relative references), OpenAPI
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 
 from openapi_tools.errors import DocumentError, SourceError, UnresolvableReference
-from openapi_tools.json_values import find
+from openapi_tools.json_values import compact, find
 from openapi_tools.loading.parse import parse
 from openapi_tools.loading.plain_data import LazyDict, without_lazy
 from openapi_tools.loading.source import read_file
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from openapi_tools.loading.source import Source
     from openapi_tools.settings import Settings
 
+MAX_TEXTS = 64_000_000
+"""Bytes of a document's parts that are compared; aliases can make more than memory holds."""
 MAX_CHAIN = 64
 """References that may follow one another before content has to come."""
 
@@ -49,6 +51,16 @@ class Resource:
     anchors: dict[str, Any] | None = None
     public: bool = False
     is_tree: bool = True
+    _texts: dict[int, bytes] = field(default_factory=dict)
+    _room: int = MAX_TEXTS
+
+    def text(self, node: Any) -> bytes:
+        """Return a key for a part of the document: its JSON, written once, while there is room."""
+        if id(node) not in self._texts:
+            text = compact(node) if self._room > 0 else b"id %d" % id(node)
+            self._room -= len(text)
+            self._texts[id(node)] = text
+        return self._texts[id(node)]
 
 
 class Target(NamedTuple):

@@ -101,8 +101,8 @@ class Bodies:
             return _several([self.read(node, resource, (kind,)) for kind in own])
         content = dict(islice((node.get("content") or _JSON).items(), MAX_CHOICES))
         wanted = own or self._wanted
-        chosen = preferred(content, wanted)
-        declared, owner = self._media_type(content[chosen], resource)
+        listed, chosen = preferred(content, wanted)
+        declared, owner = self._media_type(content[listed], resource)
         schema = self._schema(chosen, declared, owner)
         uploads = list(filter(media_types.is_multipart, content))
         if uploads and not wanted and self._holds_files(chosen, schema):
@@ -231,13 +231,14 @@ def _several(contents: list[Content]) -> Content:
     return first
 
 
-def preferred(kinds: Collection[str], wanted: tuple[str, ...]) -> str:
-    """Return the media type to send: the user's first, then JSON, forms, text, anything else."""
+def preferred(kinds: Collection[str], wanted: tuple[str, ...]) -> tuple[str, str]:
+    """Return the media type to send, as listed and as sent: the user's first, then JSON, forms."""
     for pattern in wanted:
         for kind in kinds:
             if media_types.matches(kind, pattern) or media_types.matches(pattern, kind):
-                return pattern if media_types.is_wildcard(kind) else kind
-    return min(kinds, key=_rank)  # the document's order decides among equals
+                return kind, pattern if media_types.is_wildcard(kind) else kind
+    best = min(kinds, key=_rank)  # the document's order decides among equals
+    return best, best
 
 
 @lru_cache(maxsize=1024)

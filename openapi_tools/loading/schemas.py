@@ -14,7 +14,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import InvalidDocument
-from openapi_tools.json_values import TYPES, compact
+from openapi_tools.json_values import TYPES
 from openapi_tools.loading.all_of import WORDS, merge, merge_all
 from openapi_tools.loading.keyword_values import (
     ABSENT,
@@ -54,7 +54,7 @@ MAX_INLINED_SCHEMAS = 500
 MAX_REMEMBERED = 200_000
 """Definitions in all closures that are kept for other tools; hostile documents have far more."""
 
-_MAX_BRANCHES = 32
+_MAX_BRANCHES = 1000
 """Schemas in one another's `allOf` that are looked into."""
 _USUAL = {"type": str, "description": str, "deprecated": bool, "uniqueItems": bool}
 """Keywords whose usual value stays, by its class."""
@@ -239,7 +239,7 @@ class Schemas:
 
     def _member(self, node: Any, resource: Resource, depth: int) -> dict[str, Any]:
         """Return a member of an inline schema; one for all that say the same to the letter."""
-        key = (id(resource), compact(node))
+        key = (id(resource), resource.text(node))
         if key not in self._members:
             self._members[key] = self.convert(node, resource, depth)
         return self._members[key]
@@ -306,23 +306,25 @@ class _ReadOnly:
         """Drop the names from a merged `required`, in place, that any branch marks `readOnly`."""
         if "required" not in out:
             return
-        hidden = set(self._hidden(node, resource, _MAX_BRANCHES)) - out.get("properties", {}).keys()
+        hidden = set(self._hidden(node, resource)) - out.get("properties", {}).keys()
         out["required"] = [name for name in out["required"] if name not in hidden]
         if not out["required"]:
             del out["required"]
 
-    def _hidden(self, node: Any, resource: Resource, depth: int) -> Iterator[str]:
+    def _hidden(self, node: Any, resource: Resource) -> Iterator[str]:
         """Yield the members of a schema and of its `allOf` that only the server may write."""
-        node, resource, _ = self._references.follow(node, resource)
-        if not isinstance(node, dict) or depth == 0:
-            return
-        members = node.get("properties")
-        for name, member in members.items() if isinstance(members, dict) else ():
-            if self.is_hidden(member, resource):
-                yield name
-        branches = node.get("allOf")
-        for branch in branches if isinstance(branches, list) else ():
-            yield from self._hidden(branch, resource, depth - 1)
+        waiting = [(node, resource)]
+        seen: set[int] = set()
+        while waiting and len(seen) < _MAX_BRANCHES:
+            node, owner, _ = self._references.follow(*waiting.pop())
+            if not isinstance(node, dict) or id(node) in seen:
+                continue
+            seen.add(id(node))
+            members = node.get("properties")
+            for name, member in members.items() if isinstance(members, dict) else ():
+                if self.is_hidden(member, owner):
+                    yield name
+            waiting += [(branch, owner) for branch in _listed(node, "allOf")]
 
     def is_hidden(self, value: Any, resource: Resource) -> bool:
         """Tell whether a member, or the component it refers to, is `readOnly`."""

@@ -57,7 +57,7 @@ class Usability:
     def __init__(self, document: Document) -> None:
         self._document = document
         self._scans: dict[int, tuple[Collection[str], str]] = {}
-        self._clean: set[int] = set()
+        self._clean: set[int | tuple[int, int]] = set()
         self.warnings: list[str] = []
 
     def check(self, operation: OperationNode) -> None:
@@ -100,17 +100,18 @@ class Usability:
 
     def _walk(self, node: Any, resource: Resource, operation: OperationNode, member: str) -> None:
         """Look at everything that a node reaches, component by component."""
-        seen: set[int] = set()
+        seen: set[tuple[int, int]] = set()
         waiting = [(node, resource)]
         follow = self._document.references.follow
         try:
             while waiting:
                 node, owner = waiting.pop()
-                key = id(node)
+                key = (id(node), id(owner))  # with YAML's aliases documents share nodes
                 if key in self._clean or key in seen:
                     continue
                 seen.add(key)
-                refs, fault = self._scans.get(key) or self._scans.setdefault(key, _scan(node))
+                known = self._scans
+                refs, fault = known.get(id(node)) or known.setdefault(id(node), _scan(node))
                 if fault:
                     raise InvalidDocument(fault)
                 waiting += [follow({"$ref": ref}, owner)[:2] for ref in refs]

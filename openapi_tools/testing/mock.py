@@ -130,10 +130,8 @@ def _answer(request: httpx.Request, document: Document, base_path: str | None) -
 
 
 def _choose_response(responses: Document, document: Document) -> tuple[int, Document]:
-    """Return the status and the Response Object of an answer that succeeds.
-
-    Spec: OpenAPI 3.1.2, section 4.16 (Responses Object).
-    """
+    """Return the status and the Response Object of an answer that succeeds."""
+    # Spec: OpenAPI 3.1.2, section 4.16 (Responses Object).
     known: dict[int, Any] = {}
     for key in sorted(responses, key=lambda key: str(key).upper()):
         code = str(key).upper().replace("XX", "00")
@@ -147,10 +145,8 @@ def _choose_response(responses: Document, document: Document) -> tuple[int, Docu
 
 
 def _headers_of(response: Document, document: Document) -> dict[str, str]:
-    """Return the headers that a response requires or shows.
-
-    Spec: OpenAPI 3.1.2, section 4.21 (Header Object).
-    """
+    """Return the headers that a response requires or shows."""
+    # Spec: OpenAPI 3.1.2, section 4.21 (Header Object).
     found = {}
     for name, entry in _mapping(response.get("headers")).items():
         header = follow(document, entry)
@@ -185,10 +181,8 @@ def _encode(
 
 
 def _content_of_2(response: Document, produces: Any) -> dict[str, Any]:
-    """Return a 2.0 response as the `content` that OpenAPI 3 would write.
-
-    Spec: OpenAPI 2.0, Response Object and Example Object.
-    """
+    """Return a 2.0 response as the `content` that OpenAPI 3 would write."""
+    # Spec: OpenAPI 2.0, Response Object and Example Object.
     examples = _mapping(response.get("examples"))
     schema = response.get("schema")
     if schema is None and not examples:
@@ -211,10 +205,8 @@ def _preferred(media_types: list[str], accept: str) -> str:
 
 
 def _value(entry: Document, document: Document) -> Any:
-    """Return what a Media Type Object shows: its example, or a sample of its schema.
-
-    Spec: OpenAPI 3.1.2, section 4.14 (Media Type Object).
-    """
+    """Return what a Media Type Object shows: its example, or a sample of its schema."""
+    # Spec: OpenAPI 3.1.2, section 4.14 (Media Type Object).
     if "example" in entry:
         return entry["example"]
     for example in _mapping(entry.get("examples")).values():

@@ -87,10 +87,8 @@ class _Sampler:
         return merged
 
     def _told(self, schema: Mapping[str, Any], branches: list[Any]) -> list[Any]:
-        """Return a schema for the member that tells which branch of a union a value is.
-
-        Spec: OpenAPI 3.1.2, section 4.25 (Discriminator Object).
-        """
+        """Return a schema for the member that tells which branch of a union a value is."""
+        # Spec: OpenAPI 3.1.2, section 4.25 (Discriminator Object).
         told, branch = _mapped(schema, "discriminator"), branches[0] if branches else None
         name = told.get("propertyName")
         reference = isinstance(branch, Mapping) and branch.get("$ref")
@@ -203,10 +201,8 @@ def _number(schema: Mapping[str, Any], *, whole: bool) -> float:
 
 
 def _bounds(schema: Mapping[str, Any], *, whole: bool) -> tuple[float, float]:
-    """Return the least and the greatest number allowed, a little inside exclusive bounds.
-
-    Spec: OpenAPI 3.0 writes exclusive bounds as booleans, 3.1 as numbers.
-    """
+    """Return the least and the greatest number allowed, a little inside exclusive bounds."""
+    # Spec: OpenAPI 3.0 writes exclusive bounds as booleans, 3.1 as numbers.
     least = _finite(schema.get("minimum"), -math.inf)
     most = _finite(schema.get("maximum"), math.inf)
     over, under = schema.get("exclusiveMinimum"), schema.get("exclusiveMaximum")

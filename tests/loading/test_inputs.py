@@ -335,6 +335,13 @@ def test_a_body_of_a_component_is_chosen_for_one_of_its_operations():
     assert other.input_schema["properties"]["body"].get("type", "string") == "string"
 
 
+@pytest.mark.parametrize("wanted", ["application/json", {"save": "application/json"}])
+def test_a_range_is_sent_as_the_media_type_that_the_user_names(wanted):
+    (tool,) = tools(offering("*/*", schema=OBJECT), settings=Settings(media_types=wanted))
+
+    assert tool.operation.body.media_type == "application/json"
+
+
 def test_the_model_chooses_among_media_types_that_the_user_names():
     schema = {"type": "object", "properties": {"media_type": {"type": "string"}}}
     kinds = ["application/json", "application/octet-stream"]

@@ -216,3 +216,39 @@ def test_a_file_that_is_no_document_skips_its_operation(tmp_path):
     (skipped,) = load_tools(main).skipped
 
     assert "other.json" in skipped.reason
+
+
+SHARED_LIST = """
+openapi: 3.0.3
+info: {title: t, version: "1"}
+components: {schemas: {SCHEMAS}}
+paths:
+  /other:
+    $ref: other.json#/paths/~1z
+    parameters: &q [{name: q, in: query, schema: {$ref: "#/components/schemas/A"}}]
+    get: {responses: {}}
+  /alias: {get: {parameters: *q, responses: {}}}
+  /written:
+    parameters: [{name: q, in: query, schema: {$ref: "#/components/schemas/A"}}]
+    get: {responses: {}}
+"""
+"""One list, by an alias, in two files; in each it refers to that file's own schema."""
+
+
+@pytest.mark.parametrize(
+    ("schemas", "kinds"),
+    [
+        ("A: {type: string}", {"/other": "integer", "/alias": "string", "/written": "string"}),
+        ("B: {type: string}", {"/other": "integer"}),
+    ],
+)
+def test_an_aliased_list_refers_to_the_file_that_it_is_used_in(schemas, kinds, tmp_path):
+    parts = {"components": {"schemas": {"A": {"type": "integer"}}}, "paths": {"/z": {}}}
+    write(tmp_path, "other.json", parts)
+    (tmp_path / "api.yaml").write_text(SHARED_LIST.replace("SCHEMAS", schemas))
+
+    toolset = load_tools(tmp_path / "api.yaml")
+
+    found = {tool.path: [*tool.input_schema["$defs"].values()] for tool in toolset}
+    assert found == {path: [{"type": kind}] for path, kind in kinds.items()}
+    assert len(toolset.skipped) == 3 - len(kinds)

@@ -245,6 +245,23 @@ def test_lists_that_all_operations_share_are_cut_and_not_made_anew_for_each(open
     assert first.accept[0] == "a/b0"
 
 
+def test_a_large_part_that_all_operations_share_is_read_once():
+    large = "x" * 3_000_000
+    body = {"content": {"application/json": {"schema": {"type": "string"}, "example": large}}}
+    broken = {"get": operation(parameters=[5, {"name": "q", "in": "query", "example": large}])}
+    paths = {
+        f"/a{n}": {"post": {"requestBody": reference("requestBodies", "B")}} for n in range(2000)
+    }
+    paths |= {"/z": broken} | {f"/b{n}": {"$ref": "#/paths/~1z"} for n in range(10_000)}
+    started = time.monotonic()
+
+    toolset = tools(paths, components={"requestBodies": {"B": body}})
+
+    assert {str(tool.input_schema) for tool in toolset} == {str(next(iter(toolset)).input_schema)}
+    assert (len(toolset), len(toolset.skipped)) == (2000, 10_001)
+    assert time.monotonic() - started < 10
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("variable", ["{{;{}*}}", "{{{}}}", "{{x{}}}"])
 def test_thousands_of_variables_in_a_path_are_matched_in_time_with_few_warnings(variable):
@@ -347,8 +364,11 @@ def test_a_circle_of_parameters_path_items_or_bodies_skips_its_operation_by_name
         {"S0": {"allOf": [component("S0"), an_object({"a": {}})]}},
         {"S0": {"allOf": [component("S9"), {"type": "object"}]},
          "S9": {"allOf": [component("S0"), {"properties": {"a": {"type": "string"}}}]}},
+        {"S0": {"allOf": [{"required": ["a"], "allOf": [component("S9")]}, component("S9")],
+                "type": "object"},
+         "S9": component("S0")},
     ],
-    ids=["itself", "each other"],
+    ids=["itself", "each other", "twice by another name"],
 )  # fmt: skip
 async def test_a_cyclic_all_of_is_merged_without_the_circle(schemas):
     toolset, sent = quiet(with_component(**schemas))
