@@ -21,7 +21,7 @@ ErrorType = Literal[
     "credentials",
     "denied",
 ]
-"""What kind of error a result tells; a program can act on it."""
+"""The types of error in a result, for programs to act on."""
 ERROR_TYPES: tuple[str, ...] = get_args(ErrorType)
 
 

@@ -2,7 +2,7 @@
 
 These values are what loading produces, what generated files contain and what the runtime
 executes. They are frozen, hold JSON-native data and tuples only, and their `repr()` is valid Python
-that leaves out whatever has its default value.
+that leaves out members with their default value.
 """
 
 from __future__ import annotations

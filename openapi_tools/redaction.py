@@ -70,7 +70,7 @@ class Secret:
         return hash(self.reveal())
 
     def __reduce__(self) -> Any:
-        raise NotPicklableError("a secret is not pickled; give it anew where it is needed.")
+        raise NotPicklableError("a secret is not pickled; give it again where it is needed.")
 
 
 @dataclass(repr=False, eq=False, slots=True, weakref_slot=True)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from openapi_tools.tools.toolset import Toolset
 
 CREDENTIALS = "--bearer '$VAR', --basic '$USER:$PASSWORD' or --header 'NAME: $VAR'"
-"""How to give credentials that the document does not declare."""
+"""The hint on credentials that the document does not declare."""
 
 # Control characters, which steer a terminal or the direction of writing; surrogates, which no
 # encoding can write.

@@ -1,4 +1,4 @@
-"""What changed between two sets of tools, tool by tool and in words, and what may break a caller.
+"""Changes between two sets of tools, tool by tool and in words, and whether they break a caller.
 
 A caller breaks when a tool is gone or renamed, its schema may refuse a valid input, calls go to
 another server, credentials that were enough may not be, or a method that only read changes things.

@@ -59,7 +59,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """What became of every file, or would, as in `Report`; paths are relative and sorted."""
+    """The outcome for every file, or the planned one, as in `Report`; paths relative and sorted."""
 
     written: tuple[str, ...]
     unchanged: tuple[str, ...]

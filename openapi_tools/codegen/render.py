@@ -242,7 +242,7 @@ class Templates:
             _check_folder(folder)
         self._writers = writers or _WRITERS
         self._literals: list[str] = []
-        # A name that no document can guess stands for each literal until the file is checked.
+        # Each literal is a name that no document can guess, until the file is checked.
         self._name = f"literal_{secrets.token_hex(16)}"
         self._mark = re.compile(f"{self._name}_([0-9]+)_")
         self._environments = {

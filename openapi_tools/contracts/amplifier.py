@@ -58,7 +58,7 @@ async def mount(
     """Mount the tools of OpenAPI documents, as a mount plan's configuration says; all or none.
 
     Args:
-        coordinator: Amplifier's, or whatever has `await mount("tools", tool, name=…)`.
+        coordinator: Amplifier's, or any object with `await mount("tools", tool, name=…)`.
         config: `spec` (a URL, a path or a parsed document) and, all optional, `select`,
             `credentials`, `base_url` and `settings`; or `specs`, a list of such mappings. Without
             any, nothing is mounted.

@@ -131,7 +131,7 @@ class _Served:
 
 
 class _Desk:
-    """Where the client's user is asked about one call."""
+    """The channel that asks the client's user about one call."""
 
     def __init__(
         self, request: ServerRequestContext[Any], answers: Any, tool: OperationTool

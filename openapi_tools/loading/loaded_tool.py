@@ -39,7 +39,7 @@ class ToolFacts(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """What a load finds before a schema is built; `remarks` are the parser's."""
+    """The results of a load before any schema is built; `remarks` are the parser's."""
 
     tools: list[ToolFacts]
     skipped: list[Skipped]
@@ -50,7 +50,7 @@ class Facts(NamedTuple):
 
 @dataclass(frozen=True)
 class Shared:
-    """What the tools of one document share; `turn` is held while one of them is built."""
+    """State that the tools of one document share; `turn` is held while one is built."""
 
     document: Document
     schemes: Mapping[str, SecurityScheme]
@@ -126,7 +126,7 @@ class LoadedTool(OperationTool):
 
     @property
     def facts(self) -> ToolFacts:
-        """What the cache keeps of it."""
+        """The facts that the cache stores."""
         return self._facts._replace(description=self.description)
 
     @property

@@ -154,7 +154,7 @@ def _complaint(text: str, error: yaml.YAMLError) -> InvalidDocument:
 
 
 class _MergeKey(str):
-    """The plain key `<<`, which stands for members of other mappings."""
+    """The plain key `<<`, which merges the members of other mappings."""
 
     __slots__ = ()
 

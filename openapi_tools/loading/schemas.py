@@ -60,7 +60,7 @@ _USUAL = {"type": str, "description": str, "deprecated": bool, "uniqueItems": bo
 """Keywords whose usual value stays, by its class."""
 _UNIONS = ("oneOf", "anyOf")
 _UNNAMED = re.compile(r"[^A-Za-z0-9_.-]+")
-"""What needs escaping in a URI or a JSON Pointer."""
+"""Characters that a URI or a JSON Pointer escapes."""
 
 
 class Schemas:

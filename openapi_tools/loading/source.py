@@ -28,7 +28,7 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):(?=\S)")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a document came from, and its bytes.
+    """A document's origin and its bytes.
 
     Attributes:
         data: The bytes; None when `value` is given, or the document did not change.

@@ -1,7 +1,7 @@
 """A document's version, servers and security, and objects of Swagger 2.0 as OpenAPI 3 has them.
 
-`Dialect` holds the few differences between versions of OpenAPI 3. Swagger 2.0 objects are written
-anew as OpenAPI 3 on demand; schemas stay where they are.
+`Dialect` holds the few differences between versions of OpenAPI 3. Swagger 2.0 objects become
+OpenAPI 3 on demand; schemas stay in place.
 
 Spec: Swagger 2.0; OpenAPI 3.0.4; 3.1.2, sections 4.8.27 and 4.8.30; 3.2.0, sections 4.6 and 4.8.5.
 """
@@ -37,7 +37,7 @@ _PREFIX = re.compile(
     rf"\b((?i:bearer))\b|\b(Token|Basic|Bot|JWT|Api-?Key|Key|OAuth|SSWS) (?={_PLACEHOLDER})"
     r"|[`'\"]([A-Za-z][\w-]{1,20}) [`'\"]"
 )
-"""`Bearer` anywhere, another word before what stands for a key, a quoted word with a space."""
+"""`Bearer` anywhere, another word before a placeholder of a key, a quoted word with a space."""
 _FLOW_URLS = ("authorizationUrl", "deviceAuthorizationUrl", "tokenUrl", "refreshUrl")
 
 

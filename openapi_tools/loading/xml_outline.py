@@ -1,4 +1,4 @@
-"""What an XML body looks like, for a model that has to write one.
+"""An example outline of an XML body, for models that write one.
 
 Spec: OpenAPI 3.1.2, section 4.8.26, XML Object.
 """

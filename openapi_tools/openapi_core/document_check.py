@@ -24,7 +24,7 @@ _LONGEST = 240
 _TRAVERSED = 64
 _TRAVELLING = frozenset({"enum", "const", "default"})
 _NAMED = {("properties",), ("responses",), ("definitions",), ("schemas",), ("$defs",)}
-"""Where such a key is a name of the document's own."""
+"""Members whose keys are names of the document's own."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,7 @@ PROFILES: tuple[str, ...] = tuple(_SCHEMA_KEYS)
 """Every profile, by its name."""
 
 LIMITS: dict[str, int] = {"openai": 128, "openai_strict": 128, "gemini": 512}
-"""How many tools a provider takes in one request."""
+"""The number of tools that a provider takes in one request."""
 
 MOST_CHARACTERS = 256_000
 """Of an input schema as JSON, in the words of a profile."""
@@ -59,7 +59,7 @@ _PLAIN = frozenset({"openai", "mcp"})
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _ANTHROPIC_KEY = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
 _FAULTS = (AttributeError, KeyError, TypeError, ValueError, RecursionError)
-"""What a schema that was written by hand, and wrongly, can lead to."""
+"""Exceptions of a malformed schema that was written by hand."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Definition:
 
 
 class Memory:
-    """What was shaped for one profile and the tools of one document, by the id of the schema."""
+    """Shaped schemas of one profile and one document, by the id of the original."""
 
     def __init__(self) -> None:
         self.entries: dict[int, Entry] = {}

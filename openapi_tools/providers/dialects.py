@@ -1,4 +1,4 @@
-"""What the schemas of providers can say: OpenAI's strict mode, and Gemini."""
+"""The schema dialects of providers: OpenAI's strict mode, and Gemini."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Strict:
     """
 
     null_for_absent = True
-    """Whether every member is required, and null stands for one that is absent."""
+    """Whether every member is required, and null means absent."""
 
     def takes_name(self, name: str) -> bool:
         """Tell whether a member may have a name."""

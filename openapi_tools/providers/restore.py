@@ -33,7 +33,7 @@ _MOST = 10_000
 _LOOKS = 50_000
 _RANKS = {"object": 0, "null": 2}
 _FAULTS = (CannotExpress, ValueError, TypeError, KeyError, AttributeError, RecursionError)
-"""What a malformed schema can lead to; then nothing is undone."""
+"""Exceptions of a malformed schema; then nothing is restored."""
 
 
 class Restorer:

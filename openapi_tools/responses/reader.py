@@ -46,7 +46,7 @@ _VALUE = 50
 """Bytes of a JSON value, on average."""
 _PROSE = 1200
 _GROWTH = 4
-"""Upper bound for the growth of JSON text when it is written anew."""
+"""Upper bound for the growth of JSON text when it is rewritten."""
 _LONGEST = 1024
 """Characters of a header that a result keeps."""
 

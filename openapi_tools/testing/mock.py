@@ -60,7 +60,7 @@ def mock_client(
         problems: A list to which every problem that openapi-core finds is added, one line each.
             Lines that begin with `not judged` say what it could not check: Swagger 2.0 above all.
         base_path: What stands before the document's paths in the URLs that are requested; when
-            None, whatever its servers say, or nothing.
+            None, for any server, or nothing.
 
     Raises:
         SettingsError: The document is neither; a toolset has one as `toolset.document`.

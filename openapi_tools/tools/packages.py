@@ -176,7 +176,7 @@ def _refuse_decided(settings: Settings, decided: Mapping[str, Any]) -> None:
     for name in settings.model_fields_set & settings.SHAPING:
         value = getattr(settings, name)
         if value != decided.get(name, type(settings).model_fields[name].get_default()):
-            reason = "was decided when the package was generated; generate it anew to change it."
+            reason = "was decided when the package was generated; generate it again to change it."
             raise SettingsError(f"{name} {reason}")
 
 

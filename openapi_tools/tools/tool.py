@@ -121,7 +121,7 @@ class Session:
 
     def __reduce__(self) -> Any:
         reason = "tools share connections and credentials, which are neither pickled nor copied"
-        raise NotPicklableError(f"{reason}; load or import them anew where they are needed.")
+        raise NotPicklableError(f"{reason}; load or import them again where they are needed.")
 
 
 class OperationTool:

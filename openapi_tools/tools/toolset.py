@@ -240,7 +240,7 @@ class Toolset:
     def counts(self) -> dict[str, int]:
         """How many operations, skipped ones, webhooks, callbacks and links the document has.
 
-        The last three are never tools. Counted anew at each look.
+        The last three are never tools. Counted at each access.
         """
         return self._about.counts()
 

@@ -242,7 +242,7 @@ class Exchange:
     def answer(self, attempts: int) -> Answer:
         """Return the answer that was received in so many attempts."""
         response = self.response
-        assert response is not None  # noqa: S101 -- there is one wherever this is called
+        assert response is not None  # noqa: S101 -- callers have received one
         status, headers, content = response.status_code, response.headers, bytes(self._received)
         elapsed = time.perf_counter() - self._started
         done = (elapsed, self._redirects, self._cut, attempts)

@@ -1,4 +1,4 @@
-"""Which calls are tried again, and when.
+"""Retries: of which calls, and when.
 
 Spec: RFC 9110, sections 9.2.2 (idempotent methods) and 10.2.3 (Retry-After).
 """
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 RETRIED_STATUSES = frozenset({429, 502, 503, 504})
 _UNSENT = 2
-"""How often a call that never left is tried again: a refusing server may be up in a moment."""
+"""Retries of a call that was never sent: a server that refuses may be up in a moment."""
 _FIRST_WAIT = 0.1
 _LONGEST_WAIT = 8.0
 _LONGEST_ASKED = 86_400.0

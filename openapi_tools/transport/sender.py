@@ -129,7 +129,7 @@ class Sender:
         return self._clients.get(loop) or await self._added(loop)
 
     def _leave_parent(self) -> None:
-        """Begin anew in a process that was forked from the one that made this."""
+        """Forget the parent's clients in a forked process."""
         # The parent's objects stay in memory: to free them would close them.
         if self._process != os.getpid():
             _LEFT_BEHIND.append(self._clients)

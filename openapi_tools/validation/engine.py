@@ -45,7 +45,7 @@ _NAME = 40.0
 _MATCH = 55.0
 _DIVISION = 10_000.0
 _ODD = 300.0
-"""How much more a number costs that no machine word holds."""
+"""The extra cost of a number that no machine word holds."""
 _MOST_ODD = 100
 """Such numbers in an array of different items: the validator gives them all the same hash."""
 _MOST_FRAMES = 10_000.0

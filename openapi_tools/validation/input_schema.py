@@ -54,7 +54,7 @@ _POINTER = 200
 _PATTERNS = 4_000_000
 """Bytes of all compiled patterns of a schema; compiling that many takes some 40 ms."""
 _COUNTED = re.compile(r"\{\d")
-"""What a pattern has that is refused for its size, and took time until then."""
+"""A part of a pattern that the engine refuses for its size, after a long time."""
 
 
 def prepare(schema: Node, *, cheap: bool = False) -> Judge:

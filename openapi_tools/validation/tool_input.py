@@ -37,7 +37,7 @@ _PLAIN: dict[type, Callable[[Any], Any]] = {
     int: int.__int__,
     float: float.__float__,
 }
-"""How a value of a class of its own becomes one of Python's own, whatever its class says."""
+"""Converters from subclasses to the plain types, without calling methods of the subclass."""
 
 
 def accept(given: object, settings: Settings) -> dict[str, Any]:
