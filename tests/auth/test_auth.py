@@ -73,14 +73,14 @@ async def test_a_credential_travels_in_its_header(security, credentials, header,
 
 async def test_all_schemes_of_the_first_requirement_that_can_be_met_are_used(recorder):
     security = [{"basic": []}, {"header": [], "query": [], "cookie": []}, {"bearer": []}]
-    given = {"header": "h", "query": "a&b=c", "cookie": "a%20b", "bearer": "b"}
+    given = {"header": "h", "query": "a&b=c", "cookie": "c%20key", "bearer": "b"}
     parameters = [parameter("x", "query"), parameter("c", "cookie")]
     await called(recorder, security, given, {"x": "1", "c": "2"}, parameters=parameters)
 
     request = recorder.last
     assert request.target == "/x?x=1&api%20key=a%26b%3Dc"
     assert request.header("X-Key") == "h"
-    assert request.header("Cookie") == "c=2; sid=a%20b"
+    assert request.header("Cookie") == "c=2; sid=c%20key"
     assert request.header("Authorization") is None
 
 
