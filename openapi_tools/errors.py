@@ -192,9 +192,9 @@ _Error = TypeVar("_Error", bound=BaseException)
 
 
 def bare(error: _Error) -> _Error:
-    """Return an exception without the way it took, whose frames hold what was given and sent."""
+    """Return an exception without its traceback, whose frames hold inputs and secrets."""
     link: BaseException | None = error
-    for _ in range(100):  # cancellation is recognised by what it came of, so that stays
+    for _ in range(100):  # the causes stay: cancellation is recognised by them
         if link is None:
             break
         link = link.with_traceback(None).__context__

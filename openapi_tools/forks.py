@@ -7,7 +7,7 @@ CPython leaves locked; so the imports of a first call are made under a lock too.
 
 from __future__ import annotations
 
-import concurrent.futures.thread  # noqa: F401 -- asks for forks itself, not in the middle of one
+import concurrent.futures.thread  # noqa: F401 -- sets fork hooks at import, not during a fork
 import itertools
 import os
 import threading
@@ -19,7 +19,7 @@ _PATIENCE = 5.0
 _numbers = itertools.count()
 _known: WeakValueDictionary[int, ForkLock] = WeakValueDictionary()
 _held: dict[int, set[ForkLock]] = {}
-"""By the thread that forks."""
+"""The locks taken for a fork, by the id of the forking thread."""
 
 
 class ForkLock:

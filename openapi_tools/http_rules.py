@@ -1,4 +1,4 @@
-"""HTTP's methods, headers and URLs, and the ways in which servers bend them."""
+"""HTTP methods, headers and URLs, and common deviations of servers."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class InvalidUrlError(ValueError):
 
 
 def read_url(text: str, base: httpx.URL | None = None) -> httpx.URL:
-    """Return a URL, or a reference relative to `base`, of which every part can be read."""
+    """Return a URL, absolute or relative to `base`; every part of it is valid."""
     import httpx  # loading a document needs none of it
 
     try:

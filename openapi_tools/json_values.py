@@ -127,10 +127,10 @@ def most_in(text: bytes) -> int:
 
 
 def compact(value: Any) -> bytes:
-    """Return a JSON value as compact text in UTF-8; one with halves of characters, as ASCII."""
+    """Return a JSON value as compact text in UTF-8; in ASCII if it has lone surrogates."""
     import pydantic_core  # `from … import` would cost more at each call
 
     try:
         return pydantic_core.to_json(value)
-    except ValueError:  # half of a character, which UTF-8 cannot write
+    except ValueError:  # a lone surrogate, which UTF-8 cannot write
         return json.dumps(value).encode()

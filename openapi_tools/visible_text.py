@@ -55,7 +55,7 @@ _ELEMENTS = (
 )
 _MARKUP = rf"<(?:/?(?:{_ELEMENTS})(?:\s[^<>]{{0,300}})?/?>|!--.{{0,300}}?-->)"
 _CODE_OR_TAG = re.compile(rf"`([^`\n]*`)|{_MARKUP}", re.IGNORECASE | re.DOTALL)
-"""What looks like an element inside a code span, or has no element's name, is a placeholder."""
+"""Tags in code spans, and tags with unknown names, are placeholders and stay."""
 _LINK = re.compile(r"\[([^\[\]]{0,300})\]\([^()\s]{0,1000}(?: \"[^\"]{0,300}\")?\)")
 _VISIBLE = bytes([10, *range(32, 127)])
 _USER = re.compile(r"(?<=//)[^/?#]*(?=@)")
@@ -198,9 +198,9 @@ def _with_hash(name: str, source: str) -> str:
 def argument_names(wires: Iterable[tuple[str, str]]) -> list[str]:
     """Return an argument name for each (location, wire name), in the same order.
 
-    The wire name itself where every provider takes it, else a portable form. Names that two
-    arguments share get their location behind, only then; a name that only came about by making
-    another one portable gives way to the one that is spelled so.
+    The wire name itself where every provider takes it, else a portable form. Only names
+    that two arguments share get their location as a suffix; a name that resulted from making
+    another one portable yields to the argument that is spelled so.
 
     Args:
         wires: Location (`path`, `query`, `header`, `cookie`, `body`, …) and name on the wire.
@@ -221,7 +221,7 @@ def argument_names(wires: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def is_other(name: str, wire: str) -> bool:
-    """Tell whether an argument's name does not tell the name on the wire: cut, or letters gone."""
+    """Tell whether an argument's name hides its wire name: it was cut, or lost letters."""
     return name != wire and not (
         wire.isascii() and len(wire) <= MAX_LENGTH and _OTHER.sub("", wire)
     )

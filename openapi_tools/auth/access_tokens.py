@@ -49,7 +49,7 @@ class _Flight(Generic[T]):
     task: asyncio.Task[T] | None = None
 
     def is_lost(self) -> bool:
-        """Whether no result will come: the loop is closed or stands still."""
+        """Whether the work is lost: its loop is closed, or its deadline has passed."""
         return self.loop.is_closed() or time.monotonic() > self.over_at
 
 
@@ -106,7 +106,7 @@ class SingleFlight(Generic[T]):
 
 
 class _Wanted(NamedTuple):
-    """A token to get, with these scopes, other than the one refused."""
+    """A request for a token: the scopes, and the refused token to replace."""
 
     channel: Channel
     scopes: frozenset[str]
@@ -117,7 +117,7 @@ class Tokens:
     """The access tokens that one credential gives.
 
     Raises:
-        CredentialsError: No token can ever come of it.
+        CredentialsError: The credential can give no token.
     """
 
     def __init__(self, config: OAuth2, scheme: SecurityScheme, name: str) -> None:
@@ -202,7 +202,7 @@ class Tokens:
         return is_good and self._covers(token, wanted)
 
     def _covers(self, token: Token, wanted: _Wanted) -> bool:
-        """Whether a new request would bring no further scope; a user's token keeps its scopes."""
+        """Whether a new request would add no scope; a user's token keeps its scopes."""
         return token.covers(wanted.scopes) or self._flow not in (CLIENT_CREDENTIALS, PASSWORD)
 
     async def _renewed(self, wanted: _Wanted) -> Token:
@@ -308,7 +308,7 @@ class Tokens:
             code = error.code if isinstance(error, RefusedError) else None
             if code == "invalid_scope" or (code == "invalid_grant" and grant == "refresh_token"):
                 raise
-            # A wrong password does not become right, and a few more tries lock the account.
+            # Retrying a wrong password fails again, and may lock the account.
             is_wrong = code is not None and grant == "password"
             self._pause(error, least=_LONGEST_WAIT if is_wrong else 0.0)
             raise
@@ -316,7 +316,7 @@ class Tokens:
         return token
 
     def _pause(self, error: CallError, *, least: float = 0.0) -> None:
-        """Send no request for a while; not after a first failure."""
+        """Pause requests after repeated failures, or as the server asks."""
         self._failures += 1
         pause = _FIRST_PAUSE * 2 ** min(self._failures - 2, 16) if self._failures > 1 else 0.0
         asked = error.wait if isinstance(error, RefusedError) else error.facts.get("retry_after")

@@ -74,7 +74,7 @@ class Channel:
 
 
 class Form(NamedTuple):
-    """The body of a request to a token endpoint, with the header that proves the client."""
+    """The body of a token request, and the header that authenticates the client."""
 
     body: Secret
     authorization: Secret | None = None
@@ -82,7 +82,7 @@ class Form(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A JSON object that is an answer; `wait` is in seconds, if the server said so."""
+    """A JSON answer; `wait` is the `Retry-After` in seconds, None without one."""
 
     status: int
     members: dict[str, Any] = field(repr=False)
@@ -90,7 +90,7 @@ class Reply:
 
 
 async def exchange(channel: Channel, url: str, form: Form | None = None) -> Reply:
-    """Send a form, or fetch without one, and return the JSON object that is the answer."""
+    """POST a form, or GET without one, and return the JSON answer."""
     request = _request(url, form)
     # One deadline for the exchange; the transport's own timeout restarts with every byte.
     request.extensions["timeout"] = dict.fromkeys(("connect", "read", "write", "pool"))
@@ -111,7 +111,7 @@ async def exchange(channel: Channel, url: str, form: Form | None = None) -> Repl
 
 
 def _request(url: str, form: Form | None) -> httpx.Request:
-    """Return a request; secrets are in plain sight in this frame only, which raises nothing."""
+    """Return a request; only this frame, which never raises, holds plain secrets."""
     headers = {
         "Accept": "application/json",
         "Accept-Encoding": CODINGS,
@@ -168,7 +168,7 @@ async def _read(response: httpx.Response) -> bytes:
                 raise large
         decoder.finish()
     except CallError as error:
-        # The decoder speaks of a setting for the API's answers.
+        # The decoder's message names a setting that is for the API's answers only.
         raise (large if error.kind == "too_large" else error) from None
     return bytes(body)
 

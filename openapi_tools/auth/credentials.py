@@ -70,8 +70,8 @@ class OriginPolicy:
 class Grant:
     """The credentials of a call, and a note why some are held back.
 
-    A `renewable` one is asked for with each call, and again after a 401; any other holds for every
-    call of the operation.
+    A `renewable` grant is fetched for each call, and again after a 401; any other is reused for
+    every call of the operation.
     """
 
     auth: RequestAuth = field(default_factory=RequestAuth)
@@ -142,7 +142,7 @@ class Credentials:
         return self._overlays[key]
 
     def overlaid(self, given: object, redactor: Redactor) -> Credentials:
-        """Return these credentials with others in front of them."""
+        """Return a copy in which the given credentials take precedence."""
         if given is None:
             return self
         if not isinstance(given, Mapping):
@@ -157,7 +157,7 @@ class Credentials:
         return both
 
     def lacks_word(self, name: str) -> bool:
-        """Tell whether a credential is known to be sent as one word in a header."""
+        """Tell whether a credential is a fixed header value without a space."""
         held = self._held.get(name)
         headers = held.fixed.headers if held is not None and held.fixed is not None else ()
         return any(" " not in text for _, text in headers)
@@ -221,7 +221,7 @@ class Credentials:
         return {name: self._held[name] for name in (*self._own, *(requirement or ()))}
 
     def _chosen(self, operation: Operation) -> Mapping[str, tuple[str, ...]] | None:
-        """Return the alternative to satisfy; an empty one for none, None when none can be."""
+        """Return the alternative to use, empty without credentials; None if none can be met."""
         alternatives: Iterable[Mapping[str, tuple[str, ...]]] = operation.security
         if not alternatives:
             return {}

@@ -70,7 +70,7 @@ class Scheme:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TokenContext:
-    """The call for which a credential is asked; `stale` was given before and refused with 401."""
+    """A credential request of one call; `stale` is the credential refused with 401."""
 
     channel: Callable[[], Channel]
     redactor: Redactor

@@ -115,7 +115,7 @@ def listening(host: str, port: int) -> socket.socket:
 
 @contextmanager
 def _on_signal(act: Callable[[], object]) -> Iterator[None]:
-    """Act when the process is interrupted or told to end, instead of what Python does."""
+    """Replace the handlers of SIGINT and SIGTERM while the body runs."""
     before = {}
     with suppress(ValueError):  # only the main thread can set handlers
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -129,7 +129,7 @@ def _on_signal(act: Callable[[], object]) -> Iterator[None]:
 
 @contextmanager
 def _silent_once(ending: Callable[[], bool]) -> Iterator[None]:
-    """Keep from standard error what packages log of calls that the server's end breaks off."""
+    """Keep log records of calls aborted by the shutdown off standard error."""
 
     def wanted(_: logging.LogRecord) -> bool:
         return not ending()

@@ -42,7 +42,7 @@ _WORDS = (
 
 
 def for_shell(message: object) -> str:
-    """Return a message with options in place of what a program would give."""
+    """Return a message with command-line options in place of Python arguments."""
     text = str(message)
     for pattern, option in _WORDS:
         text = re.sub(pattern, option, text)
@@ -50,7 +50,7 @@ def for_shell(message: object) -> str:
 
 
 def clean(text: str, *, lines: bool = True) -> str:
-    r"""Return text of a document or server with what could steer a terminal shown as `\u001b`."""
+    r"""Return text with characters that control a terminal escaped, as in `\u001b`."""
     if not lines:
         text = " ".join(text.split())
     return _UNSAFE.sub(lambda match: f"\\u{ord(match.group()):04x}", text.replace("\r\n", "\n"))

@@ -106,7 +106,7 @@ def serve(  # noqa: PLR0913 -- one for each option
 
 
 def _check_stdio(context: click.Context, spec: str) -> None:
-    """Refuse options for listening, and those that leave no standard input for the client."""
+    """Refuse HTTP options, and a standard input that the client cannot use."""
     for name, option in _HTTP_ONLY.items():
         if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
             raise click.UsageError(f"{option} is for http only; add --transport http.")

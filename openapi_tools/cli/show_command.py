@@ -28,7 +28,7 @@ _LISTED = 20
 @shared.identifying
 @shared.reading
 def show(spec: str, tool: str, *, wants_json: bool) -> None:
-    """Show TOOL of SPEC: description, arguments and how they travel, servers, security, schema."""
+    """Show TOOL of SPEC: description, arguments and their places, servers, security, schema."""
     toolset = shared.load(shared.source_of(spec))
     found = shared.tool_of(toolset, tool)
     if wants_json:
@@ -77,7 +77,7 @@ def _lines(tool: OperationTool, toolset: Toolset) -> Iterator[str]:
 
 
 def _arguments(tool: OperationTool) -> Iterator[str]:
-    """Yield one line per argument: name, type, whether it is required, and its way."""
+    """Yield one line per argument: name, type, required or not, place in the request."""
     schema = tool.input_schema
     properties: Mapping[str, Any] = schema.get("properties", {})
     ways = {place["argument"]: _in_words(place) for place in _places(tool.operation)}
@@ -141,7 +141,7 @@ def _scheme(toolset: Toolset, name: str) -> str:
 
 
 def _places(operation: Operation) -> list[dict[str, Any]]:
-    """Return for every argument where it goes; in the body, the name `""` means all of it."""
+    """Return the place of each argument in the request; the name `""` is the whole body."""
     found = [
         {"argument": parameter.argument, "in": parameter.location, "name": parameter.name}
         | {"style": parameter.style, "explode": bool(parameter.explode)}

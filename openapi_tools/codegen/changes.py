@@ -64,8 +64,8 @@ def changes(old: Known, new: Records, *, unreadable: Iterable[Unreadable] = ()) 
     """Return what changed, in the order of the new tools; removed tools come last.
 
     A tool that changed in several ways gives several changes. A removed and an added tool are one
-    renamed tool when method and path are the same, or else operation id and schema. Of an old tool
-    that is None no more is known; unreadable ones count as breaking.
+    renamed tool when method and path are the same, or else operation id and schema. An old
+    tool that is None is only a name, so it is not compared; unreadable ones count as breaking.
     """
     faults = {fault.tool or fault.path: fault for fault in unreadable}
     names = _renames(
@@ -97,7 +97,7 @@ def changes(old: Known, new: Records, *, unreadable: Iterable[Unreadable] = ()) 
 def scheme_changes(
     old: Mapping[str, SecurityScheme], new: Mapping[str, SecurityScheme], records: Iterable[Record]
 ) -> Iterator[Change]:
-    """Yield a change for each of some tools that needs a security scheme that changed."""
+    """Yield a change for each record whose operation uses a changed security scheme."""
     found = {
         name: [*_field_differences(f"scheme {shown(name)}: ", old[name], new[name], _CREDENTIAL)]
         for name in new

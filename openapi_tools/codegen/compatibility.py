@@ -56,7 +56,7 @@ def differences(old: Schema, new: Schema) -> list[Difference]:
 
 
 def json_of(value: Any, *, sort_keys: bool = True) -> str | None:
-    """Return a value as JSON text, by which 1 is not true; None where it has none."""
+    """Return a value as JSON text, which tells 1 from true; None if it has none."""
     try:
         return json.dumps(value, sort_keys=sort_keys)
     except (RecursionError, TypeError, ValueError):
@@ -96,7 +96,7 @@ class _Walk:
         self._level -= 1
         kept = tuple(found[:MOST_DIFFERENCES])
         if _is_breaking(kept):
-            # Pairs that were found harmless since then may rest on this one.
+            # Later pairs were found harmless on the assumption that this one is.
             while self._harmless.popitem()[0] != key:
                 pass
             self._breaking[key] = kept
@@ -344,7 +344,7 @@ _RULES: dict[str, tuple[frozenset[str], Rule]] = {
     **dict.fromkeys(("pattern", "contentEncoding"), (_STRING, lambda _old, _value: False)),
     "format": (TYPES, lambda old, value: (old.get("format"), value) == ("int32", "int64")),
 }
-"""For each keyword the types it is about, and when a new value permits all that was valid."""
+"""Per keyword: the types it constrains, and a test that every old input stays valid."""
 _WORDS = {
     *("$comment", "$schema", "contentMediaType", "contentSchema", "default", "deprecated"),
     *("description", "example", "examples", "readOnly", "title", "writeOnly"),

@@ -213,7 +213,7 @@ class _Shared:
         }
 
     def modules(self) -> Iterator[ModulePlan]:
-        """Yield the modules of all; after that tools refer to them there."""
+        """Yield the modules of the definitions; afterwards references name their modules."""
         statements = self.statements()
         items = [Item(n, tuple(n.lower()), text.count("\n") + 3) for n, text in statements.items()]
         stems, homes = Names(), dict[Code, Code]()
@@ -271,7 +271,7 @@ def _model_names(value: Any) -> Iterator[str]:
 
 
 class Item(NamedTuple):
-    """A thing that takes lines in a module; its key goes from coarse to fine."""
+    """An item of a module and its number of lines; its key goes from coarse to fine."""
 
     thing: Any
     key: tuple[str, ...]

@@ -283,7 +283,7 @@ class Templates:
             raise TemplateError(reason, template=file)
 
     def _printed(self, kind: str, value: Any) -> str:
-        """Return Code unchanged; for any other value its literal, or the mark of that."""
+        """Return Code unchanged, any other value as its literal or a mark for that literal."""
         if isinstance(value, Code):
             return value
         if isinstance(value, jinja2.Undefined):

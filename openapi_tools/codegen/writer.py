@@ -84,7 +84,7 @@ def place(output: Path, files: Mapping[str, str], *, manifest: str, force: bool 
             changed = found.written or found.removed
             if changed and not (found.whole and _replaced_folder(target, found, beside)):
                 _replace_files(target, found)
-            # Last: until now they told which files of a killed run are generated.
+            # Last: a staging folder tells the next run which files are generated.
             _clear(target.root, STAGING, alone=alone)
     return found
 

@@ -226,7 +226,7 @@ class Presented:
 
     def _call_id(self, given: object) -> str:
         """Return the id of this call where the coordinator or the input gives it."""
-        # loop-streaming tells it by the task that calls; loop-basic keeps it to itself.
+        # loop-streaming stores it by the calling task; loop-basic does not expose it.
         calls = _told(self._coordinator, "_tool_dispatch_contexts")
         call = calls.get(asyncio.current_task()) if isinstance(calls, dict) else None
         known = call.get("tool_call_id") if isinstance(call, dict) else None

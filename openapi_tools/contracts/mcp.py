@@ -66,7 +66,7 @@ def create_server(
 
     Args:
         toolset: A toolset, or any of its tools.
-        name: What the server calls itself; by default the title of a toolset's document.
+        name: The server's name; by default the title of a toolset's document.
         version: Of the server; by default that of a toolset's document.
 
     Raises:
@@ -177,7 +177,7 @@ class _Desk:
 
 
 async def _reporting(session: ServerSession, call: Awaitable[ToolResult]) -> ToolResult:
-    """Return a call's result; a client that wants progress hears of it while it waits."""
+    """Return a call's result, and report progress to the client meanwhile."""
     async with anyio.create_task_group() as group:
         group.start_soon(_beat, session)
         result = await call
@@ -186,7 +186,7 @@ async def _reporting(session: ServerSession, call: Awaitable[ToolResult]) -> Too
 
 
 async def _beat(session: ServerSession) -> None:
-    """Report that a call goes on, so that the client does not give it up."""
+    """Report progress at intervals, so that the client does not time out."""
     started = time.monotonic()
     await anyio.sleep(_FIRST_BEAT)
     while True:
@@ -223,7 +223,7 @@ def _answer(result: ToolResult) -> types.CallToolResult:
 
 
 def _said(document: Any, key: str) -> str:
-    """Return what a document says of itself; nothing where it is not at hand or not a text."""
+    """Return a text member of the document's `info`; empty if missing or not a text."""
     info = document.get("info") if isinstance(document, Mapping) else None
     text = info.get(key) if isinstance(info, Mapping) else None
     return " ".join(visible(_clean(text)).split())[:_LONGEST_NAME] if isinstance(text, str) else ""
@@ -256,7 +256,7 @@ class PlainAnswers:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Do what ASGI wants of an app."""
+        """Run the app; answers to POST go through a `_Stream`."""
         if scope["type"] != "http" or scope["method"] != "POST":
             await self._app(scope, receive, send)
             return
@@ -268,7 +268,7 @@ class PlainAnswers:
 class _Stream:
     def __init__(self, send: Send) -> None:
         self._send = send
-        self._lock = anyio.Lock()  # a sign of life may come while an event is being sent
+        self._lock = anyio.Lock()  # a keep-alive may arrive while an event is being sent
         self._start: Message | None = None
         self._has_events = False
         self._is_answered = False

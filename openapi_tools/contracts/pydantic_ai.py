@@ -63,7 +63,7 @@ def to_tools(
 
 
 def _tool(tool: OperationTool, *, asks: bool, context: Any) -> Tool[Any]:
-    # Whether a function gives a context that can approve is known with each call.
+    # Only its result, for each call, shows whether a context function can approve.
     defers = tool.needs_approval and not asks and callable(context)
 
     async def call(run: RunContext[Any], /, **arguments: Any) -> ToolReturn[Any]:

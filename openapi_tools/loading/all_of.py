@@ -60,7 +60,7 @@ def merge_all(
 
 
 def merge(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any] | None:
-    """Return one schema that says what two say together, or None; the first's words win."""
+    """Return the intersection of two schemas, or None; the first's annotations win."""
     if "$ref" in first or "$ref" in second or "allOf" in first:
         return None
     if _differ_together(first, second) or _closes(first, second) or _closes(second, first):
@@ -78,7 +78,7 @@ def merge(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any] | Non
 
 
 def _differ_together(first: dict[str, Any], second: dict[str, Any]) -> bool:
-    """Tell whether keywords that only make sense together stand on both sides."""
+    """Tell whether both schemas have, and differ in, a group of dependent keywords."""
     return any(
         first.keys() & group
         and second.keys() & group
@@ -109,7 +109,7 @@ def _common_values(first: list[Any], second: list[Any]) -> list[Any]:
 
 
 def _closed(first: Any, second: Any) -> Any:
-    """Return the stricter of two values of `additionalProperties`, one of which says nothing."""
+    """Return the restricting one of two `additionalProperties`; not exact if both are."""
     if first in (True, {}):
         return second
     return first if second in (True, {}) else _not_exact(first, second)

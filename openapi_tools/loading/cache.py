@@ -40,10 +40,10 @@ MIN_BYTES = 64 * 1024
 """Smaller local documents are not cached: parsing them is as fast as a lookup."""
 
 _FRESH = 100_000_000
-"""Nanoseconds: a file that changed just now may change again without its times telling."""
+"""Nanoseconds: a file changed more recently may change again with equal times."""
 _SECOND = 1_000_000_000
 _COARSE = 20
-"""So many times `_FRESH` where a file system counts seconds (ext3, HFS+), or every other (FAT)."""
+"""Factor for `_FRESH` on file systems with times in 1 s (ext3, HFS+) or 2 s (FAT)."""
 _ROOM = 1024 * 1024
 _FOLDER = "OPENAPI_TOOLS_CACHE_DIR"
 _NAME = re.compile(r"[0-9a-f]{40}\.index")
@@ -171,7 +171,7 @@ def _find_url(url: str, settings: Settings, fetcher: Fetcher) -> Hit | Miss:
     try:
         found = fetcher.entry(etag=label.etag, modified=label.modified)
         if found.data is None and _place(found) != label.place:
-            found = fetcher.entry()  # another document is the one that is not modified
+            found = fetcher.entry()  # the 304 is about another document
     except SourceError as error:
         if copy is None or not settings.stale or not error.passing:
             raise
@@ -179,7 +179,7 @@ def _find_url(url: str, settings: Settings, fetcher: Fetcher) -> Hit | Miss:
         remark = f"{label.source} was not read: {error.reason} This is the copy of {ago} ago."
         entry = Resource(None, label.uri, label.source, public=label.public)
         return _hit(copy, entry, remarks=(remark,))
-    if fetcher.is_personal:  # by now: its server asked for credentials
+    if fetcher.is_personal:  # the server asked for credentials during the fetch
         return Miss(found)
     if not found.keep:
         _remove(name)
@@ -348,7 +348,7 @@ def entries() -> list[Entry]:
 
 
 def listed() -> Iterator[tuple[Entry, Label | None]]:
-    """Yield the files of the cache with their labels; None for a file of no use."""
+    """Yield the files of the cache with their labels; None for an unusable file."""
     for entry in entries():
         path = _trusted_file(entry.name) if entry.is_whole else None
         try:

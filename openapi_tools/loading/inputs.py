@@ -200,7 +200,7 @@ class Inputs:
     def _argument(
         self, location: str, name: str, node: dict[str, Any], resource: Resource
     ) -> _Argument | None:
-        """Return the argument of a parameter; one for all that say the same to the letter."""
+        """Return the argument of a parameter; equal Parameter Objects share one."""
         key = (id(resource), resource.text(node))
         if key not in self._known:
             is_offered = self._is_offered(location, name, node)
@@ -260,7 +260,7 @@ class Inputs:
         )
 
     def _accept(self, operation: OperationNode) -> tuple[str, ...]:
-        """Return the media types of an operation's good answers, JSON first."""
+        """Return the media types of an operation's successful answers, JSON first."""
         if self._document.dialect.swagger:
             produces = operation.node.get("produces", self._document.root.get("produces"))
             kinds = list(filter(is_text, as_list(produces)))

@@ -29,12 +29,12 @@ HOLDING: Final = ONE | LISTS | MAPS
 """The keywords of a Schema Object that hold schemas: one, a list or a map of them."""
 
 ABSENT: Final = object()
-"""Stands for a value that its keyword cannot have."""
+"""Placeholder for an invalid keyword value."""
 
 _HUGE: Final = 10**300
 """Validators compare numbers as floats, which hold no larger ones."""
 _UNSEEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
-"""Control characters but tabs and line ends, and halves of characters."""
+"""Control characters except tabs and line ends, and lone surrogates."""
 _STR = frozenset({str})
 
 
@@ -61,7 +61,7 @@ def as_text(value: Any) -> str:
 
 
 def _is_unseen(text: str) -> bool:
-    """Tell whether a text holds control characters or halves of characters."""
+    """Tell whether a text holds control characters or lone surrogates."""
     return not text.isprintable() and _UNSEEN.search(text) is not None
 
 
@@ -70,7 +70,7 @@ def _is_shown(value: Any, limit: int) -> bool:
 
 
 def is_name(text: str) -> bool:
-    """Tell whether a text can be the name of a member: not too long, and all of it seen."""
+    """Tell whether a text can be a member's name: short, without control characters."""
     return _is_shown(text, MAX_LABEL)
 
 
@@ -179,10 +179,10 @@ TRANSLATED: Final = frozenset(
     {"exclusiveMinimum", "exclusiveMaximum", "example", "multipleOf", "required", "enum"}
     | {"dependentRequired", "discriminator", "allOf", "oneOf", "nullable", "x-nullable"}
 )
-"""Without one of these a schema says the same in every version, but for unknown types."""
+"""Keywords that may need translation; a schema without them stays, unknown types aside."""
 NULLABLE: Final = frozenset({"nullable", "x-nullable"})
 HARMLESS_SIBLINGS: Final = frozenset({"description", "title", "default"}) | NULLABLE
-"""Beside a `$ref` of 3.0 or 2.0 these are read although the text says that they are ignored."""
+"""Siblings of a `$ref` that are read in 2.0 and 3.0, although the standard ignores them."""
 _NULL_WORDS: Final = ("title", "description", "default")
 _BINDING: Final = frozenset({"allOf", "anyOf", "oneOf", "not", "$ref", "const", "if"})
 

@@ -136,7 +136,7 @@ def _through_cache(
             facts.tools, None, facts.skipped, lambda: facts.warnings, lambda: facts.counts
         )
         return tools_of(document, remarks=remarks, operations=known, **more)
-    except DocumentError:  # the cached copy was a good document once: it was changed on disk
+    except DocumentError:  # only valid documents are cached: this copy was changed on disk
         document, remarks = read_document(source, settings, duplicates=False, fetcher=fetcher)
         return tools_of(document, remarks=remarks, **more)
 

@@ -66,8 +66,7 @@ class Shared:
 class Operations(NamedTuple):
     """The operations of a document: the tools' facts, their nodes, and the skipped ones.
 
-    The nodes are None where they have not been looked at; warnings and counts are found when asked
-    for.
+    `nodes` is None for a cached document; `warnings` and `counts` are computed when called.
     """
 
     tools: list[ToolFacts]

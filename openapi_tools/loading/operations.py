@@ -131,9 +131,9 @@ class Document:
         return root
 
     def shared(self, kind: str, node: list[Any], make: Callable[[list[Any]], _Made]) -> _Made:
-        """Return a value made of the first members of a list, once for all operations.
+        """Return a value made from the first members of a list, once per list.
 
-        A list at the root counts for every operation: a value for each would fill the memory.
+        All operations share a list at the root: a value for each would exhaust the memory.
         """
         key = (kind, id(node))
         if key not in self._shared:
@@ -341,7 +341,7 @@ def is_left_out(node: Mapping[str, Any]) -> bool:
 
 
 def _is_legible(name: str) -> bool:
-    """Tell whether a name is free of control characters and halves of characters."""
+    """Tell whether a name is free of control characters and lone surrogates."""
     return name.isprintable() or not UNSENDABLE.search(name)
 
 

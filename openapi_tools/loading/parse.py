@@ -53,7 +53,7 @@ _PAGE = (
     "a login, credentials for it."
 )
 _DENSE_BYTES = 16 * 1024 * 1024
-"""Below this size not even a text of nothing but empty arrays fills the memory."""
+"""Bytes; no smaller text, not even one of empty arrays only, exhausts the memory."""
 
 _NO_VALUES = bytes(code for code in range(256) if code not in b",[{")
 """Deleting these bytes leaves an upper bound on the number of values."""
@@ -277,7 +277,7 @@ def _repeated(data: bytes) -> Iterator[str]:
 
 
 def repeated_key(path: Sequence[str | int], key: str, *, line: int | None = None) -> str:
-    """Return the warning for a repeated key that hides nothing but words.
+    """Return the warning for a repeated key that hides only descriptive text.
 
     Raises:
         InvalidDocument: The key may hide an operation, a parameter, a rule.

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 Restore: TypeAlias = "Callable[[events.ScalarEvent], str]"
-"""Undoes in a scalar what was done to the text before libyaml saw it."""
+"""Restores, in a scalar, the characters that were replaced for libyaml."""
 
 _SEPARATORS = "\x85\u2028\u2029"
 """Line breaks in YAML 1.1, as libyaml reads it; ordinary characters in 1.2."""
@@ -50,7 +50,7 @@ ALIAS_ALLOWANCE = 500_000
 """Values that aliases may add to any document."""
 
 ALIAS_RATIO = 10
-"""Values that aliases may add beyond that, for each that really stands there."""
+"""Further values that aliases may add, for each value written in the document."""
 
 _CORE = "tag:yaml.org,2002:"
 _WORDS: dict[str, Any] = {
@@ -181,7 +181,7 @@ class _Frame:
 
 
 class _Plain(dict[str, Any]):
-    """Values of plain scalars, worked out once each."""
+    """Cache of the values of plain scalars."""
 
     def __missing__(self, text: str) -> Any:
         value = self[text] = resolve(text)

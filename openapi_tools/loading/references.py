@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 MAX_TEXTS = 64_000_000
 """Bytes of a document's parts that are compared; aliases can make more than memory holds."""
 MAX_CHAIN = 64
-"""References that may follow one another before content has to come."""
+"""Longest chain of references without content."""
 
 
 @dataclass(slots=True, eq=False)
@@ -75,7 +75,7 @@ class References:
     """Resolves the references of one document and of the files it refers to.
 
     Attributes:
-        alone: Nothing else was read so far, nor wanted.
+        alone: No other document has been read or requested.
     """
 
     def __init__(self, entry: Resource, settings: Settings, fetcher: Fetcher | None = None) -> None:
@@ -256,7 +256,7 @@ def _anchors(root: Any) -> Iterator[tuple[str, Any]]:
 
 
 def is_url_reference(text: str) -> bool:
-    """Tell whether a text can be taken apart and joined as a URL, absolute or relative."""
+    """Tell whether a text can be parsed as a URL, absolute or relative."""
     try:
         urlsplit(text)
     except ValueError:

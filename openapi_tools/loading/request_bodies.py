@@ -66,7 +66,7 @@ class Content:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing can be said in it and it need not be sent."""
+        """Whether the body is optional and has no members."""
         return self.flat and not self.required and not self.schema.get("properties")
 
     def body(self) -> RequestBody:
@@ -220,7 +220,7 @@ class Bodies:
 
 
 def _several(contents: list[Content]) -> Content:
-    """Return ways to send a body as one, each of which takes the body as one argument."""
+    """Merge alternative bodies; each takes the whole body as one argument."""
     for content in contents:
         content.flat, content.headers = False, ()
     first, *others = contents

@@ -1,4 +1,4 @@
-"""Converted components: those that an input schema reaches, and what is left of a too large one.
+"""The converted components that an input schema reaches, and the cutting of large schemas.
 
 A too large one first loses the words of its definitions, then the definitions farthest from the
 arguments, then the deepest parts. "Anything" replaces these, so that it accepts all it did before.
@@ -42,7 +42,7 @@ class Uses(NamedTuple):
 class Definition(NamedTuple):
     """A converted component, and the definitions that it refers to directly, as in `Uses`.
 
-    `most` is no fewer characters than it takes as JSON, with its name.
+    `most` is an upper bound for its characters as JSON, with its name.
     """
 
     schema: dict[str, Any]
@@ -222,7 +222,7 @@ def size_of(schema: Any) -> int:
 
 
 def _names_only(own: dict[str, Any]) -> dict[str, Any]:
-    """Return a schema that says no more than names, the required ones first, while they fit."""
+    """Return a schema of property names only: as many as fit, the required ones first."""
     required = set(own.get("required", ()))
     room = MAX_SCHEMA // 2
     kept = set()

@@ -57,7 +57,7 @@ MAX_REMEMBERED = 200_000
 _MAX_BRANCHES = 1000
 """Schemas in one another's `allOf` that are looked into."""
 _USUAL = {"type": str, "description": str, "deprecated": bool, "uniqueItems": bool}
-"""Keywords whose usual value stays, by its class."""
+"""Keywords that stay unconverted if their value has this class."""
 _UNIONS = ("oneOf", "anyOf")
 _UNNAMED = re.compile(r"[^A-Za-z0-9_.-]+")
 """Characters that a URI or a JSON Pointer escapes."""
@@ -238,7 +238,7 @@ class Schemas:
         return out
 
     def _member(self, node: Any, resource: Resource, depth: int) -> dict[str, Any]:
-        """Return a member of an inline schema; one for all that say the same to the letter."""
+        """Return a member of an inline schema; equal members share one."""
         key = (id(resource), resource.text(node))
         if key not in self._members:
             self._members[key] = self.convert(node, resource, depth)
@@ -247,7 +247,7 @@ class Schemas:
     def _translated(
         self, out: dict[str, Any], node: dict[str, Any], resource: Resource
     ) -> dict[str, Any]:
-        """Translate what other versions say in other words, and merge `allOf`."""
+        """Translate the keywords of other versions, and merge `allOf`."""
         modernise(out)
         if "required" in out:
             self._read_only.not_required(out, node, resource)

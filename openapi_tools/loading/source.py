@@ -1,4 +1,4 @@
-"""Get at a document: a URL, a path, text, bytes, or a mapping that is one already."""
+"""Read a document from a URL, a path, text or bytes, or take a parsed mapping."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ class Usability:
         self._check_path(operation, [name for location, name in parameters if location == "path"])
         if id(parameters) not in self._clean:
             for node, resource in parameters.values():
-                if not _WATCHED.isdisjoint(node):  # most say nothing that needs a look
+                if not _WATCHED.isdisjoint(node):  # most have no member to check
                     self._walk(node, resource, operation, "/parameters")
             self._clean.add(id(parameters))
         body = None if document.dialect.swagger else document.request_body(operation)

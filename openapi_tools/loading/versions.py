@@ -55,7 +55,7 @@ class Dialect:
 
     @property
     def methods(self) -> tuple[str, ...]:
-        """The members of a path item that are operations; `trace` is meant where 2.0 has none."""
+        """The members of a path item that are operations; `trace` also in 2.0, which lacks it."""
         return (*METHODS, "query") if self.minor >= 2 else METHODS  # noqa: PLR2004 -- OpenAPI 3.2
 
     @property
@@ -76,7 +76,7 @@ def read_dialect(root: dict[str, Any], name: str) -> Dialect:
     """Return the version of a document; `InvalidDocument` where it is not supported."""
     if "swagger" in root:
         version = root["swagger"]
-        if str(version) in ("2.0", "2"):  # an unquoted 2.0 is a number, and meant well
+        if str(version) in ("2.0", "2"):  # an unquoted 2.0 is a number; accepted
             return Dialect("2.0", swagger=True)
         raise _unknown("swagger", version, name)
     if "openapi" not in root:

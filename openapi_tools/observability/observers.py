@@ -181,7 +181,7 @@ class Observation:
     def _end(self, kind: EventKind, *, error_type: str = "", **facts: Any) -> None:
         """Close spans, then report; subscribers come last, so that none can leave a span open."""
         if self._previous is not None:
-            # Set, not reset: a token is good in the task that made it only.
+            # Set, not reset: a context token is valid only in the task that made it.
             _current.set(self._previous)
             self._previous = None
         if self._started is None or self._over:

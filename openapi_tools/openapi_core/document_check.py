@@ -42,10 +42,10 @@ class Finding:
 def findings(root: Mapping[str, Any]) -> list[Finding]:
     """Return the errors of a document, each once.
 
-    The document's version's own JSON Schema is checked first, then what no schema can say:
+    The JSON Schema of the document's version is checked first, then rules that no schema can state:
     duplicate ids and parameters, path variables without a parameter, defaults that do not fit,
-    schemas that are none. References into other documents are not followed and are noted; so are
-    ids that may look like others.
+    invalid schemas. References into other documents are not followed, but noted; so are look-alike
+    ids.
 
     Spec: OpenAPI 2.0, 3.0, 3.1 and 3.2, with the JSON Schemas published beside them.
     """
@@ -124,7 +124,7 @@ def _against_schema(root: Mapping[str, Any], version: str) -> Iterator[Finding]:
 
 
 def _closest(error: Any, root: Any) -> Any:
-    """Return the error inside a union's branch that was meant, as far as that can be told."""
+    """Return the error inside the union branch that the value most likely means."""
     # `{"$ref": …}` is a branch of nearly every union: it was meant only where there is a `$ref`.
     branches = getattr(error.kind, "context", None)
     if not branches:

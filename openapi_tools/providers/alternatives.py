@@ -200,7 +200,7 @@ class _Apart:
         return all(self._disjoint(form, two, depth) for form in mine for two in theirs)
 
     def _without(self, form: Form, other: Form, depth: int) -> Form | None:
-        """Return a form without what another one accepts; None when that cannot be said."""
+        """Return a form minus the values that another one accepts; None if not expressible."""
         match kind(form):
             case "object" if kind(other) == "object":
                 return _without_marks(form, other) or self._marked(form, other, depth - 1)
@@ -209,7 +209,7 @@ class _Apart:
         return None
 
     def _marked(self, form: Form, other: Form, depth: int) -> Form | None:
-        """Return an object with a member that the other one does not have like that."""
+        """Return an object form with a required member that tells it from the other form."""
         mine, theirs = form.get("properties", {}), other.get("properties", {})
         shared = [name for name in mine if name in theirs] if depth >= 0 else []
         needed = form.get("required", [])
@@ -228,7 +228,7 @@ class _Apart:
 
 
 def _without_marks(form: Form, other: Form) -> Form | None:
-    """Return an object without the members that another one cannot be without."""
+    """Return an object form without the members that another form requires."""
     mine = form.get("properties", {})
     marks = [name for name in other.get("required", ()) if name not in form.get("required", ())]
     if not marks or _takes_others(form):

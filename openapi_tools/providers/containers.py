@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 KEY, VALUE = "key", "value"
 """The members of a pair: a map becomes an array of such objects where its keys cannot be told."""
 ENTRIES = "entries"
-"""The one member of an object that stands where anything may stand; it holds pairs."""
+"""The only member of an object that may be any JSON object; it holds its pairs."""
 ANYTHING = "_anything"
 """The definition of any JSON value; no component's name in `$defs` starts like that."""
 
@@ -118,7 +118,7 @@ def _others(form: Form) -> Others | None:
 
 
 def with_one_more(form: Form, members: Members, accepts: Fits) -> list[Form]:
-    """Return an object that needs one more member as one object for each that it may be."""
+    """Return one form for each optional member that may be the missing one."""
     optional = [name for name in members.declared if name not in members.required]
     missing = members.least - len(members.required)
     if missing > len(optional):

@@ -51,10 +51,10 @@ LIMITS: dict[str, int] = {"openai": 128, "openai_strict": 128, "gemini": 512}
 """The number of tools that a provider takes in one request."""
 
 MOST_CHARACTERS = 256_000
-"""Of an input schema as JSON, in the words of a profile."""
+"""Characters of an input schema as JSON, in the form of a profile."""
 
 _LEVELS = (64, 8, 4, 2, 1, 0)
-"""Schemas inside one another that a definition for Gemini has where it cannot have all."""
+"""Levels of nesting that are tried for Gemini when the whole schema does not fit."""
 _PLAIN = frozenset({"openai", "mcp"})
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _ANTHROPIC_KEY = re.compile(r"[a-zA-Z0-9_.-]{1,64}")

@@ -54,7 +54,7 @@ class Strict:
     """Whether every member is required, and null means absent."""
 
     def takes_name(self, name: str) -> bool:
-        """Tell whether a member may have a name."""
+        """Tell whether a member's name is allowed."""
         return bool(name)
 
     def with_null(self, schema: Form) -> Form:

@@ -25,7 +25,7 @@ _END = re.compile(r"(?<!\\)(?:\\\\)*\$$")
 
 
 class _Part(NamedTuple):
-    """One character of some kind, or a group that `text` opens; and how often it stands."""
+    """A character class, or a group that `text` opens, with its repetition."""
 
     text: str
     least: int = 1
@@ -33,7 +33,7 @@ class _Part(NamedTuple):
     choices: tuple[tuple[_Part, ...], ...] = ()
 
     def at_most(self, limit: float) -> float:
-        """Return how often it stands at most, where nothing should stand more often than that."""
+        """Return its largest repetition within a limit for all counts."""
         return max(self.least, min(self.most, limit))
 
     def width(self, limit: float) -> tuple[int, float]:

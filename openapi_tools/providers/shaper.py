@@ -53,7 +53,7 @@ _FREE = {"$ref": DEFINITIONS + ANYTHING}
 
 
 class Shaped(NamedTuple):
-    """A schema as a provider wants it, and as it wants it of a member that may be absent."""
+    """A schema in a provider's form, and its form for a member that may be absent."""
 
     whole: Form
     optional: Form

@@ -63,10 +63,10 @@ class CannotExpress(OpenAPIToolsError):  # noqa: N818 -- a schema says too much
     """A provider's schemas cannot say what a tool's input schema says.
 
     Attributes:
-        reason: What it is.
+        reason: The part that cannot be expressed.
         place: JSON Pointer into the input schema.
         final: Leaving out some part would not help.
-        empty: There is nothing to say: no value is accepted.
+        empty: The schema accepts no value.
     """
 
     def __init__(

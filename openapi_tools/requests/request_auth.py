@@ -34,7 +34,7 @@ _LONGEST = 20_000
 
 @dataclass(frozen=True, slots=True)
 class RequestAuth:
-    """Sent besides the arguments, which cannot replace it.
+    """The parts of a request that credentials add; arguments cannot replace them.
 
     Attributes:
         headers: Name and value pairs, for instance `(("Authorization", "Bearer …"),)`.

@@ -81,7 +81,7 @@ class Body:
     data: bytes
     media_type: str = ""
     disposition: str = ""
-    cut: bool = False  # it may end anywhere
+    cut: bool = False  # the end may be missing
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class Shape:
     room: int  # characters that can be shown, also of base64
     folder: Path | None = None  # for binary data
     base64: int = DefaultSettings.max_base64_bytes  # for binary data; images may be larger
-    html: bool = False  # it was asked for and stays markup
+    html: bool = False  # HTML was requested, so its markup stays
     binary: bool = True  # binary data is given, not only described
     values: int = VALUES  # most values to read of one JSON text
 

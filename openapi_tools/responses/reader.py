@@ -134,7 +134,7 @@ def _content(answer: Answer, media_type: str, operation: Operation, settings: Se
         try:
             return Content(*read_json(answer.content, values=_values(settings)))
         except ValueError:
-            pass  # read below, where the error finds its words
+            pass  # read below, which describes the error
     disposition = answer.headers.get("content-disposition", "")[:_LONGEST]
     body = Body(answer.content, media_type, disposition, cut=bool(answer.cut))
     shape = Shape(

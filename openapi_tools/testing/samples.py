@@ -87,7 +87,7 @@ class _Sampler:
         return merged
 
     def _told(self, schema: Mapping[str, Any], branches: list[Any]) -> list[Any]:
-        """Return a schema for the member that tells which branch of a union a value is."""
+        """Return a schema that fixes the discriminator of a union's first branch."""
         # Spec: OpenAPI 3.1.2, section 4.25 (Discriminator Object).
         told, branch = _mapped(schema, "discriminator"), branches[0] if branches else None
         name = told.get("propertyName")

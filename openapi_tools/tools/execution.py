@@ -144,7 +144,7 @@ class Execution:
         return rule == "all" or rule in self._operation.extensions
 
     async def _carry(self, prepared: PreparedCall, attempts: Attempts) -> None:
-        """Send a call; once more with newer credentials, should there be some."""
+        """Send a call; after a 401 again, if newer credentials exist."""
         # All calls with the session's credentials may share a grant.
         shared = self._grant if prepared.credentials is self._session.credentials else None
         prepared.grant = shared or await self._granted(prepared, attempts, None)
@@ -163,7 +163,7 @@ class Execution:
     async def _granted(
         self, prepared: PreparedCall, attempts: Attempts, stale: Grant | None
     ) -> Grant:
-        """Return the credentials of a call; functions of the user's are asked for some."""
+        """Return the grant of a call; fetches tokens, and calls the user's functions."""
 
         def learn(*secrets: str) -> None:
             self._session.redactor.know(*secrets, passing=True)
@@ -202,7 +202,7 @@ class Execution:
         )
 
     async def _read(self, attempts: Attempts, prepared: PreparedCall) -> ToolResult:
-        """Return the result that an answer means, without secrets that the server repeats."""
+        """Return the result of an answer, without secrets that the server repeats."""
         answer, session, redactor = attempts.answer, self._session, prepared.redactor
 
         def read() -> ToolResult:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 CERTIFICATE = "openapi_tools.certificate"
 """Extension of a request: the `ssl.SSLContext` that presents a client certificate."""
 REUSED = "openapi_tools.reused"
-"""Extension of a request that was sent: whether only connections kept from before carried it."""
+"""Extension of a sent request: whether it used reused connections only."""
 IDLE_SECONDS = 5.0
 
 _IDLE_CONNECTIONS = 64
@@ -232,10 +232,10 @@ class _NoCookies(CookieJar):
     """A jar that stays empty: cookies of one answer are not sent by the next call."""
 
     def extract_cookies(self, response: Any, request: Any) -> None:
-        """Take none."""
+        """Ignore the cookies of an answer."""
 
     def add_cookie_header(self, request: Any) -> None:
-        """Add none."""
+        """Add no cookie."""
 
 
 def make_client(settings: Settings, policy: NetworkPolicy | None = None) -> httpx.AsyncClient:

@@ -233,7 +233,7 @@ class Exchange:
         return is_sequential(kind) and b"\n" in self._received
 
     def _is_endless_json(self) -> bool:
-        """Whether some of a JSON answer has arrived that does not say where it ends."""
+        """Whether part of a JSON answer without a `Content-Length` has arrived."""
         if self.response is None or not self._received:
             return False
         headers = self.response.headers
@@ -307,7 +307,7 @@ def _check_declared(response: httpx.Response, limit: int) -> None:
 
 
 def _was_unsent(error: Exception) -> bool:
-    """Whether nothing of a request left, though it may the next time."""
+    """Whether nothing of a request was sent, and a retry may succeed."""
     unconnected = (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError)
     # A certificate does not improve in a moment.
     return isinstance(error, unconnected) and not isinstance(error, TlsError)

@@ -208,7 +208,7 @@ class _Head:
         self.reason = reason
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        value = value.rstrip(b" \t")  # which the parser leaves; a length it has checked
+        value = value.rstrip(b" \t")  # the parser keeps blanks; it has checked the length
         self.headers.append((name, value))
         lower = name.lower()
         if lower == b"content-length":
@@ -274,7 +274,7 @@ class _Inflater:
 
     def __init__(self, name: str, limit: int) -> None:
         if name.lower() not in ("gzip", "x-gzip", "deflate"):
-            shown = excerpt(name, _SHOWN)  # as it came: a secret is not known in lower case
+            shown = excerpt(name, _SHOWN)  # unchanged: redaction finds no secret in lower case
             reason = f"the answer is coded as {shown!r}, which is not supported."
             raise CallError("decode", reason)
         self._name = name.lower().removeprefix("x-")

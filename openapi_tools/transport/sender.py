@@ -40,7 +40,7 @@ _SAVED = 10.0
 _PER_CALL = 0.1
 _PATIENCE = 5.0
 _LEFT_BEHIND: list[object] = []
-"""Of the process that this one was forked from."""
+"""The parent's clients in a forked process."""
 
 
 class LoopClient:

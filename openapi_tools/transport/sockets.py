@@ -179,7 +179,7 @@ class Stream(asyncio.Protocol):
         self._is_full = True
 
     def resume_writing(self) -> None:
-        """Note that it does again."""
+        """Note that the system takes bytes again."""
         self._is_full = False
         self._wake()
 

@@ -26,9 +26,9 @@ _SMALL = Size(2 * SMALL_VALUES + 1, SMALL_TEXT, 0, [1] * 101)
 _MOST_ERRORS = 5_000
 """Errors that may be made at once; each takes some microseconds."""
 _TEXT = 1_000
-"""Characters that take as long to copy into an error as another error takes."""
+"""Characters whose copy into an error costs as much as one error."""
 _COPY = 0.1
-"""Errors whose time it takes to copy a value into the error of a value that holds it."""
+"""Cost, in errors, of copying a value into the error of its container."""
 _NAMES = 50.0
 """Errors by `propertyNames` of an object; each of them holds a copy of it."""
 _LARGEST = 150_000
@@ -91,7 +91,7 @@ class Checker:
         return self._cheap
 
     def _flaws(self, arguments: dict[str, Any]) -> Iterator[Flaw]:
-        """Give the flaws of arguments; those that may have too many are looked at alone."""
+        """Yield the flaws of arguments; those with too many possible errors are checked alone."""
         large = self._large(arguments)
         others = {name: value for name, value in arguments.items() if name not in large}
         judge = self._judge(size_of(others))

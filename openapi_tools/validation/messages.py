@@ -63,7 +63,7 @@ class Flaw(NamedTuple):
 
 
 def read_flaws(errors: Iterable[ValidationError], root: Node) -> Iterator[Flaw]:
-    """Give the flaws that errors of a validator of `root` tell of, each once.
+    """Yield the flaws in the errors of a validator of `root`, each once.
 
     Where a type is wrong, other errors of the same value are left out.
     """
