@@ -314,12 +314,13 @@ class _ReadOnly:
     def _hidden(self, node: Any, resource: Resource) -> Iterator[str]:
         """Yield the members of a schema and of its `allOf` that only the server may write."""
         waiting = [(node, resource)]
-        seen: set[int] = set()
+        seen: set[tuple[int, int]] = set()
         while waiting and len(seen) < _MAX_BRANCHES:
             node, owner, _ = self._references.follow(*waiting.pop())
-            if not isinstance(node, dict) or id(node) in seen:
+            key = (id(node), id(owner))
+            if not isinstance(node, dict) or key in seen:
                 continue
-            seen.add(id(node))
+            seen.add(key)
             members = node.get("properties")
             for name, member in members.items() if isinstance(members, dict) else ():
                 if self.is_hidden(member, owner):
