@@ -222,6 +222,46 @@ class SecurityScheme(_Value):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class AnswerShape(_Value):
+    """How the answers of an operation are made smaller for a model.
+
+    Attributes:
+        drop: Name patterns of members that are left out at any depth, for instance `"*_url"`.
+        nulls: Whether members whose value is null are shown; None for what the settings say.
+        fields: A JMESPath expression that chooses parts of the answer; empty for all of it.
+        max_items: Items of each list that are shown; 0 for what the settings say.
+        max_chars: Characters of the output as text; 0 for what the settings say.
+    """
+
+    drop: tuple[str, ...] = ()
+    nulls: bool | None = None
+    fields: str = ""
+    max_items: int = 0
+    max_chars: int = 0
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Paging(_Value):
+    """How the next page of an operation's answer is asked for.
+
+    Attributes:
+        style: `page` (a page's number), `offset` (items to skip), `cursor` (a text of the last
+            answer), `limit` (a greater size), or `link` (the address of the next page).
+        argument: The argument that takes the number, the offset or the cursor.
+        size: The argument that takes the number of items of a page; empty without one.
+        items: JMESPath of the list in an answer; empty for a list that is the answer itself, or
+            for the only list in it.
+        next: JMESPath of the next cursor or address in an answer; empty for the known places.
+    """
+
+    style: str
+    argument: str = ""
+    size: str = ""
+    items: str = ""
+    next: str = ""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Operation(_Value):
     """One method on one path: all that is needed to call it.
 
@@ -240,6 +280,13 @@ class Operation(_Value):
             `("x-openai-isConsequential",)`; at most 32, each of at most 64 characters.
         response_headers: Headers that the documented answers declare, in lower case, for instance
             `("x-expires-after",)`; without those that results keep or leave out anyway.
+        fixed: Values of arguments that a model neither sees nor gives, by argument.
+        defaults: Values of arguments that a call does not give, by argument.
+        hints: `read_only`, `idempotent` and `destructive`, where the user says so.
+        timeout: Seconds for a whole call; None for what the settings say.
+        wait: Seconds to wait for the end of long work (202); None for what the settings say.
+        answer: How its answers are made smaller; None for what the settings say.
+        paging: How the next page is asked for; None where no way is known.
     """
 
     method: str
@@ -254,6 +301,16 @@ class Operation(_Value):
     deprecated: bool = False
     extensions: tuple[str, ...] = ()
     response_headers: tuple[str, ...] = ()
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    hints: Mapping[str, bool] = field(default_factory=dict)
+    timeout: float | None = None
+    wait: float | None = None
+    answer: AnswerShape | None = None
+    paging: Paging | None = None
+
+    def _default(self, name: str, default: object) -> object:
+        return {} if name in ("fixed", "defaults", "hints") else default
 
 
 @dataclass(frozen=True, slots=True, repr=False)

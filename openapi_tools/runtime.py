@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from openapi_tools.model import (
+        AnswerShape,
         Encoding,
         Operation,
+        Paging,
         Parameter,
         Property,
         RequestBody,
@@ -38,9 +40,11 @@ _HOMES = {
 """Modules of the names; the others are in `model`."""
 
 __all__ = [
+    "AnswerShape",
     "Encoding",
     "Operation",
     "OperationTool",
+    "Paging",
     "Parameter",
     "Property",
     "RequestBody",

@@ -1,0 +1,1 @@
+"""How users shape tools: configuration, overlays, budgets, answers, paging, long work, files."""
