@@ -41,10 +41,11 @@ if TYPE_CHECKING:
     from openapi_tools.requests.request_auth import Preview
     from openapi_tools.result import ImageContent, TextContent, ToolResult
     from openapi_tools.settings import Settings
+    from openapi_tools.shaping.selection import Select
     from openapi_tools.tools.guardrails import require_approval
     from openapi_tools.tools.tool import OperationTool
     from openapi_tools.tools.tool_call import Context, ToolCall
-    from openapi_tools.tools.toolset import Select, Toolset
+    from openapi_tools.tools.toolset import Toolset
 
 _HOMES = {
     "ClientCertificate": "auth.schemes",
@@ -55,7 +56,7 @@ _HOMES = {
     "OperationTool": "tools.tool",
     "Preview": "requests.request_auth",
     "Report": "generate",
-    "Select": "tools.toolset",
+    "Select": "shaping.selection",
     "Settings": "settings",
     "Skipped": "model",
     "TextContent": "result",

@@ -27,7 +27,8 @@ from openapi_tools.loading.load import read_document, tools_of
 from openapi_tools.loading.parse import paused_gc
 from openapi_tools.loading.source import fetcher_of
 from openapi_tools.loading.versions import root_servers
-from openapi_tools.tools.toolset import Select, settings_of
+from openapi_tools.shaping.selection import Select
+from openapi_tools.tools.toolset import settings_of
 
 if TYPE_CHECKING:
     import os

@@ -23,13 +23,14 @@ if TYPE_CHECKING:
         Skipped,
     )
     from openapi_tools.settings import Settings
+    from openapi_tools.shaping.selection import Select
     from openapi_tools.tools.packages import list_package, load_package, mount_package, tool_class
     from openapi_tools.tools.tool import OperationTool
-    from openapi_tools.tools.toolset import Select, Toolset
+    from openapi_tools.tools.toolset import Toolset
 
 _HOMES = {
     "OperationTool": "tools.tool",
-    "Select": "tools.toolset",
+    "Select": "shaping.selection",
     "Settings": "settings",
     "Toolset": "tools.toolset",
     "list_package": "tools.packages",

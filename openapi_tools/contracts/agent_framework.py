@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from openapi_tools.result import ToolResult
+    from openapi_tools.shaping.selection import Select
     from openapi_tools.tools.tool import OperationTool
-    from openapi_tools.tools.toolset import Select
 
 with requiring("agent-framework"):
     from agent_framework import Content, FunctionInvocationContext, FunctionTool

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from pydantic_core import SchemaValidator
 
     from openapi_tools.result import ToolResult
+    from openapi_tools.shaping.selection import Select
     from openapi_tools.tools.tool import OperationTool
-    from openapi_tools.tools.toolset import Select
 
 with requiring("pydantic-ai"):
     from pydantic_ai import BinaryImage, RunContext, Tool, ToolReturn

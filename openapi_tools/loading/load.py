@@ -20,10 +20,10 @@ from openapi_tools.loading.source import fetcher_of, read_source
 from openapi_tools.loading.versions import key_prefixes, root_servers, security_schemes
 from openapi_tools.options import credentials_of
 from openapi_tools.requests.server_urls import origin_of
+from openapi_tools.shaping.selection import Select
 from openapi_tools.tools.toolset import (
     About,
     Provenance,
-    Select,
     Toolset,
     no_such_tool,
     open_session,

@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import CredentialsError, SettingsError, bare
 from openapi_tools.options import DEFAULT_SETTINGS, VARIABLE, from_environment, members_of
+from openapi_tools.shaping.selection import Select
 from openapi_tools.tools.toolset import (
     About,
     Provenance,
-    Select,
     Toolset,
     open_session,
     settings_of,
@@ -44,7 +44,7 @@ with `present` for them."""
 
 _BASE_URL = "base_url"
 _KEYS = (_BASE_URL, "credentials", "select", "settings")
-_SELECT_KEYS = ("tags", "methods", "names", "paths", "deprecated")
+_SELECT_KEYS = ("tags", "methods", "names", "paths", "deprecated", "read_only", "exclude")
 
 
 def load_package(

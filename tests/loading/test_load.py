@@ -170,6 +170,10 @@ SELECTED = [
     (Select(paths=["/pets*"], deprecated=False), ["list_pets", "add_pet"]),
     (Select(deprecated=True), ["delete_pet"]),
     (Select(where=lambda tool: tool.read_only), ["list_pets", "list_stores"]),
+    (Select(read_only=True), ["list_pets", "list_stores"]),
+    (Select(tags="pets", read_only=False), ["add_pet", "delete_pet"]),
+    (Select(exclude=Select(names=["*_pet", "list_stores"])), ["list_pets"]),
+    (Select(tags="pets", exclude={"methods": ["post"]}), ["list_pets", "delete_pet"]),
 ]
 
 

@@ -92,6 +92,8 @@ def test_mappings_and_a_function_are_taken_as_they_are_meant():
         ({"methods": None}, "'methods' must be"),
         ({"paths": {"/a": 1, 2: 3}}, "'paths' must be"),
         ({"deprecated": "no"}, "'deprecated' must be true or false"),
+        ({"read_only": 1}, "'read_only' must be true or false"),
+        ({"exclude": "pets"}, "not str"),
         ({"where": "get_a"}, "'where' must be a function of the tool"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
