@@ -62,6 +62,13 @@ class InvalidDocument(DocumentError):  # noqa: N818 -- the names are public prom
     """The document is not an OpenAPI document, or breaks the rules of its version."""
 
 
+class InvalidOverlay(DocumentError):  # noqa: N818 -- as above
+    """An overlay breaks the Overlay Specification, or does not fit the document.
+
+    `source` and `pointer` are of the overlay.
+    """
+
+
 class UnresolvableReference(DocumentError):  # noqa: N818 -- as above
     """A `$ref` leads nowhere, in a circle, or where it may not lead."""
 

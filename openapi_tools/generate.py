@@ -25,7 +25,7 @@ from openapi_tools.codegen.writer import compare, place
 from openapi_tools.errors import DocumentError, OpenAPIToolsError, OutputError, SettingsError, bare
 from openapi_tools.loading.load import read_document, tools_of
 from openapi_tools.loading.parse import paused_gc
-from openapi_tools.loading.source import fetcher_of
+from openapi_tools.loading.source import fetcher_of, read_overlays
 from openapi_tools.loading.versions import root_servers
 from openapi_tools.shaping.selection import Select
 from openapi_tools.tools.toolset import settings_of
@@ -108,6 +108,7 @@ def generate_package(  # noqa: PLR0913 -- one for each option
     templates: str | os.PathLike[str] | None = None,
     check: bool = False,
     force: bool = False,
+    overlays: Sequence[str | os.PathLike[str] | bytes | Mapping[str, Any]] = (),
 ) -> Report:
     """Write the tools of an OpenAPI document as a Python package, or as Elixir for ExAthena.
 
@@ -125,26 +126,25 @@ def generate_package(  # noqa: PLR0913 -- one for each option
         templates: A folder with templates that replace built-in ones.
         check: Report only, and write nothing.
         force: Overwrite generated files that were edited by hand.
+        overlays: As for `load_tools`.
 
     Raises:
-        SourceError: The document cannot be read.
-        CredentialsError: As for `load_tools`.
+        SourceError, CredentialsError, InvalidOverlay: As for `load_tools`.
         DocumentError: It is not of a supported version, repeats a key, or has no usable operation.
-        SettingsError: A name, target or layout does not exist or fit, or no tool is left.
-        TemplateError: A template is wrong.
+        SettingsError, TemplateError: A name, target, layout or template is wrong, or no tool is left.
         OutputError: The files cannot or may not be written; the existing ones are unchanged.
     """
     form = _form(target, layout, templates)
     try:
-        toolset, servers, settings = _loaded(source, settings, select, credentials)
+        toolset, servers, settings = _loaded(source, settings, select, credentials, overlays)
     except OpenAPIToolsError as error:
-        source, credentials = "", None  # what a traceback of this frame would show
+        source, credentials, overlays = "", None, ()  # what a traceback of this frame would show
         raise bare(error)  # noqa: B904 -- the same one
     data = package_data(toolset, api=_api(name, toolset), settings=settings, servers=servers)
     data, files = _files(data, templates, form)
     warnings = (*toolset.warnings, *_idle(settings, form), *secret_warnings(data.records))
-    report = _placed(Path(output), files, data, form=form, check=check, force=force)
-    return replace(report, warnings=warnings)
+    placed = _placed(Path(output), files, data, form=form, check=check, force=force)
+    return replace(placed, warnings=warnings)
 
 
 def _form(target: str, layout: str, templates: object) -> str:
@@ -192,11 +192,15 @@ def _loaded(
     settings: Settings | None,
     select: Select | None,
     credentials: Mapping[str, Any] | None,
+    overlays: object,
 ) -> tuple[Toolset, tuple[Server, ...], Settings]:
     settings = settings_of({} if settings is None else settings)
     select = Select.of(select)
     fetcher = fetcher_of(source, settings, credentials)
-    document, remarks = read_document(source, settings, duplicates=True, fetcher=fetcher)
+    known = read_overlays(overlays, settings, fetcher, credentials=credentials)
+    document, remarks = read_document(
+        source, settings, duplicates=True, fetcher=fetcher, overlays=known
+    )
     toolset = tools_of(document, credentials=credentials, remarks=remarks)
     chosen = toolset.select(select) if select is not None else toolset
     if len(toolset) and not len(chosen):

@@ -69,8 +69,16 @@ def _together(*options: Callable[[Any], Any]) -> Callable[[Callable[..., Any]], 
     return decorate
 
 
-reading = _option("--no-cache", is_flag=True, help="Neither read nor write the document cache.")
-"""The option of every command that loads a document."""
+overlaying = _option(
+    *("--overlay", "overlays"), multiple=True, metavar="FILE",
+    help="Apply an OpenAPI Overlay, a file or an http(s) URL, to SPEC; repeatable, in order.",
+)  # fmt: skip
+"""The option of every command that reads SPEC."""
+reading = _together(
+    overlaying,
+    _option("--no-cache", is_flag=True, help="Neither read nor write the document cache."),
+)
+"""The options of every command that loads a document."""
 identifying = _together(
     _option(
         *("--credential", "credentials"), multiple=True, metavar="SCHEME=$NAME",
@@ -127,8 +135,19 @@ def source_of(spec: str) -> str | Path | bytes:
     Raises:
         SourceError: Standard input is closed, or a URL lacks its beginning.
     """
-    if spec == "-":
-        return read_stdin()
+    return read_stdin() if spec == "-" else _place_of(spec)
+
+
+def given_overlays() -> list[str | Path]:
+    """Return the overlays that the options of this command name.
+
+    Raises:
+        SourceError: A URL lacks its beginning.
+    """
+    return list(map(_place_of, _given().get("overlays", ())))
+
+
+def _place_of(spec: str) -> str | Path:
     if _SCHEME.match(spec):
         return spec  # the loader says which schemes it reads
     path = Path(spec)
@@ -169,7 +188,13 @@ def load(
     credentials = given_credentials()
     settings = settings_of(given or None)  # the defaults need no pydantic
     with busy("Reading the document"):
-        return load_tools(source, credentials=credentials, settings=settings, client=client)
+        return load_tools(
+            source,
+            credentials=credentials,
+            settings=settings,
+            client=client,
+            overlays=given_overlays(),
+        )
 
 
 def tool_of(toolset: Toolset, name: str) -> OperationTool:

@@ -24,7 +24,7 @@ _LISTED = 20
 _FILE = "pyproject.toml"
 _TABLE = "tool.openapi-tools.generate"
 _TEXTS = ("spec", "output", "layout", "templates")
-_LISTS = ("tags", "methods", "match")
+_LISTS = ("tags", "methods", "match", "overlays")
 _CHOICES = {"target": ("python", "exathena"), "layout": ("package", "module")}
 _FOLDER = click.Path(path_type=Path)
 
@@ -42,6 +42,7 @@ class Job:
     tags: tuple[str, ...] = ()
     methods: tuple[str, ...] = ()
     match: tuple[str, ...] = ()
+    overlays: tuple[str | Path, ...] = ()
     settings: Settings | None = None
     place: str = ""
 
@@ -67,6 +68,7 @@ class Job:
 @click.option("--force", is_flag=True, help="Overwrite generated files that were edited.")
 @click.option("--templates", type=_FOLDER, help="Folder with templates of your own.")
 @shared.identifying
+@shared.overlaying
 def generate(
     spec: str | None,
     *,
@@ -99,6 +101,7 @@ def generate(
 def _jobs(spec: str | None, *, output: str | None, **options: Any) -> list[Job]:
     """Return the packages to generate: SPEC, or those of pyproject.toml."""
     given = {name: value for name, value in options.items() if value}
+    given |= {"overlays": tuple(named)} if (named := shared.given_overlays()) else {}
     if spec is None:
         if output or given or shared.given_settings() or shared.given_credentials():
             raise click.UsageError("--output, --name, --bearer and the like need SPEC.")
@@ -127,6 +130,7 @@ def _run(job: Job, *, check: bool, force: bool) -> Report:
                 templates=job.templates,
                 check=check,
                 force=force,
+                overlays=job.overlays,
             )
     except SettingsError as error:
         place = f"{job.place}: " if job.place else ""
@@ -245,15 +249,21 @@ def _job(name: str, entry: Any, folder: Path) -> Job:
         raise click.UsageError(f"{place}: settings: {error}") from None
     return Job(
         name=name,
-        spec=spec if "://" in spec else str(folder / spec),
+        spec=_located(spec, folder),
         output=folder / entry["output"],
         target=entry.get("target", _CHOICES["target"][0]),
         layout=entry.get("layout", _CHOICES["layout"][0]),
         templates=folder / entry["templates"] if "templates" in entry else None,
         settings=settings,
         place=place,
-        **{key: tuple(entry[key]) for key in _LISTS if key in entry},
+        overlays=tuple(_located(overlay, folder) for overlay in entry.get("overlays", ())),
+        **{key: tuple(entry[key]) for key in _LISTS if key in entry and key != "overlays"},
     )
+
+
+def _located(place: str, folder: Path) -> str:
+    """Return a URL, or a path that is relative to a folder."""
+    return place if "://" in place else str(folder / place)
 
 
 def _check_member(key: str, value: Any, place: str) -> None:

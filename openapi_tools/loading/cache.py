@@ -23,7 +23,7 @@ from openapi_tools.errors import SourceError
 from openapi_tools.loading.cache_file import CacheFile, Label, UnusableFileError, write_document
 from openapi_tools.loading.parse import parse
 from openapi_tools.loading.references import Resource
-from openapi_tools.loading.source import address_of, read_file, read_source
+from openapi_tools.loading.source import NO_OVERLAYS, address_of, read_file, read_source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from openapi_tools.loading.fetching import Fetcher
     from openapi_tools.loading.loaded_tool import Facts
     from openapi_tools.loading.operations import Document
-    from openapi_tools.loading.source import Source
+    from openapi_tools.loading.source import Overlays, Source
     from openapi_tools.settings import Settings
 
 LIMIT_BYTES = 512 * 1024 * 1024
@@ -90,7 +90,10 @@ class Miss(NamedTuple):
 
 
 def find(
-    source: str | os.PathLike[str] | bytes, settings: Settings, fetcher: Fetcher | None
+    source: str | os.PathLike[str] | bytes,
+    settings: Settings,
+    fetcher: Fetcher | None,
+    overlays: Overlays = NO_OVERLAYS,
 ) -> Hit | Miss:
     """Return a document, from the cache where its copy is there and still good.
 
@@ -98,21 +101,24 @@ def find(
         source: As for `load_tools`, but not a mapping.
         settings: Limits what may be read, and shapes tools.
         fetcher: As `fetcher_of` makes it of the source.
+        overlays: Applied to the cached documents; checked before a document is read.
 
     Raises:
         SourceError: It cannot be read.
+        InvalidOverlay: An overlay is wrong.
     """
     where = address_of(source)
     if isinstance(where, Path):
-        return _find_file(where, settings)
+        return _find_file(where, settings, overlays)
     if where is None or fetcher is None:
-        return _find_text(source, settings)
-    return _find_url(where, settings, fetcher)
+        return _find_text(source, settings, overlays)
+    return _find_url(where, settings, fetcher, overlays)
 
 
-def _find_file(path: Path, settings: Settings) -> Hit | Miss:
+def _find_file(path: Path, settings: Settings, overlays: Overlays) -> Hit | Miss:
     stamp = _stamp(path, settings)
     if stamp is None:
+        overlays.check()
         return Miss(read_file(path, settings))
 
     def reread() -> Any:
@@ -120,12 +126,11 @@ def _find_file(path: Path, settings: Settings) -> Hit | Miss:
         with suppress(SourceError):
             data = read_file(path, settings).data or b""
             if _stamp(path, settings) == stamp:
-                return parse(data, name=str(path)).root
+                return overlays.applied(parse(data, name=str(path)).root)[0]
         return None
 
     uri = os.path.abspath(path)  # noqa: PTH100 -- as `read_file` has it
-    name = _name("file", uri, settings)
-    copy = _open(name, settings)
+    name, copy = _look_up("file", uri, settings, overlays)
     if copy is not None and copy.label.stamp == stamp:
         return _hit(copy, Resource(None, uri, str(path)), reread)
     found = read_file(path, settings)
@@ -149,24 +154,23 @@ def _stamp(path: Path, settings: Settings) -> list[int] | None:
     return [status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_dev]
 
 
-def _find_text(source: Any, settings: Settings) -> Hit | Miss:
+def _find_text(source: Any, settings: Settings, overlays: Overlays) -> Hit | Miss:
     found = read_source(source, settings)
     length = len(found.data or b"")
     if length < MIN_BYTES:
         return Miss(found)
     digest = found.digest
-    name = _name("text", digest, settings)
-    copy = _open(name, settings, whole=True)
+    name, copy = _look_up("text", digest, settings, overlays)
     if copy is not None and copy.label.digest == digest:
         return _hit(copy, Resource(None))
     return Miss(found, Slot(name, Label(digest=digest, length=length, kept=int(time.time()))))
 
 
-def _find_url(url: str, settings: Settings, fetcher: Fetcher) -> Hit | Miss:
+def _find_url(url: str, settings: Settings, fetcher: Fetcher, overlays: Overlays) -> Hit | Miss:
     if fetcher.is_personal:
+        overlays.check()
         return Miss(fetcher.entry())
-    name = _name("url", url, settings)
-    copy = _open(name, settings, whole=True)
+    name, copy = _look_up("url", url, settings, overlays)
     label = copy.label if copy is not None else Label()
     try:
         found = fetcher.entry(etag=label.etag, modified=label.modified)
@@ -207,10 +211,17 @@ def _place(found: Source) -> str:
     return hashlib.sha256(found.uri.encode()).hexdigest()
 
 
-def _name(kind: str, key: str, settings: Settings) -> str:
-    """Return the name of a document's file, which reveals nothing of it."""
-    text = "\0".join((kind, key, settings.prefix, str(settings.description_chars)))
-    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:40] + ".index"
+def _look_up(
+    kind: str, key: str, settings: Settings, overlays: Overlays
+) -> tuple[str, CacheFile | None]:
+    """Return the name of a document's file, which reveals nothing of it, and the file if usable."""
+    parts = (kind, key, settings.prefix, str(settings.description_chars), overlays.digest)
+    text = "\0".join(parts if overlays.digest else parts[:-1])
+    name = hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:40] + ".index"
+    copy = _open(name, settings, whole=kind != "file")
+    if copy is None:
+        overlays.check()
+    return name, copy
 
 
 def _open(name: str, settings: Settings, *, whole: bool = False) -> CacheFile | None:

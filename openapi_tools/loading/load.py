@@ -16,7 +16,7 @@ from openapi_tools.loading.operations import Document
 from openapi_tools.loading.parse import parse, paused_gc
 from openapi_tools.loading.plain_data import plain, without_lazy
 from openapi_tools.loading.references import Resource
-from openapi_tools.loading.source import fetcher_of, read_source
+from openapi_tools.loading.source import NO_OVERLAYS, fetcher_of, read_overlays, read_source
 from openapi_tools.loading.versions import key_prefixes, root_servers, security_schemes
 from openapi_tools.options import credentials_of
 from openapi_tools.requests.server_urls import origin_of
@@ -32,14 +32,14 @@ from openapi_tools.tools.toolset import (
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     import httpx
     import httpx2
 
     from openapi_tools.loading.cache import Miss
     from openapi_tools.loading.fetching import Fetcher
-    from openapi_tools.loading.source import Source
+    from openapi_tools.loading.source import Overlays, Source
     from openapi_tools.settings import Settings
     from openapi_tools.tools.tool import Session
 
@@ -52,6 +52,7 @@ def load_tools(
     settings: Settings | None = None,
     client: httpx.AsyncClient | httpx2.AsyncClient | None = None,
     strict: bool = False,
+    overlays: Sequence[str | os.PathLike[str] | bytes | Mapping[str, Any]] = (),
 ) -> Toolset:
     """Turn every operation of an OpenAPI document into a tool.
 
@@ -67,6 +68,8 @@ def load_tools(
             headers; not closed.
         strict: Raise for the first operation that would be skipped, and look for duplicate keys in
             documents of any size.
+        overlays: OpenAPI Overlays, each given as `source` may be; applied to the document in order,
+            before anything else reads it.
 
     Returns:
         The tools in the document's order.
@@ -74,13 +77,14 @@ def load_tools(
     Raises:
         SourceError: The document cannot be read.
         DocumentError: It is not an OpenAPI document of a supported version; the pointer says where.
+        InvalidOverlay: An overlay is wrong, or does not fit the document.
         CredentialsError: A scheme that the document does not have, or a wrong kind of value.
         SettingsError: A selection, settings or a client of another type.
     """
     try:
-        return _loaded(source, select, settings, credentials, client, strict=strict)
+        return _loaded(source, select, settings, credentials, client, overlays, strict=strict)
     except OpenAPIToolsError as error:
-        source, credentials = "", None  # what a traceback of this frame would show
+        source, credentials, overlays = "", None, ()  # what a traceback of this frame would show
         raise bare(error)  # noqa: B904 -- the same one
 
 
@@ -90,6 +94,7 @@ def _loaded(
     settings: Settings | None,
     credentials: Mapping[str, Any] | None,
     client: httpx.AsyncClient | httpx2.AsyncClient | None,
+    overlays: object,
     *,
     strict: bool,
     loop: asyncio.AbstractEventLoop | None = None,
@@ -101,10 +106,13 @@ def _loaded(
         fetcher.loop = loop  # a caller's event loop, as long as the caller waits for the documents
     try:
         with paused_gc():
+            known = read_overlays(overlays, settings, fetcher, **more)
             if not strict and not isinstance(source, Mapping) and is_cache_on(settings):
-                toolset = _through_cache(source, settings, fetcher, **more)
+                toolset = _through_cache(source, settings, fetcher, known, **more)
             else:
-                found = read_document(source, settings, duplicates=strict, fetcher=fetcher)
+                found = read_document(
+                    source, settings, duplicates=strict, fetcher=fetcher, overlays=known
+                )
                 toolset = tools_of(found[0], strict=strict, remarks=found[1], **more)
     finally:
         if fetcher is not None:
@@ -119,16 +127,20 @@ def is_cache_on(settings: Settings) -> bool:
 
 
 def _through_cache(
-    source: str | os.PathLike[str] | bytes, settings: Settings, fetcher: Fetcher | None, **more: Any
+    source: str | os.PathLike[str] | bytes,
+    settings: Settings,
+    fetcher: Fetcher | None,
+    overlays: Overlays,
+    **more: Any,
 ) -> Toolset:
     from openapi_tools.loading.cache import Hit, find
 
-    found = find(source, settings, fetcher)
+    found = find(source, settings, fetcher, overlays)
     if not isinstance(found, Hit):
-        return _parsed_and_kept(found, settings, fetcher, **more)
+        return _parsed_and_kept(found, settings, fetcher, overlays, **more)
     try:
         document = Document(found.entry, settings, fetcher)
-        if personal := _personal(document, fetcher):
+        if personal := _personal(document, fetcher, overlays):
             return tools_of(personal[0], remarks=personal[1], **more)
         remarks = (*found.remarks, *found.facts.remarks, *_told(fetcher))
         facts = found.facts
@@ -137,18 +149,20 @@ def _through_cache(
         )
         return tools_of(document, remarks=remarks, operations=known, **more)
     except DocumentError:  # only valid documents are cached: this copy was changed on disk
-        document, remarks = read_document(source, settings, duplicates=False, fetcher=fetcher)
+        document, remarks = read_document(
+            source, settings, duplicates=False, fetcher=fetcher, overlays=overlays
+        )
         return tools_of(document, remarks=remarks, **more)
 
 
 def _parsed_and_kept(
-    found: Miss, settings: Settings, fetcher: Fetcher | None, **more: Any
+    found: Miss, settings: Settings, fetcher: Fetcher | None, overlays: Overlays, **more: Any
 ) -> Toolset:
     """Return the tools of a document that is not cached, and cache it where it may be."""
     from openapi_tools.loading.cache import keep
 
-    document, remarks = _parsed(found.source, settings, fetcher)
-    if personal := _personal(document, fetcher):
+    document, remarks = _parsed(found.source, settings, fetcher, overlays)
+    if personal := _personal(document, fetcher, overlays):
         return tools_of(personal[0], remarks=personal[1], **more)
     operations = find_operations(document, strict=False)
     everything = (*remarks, *_told(fetcher))
@@ -172,6 +186,7 @@ async def aload_tools(
     settings: Settings | None = None,
     client: httpx.AsyncClient | httpx2.AsyncClient | None = None,
     strict: bool = False,
+    overlays: Sequence[str | os.PathLike[str] | bytes | Mapping[str, Any]] = (),
 ) -> Toolset:
     """Run `load_tools` in a thread, so that the event loop is not blocked."""
     import asyncio
@@ -179,12 +194,13 @@ async def aload_tools(
     loop = asyncio.get_running_loop()
 
     def load() -> Toolset:
-        return _loaded(source, select, settings, credentials, client, strict=strict, loop=loop)
+        terms = (source, select, settings, credentials, client, overlays)
+        return _loaded(*terms, strict=strict, loop=loop)
 
     try:
         return await asyncio.to_thread(load)
     except OpenAPIToolsError as error:
-        source, credentials = "", None  # what a traceback of this frame would show
+        source, credentials, overlays = "", None, ()  # what a traceback of this frame would show
         raise bare(error)  # noqa: B904 -- the same one
 
 
@@ -194,35 +210,43 @@ def read_document(
     *,
     duplicates: bool,
     fetcher: Fetcher | None = None,
+    overlays: Overlays = NO_OVERLAYS,
 ) -> tuple[Document, tuple[str, ...]]:
     """Return the parsed document and warnings; errors are as of `load_tools`."""
+    overlays.check()
     found = read_source(source, settings, fetcher)
     if found.value is not None:
-        entry = Resource(plain(found.value, name=found.name), name=found.name)
-        return Document(entry, settings), ()
-    document, remarks = _parsed(found, settings, fetcher, duplicates=duplicates)
-    if personal := _personal(document, fetcher, duplicates=duplicates):
+        root, told = overlays.applied(plain(found.value, name=found.name))
+        return Document(Resource(root, name=found.name), settings), tuple(told)
+    document, remarks = _parsed(found, settings, fetcher, overlays, duplicates=duplicates)
+    if personal := _personal(document, fetcher, overlays, duplicates=duplicates):
         return personal
     return document, (*remarks, *_told(fetcher))
 
 
 def _parsed(
-    found: Source, settings: Settings, fetcher: Fetcher | None, *, duplicates: bool = False
+    found: Source,
+    settings: Settings,
+    fetcher: Fetcher | None,
+    overlays: Overlays,
+    *,
+    duplicates: bool = False,
 ) -> tuple[Document, tuple[str, ...]]:
     parsed = parse(found.data or b"", name=found.name, duplicates=True if duplicates else None)
-    entry = Resource(parsed.root, found.uri, found.name, public=found.public)
-    entry.is_tree = parsed.is_tree
-    return Document(entry, settings, fetcher), parsed.warnings
+    root, told = overlays.applied(parsed.root, found.uri, found.name)
+    entry = Resource(root, found.uri, found.name, public=found.public)
+    entry.is_tree = parsed.is_tree and root is parsed.root
+    return Document(entry, settings, fetcher), (*parsed.warnings, *told)
 
 
 def _personal(
-    document: Document, fetcher: Fetcher | None, *, duplicates: bool = False
+    document: Document, fetcher: Fetcher | None, overlays: Overlays, *, duplicates: bool = False
 ) -> tuple[Document, tuple[str, ...]] | None:
     """Return the document as its server gives it to the user; None where it is the same."""
     if fetcher is None or (found := fetcher.again(document)) is None:
         return None
     try:
-        return _parsed(found, document.settings, fetcher, duplicates=duplicates)
+        return _parsed(found, document.settings, fetcher, overlays, duplicates=duplicates)
     except DocumentError as error:
         fetcher.warn(error.reason)
         return None

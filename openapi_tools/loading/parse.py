@@ -44,6 +44,7 @@ _FILE_KINDS = (
     (b"\x89PNG", "an image"),
 )
 _EMPTY = "the document is empty."
+_OPENAPI = "'openapi' or 'swagger'"
 _SIGHT = 4096
 _BRACKET = re.compile(rb"\s*[\[{]")
 _FLOW_MAPPING = re.compile(rb"\s*\{\s*[^\"}\s]")
@@ -93,7 +94,9 @@ class Parsed:
     is_tree: bool = True
 
 
-def parse(data: bytes, *, name: str, duplicates: bool | None = None) -> Parsed:
+def parse(
+    data: bytes, *, name: str, duplicates: bool | None = None, wanted: str = _OPENAPI
+) -> Parsed:
     """Read a document.
 
     Spec: OpenAPI 3.2.0, section 4.3 (JSON, or YAML that amounts to JSON); RFC 8259; YAML 1.2.2.
@@ -103,6 +106,7 @@ def parse(data: bytes, *, name: str, duplicates: bool | None = None) -> Parsed:
         name: What messages call the document: a path or URL; may be empty.
         duplicates: Look for keys that stand twice in an object, and in JSON for numbers out of
             range: True always, False never, None in documents of up to 1 MB.
+        wanted: What messages say that the document must have.
 
     Raises:
         InvalidDocument: It is something else, broken, or built to do harm; says where.
@@ -112,7 +116,7 @@ def parse(data: bytes, *, name: str, duplicates: bool | None = None) -> Parsed:
         text = _utf8(data)
         _refuse_other_files(text)
         found = _read(text, check=check)
-        _refuse_other_values(found.root)
+        _refuse_other_values(found.root, wanted)
     except InvalidDocument as error:
         error.source = name
         raise
@@ -180,12 +184,12 @@ def _read_as_yaml(data: bytes, *remarks: str, check: bool) -> Parsed:
     return Parsed(root, (*warnings, *remarks), is_tree=False)
 
 
-def _refuse_other_values(root: Any) -> None:
+def _refuse_other_values(root: Any, wanted: str) -> None:
     if root is None:
         raise InvalidDocument(_EMPTY)
     if not isinstance(root, dict):
         kind = {list: "a list", str: "plain text", bool: "a boolean"}.get(type(root), "a number")
-        reason = f"{kind} at the top level, not an object with 'openapi' or 'swagger' in it."
+        reason = f"{kind} at the top level, not an object with {wanted} in it."
         raise InvalidDocument(reason)
 
 

@@ -8,19 +8,25 @@ import posixpath
 import re
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urljoin, urlsplit
 
-from openapi_tools.errors import SourceError
+from openapi_tools.errors import InvalidDocument, InvalidOverlay, SettingsError, SourceError
+from openapi_tools.json_values import compact
+from openapi_tools.loading.parse import parse
+from openapi_tools.loading.plain_data import MAX_DEPTH, plain
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import httpx
     import httpx2
 
     from openapi_tools.loading.fetching import Fetcher
     from openapi_tools.settings import Settings
+    from openapi_tools.shaping.overlays import Overlay
 
 _URL = re.compile(r"https?://", re.IGNORECASE)
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):(?=\S)")
@@ -202,3 +208,121 @@ def relative_place(uri: str, entry: str) -> str:
     if (there.scheme, there.hostname, there.port) != (here.scheme, here.hostname, here.port):
         return f"{there.scheme}://{there.hostname}:{there.port or ''}{there.path}"
     return posixpath.relpath(there.path or "/", posixpath.dirname(here.path) or "/")
+
+
+class Overlays:
+    """The overlays of one load: read at once, checked and applied when a document is parsed.
+
+    Attributes:
+        digest: SHA-256 of their names and contents, in hexadecimal digits; empty without overlays.
+    """
+
+    def __init__(self, sources: Sequence[Source] = ()) -> None:
+        self._sources = [
+            source if source.name else replace(source, name=f"overlays[{index}]")
+            for index, source in enumerate(sources)
+        ]
+        self._made: list[Overlay] | None = None if sources else []
+        parts = [part for source in self._sources for part in _keys(source)]
+        self.digest = hashlib.sha256(compact(parts)).hexdigest() if parts else ""
+
+    def check(self) -> None:
+        """Check them all, or raise InvalidOverlay for the first mistake."""
+        if self._made is None:
+            from openapi_tools.shaping import json_paths, overlays
+
+            self._apply, self._queries = overlays.apply_overlays, json_paths.Queries()
+            self._made = [
+                overlays.read_overlay(_plain_overlay(source), source.name, self._queries)
+                for source in self._sources
+            ]
+
+    def applied(self, root: Any, *addresses: str) -> tuple[Any, list[str]]:
+        """Return a parsed document with the overlays applied, and warnings.
+
+        Args:
+            root: The document, which is not changed.
+            addresses: URLs or paths of the document, where known.
+
+        Raises:
+            InvalidOverlay: One is wrong, or does not fit the document.
+        """
+        self.check()
+        if not self._made:
+            return root, []
+        remarks = [
+            f"{source.name}#/extends: {overlay.extends!r:.200} is not the document that is loaded."
+            for source, overlay in zip(self._sources, self._made, strict=True)
+            if _is_of_another(overlay.extends, source.uri, addresses)
+        ]
+        root, warnings = self._apply(root, self._made, self._queries, max_depth=MAX_DEPTH)
+        return root, remarks + warnings
+
+
+NO_OVERLAYS = Overlays()
+
+
+def read_overlays(given: Any, settings: Settings, fetcher: Fetcher | None, **more: Any) -> Overlays:
+    """Read the overlays of one load.
+
+    Args:
+        given: A list of sources, each as for `load_tools`.
+        settings: For limits and addresses.
+        fetcher: Of the document, so that its credentials go where they may go.
+        more: Credentials and client; used without a fetcher where the settings name origins.
+
+    Raises:
+        SettingsError: It is not a list.
+        SourceError: One cannot be read.
+        InvalidDocument: One is a dict that is not plain data.
+    """
+    if not isinstance(given, list | tuple):
+        kind = type(given).__name__
+        raise SettingsError(f"overlays: give a list of URLs, paths, dicts or texts, not {kind!r}.")
+
+    def read(source: Any) -> Source:
+        if fetcher is not None and isinstance(where := address_of(source), str):
+            return fetcher.fetch(where)
+        known = more if settings.credential_origins else {}
+        return read_source(source, settings, fetcher_of(source, settings, **known))
+
+    return Overlays(list(map(read, given)))
+
+
+def _keys(source: Source) -> tuple[str, str]:
+    """Return the texts that tell one overlay from another."""
+    if source.value is None:
+        return source.name, source.digest
+    text = compact(plain(source.value, name=source.name))
+    return source.name, hashlib.sha256(text).hexdigest()
+
+
+def _plain_overlay(source: Source) -> Any:
+    if source.value is not None:
+        return plain(source.value, name=source.name)
+    try:
+        return parse(source.data or b"", name=source.name, wanted="'overlay'").root
+    except InvalidDocument as error:
+        raise InvalidOverlay(error.reason, source=source.name, pointer=error.pointer) from None
+
+
+def _is_of_another(extends: str, base: str, addresses: Sequence[str]) -> bool:
+    """Tell whether an overlay names a place of the same kind as the document's, but another."""
+    try:
+        if _URL.match(extends) or _URL.match(base):
+            named = _bare_url(urljoin(base, extends))
+            known = [_bare_url(address) for address in addresses if _URL.match(address)]
+        else:
+            path = Path(base).parent / unquote(urlsplit(extends).path)
+            named = os.path.realpath(path)
+            known = [os.path.realpath(a) for a in addresses if a and not _URL.match(a)]
+            known = known if base or path.is_absolute() else []
+    except ValueError:  # not a URL, or not a path
+        return True
+    return bool(extends and known) and named not in known
+
+
+def _bare_url(url: str) -> str:
+    """Return a URL without user, query and fragment."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}".lower()
