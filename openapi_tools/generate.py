@@ -131,7 +131,7 @@ def generate_package(  # noqa: PLR0913 -- one for each option
     Raises:
         SourceError, CredentialsError, InvalidOverlay: As for `load_tools`.
         DocumentError: It is not of a supported version, repeats a key, or has no usable operation.
-        SettingsError, TemplateError: A name, target, layout or template is wrong, or no tool is left.
+        SettingsError, TemplateError: A name, target, layout or template is wrong; no tool is left.
         OutputError: The files cannot or may not be written; the existing ones are unchanged.
     """
     form = _form(target, layout, templates)
