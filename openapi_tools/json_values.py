@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import unquote
 
 _ASCII = bytes(range(128))
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 TYPES = frozenset({"string", "number", "integer", "boolean", "object", "array", "null"})
 ASSERTIONS = frozenset(
@@ -124,6 +125,11 @@ def most_in(text: bytes) -> int:
     if not text.isascii():
         escapes += 2 * len(text.translate(None, _ASCII))
     return len(text) + blanks + escapes
+
+
+def text_of(value: Any) -> str:
+    """Return a JSON value as a model reads it: without blanks, letters as they are."""
+    return _ENCODER.encode(value)
 
 
 def compact(value: Any) -> bytes:

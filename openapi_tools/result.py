@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import operator
 import re
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, PrivateAttr
 
+from openapi_tools.json_values import text_of
 from openapi_tools.options import DefaultSettings
 
 if TYPE_CHECKING:
@@ -52,9 +52,9 @@ class ImageContent(BaseModel):
 class ToolResult(BaseModel):
     """The answer to one call, for a model to read.
 
-    `str(result)` is the string for the model: JSON for objects and arrays, a string unchanged, the
-    message for an error, a word for no output; then, after an empty line, the `header_note`, if
-    there is one.
+    `str(result)` is the string for the model: JSON without blanks for objects and arrays, a string
+    unchanged, the message for an error, a word for no output; then, after an empty line, the
+    `header_note`, if there is one.
 
     Attributes:
         success: The API did what was asked.
@@ -158,7 +158,7 @@ class ToolResult(BaseModel):
             return self._word()
         if isinstance(self.output, str):
             return self.output or self._word()
-        return _images_in_words(self.output) or json.dumps(self.output, ensure_ascii=False)
+        return _images_in_words(self.output) or text_of(self.output)
 
     def _word(self) -> str:
         """Return the text for a missing output."""
@@ -230,4 +230,4 @@ def _bytes_in(text: str) -> int:
 
 
 def _text(value: Any) -> str:
-    return (value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)) or '""'
+    return (value if isinstance(value, str) else text_of(value)) or '""'

@@ -39,7 +39,8 @@ class Settings(BaseModel):
             included. The same bound holds for fetching the document.
         concurrency: Calls of one toolset that may be under way at once; more wait for their turn.
         max_response_bytes: An answer larger than this, decoded, is an error.
-        max_output_chars: An output longer than this, as text, is cut and says so.
+        max_output_chars: An output longer than this, as text, is cut and says so; the default is
+            some 15,000 tokens of a model.
         max_input_chars: Tool input longer than this, as JSON, is refused.
         max_base64_bytes: A binary answer up to this size comes as base64, a larger one as its media
             type and size; images that models can see may be larger.

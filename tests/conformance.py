@@ -19,7 +19,7 @@ from openapi_tools import (
 )
 
 NEXT = ("Link", "</pets?page=2>; rel=next")
-PAGE_TEXT, NOTE = '{"id": 7, "name": "Änne"}', "Next page: /pets?page=2 (link)"
+PAGE_TEXT, NOTE = '{"id":7,"name":"Änne"}', "Next page: /pets?page=2 (link)"
 PAGE = Answer(headers=[("Content-Type", "application/json"), NEXT], body=PAGE_TEXT.encode())
 PICTURE = Answer(headers=[("Content-Type", "image/png"), NEXT], body=PNG)
 CONFIG = {"$ref": "r", "config": "c", "run_manager": "m", "self": "s", "title": "t"}

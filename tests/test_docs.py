@@ -101,7 +101,7 @@ def test_the_first_shell_block_calls_a_tool_offline(ran):
     assert first[0] == "python3 -m venv .venv"
     assert "--mock" in calls[-1]
     assert (done.returncode, done.stderr) == (0, "")
-    assert '"ticketType": "general", "ticketDate": "2023-09-07"' in done.stdout
+    assert '"ticketType":"general","ticketDate":"2023-09-07"' in done.stdout
 
 
 def test_the_readme_prints_what_it_says_a_model_is_told(ran):

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from openapi_tools.json_values import text_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -59,7 +61,7 @@ def clean(text: str, *, lines: bool = True) -> str:
 def as_json(value: Any, *, pretty: bool = True) -> str:
     """Return a value as JSON that a terminal may show."""
     # The same escapes are valid inside JSON strings, and such characters stand nowhere else in it.
-    return clean(json.dumps(value, ensure_ascii=False, indent=2 if pretty else None))
+    return clean(json.dumps(value, ensure_ascii=False, indent=2) if pretty else text_of(value))
 
 
 def say(text: str = "") -> None:

@@ -53,7 +53,7 @@ _BYTES = ("application/pdf", "audio/", "font/", "image/", "video/")
 _OCTETS = "application/octet-stream"
 _EVENTS = "text/event-stream"
 _STREAM = re.compile(rb"(?:\xef\xbb\xbf)?\s{0,100}(?::|(?:data|event|id|retry)[:\r\n])")
-_LEAST_ITEM = 3
+_LEAST_ITEM = 2
 _PARTS = 100
 _LEAST_PART = 100
 _HEADER = 1024
@@ -72,6 +72,7 @@ class Content:
     notes: list[str] = field(default_factory=list)
     omitted: int = 0  # characters that are left out of the value
     whole: int = 0  # characters of the whole, if the value is only its beginning
+    cut: bool = False  # the value is a text that ends with a mark
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +154,8 @@ def _text(body: Body, shape: Shape) -> Content:
     text = clean_text(found.text)
     if found.length <= most:
         return Content(text, found.notes)
-    return Content(cut_text(text, shape.room, found.length), found.notes, whole=found.length)
+    text = cut_text(text, shape.room, found.length)
+    return Content(text, found.notes, whole=found.length, cut=True)
 
 
 def _json(body: Body, most: int, values: int) -> Content:

@@ -62,6 +62,9 @@ _LINK = re.compile(r'<([^<>]*)>((?:[^<"]|"[^"]*")*)')
 _LABELS = ("Next page", "Total", "Content-Range", "Location")
 _EACH = 3
 _NOTE_ROOM = 1200
+_ADVICE = 220
+"""Characters that are left for words about a cut, where there is room for `_ROOMY`."""
+_ROOMY = 2000
 
 
 def read_answer(
@@ -107,7 +110,7 @@ def read_answer(
         reason = f"{answer.method} {answer.path} answered {answer.status}, but {error.reason}"
         facts = {"status": answer.status}
         return ToolResult.failed("decode", reason, metadata=metadata, facts=facts)
-    output = _output(content, answer, metadata, settings)
+    output = _output(content, answer, metadata, (operation, settings))
     return ToolResult.ok(output, metadata, header_note=_header_note(headers))
 
 
@@ -138,7 +141,7 @@ def _content(answer: Answer, media_type: str, operation: Operation, settings: Se
     disposition = answer.headers.get("content-disposition", "")[:_LONGEST]
     body = Body(answer.content, media_type, disposition, cut=bool(answer.cut))
     shape = Shape(
-        room=settings.max_output_chars,
+        room=_room(settings.max_output_chars),
         folder=settings.download_dir,
         base64=settings.max_base64_bytes,
         html=any("html" in media_type for media_type in operation.accept),
@@ -152,7 +155,12 @@ def _values(settings: Settings) -> int:
     return max(VALUES, settings.max_response_bytes // _VALUE)
 
 
-def _output(content: Content, answer: Answer, metadata: dict[str, Any], settings: Settings) -> Any:
+def _output(
+    content: Content,
+    answer: Answer,
+    metadata: dict[str, Any],
+    about: tuple[Operation, Settings],
+) -> Any:
     """Return the value within the cap; the metadata notes the rest."""
     notes = list(content.notes)
     goes_on = PARTLY if PARTLY in notes else ""
@@ -160,17 +168,52 @@ def _output(content: Content, answer: Answer, metadata: dict[str, Any], settings
         why = "the time was over" if answer.cut == "timeout" else "it grew too large"
         notes.append(f"the stream was cut, because {why}")
         goes_on = f"the stream went on; {why}"
-    room = settings.max_output_chars - (len(goes_on) + _MARKER if goes_on else 0)
+    most = about[1].max_output_chars
+    room = most - (len(goes_on) + _MARKER if goes_on else 0)
     value, is_cut = _fitted(content.value, len(answer.content), room)
+    if is_cut and room == most:
+        value, _ = _fitted(content.value, len(answer.content), _room(most))
+    if (is_cut or content.cut) and not goes_on and most >= _ROOMY:
+        value = _marked(value, _advice(*about))
     if content.omitted or content.whole or is_cut or goes_on:
         total = content.omitted or content.whole or decode_text(answer.content, most=0).length
         kept = 0 if content.omitted else len(encode(value))
         metadata["truncated"] = {"chars": total, "kept": kept}
     if notes:
         metadata["notes"] = notes
-    if goes_on and isinstance(value, list):
-        return [*value, f"… {goes_on}"]
-    return {**value, "…": goes_on} if goes_on and isinstance(value, dict) else value
+    return _marked(value, goes_on) if goes_on and not isinstance(value, str) else value
+
+
+def _room(most: int) -> int:
+    """Return the characters for an answer that is cut, beside the words about that."""
+    return most - _ADVICE if most >= _ROOMY else most
+
+
+def _advice(operation: Operation, settings: Settings) -> str:
+    """Return how to get the rest of an answer that is cut, in at most 200 characters."""
+    paging = operation.paging
+    asks = paging and [
+        *([f"{paging.size:.40} asks for fewer items"] if paging.size else []),
+        *([f"{paging.argument:.40} for the next ones"] if paging.argument else []),
+    ]
+    limit = f"the limit is Settings(max_output_chars={settings.max_output_chars})"
+    return f"{', '.join(asks)}; {limit}" if asks else limit
+
+
+def _marked(value: Any, words: str) -> Any:
+    """Return a value with words about its missing part behind it, or behind the mark there."""
+    match value:
+        case str():
+            return f"{value.removesuffix(']')}; {words}]"
+        case [*items, str(last)] if last.startswith("… "):
+            return [*items, f"{last}; {words}"]
+        case list():
+            return [*value, f"… {words}"]
+        case dict():
+            said = f"{value['…']}; " if isinstance(value.get("…"), str) else ""
+            return {**value, "…": f"{said}{words}"}
+        case _:
+            return value
 
 
 def _fitted(value: Any, size: int, room: int) -> tuple[Any, bool]:
@@ -179,7 +222,8 @@ def _fitted(value: Any, size: int, room: int) -> tuple[Any, bool]:
     if size <= room:
         with suppress(ValueError):  # half a surrogate pair in the path of a download
             text = to_json(value)
-            if 2 * len(text) <= room and b"Infinity" not in text:  # blanks at most double it
+            # Numbers with an exponent take two characters more.
+            if 2 * len(text) <= room and b"Infinity" not in text:
                 return value, False
     with suppress(ValueError):
         if size <= room * _GROWTH and len(encode(value)) <= room:

@@ -191,7 +191,7 @@ def _plain(text: str) -> str:
     return _LINES.sub("\n", text).strip()
 
 
-_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 _LEAST = 40  # characters below which a cut value is useless
 _ELLIPSIS = "…"
 _INFINITY = len('"-Infinity"')
@@ -229,7 +229,7 @@ class _Cutter:
             case list():
                 return self._summed(value, limit, ((item, 0) for item in value))
             case dict():
-                named = ((member, len(encode(name)) + 2) for name, member in value.items())
+                named = ((member, len(encode(name)) + 1) for name, member in value.items())
                 return self._summed(value, limit, named)
             case float() if not math.isfinite(value):
                 return _INFINITY
@@ -242,7 +242,7 @@ class _Cutter:
             return known
         total = 2
         for count, (part, extra) in enumerate(parts):
-            total += extra + (2 if count else 0)
+            total += extra + (1 if count else 0)
             total += self.size(part, limit - total)
             if total > limit:
                 self._passed[id(value)] = total
@@ -268,7 +268,7 @@ class _Cutter:
                     kept.append(self.cut(item, left))
                 break
             kept.append(item)
-            left -= size + 2
+            left -= size + 1
         if len(kept) < len(items):
             kept.append(f"{_ELLIPSIS} {len(items) - len(kept)} of {len(items)} items left out")
         return kept
@@ -278,7 +278,7 @@ class _Cutter:
         sizes: dict[str, int] = {}
         for name, member in members.items():
             size = self.size(member, room)
-            least = len(encode(name)) + 4 + min(size, _LEAST)
+            least = len(encode(name)) + 2 + min(size, _LEAST)
             if least > left:
                 break
             left -= least

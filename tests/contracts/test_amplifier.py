@@ -77,7 +77,7 @@ async def test_an_event_is_emitted_if_somebody_hears_it(recorder, listeners, fai
 
 
 TRANSLATED = [
-    (ToolResult.ok({"a": [1, None, True]}), {"a": [1, None, True]}, '{"a": [1, null, true]}'),
+    (ToolResult.ok({"a": [1, None, True]}), {"a": [1, None, True]}, '{"a":[1,null,true]}'),
     (ToolResult.ok(""), "", "Success"),
     (ToolResult.ok(None), None, "Success"),
     (ToolResult.ok("a\x00b\ud800c"), "a\x00b\ud800c", "abc"),

@@ -120,7 +120,7 @@ async def test_tools_have_all_hints_and_answers_their_form(mode, api, tmp_path):
     assert (info.name, info.version) == ("Pet API", "7.1")
     found, several, missing, _, photo = answers
     assert (found.structured_content, several.structured_content) == (REX, None)
-    assert texts(several) == ['[{"id": 1}, {"id": 2}]']
+    assert texts(several) == ['[{"id":1},{"id":2}]']
     assert (missing.is_error, missing.structured_content) == (True, None)
     assert [content.type for content in photo.content] == ["image"]
     assert unknown.code == types.INVALID_PARAMS

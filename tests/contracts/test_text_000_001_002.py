@@ -118,7 +118,7 @@ async def test_00x_a_success_has_its_output_its_call_and_no_error(tools, recorde
 
     assert isinstance(result, ToolResult)
     assert (result.success, result.is_error, result.error) == (True, False, None)
-    assert (result.output, str(result)) == ({"sold": 2}, '{"sold": 2}')
+    assert (result.output, str(result)) == ({"sold": 2}, '{"sold":2}')
     assert (result.tool_call_id, result.metadata["status"]) == ("call-1", 200)
     assert (await tools["get_inventory"].execute({})).tool_call_id == ""
     dumped = result.model_dump()

@@ -56,7 +56,7 @@ async def test_the_output_is_a_list_of_contents(tool, recorder):
 
     found, (image,), (failed,) = [(await tool(SOLD, Context())).as_content() for _ in range(3)]
 
-    assert found == [TextContent(text='[{"id": 7, "name": "Zoë"}]')]
+    assert found == [TextContent(text='[{"id":7,"name":"Zoë"}]')]
     assert image == ImageContent(data=base64.b64encode(PNG).decode(), media_type="image/png")
     assert failed.type == "text"
     assert "no such pet" in failed.text
@@ -85,7 +85,7 @@ async def test_an_output_channel_comes_through_the_context(tool):
     tool.add_output_guardrails([lambda result, context: context.state.append(str(result))])
     await tool(SOLD, Context(state=channel))
 
-    assert channel == ["calling find_pets_by_status", '[{"id": 7, "name": "Zoë"}]']
+    assert channel == ["calling find_pets_by_status", '[{"id":7,"name":"Zoë"}]']
 
 
 # The members of a tool

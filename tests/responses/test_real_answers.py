@@ -110,8 +110,8 @@ async def test_what_only_headers_tell_stands_in_one_line_after_the_output(header
 
     assert result.output == [{"id": 7}]
     assert result.header_note == note
-    assert str(result) == result.get_serialized_output() == f'[{{"id": 7}}]\n\n{note}'
-    assert [content.text for content in result.as_content()] == ['[{"id": 7}]', note]
+    assert str(result) == result.get_serialized_output() == f'[{{"id":7}}]\n\n{note}'
+    assert [content.text for content in result.as_content()] == ['[{"id":7}]', note]
     assert result.model_dump() == {"success": True, "output": [{"id": 7}], "error": None}
 
 

@@ -173,7 +173,7 @@ async def test_the_tokens_of_thirty_tenants_do_not_slow_their_calls():
         return SimpleNamespace(execute=execute), check
 
     def check(results):
-        assert {str(each) for each in results} == {'{"said": "%20Bearer ***"}'}
+        assert {str(each) for each in results} == {'{"said":"%20Bearer ***"}'}
 
     await leaves_free(attempt, most=1.5)  # a twentieth of a second for each
 

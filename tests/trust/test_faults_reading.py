@@ -74,7 +74,7 @@ async def test_an_object_with_too_many_members_says_that_it_goes_on():
     result = await read(json.dumps({f"k{n}": n for n in range(MANY)}).encode(), JSON)
 
     assert result.output["k0"] == 0
-    assert result.output["…"] == GOES_ON.removeprefix("… ")
+    assert result.output["…"].endswith(f"members left out; {GOES_ON[2:]}")
 
 
 async def test_who_allows_larger_answers_gets_larger_ones_and_more_values():
@@ -82,7 +82,7 @@ async def test_who_allows_larger_answers_gets_larger_ones_and_more_values():
 
     result = await read(body, JSON, max_response_bytes=40_000_000)
 
-    assert result.output[-1].endswith("of 300001 items left out")
+    assert "of 300001 items left out" in result.output[-1]
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ defmodule PetstoreTools.HTTP do
     * `anonymous` - true sends calls without the credentials that they lack; else they are errors
     * `timeout` - milliseconds for a whole call, 45,000 by default
     * `max_response_bytes` - a larger answer is an error, 10 MiB by default
-    * `max_output_chars` - longer text is cut, and says so; 256,000 by default
+    * `max_output_chars` - longer text is cut, and says so; 60,000 by default
   """
 
   import PetstoreTools.HTTP.Arguments
@@ -64,7 +64,7 @@ defmodule PetstoreTools.HTTP do
       secrets: secrets(credentials),
       timeout: setting(ctx, :timeout) || 45_000,
       bytes: setting(ctx, :max_response_bytes) || 10_485_760,
-      chars: setting(ctx, :max_output_chars) || 256_000
+      chars: setting(ctx, :max_output_chars) || 60_000
     }
 
     result(exchange(request, limits), request, limits, missing(operation.security, added))
