@@ -258,16 +258,16 @@ def _placed(
 
 def _changes(before: Mapping[str, str], manifest: str, data: PackageData) -> Iterator[Change]:
     """Yield how the tools differ from those of an existing package."""
-    if not before:
+    if (listed := read_manifest(manifest)) is None:  # there is none, or it is spoilt
         return
     new = {record.name: record for record in data.records}
-    if (listed := read_manifest(manifest)) is not None and listed.layout == EXATHENA:
+    if listed.layout == EXATHENA:
         yield from changes(dict.fromkeys(listed.tools), new)
         return
     faults: list[Unreadable] = []
     sources = {path: text for path, text in before.items() if path.endswith(".py")}
     old = read_records(sources, unreadable=faults)
-    lost = set(listed.tools) - old.keys() if listed and faults else set()
+    lost = set(listed.tools) - old.keys()  # their files are spoilt or gone
     for change in changes(old, new, unreadable=faults):
         if change.kind != "added" or change.tool not in lost:
             yield change

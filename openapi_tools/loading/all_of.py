@@ -25,7 +25,7 @@ _TOGETHER = (
     frozenset({"contains", "minContains", "maxContains"}),
     frozenset({"items", "prefixItems", "unevaluatedItems"}),
 )
-_CLOSING = frozenset({"additionalProperties", "unevaluatedProperties"})
+_CLOSING = frozenset({"additionalProperties", "unevaluatedItems", "unevaluatedProperties"})
 _MEMBERS = ("properties", "patternProperties")
 
 
@@ -52,6 +52,7 @@ def merge_all(
             kept.append(branch)
         else:
             out = merged
+    kept = [*out.pop("allOf", ()), *kept]  # of a branch that was merged
     if not kept:
         return out
     if len(kept) == 1 and not out.keys() - WORDS and not out.keys() & kept[0].keys():
@@ -88,11 +89,11 @@ def _differ_together(first: dict[str, Any], second: dict[str, Any]) -> bool:
 
 
 def _closes(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    """Tell whether one side limits the members that only the other side declares."""
+    """Tell whether one side limits the members or items that only the other side declares."""
     for key in _CLOSING & one.keys():
         if one[key] is True or one[key] == {}:
             continue
-        if key == "unevaluatedProperties" or not same(one.get(key), other.get(key)):
+        if key != "additionalProperties" or not same(one.get(key), other.get(key)):
             return True
         if any(one.get(part, {}).keys() != other.get(part, {}).keys() for part in _MEMBERS):
             return True

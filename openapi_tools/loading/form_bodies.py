@@ -138,7 +138,7 @@ class Forms:
             )
             if found is not None:
                 schema = found.schema
-                kind = encoding.content_type or found.content_type
+                kind = encoding.content_type or _ranges(node) or found.content_type
                 encoding = replace(encoding, file=True, content_type=kind)
         default = _is_default(encoding) and not headers
         return Form(schema, () if default else (encoding,), headers)
@@ -206,6 +206,14 @@ class Forms:
                 limit = self._settings.description_chars
                 schema = {**schema, "description": plain_text(described, limit)}
             yield PartHeader(name, parameter, schema, is_true(target.node.get("required")))
+
+
+def _ranges(node: Any) -> str:
+    """Return the `contentType` of a file whose first media type is a range, else an empty text."""
+    kinds = as_dict(node).get("contentType")
+    listed = [kind.strip() for kind in kinds.split(",")] if isinstance(kinds, str) else [""]
+    is_open = not all(map(media_types.is_media_type, listed)) or "*/*" in listed
+    return "" if is_open else ", ".join(listed)
 
 
 def _is_default(encoding: Encoding) -> bool:

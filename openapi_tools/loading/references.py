@@ -21,7 +21,7 @@ from openapi_tools.loading.source import read_file
 from openapi_tools.visible_text import without_user
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from openapi_tools.loading.fetching import Fetcher
     from openapi_tools.loading.source import Source
@@ -100,14 +100,27 @@ class References:
             target = self._targets[key] = self._find(ref, resource)
         return target
 
-    def follow(self, node: Any, resource: Resource, pointer: str = "") -> Target:
-        """Return the content at the end of a chain of references, or `UnresolvableReference`."""
+    def follow(
+        self,
+        node: Any,
+        resource: Resource,
+        pointer: str = "",
+        *,
+        stops: Callable[[dict[str, Any]], bool] | None = None,
+    ) -> Target:
+        """Return the content at the end of a chain of references, or `UnresolvableReference`.
+
+        With `stops`: the first reference on the way for which it is true, if there is one.
+        """
         if type(node) is not dict or "$ref" not in node:
             return Target(node, resource, pointer)
         target = self.resolve(node["$ref"], resource)
+        first = None
         for _ in range(MAX_CHAIN):
             if not isinstance(target.node, dict) or "$ref" not in target.node:
-                return target
+                return first or target
+            if first is None and stops is not None and stops(target.node):
+                first = target
             target = self.resolve(target.node["$ref"], target.resource)
         reason = (
             f"'$ref': {node['$ref']!r} leads through more than {MAX_CHAIN} references without "

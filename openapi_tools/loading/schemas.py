@@ -30,6 +30,7 @@ from openapi_tools.loading.keyword_values import (
     explain_discriminator,
     is_name,
     is_nullable,
+    is_readable,
     is_true,
     modernise,
     nullable,
@@ -39,7 +40,7 @@ from openapi_tools.loading.source import relative_place
 from openapi_tools.visible_text import plain_text, short_hash, visible_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from openapi_tools.loading.references import References, Resource, Target
     from openapi_tools.loading.schema_components import Closure, Definition
@@ -56,6 +57,8 @@ MAX_REMEMBERED = 200_000
 
 _MAX_BRANCHES = 1000
 """Schemas in one another's `allOf` that are looked into."""
+_SAYING_NOTHING = WORDS | {"example", "readOnly", "$ref"}
+"""Keywords that a component which is a reference may have beside it, and still mean the same."""
 _USUAL = {"type": str, "description": str, "deprecated": bool, "uniqueItems": bool}
 """Keywords that stay unconverted if their value has this class."""
 _UNIONS = ("oneOf", "anyOf")
@@ -80,7 +83,7 @@ class Schemas:
         self._closures: dict[frozenset[str], Closure] = {}
         self._room = MAX_REMEMBERED
         self._recursive: dict[str, bool] = {}
-        self._read_only = _ReadOnly(references)
+        self._read_only = _ReadOnly(references, self._limits)
 
     def convert(self, node: Any, resource: Resource, depth: int = 0) -> dict[str, Any]:
         """Return a Schema Object or a boolean as JSON Schema 2020-12; `{}` for anything else.
@@ -166,13 +169,28 @@ class Schemas:
 
     def _define(self, node: dict[str, Any], resource: Resource) -> str:
         """Return the name of the definition that a reference leads to."""
-        target = self._references.follow(node, resource)
+        target = self._references.follow(node, resource, stops=self._limits)
         key = (id(target.resource), target.pointer)
         name = self._names.get(key)
         if name is None:
             name = self._names[key] = self._definition_name(target)
             self._targets[name] = target
         return name
+
+    def _limits(self, node: dict[str, Any]) -> bool:
+        """Tell whether a schema with a `$ref` says more than where that leads."""
+        return len(node) > 1 and (
+            is_nullable(node)
+            or (
+                self._ref_siblings
+                and any(
+                    key not in _SAYING_NOTHING
+                    and (key in READERS or key in HOLDING)
+                    and is_readable(key, value)
+                    for key, value in node.items()
+                )
+            )
+        )
 
     def _definition_name(self, target: Target) -> str:
         """Return a component's own name; a hash is added for anything that stands elsewhere."""
@@ -270,6 +288,9 @@ class Schemas:
             return branch
         if schema.keys() & set(_UNIONS) and self._is_base(self._targets[name]):
             return {key: value for key, value in schema.items() if key not in _UNIONS}
+        if "$ref" in schema:
+            beside = {key: value for key, value in schema.items() if key != "$ref"}
+            return merge(beside, self._inlined({"$ref": schema["$ref"]})) or branch
         return schema
 
     def _is_base(self, target: Target) -> bool:
@@ -296,8 +317,9 @@ def _listed(node: dict[str, Any], key: str) -> list[Any]:
 class _ReadOnly:
     """Finds the members of one document's schemas that only the server may write."""
 
-    def __init__(self, references: References) -> None:
+    def __init__(self, references: References, limits: Callable[[dict[str, Any]], bool]) -> None:
         self._references = references
+        self._limits = limits
         self._known: dict[str, bool] = {}
 
     def not_required_of_any(
@@ -316,11 +338,13 @@ class _ReadOnly:
         waiting = [(node, resource)]
         seen: set[tuple[int, int]] = set()
         while waiting and len(seen) < _MAX_BRANCHES:
-            node, owner, _ = self._references.follow(*waiting.pop())
+            node, owner, _ = self._references.follow(*waiting.pop(), stops=self._limits)
             key = (id(node), id(owner))
             if not isinstance(node, dict) or key in seen:
                 continue
             seen.add(key)
+            if "$ref" in node:
+                waiting.append((node, owner))
             members = node.get("properties")
             for name, member in members.items() if isinstance(members, dict) else ():
                 if self.is_hidden(member, owner):

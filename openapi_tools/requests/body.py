@@ -250,7 +250,8 @@ def _written(encoding: Encoding, value: Any, sources: Sources) -> File:
     if encoding.file:
         file = read_file(value, sources.settings)
         given, is_open = file.content_type, not kind or media_types.is_wildcard(kind)
-        if given and kind and is_open and not media_types.matches(given, kind):
+        ranges = kind.split(",") if kind and is_open else ()
+        if given and ranges and not any(media_types.matches(given, one) for one in ranges):
             raise InputError(f"{given} does not fit {kind}.", pointer="/content_type")
         found = given or (_OCTETS if is_open else kind)
         return File(file.content, file.filename or "file", found)

@@ -361,6 +361,7 @@ def test_a_file_that_was_spoilt_by_hand_is_an_edit_too(generate, here, path, con
 
     assert (checked.exit_code, checked.stderr) == (1, "")
     assert f"\n  edited by hand: {path}\n" in checked.stdout
+    assert "  added " not in checked.stdout
     assert f"{path}: edited by hand" in said(refused)
     assert (forced.exit_code, generate("--check").exit_code) == (0, 0)
 

@@ -178,6 +178,44 @@ def test_all_of_is_kept_where_a_merge_would_say_something_else(parts):
         assert ours.is_valid({"q": value}) == theirs.is_valid({"q": value}), value
 
 
+INNER = {"allOf": [{"type": "string"}, {"type": "integer"}]}
+
+
+@pytest.mark.parametrize(
+    ("declared", "schemas", "fits", "does_not"),
+    [
+        pytest.param(
+            {"allOf": [component("Part"), {"type": "integer"}]},
+            {"Part": {**component("A"), "minimum": 3}, "A": {"maximum": 9}},
+            [3, 9], [2, 10, "a"], id="in a branch",
+        ),
+        pytest.param(
+            component("B"),
+            {"B": component("C"), "C": {**component("A"), "minLength": 2}, "A": TEXT},
+            ["ab"], ["a", 2], id="after another reference",
+        ),
+        pytest.param(
+            {"allOf": [component("B"), {"required": ["a", "b"]}]},
+            {"B": {**component("A"), **members(b={"readOnly": True})}, "A": members(a=TEXT)},
+            [{"a": "x"}], [{}, {"a": 1}], id="read-only",
+        ),
+        pytest.param(component("B"), {"B": {**component("A"), "nullable": True}, "A": TEXT},
+                     ["a", None], [1], id="nullable"),
+        pytest.param({"allOf": [INNER, {"pattern": "^a"}]}, {}, [], ["a", 1],
+                     id="a contradiction inside"),
+        pytest.param({"allOf": [{"minimum": 0}, INNER, INNER, {"minLength": 1}]}, {}, [], ["a", 1],
+                     id="two contradictions inside"),
+        pytest.param({"unevaluatedItems": {"type": "string"}, "allOf": [{"unevaluatedItems": {}}]},
+                     {}, [[0], ["a"]], [], id="items that a branch has looked at"),
+    ],
+)  # fmt: skip
+def test_nothing_beside_a_reference_or_inside_a_branch_is_lost(declared, schemas, fits, does_not):
+    validator = jsonschema_rs.Draft202012Validator(whole(declared, schemas=schemas))
+
+    assert [value for value in fits if not validator.is_valid({"q": value})] == []
+    assert [value for value in does_not if validator.is_valid({"q": value})] == []
+
+
 def test_read_only_members_are_not_offered_wherever_they_are_declared():
     read_only = {**TEXT, "readOnly": True}
     pet = members(id=component("Id"), name=TEXT, made=read_only, owner=component("Owner"))

@@ -54,6 +54,14 @@ ASCII_ITEMS = in_order(
         (body(DATA), {"body": "a"}, "/body: expected an object"),
         (body("application/x-protobuf"), {"body": {"a": 1}}, "/body/a: is not known here"),
         (body("image/*"), {"body": {"text": "", "content_type": "text/css"}}, "/body/content_type"),
+        *(
+            (
+                part(FILE, kinds),
+                {"a": {"text": "a", "content_type": "text/css"}},
+                f"/a/content_type: text/css does not fit {kinds}",
+            )
+            for kinds in ("image/*", "image/*, application/pdf")
+        ),
         (body(FORM, ARRAY), {"body": [1]}, f"an array cannot be written as {FORM}"),
         (body(DATA, ARRAY), {"body": [1]}, f"{DATA} needs an object"),
         (body(EBCDIC), {"body": "a"}, "text in the charset 'ebcdic'"),
@@ -95,6 +103,24 @@ async def test_a_range_or_a_list_becomes_a_type_that_fits_the_value(
     seen = await wire.send(document(body=declared), {"body": value})
 
     assert (seen.header("content-type"), seen.body) == (media_type, sent)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "given", "sent"),
+    [
+        ("image/*", "image/png", b"image/png"),
+        ("image/*", "", b"application/octet-stream"),
+        ("image/*, application/pdf", "application/pdf", b"application/pdf"),
+        ("*/*, image/*", "text/css", b"text/css"),
+        ("image/*, no type", "text/css", b"text/css"),
+    ],
+)
+async def test_a_part_that_is_a_file_has_a_type_of_its_range(kinds, given, sent, wire):
+    file = {"text": "x", **({"content_type": given} if given else {})}
+
+    seen = await wire.send(document(body=part(FILE, kinds)), {"a": file})
+
+    assert b"Content-Type: " + sent + b"\r\n" in seen.body
 
 
 FRAMING = headers("X-A", "Content-Type", "Content-Disposition", "Content-Length", "bad name")
