@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote, unquote_plus
 
 from openapi_tools.media_types import is_form, is_multipart
+from openapi_tools.media_types import parameter as media_parameter
 
 if TYPE_CHECKING:
     import httpx
@@ -38,6 +39,10 @@ _TOTAL = re.compile(
     rf"|{_PAGING}(?:page|items?|records?|results?)count"
 )
 _LONGEST_NAME = 40
+_LONGEST_LINKS = 8192
+_LONGEST_PARAMETERS = 512
+_LINK = re.compile(r'<([^<>]*)>((?:[^<"]|"[^"]*")*)')
+_UNFIT = re.compile(r"[\x00-\x20\x7f-\x9f\\\ud800-\udfff]")
 
 _DECODINGS = 8
 _BLANK = r"[\x00-\x20\x7f]*"
@@ -60,6 +65,41 @@ def read_url(text: str, base: httpx.URL | None = None) -> httpx.URL:
     except (httpx.InvalidURL, ValueError) as error:
         raise InvalidUrlError(str(error)) from None
     return url
+
+
+def inner_url(target: str, base: httpx.URL, server: str) -> httpx.URL:
+    """Return the address that an answer names, without its fragment, if the API has it.
+
+    Args:
+        target: Absolute, or relative to `base`.
+        base: The address of the request.
+        server: The API's address; scheme, host and port have to be its own, and its path a prefix.
+
+    Raises:
+        InvalidUrlError: With the reason, for instance "it leads to another origin".
+    """
+    if _UNFIT.search(target.strip()):
+        raise InvalidUrlError("it is not an address")
+    home, url = read_url(server), read_url(target.strip(), base).copy_with(fragment=None)
+    home = read_url(str(home))  # which drops a default port where the scheme is in lower case
+    if (url.scheme, url.netloc.lower()) != (home.scheme, home.netloc.lower()) or url.userinfo:
+        raise InvalidUrlError("it leads to another origin")
+    path, below = (u.raw_path.partition(b"?")[0].decode("ascii") for u in (url, home))
+    below = below.rstrip("/")
+    if (path != below and not path.startswith(f"{below}/")) or has_dot_segment(path):
+        raise InvalidUrlError(f"it leads out of {below or '/'}")
+    return url
+
+
+def linked(links: str, relation: str) -> str:
+    """Return the target of a relation in a `Link` header; empty without one.
+
+    Spec: RFC 8288, section 3.
+    """
+    for target, parameters in _LINK.findall(links[:_LONGEST_LINKS]):
+        if relation in media_parameter(parameters[:_LONGEST_PARAMETERS], "rel").lower().split():
+            return str(target).strip()
+    return ""
 
 
 def is_safe(method: str) -> bool:

@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from openapi_tools.loading.operations import Document, OperationNode, ParameterNodes
-    from openapi_tools.loading.references import Resource
-    from openapi_tools.model import SecurityScheme
+    from openapi_tools.loading.references import Resource, Target
+    from openapi_tools.model import Paging, SecurityScheme
     from openapi_tools.settings import Settings
 
 _STYLES = {
@@ -146,7 +146,7 @@ class Inputs:
         arguments, of_body = self._arguments(operation), _body_arguments(content)
         names = argument_names([argument[:2] for argument in arguments + of_body])
         count = len(arguments)
-        return Operation(
+        made = Operation(
             method=operation.method,
             path=plain_path(operation.path, [argument.wire for argument in arguments]),
             operation_id=operation.operation_id,
@@ -160,6 +160,25 @@ class Inputs:
             extensions=_extensions(operation.node),
             response_headers=self._response_headers(operation),
         )
+        schemas = {name: each.schema for each, name in zip(arguments + of_body, names, strict=True)}
+        paging = self._paging(operation, made, schemas)
+        return made if paging is None else replace(made, paging=paging)
+
+    def _paging(
+        self, node: OperationNode, operation: Operation, schemas: dict[str, Any]
+    ) -> Paging | None:
+        """Return how the pages of an operation's answers are asked for, if the document tells."""
+        if operation.method not in ("GET", "POST", "QUERY"):
+            return None
+        from openapi_tools.shaping.page_hints import documented, recognise
+
+        return recognise(operation, schemas, documented(node.node, node.resource, self._followed))
+
+    def _followed(self, node: Any, resource: Resource) -> Target | None:
+        try:
+            return self._document.references.follow(node, resource)
+        except DocumentError:  # an answer that cannot be read does not spoil the request
+            return None
 
     def _content(self, operation: OperationNode, name: str) -> Content | None:
         found = self._document.request_body(operation)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic_core import to_json
 
 from openapi_tools.errors import CallError
-from openapi_tools.http_rules import header_label, is_kept
+from openapi_tools.http_rules import header_label, is_kept, linked
 from openapi_tools.media_types import essence, is_json, parameter
 from openapi_tools.responses.body_content import Body, Content, Shape, read_content
 from openapi_tools.responses.server_json import PARTLY, VALUES, clean, read_json, words_of
@@ -52,12 +52,10 @@ _LONGEST = 1024
 
 _MOST = 40
 _LONGEST_LIST = 8192
-_PARAMETERS = 512
 _EXPOSED = "access-control-expose-headers"
 _NONE = frozenset({"", "-1", "0", "false", "none", "null"})
 _NUMBER = re.compile(r"[0-9]{1,20}")
 _RANGE = re.compile(r"(?:[\w-]{1,30} )?(?:[0-9]{1,20}-[0-9]{1,20}|\*)/(?:[0-9]{1,20}|\*)", re.ASCII)
-_LINK = re.compile(r'<([^<>]*)>((?:[^<"]|"[^"]*")*)')
 
 _LABELS = ("Next page", "Total", "Content-Range", "Location")
 _EACH = 3
@@ -352,7 +350,7 @@ def _header_note(headers: Mapping[str, str]) -> str:
     left = _NOTE_ROOM
     for name, value in headers.items():
         label = header_label(name)
-        fact = _fact(label, _next_link(value) if name == "link" else value) if label else ""
+        fact = _fact(label, linked(value, "next") if name == "link" else value) if label else ""
         if fact and len(told.setdefault(label, [])) < _EACH:
             fact = fact if len(fact) <= left else "too long to be shown"
             left -= len(fact)
@@ -368,11 +366,3 @@ def _fact(label: str, value: str) -> str:
         return value if _RANGE.fullmatch(value) else ""
     is_word = value.isprintable() and " " not in value
     return value if is_word and value.lower() not in _NONE else ""
-
-
-def _next_link(links: str) -> str:
-    """Return the target of the link to the next page in a `Link` header; empty without one."""
-    for target, parameters in _LINK.findall(links[:_LONGEST_LIST]):
-        if "next" in parameter(parameters[:_PARAMETERS], "rel").lower().split():
-            return str(target).strip()
-    return ""

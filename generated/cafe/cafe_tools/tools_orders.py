@@ -3,7 +3,15 @@
 
 from typing import Any, ClassVar
 
-from openapi_tools.runtime import Operation, OperationTool, Parameter, Property, RequestBody, Server
+from openapi_tools.runtime import (
+    Operation,
+    OperationTool,
+    Paging,
+    Parameter,
+    Property,
+    RequestBody,
+    Server,
+)
 
 from . import schemas
 
@@ -94,6 +102,13 @@ class ListOrders(OperationTool):
         security=({"OAuth2": ("orders:read",)},),
         accept=("application/json",),
         tags=("Orders",),
+        paging=Paging(
+            "cursor",
+            argument="after",
+            size="limit",
+            items="items",
+            next="page.endCursor",
+        ),
     )
 
 

@@ -3,7 +3,15 @@
 
 from typing import Any, ClassVar
 
-from openapi_tools.runtime import Encoding, Operation, OperationTool, Parameter, RequestBody, Server
+from openapi_tools.runtime import (
+    Encoding,
+    Operation,
+    OperationTool,
+    Paging,
+    Parameter,
+    RequestBody,
+    Server,
+)
 
 
 class ListMenuItems(OperationTool):
@@ -92,6 +100,13 @@ class ListMenuItems(OperationTool):
         servers=(Server("https://api.cafe.redocly.com"),),
         accept=("application/json",),
         tags=("Products",),
+        paging=Paging(
+            "cursor",
+            argument="after",
+            size="limit",
+            items="items",
+            next="page.endCursor",
+        ),
     )
 
 

@@ -7,6 +7,7 @@ from openapi_tools.runtime import (
     Encoding,
     Operation,
     OperationTool,
+    Paging,
     Parameter,
     Property,
     RequestBody,
@@ -408,6 +409,7 @@ class GetSkuSubscriptions(OperationTool):
             },
         ),
         accept=("application/json",),
+        paging=Paging("limit", argument="limit"),
     )
 
 

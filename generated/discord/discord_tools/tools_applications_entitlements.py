@@ -3,7 +3,15 @@
 
 from typing import Any, ClassVar
 
-from openapi_tools.runtime import Operation, OperationTool, Parameter, Property, RequestBody, Server
+from openapi_tools.runtime import (
+    Operation,
+    OperationTool,
+    Paging,
+    Parameter,
+    Property,
+    RequestBody,
+    Server,
+)
 
 from . import schemas
 
@@ -66,6 +74,7 @@ class GetEntitlements(OperationTool):
         servers=(Server("https://discord.com/api/v10"),),
         security=({"BotToken": ()}, {"OAuth2": ("applications.entitlements",)}),
         accept=("application/json",),
+        paging=Paging("limit", argument="limit"),
     )
 
 

@@ -3,7 +3,15 @@
 
 from typing import Any, ClassVar
 
-from openapi_tools.runtime import Operation, OperationTool, Parameter, Property, RequestBody, Server
+from openapi_tools.runtime import (
+    Operation,
+    OperationTool,
+    Paging,
+    Parameter,
+    Property,
+    RequestBody,
+    Server,
+)
 
 from . import schemas, schemas_c, schemas_t, schemas_u
 
@@ -440,6 +448,7 @@ class GetAnswerVoters(OperationTool):
         servers=(Server("https://discord.com/api/v10"),),
         security=({"BotToken": ()},),
         accept=("application/json",),
+        paging=Paging("limit", argument="limit", items="users"),
     )
 
 

@@ -3,7 +3,15 @@
 
 from typing import Any, ClassVar
 
-from openapi_tools.runtime import Operation, OperationTool, Parameter, Property, RequestBody, Server
+from openapi_tools.runtime import (
+    Operation,
+    OperationTool,
+    Paging,
+    Parameter,
+    Property,
+    RequestBody,
+    Server,
+)
 
 from . import schemas, schemas_a, schemas_c, schemas_m, schemas_r, schemas_s, schemas_t, schemas_u
 
@@ -46,6 +54,7 @@ class ListMessages(OperationTool):
         servers=(Server("https://discord.com/api/v10"),),
         security=({"BotToken": ()},),
         accept=("application/json",),
+        paging=Paging("limit", argument="limit"),
     )
 
 
@@ -303,6 +312,7 @@ class ListPins(OperationTool):
         servers=(Server("https://discord.com/api/v10"),),
         security=({"BotToken": ()},),
         accept=("application/json",),
+        paging=Paging("limit", argument="limit", items="items"),
     )
 
 
@@ -678,6 +688,7 @@ class ListMessageReactionsByEmoji(OperationTool):
         servers=(Server("https://discord.com/api/v10"),),
         security=({"BotToken": ()},),
         accept=("application/json",),
+        paging=Paging("limit", argument="limit"),
     )
 
 

@@ -3,7 +3,7 @@
 
 from typing import Any, ClassVar
 
-from openapi_tools.runtime import Operation, OperationTool, Parameter, Server
+from openapi_tools.runtime import Operation, OperationTool, Paging, Parameter, Server
 
 
 class ListThreadMembers(OperationTool):
@@ -42,6 +42,7 @@ class ListThreadMembers(OperationTool):
         servers=(Server("https://discord.com/api/v10"),),
         security=({"BotToken": ()},),
         accept=("application/json",),
+        paging=Paging("limit", argument="limit"),
     )
 
 

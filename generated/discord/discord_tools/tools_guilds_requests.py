@@ -3,7 +3,15 @@
 
 from typing import Any, ClassVar
 
-from openapi_tools.runtime import Operation, OperationTool, Parameter, Property, RequestBody, Server
+from openapi_tools.runtime import (
+    Operation,
+    OperationTool,
+    Paging,
+    Parameter,
+    Property,
+    RequestBody,
+    Server,
+)
 
 
 class GetGuildJoinRequests(OperationTool):
@@ -68,6 +76,7 @@ class GetGuildJoinRequests(OperationTool):
         servers=(Server("https://discord.com/api/v10"),),
         security=({"BotToken": ()},),
         accept=("application/json",),
+        paging=Paging("limit", argument="limit", items="guild_join_requests"),
     )
 
 

@@ -3,7 +3,15 @@
 
 from typing import Any, ClassVar
 
-from openapi_tools.runtime import Operation, OperationTool, Parameter, Property, RequestBody, Server
+from openapi_tools.runtime import (
+    Operation,
+    OperationTool,
+    Paging,
+    Parameter,
+    Property,
+    RequestBody,
+    Server,
+)
 
 from . import schemas, schemas_g, schemas_r, schemas_s
 
@@ -417,6 +425,7 @@ class ListGuildScheduledEventUsers(OperationTool):
         servers=(Server("https://discord.com/api/v10"),),
         security=({"BotToken": ()},),
         accept=("application/json",),
+        paging=Paging("limit", argument="limit"),
     )
 
 
@@ -506,4 +515,5 @@ class ListGuildScheduledEventExceptionUsers(OperationTool):
         servers=(Server("https://discord.com/api/v10"),),
         security=({"BotToken": ()},),
         accept=("application/json",),
+        paging=Paging("limit", argument="limit"),
     )

@@ -3,7 +3,15 @@
 
 from typing import Any, ClassVar
 
-from openapi_tools.runtime import Operation, OperationTool, Parameter, Property, RequestBody, Server
+from openapi_tools.runtime import (
+    Operation,
+    OperationTool,
+    Paging,
+    Parameter,
+    Property,
+    RequestBody,
+    Server,
+)
 
 from . import schemas, schemas_a, schemas_c, schemas_m, schemas_r, schemas_s, schemas_t, schemas_u
 
@@ -511,6 +519,7 @@ class GetLobbyMessages(OperationTool):
         servers=(Server("https://discord.com/api/v10"),),
         security=({"BotToken": ()}, {"OAuth2": ()}),
         accept=("application/json",),
+        paging=Paging("limit", argument="limit"),
     )
 
 

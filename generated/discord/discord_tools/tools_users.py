@@ -3,7 +3,15 @@
 
 from typing import Any, ClassVar
 
-from openapi_tools.runtime import Operation, OperationTool, Parameter, Property, RequestBody, Server
+from openapi_tools.runtime import (
+    Operation,
+    OperationTool,
+    Paging,
+    Parameter,
+    Property,
+    RequestBody,
+    Server,
+)
 
 
 class GetMyUser(OperationTool):
@@ -346,6 +354,7 @@ class ListMyGuilds(OperationTool):
         servers=(Server("https://discord.com/api/v10"),),
         security=({"BotToken": ()}, {"OAuth2": ("guilds",)}),
         accept=("application/json",),
+        paging=Paging("limit", argument="limit"),
     )
 
 

@@ -3,7 +3,15 @@
 
 from typing import Any, ClassVar
 
-from openapi_tools.runtime import Operation, OperationTool, Parameter, Property, RequestBody, Server
+from openapi_tools.runtime import (
+    Operation,
+    OperationTool,
+    Paging,
+    Parameter,
+    Property,
+    RequestBody,
+    Server,
+)
 
 
 class GetAppMessages(OperationTool):
@@ -50,6 +58,7 @@ class GetAppMessages(OperationTool):
         ),
         accept=("application/json",),
         tags=("message",),
+        paging=Paging("link", size="limit", items="messages", next="paging.next"),
     )
 
 
@@ -121,6 +130,7 @@ class GetMessages(OperationTool):
         ),
         accept=("application/json",),
         tags=("message",),
+        paging=Paging("link", size="limit", items="messages", next="paging.next"),
     )
 
 

@@ -3,7 +3,15 @@
 
 from typing import Any, ClassVar
 
-from openapi_tools.runtime import Operation, OperationTool, Parameter, Property, RequestBody, Server
+from openapi_tools.runtime import (
+    Operation,
+    OperationTool,
+    Paging,
+    Parameter,
+    Property,
+    RequestBody,
+    Server,
+)
 
 from . import schemas
 
@@ -118,6 +126,7 @@ class ListSpecialEvents(OperationTool):
         security=({"MuseumPlaceholderAuth": ()},),
         accept=("application/json",),
         tags=("Events",),
+        paging=Paging("page", argument="page", size="limit"),
     )
 
 

@@ -3,7 +3,7 @@
 
 from typing import Any, ClassVar
 
-from openapi_tools.runtime import Operation, OperationTool, Parameter, Server
+from openapi_tools.runtime import Operation, OperationTool, Paging, Parameter, Server
 
 
 class GetMuseumHours(OperationTool):
@@ -52,4 +52,5 @@ class GetMuseumHours(OperationTool):
         security=({"MuseumPlaceholderAuth": ()},),
         accept=("application/json",),
         tags=("Operations",),
+        paging=Paging("page", argument="page", size="limit"),
     )

@@ -1,0 +1,378 @@
+"""Recognises from a document how the next page of an operation's answer is asked for.
+
+Names are compared by their letters and digits in lower case: `page[cursor]`, `pageCursor` and
+`page_cursor` are equal. There is no list of APIs. An operation without plain signs has no paging.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from openapi_tools.media_types import is_json
+from openapi_tools.model import Paging
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from openapi_tools.model import Operation
+
+_OTHER = re.compile(r"[^a-z0-9]")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_LONGEST = 60
+
+# Arguments. The weak names need more signs than the others.
+PAGES = frozenset({"page", "pageno", "pagenum", "pagenumber", "pageindex", "currentpage"})
+_OFFSETS = frozenset({"offset", "skip", "pageoffset", "startat", "startindex", "firstresult"})
+_WEAK_OFFSETS = frozenset({"start", "from"})
+_CURSORS = frozenset(
+    {"cursor", "pagecursor", "pageafter", "startingafter", "pagetoken", "nextpagetoken"}
+    | {"nexttoken", "nextcursor", "continuation", "continuationtoken", "marker", "cursormark"}
+    | {"startcursor", "aftercursor", "exclusivestartkey", "scrollid", "skiptoken", "nextmarker"}
+    | {"paginationtoken", "pagingtoken", "bookmark"}
+)
+_WEAK_CURSORS = frozenset(
+    {"after", "afterid", "next", "continue", "start", "from", "page", "pageid"}
+)
+_IDS = frozenset({"startingafter", "after", "afterid"})
+"""Arguments that may take the id of the last item."""
+_SIZES = frozenset(
+    {"limit", "perpage", "pagesize", "pagelimit", "maxresults", "maxitems", "maxkeys", "top"}
+    | {"maxrecords", "itemsperpage", "resultsperpage", "maxpagesize"}
+)
+_WEAK_SIZES = frozenset({"size", "count", "take", "first", "rows", "n", "num", "results"})
+
+# Members of answers.
+CONTAINERS = frozenset(
+    {"meta", "metadata", "links", "paging", "pagination", "pageinfo", "pages", "page", "cursors"}
+    | {"responsemetadata", "info", "response", "result", "data", "listmeta", "resultinfo"}
+)
+NEXT = re.compile(
+    r"(?:page|pagination|paging)?next(?:page|results?)?"
+    r"(?:cursor|id|key|link|marker|number|offset|token|ur[il]|href|start)?"
+    r"|(?:odata)?nextlink|cursornext|nextcontinuationtoken|endcursor|nextrecordsurl"
+)
+_ADDRESS = re.compile(r"(?:odata)?next(?:page|results?|records)?(?:link|ur[il]|href)")
+SAME = frozenset({"cursor", "continue", "bookmark", "scrollid", "pagingtoken", "paginationtoken"})
+"""Arguments whose next value may be in an answer under their own name."""
+FLAGS = frozenset({"hasmore", "hasnext", "hasnextpage", "more", "moreavailable", "istruncated"})
+TOTALS = re.compile(r"(?:page)?total(?:count|elements|entries|hits|items|records|results|size)?")
+_LISTS = (
+    "items",
+    "data",
+    "results",
+    "records",
+    "entries",
+    "values",
+    "value",
+    "elements",
+    "content",
+)
+_WRAPPERS = frozenset({"data", "embedded", "result", "results", "response", "payload"})
+_DEEPEST = 4
+_MOST = 2000
+"""Schemas of an answer that are looked into."""
+
+
+def folded(name: str) -> str:
+    """Return the letters and digits of a name in lower case; empty for a long name."""
+    return _OTHER.sub("", name.lower()) if len(name) <= _LONGEST else ""
+
+
+def step_of(name: str) -> str:
+    """Return a member's name as JMESPath."""
+    return name if _NAME.fullmatch(name) else '"' + re.sub(r'(["\\])', r"\\\1", name) + '"'
+
+
+@dataclass(slots=True)
+class Outline:
+    """The documented members of an answer; `kind` is a type of JSON, empty where it is unknown."""
+
+    kind: str = ""
+    format: str = ""
+    members: dict[str, Outline] = field(default_factory=dict)
+    item: Outline | None = None
+
+    def at(self, path: Iterable[str]) -> Outline:
+        """Return the member at a path; an empty outline without one."""
+        found = self
+        for name in path:
+            found = found.members.get(name, Outline())
+        return found
+
+
+def outline_of(node: Any, resource: Any, follow: Callable[..., Any]) -> Outline:
+    """Return the outline of a Schema Object; references that lead nowhere are left out."""
+    room = [_MOST]
+
+    def look(node: Any, resource: Any, depth: int) -> Outline:
+        found = Outline()
+        room[0] -= 1
+        target = follow(node, resource) if depth <= _DEEPEST and room[0] >= 0 else None
+        if target is None or not isinstance(target.node, dict):
+            return found
+        node, resource = target.node, target.resource
+        found.kind, found.format = _kind(node), str(node.get("format", ""))
+        for part in _parts(node):
+            other = look(part, resource, depth + 1)
+            found.kind, found.item = found.kind or other.kind, found.item or other.item
+            found.members.update(other.members)
+        members = node.get("properties")
+        for name, schema in members.items() if isinstance(members, dict) else ():
+            found.members[name] = look(schema, resource, depth + 1)
+        if "items" in node:
+            found.item = look(node["items"], resource, depth + 1)
+        return found
+
+    return look(node, resource, 0)
+
+
+def _kind(node: dict[str, Any]) -> str:
+    kinds = node.get("type")
+    kinds = [kind for kind in kinds if kind != "null"] if isinstance(kinds, list) else [kinds]
+    if len(kinds) == 1 and isinstance(kinds[0], str):
+        return kinds[0]
+    return "object" if "properties" in node else "array" if "items" in node else ""
+
+
+def _parts(node: dict[str, Any]) -> Iterator[Any]:
+    """Yield the schemas that apply to the same value; of a union only where one is not null."""
+    if isinstance(node.get("allOf"), list):
+        yield from node["allOf"]
+    for keyword in ("anyOf", "oneOf"):
+        parts = node.get(keyword)
+        parts = [p for p in parts if p != {"type": "null"}] if isinstance(parts, list) else []
+        if len(parts) == 1:
+            yield parts[0]
+
+
+class Documented(NamedTuple):
+    """Facts about an operation's answers: whether they name `Link`, and `x-ms-pageable`.
+
+    The kind of the outline is empty where nothing is documented.
+    """
+
+    outline: Outline
+    links: bool = False
+    pageable: Any = None
+
+
+def documented(node: Any, resource: Any, follow: Callable[..., Any]) -> Documented:
+    """Return the facts in an Operation Object; `follow` returns None for a bad reference."""
+    pageable, answers = node.get("x-ms-pageable"), node.get("responses")
+    for status, given in answers.items() if isinstance(answers, dict) else ():
+        target = follow(given, resource) if str(status).startswith("2") else None
+        if target is None or not isinstance(target.node, dict):
+            continue
+        headers, schema = target.node.get("headers"), _schema_of(target.node)
+        links = isinstance(headers, dict) and any(name.lower() == "link" for name in headers)
+        outline = Outline("other" if schema is None and target.node.get("content") else "")
+        if schema is not None:
+            outline = outline_of(schema, target.resource, follow)
+        return Documented(outline, links, pageable)
+    return Documented(Outline(), pageable=pageable)
+
+
+def _schema_of(answer: dict[str, Any]) -> Any:
+    """Return the schema of an answer's JSON; OpenAPI 2 has no media types there."""
+    content = answer.get("content")
+    for kind, value in content.items() if isinstance(content, dict) else ():
+        if isinstance(value, dict) and (is_json(kind) or kind == "*/*"):
+            return value.get("schema")
+    return answer.get("schema")
+
+
+class _Candidate(NamedTuple):
+    """An argument: its folded name on the wire, its own name, and the types of its values."""
+
+    wire: str
+    argument: str
+    kinds: set[str]
+
+
+def recognise(operation: Operation, schemas: Mapping[str, Any], known: Documented) -> Paging | None:
+    """Return how an operation's pages are asked for; None without plain signs.
+
+    Args:
+        operation: With its parameters and body.
+        schemas: Of its arguments, by name.
+        known: About its answers.
+    """
+    return _Recognition(operation, schemas, known).result()
+
+
+class _Recognition:
+    def __init__(self, operation: Operation, schemas: Mapping[str, Any], known: Documented) -> None:
+        self._known, self._outline = known, known.outline
+        self._writes = operation.method == "POST"
+        named = [(p.name, p.argument) for p in operation.parameters if p.location == "query"]
+        if operation.method in ("POST", "QUERY") and operation.body is not None:
+            named += [(p.name, p.argument) for p in operation.body.properties]
+        self._arguments = [_Candidate(folded(w), a, kinds_of(schemas.get(a))) for w, a in named]
+        segments = [folded(part) for part in operation.path.split("/") if part]
+        self._segment = segments[-1] if segments else ""
+        self._items = _list_in(self._outline, self._segment)
+        self._size = self._number(_SIZES) or self._number(_WEAK_SIZES)
+        self._members: dict[str, tuple[str, ...]] = {}
+        for path in _paths(self._outline):
+            self._members.setdefault(folded(path[-1]), path)
+
+    def result(self) -> Paging | None:
+        # A schema without a list is not that of a page.
+        if self._outline.kind and self._items is None:
+            return None
+        if self._writes:
+            return self._cursor(_CURSORS)
+        return (
+            self._pageable()
+            or self._cursor(_CURSORS)
+            or self._cursor(_WEAK_CURSORS)
+            or self._last_id()
+            or self._numbered()
+            or self._plain_cursor()
+            or self._linked()
+            or self._limited()
+        )
+
+    def _made(
+        self, style: str, argument: _Candidate | None = None, after: tuple[str, ...] = ()
+    ) -> Paging:
+        size = self._size if self._size != argument else None
+        steps = (*after, "href") if "href" in self._outline.at(after).members else after
+        return Paging(
+            style,
+            argument.argument if argument else "",
+            size.argument if size else "",
+            self._items or "",
+            ".".join(map(step_of, steps)),
+        )
+
+    def _pageable(self) -> Paging | None:
+        """Read `x-ms-pageable`; a null `nextLinkName` says that one answer has all items."""
+        given = self._known.pageable
+        name = given.get("nextLinkName") if isinstance(given, dict) else None
+        if not isinstance(name, str) or not 0 < len(name) <= _LONGEST:
+            return None
+        item = given.get("itemName", "value")
+        self._items = step_of(item) if isinstance(item, str) and item else self._items
+        return self._made("link", after=(name,))
+
+    def _cursor(self, names: Iterable[str]) -> Paging | None:
+        """Recognise a cursor whose next value the answer has."""
+        for argument in self._of(names):
+            path = self._next(argument)
+            is_weak = argument.wire in _WEAK_CURSORS
+            is_number = argument.kinds & {"integer", "number"} and argument.wire in PAGES
+            if path and not is_number and not (is_weak and self._is_address(path)):
+                return self._made("cursor", argument, path)
+        return None
+
+    def _last_id(self) -> Paging | None:
+        """Recognise a cursor that is the last item's id, where a flag says if there is more."""
+        found = next(iter(self._of(_IDS)), None)
+        if found is None or not self._items or FLAGS.isdisjoint(self._members):
+            return None
+        if "lastid" in self._members:
+            return self._made("cursor", found, self._members["lastid"])
+        item = self._outline.at(name.strip('"') for name in self._items.split(".")).item
+        if item is None or "id" not in item.members:
+            return None
+        return replace(self._made("cursor", found), next=f"{self._items}[-1].id")
+
+    def _numbered(self) -> Paging | None:
+        if self._items is None and self._size is None:
+            return None
+        for style, names in (("page", PAGES), ("offset", _OFFSETS)):
+            if argument := self._number(names, loose=self._size is not None):
+                return self._made(style, argument, self._next(argument))
+        is_counted = self._size is not None or any(map(TOTALS.fullmatch, self._members))
+        argument = self._number(_WEAK_OFFSETS) if is_counted else None
+        return self._made("offset", argument, self._next(argument)) if argument else None
+
+    def _plain_cursor(self) -> Paging | None:
+        """Recognise a cursor by its name alone."""
+        found = next(iter(self._of(_CURSORS - _IDS)), None)
+        is_plain = self._items is not None or self._size is not None
+        return self._made("cursor", found) if found and is_plain else None
+
+    def _linked(self) -> Paging | None:
+        """Recognise an address of the next page, in the body or in a header."""
+        for name, path in self._members.items():
+            parent = folded(path[-2]) if len(path) > 1 else "links"
+            is_text = self._outline.at(path).kind in ("string", "") or self._is_address(path)
+            plain = name == "next" and parent in ("links", "paging", "pagination") and is_text
+            if plain or _ADDRESS.fullmatch(name):
+                return self._made("link", after=path)
+        # A single resource may hold a list, and its answer a link.
+        is_list = self._size or self._segment == folded(self._items or self._segment)
+        has_link = self._known.links and self._items is not None and is_list
+        return self._made("link") if has_link else None
+
+    def _limited(self) -> Paging | None:
+        size = self._number(_SIZES)
+        return self._made("limit", size) if size and self._items is not None else None
+
+    def _next(self, argument: _Candidate) -> tuple[str, ...]:
+        """Return the place of the next cursor, number or address; empty without one."""
+        own = argument.wire
+        found = [path for name, path in self._members.items() if NEXT.fullmatch(name)]
+        if own in SAME and own in self._members:
+            found.append(self._members[own])
+        # A plain `next` may hold an address; a name with the cursor's word is plainer.
+        found.sort(key=lambda at: (folded(at[-1]) in ("next", "nextpage"), self._is_address(at)))
+        after = self._members.get("after", ())
+        return next(iter(found), after if len(after) > 1 else ())
+
+    def _is_address(self, path: tuple[str, ...]) -> bool:
+        at = self._outline.at(path)
+        named = _ADDRESS.fullmatch(folded(path[-1])) is not None
+        return named or at.format in ("uri", "url") or "href" in at.members
+
+    def _of(self, names: Iterable[str]) -> list[_Candidate]:
+        return [argument for argument in self._arguments if argument.wire in names]
+
+    def _number(self, names: Iterable[str], *, loose: bool = False) -> _Candidate | None:
+        """Return the first argument with one of the names that takes whole numbers."""
+        for argument in self._of(names):
+            others = argument.kinds - {"integer", "number"}
+            if (argument.kinds or loose) and (not others or (loose and others == {"string"})):
+                return argument
+        return None
+
+
+def kinds_of(schema: Any) -> set[str]:
+    """Return the types that a schema names, also inside unions; none where it is open."""
+    if not isinstance(schema, dict):
+        return set()
+    kinds = schema.get("type", ())
+    found = {kinds} if isinstance(kinds, str) else set(kinds)
+    for part in (*schema.get("anyOf", ()), *schema.get("oneOf", ())):
+        found |= kinds_of(part)
+    return found - {"null"}
+
+
+def _list_in(outline: Outline, segment: str) -> str | None:
+    """Return the JMESPath of an answer's list, empty for the answer itself; None without one."""
+    if outline.kind == "array":
+        return ""
+    lists = [name for name, member in outline.members.items() if member.kind == "array"]
+    for name in (segment, *_LISTS):
+        if found := [each for each in lists if folded(each) == name]:
+            return step_of(found[0])
+    if len(lists) == 1:
+        return step_of(lists[0])
+    for name, member in outline.members.items():
+        if folded(name) in _WRAPPERS and member.kind != "array":
+            inner = _list_in(member, segment)
+            if inner:
+                return f"{step_of(name)}.{inner}"
+    return None
+
+
+def _paths(outline: Outline, depth: int = 0) -> Iterator[tuple[str, ...]]:
+    """Yield the members that may tell about pages, by their names, the outermost first."""
+    yield from ((name,) for name in outline.members)
+    for name, member in outline.members.items():
+        if depth < 2 and folded(name) in CONTAINERS:  # noqa: PLR2004 -- `paging.cursors.after`
+            yield from ((name, *path) for path in _paths(member, depth + 1))

@@ -1,0 +1,194 @@
+"""Documents that tell how their pages are asked for, and those that do not."""
+
+import corpus
+import pytest
+
+from openapi_tools import load_tools
+from openapi_tools.model import Paging
+
+ITEMS = {"type": "array", "items": {"type": "object", "properties": {"id": {"type": "string"}}}}
+NUMBER, TEXT, FLAG = {"type": "integer"}, {"type": "string"}, {"type": "boolean"}
+
+
+def thing(**members):
+    return {"type": "object", "properties": members}
+
+
+def paging_of(arguments, answer=ITEMS, *, method="get", path="/things", headers=None, **others):
+    """Return what is recognised of an operation, given its arguments' schemas by name."""
+    ok = {"description": "…", "content": {"application/json": {"schema": answer}}}
+    node = {"responses": {"200": ok if answer else {"description": "…"}}, **others}
+    if headers:
+        ok["headers"] = headers
+    if method == "post":
+        content = {"application/json": {"schema": thing(**arguments)}}
+        node["requestBody"] = {"content": content}
+    else:
+        places = ({"name": n, "in": "query", "schema": s} for n, s in arguments.items())
+        node["parameters"] = list(places)
+    document = {
+        "openapi": "3.1.0",
+        "info": {"title": "t", "version": "1"},
+        "servers": [{"url": "https://api.example.com"}],
+        "paths": {path: {method: node}},
+    }
+    (tool,) = load_tools(document)
+    return tool.operation.paging
+
+
+LINK = {"Link": {"schema": TEXT}}
+HAL = thing(_embedded=thing(things=ITEMS), _links=thing(next=thing(href=TEXT)))
+JSON_API = thing(data=ITEMS, links=thing(next={"type": ["string", "null"]}))
+ODATA = thing(value=ITEMS, **{"@odata.nextLink": TEXT})
+SLACK = thing(ok=FLAG, things=ITEMS, response_metadata=thing(next_cursor=TEXT))
+KUBERNETES = thing(items=ITEMS, metadata=thing(**{"continue": TEXT}))
+
+RECOGNISED = {
+    "page": ({"page": NUMBER, "per_page": NUMBER}, ITEMS, ("page", "page", "per_page")),
+    "page-in-braces": ({"page[number]": NUMBER, "page[size]": NUMBER}, JSON_API,
+                       ("page", "page_number", "page_size", "data", "links.next")),
+    "page-cursor": ({"page[cursor]": TEXT}, JSON_API,
+                    ("cursor", "page_cursor", "", "data", "links.next")),
+    "page-of-text": ({"page": TEXT, "limit": NUMBER}, thing(data=ITEMS, next_page=TEXT),
+                     ("cursor", "page", "limit", "data", "next_page")),
+    "nullable-page": ({"page": {"anyOf": [NUMBER, {"type": "null"}]}}, ITEMS, ("page", "page")),
+    "offset": ({"offset": NUMBER, "limit": NUMBER}, thing(total=NUMBER, things=ITEMS),
+               ("offset", "offset", "limit", "things")),
+    "odata-skip": ({"$skip": NUMBER, "$top": NUMBER}, thing(value=ITEMS),
+                   ("offset", "skip", "top", "value")),
+    "scim": ({"startIndex": NUMBER, "count": NUMBER}, thing(Resources=ITEMS),
+             ("offset", "startIndex", "count", "Resources")),
+    "start": ({"start": NUMBER, "rows": NUMBER}, thing(docs=ITEMS),
+              ("offset", "start", "rows", "docs")),
+    "cursor": ({"cursor": TEXT, "limit": NUMBER}, SLACK,
+               ("cursor", "cursor", "limit", "things", "response_metadata.next_cursor")),
+    "cursor-alone": ({"cursor": TEXT}, ITEMS, ("cursor", "cursor")),
+    "token": ({"pageToken": TEXT, "maxResults": NUMBER}, thing(items=ITEMS, nextPageToken=TEXT),
+              ("cursor", "pageToken", "maxResults", "items", "nextPageToken")),
+    "continue": ({"continue": TEXT, "limit": NUMBER}, KUBERNETES,
+                 ("cursor", "continue", "limit", "items", "metadata.continue")),
+    "last-id": ({"starting_after": TEXT, "limit": NUMBER}, thing(data=ITEMS, has_more=FLAG),
+                ("cursor", "starting_after", "limit", "data", "data[-1].id")),
+    "relay": ({"after": TEXT, "first": NUMBER},
+              thing(nodes=ITEMS, pageInfo=thing(endCursor=TEXT, hasNextPage=FLAG)),
+              ("cursor", "after", "first", "nodes", "pageInfo.endCursor")),
+    "hal": ({}, HAL, ("link", "", "", "_embedded.things", "_links.next.href")),
+    "odata-link": ({}, ODATA, ("link", "", "", "value", '"@odata.nextLink"')),
+    "limit": ({"limit": NUMBER}, ITEMS, ("limit", "limit")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "answer", "found"), RECOGNISED.values(), ids=RECOGNISED)
+def test_paging_is_recognised(arguments, answer, found):
+    assert paging_of(arguments, answer) == Paging(*found)
+
+
+def test_a_link_header_that_is_documented_is_paging():
+    assert paging_of({}, headers=LINK) == Paging("link")
+    assert paging_of({"page": NUMBER}, headers=LINK) == Paging("page", "page")
+
+
+def test_x_ms_pageable_is_read():
+    given = {"nextLinkName": "nextLink", "itemName": "things"}
+    found = paging_of({}, thing(things=ITEMS), **{"x-ms-pageable": given})
+
+    assert found == Paging("link", items="things", next="nextLink")
+    assert paging_of({}, thing(value=ITEMS), **{"x-ms-pageable": {"nextLinkName": None}}) is None
+
+
+def test_a_search_by_post_counts_with_a_cursor_that_its_answer_continues():
+    answer = thing(results=ITEMS, next_cursor=TEXT)
+
+    found = paging_of({"query": TEXT, "cursor": TEXT}, answer, method="post")
+
+    assert found == Paging("cursor", "cursor", "", "results", "next_cursor")
+    assert paging_of({"name": TEXT, "page": NUMBER}, ITEMS, method="post") is None
+    assert paging_of({"cursor": TEXT}, thing(id=TEXT), method="post") is None
+
+
+NOT_PAGED = {
+    "a single resource": ({"page": NUMBER}, thing(id=TEXT, name=TEXT)),
+    "no argument": ({}, ITEMS),
+    "a date": ({"start": {"type": "string", "format": "date"}, "q": TEXT}, ITEMS),
+    "a sender": ({"from": TEXT, "to": TEXT}, thing(messages=ITEMS)),
+    "a time": ({"after": {"type": "string", "format": "date-time"}}, thing(things=ITEMS)),
+    "a list beside others": ({"limit": NUMBER}, thing(files=ITEMS, parents=ITEMS)),
+    "a text": ({"page": TEXT}, {"type": "string"}),
+}
+
+
+@pytest.mark.parametrize(("arguments", "answer"), NOT_PAGED.values(), ids=NOT_PAGED)
+def test_other_operations_have_no_paging(arguments, answer):
+    assert paging_of(arguments, answer) is None
+
+
+def test_a_link_on_a_single_resource_with_a_list_is_not_paging():
+    assert paging_of({}, thing(options=ITEMS), path="/fields/{id}", headers=LINK) is None
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"$ref": "#/nowhere"},
+        {"type": ["array", {}], "items": 3},
+        {"properties": [1], "allOf": 3, "anyOf": [{}, 7]},
+        {"allOf": [{"$ref": "#/components/schemas/Loop"}]},
+    ],
+    ids=repr,
+)
+def test_a_broken_answer_spoils_nothing(broken):
+    document = {
+        "openapi": "3.1.0",
+        "info": {"title": "t", "version": "1"},
+        "paths": {"/things": {"get": {
+            "parameters": [{"name": "page", "in": "query", "schema": NUMBER}],
+            "x-ms-pageable": 7,
+            "responses": {"200": {"content": {"application/json": {"schema": broken}}}, "2XX": 4},
+        }}},
+        "components": {"schemas": {"Loop": {"allOf": [{"$ref": "#/components/schemas/Loop"}]}}},
+    }  # fmt: skip
+    (tool,) = load_tools(document)
+
+    assert tool.operation.method == "GET"
+
+
+PUBLISHED = {
+    "github/api.github.com.json": {"page": 244, "cursor": 3, "link": 18, "limit": 15},
+    "stripe/stripe-old.yaml": {"cursor": 88, "limit": 3},
+    "kubernetes/swagger.json": {"cursor": 121},
+    "discord/openapi.json": {"limit": 15},
+    "slack/slack_web_openapi_v2.json": {"cursor": 8, "page": 2},
+    "spotify/fixed-spotify-open-api.yml": {"offset": 15, "cursor": 1},
+    "paypal/invoicing_v2.json": {"page": 2},
+    "twilio/twilio_api_v2010.json": {"cursor": 60, "page": 1},
+    "figma/openapi.yaml": {"cursor": 3},
+    "openai/openapi.yaml": {"cursor": 62},
+    "apache.org/airflow/v1.yaml": {"offset": 19},
+    "telegram/telegram_bot_api.json": {},
+    "swagger-petstore/openapi.yaml": {},
+    "trello.com/swagger.yaml": {},
+}
+"""Operations by style, each list looked through by hand."""
+
+
+@pytest.mark.untraced
+@pytest.mark.parametrize("path", PUBLISHED)
+def test_the_lists_of_published_documents_are_recognised(path):
+    entry = next((each for each in corpus.entries() if each.path == path), None)
+    if entry is None:
+        pytest.skip(corpus.ABSENT)
+    found = [tool.operation.paging for tool in load_tools(entry.file)]
+
+    styles = [paging.style for paging in found if paging is not None]
+    assert {style: styles.count(style) for style in styles} == PUBLISHED[path]
+
+
+def test_names_and_descriptions_do_not_look_for_pages(monkeypatch):
+    from openapi_tools.shaping import page_hints
+
+    monkeypatch.setattr(page_hints, "documented", None)
+    (*_, tool) = load_tools("specs/museum.yaml")
+
+    assert tool.name
+    assert tool.description
+    assert tool.input_schema
