@@ -282,7 +282,8 @@ class Operation(_Value):
             `("x-expires-after",)`; without those that results keep or leave out anyway.
         fixed: Values of arguments that a model neither sees nor gives, by argument.
         defaults: Values of arguments that a call does not give, by argument.
-        hints: `read_only`, `idempotent` and `destructive`, where the user says so.
+        hints: `read_only`, `idempotent` and `destructive`, where the user says so; reads are
+            idempotent, and not destructive.
         timeout: Seconds for a whole call; None for what the settings say.
         wait: Seconds to wait for the end of long work (202); None for what the settings say.
         answer: How its answers are made smaller; None for what the settings say.

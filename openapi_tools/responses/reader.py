@@ -102,7 +102,7 @@ def read_answer(
         content = _content(answer, media_type, operation, settings)
     except CallError as error:
         if answer.cut:
-            late = timed_out(answer.request, settings.timeout)
+            late = timed_out(answer.request, operation.timeout or settings.timeout)
             late.attempts = answer.attempts
             raise late from None
         reason = f"{answer.method} {answer.path} answered {answer.status}, but {error.reason}"

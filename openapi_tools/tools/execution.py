@@ -71,7 +71,13 @@ class Execution:
         self._plan = RequestPlan(self._operation, session.settings)
         inside = self._bounds.inside
         traced = inside and session.settings.trace_context
-        self._options = SendOptions(base=self._bounds.server, trusted=inside, traced=traced)
+        self._options = SendOptions(
+            base=self._bounds.server,
+            trusted=inside,
+            traced=traced,
+            repeatable=self._operation.hints.get("idempotent"),
+            timeout=self._operation.timeout,
+        )
         self._grant: Grant | None = None
         self._sender: Sender | None = None
 
@@ -98,7 +104,7 @@ class Execution:
                     raise DeniedError(f"{self._tool.name} was not approved; it was not sent.")
             if self._sender is None:
                 self._sender = session.sender
-            async with self._sender.attempts(self._about) as attempts:
+            async with self._sender.attempts(self._about, self._operation.timeout) as attempts:
                 await self._carry(prepared, attempts)
             return await self._read(attempts, prepared)
         except OpenAPIToolsError as error:
@@ -113,10 +119,17 @@ class Execution:
         credentials = self._session.credentials
         if context is not None:
             credentials = credentials.overlaid(member_of(context, "credentials"), redactor)
-        prepared = PreparedCall(arguments, credentials, redactor)
+        prepared = PreparedCall(self._completed(arguments), credentials, redactor)
         if self._session.settings.idempotency_header and not self._tool.idempotent:
             prepared.key = str(uuid.uuid4())
         return prepared
+
+    def _completed(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Return arguments with the defaults and fixed values of the user's configuration."""
+        operation = self._operation
+        if not operation.fixed and not operation.defaults:
+            return arguments
+        return {**operation.defaults, **arguments, **operation.fixed}
 
     def _masked(self, prepared: PreparedCall) -> tuple[httpx.Request, str]:
         """Return the request with masked credentials, and what to note about it."""
@@ -197,7 +210,7 @@ class Execution:
             self._options,
             auth=auth.httpx_auth,
             certificate=auth.certificate,
-            keyed=bool(prepared.key),
+            repeatable=True if prepared.key else self._options.repeatable,
             learn=prepared.redactor.know if others else None,
         )
 
@@ -232,8 +245,7 @@ class Execution:
             async with asyncio.timeout_at(attempts.deadline + _GRACE):
                 return await asyncio.to_thread(work, *given)
         except TimeoutError:
-            seconds = self._session.settings.timeout
-            raise timed_out(attempts.answer.request, seconds) from None
+            raise timed_out(attempts.answer.request, attempts.seconds) from None
 
     def _misplaced(self) -> str:
         """Say that the settings leave out the path of the document's own server, if they do."""

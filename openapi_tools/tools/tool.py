@@ -182,17 +182,20 @@ class OperationTool:
     @property
     def read_only(self) -> bool:
         """Whether a call changes nothing (RFC 9110, section 9.2.1)."""
-        return is_read(self.operation)
+        operation = self.operation
+        return operation.hints.get("read_only", is_read(operation))
 
     @property
     def idempotent(self) -> bool:
         """Whether two equal calls have the effect of one (RFC 9110, section 9.2.2)."""
-        return is_idempotent(self.method) and not can_override(self.operation)
+        operation = self.operation
+        usual = is_idempotent(operation.method) and not can_override(operation)
+        return operation.hints.get("idempotent", usual)
 
     @property
     def destructive(self) -> bool:
         """Whether a call may change or delete things: true for all but reads."""
-        return not self.read_only
+        return self.operation.hints.get("destructive", not self.read_only)
 
     @property
     def parallel_safe(self) -> bool:
@@ -208,9 +211,11 @@ class OperationTool:
     @property
     def annotations(self) -> dict[str, bool]:
         """All four of MCP's hints; `destructiveHint` counts a POST as additive."""
+        operation = self.operation
+        usual = is_destructive(operation.method) or can_override(operation)
         return {
             "readOnlyHint": self.read_only,
-            "destructiveHint": is_destructive(self.method) or can_override(self.operation),
+            "destructiveHint": operation.hints.get("destructive", usual),
             "idempotentHint": self.idempotent,
             "openWorldHint": True,
         }

@@ -86,7 +86,8 @@ class SendOptions:
     auth: httpx.Auth | None = None  # sees the request and the answer, and may send it again
     certificate: ssl.SSLContext | None = None  # presents a client certificate
     trusted: bool = True  # authentication and headers of a user's client are added
-    keyed: bool = False  # the request carries an idempotency key
+    repeatable: bool | None = None  # a second call does nothing twice; None for the method's rule
+    timeout: float | None = None  # seconds of the whole call; None for what the settings say
     traced: bool = False  # the program's trace context is added
     learn: Callable[..., None] | None = None  # takes secrets that others put into the request
 
@@ -109,6 +110,7 @@ class Exchange:
         self.begun = self.unsent = self.stale = False
         self._settings = settings
         self._options = options
+        self._timeout = options.timeout or settings.timeout
         self._started = time.perf_counter()
         self._received: bytes | bytearray = b""
         self._redirects = 0
@@ -141,7 +143,7 @@ class Exchange:
             is_broken = isinstance(error, (httpx.NetworkError, httpx.RemoteProtocolError))
             reused = self.request.extensions.get(REUSED, False)
             self.stale = bool(reused and is_broken and self.response is None)
-            self.error = failure(error, self.request, self._settings.timeout)
+            self.error = failure(error, self.request, self._timeout)
             current().attempt_ended(error_type=self.error.kind)
 
     def ended_by(self, cause: str) -> CallError | None:
@@ -149,7 +151,7 @@ class Exchange:
         if self._has_event() or self._is_endless_json():
             self._cut = cause
             return None
-        return timed_out(self.request, self._settings.timeout, waiting=not self.begun)
+        return timed_out(self.request, self._timeout, waiting=not self.begun)
 
     async def _exchange(self, client: httpx.AsyncClient) -> httpx.Response:
         request, auth, learn = self.request, self._options.auth, self._options.learn

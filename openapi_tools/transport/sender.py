@@ -114,9 +114,14 @@ class Sender:
             await attempts.send(request, options)
         return attempts.answer
 
-    def attempts(self, about: str) -> Attempts:
-        """Return the attempts of one call, for `async with`; messages name it `"GET /pets/7"`."""
-        return Attempts(self, about)
+    def attempts(self, about: str, timeout: float | None = None) -> Attempts:
+        """Return the attempts of one call, for `async with`.
+
+        Args:
+            about: The call's name in messages, for instance `"GET /pets/7"`.
+            timeout: Seconds for the whole call; those of the settings when None.
+        """
+        return Attempts(self, about, timeout or self.settings.timeout)
 
     async def of_this_loop(self) -> LoopClient:
         """Return the running loop's client, made when it has none yet."""
@@ -205,6 +210,7 @@ class Attempts:
 
     Attributes:
         count: How often a request was sent.
+        seconds: Of the whole call.
         deadline: By the loop's clock.
 
     Raises:
@@ -212,9 +218,10 @@ class Attempts:
             `retryable` where known.
     """
 
-    def __init__(self, sender: Sender, about: str) -> None:
+    def __init__(self, sender: Sender, about: str, seconds: float) -> None:
         self._sender = sender
         self._about = about
+        self.seconds = seconds
         self._exchange: Exchange | None = None
         self._answer: Answer | None = None
         self.count = 0
@@ -225,7 +232,7 @@ class Attempts:
             raise self._closed()
         self._client = await sender.of_this_loop()
         sender.spare = min(sender.spare + _PER_CALL, _SAVED)
-        self.deadline = asyncio.get_running_loop().time() + sender.settings.timeout
+        self.deadline = asyncio.get_running_loop().time() + self.seconds
         self._timeout = asyncio.timeout_at(self.deadline)
         await self._timeout.__aenter__()
         self._client.under_way.add(self._timeout)
@@ -280,7 +287,7 @@ class Attempts:
                 attempt,
                 exchange,
                 retries=self._sender.settings.retries,
-                repeatable=options.keyed or repeats(request),
+                repeatable=repeats(request) if options.repeatable is None else options.repeatable,
                 spend=self._spend,
             )
         if exchange.error is not None:
@@ -326,7 +333,7 @@ class Attempts:
         if self._sender.is_closed:
             return self._closed()
         if self._exchange is None:
-            reason = f"{self._about} timed out after {self._sender.settings.timeout:g} s"
+            reason = f"{self._about} timed out after {self.seconds:g} s"
             reason += ", before the credentials for it were there; it was not sent."
             return CallError("timeout", reason, retryable=True)
         return self._exchange.ended_by("timeout")
