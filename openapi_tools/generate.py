@@ -23,10 +23,17 @@ from openapi_tools.codegen.read_back import Unreadable, read_records, read_schem
 from openapi_tools.codegen.render import Templates, render_files
 from openapi_tools.codegen.writer import compare, place
 from openapi_tools.errors import DocumentError, OpenAPIToolsError, OutputError, SettingsError, bare
-from openapi_tools.loading.load import read_document, tools_of
+from openapi_tools.loading.load import (
+    Given,
+    configured,
+    read_document,
+    tools_of,
+    with_config,
+)
 from openapi_tools.loading.parse import paused_gc
 from openapi_tools.loading.source import fetcher_of, read_overlays
 from openapi_tools.loading.versions import root_servers
+from openapi_tools.options import credentials_of
 from openapi_tools.shaping.selection import Select
 from openapi_tools.tools.toolset import settings_of
 
@@ -36,7 +43,7 @@ if TYPE_CHECKING:
 
     from openapi_tools.codegen.changes import Change
     from openapi_tools.codegen.package_data import PackageData
-    from openapi_tools.model import Server, Skipped
+    from openapi_tools.model import Skipped
     from openapi_tools.settings import Settings
     from openapi_tools.tools.toolset import Toolset
 
@@ -96,7 +103,7 @@ class Report:
 
 
 def generate_package(  # noqa: PLR0913 -- one for each option
-    source: str | os.PathLike[str] | bytes | Mapping[str, Any],
+    source: str | os.PathLike[str] | bytes | Mapping[str, Any] | None,
     output: str | os.PathLike[str],
     *,
     settings: Settings | None = None,
@@ -109,6 +116,7 @@ def generate_package(  # noqa: PLR0913 -- one for each option
     check: bool = False,
     force: bool = False,
     overlays: Sequence[str | os.PathLike[str] | bytes | Mapping[str, Any]] = (),
+    config: str | os.PathLike[str] | Mapping[str, Any] | None = None,
 ) -> Report:
     """Write the tools of an OpenAPI document as a Python package, or as Elixir for ExAthena.
 
@@ -127,6 +135,7 @@ def generate_package(  # noqa: PLR0913 -- one for each option
         check: Report only, and write nothing.
         force: Overwrite generated files that were edited by hand.
         overlays: As for `load_tools`.
+        config: As for `load_tools`.
 
     Raises:
         SourceError, CredentialsError, InvalidOverlay: As for `load_tools`.
@@ -136,15 +145,15 @@ def generate_package(  # noqa: PLR0913 -- one for each option
     """
     form = _form(target, layout, templates)
     try:
-        toolset, servers, settings = _loaded(source, settings, select, credentials, overlays)
+        toolset, data = _loaded(
+            Given(source, settings, credentials, overlays), select, config, name
+        )
     except OpenAPIToolsError as error:
         source, credentials, overlays = "", None, ()  # what a traceback of this frame would show
         raise bare(error)  # noqa: B904 -- the same one
-    data = package_data(toolset, api=_api(name, toolset), settings=settings, servers=servers)
     data, files = _files(data, templates, form)
-    warnings = (*toolset.warnings, *_idle(settings, form), *secret_warnings(data.records))
-    placed = _placed(Path(output), files, data, form=form, check=check, force=force)
-    return replace(placed, warnings=warnings)
+    report = _placed(Path(output), files, data, form=form, check=check, force=force)
+    return replace(report, warnings=(*toolset.warnings, *_remarks(data, settings, form)))
 
 
 def _form(target: str, layout: str, templates: object) -> str:
@@ -188,25 +197,27 @@ def _refuse_none(skipped: Sequence[Skipped], standing: Sequence[str]) -> None:
 
 @paused_gc()
 def _loaded(
-    source: Any,
-    settings: Settings | None,
-    select: Select | None,
-    credentials: Mapping[str, Any] | None,
-    overlays: object,
-) -> tuple[Toolset, tuple[Server, ...], Settings]:
-    settings = settings_of({} if settings is None else settings)
-    select = Select.of(select)
+    given: Given, select: Select | None, config: Any, name: str
+) -> tuple[Toolset, PackageData]:
+    select, own = Select.of(select), credentials_of(given.credentials)
+    settings = settings_of({} if given.settings is None else given.settings)
+    given = given._replace(settings=settings, credentials=own)
+    file, (source, settings, credentials, overlays) = configured(config, given)
     fetcher = fetcher_of(source, settings, credentials)
     known = read_overlays(overlays, settings, fetcher, credentials=credentials)
     document, remarks = read_document(
         source, settings, duplicates=True, fetcher=fetcher, overlays=known
     )
     toolset = tools_of(document, credentials=credentials, remarks=remarks)
-    chosen = toolset.select(select) if select is not None else toolset
+    chosen = toolset
+    if file is not None:
+        chosen = with_config(toolset, file, own, selects=select is None)
+    chosen = chosen.select(select) if select is not None else chosen
     if len(toolset) and not len(chosen):
         # A slip in a tag must not empty an existing package.
         raise SettingsError(f"none of the document's {len(toolset)} tools is selected.")
-    return chosen, root_servers(document), settings
+    api, servers = _api(name, chosen), root_servers(document)
+    return chosen, package_data(chosen, api=api, settings=settings, servers=servers)
 
 
 def _api(name: str, toolset: Toolset) -> str:
@@ -273,6 +284,12 @@ def _changes(before: Mapping[str, str], manifest: str, data: PackageData) -> Ite
             yield change
     kept = (record for record in data.records if record.name in old)
     yield from scheme_changes(read_schemes(sources), data.schemes, kept)
+
+
+def _remarks(data: PackageData, settings: Settings | None, form: str) -> Iterator[str]:
+    """Yield warnings about given settings that a package does not keep, and about secrets."""
+    yield from _idle(settings_of({} if settings is None else settings), form)
+    yield from secret_warnings(data.records)
 
 
 def _idle(settings: Settings, form: str) -> Iterator[str]:

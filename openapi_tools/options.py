@@ -5,6 +5,7 @@ Importing pydantic takes longer than listing a large document, and more memory.
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -91,6 +92,12 @@ def functions_of(given: Any, name: str) -> list[Any]:
         if not callable(function):
             raise SettingsError(f"{name}: give a list of functions, not {kind_of(function)}.")
     return listed or []
+
+
+def close_names(name: object, known: Iterable[str], *, most: int = 3) -> str:
+    """Return the end of a sentence: the names that were perhaps meant, or a full stop."""
+    close = difflib.get_close_matches(str(name), list(known), n=most)
+    return f"; did you mean {' or '.join(close)}?" if close else "."
 
 
 def kind_of(given: object) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable  # noqa: TC003 -- pydantic reads the annotations
 from pathlib import Path  # noqa: TC003 -- pydantic reads the annotations
@@ -12,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from openapi_tools.errors import SettingsError
 from openapi_tools.media_types import is_media_type, is_wildcard
-from openapi_tools.options import DefaultSettings
+from openapi_tools.options import DefaultSettings, close_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -218,16 +217,10 @@ def _line(fault: Mapping[str, Any]) -> str:
     name = ".".join(str(step)[:_SHOWN] for step in fault["loc"])
     text = str(fault["msg"])
     if fault["type"] == "extra_forbidden":
-        return f"{name}: unknown setting{_close(name)}"
+        return f"{name}: unknown setting{close_names(name, Settings.model_fields, most=1)}"
     if fault["type"] == "value_error":
         return f"{name}: {text.removeprefix('Value error, ')}"
     value = fault["input"]
     # An address may hold a password, whatever type it was given in.
     given = type(value).__name__ if name == "base_url" else f"{value!r:.{_SHOWN}}"
     return f"{name}: {text[:1].lower()}{text[1:]}, not {given}."
-
-
-def _close(name: str) -> str:
-    """End a sentence, with the setting that was meant when one is close."""
-    found = difflib.get_close_matches(name, Settings.model_fields, n=1)
-    return f"; did you mean {found[0]}?" if found else "."

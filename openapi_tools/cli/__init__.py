@@ -1,4 +1,4 @@
-"""The command line: `openapi-tools list | show | call | login | serve | lint | generate | cache`.
+"""The command line `openapi-tools`: each command is imported when it is used.
 
 Exit codes: 0 done, 1 the answer is no (a failing call, findings, drift) or cannot be written, 2
 wrong usage or a document that does not load, 130 interrupted.
@@ -31,6 +31,7 @@ _COMMANDS = {
     "login": ("Log in and keep the token in a file.", "login_command", "login"),
     "serve": ("Serve the tools over MCP.", "serve_command", "serve"),
     "lint": ("Check a document for errors.", "document_commands", "lint"),
+    "init": ("Write a configuration file.", "document_commands", "init"),
     "generate": ("Write the tools as a Python package.", "generate_command", "generate"),
     "cache": ("List or remove cached documents.", "document_commands", "cache"),
 }

@@ -38,6 +38,7 @@ _NOWHERE = "http://mock.invalid"
 @click.option("--dry-run", is_flag=True, help="Print the request and send nothing.")
 @click.option("--mock", is_flag=True, help="Answer from the document itself, without a network.")
 @shared.identifying
+@shared.configuring
 @shared.reading
 def call(
     spec: str,

@@ -74,6 +74,11 @@ overlaying = _option(
     help="Apply an OpenAPI Overlay, a file or an http(s) URL, to SPEC; repeatable, in order.",
 )  # fmt: skip
 """The option of every command that reads SPEC."""
+configuring = _option(
+    *("--config",), type=click.Path(path_type=Path), metavar="FILE",
+    help="Select and shape the tools as this openapi-tools.toml or pyproject.toml says.",
+)  # fmt: skip
+"""The option for a configuration; SPEC may be such a file itself."""
 reading = _together(
     overlaying,
     _option("--no-cache", is_flag=True, help="Neither read nor write the document cache."),
@@ -129,12 +134,17 @@ def selection(tags: Sequence[str], methods: Sequence[str], patterns: Sequence[st
     return Select(tags=tags, methods=methods, where=matches)
 
 
-def source_of(spec: str) -> str | Path | bytes:
-    """Return the source: a URL, a path, or the bytes on standard input for `-`.
+def source_of(spec: str | None) -> str | Path | bytes | None:
+    """Return the source: a URL, a path, the bytes on standard input for `-`; None for --config.
 
     Raises:
         SourceError: Standard input is closed, or a URL lacks its beginning.
+        click.UsageError: There is neither SPEC nor a configuration.
     """
+    if spec is None:
+        if given_config() is None:
+            raise click.UsageError("give SPEC, or --config with a file that names its source.")
+        return None
     return read_stdin() if spec == "-" else _place_of(spec)
 
 
@@ -172,7 +182,7 @@ def read_stdin() -> bytes:
 
 
 def load(
-    source: str | Path | bytes, *, client: httpx.AsyncClient | None = None, **members: Any
+    source: str | Path | bytes | None, *, client: httpx.AsyncClient | None = None, **members: Any
 ) -> Toolset:
     """Load the tools with the credentials of this command, saying so on a terminal.
 
@@ -194,6 +204,7 @@ def load(
             settings=settings,
             client=client,
             overlays=given_overlays(),
+            config=given_config(),
         )
 
 
@@ -220,6 +231,12 @@ def resolved(schema: Any, root: dict[str, Any]) -> dict[str, Any]:
         name = unescape(reference.removeprefix("#/$defs/"))
         schema = root.get("$defs", {}).get(name, {})
     return schema if isinstance(schema, dict) else {}
+
+
+def given_config() -> Path | None:
+    """Return the configuration that the options name."""
+    found: Path | None = _given().get("config")
+    return found
 
 
 def given_settings() -> dict[str, Any]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _LISTED = 20
 _FILE = "pyproject.toml"
 _TABLE = "tool.openapi-tools.generate"
-_TEXTS = ("spec", "output", "layout", "templates")
+_TEXTS = ("spec", "config", "output", "layout", "templates")
 _LISTS = ("tags", "methods", "match", "overlays")
 _CHOICES = {"target": ("python", "exathena"), "layout": ("package", "module")}
 _FOLDER = click.Path(path_type=Path)
@@ -34,11 +34,12 @@ class Job:
     """One package to generate: a row of pyproject.toml or the command's options."""
 
     name: str
-    spec: str
+    spec: str | None
     output: Path
     target: str = "python"
     layout: str = "package"
     templates: Path | None = None
+    config: Path | None = None
     tags: tuple[str, ...] = ()
     methods: tuple[str, ...] = ()
     match: tuple[str, ...] = ()
@@ -69,6 +70,7 @@ class Job:
 @click.option("--templates", type=_FOLDER, help="Folder with templates of your own.")
 @shared.identifying
 @shared.overlaying
+@shared.configuring
 def generate(
     spec: str | None,
     *,
@@ -102,14 +104,16 @@ def _jobs(spec: str | None, *, output: str | None, **options: Any) -> list[Job]:
     """Return the packages to generate: SPEC, or those of pyproject.toml."""
     given = {name: value for name, value in options.items() if value}
     given |= {"overlays": tuple(named)} if (named := shared.given_overlays()) else {}
-    if spec is None:
+    config = shared.given_config()
+    if spec is None and config is None:
         if output or given or shared.given_settings() or shared.given_credentials():
             raise click.UsageError("--output, --name, --bearer and the like need SPEC.")
         return _project_jobs()
     if not output:
         raise click.UsageError("SPEC needs --output, the folder of the package.")
     match = given.pop("patterns", ())
-    return [Job(**{"name": "", **given}, spec=spec, output=Path(output), match=match)]
+    job = Job(**{"name": "", **given}, spec=spec, output=Path(output), match=match, config=config)
+    return [job]
 
 
 def _run(job: Job, *, check: bool, force: bool) -> Report:
@@ -119,7 +123,7 @@ def _run(job: Job, *, check: bool, force: bool) -> Report:
     try:
         with busy(f"Generating {job.output.name}"):
             return generate_package(
-                shared.source_of(job.spec),
+                None if job.spec is None else shared.source_of(job.spec),
                 job.output,
                 settings=settings_of(given) if given else job.settings,
                 credentials=shared.given_credentials(),
@@ -128,6 +132,7 @@ def _run(job: Job, *, check: bool, force: bool) -> Report:
                 target=job.target,  # type: ignore[arg-type]  # the options allow no other
                 layout=job.layout,  # type: ignore[arg-type]  # the options allow no other
                 templates=job.templates,
+                config=job.config,
                 check=check,
                 force=force,
                 overlays=job.overlays,
@@ -237,9 +242,9 @@ def _job(name: str, entry: Any, folder: Path) -> Job:
     for key, value in entry.items():
         _check_member(key, value, place)
     for key in ("spec", "output"):
-        if not entry.get(key):
+        if not entry.get(key) and not (key == "spec" and "config" in entry):
             raise click.UsageError(f"{place} lacks {key!r}.")
-    members, spec = entry.get("settings", {}), entry["spec"]
+    members, spec = entry.get("settings", {}), entry.get("spec")
     root = members.get("ref_root")
     try:
         settings = settings_of(
@@ -249,7 +254,8 @@ def _job(name: str, entry: Any, folder: Path) -> Job:
         raise click.UsageError(f"{place}: settings: {error}") from None
     return Job(
         name=name,
-        spec=_located(spec, folder),
+        spec=None if spec is None else _located(spec, folder),
+        config=folder / entry["config"] if "config" in entry else None,
         output=folder / entry["output"],
         target=entry.get("target", _CHOICES["target"][0]),
         layout=entry.get("layout", _CHOICES["layout"][0]),

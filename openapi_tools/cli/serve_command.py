@@ -22,7 +22,7 @@ _HTTP_ONLY = {
 
 
 @click.command("serve")
-@click.argument("spec")
+@click.argument("spec", required=False)
 @shared.selecting
 @click.option(
     "--transport",
@@ -57,9 +57,10 @@ _HTTP_ONLY = {
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds at most.")
 @click.option("--ask", is_flag=True, help="Have the client's user approve every call but reads.")
 @shared.identifying
+@shared.configuring
 @shared.reading
 def serve(  # noqa: PLR0913 -- one for each option
-    spec: str,
+    spec: str | None,
     *,
     tags: tuple[str, ...],
     methods: tuple[str, ...],
@@ -105,7 +106,7 @@ def serve(  # noqa: PLR0913 -- one for each option
         run_http(toolset, place, path=_PATH, security=names_used, sessions=sessions)
 
 
-def _check_stdio(context: click.Context, spec: str) -> None:
+def _check_stdio(context: click.Context, spec: str | None) -> None:
     """Refuse HTTP options, and a standard input that the client cannot use."""
     for name, option in _HTTP_ONLY.items():
         if context.get_parameter_source(name) is not ParameterSource.DEFAULT:

@@ -26,6 +26,7 @@ _LISTED = 20
 @click.argument("tool")
 @click.option("--json", "wants_json", is_flag=True, help="Write JSON.")
 @shared.identifying
+@shared.configuring
 @shared.reading
 def show(spec: str, tool: str, *, wants_json: bool) -> None:
     """Show TOOL of SPEC: description, arguments and their places, servers, security, schema."""

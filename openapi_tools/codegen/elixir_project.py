@@ -162,6 +162,8 @@ def operation_data(
     """Return a tool's operation as data for the helper, or raise `Unwritable`."""
     if operation.method not in _METHODS:
         raise Unwritable(f"the method {operation.method!r:.40} is none that Elixir's client knows.")
+    if operation.fixed or operation.defaults or operation.answer:
+        raise Unwritable("it has fixed or default values, or shaped answers; use a Python package.")
     path, query = _template(operation.path)
     data = Fields(name=name, method=Code(f":{operation.method.lower()}"), path=path)
     if query != [""]:

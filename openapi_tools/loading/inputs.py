@@ -97,13 +97,17 @@ class Inputs:
     def _bodies(self) -> Bodies:
         return Bodies(self._document, self._settings)
 
-    def input_schema(self, operation: OperationNode, name: str) -> dict[str, Any]:
-        """Return the schema of the input of the tool `name`: a closed object at the root.
+    def input_schema(self, operation: OperationNode, kinds: tuple[str, ...]) -> dict[str, Any]:
+        """Return the schema of an operation's input: a closed object at the root.
+
+        Args:
+            operation: Of the document.
+            kinds: The media types of its body that the user asks for; empty for the usual order.
 
         Raises:
             DocumentError: Something in it is malformed or leads nowhere.
         """
-        content, arguments = self._content(operation, name), self._arguments(operation)
+        content, arguments = self._content(operation, kinds), self._arguments(operation)
         key = (id(content), *map(id, arguments))
         if key not in self._schemas:
             made = self._made_schema(arguments + _body_arguments(content))
@@ -135,14 +139,14 @@ class Inputs:
         words = f"Sent as {shown}. {schema.get('description', '')}".rstrip()
         return {**schema, "description": cut(words, self._settings.description_chars)}
 
-    def operation(self, operation: OperationNode, name: str) -> Operation:
-        """Return how the tool `name` is called.
+    def operation(self, operation: OperationNode, kinds: tuple[str, ...]) -> Operation:
+        """Return how an operation is called; arguments are as of `input_schema`.
 
         Raises:
             DocumentError: Something in it is malformed or leads nowhere.
         """
         document = self._document
-        content = self._content(operation, name)
+        content = self._content(operation, kinds)
         arguments, of_body = self._arguments(operation), _body_arguments(content)
         names = argument_names([argument[:2] for argument in arguments + of_body])
         count = len(arguments)
@@ -180,16 +184,14 @@ class Inputs:
         except DocumentError:  # an answer that cannot be read does not spoil the request
             return None
 
-    def _content(self, operation: OperationNode, name: str) -> Content | None:
+    def _content(self, operation: OperationNode, kinds: tuple[str, ...]) -> Content | None:
         found = self._document.request_body(operation)
         if found is None:
             return None
-        kinds = self._settings.media_types
-        own = kinds.get(name, ()) if isinstance(kinds, dict) else ()
         node, resource = found
-        key = (id(resource), resource.text(node), own)
+        key = (id(resource), resource.text(node), kinds)
         if key not in self._contents:
-            self._contents[key] = self._bodies.read(node, resource, own)
+            self._contents[key] = self._bodies.read(node, resource, kinds)
         content = self._contents[key]
         return None if content.is_empty else content
 

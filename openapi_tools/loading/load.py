@@ -8,10 +8,23 @@ from collections.abc import Mapping
 from functools import cache, partial
 from importlib.util import find_spec
 from itertools import repeat
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from openapi_tools.errors import CallError, DocumentError, OpenAPIToolsError, bare
-from openapi_tools.loading.loaded_tool import Facts, LoadedTool, Operations, Shared, find_operations
+from openapi_tools.errors import (
+    CallError,
+    DocumentError,
+    OpenAPIToolsError,
+    SettingsError,
+    bare,
+)
+from openapi_tools.loading.loaded_tool import (
+    Facts,
+    LoadedTool,
+    Operations,
+    Shared,
+    find_operations,
+    shaped_tools,
+)
 from openapi_tools.loading.operations import Document
 from openapi_tools.loading.parse import parse, paused_gc
 from openapi_tools.loading.plain_data import plain, without_lazy
@@ -41,11 +54,12 @@ if TYPE_CHECKING:
     from openapi_tools.loading.fetching import Fetcher
     from openapi_tools.loading.source import Overlays, Source
     from openapi_tools.settings import Settings
+    from openapi_tools.shaping.configuration import ConfigFile
     from openapi_tools.tools.tool import Session
 
 
 def load_tools(
-    source: str | os.PathLike[str] | bytes | Mapping[str, Any],
+    source: str | os.PathLike[str] | bytes | Mapping[str, Any] | None = None,
     *,
     select: Select | None = None,
     credentials: Mapping[str, Any] | None = None,
@@ -53,13 +67,15 @@ def load_tools(
     client: httpx.AsyncClient | httpx2.AsyncClient | None = None,
     strict: bool = False,
     overlays: Sequence[str | os.PathLike[str] | bytes | Mapping[str, Any]] = (),
+    config: str | os.PathLike[str] | Mapping[str, Any] | None = None,
 ) -> Toolset:
     """Turn every operation of an OpenAPI document into a tool.
 
     One that cannot be called correctly is left out and listed in `toolset.skipped`.
 
     Args:
-        source: A URL, a path, a dict, or JSON or YAML as a string or bytes.
+        source: A URL, a path, a dict, or JSON or YAML as a string or bytes; None for that of the
+            configuration. The path of a `.toml` file is a configuration.
         select: Which operations become tools; all by default. Names do not depend on it.
         credentials: By the document's scheme names: a text for an API key or a token, `(user,
             password)`, an `OAuth2`, and more; docs/auth.md has all of it. They fetch a URL, too.
@@ -70,6 +86,8 @@ def load_tools(
             documents of any size.
         overlays: OpenAPI Overlays, each given as `source` may be; applied to the document in order,
             before anything else reads it.
+        config: A configuration: the path of an `openapi-tools.toml` or a pyproject.toml, or a dict
+            of its keys. What is given here counts over it.
 
     Returns:
         The tools in the document's order.
@@ -79,28 +97,31 @@ def load_tools(
         DocumentError: It is not an OpenAPI document of a supported version; the pointer says where.
         InvalidOverlay: An overlay is wrong, or does not fit the document.
         CredentialsError: A scheme that the document does not have, or a wrong kind of value.
-        SettingsError: A selection, settings or a client of another type.
+        SettingsError: A selection, settings or a client of another type; or a configuration that
+            is wrong or does not fit the document.
     """
     try:
-        return _loaded(source, select, settings, credentials, client, overlays, strict=strict)
+        given = Given(source, settings, credentials, overlays)
+        return _loaded(given, select, client, config, strict=strict)
     except OpenAPIToolsError as error:
-        source, credentials, overlays = "", None, ()  # what a traceback of this frame would show
+        # What a traceback of this frame would show.
+        source, credentials, overlays, given = "", None, (), NOTHING_GIVEN
         raise bare(error)  # noqa: B904 -- the same one
 
 
 def _loaded(
-    source: str | os.PathLike[str] | bytes | Mapping[str, Any],
+    given: Given,
     select: Select | None,
-    settings: Settings | None,
-    credentials: Mapping[str, Any] | None,
     client: httpx.AsyncClient | httpx2.AsyncClient | None,
-    overlays: object,
+    config: str | os.PathLike[str] | Mapping[str, Any] | None,
     *,
     strict: bool,
     loop: asyncio.AbstractEventLoop | None = None,
 ) -> Toolset:
-    select, settings = Select.of(select), settings_of(settings)
-    more: dict[str, Any] = {"credentials": credentials_of(credentials), "client": client}
+    select, credentials = Select.of(select), credentials_of(given.credentials)
+    given = given._replace(settings=settings_of(given.settings), credentials=credentials)
+    file, (source, settings, secrets, overlays) = configured(config, given)
+    more: dict[str, Any] = {"credentials": secrets, "client": client}
     fetcher = fetcher_of(source, settings, **more)
     if fetcher is not None:
         fetcher.loop = loop  # a caller's event loop, as long as the caller waits for the documents
@@ -117,7 +138,49 @@ def _loaded(
     finally:
         if fetcher is not None:
             fetcher.loop = None
+    if file is not None:
+        toolset = with_config(toolset, file, credentials, selects=select is None)
     return toolset if select is None else toolset.select(select)
+
+
+def with_config(
+    toolset: Toolset, file: ConfigFile, credentials: Mapping[str, Any] | None, *, selects: bool
+) -> Toolset:
+    """Return a document's tools as a configuration selects and shapes them, with its warnings."""
+    tools = shaped_tools(toolset, file, selects=selects)
+    return toolset.with_tools(tools, file.remarks(credentials_of(credentials)))
+
+
+class Given(NamedTuple):
+    """What is loaded, and how: from a caller, over a configuration's."""
+
+    source: Any
+    settings: Any
+    credentials: Any
+    overlays: Any = ()
+
+
+NOTHING_GIVEN = Given("", None, None)
+
+
+def configured(config: Any, given: Given) -> tuple[ConfigFile | None, Given]:
+    """Return a configuration, None for none, and what is given over it.
+
+    Raises:
+        SettingsError: As `read_configuration`; or there is no source.
+    """
+    source, file = given.source, None
+    is_config = isinstance(source, str | os.PathLike) and os.fspath(source).endswith(".toml")
+    if config is None and is_config:
+        given, config = given._replace(source=None), source
+    if config is not None:
+        from openapi_tools.shaping.configuration import read_configuration  # with pydantic
+
+        file = read_configuration(config)
+        given = Given(*file.under(*given))
+    if given.source is None:
+        raise SettingsError("source: give a document, or a configuration that names one.")
+    return file, given
 
 
 def is_cache_on(settings: Settings) -> bool:
@@ -179,7 +242,7 @@ def _told(fetcher: Fetcher | None) -> Iterable[str]:
 
 
 async def aload_tools(
-    source: str | os.PathLike[str] | bytes | Mapping[str, Any],
+    source: str | os.PathLike[str] | bytes | Mapping[str, Any] | None = None,
     *,
     select: Select | None = None,
     credentials: Mapping[str, Any] | None = None,
@@ -187,6 +250,7 @@ async def aload_tools(
     client: httpx.AsyncClient | httpx2.AsyncClient | None = None,
     strict: bool = False,
     overlays: Sequence[str | os.PathLike[str] | bytes | Mapping[str, Any]] = (),
+    config: str | os.PathLike[str] | Mapping[str, Any] | None = None,
 ) -> Toolset:
     """Run `load_tools` in a thread, so that the event loop is not blocked."""
     import asyncio
@@ -194,8 +258,8 @@ async def aload_tools(
     loop = asyncio.get_running_loop()
 
     def load() -> Toolset:
-        terms = (source, select, settings, credentials, client, overlays)
-        return _loaded(*terms, strict=strict, loop=loop)
+        given = Given(source, settings, credentials, overlays)
+        return _loaded(given, select, client, config, strict=strict, loop=loop)
 
     try:
         return await asyncio.to_thread(load)

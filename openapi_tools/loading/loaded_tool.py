@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from openapi_tools.errors import DocumentError
+from openapi_tools.errors import DocumentError, InputError
 from openapi_tools.forks import ForkLock
 from openapi_tools.json_values import unescape
 from openapi_tools.loading.inputs import Inputs
@@ -15,14 +15,17 @@ from openapi_tools.loading.operations import OperationNode, has_operators
 from openapi_tools.loading.references import as_dict
 from openapi_tools.loading.usability import Usability, unreadable
 from openapi_tools.model import Skipped
+from openapi_tools.shaping.tool_shape import faults, shaped_operation, shaped_schema
 from openapi_tools.tools.tool import OperationTool
 from openapi_tools.visible_text import plain_text, tool_names, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from openapi_tools.loading.operations import Document
     from openapi_tools.model import Operation, SecurityScheme
+    from openapi_tools.shaping.configuration import ConfigFile
+    from openapi_tools.shaping.tool_shape import Shape
     from openapi_tools.tools.tool import Session
 
 
@@ -79,10 +82,17 @@ class Operations(NamedTuple):
 class LoadedTool(OperationTool):
     """A tool whose description, schema and operation are built when they are first looked at."""
 
-    __slots__ = ("_facts", "_input_schema", "_node", "_operation", "_shared")
+    __slots__ = ("_facts", "_input_schema", "_node", "_operation", "_shape", "_shared")
 
-    def __init__(self, facts: ToolFacts, shared: Shared, node: OperationNode | None = None) -> None:
+    def __init__(
+        self,
+        facts: ToolFacts,
+        shared: Shared,
+        node: OperationNode | None = None,
+        shape: Shape | None = None,
+    ) -> None:
         super().__init__(shared.session)
+        self._shape = shape
         self._facts = facts
         self._shared = shared
         self._node = node
@@ -92,7 +102,7 @@ class LoadedTool(OperationTool):
     @property
     def name(self) -> str:
         """Unique in its toolset."""
-        return self._facts.name
+        return (self._shape and self._shape.name) or self._facts.name
 
     @property
     def method(self) -> str:
@@ -117,7 +127,9 @@ class LoadedTool(OperationTool):
 
     @property
     def description(self) -> str:
-        """Summary and description as plain text, cut at a word boundary."""
+        """Summary and description as plain text, cut at a word boundary; or the user's own."""
+        if self._shape is not None and self._shape.description:
+            return self._shape.description
         known = self._facts.description
         if known is not None:
             return known
@@ -132,24 +144,105 @@ class LoadedTool(OperationTool):
     def input_schema(self) -> dict[str, Any]:
         """JSON Schema 2020-12."""
         if self._input_schema is None:
-            with self._shared.turn:  # another thread may have had it before
-                if self._input_schema is None:
-                    self._input_schema = self._shared.inputs.input_schema(self._found(), self.name)
+            made = self.own_schema()
+            made = made if self._shape is None else shaped_schema(made, self._shape)
+            self._input_schema = self._input_schema or made  # another thread may have had it before
         return self._input_schema
+
+    def own_schema(self) -> dict[str, Any]:
+        """Return the schema of the document, without the user's shape."""
+        with self._shared.turn:
+            return self._shared.inputs.input_schema(self._found(), self._kinds())
 
     @property
     def operation(self) -> Operation:
         """How it is called."""
         if self._operation is None:
             with self._shared.turn:
-                if self._operation is None:
-                    self._operation = self._shared.inputs.operation(self._found(), self.name)
+                found = self._shared.inputs.operation(self._found(), self._kinds())
+                if self._shape is not None:
+                    found = shaped_operation(found, self._shape)
+                self._operation = self._operation or found
         return self._operation
+
+    @property
+    def operation_id(self) -> str:
+        """The document's own id; empty when it has none."""
+        return self._found().operation_id
+
+    def shaped(self, shape: Shape) -> LoadedTool:
+        """Return the tool with another shape."""
+        return LoadedTool(self._facts, self._shared, self._node, shape)
+
+    @property
+    def description_chars(self) -> int:
+        """The longest description that the settings allow."""
+        return self._shared.session.settings.description_chars
+
+    def _kinds(self) -> tuple[str, ...]:
+        """Return the media types of the body that the user asks for."""
+        if self._shape is not None and self._shape.media_types:
+            return self._shape.media_types
+        kinds = self._shared.session.settings.media_types
+        return kinds.get(self._facts.name, ()) if isinstance(kinds, dict) else ()
 
     def _found(self) -> OperationNode:
         if self._node is None:
             self._node = self._shared.document.operation(self._facts.path, self._facts.member)
         return self._node
+
+
+def shaped_tools(
+    tools: Iterable[OperationTool], config: ConfigFile, *, selects: bool = True
+) -> list[LoadedTool]:
+    """Return a document's tools shaped as a configuration says.
+
+    Args:
+        tools: Of `load_tools`.
+        config: The configuration.
+        selects: Whether to take only those that it selects.
+
+    Raises:
+        SettingsError: It does not fit the document; the message says where.
+    """
+    listed = [tool for tool in tools if isinstance(tool, LoadedTool)]
+    select = config.select() if selects else None
+    shapes = config.shapes(listed)
+    made: dict[str, LoadedTool] = {}
+    for tool in listed:
+        shape, place = shapes.get(tool.name, (None, ()))
+        shaped = tool if shape is None else tool.shaped(shape)
+        if shape is not None and place[0] == "tools":
+            _check_shape(shaped, shape, config, place)
+        if select is not None and not select.takes(tool):
+            continue
+        if shaped.name in made:
+            config.fail((*place, "name"), f"two tools would be called {shaped.name!r}.")
+        made[shaped.name] = shaped
+    if listed and not made:
+        config.fail(("select",), "no operation of the document is like that; nothing is left.")
+    return list(made.values())
+
+
+def _check_shape(
+    tool: LoadedTool, shape: Shape, config: ConfigFile, place: tuple[str, ...]
+) -> None:
+    """Raise SettingsError for a shape that does not fit the tool."""
+    schema = tool.own_schema()
+    config.check(faults(shape, schema, tool.description_chars), place)
+    _ = tool.operation  # raises for a faulty document
+    values = {("fixed", name): value for name, value in shape.fixed.items()}
+    values |= {("defaults", name): value for name, value in shape.defaults.items()}
+    if not values:
+        return
+    from openapi_tools.validation.checker import Checker  # loading needs it here only
+
+    checker = Checker({key: part for key, part in schema.items() if key != "required"})
+    for (key, name), value in values.items():
+        try:
+            checker.check({name: value})
+        except InputError as error:
+            config.fail((*place, key, name), str(error).removeprefix(f"/{name}: "))
 
 
 def describe(operation: OperationNode, limit: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from openapi_tools.auth.credentials import Credentials
@@ -179,8 +179,14 @@ class Toolset:
             SettingsError: It is not a selection.
         """
         wanted = Select.of(select)
-        chosen = [tool for tool in self if wanted is None or wanted.takes(tool)]
-        return Toolset(chosen, self.session, self._about)
+        return self.with_tools(tool for tool in self if wanted is None or wanted.takes(tool))
+
+    def with_tools(self, tools: Iterable[OperationTool], remarks: Iterable[str] = ()) -> Toolset:
+        """Return a toolset of other tools and with more warnings; client and document stay."""
+        about, more = self._about, tuple(remarks)
+        if more:
+            about = replace(about, warnings=lambda: (*more, *self._about.warnings()))
+        return Toolset(tools, self.session, about)
 
     def definitions(self, profile: str) -> list[dict[str, Any]]:
         """Return the tools for a provider's API, but for unsupported ones: see `warnings`.

@@ -563,7 +563,7 @@ def test_a_file_that_is_no_toml_is_named(run, project, content):
         (GOOD + "settings = []\n", "'settings' must be a table."),
         (GOOD + "settings = {timout = 1}\n", "settings: timout: unknown setting; did"),
         (GOOD + "settings = {ref_root = 1}\n", "settings: ref_root: "),
-        (GOOD + "tag = []\n", "has no 'tag'; there are spec, output, layout, templates, tags,"),
+        (GOOD + "tag = []\n", "has no 'tag'; there are spec, config, output, layout, "),
         (GOOD + '"\\u001b[2J" = 1\n', "has no '\\x1b[2J'; there are spec"),
         ("[tool.openapi-tools.generate]\n" + SPEC + OUTPUT,
          "[tool.openapi-tools.generate.spec] must be a table with 'spec' and 'output'"),

@@ -130,7 +130,7 @@ def test_a_standard_input_that_cannot_be_read_is_one_line(command, said):
     *usage, line = ran.stderr.decode().splitlines()
     assert ran.returncode == 2
     assert line.startswith(f"openapi-tools: error: {said}")
-    assert usage in ([], ["Usage: openapi-tools serve [OPTIONS] SPEC"])
+    assert usage in ([], ["Usage: openapi-tools serve [OPTIONS] [SPEC]"])
 
 
 @pytest.mark.parametrize(

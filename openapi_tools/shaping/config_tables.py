@@ -1,0 +1,179 @@
+"""The tables of a configuration file, checked by pydantic.
+
+Everything in them is plain data: nothing is a template, and nothing is executed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from openapi_tools.model import AnswerShape, Paging
+from openapi_tools.options import VARIABLE
+from openapi_tools.settings import Settings
+from openapi_tools.shaping.tool_shape import Argument, Shape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class _Table(BaseModel):
+    """A table of the file: unknown keys are refused, values are not shown in errors."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+
+class Answers(_Table):
+    """How answers are made smaller; `fields` is JMESPath."""
+
+    drop: tuple[str, ...] = ()
+    nulls: bool | None = None
+    max_items: int = Field(default=0, ge=0)
+    max_chars: int = Field(default=0, ge=0)
+
+
+class ToolAnswers(Answers):
+    """How the answers of one tool are made smaller."""
+
+    fields: str = ""
+
+
+class Pages(_Table):
+    """How the next page is asked for; `items` and `next` are JMESPath."""
+
+    style: Literal["page", "offset", "cursor", "limit", "link"]
+    argument: str = ""
+    size: str = ""
+    items: str = ""
+    next: str = ""
+
+
+class ArgumentTable(_Table):
+    """A new name or description of an argument."""
+
+    name: str = ""
+    description: str = ""
+
+
+class ToolTable(_Table):
+    """How one tool is shaped; docs/shaping.md describes each key."""
+
+    name: str = ""
+    description: str = ""
+    hide: tuple[str, ...] = ()
+    fixed: dict[str, Any] = Field(default_factory=dict)
+    defaults: dict[str, Any] = Field(default_factory=dict)
+    arguments: dict[str, ArgumentTable] = Field(default_factory=dict)
+    read_only: bool | None = None
+    destructive: bool | None = None
+    idempotent: bool | None = None
+    timeout: float | None = Field(default=None, gt=0)
+    wait: float | None = Field(default=None, ge=0)
+    media_type: str | tuple[str, ...] = ()
+    answer: ToolAnswers | None = None
+    pages: Pages | None = None
+
+    def shape(self, prefix: str) -> Shape:
+        """Return the table as a shape, with the prefix before a new name."""
+        kinds = (self.media_type,) if isinstance(self.media_type, str) else self.media_type
+        return Shape(
+            name=prefix + self.name if self.name else "",
+            description=self.description,
+            hide=self.hide,
+            fixed=self.fixed,
+            defaults=self.defaults,
+            arguments={n: Argument(a.name, a.description) for n, a in self.arguments.items()},
+            hints=self._hints(),
+            timeout=self.timeout,
+            wait=self.wait,
+            media_types=kinds,
+            answer=None if self.answer is None else AnswerShape(**self.answer.model_dump()),
+            paging=None if self.pages is None else Paging(**self.pages.model_dump()),
+        )
+
+    def _hints(self) -> dict[str, bool]:
+        """Return the hints; a read is idempotent and not destructive (RFC 9110, section 9.2)."""
+        implied = {"idempotent": True, "destructive": False} if self.read_only else {}
+        given = {n: getattr(self, n) for n in ("read_only", "destructive", "idempotent")}
+        return {**implied, **{name: value for name, value in given.items() if value is not None}}
+
+
+class SelectTable(_Table):
+    """Which operations become tools, by the document's names, as `Select` says it."""
+
+    tags: tuple[str, ...] = ()
+    methods: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    deprecated: bool | None = None
+    read_only: bool | None = None
+    exclude: SelectTable | None = None
+
+
+class Configuration(_Table):
+    """What a configuration file says.
+
+    Attributes:
+        source: The document: a URL, or a path relative to the file.
+        overlays: Overlays of the document, as `source`.
+        prefix: As of `Settings`.
+        base_url: As of `Settings`; `${NAME}` is taken from the environment.
+        read_only: Only operations that change nothing.
+        select: Which operations become tools.
+        credentials: By scheme name, each with `${NAME}` of an environment variable.
+        settings: Members of `Settings`.
+        answers: How the answers of every tool are made smaller.
+        tools: By a tool's name, its operationId, `METHOD /path` or a pattern of names.
+    """
+
+    source: str = ""
+    overlays: tuple[str, ...] = ()
+    prefix: str = ""
+    base_url: str = ""
+    read_only: bool = False
+    select: SelectTable | None = None
+    credentials: dict[str, Any] = Field(default_factory=dict)
+    settings: dict[str, Any] = Field(default_factory=dict)
+    answers: Answers | None = None
+    tools: dict[str, ToolTable] = Field(default_factory=dict)
+
+    @field_validator("credentials")
+    @classmethod
+    def _check_credentials(cls, given: dict[str, Any]) -> dict[str, Any]:
+        """Refuse secrets that are written out."""
+        for name, value in given.items():
+            if not any(VARIABLE.search(text) for text in texts_in(value)):
+                reason = "names no environment variable; write '${NAME}', and no secret, here."
+                raise ValueError(f"{name!r:.60} {reason}")
+        return given
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """Yield the texts in JSON-native data."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping | list | tuple):
+        for part in value.values() if isinstance(value, Mapping) else value:
+            yield from texts_in(part)
+
+
+TABLES: dict[str, type[BaseModel]] = {
+    "answer": ToolAnswers,
+    "answers": Answers,
+    "arguments": ArgumentTable,
+    "exclude": SelectTable,
+    "pages": Pages,
+    "select": SelectTable,
+    "tools": ToolTable,
+}
+"""The tables inside the file, by their keys."""
+
+
+def configuration_schema() -> dict[str, Any]:
+    """Return the JSON Schema of a configuration file, for editors."""
+    schema = Configuration.model_json_schema()
+    names = sorted(set(Settings.model_fields) - {"approve", "approve_for"})
+    schema["properties"]["settings"]["propertyNames"] = {"enum": names}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}

@@ -1,0 +1,314 @@
+"""The configuration file of an API: its source, the choice of tools, and how each is shaped.
+
+`openapi-tools.toml`, or the table `[tool.openapi-tools]` of a pyproject.toml. Everything in it is
+plain data: nothing is a template, and nothing is executed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from pydantic import ValidationError
+
+from openapi_tools.errors import SettingsError
+from openapi_tools.model import AnswerShape
+from openapi_tools.options import VARIABLE, close_names, from_environment
+from openapi_tools.settings import Settings
+from openapi_tools.shaping.config_tables import (
+    TABLES,
+    Configuration,
+    SelectTable,
+    ToolTable,
+    texts_in,
+)
+from openapi_tools.shaping.selection import Select
+from openapi_tools.shaping.tool_shape import Shape, faults
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from openapi_tools.shaping.tool_shape import Fault
+
+_PROJECT = ("tool", "openapi-tools")
+_MOST_BYTES = 1_000_000
+_HEADER = re.compile(r"\s*\[{1,2}\s*(?P<keys>[^\]]+?)\s*\]{1,2}\s*(?:#.*)?$")
+_ONE = r"(?:[\w-]+|\"[^\"]*\"|'[^']*')"
+_PAIR = re.compile(rf"\s*(?P<keys>{_ONE}(?:\s*\.\s*{_ONE})*)\s*=")
+_KEY = re.compile(_ONE)
+_PATHS = ("download_dir", "ref_root", "ca_file")
+_GLOB = re.compile(r"[*?\[]")
+
+
+class ConfigFile:
+    """A configuration, and the places of its keys for messages.
+
+    Attributes:
+        data: What it says.
+        folder: The folder that its paths are relative to.
+    """
+
+    def __init__(self, data: Configuration, name: str, folder: Path, lines: Lines) -> None:
+        self.data = data
+        self.folder = folder
+        self._name = name
+        self._lines = lines
+
+    def fail(self, place: tuple[str, ...], reason: str) -> NoReturn:
+        """Raise SettingsError with the file, the line and the keys of a fault."""
+        raise SettingsError(_placed(self._name, self._lines, place, reason))
+
+    def _source(self) -> str | Path | None:
+        return self._address(self.data.source) if self.data.source else None
+
+    def _address(self, text: str) -> str | Path:
+        return text if "://" in text else self.folder / text
+
+    def under(
+        self, source: Any, settings: Any, credentials: Mapping[str, Any], overlays: Any
+    ) -> tuple[Any, ...]:
+        """Return source, settings, credentials and overlays: the file's, and over them the given.
+
+        Raises:
+            SettingsError: The file's settings are wrong.
+        """
+        set_here = getattr(settings, "model_fields_set", ())
+        members = self._settings() | {name: getattr(settings, name) for name in set_here}
+        source = self._source() if source is None else source
+        own = {n: value for n, value in self.data.credentials.items() if not _unset(value)}
+        if self.data.overlays and isinstance(overlays, list | tuple):
+            overlays = [*map(self._address, self.data.overlays), *overlays]
+        return source, Settings(**members), {**own, **credentials}, overlays
+
+    def remarks(self, credentials: Mapping[str, Any]) -> list[str]:
+        """Return a warning for each credential of the file that is neither set nor given."""
+        own = self.data.credentials.items()
+        missing = {n: _unset(value) for n, value in own if n not in credentials}
+        return [
+            f"{self._name}: credentials.{name}: {names[0]} is not set; calls go without it."
+            for name, names in missing.items()
+            if names
+        ]
+
+    def _settings(self) -> dict[str, Any]:
+        data, members = self.data, dict(self.data.settings)
+        for name in _PATHS:
+            if isinstance(members.get(name), str):
+                members[name] = self.folder / members[name]
+        if isinstance(roots := members.get("file_roots"), list):
+            members["file_roots"] = [self.folder / str(root) for root in roots]
+        if data.prefix:
+            members["prefix"] = data.prefix
+        if data.base_url:
+            members["base_url"] = from_environment(data.base_url, "base_url", secret=False)
+        try:
+            Settings(**members)
+        except SettingsError as error:
+            name, _, reason = str(error).partition(": ")
+            name = name.partition(".")[0]
+            place = (name,) if name in data.model_fields_set else ("settings", name)
+            self.fail(place, reason)
+        return members
+
+    def select(self) -> Select | None:
+        """Return the selection; None when the file has none."""
+        table = self.data.select
+        members = {} if table is None else self._members(table)
+        if self.data.read_only:
+            members["read_only"] = True
+        return Select.of(members) if members else None
+
+    def _members(self, table: SelectTable) -> dict[str, Any]:
+        """Return the members of a selection; names are given without the prefix, or with it."""
+        members = table.model_dump(exclude_defaults=True, exclude={"exclude"})
+        if table.names and self.data.prefix:
+            members["names"] = (*table.names, *(self.data.prefix + name for name in table.names))
+        return members | ({"exclude": self._members(table.exclude)} if table.exclude else {})
+
+    def shapes(self, tools: Iterable[Any]) -> dict[str, tuple[Shape, tuple[str, ...]]]:
+        """Return the shape and the keys for each tool that the file says something about.
+
+        Args:
+            tools: Of the document, with `name`, `method`, `path`, `operation_id`, `own_schema()`.
+
+        Raises:
+            SettingsError: A key that names no tool, or a pattern an argument that none has.
+        """
+        listed = list(tools)
+        found: dict[str, tuple[Shape, tuple[str, ...]]] = {}
+        tables = self.data.tools.items()
+        # What is said about one tool counts over what a pattern says.
+        for key, table in sorted(tables, key=lambda pair: not _is_pattern(pair[0])):
+            place, shape = ("tools", key), table.shape(self.data.prefix)
+            named = self._named(key, table, listed)
+            partial = _is_pattern(key) and shape.has_arguments
+            if partial:
+                parts = {n: part for tool in named for n, part in _properties(tool).items()}
+                self.check(faults(shape, {"properties": parts}), place)
+            for tool in named:
+                own = shape.limited(_properties(tool)) if partial else shape
+                above = found.get(tool.name, (Shape(), place))[0]
+                found[tool.name] = (own.over(above), place)
+        return self._with_answers(found, listed)
+
+    def _with_answers(
+        self, found: dict[str, tuple[Shape, tuple[str, ...]]], tools: list[Any]
+    ) -> dict[str, tuple[Shape, tuple[str, ...]]]:
+        if self.data.answers is None:
+            return found
+        usual = Shape(answer=AnswerShape(**self.data.answers.model_dump()))
+        for tool in tools:
+            known = found.get(tool.name)
+            place = ("answers",) if known is None else known[1]
+            found[tool.name] = (usual if known is None else known[0].over(usual), place)
+        return found
+
+    def _named(self, key: str, table: ToolTable, tools: list[Any]) -> list[Any]:
+        """Return the tools that a key of `[tools]` names."""
+        prefix = self.data.prefix
+        if _is_pattern(key):
+            if table.name:
+                self.fail(("tools", key, "name"), "one name cannot be given to several tools.")
+            found = [t for t in tools if fnmatchcase(t.name.removeprefix(prefix), key)]
+            found = found or [t for t in tools if fnmatchcase(t.name, key)]
+        else:
+            found = [t for t in tools if key in (t.name, t.name.removeprefix(prefix))][:1]
+            found = (
+                found or [t for t in tools if key in (t.operation_id, f"{t.method} {t.path}")][:1]
+            )
+        if not found:
+            names = [tool.name.removeprefix(prefix) for tool in tools]
+            self.fail(("tools", key), f"the document has no such tool{close_names(key, names)}")
+        return found
+
+    def check(self, faults: Iterable[Fault], place: tuple[str, ...]) -> None:
+        """Raise SettingsError for the first fault of a shape."""
+        for fault in faults:
+            self.fail((*place, *fault.place), fault.reason)
+
+
+def _unset(value: Any) -> list[str]:
+    """Return the environment variables that a credential names and that are not set."""
+    names = [name for text in texts_in(value) for name in VARIABLE.findall(text)]
+    return [name for name in names if not os.environ.get(name)]
+
+
+def _is_pattern(key: str) -> bool:
+    return " " not in key and _GLOB.search(key) is not None
+
+
+def _properties(tool: Any) -> dict[str, Any]:
+    found: dict[str, Any] = tool.own_schema()["properties"]
+    return found
+
+
+Lines = dict[tuple[str, ...], int]
+"""Line numbers of keys in a file, from 1."""
+
+
+def read_configuration(given: str | os.PathLike[str] | Mapping[str, Any]) -> ConfigFile:
+    """Return a configuration from a TOML file or a mapping.
+
+    Raises:
+        SettingsError: The file cannot be read, or a key or value is wrong; it says where.
+    """
+    if isinstance(given, Mapping):
+        return ConfigFile(_checked(dict(given), "config", {}), "config", Path.cwd(), {})
+    path = Path(given)
+    text = _read(path)
+    data, lines = _parsed(text, str(path)), key_lines(text)
+    if path.name == "pyproject.toml":
+        data = _project(data, str(path))
+        depth = len(_PROJECT)
+        lines = {k[depth:]: n for k, n in lines.items() if k[:depth] == _PROJECT}
+        data.pop("generate", None)
+    return ConfigFile(_checked(data, str(path), lines), str(path), path.parent, lines)
+
+
+def _read(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            data = file.read(_MOST_BYTES + 1)
+        if len(data) > _MOST_BYTES:
+            raise SettingsError(f"{path}: larger than {_MOST_BYTES} bytes.")
+        return data.decode()
+    except OSError as error:
+        raise SettingsError(f"{path}: cannot be read ({error.strerror}).") from None
+    except UnicodeDecodeError:
+        raise SettingsError(f"{path}: this is not UTF-8 text.") from None
+
+
+def _parsed(text: str, name: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        line = re.search(r"at line (\d+)", str(error))
+        place = f"{name}:{line[1]}" if line else name
+        raise SettingsError(f"{place}: this is not TOML: {error!s:.200}.") from None
+
+
+def _project(data: dict[str, Any], name: str) -> dict[str, Any]:
+    node: Any = data
+    for key in _PROJECT:
+        node = node.get(key) if isinstance(node, dict) else None
+    if not isinstance(node, dict):
+        raise SettingsError(f"{name}: there is no table [{'.'.join(_PROJECT)}].")
+    return dict(node)
+
+
+def _checked(data: dict[str, Any], name: str, lines: Lines) -> Configuration:
+    try:
+        return Configuration.model_validate(data)
+    except ValidationError as error:
+        fault = error.errors()[0]
+    place = tuple(str(step) for step in fault["loc"])
+    raise SettingsError(_placed(name, lines, place, _reason(fault, place)))
+
+
+def _reason(fault: Any, place: tuple[str, ...]) -> str:
+    if fault["type"] == "extra_forbidden":
+        table = next((TABLES[key] for key in reversed(place[:-1]) if key in TABLES), Configuration)
+        return f"there is no such key{close_names(place[-1], table.model_fields)}"
+    text = str(fault["msg"]).removeprefix("Value error, ")
+    return text if text.endswith(".") else f"{text[:1].lower()}{text[1:]}."
+
+
+def _placed(name: str, lines: Lines, place: tuple[str, ...], reason: str) -> str:
+    """Return a message with the file, the line of the nearest key, and the keys."""
+    known = (lines.get(place[:end]) for end in range(len(place), 0, -1))
+    line = next((number for number in known if number), 0)
+    keys = ".".join(key if re.fullmatch(r"[\w-]+", key) else json.dumps(key) for key in place)
+    return f"{name}{f':{line}' if line else ''}: {f'{keys}: ' if keys else ''}{reason}"
+
+
+def key_lines(text: str) -> Lines:
+    """Return the line of each key of a TOML text, as far as keys stand at a line's beginning."""
+    found: Lines = {}
+    table: tuple[str, ...] = ()
+    quotes = ""
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not quotes:
+            if header := _HEADER.match(line):
+                table = _keys(header["keys"])
+                found.setdefault(table, number)
+            elif pair := _PAIR.match(line):
+                found.setdefault((*table, *_keys(pair["keys"])), number)
+        quotes = _open_quotes(line, quotes)
+    return found
+
+
+def _keys(text: str) -> tuple[str, ...]:
+    return tuple(key.strip("\"'") for key in _KEY.findall(text))
+
+
+def _open_quotes(line: str, quotes: str) -> str:
+    """Return the quotes of a text of several lines that is open after a line; empty for none."""
+    for mark in re.findall(r"\"\"\"|'''", line):
+        quotes = "" if mark == quotes else quotes or mark
+    return quotes

@@ -1,0 +1,452 @@
+"""Configuration files: what they say, where it ends up, and what is wrong with them."""
+
+import json
+import re
+
+import httpx
+import jsonschema
+import pytest
+from packages import ROOT, imported, said
+
+from openapi_tools import Select, Settings, SettingsError, generate_package, load_tools
+from openapi_tools.cli import commands
+from openapi_tools.shaping.config_tables import configuration_schema
+
+SEARCH = {
+    "operationId": "searchShops",
+    "summary": "Search shops.",
+    "tags": ["shops"],
+    "parameters": [
+        {"name": "q", "in": "query", "required": True, "schema": {"type": "string"}},
+        {"name": "limit", "in": "query", "schema": {"type": "integer", "maximum": 100}},
+        {"name": "near", "in": "query", "schema": {"$ref": "#/components/schemas/Place"}},
+    ],
+    "responses": {"200": {"description": "Found."}},
+}
+ORDER = {
+    "operationId": "orders/create",
+    "tags": ["orders"],
+    "parameters": [
+        {"name": "shop", "in": "path", "required": True, "schema": {"type": "string"}},
+        {"name": "trace", "in": "header", "schema": {"type": "string"}},
+    ],
+    "requestBody": {"required": True, "content": {
+        "application/json": {"schema": {
+            "type": "object",
+            "required": ["item", "currency"],
+            "properties": {
+                "item": {"type": "string"},
+                "count": {"type": "integer", "minimum": 1},
+                "currency": {"type": "string", "enum": ["EUR", "CHF"]},
+            },
+        }},
+        "application/x-www-form-urlencoded": {"schema": {"type": "object", "properties": {
+            "item": {"type": "string"}}}},
+    }},
+    "security": [{"key": []}],
+    "responses": {"201": {"description": "Made."}},
+}  # fmt: skip
+DOCUMENT = {
+    "openapi": "3.1.0",
+    "info": {"title": "Shops", "version": "1"},
+    "servers": [{"url": "https://api.example.com/v1"}],
+    "paths": {
+        "/shops": {"get": SEARCH, "post": {**SEARCH, "operationId": "queryShops"}},
+        "/shops/{shop}/orders": {"post": ORDER},
+    },
+    "components": {
+        "securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": "X-Key"}},
+        "schemas": {"Place": {"type": "object", "properties": {"lat": {"type": "number"}}}},
+    },
+}
+CONFIG = {
+    "prefix": "shop_",
+    "credentials": {"key": "${SHAPING_TEST_KEY}"},
+    "answers": {"drop": ["*_url"], "nulls": False},
+    "tools": {
+        "search_shops": {
+            "name": "find",
+            "description": "Find shops by words.",
+            "hide": ["near"],
+            "defaults": {"limit": 5},
+            "arguments": {"q": {"name": "words", "description": "What to look for."}},
+            "timeout": 7.5,
+        },
+        "orders/create": {
+            "fixed": {"currency": "EUR", "trace": "agent"},
+            "arguments": {"count": {"name": "how_many"}},
+            "idempotent": True,
+            "answer": {"max_items": 3},
+        },
+        "POST /shops": {"read_only": True},
+    },
+}
+
+
+def loaded(config, **options):
+    return load_tools(DOCUMENT, config=config, **options)
+
+
+@pytest.fixture
+def generated(tmp_path):
+    """Generate a package with the configuration, and import it."""
+    generate_package(DOCUMENT, tmp_path / "out", name="shaped_shops", config=CONFIG)
+    with imported(tmp_path / "out", "shaped_shops_tools") as package:
+        yield package
+
+
+def test_a_tool_is_named_and_described_as_the_user_says():
+    tool = loaded(CONFIG)["shop_find"]
+
+    assert tool.description == "Find shops by words."
+    assert tool.input_schema == {
+        "type": "object",
+        "properties": {
+            "words": {"type": "string", "description": "What to look for."},
+            "limit": {"type": "integer", "maximum": 100, "default": 5},
+        },
+        "required": ["words"],
+        "additionalProperties": False,
+    }
+    assert tool.operation.timeout == 7.5
+
+
+def test_hints_become_facts_of_the_tool():
+    query, order = (loaded(CONFIG)[name] for name in ("shop_query_shops", "shop_orders_create"))
+
+    assert (query.read_only, query.idempotent, query.destructive) == (True, True, False)
+    assert query.parallel_safe
+    assert query.annotations == {
+        "readOnlyHint": True,
+        "destructiveHint": False,
+        "idempotentHint": True,
+        "openWorldHint": True,
+    }
+    assert (order.read_only, order.idempotent, order.destructive) == (False, True, True)
+
+
+def test_shapes_of_answers_are_merged_by_member():
+    answers = {tool.name: tool.operation.answer for tool in loaded(CONFIG)}
+
+    assert {answer.drop for answer in answers.values()} == {("*_url",)}
+    assert {answer.nulls for answer in answers.values()} == {False}
+    assert answers["shop_orders_create"].max_items == 3
+
+
+CALLS = [
+    ("shop_find", {"words": "tea & more"}, "GET", "/v1/shops?q=tea%20%26%20more&limit=5", None),
+    ("shop_find", {"words": "x", "limit": 9}, "GET", "/v1/shops?q=x&limit=9", None),
+    ("shop_orders_create", {"shop": "a", "item": "b", "how_many": 2}, "POST",
+     "/v1/shops/a/orders", {"item": "b", "count": 2, "currency": "EUR"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("made", ["loaded", "generated"])
+@pytest.mark.parametrize(("name", "arguments", "method", "target", "body"), CALLS)
+async def test_a_call_sends_fixed_values_and_defaults(
+    made, name, arguments, method, target, body, generated, monkeypatch
+):
+    monkeypatch.setenv("SHAPING_TEST_KEY", "key-of-shaping-59153")
+    sent = []
+
+    def answer(request):
+        sent.append(request)
+        return httpx.Response(200, json={})
+
+    client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
+    if made == "loaded":
+        toolset = loaded(CONFIG, client=client)
+    else:
+        toolset = generated.load(client=client, credentials={"key": "key-of-shaping-59153"})
+    given = dict(arguments)
+
+    result = await toolset[name].execute(given)
+
+    assert result.success, result
+    assert given == arguments
+    (request,) = sent
+    assert (request.method, request.url.raw_path.decode()) == (method, target)
+    assert (json.loads(request.content) if body else None) == body
+    if body:
+        assert request.headers["trace"] == "agent"
+        assert request.headers["x-key"] == "key-of-shaping-59153"
+
+
+def test_a_generated_package_says_what_the_loaded_tools_say(generated):
+    assert said(generated.load())["tools"] == said(loaded(CONFIG))["tools"]
+
+
+@pytest.mark.parametrize("argument", ["currency", "near", "count", "q"])
+async def test_what_the_model_does_not_see_it_cannot_give(argument):
+    toolset = loaded(CONFIG)
+    name = "shop_find" if argument in ("near", "q") else "shop_orders_create"
+
+    result = await toolset.call(name, {argument: "EUR"})
+
+    assert result.error["type"] == "invalid_input"
+    assert argument in result.error["message"]
+
+
+async def test_a_call_takes_the_time_of_its_tool_and_says_so():
+    async def wait(_):
+        import asyncio
+
+        await asyncio.sleep(5)
+
+    client = httpx.AsyncClient(transport=httpx.MockTransport(wait))
+    config = {"tools": {"search_shops": {"timeout": 0.05}}}
+
+    result = await loaded(config, client=client)["search_shops"].execute({"q": "x"})
+
+    assert result.error["type"] == "timeout"
+    assert "0.05 s" in result.error["message"]
+
+
+async def test_idempotent_as_the_user_says_is_tried_again():
+    statuses = iter([503, 200, 503])
+    client = httpx.AsyncClient(
+        transport=httpx.MockTransport(lambda _: httpx.Response(next(statuses), json={}))
+    )
+    config = {"settings": {"retries": 1}, "tools": {"query_shops": {"idempotent": True}}}
+
+    result = await loaded(config, client=client)["query_shops"].execute({"q": "x"})
+    other = await loaded({"settings": {"retries": 1}}, client=client)["query_shops"].execute(
+        {"q": "x"}
+    )
+
+    assert (result.success, other.error["status"]) == (True, 503)
+
+
+def test_a_media_type_of_a_tool_is_sent():
+    kind = "application/x-www-form-urlencoded"
+    tool = loaded({"tools": {"orders_create": {"media_type": kind}}})["orders_create"]
+
+    assert tool.operation.body.media_type == kind
+    assert "currency" not in tool.input_schema["properties"]
+
+
+def test_what_is_said_about_one_tool_counts_over_a_pattern():
+    config = {
+        "tools": {
+            "search_shops": {"defaults": {"limit": 1}},
+            "*_shops": {"defaults": {"limit": 2}, "hide": ["near"], "timeout": 3.0},
+        }
+    }
+    toolset = loaded(config)
+
+    assert toolset["search_shops"].operation.defaults == {"limit": 1}
+    assert toolset["query_shops"].operation.defaults == {"limit": 2}
+    assert {toolset[n].operation.timeout for n in ("search_shops", "query_shops")} == {3.0}
+    assert "near" not in toolset["search_shops"].input_schema["properties"]
+
+
+SELECTED = [
+    ({"select": {"tags": ["shops"]}}, ["search_shops", "query_shops"]),
+    ({"read_only": True}, ["search_shops"]),
+    ({"select": {"exclude": {"names": ["*_shops"]}}}, ["orders_create"]),
+    ({"prefix": "a_", "select": {"names": ["search_*"]}}, ["a_search_shops"]),
+    ({"prefix": "a_", "select": {"names": ["a_search_*"]}}, ["a_search_shops"]),
+    ({"select": {"names": ["search_*"]}, "tools": {"search_shops": {"name": "find"}}}, ["find"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("config", "names"), SELECTED)
+def test_the_file_selects_by_the_names_of_the_document(config, names):
+    assert [tool.name for tool in loaded(config)] == names
+
+
+def test_code_counts_over_the_file():
+    config = {
+        "base_url": "https://file.example.com",
+        "select": {"tags": ["orders"]},
+        "settings": {"timeout": 5.0, "retries": 2},
+    }
+    toolset = loaded(config, settings=Settings(timeout=9.0), select=Select(names="search_*"))
+
+    settings = toolset.session.settings
+    assert [tool.name for tool in toolset] == ["search_shops"]
+    assert (settings.timeout, settings.retries) == (9.0, 2)
+    assert settings.base_url == "https://file.example.com"
+
+
+def test_a_variable_that_is_not_set_is_a_warning_and_the_credential_is_missing(monkeypatch):
+    monkeypatch.delenv("SHAPING_TEST_KEY", raising=False)
+    toolset = loaded(CONFIG)
+
+    assert toolset.warnings[0] == (
+        "config: credentials.key: SHAPING_TEST_KEY is not set; calls go without it."
+    )
+
+
+def test_paths_are_relative_to_the_file(tmp_path):
+    (tmp_path / "api.json").write_text(json.dumps(DOCUMENT))
+    (tmp_path / "openapi-tools.toml").write_text(
+        'source = "api.json"\n[settings]\ndownload_dir = "files"\nfile_roots = ["in"]\n'
+    )
+    settings = load_tools(tmp_path / "openapi-tools.toml").session.settings
+
+    assert settings.download_dir == tmp_path / "files"
+    assert settings.file_roots == (tmp_path / "in",)
+
+
+def test_pyproject_has_a_table_of_its_own(tmp_path):
+    (tmp_path / "api.json").write_text(json.dumps(DOCUMENT))
+    (tmp_path / "pyproject.toml").write_text(
+        '[project]\nname = "x"\n[tool.openapi-tools]\nsource = "api.json"\nread_only = true\n'
+        '[tool.openapi-tools.generate.shops]\nspec = "api.json"\noutput = "out"\n'
+    )
+
+    assert [t.name for t in load_tools(config=tmp_path / "pyproject.toml")] == ["search_shops"]
+
+
+WRONG = [
+    ('prefx = "a"', "2: prefx: there is no such key; did you mean prefix?"),
+    ("prefix = 1", "2: prefix: input should be a valid string."),
+    ("[tools.serch_shops]", "2: tools.serch_shops: the document has no such tool; did you mean"),
+    ('[tools.search_shops]\n\nhide = ["nar"]', "4: tools.search_shops.hide.nar: there is no"),
+    ('[tools.search_shops]\nhide = ["q"]', "3: tools.search_shops.hide.q: 'q' is required; give"),
+    ('[tools.search_shops.fixed]\nlimit = "a"', "3: tools.search_shops.fixed.limit: expected an"),
+    ("[tools.search_shops]\ndefaults.limit = 101", "3: tools.search_shops.defaults.limit: "),
+    ("tools.search_shops.fixed.limt = 1", "2: tools.search_shops.fixed.limt: there is no argument"),
+    ('[tools.search_shops]\nname = "query_shops"', "two tools would be called 'query_shops'."),
+    ('[tools.search_shops]\nname = "a b"', "3: tools.search_shops.name: 'a b' does not match"),
+    ('[tools."*"]\nname = "x"', '3: tools."*".name: one name cannot be given to several tools.'),
+    ('[tools."nothing_*"]', '2: tools."nothing_*": the document has no such tool.'),
+    ('[tools."*"]\nhide = ["nowhere"]', '3: tools."*".hide.nowhere: there is no argument'),
+    ('[tools.search_shops.arguments]\nq = {name = "limit"}', "another argument is called 'limit'."),
+    ('[tools.search_shops.arguments]\nq = {name = "self"}', "'self' cannot be an argument's name."),
+    ("[tools.search_shops.arguments.q]\nnam = 1", "3: tools.search_shops.arguments.q.nam: there"),
+    ("[tools.search_shops.answer]\ndrp = []", "3: tools.search_shops.answer.drp: there is no such"),
+    ("[tools.search_shops]\ntimeout = 0", "3: tools.search_shops.timeout: input should be greater"),
+    ('[tools.search_shops]\npages.style = "all"', "pages.style: input should be 'page', 'offset'"),
+    ("[settings]\ntimout = 1", "3: settings.timout: unknown setting; did you mean timeout?"),
+    ("[settings]\ntimeout = -1", "3: settings.timeout: input should be greater than 0, not -1."),
+    ('[select]\nname = ["a"]', "3: select.name: there is no such key; did you mean names?"),
+    ('[select]\ntags = ["none"]', "2: select: no operation of the document is like that; nothing"),
+    ('[credentials]\nkey = "sk-secret"', "2: credentials: 'key' names no environment variable;"),
+    ("a = ", ": this is not TOML: "),
+    ('x = """\nprefix = 1\n"""\n', "2: x: there is no such key"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "message"), WRONG, ids=[text for text, _ in WRONG])
+def test_a_wrong_file_is_an_error_with_the_line(text, message, tmp_path):
+    path = tmp_path / "openapi-tools.toml"
+    (tmp_path / "api.json").write_text(json.dumps(DOCUMENT))
+    path.write_text(f'source = "api.json"\n{text}\n')
+
+    with pytest.raises(SettingsError) as caught:
+        load_tools(path)
+
+    assert str(caught.value).startswith(f"{path}:")
+    assert message in str(caught.value)
+    assert "sk-secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("content", [None, b"\xff\xfe", b" " * 1_000_001, b"a" * 1000 + b"="])
+def test_a_file_that_cannot_be_read_is_an_error(content, tmp_path):
+    path = tmp_path / "openapi-tools.toml"
+    if content is not None:
+        path.write_bytes(content)
+
+    with pytest.raises(SettingsError, match=re.escape(str(path))):
+        load_tools(path)
+
+
+def test_without_a_source_there_is_nothing_to_load():
+    with pytest.raises(SettingsError, match="give a document, or a configuration that names one"):
+        load_tools(config={"prefix": "a_"})
+
+
+def test_drift_is_found_after_a_change_of_the_configuration(tmp_path):
+    out = tmp_path / "out"
+    generate_package(DOCUMENT, out, name="drifting", config=CONFIG)
+
+    same = generate_package(DOCUMENT, out, name="drifting", config=CONFIG, check=True)
+    other = generate_package(DOCUMENT, out, name="drifting", config={"prefix": "x_"}, check=True)
+
+    assert (same.drifted, same.changes) == (False, ())
+    assert other.drifted
+    assert "${SHAPING" not in "".join(p.read_text() for p in out.rglob("*.py"))
+
+
+def test_the_published_schema_is_that_of_the_tables():
+    text = (ROOT / "docs" / "openapi-tools.schema.json").read_text()
+
+    assert json.loads(text) == configuration_schema()
+
+
+def test_the_schema_judges_as_the_tables_do():
+    validator = jsonschema.Draft202012Validator(configuration_schema())
+
+    assert list(validator.iter_errors(CONFIG)) == []
+    assert list(validator.iter_errors({"tools": {"a": {"hid": []}}}))
+    assert list(validator.iter_errors({"settings": {"timout": 1}}))
+
+
+CORPUS = [
+    "museum.yaml", "cafe.yaml", "gotify.json", "petstore.yaml", "discord.json",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("spec", CORPUS)
+def test_init_writes_a_file_whose_lines_all_count(spec, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    document = ROOT / "specs" / spec
+    with pytest.raises(SystemExit) as ended:
+        commands.main(["init", str(document)])
+    said_by_init = capsys.readouterr().out
+    path = tmp_path / "openapi-tools.toml"
+    head, _, rest = path.read_text().partition("\n\n")
+    path.write_text(f"{head}\n\n" + re.sub(r"^# ", "", rest, flags=re.MULTILINE))
+
+    toolset = load_tools(path, select=Select())
+
+    assert ended.value.code == 0
+    assert "Next: openapi-tools list openapi-tools.toml" in said_by_init
+    assert len(toolset) == len(load_tools(document))
+    assert all(tool.name.startswith("api_") for tool in toolset)
+    with pytest.raises(SystemExit) as again:
+        commands.main(["init", str(document)])
+    assert again.value.code == 2
+    assert "--force overwrites it" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [["list"], ["serve"], ["lint"]])
+def test_a_command_without_a_document_says_what_to_give(arguments, capsys):
+    with pytest.raises(SystemExit) as ended:
+        commands.main(arguments)
+
+    assert ended.value.code == 2
+    assert "give SPEC, or --config with a file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["list", "{file}"],
+        ["list", "--config", "{file}"],
+        ["list", "{spec}", "--config", "{file}"],
+    ],
+)
+def test_commands_take_a_configuration(arguments, tmp_path, capsys):
+    (tmp_path / "api.json").write_text(json.dumps(DOCUMENT))
+    path = tmp_path / "openapi-tools.toml"
+    path.write_text('source = "api.json"\nread_only = true\n[tools.search_shops]\nname = "find"\n')
+    given = {"file": str(path), "spec": str(tmp_path / "api.json")}
+
+    with pytest.raises(SystemExit) as ended:
+        commands.main([text.format(**given) for text in arguments])
+
+    assert ended.value.code == 0
+    assert capsys.readouterr().out == "find\tGET\t/shops\tSearch shops.\n"
+
+
+def test_lint_looks_at_the_document_of_a_configuration(tmp_path, capsys):
+    (tmp_path / "api.json").write_text(json.dumps(DOCUMENT))
+    (tmp_path / "openapi-tools.toml").write_text('source = "api.json"\n')
+
+    with pytest.raises(SystemExit):
+        commands.main(["lint", str(tmp_path / "openapi-tools.toml")])
+
+    assert "3 tools" in capsys.readouterr().out
