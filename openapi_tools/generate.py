@@ -24,6 +24,7 @@ from openapi_tools.codegen.render import Templates, render_files
 from openapi_tools.codegen.writer import compare, place
 from openapi_tools.errors import DocumentError, OpenAPIToolsError, OutputError, SettingsError, bare
 from openapi_tools.loading.load import (
+    NOTHING_GIVEN,
     Given,
     configured,
     read_document,
@@ -138,18 +139,16 @@ def generate_package(  # noqa: PLR0913 -- one for each option
         config: As for `load_tools`.
 
     Raises:
-        SourceError, CredentialsError, InvalidOverlay: As for `load_tools`.
-        DocumentError: It is not of a supported version, repeats a key, or has no usable operation.
+        SourceError, CredentialsError, DocumentError: As for `load_tools`; or no operation is usable.
         SettingsError, TemplateError: A name, target, layout or template is wrong; no tool is left.
         OutputError: The files cannot or may not be written; the existing ones are unchanged.
     """
     form = _form(target, layout, templates)
     try:
-        toolset, data = _loaded(
-            Given(source, settings, credentials, overlays), select, config, name
-        )
+        given = Given(source, settings, credentials, overlays)
+        toolset, data = _loaded(given, select, config, name)
     except OpenAPIToolsError as error:
-        source, credentials, overlays = "", None, ()  # what a traceback of this frame would show
+        source, credentials, overlays, given = "", None, (), NOTHING_GIVEN  # for tracebacks
         raise bare(error)  # noqa: B904 -- the same one
     data, files = _files(data, templates, form)
     report = _placed(Path(output), files, data, form=form, check=check, force=force)
