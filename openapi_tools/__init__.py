@@ -39,10 +39,10 @@ if TYPE_CHECKING:
     from openapi_tools.loading.load import aload_tools, load_tools
     from openapi_tools.model import Skipped
     from openapi_tools.observability.observers import Event
+    from openapi_tools.options import Select
     from openapi_tools.requests.request_auth import Preview
     from openapi_tools.result import ImageContent, TextContent, ToolResult
     from openapi_tools.settings import Settings
-    from openapi_tools.shaping.selection import Select
     from openapi_tools.tools.guardrails import require_approval
     from openapi_tools.tools.tool import OperationTool
     from openapi_tools.tools.tool_call import Context, ToolCall
@@ -57,7 +57,7 @@ _HOMES = {
     "OperationTool": "tools.tool",
     "Preview": "requests.request_auth",
     "Report": "generate",
-    "Select": "shaping.selection",
+    "Select": "options",
     "Settings": "settings",
     "Skipped": "model",
     "TextContent": "result",

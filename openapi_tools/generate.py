@@ -34,8 +34,7 @@ from openapi_tools.loading.load import (
 from openapi_tools.loading.parse import paused_gc
 from openapi_tools.loading.source import fetcher_of, read_overlays
 from openapi_tools.loading.versions import root_servers
-from openapi_tools.options import credentials_of
-from openapi_tools.shaping.selection import Select
+from openapi_tools.options import Select, credentials_of
 from openapi_tools.tools.toolset import settings_of
 
 if TYPE_CHECKING:
@@ -139,7 +138,7 @@ def generate_package(  # noqa: PLR0913 -- one for each option
         config: As for `load_tools`.
 
     Raises:
-        SourceError, CredentialsError, DocumentError: As for `load_tools`; or no operation is usable.
+        SourceError, CredentialsError, DocumentError: As for `load_tools`; or none is usable.
         SettingsError, TemplateError: A name, target, layout or template is wrong; no tool is left.
         OutputError: The files cannot or may not be written; the existing ones are unchanged.
     """

@@ -22,15 +22,15 @@ if TYPE_CHECKING:
         ServerVariable,
         Skipped,
     )
+    from openapi_tools.options import Select
     from openapi_tools.settings import Settings
-    from openapi_tools.shaping.selection import Select
     from openapi_tools.tools.packages import list_package, load_package, mount_package, tool_class
     from openapi_tools.tools.tool import OperationTool
     from openapi_tools.tools.toolset import Toolset
 
 _HOMES = {
     "OperationTool": "tools.tool",
-    "Select": "shaping.selection",
+    "Select": "options",
     "Settings": "settings",
     "Toolset": "tools.toolset",
     "list_package": "tools.packages",

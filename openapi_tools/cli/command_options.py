@@ -19,8 +19,8 @@ import click
 from openapi_tools.cli.output import busy
 from openapi_tools.errors import SourceError
 from openapi_tools.json_values import unescape
+from openapi_tools.options import Select
 from openapi_tools.redaction import Secret
-from openapi_tools.shaping.selection import Select
 from openapi_tools.tools.toolset import settings_of
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ from openapi_tools.tools.tool_call import context_for
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from openapi_tools.options import Select
     from openapi_tools.result import ToolResult
-    from openapi_tools.shaping.selection import Select
     from openapi_tools.tools.tool import OperationTool
 
 with requiring("agent-framework"):

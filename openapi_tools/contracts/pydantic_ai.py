@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from pydantic_core import SchemaValidator
 
+    from openapi_tools.options import Select
     from openapi_tools.result import ToolResult
-    from openapi_tools.shaping.selection import Select
     from openapi_tools.tools.tool import OperationTool
 
 with requiring("pydantic-ai"):

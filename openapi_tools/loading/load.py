@@ -31,9 +31,8 @@ from openapi_tools.loading.plain_data import plain, without_lazy
 from openapi_tools.loading.references import Resource
 from openapi_tools.loading.source import NO_OVERLAYS, fetcher_of, read_overlays, read_source
 from openapi_tools.loading.versions import key_prefixes, root_servers, security_schemes
-from openapi_tools.options import credentials_of
+from openapi_tools.options import Select, credentials_of
 from openapi_tools.requests.server_urls import origin_of
-from openapi_tools.shaping.selection import Select
 from openapi_tools.tools.toolset import (
     About,
     Provenance,

@@ -19,7 +19,7 @@ from pydantic import ValidationError
 
 from openapi_tools.errors import SettingsError
 from openapi_tools.model import AnswerShape
-from openapi_tools.options import VARIABLE, close_names, from_environment
+from openapi_tools.options import VARIABLE, Select, close_names, from_environment
 from openapi_tools.settings import Settings
 from openapi_tools.shaping.config_tables import (
     TABLES,
@@ -28,7 +28,6 @@ from openapi_tools.shaping.config_tables import (
     ToolTable,
     texts_in,
 )
-from openapi_tools.shaping.selection import Select
 from openapi_tools.shaping.tool_shape import Shape, faults
 
 if TYPE_CHECKING:

@@ -19,8 +19,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.errors import CredentialsError, SettingsError, bare
-from openapi_tools.options import DEFAULT_SETTINGS, VARIABLE, from_environment, members_of
-from openapi_tools.shaping.selection import Select
+from openapi_tools.options import DEFAULT_SETTINGS, VARIABLE, Select, from_environment, members_of
 from openapi_tools.tools.toolset import (
     About,
     Provenance,

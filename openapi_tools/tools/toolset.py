@@ -11,13 +11,13 @@ from openapi_tools.auth.credentials import Credentials
 from openapi_tools.errors import SettingsError
 from openapi_tools.options import (
     DEFAULT_SETTINGS,
+    Select,
     credentials_of,
     functions_of,
     kind_of,
     members_of,
 )
 from openapi_tools.redaction import Redactor, excerpt
-from openapi_tools.shaping.selection import Select
 from openapi_tools.tools.tool import Session
 
 if TYPE_CHECKING:
