@@ -46,7 +46,7 @@ _CALL_ID = "_tool_call_id"
 _YES, _NO = "Allow", "Deny"
 _WAIT = 300.0
 _LONGEST_ID = 256
-_MEMBERS = ("spec", "select", "credentials", "base_url", "settings")
+_MEMBERS = ("spec", "select", "credentials", "base_url", "settings", "overlays")
 _KEYS = ("spec", "specs", *_MEMBERS[1:])
 
 logger = logging.getLogger("openapi_tools")
@@ -132,7 +132,8 @@ def _checked(given: Any, place: str, keys: tuple[str, ...]) -> Mapping[str, Any]
 async def _loaded(place: str, part: Mapping[str, Any]) -> Toolset:
     prefix = "" if place == "configuration" else f"{place}: "  # one document needs no place
     try:
-        options = options_of({key: value for key, value in part.items() if key != "spec"})
+        others = {key: value for key, value in part.items() if key not in ("spec", "overlays")}
+        options = options_of(others) | {"overlays": part.get("overlays") or ()}
         toolset = await openapi_tools.aload_tools(part["spec"], **options)
         return check_selected(toolset, options["select"])
     except SettingsError as error:

@@ -9,6 +9,7 @@ Spec: RFC 9535; RFC 9485, I-Regexp.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, cast
 
 import jsonschema_rs
@@ -21,7 +22,7 @@ from jsonpath import (
     NodeList,
     Parser,
 )
-from jsonpath.filter import RelativeFilterQuery, RootFilterQuery
+from jsonpath.filter import RelativeFilterQuery
 from jsonpath.function_extensions import ExpressionType, FilterFunction
 from jsonpath.segments import JSONPathRecursiveDescentSegment
 
@@ -37,14 +38,17 @@ if TYPE_CHECKING:
 
     Place = tuple[str | int, ...]
 
-MAX_STEPS = 50_000_000
-"""Values that the queries of one load may look at; `$..*` takes 0.8 million on GitHub's 12 MB."""
+MAX_STEPS = 20_000_000
+"""Values that the queries of one load may look at; `$..*` takes 0.8 million on GitHub's 13 MB."""
 MAX_LENGTH = 4_096
 """Characters of a query."""
 
 _COMPILING = 10_000
 _TIERS = ((4_000, 0.5), (256_000, 8.0))
 """Bytes of a compiled pattern, and the steps that it takes for each character at worst."""
+_DOT = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]|\.", re.DOTALL)
+"""A dot, which matches any character but line ends (RFC 9485); escapes and classes are skipped."""
+_WRONG = "is not a JSONPath query of RFC 9535"
 _BROKEN = (JSONPathError, ArithmeticError, ValueError, RecursionError)
 
 
@@ -53,11 +57,10 @@ class QueryError(Exception):
 
 
 class Meter:
-    """Counts the steps of queries; `results` are those of absolute queries inside filters."""
+    """Counts the steps of queries, and records patterns that cannot be used."""
 
-    def __init__(self, steps: int = MAX_STEPS) -> None:
-        self.left = self.steps = steps
-        self.results: dict[int, NodeList] = {}
+    def __init__(self) -> None:
+        self.left = self.steps = MAX_STEPS
         self.bad_patterns: dict[str, None] = {}
 
     def spend(self, steps: int) -> None:
@@ -71,25 +74,24 @@ class Meter:
 class Queries:
     """Compiles queries, and selects places in documents with them."""
 
-    def __init__(self, steps: int = MAX_STEPS) -> None:
-        self.meter = Meter(steps)
+    def __init__(self) -> None:
+        self.meter = Meter()
         self._environment = _Environment(self.meter)
 
     def compile(self, text: str) -> JSONPath:
         """Return a query, or raise QueryError for a text that RFC 9535 does not allow."""
         if not text.startswith("$"):
-            raise QueryError("not a JSONPath query of RFC 9535: it must begin with '$'.")
+            raise QueryError(f"{_WRONG}: it must begin with '$'.")
         if len(text) > MAX_LENGTH:
-            raise QueryError(f"longer than {MAX_LENGTH:,} characters; split it.")
+            raise QueryError(f"is longer than {MAX_LENGTH:,} characters; split it.")
+        self.meter.spend(5 * len(text))
         try:
             found = self._environment.compile(text)
         except _BROKEN as error:
             known = isinstance(error, JSONPathError) and not isinstance(error, RecursionError)
             reason = str(error).partition("\n")[0] if known else "too deep, or a number too large"
-            raise QueryError(f"not a JSONPath query of RFC 9535: {reason}.") from None
-        if not isinstance(found, JSONPath):
-            raise QueryError("not a JSONPath query of RFC 9535: it joins several; split it.")
-        return found
+            raise QueryError(f"{_WRONG}: {reason}.") from None
+        return cast("JSONPath", found)  # compound paths are not strict
 
     def select(self, query: JSONPath, root: Any) -> list[Place]:
         """Return the places that a query selects in a document, each once, in the query's order.
@@ -97,11 +99,9 @@ class Queries:
         Raises:
             QueryError: It takes too many steps, or filters inside filters go too deep.
         """
-        self.meter.results.clear()
         try:
-            return list(
-                dict.fromkeys(node.place() for node in _nodes(query, root, root, self.meter))
-            )
+            nodes = _nodes(query, root, root, self.meter)
+            return list(dict.fromkeys(node.place() for node in nodes))
         except RecursionError:
             raise QueryError("its filters go too deep; name a narrower target.") from None
 
@@ -169,30 +169,16 @@ class _Descent(JSONPathRecursiveDescentSegment):
                 stack += reversed(node.inner())
 
 
-class _Relative(RelativeFilterQuery):
-    """A query that begins with `@`."""
+class _Inner(RelativeFilterQuery):
+    """A query inside a filter, from the current value or from the root."""
 
-    def __init__(self, path: JSONPath, meter: Meter) -> None:
+    def __init__(self, path: JSONPath, meter: Meter, *, from_root: bool = False) -> None:
         super().__init__(path)
-        self.meter = meter
+        self.meter, self.from_root = meter, from_root
 
     def evaluate(self, context: FilterContext) -> NodeList:
-        return NodeList(_nodes(self.path, context.current, context.root, self.meter))
-
-
-class _Absolute(RootFilterQuery):
-    """A query inside a filter that begins with `$`: evaluated once for each document."""
-
-    def __init__(self, path: JSONPath, meter: Meter) -> None:
-        super().__init__(path)
-        self.meter = meter
-
-    def evaluate(self, context: FilterContext) -> NodeList:
-        found = self.meter.results.get(id(self))
-        if found is None:
-            found = NodeList(_nodes(self.path, context.root, context.root, self.meter))
-            self.meter.results[id(self)] = found
-        return found
+        start = context.root if self.from_root else context.current
+        return NodeList(_nodes(self.path, start, context.root, self.meter))
 
 
 class _Parser(Parser):
@@ -206,19 +192,15 @@ class _Parser(Parser):
                 yield each
 
     def parse_absolute_query(self, stream: TokenStream) -> BaseExpression:
-        stream.next()
-        return _Absolute(self._rest(stream), self._meter)
+        return self._inner(stream, from_root=True)
 
     def parse_relative_query(self, stream: TokenStream) -> BaseExpression:
+        return self._inner(stream)
+
+    def _inner(self, stream: TokenStream, *, from_root: bool = False) -> BaseExpression:
         stream.next()
-        return _Relative(self._rest(stream), self._meter)
-
-    def _rest(self, stream: TokenStream) -> JSONPath:
-        return JSONPath(env=self.env, segments=self.parse_query(stream))
-
-    @property
-    def _meter(self) -> Meter:
-        return cast("_Environment", self.env).meter
+        path = JSONPath(env=self.env, segments=self.parse_query(stream))
+        return _Inner(path, cast("_Environment", self.env).meter, from_root=from_root)
 
 
 class _Environment(JSONPathEnvironment):
@@ -248,17 +230,22 @@ class _Environment(JSONPathEnvironment):
         return _is_less(*pair) or self._equal(left, right)
 
     def _equal(self, one: Any, other: Any) -> bool:
-        self.meter.spend(1)
-        if one is other:
-            return True
-        if isinstance(one, dict) and isinstance(other, dict):
-            self.meter.spend(len(one) // 16)
-            return one.keys() == other.keys() and all(
-                self._equal(one[key], other[key]) for key in one
-            )
-        if isinstance(one, list) and isinstance(other, list):
-            return len(one) == len(other) and all(map(self._equal, one, other))
-        return same(one, other)
+        waiting = [(one, other)]
+        while waiting:
+            one, other = waiting.pop()
+            self.meter.spend(1)
+            if isinstance(one, dict) and isinstance(other, dict) and one is not other:
+                self.meter.spend(len(one) // 16)
+                if one.keys() != other.keys():
+                    return False
+                waiting += [(one[key], other[key]) for key in one]
+            elif isinstance(one, list) and isinstance(other, list) and one is not other:
+                if len(one) != len(other):
+                    return False
+                waiting += zip(one, other, strict=True)
+            elif not same(one, other):
+                return False
+        return True
 
 
 def _one(value: Any) -> Any:
@@ -290,9 +277,12 @@ class _Pattern(FilterFunction):
         if pattern not in self.known:
             self.known[pattern] = self._compiled(pattern)
         validator, price = self.known[pattern]
+        if validator is None:
+            self.meter.bad_patterns[pattern] = None
+            return False
         self.meter.spend(1 + int(len(value) * price))
         try:
-            return validator is not None and validator.is_valid(value)
+            return bool(validator.is_valid(value))
         except ValueError:  # half of a surrogate pair
             return False
 
@@ -300,12 +290,12 @@ class _Pattern(FilterFunction):
         """Return a validator and its steps for each character; None for a bad pattern."""
         self.meter.spend(_COMPILING)
         # Alone, too: `a)|(b` is wrong although its form is not.
-        schema = {"allOf": [{"pattern": pattern}, {"pattern": self.form.format(pattern)}]}
+        plain = _DOT.sub(lambda found: "[^\\n\\r]" if found[0] == "." else found[0], pattern)
+        schema = {"allOf": [{"pattern": plain}, {"pattern": self.form.format(plain)}]}
         for size, price in _TIERS if len(pattern) <= MAX_LENGTH else ():
             options = jsonschema_rs.RegexOptions(size_limit=size)
             try:
                 return jsonschema_rs.Draft202012Validator(schema, pattern_options=options), price
             except (ValueError, TypeError):
                 continue
-        self.meter.bad_patterns[pattern] = None
         return None, 0.0

@@ -100,11 +100,11 @@ class _Reader:
         return Overlay(self.name, self.minor == "0", node.get("extends", ""), made)
 
     def _minor(self, node: Any) -> str:
-        version = node.get("overlay") if isinstance(node, dict) else None
-        if version is None:
-            is_openapi = isinstance(node, dict) and ("openapi" in node or "swagger" in node)
+        if "overlay" not in node:
+            is_openapi = "openapi" in node or "swagger" in node
             kind = "is an OpenAPI document, not an overlay" if is_openapi else "lacks 'overlay'"
             raise self._error(f"{kind}; an overlay begins with 'overlay: 1.1.0'.")
+        version = node["overlay"]
         if not isinstance(version, str):
             raise self._error(f"{version!r:.60} is not a text; put it in quotes.", "overlay")
         if (match := _VERSION.fullmatch(version)) is None:
@@ -153,7 +153,7 @@ class _Reader:
         try:
             return self.queries.compile(text)
         except QueryError as error:
-            raise self._error(f"{text!r:.100} is {error}", "actions", number, member) from None
+            raise self._error(f"{text!r:.100} {error}", "actions", number, member) from None
 
     def _error(self, reason: str, *place: str | int) -> InvalidOverlay:
         return InvalidOverlay(reason, source=self.name, pointer=pointer(place))
@@ -174,6 +174,7 @@ def apply_overlays(
         InvalidOverlay: An action does not fit the document, or is too much work.
     """
     tree = _Tree(root, queries, max_depth)
+    queries.meter.left = queries.meter.steps  # of one document
     warnings: list[str] = []
     for overlay in overlays:
         for action in overlay.actions:

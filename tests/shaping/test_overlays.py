@@ -1,0 +1,842 @@
+"""OpenAPI Overlays 1.0 and 1.1: what they change, what is refused, how much work they may be."""
+
+import copy
+import json
+import sqlite3
+import time
+from contextlib import closing
+from pathlib import Path
+
+import corpus
+import pytest
+from cached import is_from_cache, kept
+from documents import document, operation
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from servers.site import Said, Site
+
+from openapi_tools import (
+    DocumentError,
+    InvalidDocument,
+    InvalidOverlay,
+    SettingsError,
+    SourceError,
+    aload_tools,
+    load_tools,
+)
+from openapi_tools.loading import cache
+from openapi_tools.shaping import json_paths, overlays
+
+NOTHING = "so nothing is changed"
+
+
+def overlay(*actions, version="1.1.0", **members):
+    """Return an overlay with these actions."""
+    info = {"title": "Changes", "version": "3"}
+    return {"overlay": version, "info": info, "actions": list(actions), **members}
+
+
+def farm(**members):
+    """Return a document of a farm, with further members."""
+    paths = {
+        "/cows": {"get": operation(operationId="cows", tags=["a", "b"])},
+        "/hens": {"get": operation(operationId="hens"), "post": operation(operationId="hatch")},
+    }
+    return document(paths, **members)
+
+
+def overlaid(source, *actions, version="1.1.0"):
+    """Return a document after one overlay, and the warnings."""
+    toolset = load_tools(source, overlays=[overlay(*actions, version=version)])
+    return toolset.document, list(toolset.warnings)
+
+
+def refusal(*actions, source=None, version="1.1.0", **members):
+    with pytest.raises(InvalidOverlay) as raised:
+        load_tools(source or farm(), overlays=[overlay(*actions, version=version, **members)])
+    return raised.value
+
+
+BOX = {"keep": 1, "deep": {"left": True}, "list": ["x"], "rows": [{"n": "a"}, {"n": "b"}]}
+
+CHANGES = {
+    "a member is added": ("$.x-box", {"update": {"new": [2]}}, {**BOX, "new": [2]}),
+    "a primitive replaces one": ("$.x-box", {"update": {"keep": None}}, {**BOX, "keep": None}),
+    "objects merge inside": (
+        *("$.x-box", {"update": {"deep": {"right": 5}}}),
+        {**BOX, "deep": {"left": True, "right": 5}},
+    ),
+    "arrays inside are joined": (
+        *("$.x-box", {"update": {"list": ["x", "y"]}}),
+        {**BOX, "list": ["x", "x", "y"]},
+    ),
+    "the root is a target": ("$", {"update": {"x-box": {"keep": 8}}}, {**BOX, "keep": 8}),
+    "an object is appended": (
+        *("$.x-box.rows", {"update": {"n": "c"}}),
+        {**BOX, "rows": [*BOX["rows"], {"n": "c"}]},
+    ),
+    "a text is appended": ("$.x-box.list", {"update": "y"}, {**BOX, "list": ["x", "y"]}),
+    "null is appended": ("$.x-box.list", {"update": None}, {**BOX, "list": ["x", None]}),
+    "many targets": (
+        *("$.x-box.rows[*]", {"update": {"on": True}}),
+        {**BOX, "rows": [{"n": "a", "on": True}, {"n": "b", "on": True}]},
+    ),
+    "a filter": (
+        *("$.x-box.rows[?@.n == 'b']", {"update": {"on": 1}}),
+        {**BOX, "rows": [{"n": "a"}, {"n": "b", "on": 1}]},
+    ),
+    "a member is removed": (
+        *("$.x-box.deep", {"remove": True}),
+        {key: BOX[key] for key in ("keep", "list", "rows")},
+    ),
+    "rows are removed by a filter": (
+        *("$.x-box.rows[?@.n == 'a']", {"remove": True}),
+        {**BOX, "rows": [{"n": "b"}]},
+    ),
+    "all rows are removed": ("$.x-box.rows[*]", {"remove": True}, {**BOX, "rows": []}),
+    "rows and what is in them are removed": (
+        *("$.x-box..*", {"remove": True}),
+        {},
+    ),
+    "rows chosen twice, in no order": (
+        *("$.x-box.rows[1, 0, 1]", {"remove": True}),
+        {**BOX, "rows": []},
+    ),
+    "remove wins over update": (
+        *("$.x-box.rows", {"remove": True, "update": {"n": "z"}}),
+        {key: BOX[key] for key in ("keep", "deep", "list")},
+    ),
+    "remove: false leaves the update": (
+        *("$.x-box", {"remove": False, "update": {"keep": 2}}),
+        {**BOX, "keep": 2},
+    ),
+}
+ONLY_1_1 = {
+    "arrays are joined": ("$.x-box.list", {"update": ["y", "z"]}, {**BOX, "list": ["x", "y", "z"]}),
+    "a primitive is replaced": ("$.x-box.keep", {"update": "two"}, {**BOX, "keep": "two"}),
+    "a primitive row is replaced": ("$.x-box.list[0]", {"update": 7}, {**BOX, "list": [7]}),
+    "a primitive row is removed": (
+        *("$.x-box.list[?@ == 'x']", {"remove": True}),
+        {**BOX, "list": []},
+    ),
+    "an object is copied": (
+        *("$.x-box.deep", {"copy": "$.x-box.rows[0]"}),
+        {**BOX, "deep": {"left": True, "n": "a"}},
+    ),
+    "an array is copied": (
+        *("$.x-box.list", {"copy": "$.x-box.rows"}),
+        {**BOX, "list": ["x", *BOX["rows"]]},
+    ),
+    "a primitive is copied": ("$.x-box.keep", {"copy": "$.x-box.list[0]"}, {**BOX, "keep": "x"}),
+    "a whole is copied into its part": (
+        *("$.x-box.deep", {"copy": "$.x-box"}),
+        {**BOX, "deep": {"left": True, **BOX}},
+    ),
+}
+VERSIONS = [
+    *((name, "1.0.0", *row) for name, row in CHANGES.items()),
+    *((name, "1.1.0", *row) for name, row in {**CHANGES, **ONLY_1_1}.items()),
+]
+
+
+@pytest.mark.parametrize(
+    ("version", "target", "change", "box"),
+    [row[1:] for row in VERSIONS],
+    ids=[f"{name} in {version}" for name, version, *_ in VERSIONS],
+)
+def test_an_action_changes_what_it_selects(version, target, change, box):
+    source = farm(**{"x-box": copy.deepcopy(BOX)})
+    before = copy.deepcopy(source)
+
+    changed, warnings = overlaid(source, {"target": target, **change}, version=version)
+
+    assert changed == before | {"x-box": box}
+    assert json.dumps(changed["x-box"], sort_keys=True) == json.dumps(box, sort_keys=True)
+    assert warnings == []
+    assert source == before
+
+
+@pytest.mark.parametrize("openapi", ["2.0", "3.0.4", "3.1.1", "3.2.0"])
+def test_documents_of_every_version_are_changed_before_they_are_read(openapi):
+    source = farm(openapi=openapi)
+    named = {"target": "$.paths['/cows'].get", "update": {"summary": "All cows", "x-safe": True}}
+    many = {"target": "$.paths.*.get", "update": {"deprecated": True}}
+    gone = {"target": "$.paths.*[?@.operationId == 'hatch']", "remove": True}
+
+    toolset = load_tools(source, overlays=[overlay(named, many), overlay(gone, version="1.0.0")])
+
+    assert [tool.name for tool in toolset] == ["cows", "hens"]
+    assert toolset["cows"].description == "Deprecated. All cows"
+    assert toolset["hens"].deprecated
+
+
+def test_traits_are_applied_where_the_document_names_them():
+    herd = operation(**{"x-traits": ["paged"], "parameters": [{"name": "id", "in": "query"}]})
+    paths = {"/a": {"get": herd}, "/b": {"get": operation(**{"x-traits": ["other"]})}}
+    more = [{"name": "top", "in": "query"}, {"name": "skip", "in": "query"}]
+    target = "$.paths[?@.get['x-traits'][?@ == 'paged']].get"
+
+    toolset = load_tools(
+        document(paths), overlays=[overlay({"target": target, "update": {"parameters": more}})]
+    )
+
+    assert [list(tool.input_schema["properties"]) for tool in toolset] == [
+        ["id", "top", "skip"],
+        [],
+    ]
+
+
+def test_a_path_is_renamed_by_update_copy_and_remove():
+    actions = (
+        {"target": "$.paths", "update": {"/birds": {}}},
+        {"target": "$.paths['/birds']", "copy": "$.paths['/hens']"},
+        {"target": "$.paths['/birds'].get", "update": {"operationId": "birds"}},
+        {"target": "$.paths['/hens']", "remove": True},
+    )
+
+    changed, warnings = overlaid(farm(), *actions)
+
+    assert list(changed["paths"]) == ["/cows", "/birds"]
+    assert changed["paths"]["/birds"]["get"]["operationId"] == "birds"
+    assert warnings == []
+
+
+def test_a_copy_and_its_origin_change_apart():
+    actions = (
+        {"target": "$.x-box.deep", "copy": "$.x-box.rows[0]"},
+        {"target": "$.x-box.deep", "update": {"at": {"one": 1}}},
+        {"target": "$.x-box.rows[1]", "copy": "$.x-box.deep"},
+        {"target": "$.x-box.rows[1].at", "update": {"one": 2}},
+    )
+
+    changed, _ = overlaid(farm(**{"x-box": BOX}), *actions)
+
+    assert changed["x-box"]["deep"]["at"] == {"one": 1}
+    assert changed["x-box"]["rows"][0] == {"n": "a"}
+    assert changed["x-box"]["rows"][1]["at"] == {"one": 2}
+
+
+SHARED = """
+openapi: 3.1.0
+info: {title: t, version: '1'}
+paths:
+  /a: {get: &it {operationId: a, x-in: &in {n: [1]}, responses: {}}}
+  /b: {get: {<<: *it, operationId: b}}
+x-all: [*in, *in]
+"""
+
+
+def test_what_yaml_aliases_share_changes_at_the_selected_place_only():
+    actions = (
+        {"target": "$.paths['/b'].get.x-in.n", "update": 2},
+        {"target": "$.x-all[1]", "update": {"m": 3}},
+        {"target": "$.x-all[1].n[0]", "remove": True},
+    )
+
+    changed, _ = overlaid(SHARED, *actions)
+
+    assert changed["paths"]["/a"]["get"]["x-in"] == {"n": [1]}
+    assert changed["paths"]["/b"]["get"]["x-in"] == {"n": [1, 2]}
+    assert changed["x-all"] == [{"n": [1]}, {"n": [], "m": 3}]
+
+
+def test_overlay_1_0_appends_an_array_as_one_entry_and_says_so():
+    action = {"target": "$.x-box.list", "update": ["y"]}
+
+    changed, warnings = overlaid(farm(**{"x-box": BOX}), action, version="1.0.1")
+
+    assert changed["x-box"]["list"] == ["x", ["y"]]
+    assert warnings == [
+        "overlays[0]#/actions/0: Overlay 1.0 appends an array as one entry, 1.1 joins arrays."
+    ]
+
+
+def test_members_without_value_leave_objects_in_overlay_1_0():
+    action = {"target": "$", "update": {"paths": None, "info": {"x-done": True}}}
+
+    changed, _ = overlaid(farm(), action, version="1.0.0")
+
+    assert changed["paths"] == farm()["paths"]
+    assert changed["info"]["x-done"] is True
+    assert refusal(action).pointer == "/actions/0/update/paths"
+
+
+@pytest.mark.parametrize(
+    ("action", "words"),
+    [
+        ({"target": "$.none", "update": {}}, "'$.none' selects nothing"),
+        ({"target": "$.none", "copy": "$.none"}, "'$.none' selects nothing"),
+        ({"target": "$.info", "update": {"title": "t"}}, "has the value already"),
+        ({"target": "$.info.title", "update": "t"}, "has the value already"),
+        ({"target": "$.info", "update": {}}, "has the value already"),
+        ({"target": "$.info"}, "has neither 'remove' nor"),
+        ({"target": "$.info", "update": {"x-a": 1}, "copy": "$.paths"}, "nor one of 'update'"),
+        ({"target": "$.paths[?search(@.x, '(')]", "remove": True}, "selects nothing"),
+    ],
+)
+def test_an_action_that_changes_nothing_is_told(action, words):
+    second = {"target": "$.info", "update": {"x-second": 1}}
+
+    changed, warnings = overlaid(farm(), second, action)
+
+    assert changed["info"].pop("x-second") == 1
+    assert changed == farm()
+    assert any(line.startswith("overlays[0]#/actions/1: ") for line in warnings)
+    assert words in warnings[-1]
+    assert "nothing is changed" in warnings[-1]
+
+
+def test_a_pattern_that_cannot_be_used_is_told():
+    action = {"target": "$.info[?search(@, '(')]", "remove": True}
+
+    _, warnings = overlaid(farm(), action)
+
+    assert "the pattern '(' cannot be used, and matches nothing" in warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("change", "pointer", "words"),
+    [
+        ({"overlay": None}, "/overlay", "is not a text"),
+        ({"overlay": 1.0}, "/overlay", "put it in quotes"),
+        ({"overlay": "1.1"}, "/overlay", "not a version 1.0.x or 1.1.x"),
+        ({"overlay": "2.0.0"}, "/overlay", "'2.0.0' is not a version"),
+        ({"info": []}, "/info", "is not an object"),
+        ({"info": {"title": "t"}}, "/info", "lacks 'version'"),
+        ({"info": {"title": "t", "version": 1}}, "/info/version", "is not a text"),
+        ({"info": {"title": "t", "version": "1", "desc": ""}}, "/info/desc", "'description'"),
+        ({"extends": 5}, "/extends", "is not a text"),
+        ({"actons": []}, "/actons", "did you mean 'actions'?"),
+        ({"actions": {}}, "/actions", "is not an array"),
+        ({"actions": []}, "/actions", "is empty"),
+        ({"actions": [7]}, "/actions/0", "is not an object"),
+        ({"actions": [{"update": {}}]}, "/actions/0", "lacks 'target'"),
+        ({"actions": [{"target": 1}]}, "/actions/0/target", "is not a text"),
+        ({"actions": [{"target": "$", "delete": 1}]}, "/actions/0/delete", "is unknown"),
+        ({"actions": [{"target": "$", "updat": 1}]}, "/actions/0/updat", "did you mean 'update'"),
+        ({"actions": [{"target": "$", "remove": "yes"}]}, "/actions/0/remove", "not a boolean"),
+        ({"actions": [{"target": "$", "copy": 1}]}, "/actions/0/copy", "is not a text"),
+        ({"actions": [{"target": "$", "copy": "$["}]}, "/actions/0/copy", "not a JSONPath query"),
+        ({"actions": [{"target": "$.x"}, {"target": "$.x"}]}, "/actions/1", "equals action 0"),
+        ({"actions": [{"target": f"$.{n}"} for n in range(10_001)]}, "/actions", "10,000 actions"),
+    ],
+)
+def test_a_wrong_overlay_is_refused_with_its_place(change, pointer, words):
+    wrong = overlay({"target": "$.info", "x-why": 1}, **{"x-more": 2}) | change
+
+    with pytest.raises(DocumentError) as raised:
+        load_tools("no-such-document.json", overlays=[overlay({"target": "$"}), wrong])
+
+    assert type(raised.value) is InvalidOverlay
+    assert (raised.value.source, raised.value.pointer) == ("overlays[1]", pointer)
+    assert words in raised.value.reason
+    assert str(raised.value).startswith(f"overlays[1]#{pointer}: ")
+
+
+@pytest.mark.parametrize("target", ["info", "$.", "$..", "$[?", "$.a | $.b", "$ ", "$[?@.a = 1]"])
+def test_a_target_that_is_not_a_query_of_the_standard_is_refused(target):
+    error = refusal({"target": target, "remove": True})
+
+    assert error.pointer == "/actions/0/target"
+    assert "is not a JSONPath query of RFC 9535" in error.reason
+
+
+def test_members_of_1_1_are_refused_in_1_0():
+    copied = refusal({"target": "$.info", "copy": "$.paths"}, version="1.0.0")
+    described = {"title": "t", "version": "1", "description": "d"}
+
+    assert copied.reason == "'copy' is of Overlay 1.1; this overlay says 1.0."
+    assert refusal({"target": "$"}, version="1.0.0", info=described).pointer == "/info/description"
+
+
+@pytest.mark.parametrize(
+    ("action", "pointer", "words"),
+    [
+        ({"target": "$", "remove": True}, "target", "the whole document cannot be removed"),
+        ({"target": "$.info", "update": 1}, "update", "is a primitive value, but the target"),
+        ({"target": "$.info", "update": []}, "update", "is an array, but the target selects obj"),
+        ({"target": "$.info.title", "update": {}}, "update", "but the target selects primitives"),
+        ({"target": "$.*", "update": {}}, "target", "selects objects and primitives; select one"),
+        ({"target": "$.info", "copy": "$.nowhere"}, "copy", "selects 0 values"),
+        ({"target": "$.info", "copy": "$.*"}, "copy", "values; it must select one"),
+        (
+            {"target": "$", "update": {"paths": {"/cows": []}}},
+            "update/paths/~1cows",
+            "an array cannot be merged into an object, at /paths/~1cows of the document",
+        ),
+    ],
+)
+def test_an_action_that_does_not_fit_the_document_is_refused(action, pointer, words):
+    error = refusal(action)
+
+    assert error.pointer == f"/actions/0/{pointer}"
+    assert words in error.reason
+
+
+def test_overlay_1_0_updates_no_primitives():
+    error = refusal({"target": "$.info.title", "update": "T"}, version="1.0.0")
+
+    assert "Overlay 1.1" in error.reason
+    assert "update the object around it" in error.reason
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(0, 3) | st.sampled_from(["", "a", "b"]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["a", "b", "'\\"]), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+def places_in(node, keys=()):
+    """Return the places of all values, the whole first."""
+    members = node.items() if isinstance(node, dict) else ()
+    members = enumerate(node) if isinstance(node, list) else members
+    return [keys, *(place for key, value in members for place in places_in(value, (*keys, key)))]
+
+
+def query_of(keys):
+    return "$['x-it']" + "".join(f"[{json.dumps(key)}]" for key in keys)
+
+
+def merged(old, new):
+    """Return what Overlay 1.1 makes of a value and an update, or raise ValueError."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        both = {key: merged(old[key], new[key]) for key in old.keys() & new.keys()}
+        return old | new | both
+    if isinstance(old, list) and isinstance(new, list):
+        return old + new
+    if isinstance(old, dict | list) or isinstance(new, dict | list):
+        raise ValueError  # noqa: TRY004 -- of a value
+    return new
+
+
+def value_at(node, keys):
+    for key in keys:
+        node = node[key]
+    return node
+
+
+def put(node, keys, value):
+    """Return a copy of a node with another value at a place."""
+    if not keys:
+        return value
+    made = copy.copy(node)
+    made[keys[0]] = put(node[keys[0]], keys[1:], value)
+    return made
+
+
+@given(VALUES, st.data())
+@settings(max_examples=150)
+def test_actions_in_order_change_what_a_plain_merge_changes(value, data):
+    shared = {"one": value, "other": value}
+    source, expected, actions = farm(**{"x-it": shared}), shared, []
+    before = copy.deepcopy(source)
+    for number in range(data.draw(st.integers(1, 4))):
+        places = places_in(expected)
+        place, origin = data.draw(st.sampled_from(places)), data.draw(st.sampled_from(places))
+        is_copy = data.draw(st.booleans())
+        new = value_at(expected, origin) if is_copy else data.draw(VALUES)
+        old = value_at(expected, place)
+        try:
+            made = [*old, new] if isinstance(old, list) and not isinstance(new, list) else None
+            expected = put(expected, place, merged(old, new) if made is None else made)
+        except ValueError:
+            continue
+        change = {"copy": query_of(origin)} if is_copy else {"update": new}
+        actions.append({"target": query_of(place), "x-n": number, **change})
+
+    changed = load_tools(source, overlays=[overlay({"target": "$.info"}, *actions)]).document
+
+    assert json.dumps(changed["x-it"], sort_keys=True) == json.dumps(expected, sort_keys=True)
+    assert source == before
+    assert source["x-it"]["one"] is source["x-it"]["other"]
+
+
+FIVE = {
+    *("discord/openapi.json", "docker/swagger.yaml", "figma/openapi.yaml"),
+    *("spotify/fixed-spotify-open-api.yml", "redocly/cafe.yaml"),
+}
+
+
+@pytest.mark.untraced
+@pytest.mark.parametrize("entry", corpus.parameters(e for e in corpus.entries() if e.path in FIVE))
+def test_published_documents_are_changed_as_a_walk_over_them_changes_them(entry):
+    plain = load_tools(entry.file)
+    expected = json.loads(json.dumps(plain.document))  # without what YAML aliases share
+    for method, path, node, _ in list(corpus.operations_of(expected)):
+        node.setdefault("tags", []).append("all")
+        node["x-at"] = 1
+        if method == "DELETE":
+            del expected["paths"][path]["delete"]
+    methods = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
+    every = ", ".join(map(repr, methods))
+    changes = overlay(
+        {"target": f"$.paths[*][{every}]", "update": {"tags": ["all"], "x-at": 1}},
+        {"target": "$.paths[*].delete", "remove": True},
+    )
+
+    toolset = load_tools(entry.file, overlays=[changes])
+
+    assert toolset.document == expected
+    kept_tools = [tool for tool in plain if tool.method != "DELETE"]
+    assert [tool.path for tool in toolset] == [tool.path for tool in kept_tools]
+    assert all("all" in tool.tags for tool in toolset)
+    assert [tool.input_schema for tool in toolset] == [tool.input_schema for tool in kept_tools]
+
+
+# Where overlays come from
+
+
+ADD = overlay({"target": "$.paths['/cows'].get", "update": {"summary": "Cows of the farm"}})
+YAML = """
+overlay: 1.1.0
+info: {title: Changes, version: '3'}
+actions:
+  - target: $.paths['/cows'].get
+    update: {summary: Cows of the farm}
+"""
+
+
+@pytest.fixture
+def refused(run):
+    """Run a command that fails with words on standard error alone."""
+
+    def invoke(*args, said):
+        result = run(*args)
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert "Traceback" not in result.stderr
+        assert said in result.stderr
+
+    return invoke
+
+
+@pytest.fixture
+def place(tmp_path):
+    """Write a value as JSON, or a text, into a file of a name, and return its path."""
+
+    def write(name, value):
+        path = tmp_path / name
+        path.write_text(value if isinstance(value, str) else json.dumps(value))
+        return path
+
+    return write
+
+
+@pytest.fixture
+def farm_file(place, monkeypatch):
+    """A document that is large enough for the cache, and kept at once."""
+    padding = {f"x-{number}": "long" * 20 for number in range(1_000)}
+    monkeypatch.setattr(cache, "_FRESH", 0)
+    return place("farm.json", farm(**padding))
+
+
+@pytest.mark.parametrize(
+    "given",
+    [ADD, json.dumps(ADD), json.dumps(ADD).encode(), YAML, YAML.encode(), "file", "path", "url"],
+    ids=["dict", "text", "bytes", "yaml", "yaml bytes", "file", "path", "url"],
+)
+def test_an_overlay_is_read_from_any_source(given, place):
+    with Site(lambda asked: Said(ADD)) as site:
+        sources = {"file": str(place("a.json", ADD)), "path": place("b.yaml", YAML)}
+        sources |= {"url": f"{site.url}/c.json"}
+        source = sources.get(given, given) if isinstance(given, str) else given
+
+        toolset = load_tools(farm(), overlays=[source])
+
+    assert toolset["cows"].description == "Cows of the farm"
+    assert toolset.warnings == ()
+
+
+async def test_an_overlay_is_applied_in_an_event_loop_too():
+    toolset = await aload_tools(farm(), overlays=(ADD,), strict=True)
+
+    assert toolset["cows"].description == "Cows of the farm"
+
+
+@pytest.mark.parametrize("given", [ADD, YAML, b"", Path("a.yaml"), 7, None])
+def test_overlays_are_a_list(given):
+    with pytest.raises(SettingsError, match="overlays: give a list"):
+        load_tools(farm(), overlays=given)
+
+
+def test_faults_of_the_source_name_the_overlay(place):
+    path = place("wrong.yaml", "overlay: 1.1.0\ninfo: [\n")
+
+    with pytest.raises(SourceError, match=r"none\.yaml: no such file"):
+        load_tools(farm(), overlays=["none.yaml"])
+    with pytest.raises(InvalidOverlay, match=r"wrong\.yaml: not valid YAML"):
+        load_tools(farm(), overlays=[path])
+    with pytest.raises(InvalidOverlay, match="a list at the top level, not an object with 'overl"):
+        load_tools(farm(), overlays=["[]"])
+    with pytest.raises(InvalidDocument, match=r"overlays\[0\].*'object', which JSON"):
+        load_tools(farm(), overlays=[ADD | {"x-it": object()}])
+    with pytest.raises(InvalidOverlay, match="is an OpenAPI document, not an overlay"):
+        load_tools(farm(), overlays=[farm()])
+    with pytest.raises(SourceError, match="larger than 100 bytes"):
+        load_tools(farm(), overlays=[json.dumps(ADD)], settings={"max_document_bytes": 100})
+
+
+def test_credentials_go_to_an_overlay_only_where_the_settings_say_so():
+    key = {"k": {"in": "header", "name": "X-Key", "value": "overlay-secret-4711"}}
+    with Site(lambda asked: Said(ADD)) as site:
+        load_tools(farm(), overlays=[site.url], credentials=key)
+        named = {"credential_origins": [site.url]}
+        load_tools(farm(), overlays=[site.url], credentials=key, settings=named)
+
+    assert [asked.headers.get("X-Key") for asked in site.asked] == [None, "overlay-secret-4711"]
+
+
+def test_an_overlay_beside_a_document_at_a_url_is_fetched_with_its_rules():
+    replies = {"/farm.json": farm(servers=[{"url": "v1"}]), "/more.json": ADD}
+    with Site(lambda asked: Said(replies[asked.path])) as site:
+        toolset = load_tools(f"{site.url}/farm.json", overlays=[f"{site.url}/more.json"])
+
+        assert toolset["cows"].description == "Cows of the farm"
+        assert [asked.path for asked in site.asked] == ["/more.json", "/farm.json"]
+        site.answer = lambda asked: Said(b"", 404)
+        with pytest.raises(SourceError, match="status 404"):
+            load_tools(farm(), overlays=[f"{site.url}/gone.json"])
+
+
+@pytest.mark.parametrize(
+    ("extends", "warns"),
+    [
+        ("farm.json", False),
+        ("./farm.json", False),
+        ("other.json", True),
+        ("http://farm.example/farm.json", False),
+        ("http://[", True),
+        ("", False),
+    ],
+)
+def test_another_document_in_extends_is_told(place, extends, warns):
+    path = place("farm.json", farm())
+    named = place("overlay.json", ADD | {"extends": extends})
+
+    warnings = load_tools(path, overlays=[named]).warnings
+
+    expected = f"{named}#/extends: {extends!r} is not the document that is loaded."
+    assert warnings == ((expected,) if warns else ())
+
+
+def test_extends_of_a_document_at_a_url_is_compared_without_query():
+    same = "HTTP://127.0.0.1:{port}/farm.json?v=2"
+    with Site(lambda asked: Said(farm())) as site:
+        port = site.url.rpartition(":")[2]
+        own = ADD | {"extends": same.format(port=port)}
+        other = ADD | {"extends": "http://farm.example/farm.json"}
+
+        toolset = load_tools(f"{site.url}/farm.json?v=1", overlays=[own, other])
+
+    assert [line.partition("#")[0] for line in toolset.warnings] == ["overlays[1]"] * 2
+    assert load_tools(farm(), overlays=[other]).warnings == ()
+
+
+# The cache
+
+
+def test_a_second_load_comes_from_the_cache_and_is_the_same(folder, farm_file):
+    silent = overlay({"target": "$.nothing", "remove": True})
+    given = [ADD, silent]
+
+    first = load_tools(farm_file, overlays=given)
+    second = load_tools(farm_file, overlays=copy.deepcopy(given))
+
+    assert (is_from_cache(first), is_from_cache(second)) == (False, True)
+    assert second.document == first.document
+    assert second.warnings == first.warnings
+    assert len(second.warnings) == 1
+    assert second["cows"].description == "Cows of the farm"
+
+
+def test_the_cache_never_gives_tools_of_another_overlay(folder, farm_file, place):
+    path = place("overlay.yaml", YAML)
+    load_tools(farm_file, overlays=[path])
+    path.write_text(YAML.replace("of the farm", "of the hill"))
+
+    changed = load_tools(farm_file, overlays=[path])
+    twice = load_tools(farm_file, overlays=[path, ADD])
+    without = load_tools(farm_file)
+
+    assert [is_from_cache(each) for each in (changed, twice, without)] == [False] * 3
+    names = [each["cows"].description for each in (changed, twice, without)]
+    assert names == ["Cows of the hill", "Cows of the farm", "GET /cows"]
+    assert is_from_cache(load_tools(farm_file, overlays=[path]))
+    assert len(kept(folder)) == 4
+
+
+def test_a_wrong_overlay_is_found_beside_a_cached_document(folder, farm_file):
+    load_tools(farm_file)
+
+    with pytest.raises(InvalidOverlay):
+        load_tools(farm_file, overlays=[overlay()])
+
+
+def test_documents_of_urls_and_texts_are_cached_with_their_overlays(folder, farm_file):
+    with Site(lambda asked: Said(farm_file.read_bytes(), 200, (("ETag", '"1"'),))) as site:
+        for source in (f"{site.url}/farm.json", farm_file.read_bytes()):
+            load_tools(source, overlays=[ADD])
+            again = load_tools(source, overlays=[ADD])
+
+            assert is_from_cache(again)
+            assert again["cows"].description == "Cows of the farm"
+            assert not is_from_cache(load_tools(source))
+
+
+def test_a_damaged_copy_is_replaced_by_the_overlaid_document(folder, farm_file):
+    load_tools(farm_file, overlays=[ADD])
+    second = load_tools(farm_file, overlays=[ADD])
+    (file,) = kept(folder)
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute("UPDATE part SET sum = 0 WHERE place LIKE '/paths/%'")
+
+    assert load_tools(farm_file, overlays=[ADD])["cows"].operation.path == "/cows"
+    assert second.document["paths"]["/cows"]["get"]["summary"] == "Cows of the farm"
+
+
+# Commands and packages
+
+
+def test_commands_take_overlays(run, refused, place):
+    spec, named = place("farm.json", farm()), place("overlay.yaml", YAML)
+    gone = place("gone.json", overlay({"target": "$.paths['/hens']", "remove": True}))
+    options = ("--overlay", named, "--overlay", gone)
+
+    listed = run("list", spec, *options)
+
+    assert listed.stdout == "cows\tGET\t/cows\tCows of the farm\n"
+    assert run("show", spec, "cows", *options).stdout.startswith("cows\nGET /cows\n\nCows of the")
+    assert "1 tools, 0 skipped, 0 errors" in run("lint", spec, *options).stdout
+    assert "idle.json#/actions/0: '$.x' selects nothing" in (
+        run(
+            "list",
+            spec,
+            "-v",
+            "--overlay",
+            place("idle.json", overlay({"target": "$.x", "remove": True})),
+        ).stderr
+    )
+    refused("list", spec, "--overlay", "none.yaml", said="error: none.yaml: no such file.")
+    wrong = place("wrong.json", overlay({"target": "x"}))
+    refused("list", spec, "--overlay", wrong, said="wrong.json#/actions/0/target: 'x' is not")
+
+
+def test_a_package_is_generated_with_overlays_and_drifts_with_them(
+    run, place, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    place("farm.json", farm())
+    path = place("overlay.yaml", YAML)
+    place(
+        "pyproject.toml",
+        (
+            '[tool.openapi-tools.generate.farm]\nspec = "farm.json"\noutput = "out"\n'
+            'overlays = ["overlay.yaml"]\n'
+        ),
+    )
+
+    first, same = run("generate"), run("generate", "--check")
+    alone = run("generate", "farm.json", "--name", "farm", "--output", "out", "--check")
+    given = run(
+        *("generate", "farm.json", "--name", "farm", "--output", "out", "--check"),
+        *("--overlay", "overlay.yaml"),
+    )
+    path.write_text(YAML.replace("Cows of", "Oxen of"))
+    drifted = run("generate", "--check")
+
+    codes = [result.exit_code for result in (first, same, alone, given, drifted)]
+    assert codes == [0, 0, 1, 0, 1]
+    assert "Cows of the farm" in (tmp_path / "out/farm_tools/tools_a.py").read_text()
+    assert "description  cows: was 'Cows of the farm', is 'Oxen of" in drifted.stdout
+    assert "need SPEC" in run("generate", "--overlay", "overlay.yaml").stderr
+
+
+def test_overlays_in_pyproject_are_a_list_of_texts(refused, place, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    table = '[tool.openapi-tools.generate.farm]\nspec = "a"\noutput = "b"\noverlays = "c"\n'
+    place("pyproject.toml", table)
+
+    refused("generate", said="'overlays' must be a list of texts")
+
+
+# Limits
+
+
+def chain(depth, key="n"):
+    value = {"end": 1}
+    for _ in range(depth):
+        value = {key: value}
+    return value
+
+
+def doubled(count):
+    """Return actions that copy a whole into its part, again and again."""
+    return [{"target": "$.x-a", "update": {f"k{n}": {}}} for n in range(count)] + [
+        {"target": f"$.x-a.k{n}", "copy": "$.x-a"} for n in range(count)
+    ]
+
+
+WIDE = {"x-wide": {str(n): {"type": "string", "n": [n] * 5} for n in range(20_000)}}
+
+
+@pytest.mark.untraced
+@pytest.mark.parametrize(
+    ("more", "actions", "words"),
+    [
+        (WIDE, [{"target": "$..*", "update": {"n": n}} for n in range(10)], "select one kind only"),
+        (WIDE, [{"target": f"$..['{n}', 'z']", "remove": True} for n in range(9_000)], "steps"),
+        (WIDE, [{"target": "$..[?@..[?@..*]]", "remove": True}], "steps"),
+        (WIDE, [{"target": "$..[?$..* == $.x]", "remove": True}], "is not a JSONPath"),
+        (WIDE, [{"target": "$..[?count($..*) > 1]", "remove": True}], "steps"),
+        (WIDE, [{"target": "$" + "[*,*]" * 60 + "[*]", "remove": True}], "steps"),
+        ({"x-a": {}}, doubled(60), "the overlays add more than 10,000 values"),
+        (
+            {"x-a": chain(30)},
+            [{"target": f"$.x-a{'.n' * 20}", "update": chain(190)}],
+            "deeper than 201 levels",
+        ),
+        (
+            {"x-a": chain(5)},
+            [
+                action
+                for n in range(9)
+                for action in (
+                    {"target": "$..end", "remove": True, "x-n": n},
+                    {"target": "$.x-a..[?count(@.*) == 0]", "copy": "$.x-a", "x-n": n},
+                )
+            ],
+            "deeper than 201 levels",
+        ),
+        (WIDE, [{"target": "$[?" + "(" * 1_000 + "@.a" + ")" * 1_000 + "]"}], "too deep"),
+        (WIDE, [{"target": "$" + ".a" * 3_000}], "longer than 4,096 characters"),
+        (WIDE, [{"target": f"${'[0]' * 1_300}['{n}']"} for n in range(9_000)], "steps"),
+        (
+            {"x-a": ["a" * 30_000] * 200},
+            [{"target": "$.x-a[?search(@, '(a+)+$|(a|a)*b')]", "x-n": n} for n in range(9_000)],
+            "steps",
+        ),
+        (
+            {"x-a": ["a"]},
+            [{"target": f"$.x-a[?search(@, 'b{n}')]"} for n in range(9_000)],
+            "steps",
+        ),
+    ],
+    ids=[
+        *("mixed kinds", "many descents", "descents in filters", "not singular", "root in filters"),
+        *("unions", "doubling", "deep update", "deep copies", "parentheses", "long target"),
+        *("many long targets", "slow pattern", "many patterns"),
+    ],
+)
+def test_a_hostile_overlay_ends_soon_with_its_place(more, actions, words, monkeypatch):
+    monkeypatch.setattr(json_paths, "MAX_STEPS", 500_000)
+    monkeypatch.setattr(overlays, "MAX_ADDED", 10_000)
+    begun = time.process_time()
+
+    error = refusal(*actions, source=farm(**more))
+
+    assert words in error.reason
+    assert error.pointer.startswith("/actions/")
+    assert time.process_time() - begun < 30
