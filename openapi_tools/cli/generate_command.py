@@ -120,6 +120,7 @@ def _run(job: Job, *, check: bool, force: bool) -> Report:
     from openapi_tools.generate import generate_package
 
     given = shared.given_settings()
+    filters = job.tags, job.methods, job.match
     try:
         with busy(f"Generating {job.output.name}"):
             return generate_package(
@@ -128,7 +129,7 @@ def _run(job: Job, *, check: bool, force: bool) -> Report:
                 settings=settings_of(given) if given else job.settings,
                 credentials=shared.given_credentials(),
                 name=job.name,
-                select=shared.selection(job.tags, job.methods, job.match),
+                select=shared.selection(*filters) if any(filters) else None,
                 target=job.target,  # type: ignore[arg-type]  # the options allow no other
                 layout=job.layout,  # type: ignore[arg-type]  # the options allow no other
                 templates=job.templates,

@@ -8,8 +8,16 @@ import jsonschema
 import pytest
 from packages import ROOT, imported, said
 
-from openapi_tools import Select, Settings, SettingsError, generate_package, load_tools
+from openapi_tools import (
+    Select,
+    Settings,
+    SettingsError,
+    aload_tools,
+    generate_package,
+    load_tools,
+)
 from openapi_tools.cli import commands
+from openapi_tools.contracts import amplifier
 from openapi_tools.shaping.config_tables import configuration_schema
 
 SEARCH = {
@@ -450,3 +458,48 @@ def test_lint_looks_at_the_document_of_a_configuration(tmp_path, capsys):
         commands.main(["lint", str(tmp_path / "openapi-tools.toml")])
 
     assert "3 tools" in capsys.readouterr().out
+
+
+@pytest.fixture
+def written(tmp_path):
+    """Write the document and a configuration; return the configuration's path."""
+    (tmp_path / "api.json").write_text(json.dumps(DOCUMENT))
+    path = tmp_path / "openapi-tools.toml"
+    path.write_text('source = "api.json"\nread_only = true\n[tools.search_shops]\nname = "find"\n')
+    return path
+
+
+async def test_a_mount_plan_names_a_configuration(written):
+    mounted = {}
+
+    class Coordinator:
+        async def mount(self, _, tool, name):
+            mounted[name] = tool
+
+    cleanup = await amplifier.mount(Coordinator(), {"spec": str(written)})
+    await cleanup()
+
+    assert list(mounted) == ["find"]
+
+
+@pytest.mark.parametrize("row", [
+    'config = "openapi-tools.toml"', 'spec = "openapi-tools.toml"',
+    'spec = "api.json"\nconfig = "openapi-tools.toml"',
+])  # fmt: skip
+def test_generate_takes_the_configuration_of_a_row(row, written, monkeypatch, capsys):
+    monkeypatch.chdir(written.parent)
+    table = f'[tool.openapi-tools.generate.shops]\noutput = "out"\n{row}\n'
+    (written.parent / "pyproject.toml").write_text(table)
+
+    with pytest.raises(SystemExit) as ended:
+        commands.main(["generate"])
+
+    assert (ended.value.code, capsys.readouterr().err) == (0, "")
+    with imported(written.parent / "out", "shops_tools") as package:
+        assert [tool.name for tool in package.load()] == ["find"]
+
+
+async def test_aload_tools_takes_a_configuration(written):
+    toolset = await aload_tools(config=written)
+
+    assert [tool.name for tool in toolset] == ["find"]
