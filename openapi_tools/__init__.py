@@ -42,7 +42,8 @@ if TYPE_CHECKING:
     from openapi_tools.options import Select
     from openapi_tools.requests.request_auth import Preview
     from openapi_tools.result import ImageContent, TextContent, ToolResult
-    from openapi_tools.settings import Settings
+    from openapi_tools.settings import FileStore, Settings
+    from openapi_tools.shaping.files import FolderStore
     from openapi_tools.tools.guardrails import require_approval
     from openapi_tools.tools.tool import OperationTool
     from openapi_tools.tools.tool_call import Context, ToolCall
@@ -52,6 +53,8 @@ _HOMES = {
     "ClientCertificate": "auth.schemes",
     "Context": "tools.tool_call",
     "Event": "observability.observers",
+    "FileStore": "settings",
+    "FolderStore": "shaping.files",
     "ImageContent": "result",
     "OAuth2": "auth.oauth2",
     "OperationTool": "tools.tool",
@@ -79,6 +82,8 @@ __all__ = [
     "DeniedError",
     "DocumentError",
     "Event",
+    "FileStore",
+    "FolderStore",
     "ImageContent",
     "InputError",
     "InvalidDocument",

@@ -51,6 +51,8 @@ _READING = {
     *("allow_private", "ca_file", "cache", "credential_origins", "max_document_bytes", "ref_root"),
     *("ref_urls", "stale", "timeout", "trust_env"),
 }
+_WITHOUT_FILES = {"download_dir": None, "file_roots": (), "files": None}
+"""Tools of a package offer handles and paths once they are loaded with these settings."""
 _NAMED = 20
 TARGETS = ("python", EXATHENA)
 """The languages of generated packages."""
@@ -202,9 +204,10 @@ def _loaded(
     given = given._replace(settings=settings, credentials=own)
     file, (source, settings, credentials, overlays) = configured(config, given)
     fetcher = fetcher_of(source, settings, credentials)
+    plain = settings.model_copy(update=_WITHOUT_FILES)
     known = read_overlays(overlays, settings, fetcher, credentials=credentials)
     document, remarks = read_document(
-        source, settings, duplicates=True, fetcher=fetcher, overlays=known
+        source, plain, duplicates=True, fetcher=fetcher, overlays=known
     )
     toolset = tools_of(document, credentials=credentials, remarks=remarks)
     chosen = toolset

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -14,6 +15,7 @@ _PARAMETER = re.compile(rf"[ \t]*;[ \t]*({_TOKEN})=({_VALUE}|{_QUOTED})")
 
 _JSON = frozenset({"application/json", "text/json"})
 _XML = frozenset({"application/xml", "text/xml"})
+_BYTES = ("application/pdf", "audio/", "font/", "image/", "video/")
 _LINES = frozenset(
     {
         "application/jsonl",
@@ -128,3 +130,22 @@ def is_text(media_type: str) -> bool:
     if is_json(kind) or is_form(kind) or is_sequential(kind):
         return False
     return kind.startswith("text/") or kind in _TEXT or is_xml(kind) or kind.endswith("+yaml")
+
+
+def is_always_bytes(media_type: str) -> bool:
+    """Whether its content is never shown as text: PDF, fonts, images but SVG, sound, film."""
+    return essence(media_type).startswith(_BYTES) and not is_text(media_type)
+
+
+_CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+_SNIFFED = 256 * 1024
+
+
+def is_readable(content: bytes) -> bool:
+    """Whether bytes are UTF-8 text, by their first 256 KiB."""
+    decoder = codecs.getincrementaldecoder("utf-8-sig")()
+    try:
+        text = decoder.decode(content[:_SNIFFED], final=len(content) <= _SNIFFED)
+    except UnicodeDecodeError:
+        return False
+    return _CONTROLS.search(text) is None

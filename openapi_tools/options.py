@@ -33,10 +33,12 @@ class DefaultSettings:
     timeout = 30.0
     concurrency = 20
     max_response_bytes = 10 * _MEBIBYTE
+    max_file_bytes = 1024 * _MEBIBYTE
     max_output_chars = 60_000
     max_input_chars = 4 * _MEBIBYTE
     max_base64_bytes = 8192
     download_dir = None
+    files = None
     check_answers = False
     file_roots = ()
     prefix = ""

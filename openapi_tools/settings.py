@@ -5,9 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable  # noqa: TC003 -- pydantic reads the annotations
 from pathlib import Path  # noqa: TC003 -- pydantic reads the annotations
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Literal, Protocol, runtime_checkable
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
 
 from openapi_tools.errors import SettingsError
 from openapi_tools.media_types import is_media_type, is_wildcard
@@ -28,6 +35,33 @@ _ORIGIN = re.compile(r"https?://[^\s/?#@]+/?", re.IGNORECASE)
 _APPROVED = re.compile(r"destructive|all|x-.+")
 
 
+@runtime_checkable
+class FileStore(Protocol):
+    """Keeps files that do not pass the model, by handle; `FolderStore` is one.
+
+    Methods are called in threads, several at once.
+    """
+
+    def put(self, content: BinaryIO, *, filename: str = "", media_type: str = "") -> str:
+        """Keep a copy of a file and return its handle.
+
+        A handle is at most 200 letters, digits, `.`, `_` and `-`, and cannot be guessed. The file
+        name may be empty, and is a server's.
+
+        Raises:
+            OSError: It cannot be kept.
+        """
+        ...
+
+    def open(self, handle: str) -> BinaryIO:
+        """Return a kept file, seekable, open for reading.
+
+        Raises:
+            OSError: There is no such file.
+        """
+        ...
+
+
 class Settings(BaseModel):
     """How a document is read and how its tools call the API.
 
@@ -38,12 +72,15 @@ class Settings(BaseModel):
             included. The same bound holds for fetching the document.
         concurrency: Calls of one toolset that may be under way at once; more wait for their turn.
         max_response_bytes: An answer larger than this, decoded, is an error.
+        max_file_bytes: A binary answer larger than this, decoded, is an error where files are kept.
         max_output_chars: An output longer than this, as text, is cut and says so; the default is
             some 15,000 tokens of a model.
         max_input_chars: Tool input longer than this, as JSON, is refused.
         max_base64_bytes: A binary answer up to this size comes as base64, a larger one as its media
             type and size; images that models can see may be larger.
-        download_dir: Folder where binary answers are written, whatever their size.
+        download_dir: Folder where binary answers are written, whatever their size; file arguments
+            take the handles of its files.
+        files: A store of another kind for that, in place of `download_dir`: a `FileStore`.
         check_answers: Compare answers with the document (openapi-core); what does not fit is
             listed in `result.metadata["answer_problems"]`, the call does not fail.
         file_roots: Folders from which file arguments may name a `path`; none by default.
@@ -101,10 +138,12 @@ class Settings(BaseModel):
     timeout: float = Field(default=DefaultSettings.timeout, gt=0)
     concurrency: int = Field(default=DefaultSettings.concurrency, ge=1)
     max_response_bytes: int = Field(default=DefaultSettings.max_response_bytes, ge=1)
+    max_file_bytes: int = Field(default=DefaultSettings.max_file_bytes, ge=1)
     max_output_chars: int = Field(default=DefaultSettings.max_output_chars, ge=100)
     max_input_chars: int = Field(default=DefaultSettings.max_input_chars, ge=1)
     max_base64_bytes: int = Field(default=DefaultSettings.max_base64_bytes, ge=0)
     download_dir: Path | None = DefaultSettings.download_dir
+    files: Any = DefaultSettings.files  # a FileStore
     check_answers: bool = DefaultSettings.check_answers
     file_roots: tuple[Path, ...] = DefaultSettings.file_roots
     prefix: str = Field(
@@ -195,6 +234,16 @@ class Settings(BaseModel):
                 shown = "" if "@" in origin else f" {origin[:_SHOWN]!r}"
                 raise ValueError(f"an origin is https://host or https://host:port, not{shown}.")
         return tuple(origin.rstrip("/") for origin in origins)
+
+    @field_validator("files")
+    @classmethod
+    def _check_files(cls, files: Any, info: ValidationInfo) -> Any:
+        is_store = isinstance(files, FileStore) and not isinstance(files, type)
+        if not is_store and files is not None:
+            raise ValueError("a store has the methods put and open; FolderStore(…) is one.")
+        if is_store and info.data.get("download_dir") is not None:
+            raise ValueError("download_dir names a store already; give one of them.")
+        return files
 
     @field_validator("idempotency_header")
     @classmethod

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
+import mimetypes
 import re
 import time
+import weakref
+from collections import deque
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from openapi_tools.contracts import blocks_of, requiring
-from openapi_tools.errors import SettingsError
+from openapi_tools.errors import OpenAPIToolsError, SettingsError
+from openapi_tools.options import DEFAULT_SETTINGS
+from openapi_tools.shaping.files import file_of, store_of
 from openapi_tools.tools.guardrails import question_of
 from openapi_tools.tools.tool_call import Context, ToolCall
 from openapi_tools.tools.toolset import no_such_tool
@@ -26,6 +32,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from openapi_tools.result import ToolResult
+    from openapi_tools.settings import Settings
     from openapi_tools.tools.tool import OperationTool
 
 with requiring("mcp"):
@@ -44,6 +51,9 @@ _EVERY = 5.0
 _SESSIONS = 300
 """Of protocol versions with a handshake; each takes some 40 kB until half an hour has passed."""
 _LARGEST = 1024 * 1024
+_FILES = "openapi-tools://files/"
+_LISTED = 1000
+"""Files of a server whose sessions are known, the newest."""
 _ANSWER = re.compile(
     rb"(?:(?:id|event): [^\r\n]*\r\n)*data: "
     rb'(\{"jsonrpc":"2\.0","id":(?:-?\d+|"[^"\\]*(?:\\.[^"\\]*)*"),"(?:result|error)":[^\r\n]*)'
@@ -62,7 +72,10 @@ def create_server(
     time, and the first one counts as denied for guards and functions for failures. The toolset
     stays yours to close.
 
-    Spec: Model Context Protocol 2026-07-28 and 2025-11-25, server/tools.
+    With a store of files in the settings of a toolset, answers link to their files, which are
+    resources; a session's list has the files of that session.
+
+    Spec: Model Context Protocol 2026-07-28 and 2025-11-25, server/tools and server/resources.
 
     Args:
         toolset: A toolset, or any of its tools.
@@ -73,13 +86,17 @@ def create_server(
         SettingsError: Two tools have the same name.
     """
     document = getattr(toolset, "document", None)
-    served = _Served(toolset)
+    settings: Any = getattr(getattr(toolset, "session", None), "settings", DEFAULT_SETTINGS)
+    files = None if store_of(settings) is None else _Files(settings)
+    served = _Served(toolset, files)
     return ToolsServer(
         name or _said(document, "title") or _UNNAMED,
         version=version or _said(document, "version"),
         get_tool_input_schema=served.input_schema,
         on_list_tools=served.list_tools,
         on_call_tool=served.call_tool,
+        on_list_resources=None if files is None else files.listed,
+        on_read_resource=None if files is None else files.read,
     )
 
 
@@ -94,7 +111,8 @@ class ToolsServer(Server[Any]):
 
 
 class _Served:
-    def __init__(self, tools: Iterable[OperationTool]) -> None:
+    def __init__(self, tools: Iterable[OperationTool], files: _Files | None = None) -> None:
+        self._files = files
         self._tools: dict[str, OperationTool] = {}
         for tool in tools:
             if tool.name in self._tools:
@@ -127,7 +145,54 @@ class _Served:
         call = ToolCall(id=call_id, name=tool.name, arguments=params.arguments or {})
         context = Context(approve=desk.approve if desk.is_open else None, state=request)
         result = await _reporting(request.session, tool(call, context))
-        return desk.question or _answer(result)
+        links = [] if self._files is None else self._files.links(request.session, result)
+        return desk.question or _answer(result, links)
+
+
+class _Files:
+    """The files that answers have put into a toolset's store, as resources."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        # The client's parameters are the one object that all requests of a session share.
+        self._made: deque[tuple[weakref.ref[Any], dict[str, Any]]] = deque(maxlen=_LISTED)
+
+    def links(self, session: ServerSession, result: ToolResult) -> list[dict[str, Any]]:
+        """Return the link to an answer's file, if it has one, and list that for the session."""
+        file = result.metadata.get("file")
+        if not isinstance(file, Mapping):
+            return []
+        handle, kind = str(file["handle"]), str(file["media_type"])
+        resource = {"uri": _FILES + handle, "name": handle, "mimeType": kind, "size": file["bytes"]}
+        if session.client_params is not None:
+            self._made.append((weakref.ref(session.client_params), resource))
+        return [{"type": "resource_link", **resource}]
+
+    async def listed(self, request: ServerRequestContext[Any], _: Any) -> types.ListResourcesResult:
+        """Return the files of the request's session."""
+        own = request.session.client_params
+        found = [file for made, file in self._made if own is not None and made() is own]
+        return types.ListResourcesResult.model_validate({"resources": found})
+
+    async def read(
+        self, _: ServerRequestContext[Any], params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
+        """Return the content of a file, up to `max_response_bytes`."""
+        try:
+            contents = await anyio.to_thread.run_sync(self._contents, str(params.uri))
+        except OpenAPIToolsError as error:
+            raise MCPError(code=INVALID_PARAMS, message=_clean(error.reason)) from None
+        return types.ReadResourceResult.model_validate({"contents": [contents]})
+
+    def _contents(self, uri: str) -> dict[str, Any]:
+        handle = uri.removeprefix(_FILES) if uri.startswith(_FILES) else ""
+        file = file_of("handle", handle, self._settings)
+        if file.size > self._settings.max_response_bytes:
+            reason = f"the file of {file.size} bytes is larger than allowed (max_response_bytes)."
+            raise SettingsError(reason)
+        kind = mimetypes.guess_type(handle)[0] or "application/octet-stream"
+        data = base64.b64encode(b"".join(file.pieces())).decode()
+        return {"uri": uri, "mimeType": kind, "blob": data}
 
 
 class _Desk:
@@ -208,13 +273,13 @@ def _described(tool: OperationTool) -> dict[str, Any]:
     return described
 
 
-def _answer(result: ToolResult) -> types.CallToolResult:
-    contents = blocks_of(
+def _answer(result: ToolResult, links: list[dict[str, Any]]) -> types.CallToolResult:
+    contents: list[dict[str, Any]] = blocks_of(
         result,
         lambda text: {"type": "text", "text": _clean(text)},
         lambda data, kind: {"type": "image", "data": data, "mimeType": kind},
     )
-    answer: dict[str, Any] = {"content": contents, "isError": result.is_error}
+    answer: dict[str, Any] = {"content": [*contents, *links], "isError": result.is_error}
     has_images = any(content["type"] == "image" for content in contents)
     # Versions before 2026-07-28 take nothing but an object here; an image would be sent twice.
     if result.success and isinstance(result.output, dict) and not has_images:

@@ -1,7 +1,8 @@
 """Request bodies, by media type: JSON, text, forms, multipart and files.
 
-A file argument is `{"base64": …}`, `{"text": …}` or, with file folders in the settings,
-`{"path": …}`; each with an optional `filename` and `content_type`. A string alone is never a path.
+A file argument is `{"base64": …}`, `{"text": …}`, `{"handle": …}` with a store of files in the
+settings, or `{"path": …}` with file folders there; each with an optional `filename` and
+`content_type`. A string alone is never a path.
 
 Spec: OpenAPI 3.2.0, sections 4.13 to 4.15; RFC 2046, section 5.1; RFC 7578; WHATWG HTML,
 multipart/form-data encoding algorithm, for the escapes in names.
@@ -11,18 +12,14 @@ from __future__ import annotations
 
 import base64
 import binascii
-import os
 import secrets
-import stat
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools import media_types
 from openapi_tools.errors import CallError, InputError
 from openapi_tools.model import Encoding, Parameter
 from openapi_tools.requests.encoding import (
-    FAULTS,
     FORM,
     FORM_RESERVED,
     RAW,
@@ -39,6 +36,7 @@ if TYPE_CHECKING:
 
     from openapi_tools.model import RequestBody
     from openapi_tools.settings import Settings
+    from openapi_tools.shaping.files import StoredFile
 
     _Write = Callable[[RequestBody, Any, "Sources"], "Content"]
 
@@ -46,20 +44,21 @@ _OCTETS = "application/octet-stream"
 _UTF8_TEXT = "text/plain; charset=utf-8"
 _ESCAPES = str.maketrans({"\r": "%0D", "\n": "%0A", '"': "%22"})
 _CONTROLS = frozenset(chr(code) for code in (*range(0x20), 0x7F)) - {"\r", "\n"}
+_HANDLE = "The `handle` that an answer gave for a file; the best way to send one."
 _OWN_HEADERS = frozenset({"content-disposition", "content-type", "content-length"})
 
 
 class Content(NamedTuple):
-    """A body: its whole `Content-Type` and its bytes."""
+    """A body: its whole `Content-Type` and its bytes, in parts where files are among them."""
 
     media_type: str
-    data: bytes
+    data: bytes | list[bytes | StoredFile]
 
 
 class File(NamedTuple):
     """A file to send; name and media type are empty when they are not known."""
 
-    content: bytes
+    content: bytes | StoredFile
     filename: str = ""
     content_type: str = ""
 
@@ -121,7 +120,9 @@ def _form_pairs(name: str, value: Any, sources: Sources) -> Iterator[tuple[str, 
             continue
         if encoding.file:
             # A form is text: OpenAPI 3.2.0, section 4.15.3 asks for base64 there.
-            text = base64.b64encode(read_file(item, sources.settings).content).decode()
+            content = read_file(item, sources.settings).content
+            whole = content if isinstance(content, bytes) else b"".join(content.pieces())
+            text = base64.b64encode(whole).decode()
         else:
             compound = "application/json" if isinstance(item, (list, dict)) else "text/plain"
             text = content_text(encoding.content_type or compound, item)
@@ -161,29 +162,37 @@ def _file(body: RequestBody, value: Any, sources: Sources) -> Content:
     file = read_file(value, sources.settings)
     listed = (body.media_type, *body.alternatives)
     if any(media_types.matches(file.content_type, kind) for kind in listed):
-        return Content(file.content_type, file.content)
+        return Content(file.content_type, _joined([file.content]))
     if media_types.is_wildcard(body.media_type):
         if file.content_type:
             reason = f"{file.content_type} does not fit {body.media_type}."
             raise InputError(reason, pointer="/content_type")
-        return Content(_OCTETS, file.content)
+        return Content(_OCTETS, _joined([file.content]))
     if media_types.is_text(body.media_type):
         if "text" in value:
             return _text(body, value["text"], sources)
-        return Content(next(filter(media_types.is_bytes, listed), _OCTETS), file.content)
-    return Content(body.media_type, file.content)
+        kind = next(filter(media_types.is_bytes, listed), _OCTETS)
+        return Content(kind, _joined([file.content]))
+    return Content(body.media_type, _joined([file.content]))
+
+
+def _joined(pieces: list[bytes | StoredFile]) -> bytes | list[bytes | StoredFile]:
+    """Return pieces as bytes unless files are among them."""
+    whole = [piece for piece in pieces if isinstance(piece, bytes)]
+    return b"".join(whole) if len(whole) == len(pieces) else pieces
 
 
 def _multipart(body: RequestBody, value: Any, sources: Sources) -> Content:
     """Write one part per member, or per item of an array; null is left out."""
     # Parts of text in a form carry no Content-Type, as browsers send them.
     boundary = secrets.token_hex(16)
-    data = b"".join(
-        b"--%s\r\n%s\r\n\r\n%s\r\n" % (boundary.encode(), b"\r\n".join(headers), content)
-        for headers, content in _parts(body.media_type, value, sources)
-    )
+    pieces: list[bytes | StoredFile] = []
+    for headers, content in _parts(body.media_type, value, sources):
+        head = b"--%s\r\n%s\r\n\r\n" % (boundary.encode(), b"\r\n".join(headers))
+        pieces += (head, content, b"\r\n")
+    pieces.append(b"--%s--\r\n" % boundary.encode())
     kind = media_types.without_parameter(body.media_type, "boundary")
-    return Content(f"{kind}; boundary={boundary}", data + b"--%s--\r\n" % boundary.encode())
+    return Content(f"{kind}; boundary={boundary}", _joined(pieces))
 
 
 _WRITERS: tuple[tuple[Callable[[str], bool], _Write], ...] = (
@@ -199,7 +208,7 @@ def _writer_of(media_type: str) -> _Write:
     return next((write for holds, write in _WRITERS if holds(media_type)), _text)
 
 
-_Part = tuple[list[bytes], bytes]
+_Part = tuple[list[bytes], "bytes | StoredFile"]
 """Header lines without line ends, and the content."""
 
 
@@ -296,13 +305,20 @@ def _quotable(name: str) -> str:
 
 
 def file_schema(settings: Settings) -> dict[str, Any]:
-    """Return the JSON Schema 2020-12 of a file argument; `path` is offered only with file roots."""
+    """Return the JSON Schema 2020-12 of a file argument.
+
+    `handle` is offered only with a store of files, `path` only with file roots.
+    """
+    has_store = settings.files is not None or settings.download_dir is not None
+    bytes_of = "The bytes, base64-encoded" + ("; prefer a handle." if has_store else ".")
     sources = {
-        "base64": {"type": "string", "description": "The bytes, base64-encoded."},
+        "base64": {"type": "string", "description": bytes_of},
         "text": {"type": "string", "description": "The content as text, sent as UTF-8."},
     }
     if settings.file_roots:
         sources["path"] = {"type": "string", "description": "Path of a local file to send."}
+    if has_store:
+        sources = {"handle": {"type": "string", "description": _HANDLE}, **sources}
     return {
         "type": "object",
         "properties": {
@@ -319,18 +335,18 @@ def read_file(value: Any, settings: Settings) -> File:
     """Return the file of an argument that fits `file_schema`.
 
     Raises:
-        InputError: The argument does not fit, is not base64, or leads outside `file_roots`.
+        InputError: The argument does not fit, is not base64, or names no file in the store or
+            below `file_roots`.
     """
-    given = value.keys() & {"base64", "text", "path"} if isinstance(value, dict) else ()
+    given = value.keys() & {"base64", "text", "path", "handle"} if isinstance(value, dict) else ()
     source = next(iter(given), "")
     if len(given) != 1 or not isinstance(value[source], str):
         raise InputError('a file is needed: {"base64": …} or {"text": …}.')
-    read = {"base64": _decoded, "text": encode_text}.get(source)
     try:
-        content = read(value[source]) if read else _from_disk(value["path"], settings)
+        content = _content(source, value[source], settings)
     except InputError as error:
         raise InputError(error.reason, pointer=f"/{source}") from None
-    filename = value.get("filename") or (Path(value["path"]).name if not read else "")
+    filename = value.get("filename") or ("" if isinstance(content, bytes) else content.name)
     if not isinstance(filename, str):
         raise InputError("text is needed.", pointer="/filename")
     kind = value.get("content_type")
@@ -339,6 +355,16 @@ def read_file(value: Any, settings: Settings) -> File:
         reason = "a media type is needed, for instance 'image/png'."
         raise InputError(reason, pointer="/content_type")
     return File(content, filename, kind or "")
+
+
+def _content(source: str, text: str, settings: Settings) -> bytes | StoredFile:
+    if source == "base64":
+        return _decoded(text)
+    if source == "text":
+        return encode_text(text)
+    from openapi_tools.shaping.files import file_of
+
+    return file_of(source, text, settings)
 
 
 def _decoded(text: str) -> bytes:
@@ -352,25 +378,3 @@ def _decoded(text: str) -> bytes:
         return base64.b64decode(bare + "=" * (-len(bare) % 4), altchars, validate=True)
     except (binascii.Error, ValueError):
         raise InputError("this is not base64; give text as `text` instead.") from None
-
-
-def _from_disk(path: str, settings: Settings) -> bytes:
-    """Read a regular file below one of the roots; links are followed before that is decided."""
-    for root in settings.file_roots:
-        try:
-            folder = root.resolve(strict=True)
-            found = (folder / path).resolve(strict=True)
-            if found.is_relative_to(folder):
-                return _contents(found)
-        except (OSError, RuntimeError, *FAULTS):
-            continue
-    raise InputError("no such file in the folders that files may be read from.")
-
-
-def _contents(path: Path) -> bytes:
-    """Read a regular file; a link put there meanwhile is not followed."""
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-    with os.fdopen(os.open(path, flags), "rb") as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise OSError(path)
-        return file.read()

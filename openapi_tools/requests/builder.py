@@ -6,7 +6,9 @@ document nor a model can move a request off its server and base path.
 
 from __future__ import annotations
 
+import asyncio
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -55,10 +57,11 @@ from openapi_tools.requests.styles import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import AsyncIterator, Mapping
 
     from openapi_tools.model import Operation, Parameter, RequestBody
     from openapi_tools.settings import Settings
+    from openapi_tools.shaping.files import StoredFile
 
 _NO_AUTH = RequestAuth()
 _USER_AGENT = (b"User-Agent", f"openapi-tools/{__version__}".encode())
@@ -121,16 +124,19 @@ class RequestPlan:
         target += _query(operation, self._templates[1], places, auth)
         content = build_content(operation.body, arguments, settings) if operation.body else None
         headers = self._headers(places, auth)
-        body = b""
+        body: bytes | list[bytes | StoredFile] = b""
         if content is not None:
             headers.append((b"Content-Type", content.media_type.encode("latin-1")))
             body = content.data
         if body or operation.method.upper() in _WITH_BODY:
-            headers.append((b"Content-Length", b"%d" % len(body)))
-        url, stream = self._url(target), httpx.ByteStream(body)
+            length = len(body) if isinstance(body, bytes) else sum(map(len, body))
+            headers.append((b"Content-Length", b"%d" % length))
+        url = self._url(target)
+        stream = httpx.ByteStream(body) if isinstance(body, bytes) else _Parts(body)
         request = httpx.Request(operation.method, url, headers=headers, stream=stream)
         request.method = operation.method  # httpx writes it in upper case
-        request.read()
+        if isinstance(body, bytes):
+            request.read()
         return request
 
     def _headers(self, places: _Places, auth: RequestAuth) -> list[tuple[bytes, bytes]]:
@@ -154,6 +160,35 @@ class RequestPlan:
         if (url.netloc, url.raw_path) != (self._netloc, self._path + target.encode()):
             raise CallError("denied", "the request would leave its server; it is not sent.")
         return url
+
+
+class _Parts(httpx.AsyncByteStream):
+    """A body of bytes and files; each time it is sent, the files are read anew."""
+
+    def __init__(self, parts: list[bytes | StoredFile]) -> None:
+        self.parts = parts
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for part in self.parts:
+            if isinstance(part, bytes):
+                yield part
+                continue
+            pieces = part.pieces()
+            try:
+                while piece := await asyncio.to_thread(next, pieces, b""):
+                    yield piece
+            finally:
+                with suppress(ValueError):  # it is being read: then it closes the file itself
+                    pieces.close()
+
+
+def described(request: httpx.Request) -> httpx.Request:
+    """Return a request to look at: files in its body are named instead of read."""
+    if isinstance(request.stream, _Parts):
+        parts = (p if isinstance(p, bytes) else str(p).encode() for p in request.stream.parts)
+        request.stream = httpx.ByteStream(b"".join(parts))
+        request.read()
+    return request
 
 
 def build_request(

@@ -1,10 +1,8 @@
-"""Contents of a body, by its media type; binary data as files in the user's own folder."""
+"""Contents of a body, by its media type; binary data as files in a store."""
 
 from __future__ import annotations
 
 import base64
-import mimetypes
-import os
 import re
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -14,11 +12,13 @@ from urllib.parse import unquote
 from openapi_tools.errors import CallError
 from openapi_tools.media_types import (
     essence,
+    is_always_bytes,
     is_form,
     is_json,
     is_json_lines,
     is_json_sequence,
     is_multipart,
+    is_readable,
     is_text,
     parameter,
 )
@@ -38,7 +38,6 @@ from openapi_tools.responses.shown_text import (
     cut_text,
     decode_text,
     has_markup,
-    is_readable,
     looks_like_html,
     page_text,
     shorten,
@@ -46,10 +45,12 @@ from openapi_tools.responses.shown_text import (
 from openapi_tools.result import IMAGES
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable
+
+    Keep = Callable[[Any, str, str], dict[str, Any]]
+    """Keeps bytes with a file name and a media type, and returns the facts about them."""
 
 _HTML = frozenset({"application/xhtml+xml", "text/html"})
-_BYTES = ("application/pdf", "audio/", "font/", "image/", "video/")
 _OCTETS = "application/octet-stream"
 _EVENTS = "text/event-stream"
 _STREAM = re.compile(rb"(?:\xef\xbb\xbf)?\s{0,100}(?::|(?:data|event|id|retry)[:\r\n])")
@@ -63,6 +64,11 @@ _LEFT_OUT = "too large to be shown; Settings(download_dir=…) writes it to a fi
 _UNLIKE = "it was read by its content"
 _SEVERAL = "the answer is several JSON values, one on each line, given as a list"
 
+_EXTENDED = re.compile(
+    r"filename\*\s*=\s*(?:utf-8|iso-8859-1)'[^']{0,30}'([^;\s]{1,600})", re.IGNORECASE
+)
+_PLAIN = re.compile(r'filename\s*=\s*(?:"((?:[^"\\]|\\.){0,600})"|([^;\s]{1,600}))', re.IGNORECASE)
+
 
 @dataclass(slots=True)
 class Content:
@@ -73,6 +79,7 @@ class Content:
     omitted: int = 0  # characters that are left out of the value
     whole: int = 0  # characters of the whole, if the value is only its beginning
     cut: bool = False  # the value is a text that ends with a mark
+    file: dict[str, Any] | None = None  # facts about the file that holds it
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +97,7 @@ class Shape:
     """Limits and forms of a content."""
 
     room: int  # characters that can be shown, also of base64
-    folder: Path | None = None  # for binary data
+    keep: Keep | None = None  # writes binary data to a file
     base64: int = DefaultSettings.max_base64_bytes  # for binary data; images may be larger
     html: bool = False  # HTML was requested, so its markup stays
     binary: bool = True  # binary data is given, not only described
@@ -139,9 +146,9 @@ def _text_or_bytes(body: Body, kind: str, shape: Shape) -> Content:
         whole = page.length if page.length > LOOKED_AT else 0
         if has_markup(page.text):
             return Content(page_text(page.text), page.notes, whole=whole)
-    # Large data under the name of bytes is a file if there is a folder.
-    is_file = kind == _OCTETS and shape.folder is not None and len(body.data) > shape.room
-    is_unknown = not kind.startswith(_BYTES) and not is_file
+    # Large data under the name of bytes is a file if there is a store.
+    is_file = kind == _OCTETS and shape.keep is not None and len(body.data) > shape.room
+    is_unknown = not is_always_bytes(kind) and not is_file
     if is_text(kind) or is_form(kind) or (is_unknown and is_readable(body.data)):
         return _text(body, shape)
     return _bytes(body, kind or _OCTETS, shape)
@@ -199,16 +206,29 @@ def _bytes(body: Body, kind: str, shape: Shape) -> Content:
     notes: list[str] = []
     if not shape.binary:
         return Content(facts)
-    if shape.folder is not None:
+    if shape.keep is not None:
         try:
-            path = _write_download(shape.folder, body, kind)
-            return Content({"file": str(path), **facts})
+            return as_file(shape.keep, body.data, body.disposition, kind)
         except OSError as error:
             notes.append(f"the download could not be written ({error.strerror or 'no room'})")
     length = (len(body.data) + 2) // 3 * 4
     if length > shape.room or (len(body.data) > shape.base64 and kind not in IMAGES):
         return Content({**facts, "left_out": _LEFT_OUT}, notes, omitted=length)
     return Content({"base64": base64.b64encode(body.data).decode(), **facts}, notes)
+
+
+def as_file(keep: Keep, content: Any, disposition: str, kind: str) -> Content:
+    """Keep bytes in a store and return where they are.
+
+    Spec: RFC 6266, section 4.3: the server's name for a file is a hint.
+
+    Raises:
+        OSError: They cannot be written.
+    """
+    extended, plain = _EXTENDED.search(disposition), _PLAIN.search(disposition)
+    name = (plain[1] or plain[2] or "") if plain else ""
+    facts = keep(content, unquote(extended[1]) if extended else name, kind)
+    return Content(facts, file={name: facts[name] for name in ("handle", "media_type", "bytes")})
 
 
 def _multipart(body: Body, shape: Shape) -> Content:
@@ -257,56 +277,3 @@ def _part(piece: bytes, shape: Shape) -> Content:
     except CallError:
         content = read_content(Body(data, "text/plain"), shape)
     return replace(content, value={**facts, "content": content.value})
-
-
-_EXTENDED = re.compile(
-    r"filename\*\s*=\s*(?:utf-8|iso-8859-1)'[^']{0,30}'([^;\s]{1,600})", re.IGNORECASE
-)
-_PLAIN = re.compile(r'filename\s*=\s*(?:"((?:[^"\\]|\\.){0,600})"|([^;\s]{1,600}))', re.IGNORECASE)
-_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
-_DEVICE = re.compile(r"(?:aux|con|nul|prn|com\d|lpt\d)(?:\.|$)", re.IGNORECASE)
-_STEM, _SUFFIX = 80, 16
-_TRIES = 1000
-
-
-def _write_download(folder: Path, body: Body, media_type: str) -> Path:
-    """Write bytes to a new file and return where it is.
-
-    The server's name for it is a hint: folders in it are ignored, only plain characters are kept,
-    and an existing file is never touched.
-
-    Spec: RFC 6266, section 4.3.
-
-    Raises:
-        OSError: It cannot be written; nothing is left behind.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    stem, suffix = _file_name(body.disposition, media_type)
-    for number in range(_TRIES):
-        path = folder / f"{stem}{f'-{number}' if number else ''}{suffix}"
-        try:
-            opened = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        except FileExistsError:
-            continue
-        try:
-            with os.fdopen(opened, "wb") as file:
-                file.write(body.data)
-        except OSError:
-            path.unlink(missing_ok=True)
-            raise
-        return path
-    raise FileExistsError(f"{folder} holds {_TRIES} files of that name")
-
-
-def _file_name(disposition: str, media_type: str) -> tuple[str, str]:
-    """Return a safe name as its stem and its ending: `("report", ".pdf")`."""
-    named = _PLAIN.search(disposition)
-    extended = _EXTENDED.search(disposition)
-    name = unquote(extended[1]) if extended else (named[1] or named[2] or "") if named else ""
-    name = _UNSAFE.sub("_", re.split(r"[/\\]", name)[-1]).lstrip("._-")
-    stem, dot, ending = name.rpartition(".")
-    if not dot:
-        stem, ending = name, (mimetypes.guess_extension(media_type) or ".bin")[1:]
-    suffix = f".{ending}"
-    stem = stem[:_STEM].rstrip(".") or "download"
-    return (f"_{stem}" if _DEVICE.match(stem) else stem), suffix[:_SUFFIX].rstrip(".")

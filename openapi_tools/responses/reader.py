@@ -15,7 +15,7 @@ from pydantic_core import to_json
 from openapi_tools.errors import CallError
 from openapi_tools.http_rules import header_label, is_kept, linked
 from openapi_tools.media_types import essence, is_json, parameter
-from openapi_tools.responses.body_content import Body, Content, Shape, read_content
+from openapi_tools.responses.body_content import Body, Content, Shape, as_file, read_content
 from openapi_tools.responses.server_json import PARTLY, VALUES, clean, read_json, words_of
 from openapi_tools.responses.shown_text import as_utf8, clean_text, decode_text, encode, shorten
 from openapi_tools.result import ToolResult
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from openapi_tools.errors import ErrorType
     from openapi_tools.model import Operation
     from openapi_tools.redaction import Redactor
+    from openapi_tools.responses.body_content import Keep
     from openapi_tools.settings import Settings
     from openapi_tools.transport.sender import Answer
 
@@ -42,6 +43,7 @@ _ERROR_ROOM = 2400
 _ERROR_READ = 1_000_000
 _ERROR_HEAD = 64_000
 _MARKER = 20
+_OCTETS = "application/octet-stream"
 _VALUE = 50
 """Bytes of a JSON value, on average."""
 _PROSE = 1200
@@ -71,6 +73,7 @@ def read_answer(
     settings: Settings,
     *,
     redactor: Redactor | None = None,
+    keep: Keep | None = None,
 ) -> ToolResult:
     """Return an answer as a result.
 
@@ -82,8 +85,9 @@ def read_answer(
     Args:
         answer: As received.
         operation: Decides whether HTML stays markup, and which headers are kept.
-        settings: Limits, and the folder for downloads.
+        settings: Limits.
         redactor: Masks secrets before anything is read or cut.
+        keep: Keeps binary content in a store.
 
     Raises:
         CallError: `timeout`: no whole value came in time.
@@ -99,7 +103,7 @@ def read_answer(
     if not succeeded:
         return _failed(answer, metadata)
     try:
-        content = _content(answer, media_type, operation, settings)
+        content = _content(answer, media_type, operation, settings, keep=keep)
     except CallError as error:
         if answer.cut:
             late = timed_out(answer.request, operation.timeout or settings.timeout)
@@ -107,7 +111,9 @@ def read_answer(
             raise late from None
         reason = f"{answer.method} {answer.path} answered {answer.status}, but {error.reason}"
         facts = {"status": answer.status}
-        return ToolResult.failed("decode", reason, metadata=metadata, facts=facts)
+        return ToolResult.failed(error.kind, reason, metadata=metadata, facts=facts)
+    if content.file is not None:
+        metadata["file"] = content.file
     output = _output(content, answer, metadata, (operation, settings))
     return ToolResult.ok(output, metadata, header_note=_header_note(headers))
 
@@ -128,7 +134,17 @@ def _metadata(answer: Answer, headers: dict[str, str], media_type: str) -> dict[
     return metadata
 
 
-def _content(answer: Answer, media_type: str, operation: Operation, settings: Settings) -> Content:
+def _content(
+    answer: Answer,
+    media_type: str,
+    operation: Operation,
+    settings: Settings,
+    *,
+    keep: Keep | None = None,
+) -> Content:
+    disposition = answer.headers.get("content-disposition", "")[:_LONGEST]
+    if answer.file is not None and keep is not None:
+        return as_file(keep, answer.file, disposition, essence(media_type) or _OCTETS)
     if answer.method == "HEAD" or not answer.content:
         return Content(None)
     if media_type == "application/json":
@@ -136,11 +152,10 @@ def _content(answer: Answer, media_type: str, operation: Operation, settings: Se
             return Content(*read_json(answer.content, values=_values(settings)))
         except ValueError:
             pass  # read below, which describes the error
-    disposition = answer.headers.get("content-disposition", "")[:_LONGEST]
     body = Body(answer.content, media_type, disposition, cut=bool(answer.cut))
     shape = Shape(
         room=_room(settings.max_output_chars),
-        folder=settings.download_dir,
+        keep=keep,
         base64=settings.max_base64_bytes,
         html=any("html" in media_type for media_type in operation.accept),
         values=_values(settings),

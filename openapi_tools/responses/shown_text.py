@@ -33,7 +33,6 @@ _GENUINE = {"utf-8": b"\xef\xbf\xbd", "utf-8-sig": b"\xef\xbf\xbd"}
 _PIECE = 64 * 1024
 """Text is worked on in pieces of this size: one long step would hold up all threads."""
 
-_SNIFFED = 256 * 1024
 _SHOWN = 60
 
 
@@ -102,16 +101,6 @@ def clean_text(text: str) -> str:
         return "".join(clean_text(text[start : start + _PIECE]) for start in starts)
     text = _CONTROLS.sub("", text)
     return text if text.isascii() else _HALVES.sub("\ufffd", text)
-
-
-def is_readable(content: bytes) -> bool:
-    """Whether bytes are UTF-8 text, by their first 256 KiB."""
-    decoder = codecs.getincrementaldecoder("utf-8-sig")()
-    try:
-        text = decoder.decode(content[:_SNIFFED], final=len(content) <= _SNIFFED)
-    except UnicodeDecodeError:
-        return False
-    return _CONTROLS.search(text) is None
 
 
 LOOKED_AT = 200_000

@@ -11,7 +11,7 @@ from openapi_tools.auth.credentials import NOTHING
 from openapi_tools.auth.schemes import TokenContext
 from openapi_tools.errors import DeniedError, OpenAPIToolsError
 from openapi_tools.redaction import hide
-from openapi_tools.requests.builder import RequestPlan
+from openapi_tools.requests.builder import RequestPlan, described
 from openapi_tools.requests.request_auth import Preview, preview_of
 from openapi_tools.requests.server_urls import with_own_path
 from openapi_tools.responses.reader import read_answer
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from openapi_tools.auth.authorization_server import Channel
     from openapi_tools.auth.credentials import Credentials, Grant
     from openapi_tools.redaction import Redactor
+    from openapi_tools.shaping.files import Files
     from openapi_tools.tools.tool import OperationTool, Session
     from openapi_tools.transport.sender import Answer, Attempts, Sender
 
@@ -80,6 +81,11 @@ class Execution:
         )
         self._grant: Grant | None = None
         self._sender: Sender | None = None
+        self._files: Files | None = None
+        if session.settings.download_dir is not None or session.settings.files is not None:
+            from openapi_tools.shaping.files import files_of
+
+            self._files = files_of(session.settings)
 
     async def result(
         self, arguments: dict[str, Any], context: Any = None, call_id: str = ""
@@ -106,7 +112,10 @@ class Execution:
                 self._sender = session.sender
             async with self._sender.attempts(self._about, self._operation.timeout) as attempts:
                 await self._carry(prepared, attempts)
-            return await self._read(attempts, prepared)
+            try:
+                return await self._read(attempts, prepared)
+            finally:
+                attempts.discard()
         except OpenAPIToolsError as error:
             hide(error, redactor)
             raise
@@ -134,7 +143,7 @@ class Execution:
     def _masked(self, prepared: PreparedCall) -> tuple[httpx.Request, str]:
         """Return the request with masked credentials, and what to note about it."""
         grant = prepared.credentials.masked(self._operation, self._bounds)
-        return self._built(prepared, grant), grant.note
+        return described(self._built(prepared, grant)), grant.note
 
     async def _seen(self, prepared: PreparedCall, call_id: str) -> Preview:
         """Return the preview of a call; that of a large one is made in a thread."""
@@ -204,24 +213,29 @@ class Execution:
         """Return the options of a call; most calls share them."""
         auth = prepared.grant.auth
         others = auth.httpx_auth is not None or self._session.client_brings
-        if not others and auth.certificate is None and not prepared.key:
+        if not (others or auth.certificate or prepared.key or self._files):
             return self._options
+        files = self._files
         return replace(
             self._options,
             auth=auth.httpx_auth,
             certificate=auth.certificate,
             repeatable=True if prepared.key else self._options.repeatable,
             learn=prepared.redactor.know if others else None,
+            download=files and files.downloads(prepared.redactor),
         )
 
     async def _read(self, attempts: Attempts, prepared: PreparedCall) -> ToolResult:
         """Return the result of an answer, without secrets that the server repeats."""
         answer, session, redactor = attempts.answer, self._session, prepared.redactor
+        files = self._files
 
         def read() -> ToolResult:
-            return read_answer(answer, self._operation, session.settings, redactor=redactor)
+            keep = files and files.keep
+            settings = session.settings
+            return read_answer(answer, self._operation, settings, redactor=redactor, keep=keep)
 
-        in_thread = len(answer.content) > _LARGE
+        in_thread = len(answer.content) > _LARGE or answer.file is not None
         result = await self._apart(attempts, read) if in_thread else read()
         note = prepared.grant.note
         if note:
@@ -235,7 +249,7 @@ class Execution:
             result = _explained(result, redactor.text(self._misplaced()))
         check = session.check_answer
         if check is not None and prepared.request is not None:
-            problems = await self._apart(attempts, check, prepared.request, answer)
+            problems = await self._apart(attempts, check, described(prepared.request), answer)
             result.metadata["answer_problems"] = redactor.data(problems)
         return result
 

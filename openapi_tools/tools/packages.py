@@ -10,6 +10,7 @@ A coordinator is any object that has `mount("tools", tool, name=…)`.
 
 from __future__ import annotations
 
+import operator
 import re
 import sys
 from contextlib import AbstractContextManager, AsyncExitStack, nullcontext
@@ -92,7 +93,10 @@ def load_package(
         for name, place in index.INDEX.items()
         if select is None or select.takes_name(name)
     )
-    toolset = Toolset((found(session) for found in classes), session, about)
+    tools = [found(session) for found in classes]
+    if settings.file_roots or settings.files is not None or settings.download_dir is not None:
+        _offer_files(tools, settings)
+    toolset = Toolset(tools, session, about)
     return toolset.select(select) if select is not None else toolset
 
 
@@ -166,6 +170,32 @@ def _class(package: str, tool: str, place: str) -> type[OperationTool]:
     module = import_module(f"{package}.{stem}" if stem else package)
     found: type[OperationTool] = getattr(module, _class_in(tool, place))
     return found
+
+
+def _offer_files(tools: list[OperationTool], settings: Settings) -> None:
+    """Let file arguments take the handles and paths that the settings allow."""
+    from openapi_tools.requests.body import file_schema
+
+    plain, offered = file_schema(DEFAULT_SETTINGS), file_schema(settings)
+    for tool in tools if plain != offered else ():
+        if tool.operation.body is not None:
+            own = tool.input_schema
+            schema = _replaced(own, plain, offered)
+            if schema is not own:
+                vars(tool)["input_schema"] = schema
+
+
+def _replaced(node: Any, old: dict[str, Any], new: dict[str, Any]) -> Any:
+    """Return a schema with another schema of files in it; the same object if it has none."""
+    if isinstance(node, list):
+        items = [_replaced(item, old, new) for item in node]
+        return node if all(map(operator.is_, items, node)) else items
+    if not isinstance(node, dict):
+        return node
+    if all(node.get(key) == value for key, value in old.items()):
+        return {**new, **{key: value for key, value in node.items() if key not in new}}
+    found = {key: _replaced(value, old, new) for key, value in node.items()}
+    return node if all(found[key] is value for key, value in node.items()) else found
 
 
 def _refuse_decided(settings: Settings, decided: Mapping[str, Any]) -> None:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
     from openapi_tools.settings import Settings
+    from openapi_tools.shaping.files import Download
 
 NO_TIMEOUTS = {"connect": None, "read": None, "write": None, "pool": None}
 _REDIRECT_STATUSES = frozenset({301, 302, 303, 307, 308})
@@ -66,6 +67,7 @@ class Answer:
     redirects: int = 0  # how many were followed
     cut: str = ""
     attempts: int = 1  # how often the request was sent
+    file: Download | None = None  # holds the content in place of `content`
 
     @property
     def method(self) -> str:
@@ -90,6 +92,7 @@ class SendOptions:
     timeout: float | None = None  # seconds of the whole call; None for what the settings say
     traced: bool = False  # the program's trace context is added
     learn: Callable[..., None] | None = None  # takes secrets that others put into the request
+    download: Callable[[int, httpx.Headers], Download | None] | None = None  # for files
 
 
 class Exchange:
@@ -115,6 +118,7 @@ class Exchange:
         self._received: bytes | bytearray = b""
         self._redirects = 0
         self._cut = ""
+        self._file: Download | None = None
 
     @property
     def status(self) -> int:
@@ -190,27 +194,52 @@ class Exchange:
         return response
 
     async def _receive(self, response: httpx.Response) -> None:
-        limit = self._settings.max_response_bytes
+        """Keep an answer's content; a file that it goes to is removed after a fault."""
+        begin = self._options.download
+        file = None if begin is None else begin(response.status_code, response.headers)
         try:
-            if response.is_stream_consumed:
-                # A mock transport gave content, and httpx has decoded it.
-                self._take(response.content, limit)
-            elif self.request.method == "HEAD" or response.status_code in _BODILESS_STATUSES:
-                async for _ in response.aiter_raw():
-                    pass
-            else:
-                _check_declared(response, limit)
-                coding = response.headers.get("content-encoding")
-                decoder = Decoder(coding, limit) if coding else None
-                async for data in response.aiter_raw():
-                    for piece in (data,) if decoder is None else decoder.feed(data):
-                        self._take(piece, limit)
-                if decoder is not None:
-                    decoder.finish()
+            await self._read_body(response, file)
+            self._file = file if file is not None and file.is_file else None
         except CallError as error:
             if error.kind != "too_large" or not self._has_event():
                 raise in_answer(error, self.request, response.status_code) from None
             self._cut = error.kind
+        finally:
+            if file is not None and self._file is None:
+                file.discard()
+
+    async def _read_body(self, response: httpx.Response, file: Download | None) -> None:
+        limit, setting = self._settings.max_response_bytes, "max_response_bytes"
+        if file is not None:
+            limit, setting = file.limit, "max_file_bytes"
+        if response.is_stream_consumed:
+            # A mock transport gave content, and httpx has decoded it.
+            await self._keep(response.content, limit, file)
+        elif self.request.method == "HEAD" or response.status_code in _BODILESS_STATUSES:
+            async for _ in response.aiter_raw():
+                pass
+        else:
+            _check_declared(response, limit, setting)
+            coding = response.headers.get("content-encoding")
+            decoder = Decoder(coding, limit, setting) if coding else None
+            async for data in response.aiter_raw():
+                for piece in (data,) if decoder is None else decoder.feed(data):
+                    await self._keep(piece, limit, file)
+            if decoder is not None:
+                decoder.finish()
+        if file is not None:
+            self._received = await file.finish()
+
+    async def _keep(self, piece: bytes, limit: int, file: Download | None) -> None:
+        if file is None:
+            self._take(piece, limit)
+        else:
+            await file.take(piece)
+
+    def discard(self) -> None:
+        """Remove the file of an answer that is not used."""
+        if self._file is not None:
+            self._file.discard()
 
     def _take(self, piece: bytes, limit: int) -> None:
         """Keep a piece; one that is alone, as most are, is not copied."""
@@ -247,7 +276,7 @@ class Exchange:
         assert response is not None  # noqa: S101 -- callers have received one
         status, headers, content = response.status_code, response.headers, bytes(self._received)
         elapsed = time.perf_counter() - self._started
-        done = (elapsed, self._redirects, self._cut, attempts)
+        done = (elapsed, self._redirects, self._cut, attempts, self._file)
         return Answer(self.request, status, headers, content, *done)
 
 
@@ -301,11 +330,11 @@ async def _read(response: httpx.Response) -> httpx.Response:
     return read
 
 
-def _check_declared(response: httpx.Response, limit: int) -> None:
+def _check_declared(response: httpx.Response, limit: int, setting: str) -> None:
     """Refuse an answer at its header when that says that it is too large."""
     declared = response.headers.get("content-length", "")
     if declared.isdecimal() and len(declared) <= _DIGITS and int(declared) > limit:
-        raise too_large(int(declared))
+        raise too_large(int(declared), setting)
 
 
 def _was_unsent(error: Exception) -> bool:

@@ -231,27 +231,29 @@ class Decoder:
     Args:
         header: The `Content-Encoding`, `""` when there is none.
         limit: Bytes that each coding may give.
+        setting: The name of the limit, for the error.
 
     Raises:
         CallError: From every method: `decode` for an unknown coding, more than five of them, or
             data that is not what its coding says; `too_large` at the limit.
     """
 
-    def __init__(self, header: str, limit: int) -> None:
+    def __init__(self, header: str, limit: int, setting: str = "max_response_bytes") -> None:
         names = map(str.strip, header.split(","))
         named = [name for name in names if name.lower() not in ("", "identity")]
         if len(named) > _CHAINED:
             reason = f"the answer is coded {len(named)} times over; at most {_CHAINED} are undone."
             raise CallError("decode", reason)
-        self._codings = [_Inflater(name, limit) for name in reversed(named)]
+        self._codings = [_Inflater(name, limit, setting) for name in reversed(named)]
         self._room = limit + limit // 64 + _STEP
+        self._setting = setting
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         """Yield decoded pieces of at most 64 KiB."""
         # No coding makes data that much longer; data that decodes to nothing may never end.
         self._room -= len(data)
         if self._room < 0:
-            raise too_large()
+            raise too_large(setting=self._setting)
         # The rest of each step is copied: long data would be copied many times.
         for start in range(0, len(data), _STEP):
             yield from self._through(data[start : start + _STEP], 0)
@@ -272,13 +274,13 @@ class Decoder:
 class _Inflater:
     """Undoes one content coding, up to a limit; deflate is a zlib stream or bare deflate data."""
 
-    def __init__(self, name: str, limit: int) -> None:
+    def __init__(self, name: str, limit: int, setting: str) -> None:
         if name.lower() not in ("gzip", "x-gzip", "deflate"):
             shown = excerpt(name, _SHOWN)  # unchanged: redaction finds no secret in lower case
             reason = f"the answer is coded as {shown!r}, which is not supported."
             raise CallError("decode", reason)
         self._name = name.lower().removeprefix("x-")
-        self._left = limit
+        self._left, self._setting = limit, setting
         self._stream: Any | None = None
         self._members = 0
         self._waiting = b""
@@ -334,13 +336,13 @@ class _Inflater:
             data = stream.unconsumed_tail
             self._left -= len(piece)
             if self._left < 0:
-                raise too_large()
+                raise too_large(setting=self._setting)
             if piece:
                 yield piece
 
 
-def too_large(declared: int | None = None) -> CallError:
+def too_large(declared: int | None = None, setting: str = "max_response_bytes") -> CallError:
     """Return the error for an answer over the cap, of so many bytes if the server said that."""
     size = f" of {declared} bytes" if declared is not None else ""
-    reason = f"the answer{size} is larger than allowed (max_response_bytes); ask for less of it."
+    reason = f"the answer{size} is larger than allowed ({setting}); ask for less of it."
     return CallError("too_large", reason)

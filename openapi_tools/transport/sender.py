@@ -249,13 +249,21 @@ class Attempts:
             await self._timeout.__aexit__(kind, error, traceback)
         except TimeoutError:
             error = self._timed_out()
+            self.discard()
             if error is not None:
                 error.attempts = self.count
                 raise error from None
             return True  # with the events of the stream
+        if error is not None:
+            self.discard()
         if isinstance(error, CallError):
             error.attempts = self.count
         return False
+
+    def discard(self) -> None:
+        """Remove the file of an answer that is not used."""
+        if self._exchange is not None:
+            self._exchange.discard()
 
     @property
     def answer(self) -> Answer:

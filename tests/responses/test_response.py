@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import json
+import re
 import time
 from email.utils import formatdate
 
@@ -363,8 +364,11 @@ async def test_a_download_gets_a_safe_name_in_the_users_folder(
         PNG, media_type, headers={"Content-Disposition": disposition}, download_dir=folder
     )
 
-    written = folder / expected
-    assert result.output == {"file": str(written), "media_type": media_type, "bytes": len(PNG)}
+    (written,) = folder.iterdir()
+    facts = {"media_type": media_type, "bytes": len(PNG)}
+    assert result.output == {"handle": written.name, "file": str(written), **facts}
+    assert result.metadata["file"] == {"handle": written.name, **facts}
+    assert re.sub(r"-[0-9a-f]{12}(?=\.|$)", "", written.name) == expected
     assert written.read_bytes() == PNG
     assert written.stat().st_mode & 0o777 == 0o600
     assert [path.name for path in tmp_path.iterdir()] == ["new"]
@@ -377,7 +381,9 @@ async def test_a_download_never_touches_what_exists(tmp_path):
     result = await read(PNG, "image/png", download_dir=tmp_path)
     blocked = await read(PNG, "image/png", download_dir=tmp_path / "download.png")
 
-    assert result.output["file"] == str(tmp_path / "download-2.png")
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
+        ["download.png", "download-1.png", result.output["handle"]]
+    )
     assert (tmp_path / "download.png").read_bytes() == b"mine"
     assert not (tmp_path / "elsewhere").exists()
     assert blocked.output == based(PNG, "image/png")

@@ -1,0 +1,402 @@
+"""Files that do not pass the model: a store keeps them, and handles name them.
+
+A handle is a name with a part that cannot be guessed, `report-3f9a2c7b41d0.pdf`. It is not a path,
+and is looked up in a store only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import mimetypes
+import os
+import re
+import secrets
+import shutil
+import stat
+import tempfile
+from contextlib import suppress
+from functools import partial
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
+
+from openapi_tools import media_types
+from openapi_tools.errors import CallError, InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Mapping
+
+    from openapi_tools.redaction import Redactor
+    from openapi_tools.settings import FileStore, Settings
+
+_STEP = 256 * 1024
+"""Bytes that are read, masked and written at once; smaller answers stay in memory."""
+_OVERLAP = 4096
+_SPREAD = 16
+"""Bytes that a byte of a secret may take in a file, for secrets across two steps."""
+_HELD = 8 * _STEP
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+_PLAIN_CHARSETS = ("", "ascii", "us-ascii", "utf-8", "utf8")
+
+_HANDLE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,199}")
+_OWN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,80}-[0-9a-f]{12}(?:\.[A-Za-z0-9_-]{1,15})?")
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+_DEVICE = re.compile(r"(?:aux|con|nul|prn|com\d|lpt\d)(?:\.|$)", re.IGNORECASE)
+_STEM, _SUFFIX = 80, 16
+
+
+class FolderStore:
+    """Keeps files in a folder; several programs may share it.
+
+    A file's name is its handle. Other files of the folder have no handle, links are not followed,
+    and no existing file is changed.
+
+    Attributes:
+        folder: The folder; it is created for the first file.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+
+    def __repr__(self) -> str:
+        return f"FolderStore({str(self.folder)!r})"
+
+    def put(self, content: BinaryIO, *, filename: str = "", media_type: str = "") -> str:
+        """Keep a copy of a file and return its handle.
+
+        Args:
+            content: Read from its position to the end.
+            filename: A hint; folders in it are ignored, and only plain characters are kept.
+            media_type: Gives the ending where the name has none.
+
+        Raises:
+            OSError: It cannot be written; nothing is left behind.
+        """
+        draft = self.draft()
+        try:
+            shutil.copyfileobj(content, draft, _STEP)
+            return self.adopt(draft, filename, media_type)
+        finally:
+            discard(draft)
+
+    def open(self, handle: str) -> BinaryIO:
+        """Return a kept file, open for reading.
+
+        Raises:
+            OSError: There is no such file, or it is not a regular one.
+        """
+        if not _OWN.fullmatch(handle):
+            raise FileNotFoundError(handle)
+        return _opened(self.folder / handle)
+
+    def draft(self) -> BinaryIO:
+        """Return a new file without a handle, which is removed when it is closed."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        names: dict[str, Any] = {"dir": self.folder, "prefix": ".", "suffix": ".part"}
+        return cast("BinaryIO", tempfile.NamedTemporaryFile(**names))
+
+    def adopt(self, draft: BinaryIO, filename: str, media_type: str) -> str:
+        """Give a draft its handle and return that."""
+        draft.flush()
+        stem, suffix = _safe_name(filename, media_type)
+        while True:
+            handle = f"{stem}-{secrets.token_hex(6)}{suffix}"
+            with suppress(FileExistsError):
+                _place(draft.name, self.folder / handle)
+                return handle
+
+
+def _place(draft: str, path: Path) -> None:
+    """Put a draft at a path; a file that is there stays and is an error."""
+    try:
+        os.link(draft, path)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without hard links
+        Path(draft).rename(path)
+
+
+def discard(draft: BinaryIO) -> None:
+    """Close a draft, which removes it."""
+    with suppress(OSError):
+        draft.close()
+
+
+def _safe_name(name: str, media_type: str) -> tuple[str, str]:
+    """Return a safe name as its stem and its ending: `("report", ".pdf")`."""
+    name = _UNSAFE.sub("_", re.split(r"[/\\]", name)[-1]).lstrip("._-")
+    stem, dot, ending = name.rpartition(".")
+    if not dot:
+        stem, ending = name, (mimetypes.guess_extension(media_type) or ".bin")[1:]
+    stem = stem[:_STEM].rstrip(".") or "download"
+    suffix = f".{ending}"[:_SUFFIX].rstrip(".")
+    return (f"_{stem}" if _DEVICE.match(stem) else stem), suffix
+
+
+def store_of(settings: Settings) -> FileStore | None:
+    """Return the store that the settings name, if any."""
+    if settings.files is not None or settings.download_dir is None:
+        store: FileStore | None = settings.files
+        return store
+    return FolderStore(settings.download_dir)
+
+
+def files_of(settings: Settings) -> Files | None:
+    """Return how answers get into the store of the settings, if there is one."""
+    store = store_of(settings)
+    return None if store is None else Files(store, settings)
+
+
+class Files(NamedTuple):
+    """Answers on their way into a store."""
+
+    store: FileStore
+    settings: Settings
+
+    def downloads(self, redactor: Redactor) -> Callable[[int, Mapping[str, str]], Download | None]:
+        """Return a function of status and headers that begins a download where there may be one."""
+
+        def begin(status: int, headers: Mapping[str, str]) -> Download | None:
+            kind = headers.get("content-type", "")
+            may_be = 200 <= status < 300 and media_types.is_bytes(kind)  # noqa: PLR2004
+            return Download(self, redactor, kind) if may_be else None
+
+        return begin
+
+    def keep(self, content: bytes | Download, filename: str, media_type: str) -> dict[str, Any]:
+        """Keep an answer's content and return its `handle`; `file` is its path in a folder.
+
+        Raises:
+            OSError: It cannot be written.
+            CallError: It is too large, or a download cannot be written.
+        """
+        store = self.store
+        if isinstance(content, Download):
+            handle, size = content.kept(filename, media_type), content.size
+        else:
+            size = len(content)
+            if size > self.settings.max_file_bytes:
+                raise _too_large("max_file_bytes")
+            handle = store.put(BytesIO(content), filename=filename, media_type=media_type)
+        path = {"file": str(store.folder / handle)} if isinstance(store, FolderStore) else {}
+        return {"handle": handle, **path, "media_type": media_type, "bytes": size}
+
+
+class Download:
+    """The body of an answer on its way into a store.
+
+    Bytes go to a draft of a file while they arrive, without secrets. Text stays in memory, as do
+    short bodies.
+
+    Attributes:
+        limit: The most bytes that it takes, decoded.
+        size: The bytes of the file.
+
+    Raises:
+        CallError: Of each method: `too_large`, or `protocol` where a file cannot be written.
+    """
+
+    def __init__(self, files: Files, redactor: Redactor, content_type: str) -> None:
+        self._store, settings = files
+        self._redactor = redactor
+        self._kind = media_types.essence(content_type)
+        self._charset = media_types.parameter(content_type, "charset").lower()
+        self._most, self._most_in_memory = settings.max_file_bytes, settings.max_response_bytes
+        self._room = settings.max_output_chars
+        self.limit = max(self._most, self._most_in_memory)
+        self.size = self._taken = 0
+        self._waiting = bytearray()
+        self._is_text: bool | None = None
+        self._tail = b""
+        self._draft: BinaryIO | None = None
+        self._is_over = False
+
+    @property
+    def is_file(self) -> bool:
+        """Whether there is a file."""
+        return self._draft is not None
+
+    async def take(self, piece: bytes) -> None:
+        """Take a piece of the body."""
+        self._waiting += piece
+        self._taken += len(piece)
+        if len(self._waiting) > _STEP and (self.is_file or self._belongs_in_file()):
+            data, self._waiting = bytes(self._waiting), bytearray()
+            await asyncio.to_thread(self._write, data)
+        name, most = "max_file_bytes", self._most
+        if not self.is_file:
+            name, most = "max_response_bytes", self._most_in_memory
+        if self._taken > most:
+            raise _too_large(name)
+
+    async def finish(self) -> bytes:
+        """Return the body, or write the rest of it to the file and return nothing."""
+        data, self._waiting = bytes(self._waiting), bytearray()
+        if not self.is_file:
+            return data
+        await asyncio.to_thread(self._write, data, last=True)
+        return b""
+
+    def kept(self, filename: str, media_type: str) -> str:
+        """Give the file its handle and return that."""
+        draft = self._draft
+        assert draft is not None  # noqa: S101 -- `is_file`
+        try:
+            if isinstance(self._store, FolderStore):
+                return self._store.adopt(draft, filename, media_type)
+            draft.seek(0)
+            return self._store.put(draft, filename=filename, media_type=media_type)
+        except OSError as error:
+            raise _unwritten(error) from None
+        finally:
+            self.discard()
+
+    def discard(self) -> None:
+        """Remove the draft."""
+        self._is_over = True
+        if self._draft is not None:
+            discard(self._draft)
+
+    def _belongs_in_file(self) -> bool:
+        """Whether the body is bytes, by its media type or its beginning."""
+        if self._is_text is None:
+            begin = bytes(self._waiting)
+            is_utf_16 = self._charset not in _PLAIN_CHARSETS or begin.startswith(_UTF_16)
+            masked_whole = bool(self._redactor) and is_utf_16
+            named = not self._kind and begin[:_OVERLAP].lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in b"{[<"
+            told = media_types.is_always_bytes(self._kind)
+            self._is_text = masked_whole or named or (not told and media_types.is_readable(begin))
+            if masked_whole:
+                self._room = self._most_in_memory
+        is_large = self._kind == "application/octet-stream" and len(self._waiting) > self._room
+        return is_large or not self._is_text
+
+    def _write(self, data: bytes, *, last: bool = False) -> None:
+        try:
+            if self._draft is None:
+                self._draft = _draft_of(self._store)
+            masked = self._masked(data, last=last)
+            self._draft.write(masked)
+            self.size += len(masked)
+            if last:
+                self._draft.flush()
+        except OSError as error:
+            raise _unwritten(error) from None
+        finally:
+            if self._is_over:  # the call was cancelled meanwhile
+                self.discard()
+
+    def _masked(self, data: bytes, *, last: bool) -> bytes:
+        """Return what can be written without secrets; its end waits for the next bytes."""
+        if not self._redactor:
+            return data
+        data, self._tail = self._tail + data, b""
+        whole = self._redactor.content(data)
+        if last or len(data) > _HELD:
+            return whole
+        longest = max(map(len, self._redactor.forms()))
+        overlap = max(_OVERLAP, _SPREAD * longest)
+        end = len(data) - overlap
+        while end > 0:
+            head = data[:end]
+            masked = head if whole is data else self._redactor.content(head)
+            # Equal parts: no secret lies across the end.
+            if whole is data or masked + self._redactor.content(data[end:]) == whole:
+                self._tail = data[end:]
+                return masked
+            end -= overlap
+        self._tail = data
+        return b""
+
+
+def _draft_of(store: FileStore) -> BinaryIO:
+    if isinstance(store, FolderStore):
+        return store.draft()
+    return cast("BinaryIO", tempfile.TemporaryFile())
+
+
+def _too_large(setting: str) -> CallError:
+    reason = f"the answer is larger than allowed ({setting}); ask for less of it."
+    return CallError("too_large", reason)
+
+
+def _unwritten(error: OSError) -> CallError:
+    reason = f"it could not be written to a file ({error.strerror or 'no room'})."
+    return CallError("protocol", reason, retryable=False)
+
+
+class StoredFile:
+    """A file to send, in pieces; it is opened anew each time.
+
+    Attributes:
+        name: Without folders.
+        size: In bytes.
+
+    Raises:
+        OSError: It cannot be opened.
+    """
+
+    def __init__(self, name: str, opened: Callable[[], BinaryIO]) -> None:
+        self.name = name
+        self._opened = opened
+        with opened() as file:
+            self.size = file.seek(0, os.SEEK_END)
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __str__(self) -> str:
+        return f"({self.name}, {self.size} bytes)"
+
+    def pieces(self) -> Generator[bytes]:
+        """Yield the content; raises CallError when the file has become shorter."""
+        left = self.size
+        with suppress(OSError), self._opened() as file:
+            while left and (piece := file.read(min(left, _STEP))):
+                left -= len(piece)
+                yield piece
+        if left:
+            reason = f"the file {self.name} changed, or cannot be read any more."
+            raise CallError("connection", reason, retryable=False)
+
+
+def file_of(source: str, value: str, settings: Settings) -> StoredFile:
+    """Return the file of a `handle`, or of a `path` in one of the settings' folders.
+
+    Raises:
+        InputError: There is none.
+    """
+    if source == "path":
+        return _below(value, settings)
+    store, name = store_of(settings), re.sub(r"-[0-9a-f]{12}(?=\.|$)", "", value)
+    with suppress(OSError, ValueError, LookupError):
+        if store is not None and _HANDLE.fullmatch(value):
+            return StoredFile(name, partial(store.open, value))
+    reason = "no such file; give the `handle` of an earlier answer, letter by letter."
+    raise InputError(reason)
+
+
+def _below(path: str, settings: Settings) -> StoredFile:
+    """Return a regular file below one of the roots; links are followed before that is decided."""
+    for root in settings.file_roots:
+        with suppress(OSError, RuntimeError, ValueError):
+            return StoredFile(Path(path).name, partial(_opened_below, root, path))
+    raise InputError("no such file in the folders that files may be read from.")
+
+
+def _opened_below(root: Path, path: str) -> BinaryIO:
+    folder = root.resolve(strict=True)
+    found = (folder / path).resolve(strict=True)
+    if not found.is_relative_to(folder):
+        raise FileNotFoundError(path)
+    return _opened(found)
+
+
+def _opened(path: Path) -> BinaryIO:
+    """Open a regular file; a link put there meanwhile is not followed."""
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    file = os.fdopen(os.open(path, flags | getattr(os, "O_BINARY", 0)), "rb")
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise FileNotFoundError(path)
+    return file

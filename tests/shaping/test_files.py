@@ -1,0 +1,572 @@
+"""Files that do not pass the model: downloads and uploads by handle."""
+
+import asyncio
+import gc
+import hashlib
+import io
+import json
+import os
+import re
+import resource
+import sys
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import httpx
+import pytest
+from documents import document, operation
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from packages import imported
+from shaping.file_server import BLOCK, digest_of, serving
+
+from openapi_tools import FolderStore, Settings, SettingsError, generate_package, load_tools
+
+MEBIBYTE = 1 << 20
+HANDLE = re.compile(r"[\w.-]+-[0-9a-f]{12}(\.\w+)?")
+BYTES = {"content": {"application/octet-stream": {}}}
+PARTS = {
+    "type": "object",
+    "properties": {
+        "file": {"type": "string", "format": "binary"},
+        "files": {"type": "array", "items": {"type": "string", "format": "binary"}},
+        "note": {"type": "string"},
+    },
+}
+PATHS = {
+    "/file": {
+        "get": operation(operationId="get"),
+        "put": operation(operationId="put", requestBody={"required": True, **BYTES}),
+    },
+    "/parts": {
+        "post": operation(
+            operationId="parts",
+            requestBody={"content": {"multipart/form-data": {"schema": PARTS}}},
+        )
+    },
+}
+API = document(PATHS, servers=[{"url": "http://api.example.com"}])
+
+
+@pytest.fixture(scope="module")
+def url():
+    """The address of the API of large files."""
+    with serving() as address:
+        yield address
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """The folder of a store, which does not exist yet."""
+    return tmp_path / "files"
+
+
+def tools(url, folder, **members):
+    """Return the tools of the API of large files."""
+    return load_tools(f"{url}/openapi.json", settings=Settings(download_dir=folder, **members))
+
+
+def mocked(handler, folder=None, document=API, credentials=None, **members):
+    """Return tools whose calls a function answers."""
+    client = httpx.AsyncClient(transport=httpx.MockTransport(handler))
+    given = Settings(**({} if folder is None else {"download_dir": folder}), **members)
+    return load_tools(document, client=client, settings=given, credentials=credentials)
+
+
+def answering(content, kind="application/pdf", **headers):
+    """Return a handler that answers with bytes."""
+    return lambda _: httpx.Response(200, content=content, headers={"Content-Type": kind, **headers})
+
+
+def names(folder):
+    """Return what a folder holds, hidden files too; nothing when there is none."""
+    return sorted(path.name for path in folder.iterdir()) if folder.exists() else []
+
+
+async def test_an_answer_is_a_handle_that_every_file_argument_takes(url, folder, transport):
+    async with tools(url, folder, transport=transport) as toolset:
+        found = await toolset.call("get_file", {"megabytes": 3})
+        file = {"handle": found.output["handle"]}
+        whole = await toolset.call("put_whole", {"body": file})
+        parts = await toolset.call("post_parts", {"file": file, "note": "n"})
+        named = await toolset.call("post_parts", {"file": {**file, "filename": "other.pdf"}})
+
+    (name,) = names(folder)
+    assert HANDLE.fullmatch(name)
+    assert found.output == {
+        "handle": name,
+        "file": str(folder / name),
+        "media_type": "application/pdf",
+        "bytes": 3 * MEBIBYTE,
+    }
+    facts = {"bytes": 3 * MEBIBYTE, "sha256": digest_of(3)}
+    assert whole.output == facts
+    assert parts.output == {**facts, "name": "report.pdf", "note": "n"}
+    assert named.output["name"] == "other.pdf"
+    assert (folder / name).stat().st_mode & 0o777 == 0o600
+    assert len(str(found)) < 300
+
+
+@pytest.fixture(scope="module")
+def described(url):
+    """The document of the API of large files."""
+    return httpx.get(f"{url}/openapi.json").json()
+
+
+async def test_clients_of_the_user_download_and_upload_too(url, described, folder, library):
+    async with library.AsyncClient() as client:
+        given = Settings(download_dir=folder, base_url=url)
+        toolset = load_tools(described, client=client, settings=given)
+        found = await toolset.call("get_file", {"megabytes": 2})
+        sent = await toolset.call("put_whole", {"body": {"handle": found.output["handle"]}})
+
+    assert sent.output == {"bytes": 2 * MEBIBYTE, "sha256": digest_of(2)}
+
+
+def written_by(result):
+    """Return the content of a result's file."""
+    return Path(result.output["file"]).read_bytes()
+
+
+@contextmanager
+def little_memory(most):
+    """Fail when the process takes more memory than this many bytes beyond what it has."""
+    gc.collect()
+    Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
+    before = _memory("VmRSS")
+    yield
+    assert _memory("VmHWM") - before < most
+
+
+def _memory(name):
+    status = Path("/proc/self/status").read_text()
+    return int(re.search(rf"^{name}:\s+(\d+) kB$", status, re.MULTILINE)[1]) * 1024
+
+
+@pytest.mark.long
+@pytest.mark.untraced
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is measured in /proc")
+async def test_files_of_50_mb_go_from_one_api_to_another_in_little_memory(url, folder, transport):
+    one, other = (tools(url, folder, transport=transport) for _ in range(2))
+    async with one, other:
+        await one.call("get_file", {"megabytes": 1})
+        await other.call("put_whole", {"body": {"text": "a"}})
+        with little_memory(16 * MEBIBYTE):
+            found = await one.call("get_file", {"megabytes": 50})
+            file = {"handle": found.output["handle"]}
+            whole = await other.call("put_whole", {"body": file})
+            parts = await other.call("post_parts", {"file": file})
+
+    assert found.output["bytes"] == 50 * MEBIBYTE
+    assert whole.output["sha256"] == parts.output["sha256"] == digest_of(50)
+    assert len(str(found)) + len(str(whole)) + len(str(parts)) < 1000
+
+
+@pytest.mark.long
+@pytest.mark.untraced
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is measured in /proc")
+async def test_a_masked_download_and_a_bomb_take_little_memory(url, folder):
+    key = {"in": "header", "name": "X-Key", "value": "k3y-of-the-large-files"}
+    given = Settings(download_dir=folder, max_file_bytes=64 * MEBIBYTE)
+    async with load_tools(f"{url}/openapi.json", credentials={"k": key}, settings=given) as toolset:
+        await toolset.call("get_file", {"megabytes": 1})
+        with little_memory(24 * MEBIBYTE):
+            found = await toolset.call("get_file", {"megabytes": 50})
+            bomb = await toolset.call("get_bomb", {"megabytes": 2000})
+
+    assert digest_of(50) == hashlib.sha256(written_by(found)).hexdigest()
+    assert bomb.error["type"] == "too_large"
+    assert len(names(folder)) == 2
+
+
+async def test_a_compressed_answer_is_decompressed_into_its_file(url, folder):
+    async with tools(url, folder, max_file_bytes=4 * MEBIBYTE) as toolset:
+        kept = await toolset.call("get_bomb", {"megabytes": 3})
+        bomb = await toolset.call("get_bomb", {"megabytes": 5})
+
+    assert written_by(kept) == bytes(3 * MEBIBYTE)
+    assert bomb.error["message"].endswith(
+        "larger than allowed (max_file_bytes); ask for less of it."
+    )
+    assert names(folder) == [kept.output["handle"]]
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "members", "kind"),
+    [
+        ("get_broken", {}, {}, "connection"),
+        ("get_broken", {"slow": True}, {"timeout": 1.0}, "timeout"),
+        ("get_file", {"megabytes": 3}, {"max_file_bytes": 2 * MEBIBYTE}, "too_large"),
+    ],
+    ids=["broken", "slow", "too large by its header"],
+)
+async def test_a_download_that_fails_leaves_no_file(url, folder, name, arguments, members, kind):
+    async with tools(url, folder, **members) as toolset:
+        result = await toolset.call(name, arguments)
+        again = await toolset.call("get_file", {"megabytes": 1})
+
+    assert result.error["type"] == kind
+    assert names(folder) == [again.output["handle"]]
+
+
+async def test_a_cancelled_download_leaves_no_file(url, folder):
+    async with tools(url, folder) as toolset:
+        call = asyncio.create_task(toolset.call("get_broken", {"slow": True}))
+        while not any(path.stat().st_size for path in folder.glob(".*")):  # noqa: ASYNC110 -- no event tells
+            await asyncio.sleep(0.01)
+        call.cancel()
+        with suppress(asyncio.CancelledError):
+            await call
+
+    assert call.cancelled()
+    assert names(folder) == []
+
+
+async def test_a_full_disk_is_an_error_and_leaves_no_file(url, folder):
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    async with tools(url, folder) as toolset:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (MEBIBYTE, before[1]))
+        try:
+            result = await toolset.call("get_file", {"megabytes": 2})
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+    assert (result.error["type"], result.error["status"]) == ("protocol", 200)
+    assert "could not be written to a file (File too large)" in result.error["message"]
+    assert names(folder) == []
+
+
+async def test_downloads_at_once_and_of_one_name_have_files_of_their_own(url, folder):
+    async with tools(url, folder) as toolset:
+        calls = (toolset.call("get_file", {"megabytes": 1 + n % 2}) for n in range(6))
+        results = await asyncio.gather(*calls)
+
+    handles = [result.output["handle"] for result in results]
+    assert names(folder) == sorted(handles)
+    for number, handle in enumerate(handles):
+        assert (folder / handle).read_bytes() == BLOCK * 16 * (1 + number % 2)
+
+
+async def test_a_file_is_sent_again_for_a_retry(url, folder):
+    async with tools(url, folder, retries=1) as toolset:
+        found = await toolset.call("get_file", {"megabytes": 1})
+        given = {"body": {"handle": found.output["handle"]}, "fail_first": True}
+        result = await toolset.call("put_whole", given)
+
+    assert result.output == {"bytes": MEBIBYTE, "sha256": digest_of(1)}
+    assert result.metadata["attempts"] == 2
+
+
+async def test_a_file_is_sent_again_with_newer_credentials(folder):
+    seen, keys = [], iter(["0ld-key-of-files", "n3w-key-of-files"])
+    handle = FolderStore(folder).put(io.BytesIO(BLOCK))
+
+    def answer(request):
+        seen.append((request.headers["x-key"], request.content == BLOCK))
+        return httpx.Response(401 if request.headers["x-key"].startswith("0ld") else 204)
+
+    key = {"in": "header", "name": "X-Key", "value": lambda: next(keys)}
+    toolset = mocked(answer, folder, credentials={"k": key})
+    result = await toolset.call("put", {"body": {"handle": handle}})
+
+    assert result.success
+    assert seen == [("0ld-key-of-files", True), ("n3w-key-of-files", True)]
+
+
+async def test_a_file_that_shrinks_on_its_way_is_an_error(folder):
+    handle = FolderStore(folder).put(io.BytesIO(BLOCK))
+
+    class Transport(httpx.AsyncBaseTransport):
+        async def handle_async_request(self, request):
+            os.truncate(folder / handle, 100)
+            async for _ in request.stream:
+                pass
+            raise AssertionError
+
+    client = httpx.AsyncClient(transport=Transport())
+    toolset = load_tools(API, client=client, settings=Settings(download_dir=folder))
+    result = await toolset.call("put", {"body": {"handle": handle}})
+
+    assert (result.error["type"], result.error["retryable"]) == ("connection", False)
+    assert "changed, or cannot be read any more" in result.error["message"]
+
+
+async def test_a_preview_and_a_dry_run_name_a_file_and_its_size(folder):
+    handle = FolderStore(folder).put(io.BytesIO(BLOCK), filename="scan.tiff")
+    given = {"file": {"handle": handle}, "note": "n"}
+    toolset = mocked(answering(b""), folder, dry_run=True)
+
+    request = toolset["parts"].preview(given)
+    result = await toolset.call("parts", given)
+
+    assert b'filename="scan.tiff"' in request.content
+    assert b"\r\n\r\n(scan.tiff, 65536 bytes)\r\n" in request.content
+    assert int(request.headers["content-length"]) > len(BLOCK) > len(request.content)
+    assert "(scan.tiff, 65536 bytes)" in result.output["body"]
+
+
+async def test_several_files_of_one_argument_may_be_handles(folder):
+    store, bodies = FolderStore(folder), []
+    handles = [store.put(io.BytesIO(text.encode())) for text in ("one", "two")]
+    files = [*({"handle": handle} for handle in handles), {"text": "three"}]
+
+    def answer(request):
+        bodies.append(request.content)
+        return httpx.Response(204)
+
+    toolset = mocked(answer, folder)
+    await toolset.call("parts", {"files": files})
+
+    assert re.findall(rb"\r\n\r\n(\w+)\r\n", bodies[0]) == [b"one", b"two", b"three"]
+
+
+HOSTILE = [
+    *("", ".", "..", "../secret-0123456789ab.txt", "/etc/passwd", "a/b-0123456789ab.txt"),
+    *("..%2fsecret-0123456789ab.txt", "..\\secret-0123456789ab.txt", "secret-0123456789ab.txt\0"),
+    *("mine.txt", "report.pdf", "link-0123456789ab.txt", "folder-0123456789ab", "x" * 5000),
+    *(
+        "pipe-0123456789ab",
+        ".hidden-0123456789ab",
+        "none-0123456789ab.txt",
+        "secret-0123456789ab.txt\n",
+    ),
+    *("C:secret-0123456789ab.txt", "file:///etc/passwd", "inner-0123456789ab/x-0123456789ab"),
+]
+
+
+@pytest.mark.parametrize("handle", HOSTILE)
+async def test_no_handle_leads_out_of_the_store_or_to_another_file(handle, folder):
+    folder.mkdir()
+    outside = folder.parent / "secret-0123456789ab.txt"
+    outside.write_text("secret")
+    (folder / "mine.txt").write_text("secret")
+    (folder / ".hidden-0123456789ab").write_text("secret")
+    (folder / "link-0123456789ab.txt").symlink_to(outside)
+    (folder / "inner-0123456789ab").mkdir()
+    (folder / "folder-0123456789ab").symlink_to(folder.parent)
+    os.mkfifo(folder / "pipe-0123456789ab")
+    sent = []
+
+    result = await mocked(sent.append, folder).call("put", {"body": {"handle": handle}})
+
+    assert result.error["type"] == "invalid_input"
+    assert result.output == (
+        "/body/handle: no such file; give the `handle` of an earlier answer, letter by letter."
+    )
+    assert sent == []
+
+
+async def test_a_handle_is_offered_only_with_a_store_and_paths_only_with_roots(tmp_path):
+    def sources(**members):
+        schema = load_tools(API, settings=Settings(**members))["put"].input_schema
+        file = schema["properties"]["body"]
+        assert file["oneOf"] == [{"required": [name]} for name in [*file["properties"]][:-2]]
+        return [*file["properties"]][:-2]
+
+    assert sources() == ["base64", "text"]
+    assert sources(download_dir=tmp_path) == ["handle", "base64", "text"]
+    assert sources(files=FolderStore(tmp_path), file_roots=(tmp_path,)) == [
+        *("handle", "base64", "text", "path")
+    ]
+    refused = await mocked(answering(b"")).call("put", {"body": {"handle": "a-0123456789ab"}})
+    assert refused.error["type"] == "invalid_input"
+
+
+async def test_a_generated_package_takes_what_it_is_loaded_with(folder, tmp_path):
+    given = Settings(download_dir=folder, file_roots=(tmp_path,))
+    report = generate_package(API, tmp_path / "package", name="by_handle", settings=given)
+    found, received = await mocked(answering(BLOCK * 8), folder).call("get"), []
+
+    def answer(request):
+        received.append(request.content)
+        return httpx.Response(204)
+
+    client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
+    with imported(tmp_path / "package", "by_handle_tools") as package:
+        for settings_ in (Settings(), Settings(file_roots=(tmp_path,)), given):
+            loaded = load_tools(API, settings=settings_)
+            generated = package.load(settings=settings_)
+            pairs = zip(loaded, generated, strict=True)
+            assert all(json.dumps(a.input_schema) == json.dumps(b.input_schema) for a, b in pairs)
+        toolset = package.load(download_dir=folder, client=client)
+        result = await toolset.call("put", {"body": {"handle": found.output["handle"]}})
+
+    assert result.success
+    assert received == [BLOCK * 8]
+    assert any("download_dir has no effect on a package" in line for line in report.warnings)
+
+
+class MemoryStore:
+    """A store that is not a folder."""
+
+    def __init__(self):
+        self.kept = {}
+
+    def put(self, content, *, filename="", media_type=""):
+        handle = f"h{len(self.kept)}"
+        self.kept[handle] = (content.read(), filename, media_type)
+        return handle
+
+    def open(self, handle):
+        return io.BytesIO(self.kept[handle][0])
+
+
+@pytest.mark.parametrize("size", [100, 1000], ids=["small", "large"])
+async def test_a_store_of_the_users_keeps_files_in_its_own_way(size):
+    store, received = MemoryStore(), []
+
+    def answer(request):
+        received.append(request.content)
+        return httpx.Response(200, content=BLOCK * (size // 100), headers=headers)
+
+    headers = {"Content-Type": "image/tiff", "Content-Disposition": "inline; filename=../a.tif"}
+    toolset = mocked(answer, files=store)
+    found = await toolset.call("get")
+    sent = await toolset.call("put", {"body": {"handle": "h0"}})
+    missing = await toolset.call("put", {"body": {"handle": "h7"}})
+
+    content = BLOCK * (size // 100)
+    assert found.output == {"handle": "h0", "media_type": "image/tiff", "bytes": len(content)}
+    assert store.kept["h0"] == (content, "../a.tif", "image/tiff")
+    assert sent.success
+    assert received[1] == content
+    assert missing.error["type"] == "invalid_input"
+
+
+async def test_a_store_that_fails_is_an_error_or_a_note():
+    class Full(MemoryStore):
+        def put(self, content, *, filename="", media_type=""):
+            raise OSError(28, "No space left on device")
+
+    large = await mocked(answering(BLOCK * 8), files=Full()).call("get")
+    small = await mocked(answering(BLOCK[:100]), files=Full()).call("get")
+
+    assert large.error["type"] == "protocol"
+    assert "No space left on device" in large.error["message"]
+    assert small.output["bytes"] == 100
+    assert "No space left on device" in small.metadata["notes"][0]
+
+
+@pytest.mark.parametrize(
+    ("members", "message"),
+    [
+        ({"files": "a/folder"}, "files: a store has the methods put and open"),
+        ({"files": FolderStore}, "files: a store has the methods put and open"),
+        ({"files": FolderStore("a"), "download_dir": "b"}, "files: download_dir names a store"),
+        ({"max_file_bytes": 0}, "max_file_bytes: "),
+    ],
+)
+def test_a_wrong_store_is_refused(members, message):
+    with pytest.raises(SettingsError, match=re.escape(message)):
+        Settings(**members)
+
+
+LARGE = 300_000
+
+
+@pytest.mark.parametrize(
+    ("kind", "content", "is_file"),
+    [
+        ("application/pdf", b"%PDF" + b"a" * LARGE, True),
+        ("application/zip", bytes(LARGE), True),
+        ("application/zip", b"word " * (LARGE // 5), False),
+        ("application/octet-stream", bytes(LARGE), True),
+        ("application/octet-stream", b"word " * (LARGE // 5), True),
+        ("application/vnd.unheard-of", b"word " * (LARGE // 5), False),
+        ("image/svg+xml", b"<svg>" + b"a" * LARGE, False),
+        ("application/json", b'"' + b"a" * LARGE + b'"', False),
+        ("text/csv", b"a,b\n" * (LARGE // 4), False),
+        ("", bytes(LARGE), True),
+        ("", b'{"a": "' + b"a" * LARGE + b'"}', False),
+    ],
+)
+async def test_the_same_bodies_are_files_whether_small_or_large(folder, kind, content, is_file):
+    small = content[: len(content) // 20] if is_file else b""
+    result = await mocked(answering(content, kind), folder).call("get")
+    little = await mocked(answering(small, kind), folder, max_output_chars=100).call("get")
+
+    kept = [path.read_bytes() for path in folder.glob("*")]
+    assert sorted(kept, key=len) == ([small, content] if is_file else [])
+    assert ("file" in result.metadata, "file" in little.metadata) == (is_file, is_file)
+
+
+async def test_text_that_is_too_large_and_errors_are_not_files(folder):
+    page = answering(b"word " * LARGE, "application/vnd.unheard-of")
+    text = await mocked(page, folder, max_response_bytes=400_000).call("get")
+
+    def fail(_):
+        return httpx.Response(500, content=BLOCK * 8, headers={"Content-Type": "application/pdf"})
+
+    failed = await mocked(fail, folder).call("get")
+
+    assert "larger than allowed (max_response_bytes)" in text.error["message"]
+    assert failed.error["type"] == "http"
+    assert names(folder) == []
+
+
+SECRET = "s3cr3t-across-two-pieces"
+FORMS = [
+    *(SECRET, "%73%33cr3t-across-two-pieces", "s3cr3t&#45;across-two-pieces"),
+    "czNjcjN0LWFjcm9zcy10d28tcGllY2Vz",
+]
+
+
+@settings(max_examples=25)
+@given(
+    places=st.lists(
+        st.tuples(st.integers(-60, 60), st.integers(1, 4), st.sampled_from(FORMS)),
+        min_size=1, max_size=4,
+    )
+)  # fmt: skip
+async def test_no_secret_is_in_a_file_wherever_pieces_meet(tmp_path_factory, places):
+    folder = tmp_path_factory.mktemp("masked")
+    content = bytearray(b"\x80\x90" * 600_000)
+    for offset, step, form in places:
+        start = step * 256 * 1024 + offset
+        content[start : start + len(form)] = form.encode()
+    key = {"in": "header", "name": "X-Key", "value": SECRET}
+    asked = {"kind": "image/tiff", "X-Echo": SECRET}
+
+    toolset = mocked(answering(bytes(content), **asked), folder, credentials={"k": key})
+    result = await toolset.call("get")
+
+    written = written_by(result)
+    assert result.output["bytes"] == len(written)
+    assert all(form.encode() not in written for form in FORMS)
+    assert re.fullmatch(rb"[\x80\x90*\x20-\x7e]+", written)
+    assert SECRET not in repr((result, result.metadata))
+
+
+async def test_masking_in_pieces_gives_what_masking_at_once_gives(folder):
+    body = b"".join(b"\0" + os.urandom(3000).hex().encode() + SECRET.encode() for _ in range(200))
+    key = {"in": "header", "name": "X-Key", "value": SECRET}
+
+    result = await mocked(answering(body), folder, credentials={"k": key}).call("get")
+
+    assert written_by(result) == body.replace(SECRET.encode(), b"***")
+
+
+async def test_utf_16_is_masked_as_well(folder):
+    body = f"%PDF {SECRET} {'a' * 200_000}".encode("utf-16")
+    key = {"in": "header", "name": "X-Key", "value": SECRET}
+
+    result = await mocked(answering(body), folder, credentials={"k": key}).call("get")
+
+    written = written_by(result)
+    assert SECRET.encode("utf-16-le") not in written
+    assert SECRET.encode() not in written
+
+
+async def test_check_answers_and_head_go_with_a_store(folder):
+    paths = {**PATHS, "/head": {"head": operation(operationId="head")}}
+    root = document(paths, servers=[{"url": "http://api.example.com"}])
+    handler = answering(BLOCK * 8)
+    toolset = mocked(handler, folder, document=root, check_answers=True)
+    found = await toolset.call("get")
+    sent = await toolset.call("put", {"body": {"handle": found.output["handle"]}})
+    head = await mocked(answering(b""), folder, document=root).call("head")
+
+    assert found.success
+    assert sent.success
+    assert "answer_problems" in sent.metadata
+    assert head.output is None

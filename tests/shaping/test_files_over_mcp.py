@@ -1,0 +1,101 @@
+"""Files of answers as resources of an MCP server."""
+
+import base64
+import io
+
+import httpx
+import pytest
+from documents import document, operation
+
+from openapi_tools import FolderStore, Settings, load_tools
+from openapi_tools.contracts.mcp import create_server
+
+pytest.importorskip("mcp", reason="mcp is not installed")
+
+from mcp import Client, MCPError
+from mcp_api import MODES, texts
+
+SCAN = bytes(range(256)) * 2000
+PATHS = {
+    "/scan": {"get": operation(operationId="get_scan")},
+    "/like": {"get": operation(operationId="look_alike")},
+}
+LIKE = {"handle": "like-0123456789ab.pdf", "media_type": "application/pdf", "bytes": 7}
+
+
+@pytest.fixture(params=MODES)
+def mode(request):
+    """The two eras of the protocol."""
+    return request.param
+
+
+def tools(folder, **members):
+    """Return tools whose API answers with a scan, or with JSON that looks like a file."""
+
+    def answer(request):
+        if request.url.path == "/like":
+            return httpx.Response(200, json=LIKE)
+        return httpx.Response(200, content=SCAN, headers={"Content-Type": "image/tiff"})
+
+    client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
+    given = Settings(download_dir=folder, base_url="http://api.example.com", **members)
+    return load_tools(document(PATHS), client=client, settings=given)
+
+
+async def test_an_answer_links_to_its_file_and_the_server_reads_it(mode, tmp_path):
+    toolset = tools(tmp_path)
+    async with Client(create_server(toolset), mode=mode) as client:
+        before = (await client.list_resources()).resources
+        found = await client.call_tool("get_scan", {})
+        like = await client.call_tool("look_alike", {})
+        listed = (await client.list_resources()).resources
+        (read,) = (await client.read_resource(found.content[1].uri)).contents
+
+    (path,) = tmp_path.iterdir()
+    link = found.content[1]
+    assert (link.type, link.name, link.size) == ("resource_link", path.name, len(SCAN))
+    assert (link.uri, link.mime_type) == (f"openapi-tools://files/{path.name}", "image/tiff")
+    assert found.structured_content["handle"] == path.name
+    assert len(texts(found)[0]) < 300
+    assert [content.type for content in like.content] == ["text"]
+    assert before == []
+    assert [each.name for each in listed] in ([path.name], [])
+    assert base64.b64decode(read.blob) == SCAN
+
+
+async def test_a_session_lists_its_own_files_only(tmp_path):
+    server = create_server(tools(tmp_path))
+    async with Client(server, mode="legacy") as one, Client(server, mode="legacy") as other:
+        found = await one.call_tool("get_scan", {})
+        lists = [(await client.list_resources()).resources for client in (one, other)]
+
+    assert [[each.uri for each in listed] for listed in lists] == [[found.content[1].uri], []]
+
+
+@pytest.mark.parametrize(
+    ("uri", "message"),
+    [
+        ("openapi-tools://files/../secret", "no such file"),
+        ("openapi-tools://files/none-0123456789ab.pdf", "no such file"),
+        ("file:///etc/passwd", "no such file"),
+        ("openapi-tools://files/{large}", "larger than allowed (max_response_bytes)"),
+    ],
+)
+async def test_nothing_else_is_read_and_no_more_than_is_allowed(uri, message, tmp_path, mode):
+    (tmp_path / "secret").write_text("secret")
+    large = FolderStore(tmp_path / "files").put(io.BytesIO(bytes(20_000)))
+    toolset = tools(tmp_path / "files", max_response_bytes=10_000)
+    async with Client(create_server(toolset), mode=mode) as client:
+        with pytest.raises(MCPError, match=message.partition(" (")[0]):
+            await client.read_resource(uri.format(large=large))
+
+
+async def test_without_a_store_there_are_no_resources(mode, tmp_path):
+    toolset = load_tools(document(PATHS))
+    async with Client(create_server(toolset), mode=mode) as client:
+        assert client.server_capabilities.resources is None
+    async with Client(create_server(list(tools(tmp_path))), mode=mode) as client:
+        found = await client.call_tool("get_scan", {})
+        assert client.server_capabilities.resources is None
+
+    assert [content.type for content in found.content] == ["text"]
