@@ -186,11 +186,7 @@ class Download:
     """The body of an answer on its way into a store.
 
     Bytes go to a draft of a file while they arrive, without secrets. Text stays in memory, as do
-    short bodies.
-
-    Attributes:
-        limit: The most bytes that it takes, decoded.
-        size: The bytes of the file.
+    short bodies. `limit` is the most that it takes, decoded; `size` is that of the file.
 
     Raises:
         CallError: Of each method: `too_large`, or `protocol` where a file cannot be written.
@@ -326,15 +322,7 @@ def _unwritten(error: OSError) -> CallError:
 
 
 class StoredFile:
-    """A file to send, in pieces; it is opened anew each time.
-
-    Attributes:
-        name: Without folders.
-        size: In bytes.
-
-    Raises:
-        OSError: It cannot be opened.
-    """
+    """A file to send, opened anew each time; raises OSError if it cannot be opened."""
 
     def __init__(self, name: str, opened: Callable[[], BinaryIO]) -> None:
         self.name = name
@@ -395,8 +383,8 @@ def _opened_below(root: Path, path: str) -> BinaryIO:
 def _opened(path: Path) -> BinaryIO:
     """Open a regular file; a link put there meanwhile is not followed."""
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-    file = os.fdopen(os.open(path, flags | getattr(os, "O_BINARY", 0)), "rb")
-    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-        file.close()
+    opened = os.open(path, flags | getattr(os, "O_BINARY", 0))
+    if not stat.S_ISREG(os.fstat(opened).st_mode):
+        os.close(opened)
         raise FileNotFoundError(path)
-    return file
+    return os.fdopen(opened, "rb")

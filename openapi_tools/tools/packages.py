@@ -93,9 +93,7 @@ def load_package(
         for name, place in index.INDEX.items()
         if select is None or select.takes_name(name)
     )
-    tools = [found(session) for found in classes]
-    if settings.file_roots or settings.files is not None or settings.download_dir is not None:
-        _offer_files(tools, settings)
+    tools = _offering([found(session) for found in classes], settings)
     toolset = Toolset(tools, session, about)
     return toolset.select(select) if select is not None else toolset
 
@@ -172,8 +170,10 @@ def _class(package: str, tool: str, place: str) -> type[OperationTool]:
     return found
 
 
-def _offer_files(tools: list[OperationTool], settings: Settings) -> None:
-    """Let file arguments take the handles and paths that the settings allow."""
+def _offering(tools: list[OperationTool], settings: Settings) -> list[OperationTool]:
+    """Let file arguments take the handles and paths that the settings allow; return the tools."""
+    if not settings.file_roots and settings.files is None and settings.download_dir is None:
+        return tools
     from openapi_tools.requests.body import file_schema
 
     plain, offered = file_schema(DEFAULT_SETTINGS), file_schema(settings)
@@ -183,6 +183,7 @@ def _offer_files(tools: list[OperationTool], settings: Settings) -> None:
             schema = _replaced(own, plain, offered)
             if schema is not own:
                 vars(tool)["input_schema"] = schema
+    return tools
 
 
 def _replaced(node: Any, old: dict[str, Any], new: dict[str, Any]) -> Any:
