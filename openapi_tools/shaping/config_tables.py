@@ -174,6 +174,6 @@ TABLES: dict[str, type[BaseModel]] = {
 def configuration_schema() -> dict[str, Any]:
     """Return the JSON Schema of a configuration file, for editors."""
     schema = Configuration.model_json_schema()
-    names = sorted(set(Settings.model_fields) - {"approve", "approve_for"})
+    names = sorted(set(Settings.model_fields) - {"approve", "approve_for", "files"})
     schema["properties"]["settings"]["propertyNames"] = {"enum": names}
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}

@@ -78,7 +78,10 @@ class ConfigFile:
             SettingsError: The file's settings are wrong.
         """
         set_here = getattr(settings, "model_fields_set", ())
-        members = self._settings() | {name: getattr(settings, name) for name in set_here}
+        given = {name: getattr(settings, name) for name in set_here}
+        members = self._settings() | given
+        if given.get("files") is not None:  # another store than the file's folder
+            members["download_dir"] = given.get("download_dir")
         source = self._source() if source is None else source
         own = {n: value for n, value in self.data.credentials.items() if not _unset(value)}
         if self.data.overlays and isinstance(overlays, list | tuple):

@@ -461,6 +461,16 @@ def test_a_wrong_store_is_refused(members, message):
         Settings(**members)
 
 
+def test_a_store_given_in_code_replaces_the_folder_of_a_configuration(tmp_path):
+    config, store = {"settings": {"download_dir": str(tmp_path)}}, MemoryStore()
+
+    replaced = load_tools(API, config=config, settings=Settings(files=store))
+    kept = load_tools(API, config=config)
+
+    assert (replaced.session.settings.files, kept.session.settings.files) == (store, None)
+    assert replaced.session.settings.download_dir is None
+
+
 LARGE = 300_000
 
 

@@ -21,7 +21,7 @@ BEYOND = (
     "a read that asks the server for another method",
     "headers that route, frame or authorise, however they are spelled",
     "a secret where a text is cut, or in another charset",
-    "a handle that is a path, a link, a folder, or names a file that no answer or program put there",
+    "a handle that is a path, a link, a folder, or the name of another file",
     "a download that is cut, stalls, is too large, or fills the disk",
     "a secret in a downloaded file, also where pieces meet",
 )
