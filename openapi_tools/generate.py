@@ -31,11 +31,13 @@ from openapi_tools.loading.load import (
     tools_of,
     with_config,
 )
+from openapi_tools.loading.loaded_tool import find_operations
 from openapi_tools.loading.parse import paused_gc
 from openapi_tools.loading.source import fetcher_of, read_overlays
 from openapi_tools.loading.versions import root_servers
 from openapi_tools.options import Select, credentials_of
 from openapi_tools.tools.toolset import settings_of
+from openapi_tools.visible_text import KeptNames
 
 if TYPE_CHECKING:
     import os
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
 
     from openapi_tools.codegen.changes import Change
     from openapi_tools.codegen.package_data import PackageData
+    from openapi_tools.loading.operations import Document
     from openapi_tools.model import Skipped
     from openapi_tools.settings import Settings
     from openapi_tools.tools.toolset import Toolset
@@ -122,11 +125,9 @@ def generate_package(  # noqa: PLR0913 -- one for each option
 ) -> Report:
     """Write the tools of an OpenAPI document as a Python package, or as Elixir for ExAthena.
 
-    The same document and options give the same bytes. Files that are up to date are not touched.
-
     Args:
         source: As for `load_tools`.
-        output: Folder of the distribution, or of the single module.
+        output: Folder of the distribution or single module; a package there keeps its names.
         settings: How the document is read and the tools are shaped.
         credentials: As for `load_tools`; they fetch the document, and are never written.
         name: Name of the API, words of `a-z0-9` joined by `_`; from the document's title if empty.
@@ -147,7 +148,7 @@ def generate_package(  # noqa: PLR0913 -- one for each option
     form = _form(target, layout, templates)
     try:
         given = Given(source, settings, credentials, overlays)
-        toolset, data = _loaded(given, select, config, name)
+        toolset, data = _loaded(given, select, config, name, (output, form))
     except OpenAPIToolsError as error:
         source, credentials, overlays, given = "", None, (), NOTHING_GIVEN  # for tracebacks
         raise bare(error)  # noqa: B904 -- the same one
@@ -197,7 +198,11 @@ def _refuse_none(skipped: Sequence[Skipped], standing: Sequence[str]) -> None:
 
 @paused_gc()
 def _loaded(
-    given: Given, select: Select | None, config: Any, name: str
+    given: Given,
+    select: Select | None,
+    config: Any,
+    name: str,
+    place: tuple[str | os.PathLike[str], str],
 ) -> tuple[Toolset, PackageData]:
     select, own = Select.of(select), credentials_of(given.credentials)
     settings = settings_of({} if given.settings is None else given.settings)
@@ -209,7 +214,8 @@ def _loaded(
     document, remarks = read_document(
         source, plain, duplicates=True, fetcher=fetcher, overlays=known
     )
-    toolset = tools_of(document, credentials=credentials, remarks=remarks)
+    found = find_operations(document, strict=False, kept=_kept_names(document, name, *place))
+    toolset = tools_of(document, credentials=credentials, remarks=remarks, operations=found)
     chosen = toolset
     if file is not None:
         chosen = with_config(toolset, file, own, selects=select is None)
@@ -217,13 +223,21 @@ def _loaded(
     if len(toolset) and not len(chosen):
         # A slip in a tag must not empty an existing package.
         raise SettingsError(f"none of the document's {len(toolset)} tools is selected.")
-    api, servers = _api(name, chosen), root_servers(document)
+    api, servers = _api(name, chosen.document), root_servers(document)
     return chosen, package_data(chosen, api=api, settings=settings, servers=servers)
 
 
-def _api(name: str, toolset: Toolset) -> str:
+def _kept_names(
+    document: Document, name: str, output: str | os.PathLike[str], form: str
+) -> KeptNames:
+    """Return the names in the package that is there, which its tools keep."""
+    known = manifest_in(Path(output), manifest_name(_api(name, document.root), form))
+    return KeptNames() if known is None else KeptNames(frozenset(known.tools), known.short_names)
+
+
+def _api(name: str, document: Any) -> str:
     if not name:
-        return api_name(document_info(toolset.document)[0])
+        return api_name(document_info(document)[0])
     if not isinstance(name, str) or not is_api_name(name):
         reason = (
             "cannot be part of a package's name; use words of a-z and 0-9 joined by _, a-z first"

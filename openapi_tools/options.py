@@ -42,6 +42,7 @@ class DefaultSettings:
     check_answers = False
     file_roots = ()
     prefix = ""
+    short_names = True
     body: Final = "flat"
     media_types = ()
     description_chars = 1024

@@ -85,6 +85,8 @@ class Settings(BaseModel):
             listed in `result.metadata["answer_problems"]`, the call does not fail.
         file_roots: Folders from which file arguments may name a `path`; none by default.
         prefix: Put before every tool name, for instance `"github_"`.
+        short_names: Name tools by their functions where operation ids are FastAPI's and no other
+            tool wants the name: `read_items` for `read_items_items__get`.
         body: `"flat"` offers the members of a plain object body as arguments of their own,
             `"nested"` always gives one argument `body`.
         media_types: Request media types in order of preference, before the built-in order; a media
@@ -127,7 +129,7 @@ class Settings(BaseModel):
     """
 
     SHAPING: ClassVar[frozenset[str]] = frozenset(
-        {"prefix", "body", "media_types", "description_chars"}
+        {"prefix", "short_names", "body", "media_types", "description_chars"}
     )
     """The settings that decide what a tool looks like; a generated package has them built in."""
 
@@ -149,6 +151,7 @@ class Settings(BaseModel):
     prefix: str = Field(
         default=DefaultSettings.prefix, pattern=r"^([A-Za-z_][A-Za-z0-9_-]{0,39})?$"
     )
+    short_names: bool = DefaultSettings.short_names
     body: Literal["flat", "nested"] = DefaultSettings.body
     media_types: tuple[str, ...] | dict[str, tuple[str, ...]] = DefaultSettings.media_types
     description_chars: int = Field(default=DefaultSettings.description_chars, ge=16)

@@ -14,10 +14,11 @@ import html
 import re
 from collections import Counter
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
 _JOINERS = "\u200c\u200d"
 _SELECTORS = "\ufe00-\ufe0f"
@@ -74,6 +75,9 @@ _WORD = re.compile(
 """The words between humps and separators, in ASCII: five times faster than to mark the humps."""
 _OTHER = re.compile(r"[^A-Za-z0-9]+|__+")
 _HASH_LENGTH = 6
+_NOT_WORD = re.compile(r"\W")
+_MAX_MOUNTS = 8
+"""Leading parts of a path that an operation id may lack, at most."""
 
 
 def visible(text: str) -> str:
@@ -158,7 +162,26 @@ def snake_case(text: str) -> str:
     return _OTHER.sub("_", _HUMP.sub("_", text).lower()).strip("_")
 
 
-def tool_names(candidates: Iterable[tuple[str, str, str]], prefix: str = "") -> list[str]:
+class KeptNames(NamedTuple):
+    """The names that the tools of a generated package have, and the method and path of short ones.
+
+    `short` is by name, for instance `{"read_items": "GET /items/"}`.
+    """
+
+    names: Collection[str] = ()
+    short: Mapping[str, str] = MappingProxyType({})
+
+
+NOTHING_KEPT = KeptNames()
+
+
+def tool_names(
+    candidates: Iterable[tuple[str, str, str]],
+    prefix: str = "",
+    *,
+    short: bool = False,
+    kept: KeptNames = NOTHING_KEPT,
+) -> list[str]:
     """Return a name for each operation, in the same order.
 
     The first operation that wants a name gets it; every further one gets a hash of its method and
@@ -167,17 +190,78 @@ def tool_names(candidates: Iterable[tuple[str, str, str]], prefix: str = "") -> 
     Args:
         candidates: Operation id (empty where there is none), method and path of each.
         prefix: Put before each name and counted in its length.
+        short: Whether an id that FastAPI generated becomes the name of its function, where no
+            other operation wants that name.
+        kept: Names that operations had, and keep.
     """
+    listed = list(candidates)
+    wanted = [_wanted(name, f"{method} {path}", prefix) for name, method, path in listed]
+    claimed = _short_names(listed, wanted, prefix, kept) if short else {}
+    owners = {name: index for index, name in claimed.items()}
     names: dict[str, None] = {}
-    for operation_id, method, path in candidates:
+    for index, (_, method, path) in enumerate(listed):
         place = f"{method} {path}"
-        name = _wanted(operation_id, place, prefix)
-        free = name
-        while free in names:
+        free = name = claimed.get(index, wanted[index])
+        while free in names or owners.get(free, index) != index:
             free = _with_hash(name, place)
             place += " again"
         names[free] = None
     return list(names)
+
+
+def short_name(operation_id: str, method: str, path: str, prefix: str = "") -> str:
+    """Return the name that an operation has by its function, empty for an id not of FastAPI.
+
+    FastAPI joins the function's name, the path and the method: `read_items_items__get`.
+    """
+    end = f"_{method.lower()}"
+    if not operation_id.endswith(end):
+        return ""
+    rest, place = operation_id.removesuffix(end), f"{method} {path}"
+    words = _NOT_WORD.sub("_", path)
+    for start in _starts(path):
+        tail = words[start:]
+        function = rest.removesuffix(tail)
+        # A tail of plain words could be the end of an id that a person wrote.
+        if len(function) < len(rest) and (not start or "__" in tail or tail.endswith("_")):
+            return _wanted(function, place, prefix) if function.strip("_").isidentifier() else ""
+    return ""
+
+
+def _starts(path: str) -> Iterable[int]:
+    """Yield where a path may begin in an id: the document may mount the API below a prefix."""
+    found = 0
+    for _ in range(_MAX_MOUNTS):
+        yield found
+        found = path.find("/", found + 1)
+        if found < 0 or "{" in path[:found]:
+            return
+
+
+def _short_names(
+    candidates: Sequence[tuple[str, str, str]],
+    wanted: Sequence[str],
+    prefix: str,
+    kept: KeptNames,
+) -> dict[int, str]:
+    """Return the names of functions that no other operation wants, by position."""
+    found = {
+        index: name
+        for index, candidate in enumerate(candidates)
+        if (name := short_name(*candidate, prefix))
+    }
+    rivals = Counter(found.values())
+    taken = set(wanted)
+    chosen = {}
+    for index, name in found.items():
+        _, method, path = candidates[index]
+        if name in kept.short:
+            is_chosen = kept.short[name] == f"{method} {path}"
+        else:
+            is_chosen = rivals[name] == 1 and name not in taken and wanted[index] not in kept.names
+        if is_chosen:
+            chosen[index] = name
+    return chosen
 
 
 def _wanted(operation_id: str, place: str, prefix: str) -> str:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from openapi_tools._version import __version__
 from openapi_tools.errors import OutputError
+from openapi_tools.visible_text import short_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -40,12 +41,16 @@ _LISTED = 5
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """A manifest that was read; `files` holds the SHA-256 of all others by relative path."""
+    """A manifest that was read; `files` holds the SHA-256 of all others by relative path.
+
+    `short_names` holds the method and path of each tool that has the name of its function.
+    """
 
     api: str
     layout: str
     tools: tuple[str, ...]
     files: Mapping[str, str]
+    short_names: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +89,21 @@ def with_manifest(files: Mapping[str, str], data: PackageData, *, layout: str) -
         "layout": layout,
         "document": {"title": data.title, "version": data.version, "sha256": data.document_hash},
         "tools": [record.name for record in data.records],
+        **_short_names(data),
         "files": {path: digest(text.encode()) for path, text in sorted(files.items())},
     }
     return {**files, manifest_name(data.api, layout): json.dumps(members, indent=2) + "\n"}
+
+
+def _short_names(data: PackageData) -> dict[str, dict[str, str]]:
+    prefix = str(data.settings.get("prefix", ""))
+    called = [(record.name, record.operation) for record in data.records]
+    found = {
+        name: f"{used.method} {used.path}"
+        for name, used in called
+        if short_name(used.operation_id, used.method, used.path, prefix) == name
+    }
+    return {"short_names": found} if found else {}
 
 
 def read_manifest(text: str | bytes | None) -> Manifest | None:
@@ -111,7 +128,9 @@ def read_manifest(text: str | bytes | None) -> Manifest | None:
             is_plain_path(path) and isinstance(known, str) and _DIGEST.fullmatch(known)
             for path, known in files.items()
         ):
-            return Manifest(api, layout, tuple(tools), files)
+            short = members.get("short_names")
+            is_known = isinstance(short, dict) and all(isinstance(v, str) for v in short.values())
+            return Manifest(api, layout, tuple(tools), files, short if is_known else {})
     return None
 
 

@@ -215,7 +215,8 @@ def _look_up(
     kind: str, key: str, settings: Settings, overlays: Overlays
 ) -> tuple[str, CacheFile | None]:
     """Return the name of a document's file, which reveals nothing of it, and the file if usable."""
-    parts = (kind, key, settings.prefix, str(settings.description_chars), overlays.digest)
+    chosen = (settings.prefix, str(settings.short_names), str(settings.description_chars))
+    parts = (kind, key, *chosen, overlays.digest)
     text = "\0".join(parts if overlays.digest else parts[:-1])
     name = hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:40] + ".index"
     copy = _open(name, settings, whole=kind != "file")

@@ -17,7 +17,7 @@ from openapi_tools.loading.usability import Usability, unreadable
 from openapi_tools.model import Skipped
 from openapi_tools.shaping.tool_shape import faults, shaped_operation, shaped_schema
 from openapi_tools.tools.tool import OperationTool
-from openapi_tools.visible_text import plain_text, tool_names, visible
+from openapi_tools.visible_text import NOTHING_KEPT, plain_text, tool_names, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from openapi_tools.shaping.configuration import ConfigFile
     from openapi_tools.shaping.tool_shape import Shape
     from openapi_tools.tools.tool import Session
+    from openapi_tools.visible_text import KeptNames
 
 
 class ToolFacts(NamedTuple):
@@ -257,8 +258,10 @@ def describe(operation: OperationNode, limit: int) -> str:
     return mark + (text or visible(f"{operation.method} {operation.path}")[:limit])
 
 
-def find_operations(document: Document, *, strict: bool) -> Operations:
-    """Return the operations of a parsed document.
+def find_operations(
+    document: Document, *, strict: bool, kept: KeptNames = NOTHING_KEPT
+) -> Operations:
+    """Return the operations of a parsed document; `kept` as for `tool_names`.
 
     Raises:
         DocumentError: `paths` is not an object, or, if strict, an operation would be skipped.
@@ -267,7 +270,8 @@ def find_operations(document: Document, *, strict: bool) -> Operations:
     nodes = [item for item in listed if isinstance(item, OperationNode)]
     usability = Usability(document)
     wanted = [(node.operation_id, node.method, node.path) for node in nodes]
-    names = iter(tool_names(wanted, document.settings.prefix))
+    settings = document.settings
+    names = iter(tool_names(wanted, settings.prefix, short=settings.short_names, kept=kept))
     tools: list[ToolFacts] = []
     good: list[OperationNode] = []
     skipped: list[Skipped] = []
