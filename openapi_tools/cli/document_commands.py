@@ -1,13 +1,11 @@
-"""`openapi-tools list`, `lint`, `init`, `cache`: tools, errors, a configuration, the cache."""
+"""`openapi-tools list`, `lint` and `cache`: a document's tools, its errors, the cache."""
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 import time
 from io import StringIO
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -23,14 +21,14 @@ from openapi_tools.cli.output import (
     skipped_data,
     tell_skipped,
 )
-from openapi_tools.errors import DocumentError, OutputError
+from openapi_tools.errors import DocumentError
 from openapi_tools.loading import cache as cached
 from openapi_tools.loading.load import Given, configured, read_document
 from openapi_tools.loading.source import fetcher_of
 from openapi_tools.options import DEFAULT_SETTINGS
-from openapi_tools.shaping.init_file import configuration_text
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable, Iterator, Mapping
 
     from openapi_tools.openapi_core.document_check import Finding
@@ -197,55 +195,6 @@ def _tell(found: list[Finding], toolset: Toolset, limit: int) -> None:
         f"{len(toolset)} tools, {len(skipped)} skipped, {errors} errors, "
         f"{len(found) - errors} notes, {len(warnings)} warnings."
     )
-
-
-@click.command("init")
-@click.argument("spec", required=False)
-@click.option(
-    "--output",
-    type=click.Path(path_type=Path),
-    default=Path("openapi-tools.toml"),
-    show_default=True,
-    help="Write here; - for standard output.",
-)
-@click.option("--force", is_flag=True, help="Overwrite the file.")
-@click.option("--schema", "wants_schema", is_flag=True, help="Write the JSON Schema of such files.")
-@shared.identifying
-@shared.reading
-def init(spec: str | None, *, output: Path, force: bool, wants_schema: bool) -> None:
-    """Write a commented configuration file for SPEC, with its own names and schemes."""
-    if wants_schema:
-        from openapi_tools.shaping.config_tables import configuration_schema
-
-        say(as_json(configuration_schema()))
-        return
-    if spec is None or spec == "-":
-        raise click.UsageError("give SPEC, a file or a URL, which the configuration then names.")
-    toolset = shared.load(shared.source_of(spec))
-    address = spec if "://" in spec or str(output) == "-" else relative(spec, output)
-    text = configuration_text(address, toolset, toolset.security_schemes, _server(toolset))
-    if str(output) == "-":
-        say(text.rstrip())
-        return
-    try:
-        with output.open("w" if force else "x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError:
-        raise OutputError("it exists; --force overwrites it.", path=str(output)) from None
-    except OSError as error:
-        raise OutputError(f"cannot be written ({error.strerror}).", path=str(output)) from None
-    say(f"{output} written: {len(toolset)} tools. Next: openapi-tools list {output}")
-
-
-def relative(spec: str, output: Path) -> str:
-    """Return a document's path relative to the folder of a file."""
-    return os.path.relpath(spec, output.parent)
-
-
-def _server(toolset: Toolset) -> str:
-    """Return the URL of the document's first server; empty without one."""
-    servers = next((tool.operation.servers for tool in toolset), ())
-    return servers[0].url if servers else ""
 
 
 @click.command("cache")

@@ -81,7 +81,7 @@ def serve(  # noqa: PLR0913 -- one for each option
     if transport == "stdio":
         _check_stdio(click.get_current_context(), spec)
     # Here, as --help needs no extra.
-    from openapi_tools.cli.mcp_transports import LOOPBACK, listening, run_http, run_stdio, security
+    from openapi_tools.serving import mcp_transports as mcp
 
     toolset = shared.load(shared.source_of(spec), base_url=base_url, timeout=timeout)
     toolset = toolset.select(shared.selection(tags, methods, patterns))
@@ -94,16 +94,16 @@ def serve(  # noqa: PLR0913 -- one for each option
     counted = f"serving {len(toolset)} tools ({len(toolset.skipped)} operations skipped)"
     if transport == "stdio":
         remark(f"{counted} over stdio.")
-        run_stdio(toolset)
+        mcp.run_stdio(toolset)
         return
-    with listening(host, port) as place:
+    with mcp.listening(host, port) as place:
         listened = place.getsockname()[1]
         shown = f"[{host}]" if ":" in host else host
         remark(f"{counted} at http://{shown}:{listened}{_PATH}")
-        if shown not in LOOPBACK:
+        if shown not in mcp.LOOPBACK:
             remark(_OPEN)
-        names_used = security(shown, names, listened)
-        run_http(toolset, place, path=_PATH, security=names_used, sessions=sessions)
+        names_used = mcp.security(shown, names, listened)
+        mcp.run_http(toolset, place, path=_PATH, security=names_used, sessions=sessions)
 
 
 def _check_stdio(context: click.Context, spec: str | None) -> None:

@@ -116,7 +116,7 @@ def test_wrong_usage_is_told_from_a_failure(refused, museum, options, said):
 
 def test_without_the_package_the_extra_is_named_in_one_line(refused, museum, monkeypatch):
     monkeypatch.setitem(sys.modules, "mcp", None)
-    for name in ("openapi_tools.contracts.mcp", "openapi_tools.cli.mcp_transports"):
+    for name in ("openapi_tools.contracts.mcp", "openapi_tools.serving.mcp_transports"):
         monkeypatch.delitem(sys.modules, name, raising=False)
 
     assert refused("serve", museum) == (

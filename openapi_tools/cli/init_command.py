@@ -1,16 +1,25 @@
-"""The configuration file that `openapi-tools init` writes: a document's own names, commented."""
+"""`openapi-tools init`: write a commented configuration file with a document's own names."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections import Counter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
+
+from openapi_tools.cli import command_options as shared
+from openapi_tools.cli.output import as_json, say
+from openapi_tools.errors import OutputError
 from openapi_tools.visible_text import cut, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+
+    from openapi_tools.tools.toolset import Toolset
 
 _LISTED = 12
 _WIDTH = 90
@@ -25,6 +34,55 @@ _ANSWERS = """\
 # nulls = false                 # members that are null are left out
 # max_items = 50                # items of each list
 """
+
+
+@click.command("init")
+@click.argument("spec", required=False)
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path),
+    default=Path("openapi-tools.toml"),
+    show_default=True,
+    help="Write here; - for standard output.",
+)
+@click.option("--force", is_flag=True, help="Overwrite the file.")
+@click.option("--schema", "wants_schema", is_flag=True, help="Write the JSON Schema of such files.")
+@shared.identifying
+@shared.reading
+def init(spec: str | None, *, output: Path, force: bool, wants_schema: bool) -> None:
+    """Write a commented configuration file for SPEC, with its own names and schemes."""
+    if wants_schema:
+        from openapi_tools.shaping.config_tables import configuration_schema
+
+        say(as_json(configuration_schema()))
+        return
+    if spec is None or spec == "-":
+        raise click.UsageError("give SPEC, a file or a URL, which the configuration then names.")
+    toolset = shared.load(shared.source_of(spec))
+    address = spec if "://" in spec or str(output) == "-" else _relative(spec, output)
+    text = configuration_text(address, toolset, toolset.security_schemes, _server(toolset))
+    if str(output) == "-":
+        say(text.rstrip())
+        return
+    try:
+        with output.open("w" if force else "x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise OutputError("it exists; --force overwrites it.", path=str(output)) from None
+    except OSError as error:
+        raise OutputError(f"cannot be written ({error.strerror}).", path=str(output)) from None
+    say(f"{output} written: {len(toolset)} tools. Next: openapi-tools list {output}")
+
+
+def _relative(spec: str, output: Path) -> str:
+    """Return a document's path relative to the folder of a file."""
+    return os.path.relpath(spec, output.parent)
+
+
+def _server(toolset: Toolset) -> str:
+    """Return the URL of the document's first server; empty without one."""
+    servers = next((tool.operation.servers for tool in toolset), ())
+    return servers[0].url if servers else ""
 
 
 def configuration_text(

@@ -1,0 +1,1 @@
+"""Serves tools over MCP: over stdio and streamable HTTP."""
