@@ -20,7 +20,7 @@ from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 from mcp_api import COMMAND, DOCUMENT, MODES, Api, served, written
 
-from openapi_tools import load_tools
+from openapi_tools import load_tools, serving
 from openapi_tools.contracts.mcp import create_server
 
 SECRET = "s3cr3t-t0k3n-value"
@@ -118,6 +118,7 @@ def test_without_the_package_the_extra_is_named_in_one_line(refused, museum, mon
     monkeypatch.setitem(sys.modules, "mcp", None)
     for name in ("openapi_tools.contracts.mcp", "openapi_tools.serving.mcp_transports"):
         monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.delattr(serving, "mcp_transports", raising=False)
 
     assert refused("serve", museum) == (
         "openapi-tools: error: mcp is not installed: pip install 'openapi-tools[mcp]'\n"
