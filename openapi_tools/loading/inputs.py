@@ -174,7 +174,7 @@ class Inputs:
         """Return how the pages of an operation's answers are asked for, if the document tells."""
         if operation.method not in ("GET", "POST", "QUERY"):
             return None
-        from openapi_tools.shaping.page_hints import documented, recognise
+        from openapi_tools.loading.page_hints import documented, recognise
 
         return recognise(operation, schemas, documented(node.node, node.resource, self._followed))
 

@@ -1,13 +1,14 @@
 """Request Body Object -> the body that is sent, and the schema of its arguments.
 
 Spec: OpenAPI 3.0.4 sections 4.7.13 to 4.7.15, 3.1.2 sections 4.8.13 to 4.8.15, 3.2.0 sections 4.13
-to 4.15.
+to 4.15; 3.1.2 section 4.8.26, XML Object.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from html import escape
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -16,15 +17,14 @@ from openapi_tools.loading.form_bodies import Forms, PartHeader, described_file,
 from openapi_tools.loading.keyword_values import is_true
 from openapi_tools.loading.operations import MAX_CHOICES
 from openapi_tools.loading.references import as_dict
-from openapi_tools.loading.xml_outline import outline
 from openapi_tools.model import RequestBody
-from openapi_tools.visible_text import plain_text
+from openapi_tools.visible_text import plain_text, visible
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from openapi_tools.loading.operations import Document
-    from openapi_tools.loading.references import Resource
+    from openapi_tools.loading.references import References, Resource
     from openapi_tools.model import Encoding
     from openapi_tools.settings import Settings
 
@@ -34,6 +34,9 @@ _PLAIN = frozenset(
 )
 """Keywords of a schema whose members can become arguments of their own without changing it."""
 
+_DEEPEST_XML = 6
+_MOST_XML = 80
+_LONGEST_XML = 1500
 _JSON: dict[str, Any] = {"application/json": {}}
 _PREFERENCE = (
     ("application/json", "text/json"),
@@ -193,7 +196,7 @@ class Bodies:
     ) -> dict[str, Any]:
         text = _as_text(inner, kind)
         if media_types.is_xml(kind) and text is not inner:
-            shape = outline(declared.get("schema"), resource, self._document.references)
+            shape = _outline(declared.get("schema"), resource, self._document.references)
             told = plain_text(words, self._settings.description_chars)
             known = f"Its elements: {shape}" if shape.startswith("<") else ""
             parts = (told, text["description"], known)
@@ -273,3 +276,94 @@ def _as_text(schema: dict[str, Any], kind: str) -> dict[str, Any]:
         return schema
     words = f"The body as text ({media_types.essence(kind)})."
     return {"type": "string", "description": words}
+
+
+def _outline(node: Any, resource: Resource, references: References) -> str:
+    """Return a body's elements and attributes with the types of their values.
+
+    For instance `<Pet id="integer"><name>string</name></Pet>`, cut where it is long; empty when the
+    schema says nothing of its structure.
+    """
+    ref = node.get("$ref") if isinstance(node, dict) else None
+    name = ref.rsplit("/", 1)[-1] if isinstance(ref, str) else ""
+    text = visible(_Outline(references).element(node, resource, name, _DEEPEST_XML))
+    return text if len(text) <= _LONGEST_XML else text[:_LONGEST_XML] + "…"
+
+
+class _Outline:
+    """Writes elements until there are too many to show."""
+
+    def __init__(self, references: References) -> None:
+        self._references = references
+        self._left = _MOST_XML
+
+    def element(self, node: Any, resource: Resource, name: str, depth: int) -> str:
+        """Return one element with its content."""
+        self._left -= 1
+        schema, resource = _whole(node, resource, self._references)
+        name = _named(schema, name)
+        if schema.get("type") == "array":
+            wrapped = is_true(_xml(schema).get("wrapped"))
+            more = depth > 0 and self._left > 0
+            item = self.element(schema.get("items"), resource, name, depth - 1) if more else "…"
+            return _tag(name, "", item) if wrapped else item
+        members = schema.get("properties")
+        if not members:
+            return _tag(name, "", escape(str(schema.get("type", "")), quote=False))
+        return (
+            _tag(name, *self._content(members, resource, depth)) if depth else _tag(name, "", "…")
+        )
+
+    def _content(self, members: dict[str, Any], resource: Resource, depth: int) -> tuple[str, str]:
+        """Return the attributes and the elements inside an element."""
+        attributes, inner = "", ""
+        for key, member in members.items():
+            plain, _ = _whole(member, resource, self._references)
+            if self._left <= 0:
+                return attributes, f"{inner}…"
+            if is_true(_xml(plain).get("attribute")):
+                attributes += f' {_named(plain, key)}="{escape(str(plain.get("type", "")))}"'
+            else:
+                inner += self.element(member, resource, key, depth - 1)
+        return attributes, inner
+
+
+def _whole(
+    node: Any, resource: Resource, references: References
+) -> tuple[dict[str, Any], Resource]:
+    """Return a schema merged with the branches of its `allOf`, one level deep."""
+    schema, resource, _ = references.follow(node, resource)
+    if not isinstance(schema, dict):
+        return {}, resource
+    branches = schema.get("allOf")
+    parts = [schema]
+    for branch in branches if isinstance(branches, list) else ():
+        part, owner, _ = references.follow(branch, resource)
+        if isinstance(part, dict) and owner is resource:
+            parts.insert(0, part)
+    out: dict[str, Any] = {}
+    for part in parts:
+        members = part.get("properties")
+        joined = {**out.get("properties", {}), **(members if isinstance(members, dict) else {})}
+        out |= {**part, "properties": joined}
+    return out, resource
+
+
+def _named(schema: dict[str, Any], name: str) -> str:
+    """Return an element's name with its prefix."""
+    xml = _xml(schema)
+    own = xml.get("name") if isinstance(xml.get("name"), str) else name
+    prefix = xml.get("prefix")
+    return f"{prefix}:{own}" if isinstance(prefix, str) and prefix else str(own)
+
+
+def _xml(schema: dict[str, Any]) -> dict[str, Any]:
+    xml = schema.get("xml")
+    return xml if isinstance(xml, dict) else {}
+
+
+def _tag(name: str, attributes: str, inner: str) -> str:
+    """Return an element; only its content where it has no name."""
+    if not name:
+        return inner
+    return f"<{name}{attributes}>{inner}</{name}>" if inner else f"<{name}{attributes}/>"

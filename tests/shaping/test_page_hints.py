@@ -184,7 +184,7 @@ def test_the_lists_of_published_documents_are_recognised(path):
 
 
 def test_names_and_descriptions_do_not_look_for_pages(monkeypatch):
-    from openapi_tools.shaping import page_hints
+    from openapi_tools.loading import page_hints
 
     monkeypatch.setattr(page_hints, "documented", None)
     (*_, tool) = load_tools("specs/museum.yaml")
