@@ -32,7 +32,7 @@ from openapi_tools.requests.encoding import (
 from openapi_tools.requests.styles import content_text, header_text, pairs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from openapi_tools.model import RequestBody
     from openapi_tools.settings import Settings
@@ -61,6 +61,13 @@ class File(NamedTuple):
     content: bytes | StoredFile
     filename: str = ""
     content_type: str = ""
+
+    def type_among(self, kinds: Iterable[str]) -> str:
+        """Return the given media type, or that of a stored file if it is one of these."""
+        if self.content_type or isinstance(self.content, bytes):
+            return self.content_type
+        likely = self.content.media_type
+        return likely if any(media_types.matches(likely, kind) for kind in kinds) else ""
 
 
 class Sources(NamedTuple):
@@ -161,8 +168,9 @@ def _file(body: RequestBody, value: Any, sources: Sources) -> Content:
     """Write a file in its own media type if that is listed, else in the first that fits."""
     file = read_file(value, sources.settings)
     listed = (body.media_type, *body.alternatives)
-    if any(media_types.matches(file.content_type, kind) for kind in listed):
-        return Content(file.content_type, _joined([file.content]))
+    given = file.type_among(listed)
+    if any(media_types.matches(given, kind) for kind in listed):
+        return Content(given, _joined([file.content]))
     if media_types.is_wildcard(body.media_type):
         if file.content_type:
             reason = f"{file.content_type} does not fit {body.media_type}."
@@ -258,7 +266,7 @@ def _written(encoding: Encoding, value: Any, sources: Sources) -> File:
     kind = encoding.content_type
     if encoding.file:
         file = read_file(value, sources.settings)
-        given, is_open = file.content_type, not kind or media_types.is_wildcard(kind)
+        given, is_open = file.type_among([kind or "*/*"]), not kind or media_types.is_wildcard(kind)
         ranges = kind.split(",") if kind and is_open else ()
         if given and ranges and not any(media_types.matches(given, one) for one in ranges):
             raise InputError(f"{given} does not fit {kind}.", pointer="/content_type")

@@ -1,6 +1,6 @@
 """Files that do not pass the model: a store keeps them, and handles name them.
 
-A handle is a name with a part that cannot be guessed, `report-3f9a2c7b41d0.pdf`. It is not a path,
+A handle is a name with a part that cannot be guessed, `report-xkqvbnrtzdmc.pdf`. It is not a path,
 and is looked up in a store only.
 """
 
@@ -39,7 +39,10 @@ _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _PLAIN_CHARSETS = ("", "ascii", "us-ascii", "utf-8", "utf8")
 
 _HANDLE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,199}")
-_OWN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,80}-[0-9a-f]{12}(?:\.[A-Za-z0-9_-]{1,15})?")
+_LETTERS = "bcdfghjkmnpqrstvwxyz"
+"""Of the part of a handle that cannot be guessed: no other file is likely to be named like that."""
+_MARK = rf"-[{_LETTERS}]{{12}}(?=\.|$)"
+_OWN = re.compile(rf"[A-Za-z0-9_][A-Za-z0-9._-]{{0,80}}{_MARK}(?:\.[A-Za-z0-9_-]{{1,15}})?")
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 _DEVICE = re.compile(r"(?:aux|con|nul|prn|com\d|lpt\d)(?:\.|$)", re.IGNORECASE)
 _STEM, _SUFFIX = 80, 16
@@ -100,7 +103,8 @@ class FolderStore:
         draft.flush()
         stem, suffix = _safe_name(filename, media_type)
         while True:
-            handle = f"{stem}-{secrets.token_hex(6)}{suffix}"
+            mark = "".join(secrets.choice(_LETTERS) for _ in range(12))
+            handle = f"{stem}-{mark}{suffix}"
             with suppress(FileExistsError):
                 _place(draft.name, self.folder / handle)
                 return handle
@@ -322,10 +326,13 @@ def _unwritten(error: OSError) -> CallError:
 
 
 class StoredFile:
-    """A file to send, opened anew each time; raises OSError if it cannot be opened."""
+    """A file to send, opened anew each time; raises OSError if it cannot be opened.
 
-    def __init__(self, name: str, opened: Callable[[], BinaryIO]) -> None:
-        self.name = name
+    Its `media_type` is that of its name, and may be empty.
+    """
+
+    def __init__(self, name: str, opened: Callable[[], BinaryIO], media_type: str = "") -> None:
+        self.name, self.media_type = name, media_type
         self._opened = opened
         with opened() as file:
             self.size = file.seek(0, os.SEEK_END)
@@ -356,10 +363,11 @@ def file_of(source: str, value: str, settings: Settings) -> StoredFile:
     """
     if source == "path":
         return _below(value, settings)
-    store, name = store_of(settings), re.sub(r"-[0-9a-f]{12}(?=\.|$)", "", value)
+    store, name = store_of(settings), re.sub(_MARK, "", value)
     with suppress(OSError, ValueError, LookupError):
         if store is not None and _HANDLE.fullmatch(value):
-            return StoredFile(name, partial(store.open, value))
+            kind = mimetypes.guess_type(name)[0] or ""
+            return StoredFile(name, partial(store.open, value), kind)
     reason = "no such file; give the `handle` of an earlier answer, letter by letter."
     raise InputError(reason)
 

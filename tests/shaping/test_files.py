@@ -18,12 +18,13 @@ from documents import document, operation
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from packages import imported
+from servers.faults import Faults
 from shaping.file_server import BLOCK, digest_of, serving
 
 from openapi_tools import FolderStore, Settings, SettingsError, generate_package, load_tools
 
 MEBIBYTE = 1 << 20
-HANDLE = re.compile(r"[\w.-]+-[0-9a-f]{12}(\.\w+)?")
+HANDLE = re.compile(r"[\w.-]+-[b-z]{12}(\.\w+)?")
 BYTES = {"content": {"application/octet-stream": {}}}
 PARTS = {
     "type": "object",
@@ -321,30 +322,30 @@ async def test_several_files_of_one_argument_may_be_handles(folder):
 
 
 HOSTILE = [
-    *("", ".", "..", "../secret-0123456789ab.txt", "/etc/passwd", "a/b-0123456789ab.txt"),
-    *("..%2fsecret-0123456789ab.txt", "..\\secret-0123456789ab.txt", "secret-0123456789ab.txt\0"),
-    *("mine.txt", "report.pdf", "link-0123456789ab.txt", "folder-0123456789ab", "x" * 5000),
+    *("", ".", "..", "../secret-bcdfghjkmnpq.txt", "/etc/passwd", "a/b-bcdfghjkmnpq.txt"),
+    *("..%2fsecret-bcdfghjkmnpq.txt", "..\\secret-bcdfghjkmnpq.txt", "secret-bcdfghjkmnpq.txt\0"),
+    *("mine.txt", "report.pdf", "link-bcdfghjkmnpq.txt", "folder-bcdfghjkmnpq", "x" * 5000),
     *(
-        "pipe-0123456789ab",
-        ".hidden-0123456789ab",
-        "none-0123456789ab.txt",
-        "secret-0123456789ab.txt\n",
+        "pipe-bcdfghjkmnpq",
+        ".hidden-bcdfghjkmnpq",
+        "none-bcdfghjkmnpq.txt",
+        "secret-bcdfghjkmnpq.txt\n",
     ),
-    *("C:secret-0123456789ab.txt", "file:///etc/passwd", "inner-0123456789ab/x-0123456789ab"),
+    *("C:secret-bcdfghjkmnpq.txt", "file:///etc/passwd", "inner-bcdfghjkmnpq/x-bcdfghjkmnpq"),
 ]
 
 
 @pytest.mark.parametrize("handle", HOSTILE)
 async def test_no_handle_leads_out_of_the_store_or_to_another_file(handle, folder):
     folder.mkdir()
-    outside = folder.parent / "secret-0123456789ab.txt"
+    outside = folder.parent / "secret-bcdfghjkmnpq.txt"
     outside.write_text("secret")
     (folder / "mine.txt").write_text("secret")
-    (folder / ".hidden-0123456789ab").write_text("secret")
-    (folder / "link-0123456789ab.txt").symlink_to(outside)
-    (folder / "inner-0123456789ab").mkdir()
-    (folder / "folder-0123456789ab").symlink_to(folder.parent)
-    os.mkfifo(folder / "pipe-0123456789ab")
+    (folder / ".hidden-bcdfghjkmnpq").write_text("secret")
+    (folder / "link-bcdfghjkmnpq.txt").symlink_to(outside)
+    (folder / "inner-bcdfghjkmnpq").mkdir()
+    (folder / "folder-bcdfghjkmnpq").symlink_to(folder.parent)
+    os.mkfifo(folder / "pipe-bcdfghjkmnpq")
     sent = []
 
     result = await mocked(sent.append, folder).call("put", {"body": {"handle": handle}})
@@ -368,7 +369,7 @@ async def test_a_handle_is_offered_only_with_a_store_and_paths_only_with_roots(t
     assert sources(files=FolderStore(tmp_path), file_roots=(tmp_path,)) == [
         *("handle", "base64", "text", "path")
     ]
-    refused = await mocked(answering(b"")).call("put", {"body": {"handle": "a-0123456789ab"}})
+    refused = await mocked(answering(b"")).call("put", {"body": {"handle": "a-bcdfghjkmnpq"}})
     assert refused.error["type"] == "invalid_input"
 
 
@@ -580,3 +581,54 @@ async def test_check_answers_and_head_go_with_a_store(folder):
     assert sent.success
     assert "answer_problems" in sent.metadata
     assert head.output is None
+
+
+@pytest.mark.parametrize(
+    ("declared", "name", "expected"),
+    [
+        ({}, "a.png", "image/png"),
+        ({"contentType": "image/*"}, "a.png", "image/png"),
+        ({"contentType": "image/*"}, "a.pdf", "application/octet-stream"),
+        ({"contentType": "image/tiff"}, "a.png", "image/tiff"),
+        ({}, "a.unheard", "application/octet-stream"),
+    ],
+)
+async def test_a_part_has_the_media_type_of_its_file_where_that_fits(
+    folder, declared, name, expected
+):
+    media = {"schema": PARTS, "encoding": {"file": declared}}
+    body = {"content": {"multipart/form-data": media}}
+    paths = {"/parts": {"post": operation(operationId="parts", requestBody=body)}}
+    root = document(paths, servers=[{"url": "http://api.example.com"}])
+    handle = FolderStore(folder).put(io.BytesIO(b"abc"), filename=name)
+    toolset = mocked(answering(b""), folder, document=root)
+
+    request = toolset["parts"].preview({"file": {"handle": handle}})
+    chosen = toolset["parts"].preview({"file": {"handle": handle, "content_type": "image/gif"}})
+
+    assert f"\r\nContent-Type: {expected}\r\n".encode() in request.content
+    assert b"\r\nContent-Type: image/gif\r\n" in chosen.content
+
+
+def open_files():
+    """Return how many files this process has open, where that can be told."""
+    folder = Path("/proc/self/fd")
+    return sum(1 for _ in folder.iterdir()) if folder.is_dir() else 0
+
+
+async def test_an_upload_that_hangs_ends_in_time_and_closes_its_file(folder):
+    handle = FolderStore(folder).put(io.BytesIO(BLOCK * 400))
+    opened = open_files()
+
+    async def hang(peer):
+        await peer._reader.readuntil(b"\r\n\r\n")
+        await asyncio.sleep(5)
+
+    async with Faults(hang) as server:
+        given = Settings(download_dir=folder, base_url=server.url, timeout=0.3)
+        async with load_tools(API, settings=given) as toolset:
+            result = await toolset.call("put", {"body": {"handle": handle}})
+        assert result.error["type"] == "timeout"
+
+    gc.collect()
+    assert open_files() <= opened
