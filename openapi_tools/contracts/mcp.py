@@ -145,7 +145,7 @@ class _Served:
         call = ToolCall(id=call_id, name=tool.name, arguments=params.arguments or {})
         context = Context(approve=desk.approve if desk.is_open else None, state=request)
         result = await _reporting(request.session, tool(call, context))
-        links = [] if self._files is None else self._files.links(request.session, result)
+        links = [] if self._files is None else self._files.links(request, result)
         return desk.question or _answer(result, links)
 
 
@@ -154,23 +154,28 @@ class _Files:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        # The client's parameters are the one object that all requests of a session share.
         self._made: deque[tuple[weakref.ref[Any], dict[str, Any]]] = deque(maxlen=_LISTED)
 
-    def links(self, session: ServerSession, result: ToolResult) -> list[dict[str, Any]]:
+    def _owner(self, request: ServerRequestContext[Any]) -> object | None:
+        """Return an object that all requests of a client share; None if nothing tells clients."""
+        if request.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+            return request.session.client_params
+        return self if request.request is None else None  # stdio has one client
+
+    def links(self, request: ServerRequestContext[Any], result: ToolResult) -> list[dict[str, Any]]:
         """Return the link to an answer's file, if it has one, and list that for the session."""
         file = result.metadata.get("file")
         if not isinstance(file, Mapping):
             return []
         handle, kind = str(file["handle"]), str(file["media_type"])
         resource = {"uri": _FILES + handle, "name": handle, "mimeType": kind, "size": file["bytes"]}
-        if session.client_params is not None:
-            self._made.append((weakref.ref(session.client_params), resource))
+        if (owner := self._owner(request)) is not None:
+            self._made.append((weakref.ref(owner), resource))
         return [{"type": "resource_link", **resource}]
 
     async def listed(self, request: ServerRequestContext[Any], _: Any) -> types.ListResourcesResult:
         """Return the files of the request's session."""
-        own = request.session.client_params
+        own = self._owner(request)
         found = [file for made, file in self._made if own is not None and made() is own]
         return types.ListResourcesResult.model_validate({"resources": found})
 

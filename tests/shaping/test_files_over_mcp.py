@@ -59,7 +59,7 @@ async def test_an_answer_links_to_its_file_and_the_server_reads_it(mode, tmp_pat
     assert len(texts(found)[0]) < 300
     assert [content.type for content in like.content] == ["text"]
     assert before == []
-    assert [each.name for each in listed] in ([path.name], [])
+    assert [each.name for each in listed] == [path.name]
     assert base64.b64decode(read.blob) == SCAN
 
 
