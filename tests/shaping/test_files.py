@@ -632,3 +632,49 @@ async def test_an_upload_that_hangs_ends_in_time_and_closes_its_file(folder):
 
     gc.collect()
     assert open_files() <= opened
+
+
+async def test_a_digest_challenge_is_answered_with_the_file_again(folder, transport):
+    handle = FolderStore(folder).put(io.BytesIO(BLOCK * 20))
+    bodies = []
+    challenge = b'WWW-Authenticate: Digest realm="r", nonce="n", qop="auth", algorithm=SHA-256'
+
+    async def challenged(peer):
+        while True:
+            request = await peer.request()
+            head, _, body = request.partition(b"\r\n\r\n")
+            bodies.append(body)
+            if b"Digest " in head:
+                await peer.write(b"HTTP/1.1 204 No Content\r\n\r\n")
+            else:
+                start = b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n"
+                await peer.write(start + challenge + b"\r\n\r\n")
+
+    given = {"scheme": {"type": "http", "scheme": "digest"}}
+    root = {**API, "components": {"securitySchemes": given}, "security": [{"scheme": []}]}
+    async with Faults(challenged) as server:
+        members = Settings(download_dir=folder, base_url=server.url, transport=transport)
+        pair = {"scheme": ("me", "p4ss-of-digests")}
+        async with load_tools(root, credentials=pair, settings=members) as toolset:
+            result = await toolset.call("put", {"body": {"handle": handle}})
+
+    assert result.success
+    assert bodies == [BLOCK * 20] * 2
+
+
+async def test_a_server_that_answers_before_it_has_the_file_is_heard(folder, transport):
+    handle = FolderStore(folder).put(io.BytesIO(BLOCK * 200))
+
+    async def refuse(peer):
+        await peer._reader.readuntil(b"\r\n\r\n")
+        await peer.write(
+            b"HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+        )
+        await peer.hang()
+
+    async with Faults(refuse) as server:
+        members = Settings(download_dir=folder, base_url=server.url, transport=transport)
+        async with load_tools(API, settings=members) as toolset:
+            result = await toolset.call("put", {"body": {"handle": handle}})
+
+    assert result.error["status"] == 413
