@@ -117,6 +117,18 @@ class Redactor:
         """Return bytes without the secrets; the same object if there are none."""
         return _masked(content, self.forms())
 
+    def part(self, content: bytes, end: int, begun: int = 0) -> tuple[bytes, int]:
+        """Return the first `end` bytes of a piece without secrets, and the next piece's `begun`.
+
+        That starts at `end`, and so many of its bytes belong to a secret whose mask is written.
+        """
+        marks = _marks(content, self.forms()) or bytearray(len(content))
+        marks[:begun] = b"\1" * begun
+        masked = _without(content[:end], marks[:end])
+        goes_on = _RUN.match(marks, end) if (marks[end - 1] if end else begun) else None
+        masked = masked.removeprefix(MASK.encode()) if begun else masked
+        return masked, goes_on.end() - end if goes_on else 0
+
     def data(self, value: Any) -> Any:
         """Return JSON-native data without the secrets; the same object if there are none."""
         if not self:
@@ -332,15 +344,25 @@ def _found(text: bytes, forms: frozenset[bytes]) -> frozenset[bytes]:
 
 def _masked(text: bytes, forms: frozenset[bytes]) -> bytes:
     """Return a text with a mask in place of the forms in it; the same object if there are none."""
+    return text if (marks := _marks(text, forms)) is None else _without(text, marks)
+
+
+def _marks(text: bytes, forms: frozenset[bytes]) -> bytearray | None:
+    """Return a byte 1 for each byte within a form, else 0; None if no form is there."""
     hits = _found(text, forms)
     if not hits:
-        return text
+        return None
     levels = list(_levels(text))
     marks = bytearray(len(levels[-1][2] if levels else text))
     for step, before, plain in reversed(levels):
         _mark(plain, hits, marks)
         marks = _carried(marks, step, before)
     _mark(text, hits, marks)
+    return marks
+
+
+def _without(text: bytes, marks: bytearray) -> bytes:
+    """Return a text with a mask in place of each run of marked bytes."""
     pieces: list[bytes] = []
     end = 0
     for run in _RUN.finditer(marks):

@@ -34,7 +34,6 @@ _STEP = 256 * 1024
 _OVERLAP = 4096
 _SPREAD = 16
 """Bytes that a byte of a secret may take in a file, for secrets across two steps."""
-_HELD = 8 * _STEP
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _PLAIN_CHARSETS = ("", "ascii", "us-ascii", "utf-8", "utf8")
 
@@ -207,7 +206,7 @@ class Download:
         self.size = self._taken = 0
         self._waiting = bytearray()
         self._is_text: bool | None = None
-        self._tail = b""
+        self._tail, self._begun = b"", 0
         self._draft: BinaryIO | None = None
         self._is_over = False
 
@@ -290,23 +289,12 @@ class Download:
         """Return what can be written without secrets; its end waits for the next bytes."""
         if not self._redactor:
             return data
-        data, self._tail = self._tail + data, b""
-        whole = self._redactor.content(data)
-        if last or len(data) > _HELD:
-            return whole
+        data = self._tail + data
         longest = max(map(len, self._redactor.forms()))
-        overlap = max(_OVERLAP, _SPREAD * longest)
-        end = len(data) - overlap
-        while end > 0:
-            head = data[:end]
-            masked = head if whole is data else self._redactor.content(head)
-            # Equal parts: no secret lies across the end.
-            if whole is data or masked + self._redactor.content(data[end:]) == whole:
-                self._tail = data[end:]
-                return masked
-            end -= overlap
-        self._tail = data
-        return b""
+        end = len(data) if last else max(0, len(data) - max(_OVERLAP, _SPREAD * longest))
+        masked, self._begun = self._redactor.part(data, end, self._begun)
+        self._tail = data[end:]
+        return masked
 
 
 def _draft_of(store: FileStore) -> BinaryIO:
