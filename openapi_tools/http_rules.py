@@ -11,6 +11,8 @@ from openapi_tools.media_types import is_form, is_multipart
 from openapi_tools.media_types import parameter as media_parameter
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     import httpx
 
     from openapi_tools.model import Operation, RequestBody
@@ -26,7 +28,7 @@ _CREDENTIAL = re.compile(
 )
 _KEPT = re.compile(
     r"(?:x-)?(?:allow|content-(?:disposition|language|length|range|type)|etag|last-modified|link"
-    r"|location|pagination|retry-after)|(?:x-)?rate-?limit.*|.*(?:request-?id|correlation-id)"
+    r"|(?:operation-)?location|azure-asyncoperation|pagination|retry-after)|(?:x-)?rate-?limit.*|.*(?:request-?id|correlation-id)"
 )
 _PAGING = "(?:page|pagination|paging)?"
 _NEXT = re.compile(
@@ -89,6 +91,15 @@ def inner_url(target: str, base: httpx.URL, server: str) -> httpx.URL:
     if (path != below and not path.startswith(f"{below}/")) or has_dot_segment(path):
         raise InvalidUrlError(f"it leads out of {below or '/'}")
     return url
+
+
+def without_pairs(url: httpx.URL, names: Collection[str]) -> httpx.URL:
+    """Return a URL without the pairs of its query that have one of the names."""
+    if not names:
+        return url
+    pairs = url.query.decode("ascii").split("&")
+    kept = [p for p in pairs if unquote_plus(p.partition("=")[0]) not in names]
+    return url.copy_with(query="&".join(filter(None, kept)).encode("ascii") or None)
 
 
 def linked(links: str, relation: str) -> str:

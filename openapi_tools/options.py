@@ -9,7 +9,7 @@ import difflib
 import os
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -31,6 +31,7 @@ class DefaultSettings:
     base_url = None
     server_variables: Mapping[str, str] = MappingProxyType({})
     timeout = 30.0
+    wait = 0.0
     concurrency = 20
     max_response_bytes = 10 * _MEBIBYTE
     max_file_bytes = 1024 * _MEBIBYTE
@@ -67,6 +68,27 @@ class DefaultSettings:
 
 DEFAULT_SETTINGS: Any = DefaultSettings()
 """Passed in place of settings: readers use their members only."""
+
+
+class _Uncut:
+    """Settings for an answer that is not cut."""
+
+    max_output_chars = 2**60
+    max_items = 0
+
+    def __init__(self, settings: Any) -> None:
+        self._settings = settings
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._settings, name)
+
+
+def uncut(operation: Any, settings: Any) -> tuple[Any, Any]:
+    """Return an operation and settings that leave an answer as long as it is."""
+    if operation.answer is not None:
+        shape = replace(operation.answer, max_items=0, max_chars=0)
+        operation = replace(operation, answer=shape)
+    return operation, _Uncut(settings)
 
 
 def credentials_of(given: Any) -> Mapping[str, Any]:

@@ -88,6 +88,8 @@ class ToolResult(BaseModel):
         *,
         metadata: dict[str, Any] | None = None,
         facts: Mapping[str, Any] | None = None,
+        output: Any = None,
+        header_note: str = "",
     ) -> ToolResult:
         """Return a result that failed.
 
@@ -96,10 +98,13 @@ class ToolResult(BaseModel):
             message: For the model: the failure, the allowed values, the next step.
             metadata: Facts about the answer.
             facts: Further members of `error`; those that are None are left out.
+            output: What came before the failure; the message where there is nothing.
+            header_note: As `ToolResult.header_note`.
         """
         known = {name: value for name, value in (facts or {}).items() if value is not None}
         error = {"message": message, "type": kind, **known}
-        return cls._made(metadata, success=False, output=message, error=error)
+        output = message if output is None else output
+        return cls._made(metadata, header_note, success=False, output=output, error=error)
 
     @classmethod
     def _made(cls, metadata: dict[str, Any] | None, header_note: str = "", **members: Any) -> Self:

@@ -70,6 +70,8 @@ class Settings(BaseModel):
         server_variables: Values for the placeholders of the document's server URLs, by name.
         timeout: Seconds for a whole call: waiting for a turn, connecting and reading the answer are
             included. The same bound holds for fetching the document.
+        wait: Seconds to wait for the end of work that an answer only accepts (202): its state is
+            asked for until then. By default the result says how to ask.
         concurrency: Calls of one toolset that may be under way at once; more wait for their turn.
         max_response_bytes: An answer larger than this, decoded, is an error.
         max_file_bytes: A binary answer larger than this, decoded, is an error where files are kept.
@@ -138,6 +140,7 @@ class Settings(BaseModel):
     base_url: str | None = DefaultSettings.base_url
     server_variables: dict[str, str] = Field(default_factory=dict)
     timeout: float = Field(default=DefaultSettings.timeout, gt=0)
+    wait: float = Field(default=DefaultSettings.wait, ge=0, allow_inf_nan=False)
     concurrency: int = Field(default=DefaultSettings.concurrency, ge=1)
     max_response_bytes: int = Field(default=DefaultSettings.max_response_bytes, ge=1)
     max_file_bytes: int = Field(default=DefaultSettings.max_file_bytes, ge=1)

@@ -1,7 +1,7 @@
 """Recognises from a document how the next page of an operation's answer is asked for.
 
-Names are compared by their letters and digits in lower case: `page[cursor]`, `pageCursor` and
-`page_cursor` are equal. There is no list of APIs. An operation without plain signs has no paging.
+The signs are names of arguments and of an answer's members; there is no list of APIs. An operation
+without plain signs has no paging.
 """
 
 from __future__ import annotations
@@ -12,18 +12,27 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.media_types import is_json
 from openapi_tools.model import Paging
+from openapi_tools.shaping.page_names import (
+    CONTAINERS,
+    FLAGS,
+    LISTS,
+    LONGEST_NAME,
+    NEXT,
+    SAME,
+    TOTALS,
+    folded,
+    kinds_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from openapi_tools.model import Operation
 
-_OTHER = re.compile(r"[^a-z0-9]")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_LONGEST = 60
 
 # Arguments. The weak names need more signs than the others.
-PAGES = frozenset({"page", "pageno", "pagenum", "pagenumber", "pageindex", "currentpage"})
+_PAGES = frozenset({"page", "pageno", "pagenum", "pagenumber", "pageindex", "currentpage"})
 _OFFSETS = frozenset({"offset", "skip", "pageoffset", "startat", "startindex", "firstresult"})
 _WEAK_OFFSETS = frozenset({"start", "from"})
 _CURSORS = frozenset(
@@ -44,40 +53,11 @@ _SIZES = frozenset(
 _WEAK_SIZES = frozenset({"size", "count", "take", "first", "rows", "n", "num", "results"})
 
 # Members of answers.
-CONTAINERS = frozenset(
-    {"meta", "metadata", "links", "paging", "pagination", "pageinfo", "pages", "page", "cursors"}
-    | {"responsemetadata", "info", "response", "result", "data", "listmeta", "resultinfo"}
-)
-NEXT = re.compile(
-    r"(?:page|pagination|paging)?next(?:page|results?)?"
-    r"(?:cursor|id|key|link|marker|number|offset|token|ur[il]|href|start)?"
-    r"|(?:odata)?nextlink|cursornext|nextcontinuationtoken|endcursor|nextrecordsurl"
-)
 _ADDRESS = re.compile(r"(?:odata)?next(?:page|results?|records)?(?:link|ur[il]|href)")
-SAME = frozenset({"cursor", "continue", "bookmark", "scrollid", "pagingtoken", "paginationtoken"})
-"""Arguments whose next value may be in an answer under their own name."""
-FLAGS = frozenset({"hasmore", "hasnext", "hasnextpage", "more", "moreavailable", "istruncated"})
-TOTALS = re.compile(r"(?:page)?total(?:count|elements|entries|hits|items|records|results|size)?")
-_LISTS = (
-    "items",
-    "data",
-    "results",
-    "records",
-    "entries",
-    "values",
-    "value",
-    "elements",
-    "content",
-)
 _WRAPPERS = frozenset({"data", "embedded", "result", "results", "response", "payload"})
 _DEEPEST = 4
 _MOST = 2000
 """Schemas of an answer that are looked into."""
-
-
-def folded(name: str) -> str:
-    """Return the letters and digits of a name in lower case; empty for a long name."""
-    return _OTHER.sub("", name.lower()) if len(name) <= _LONGEST else ""
 
 
 def step_of(name: str) -> str:
@@ -170,6 +150,8 @@ def documented(node: Any, resource: Any, follow: Callable[..., Any]) -> Document
         outline = Outline("other" if schema is None and target.node.get("content") else "")
         if schema is not None:
             outline = outline_of(schema, target.resource, follow)
+            is_open = outline.kind == "object" and not outline.members
+            outline.kind = "" if is_open else outline.kind
         return Documented(outline, links, pageable)
     return Documented(Outline(), pageable=pageable)
 
@@ -252,7 +234,7 @@ class _Recognition:
         """Read `x-ms-pageable`; a null `nextLinkName` says that one answer has all items."""
         given = self._known.pageable
         name = given.get("nextLinkName") if isinstance(given, dict) else None
-        if not isinstance(name, str) or not 0 < len(name) <= _LONGEST:
+        if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME:
             return None
         item = given.get("itemName", "value")
         self._items = step_of(item) if isinstance(item, str) and item else self._items
@@ -263,7 +245,7 @@ class _Recognition:
         for argument in self._of(names):
             path = self._next(argument)
             is_weak = argument.wire in _WEAK_CURSORS
-            is_number = argument.kinds & {"integer", "number"} and argument.wire in PAGES
+            is_number = argument.kinds & {"integer", "number"} and argument.wire in _PAGES
             if path and not is_number and not (is_weak and self._is_address(path)):
                 return self._made("cursor", argument, path)
         return None
@@ -283,7 +265,7 @@ class _Recognition:
     def _numbered(self) -> Paging | None:
         if self._items is None and self._size is None:
             return None
-        for style, names in (("page", PAGES), ("offset", _OFFSETS)):
+        for style, names in (("page", _PAGES), ("offset", _OFFSETS)):
             if argument := self._number(names, loose=self._size is not None):
                 return self._made(style, argument, self._next(argument))
         is_counted = self._size is not None or any(map(TOTALS.fullmatch, self._members))
@@ -293,8 +275,7 @@ class _Recognition:
     def _plain_cursor(self) -> Paging | None:
         """Recognise a cursor by its name alone."""
         found = next(iter(self._of(_CURSORS - _IDS)), None)
-        is_plain = self._items is not None or self._size is not None
-        return self._made("cursor", found) if found and is_plain else None
+        return self._made("cursor", found) if found else None
 
     def _linked(self) -> Paging | None:
         """Recognise an address of the next page, in the body or in a header."""
@@ -341,23 +322,12 @@ class _Recognition:
         return None
 
 
-def kinds_of(schema: Any) -> set[str]:
-    """Return the types that a schema names, also inside unions; none where it is open."""
-    if not isinstance(schema, dict):
-        return set()
-    kinds = schema.get("type", ())
-    found = {kinds} if isinstance(kinds, str) else set(kinds)
-    for part in (*schema.get("anyOf", ()), *schema.get("oneOf", ())):
-        found |= kinds_of(part)
-    return found - {"null"}
-
-
 def _list_in(outline: Outline, segment: str) -> str | None:
     """Return the JMESPath of an answer's list, empty for the answer itself; None without one."""
     if outline.kind == "array":
         return ""
     lists = [name for name, member in outline.members.items() if member.kind == "array"]
-    for name in (segment, *_LISTS):
+    for name in (segment, *LISTS):
         if found := [each for each in lists if folded(each) == name]:
             return step_of(found[0])
     if len(lists) == 1:

@@ -24,7 +24,9 @@ from openapi_tools.http_rules import (
     has_dot_segment,
     has_override,
     header_key,
+    inner_url,
     read_url,
+    without_pairs,
 )
 from openapi_tools.json_values import pointer_token
 from openapi_tools.media_types import is_form, is_json, is_media_type, is_wildcard
@@ -137,6 +139,32 @@ class RequestPlan:
         request.method = operation.method  # httpx writes it in upper case
         if isinstance(body, bytes):
             request.read()
+        return request
+
+    def follow(
+        self, address: str, arguments: Mapping[str, Any], auth: RequestAuth = _NO_AUTH
+    ) -> httpx.Request:
+        """Return a GET request for an address that an answer named; only the API's own are asked.
+
+        Headers and cookies are those of the arguments. Credentials in the query replace what the
+        address has in their place.
+
+        Raises:
+            CallError: `denied`: the address leads elsewhere, or its query may change the method.
+        """
+        try:
+            url = inner_url(address, read_url(f"{self._base}/"), self._base)
+        except InvalidUrlError as error:
+            raise CallError("denied", f"the address is not asked: {error}.") from None
+        path = url.raw_path[len(self._path) :].partition(b"?")[0].decode("ascii")
+        others = without_pairs(url, [name for name, _ in auth.query]).query.decode("ascii")
+        query = "&".join(filter(None, [others, *auth_query(auth)]))
+        if has_override(query):
+            raise CallError("denied", "the address is not asked: '_method' may change the method.")
+        headers = self._headers(_places(self._operation, arguments, self._settings), auth)
+        url = self._url(path + (f"?{query}" if query else ""))
+        request = httpx.Request("GET", url, headers=headers)
+        request.read()
         return request
 
     def _headers(self, places: _Places, auth: RequestAuth) -> list[tuple[bytes, bytes]]:

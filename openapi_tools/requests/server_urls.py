@@ -6,16 +6,20 @@ Spec: OpenAPI 3.2.0, sections 4.5 and 4.6; RFC 3986, section 3.2.
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from functools import lru_cache
-from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, unquote, urlsplit
 
-from openapi_tools.errors import CallError
+from openapi_tools import shaping
+from openapi_tools.errors import CallError, OpenAPIToolsError
 from openapi_tools.http_rules import has_dot_segment
 from openapi_tools.requests.encoding import PATH_LITERAL, keep_triples, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    import httpx
 
     from openapi_tools.model import Operation, Server, ServerVariable
     from openapi_tools.settings import Settings
@@ -137,3 +141,46 @@ def origin_of(url: str) -> str:
     scheme, host, port = match["scheme"].lower(), match["host"].lower(), match["port"]
     own = {"http": "80", "https": "443"}[scheme]
     return f"{scheme}://{host}" + (f":{int(port)}" if port and port.lstrip("0") != own else "")
+
+
+def asker_of(
+    tools: Iterable[Any], url: httpx.URL, server: str
+) -> tuple[str, dict[str, Any]] | None:
+    """Return the tool of a GET operation that asks for an address, and its arguments."""
+    base = server.partition("://")[2].partition("/")[2].rstrip("/")
+    path = url.raw_path.partition(b"?")[0].decode("ascii").removeprefix(f"/{base}" if base else "")
+    for tool in sorted(_with_path(tools, path), key=lambda tool: tool.path.count("{")):
+        arguments = _arguments_at(tool, path, url)
+        with suppress(OpenAPIToolsError):
+            if arguments is not None:
+                return tool.name, tool.check(arguments)
+    return None
+
+
+def _with_path(tools: Iterable[Any], path: str) -> Iterator[Any]:
+    for tool in tools:
+        is_near = tool.method == "GET" and tool.path.count("/") == path.count("/")
+        if is_near and _pattern(tool.path).fullmatch(path):
+            yield tool
+
+
+def _pattern(template: str) -> re.Pattern[str]:
+    return re.compile("([^/]+)".join(map(re.escape, re.split(r"{[^{}]*}", template))))
+
+
+def _arguments_at(tool: Any, path: str, url: httpx.URL) -> dict[str, Any] | None:
+    """Return the arguments with which a tool asks for an address; None where it cannot."""
+    match, properties = _pattern(tool.path).fullmatch(path), tool.input_schema["properties"]
+    names = [*VARIABLE.findall(tool.path)]
+    values = map(unquote, match.groups() if match else ())
+    query = parse_qs(url.query.decode("ascii"), keep_blank_values=True)
+    wanted = {("path", name): value for name, value in zip(names, values, strict=True)}
+    wanted |= {("query", n): v[0] if len(v) == 1 else "" for n, v in query.items()}
+    arguments = {}
+    for parameter in tool.operation.parameters:
+        value = wanted.pop((parameter.location, parameter.name), None)
+        if value is not None and parameter.argument in properties:
+            arguments[parameter.argument] = shaping.paging.fitted(
+                value, properties[parameter.argument]
+            )
+    return None if wanted or None in arguments.values() else arguments

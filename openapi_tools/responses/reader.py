@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pydantic_core import to_json
 
@@ -67,6 +67,14 @@ _ADVICE = 220
 _ROOMY = 2000
 
 
+class FollowUp(Protocol):
+    """Finds what follows an answer, and says it in one line; empty for nothing."""
+
+    def read(self, value: Any, headers: Mapping[str, str], /) -> str:
+        """Read an answer's value and headers."""
+        ...
+
+
 def read_answer(
     answer: Answer,
     operation: Operation,
@@ -74,6 +82,7 @@ def read_answer(
     *,
     redactor: Redactor | None = None,
     keep: Keep | None = None,
+    after: FollowUp | None = None,
 ) -> ToolResult:
     """Return an answer as a result.
 
@@ -88,6 +97,7 @@ def read_answer(
         settings: Limits.
         redactor: Masks secrets before anything is read or cut.
         keep: Keeps binary content in a store.
+        after: Finds what follows the answer: the next page, or the end of long work.
 
     Raises:
         CallError: `timeout`: no whole value came in time.
@@ -114,8 +124,9 @@ def read_answer(
         return ToolResult.failed(error.kind, reason, metadata=metadata, facts=facts)
     if content.file is not None:
         metadata["file"] = content.file
+    more = "" if after is None else after.read(content.value, headers)
     output = _output(content, answer, metadata, (operation, settings))
-    return ToolResult.ok(output, metadata, header_note=_header_note(headers))
+    return ToolResult.ok(output, metadata, header_note=_header_note(headers, more))
 
 
 def _metadata(answer: Answer, headers: dict[str, str], media_type: str) -> dict[str, Any]:
@@ -354,10 +365,11 @@ def _add_header(found: dict[str, str], name: str, raw_value: bytes) -> None:
         found[name] = f"{found[name]}, {value}" if name in found else value
 
 
-def _header_note(headers: Mapping[str, str]) -> str:
+def _header_note(headers: Mapping[str, str], more: str = "") -> str:
     """Return a line about further pages, totals and the place of a new resource; may be empty.
 
-    It holds words, numbers and ranges only, never a header's sentence.
+    It holds words, numbers and ranges only, never a header's sentence. `more` says what follows in
+    place of the headers for that.
 
     Spec: RFC 8288, section 3, for `Link`; RFC 9110, sections 10.2.2 and 14.4.
     """
@@ -365,12 +377,14 @@ def _header_note(headers: Mapping[str, str]) -> str:
     left = _NOTE_ROOM
     for name, value in headers.items():
         label = header_label(name)
+        label = "" if more and label in ("Next page", "Location") else label
         fact = _fact(label, linked(value, "next") if name == "link" else value) if label else ""
         if fact and len(told.setdefault(label, [])) < _EACH:
             fact = fact if len(fact) <= left else "too long to be shown"
             left -= len(fact)
             told[label].append(fact if name == label.lower() else f"{fact} ({name})")
-    return "; ".join(f"{label}: {', '.join(told[label])}" for label in _LABELS if label in told)
+    facts = [f"{label}: {', '.join(told[label])}" for label in _LABELS if label in told]
+    return "; ".join(filter(None, [more, *facts]))
 
 
 def _fact(label: str, value: str) -> str:

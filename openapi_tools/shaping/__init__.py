@@ -1,1 +1,14 @@
-"""How users shape tools: configuration, overlays, budgets, answers, paging, long work, files."""
+"""How users shape tools: configuration, overlays, budgets, answers, paging, long work, files.
+
+A module of it is imported when it is first used: `shaping.paging.PageReader`.
+"""
+
+from importlib import import_module
+from typing import Any
+
+
+def __getattr__(name: str) -> Any:
+    """Import a module of this room (PEP 562)."""
+    if name.startswith("_"):
+        raise AttributeError(name)
+    return import_module(f"{__name__}.{name}")

@@ -7,18 +7,23 @@ import uuid
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from openapi_tools import shaping
 from openapi_tools.auth.credentials import NOTHING
 from openapi_tools.auth.schemes import TokenContext
-from openapi_tools.errors import DeniedError, OpenAPIToolsError
-from openapi_tools.redaction import hide
+from openapi_tools.errors import CallError, DeniedError, OpenAPIToolsError
+from openapi_tools.http_rules import is_safe, read_url, without_pairs
+from openapi_tools.options import uncut
+from openapi_tools.redaction import excerpt, hide
 from openapi_tools.requests.builder import RequestPlan, described
 from openapi_tools.requests.request_auth import Preview, preview_of
-from openapi_tools.requests.server_urls import with_own_path
+from openapi_tools.requests.server_urls import asker_of, with_own_path
 from openapi_tools.responses.reader import read_answer
+from openapi_tools.responses.server_json import words_of
 from openapi_tools.result import ToolResult
 from openapi_tools.tools.guardrails import asked
-from openapi_tools.tools.tool_call import member_of
+from openapi_tools.tools.tool_call import PLAIN, PerCall, member_of, wait_of
 from openapi_tools.transport.exchange import SendOptions
+from openapi_tools.transport.retries import retry_after
 from openapi_tools.transport.transport_errors import timed_out
 from openapi_tools.validation.engine import is_large
 
@@ -40,6 +45,10 @@ _LARGE = 32 * 1024
 """Bytes of an answer from which on it is read in a thread: a few milliseconds' work."""
 _GRACE = 0.25
 """Seconds beyond the time of a call for reading an answer that was cut when it was over."""
+_WORDS = 1200
+_SHOWN = 200
+_WORK = ("operation-location", "azure-asyncoperation", "location")
+_ACCEPTED = 202
 _UNAUTHORIZED = 401
 _NOT_FOUND = 404
 
@@ -54,6 +63,9 @@ class PreparedCall:
     key: str = ""
     grant: Grant = NOTHING
     request: httpx.Request | None = None
+    own: PerCall = PLAIN
+    wait: float | None = None
+    after: Any = None
 
 
 class Execution:
@@ -68,6 +80,7 @@ class Execution:
         self._session = session
         self._operation = tool.operation
         self._about = f"{self._operation.method} {self._operation.path}"
+        self._reads = is_safe(self._operation.method)
         self._bounds = session.bounds(self._operation)
         self._plan = RequestPlan(self._operation, session.settings)
         inside = self._bounds.inside
@@ -88,7 +101,11 @@ class Execution:
             self._files = files_of(session.settings)
 
     async def result(
-        self, arguments: dict[str, Any], context: Any = None, call_id: str = ""
+        self,
+        arguments: dict[str, Any],
+        context: Any = None,
+        call_id: str = "",
+        own: PerCall | None = None,
     ) -> ToolResult:
         """Send the request and return the API's result.
 
@@ -101,6 +118,8 @@ class Execution:
         redactor = session.redactor.for_call()
         try:
             prepared = self._prepare(arguments, context, redactor)
+            if own is not None or context is not None:
+                prepared.own, prepared.wait = own or PLAIN, wait_of(own, context)
             if settings.dry_run:
                 preview = await self._seen(prepared, call_id)
                 return ToolResult.ok(preview.as_data(), {"dry_run": True})
@@ -108,17 +127,81 @@ class Execution:
                 verdict = await asked(settings.approve, await self._seen(prepared, call_id))
                 if verdict is not True:
                     raise DeniedError(f"{self._tool.name} was not approved; it was not sent.")
-            if self._sender is None:
-                self._sender = session.sender
-            async with self._sender.attempts(self._about, self._operation.timeout) as attempts:
-                await self._carry(prepared, attempts)
-            try:
-                return await self._read(attempts, prepared)
-            finally:
-                attempts.discard()
+            result = await self._delivered(prepared)
+            work = getattr(prepared.after, "work", None)
+            return await self._to_end(result, prepared) if work else result
         except OpenAPIToolsError as error:
             hide(error, redactor)
             raise
+
+    async def _delivered(self, prepared: PreparedCall) -> ToolResult:
+        """Send a request and return the result of its answer."""
+        address = prepared.own.address.removeprefix(self._bounds.server).partition("?")[0]
+        about = f"GET {excerpt(repr(address)[1:-1], _SHOWN)}" if address else self._about
+        if self._sender is None:
+            self._sender = self._session.sender
+        async with self._sender.attempts(about, self._operation.timeout) as attempts:
+            await self._carry(prepared, attempts)
+        try:
+            result = await self._read(attempts, prepared)
+        finally:
+            attempts.discard()
+        if prepared.own is not PLAIN:
+            prepared.own.after = prepared.after
+        return result
+
+    async def _to_end(self, result: ToolResult, prepared: PreparedCall) -> ToolResult:
+        """Wait for the end of long work, as long as the call may; else say how to go on."""
+
+        async def ask(url: str, *, is_poll: bool) -> tuple[ToolResult, Any]:
+            prepared.own, prepared.after = PerCall("", address=url, is_poll=is_poll), None
+            try:
+                return await self._delivered(prepared), prepared.after
+            except CallError as error:
+                return ToolResult.failed(error.kind, error.reason, facts=error.facts), None
+
+        given = self._waits(prepared)
+        wait = self._session.settings.wait if given is None else given
+        result, reader = await shaping.long_work.to_end((result, prepared.after), ask, wait)
+        if reader.work.state == shaping.long_work.FAILED:
+            words = words_of(reader.reason, _WORDS)
+            message = f"{self._about} was accepted, but its work failed" + f": {words}" * bool(
+                words
+            )
+            facts = {"status": result.metadata.get("status"), "body": result.output}
+            return ToolResult.failed("http", message, metadata=result.metadata, facts=facts)
+        if reader.goes_on:
+            result.metadata["job"] = {"tool": self._tool.name, **reader.handle()}
+        return result
+
+    def _after(self, prepared: PreparedCall, answer: Answer) -> Any:
+        """Return the reader of what follows an answer: pages or long work; None for neither."""
+        own, headers, reads = prepared.own, answer.headers, self._reads
+        added = [name for name, _ in prepared.grant.auth.query]
+        url, server = without_pairs(answer.request.url, added), self._bounds.server
+        is_given = own.wait is not None or self._operation.wait is not None
+        is_waited = is_given and reads and not own.is_page
+        begins = not reads and any(name in headers for name in _WORK)
+        if own.is_poll or is_waited or begins or answer.status == _ACCEPTED:
+            work: Any = {"polled": own.is_poll, "loosely": is_waited, "pause": retry_after(headers)}
+            reader = shaping.long_work.WorkReader
+            return reader(answer.status, url, server, ask=self._asker, **work)
+        if own.is_page or self._operation.paging is not None or (reads and "link" in headers):
+            given = (self._operation, self._tool.input_schema.get("properties", {}))
+            ways: Any = {"linked": own.linked, "followed": bool(own.address)}
+            page_reader = shaping.paging.PageReader
+            return page_reader(*given, prepared.arguments, url, server, added, **ways)
+        return None
+
+    def _waits(self, prepared: PreparedCall) -> float | None:
+        """Return the seconds that the call or the tool says to wait for long work."""
+        return self._operation.wait if prepared.wait is None else prepared.wait
+
+    def _asker(self, address: str) -> tuple[str, dict[str, Any]] | None:
+        """Return the tool of the same toolset that asks for an address, and its arguments."""
+        toolset, server = self._session.toolset and self._session.toolset(), self._bounds.server
+        same = (t for t in toolset or () if self._session.bounds(t.operation).server == server)
+        return asker_of(same, read_url(address), server)
 
     def preview(self, arguments: dict[str, Any]) -> httpx.Request:
         """Return the request of a call, as `OperationTool.preview` does."""
@@ -203,6 +286,8 @@ class Execution:
         return grant
 
     def _built(self, prepared: PreparedCall, grant: Grant) -> httpx.Request:
+        if prepared.own.address:
+            return self._plan.follow(prepared.own.address, prepared.arguments, grant.auth)
         request = self._plan.build(prepared.arguments, grant.auth)
         header = self._session.settings.idempotency_header
         if prepared.key and header and header not in request.headers:
@@ -228,12 +313,16 @@ class Execution:
     async def _read(self, attempts: Attempts, prepared: PreparedCall) -> ToolResult:
         """Return the result of an answer, without secrets that the server repeats."""
         answer, session, redactor = attempts.answer, self._session, prepared.redactor
-        files = self._files
+        operation, settings = self._operation, session.settings
+        after = prepared.after = self._after(prepared, answer)
+        if prepared.own.is_page:
+            operation, settings = uncut(operation, settings)
+        keep = self._files and self._files.keep
 
         def read() -> ToolResult:
-            keep = files and files.keep
-            settings = session.settings
-            return read_answer(answer, self._operation, settings, redactor=redactor, keep=keep)
+            return read_answer(
+                answer, operation, settings, redactor=redactor, keep=keep, after=after
+            )
 
         in_thread = len(answer.content) > _LARGE or answer.file is not None
         result = await self._apart(attempts, read) if in_thread else read()
@@ -248,7 +337,7 @@ class Execution:
         elif not session.is_placed:
             result = _explained(result, redactor.text(self._misplaced()))
         check = session.check_answer
-        if check is not None and prepared.request is not None:
+        if check is not None and prepared.request is not None and not prepared.own.address:
             problems = await self._apart(attempts, check, described(prepared.request), answer)
             result.metadata["answer_problems"] = redactor.data(problems)
         return result

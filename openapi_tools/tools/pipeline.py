@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.errors import (
@@ -20,7 +21,16 @@ from openapi_tools.redaction import excerpt, hide
 from openapi_tools.result import ToolResult, without_secrets
 from openapi_tools.tools.execution import Execution
 from openapi_tools.tools.guardrails import usable
-from openapi_tools.tools.tool_call import ToolCall, read_call, read_id
+from openapi_tools.tools.tool_call import (
+    Pages,
+    PerCall,
+    ToolCall,
+    pages_fault,
+    per_call,
+    read_call,
+    read_id,
+    taken,
+)
 from openapi_tools.tools.toolset import no_such_tool, open_session
 from openapi_tools.validation.checker import Checker
 from openapi_tools.validation.tool_input import CALL_ID, accept, accept_small, call_id_of
@@ -162,7 +172,19 @@ class Caller:
     async def _sent(self, given: _Input) -> ToolResult:
         arguments = await self._fitted(given)
         execution = self._execution or self._ready()
-        return await execution.result(arguments, given.context, given.call_id)
+        own = taken(self._name) if per_call.get() is not None else None
+        return await execution.result(arguments, given.context, given.call_id, own)
+
+    async def resumed(self, own: PerCall, context: Any) -> ToolResult:
+        """Return the state or the result of long work; output guardrails see it."""
+        tool = self._tool
+        with self._observers.begin(self._name, tool.operation) as observation:
+            result = await self._outcome(self._ready().result({}, context, "", own))
+            if self._hooked or tool.guards is not None:
+                result = await self._outcome(tool.on_output(result, context))
+                result = without_secrets(result, self._session.redactor).model_copy()
+            observation.ended(result)
+        return result
 
     def _ready(self) -> Execution:
         if self._execution is None:
@@ -257,18 +279,74 @@ def _operation_of(tool: OperationTool) -> Operation | None:
 
 
 async def answer_call(
-    toolset: Toolset, given: Any, arguments: Any, *, profile: str | None, context: Any
+    toolset: Toolset,
+    given: tuple[Any, Any],
+    *,
+    profile: str | None,
+    context: Any,
+    wait: float | None = None,
 ) -> ToolResult:
-    """Call a tool by name or by a tool call, as `Toolset.call` does."""
-    if isinstance(given, str):
-        name, own = given, {} if arguments is None else arguments
-    else:
+    """Call a tool by name and arguments or by a tool call, as `Toolset.call` does."""
+    name, own = given[0], {} if given[1] is None else given[1]
+    if not isinstance(name, str):
         try:
-            call = read_call(given)
+            call = read_call(name)
         except InputError as error:
-            return ToolResult.failed("invalid_input", str(error)).for_call(read_id(given))
+            return ToolResult.failed("invalid_input", str(error)).for_call(read_id(name))
         name, own = call.name, {**call.arguments, CALL_ID: call.id}
-    if name in toolset:
+    if name not in toolset:
+        reason = no_such_tool(name, [tool.name for tool in toolset])
+        return ToolResult.failed("invalid_input", reason).for_call(call_id_in(own))
+    if wait is None:
         return await toolset[name].execute(own, context=context, profile=profile)
-    reason = no_such_tool(name, [tool.name for tool in toolset])
-    return ToolResult.failed("invalid_input", reason).for_call(call_id_in(own))
+    step = toolset[name].execute(own, context=context, profile=profile)
+    return await _with(PerCall(name, wait), step)
+
+
+async def _with(own: PerCall, step: Awaitable[ToolResult]) -> ToolResult:
+    token = per_call.set(own)
+    try:
+        return await step
+    finally:
+        per_call.reset(token)
+
+
+def paged(
+    toolset: Toolset,
+    given: tuple[str, Any],
+    limits: dict[str, Any],
+    *,
+    profile: str | None,
+    context: Any,
+    on_page: Callable[[Pages], Any] | None,
+) -> Pages:
+    """Return the pages of a call, as `Toolset.pages` does; mistakes are its `error`."""
+    name, arguments = given[0], {} if given[1] is None else given[1]
+    fault = pages_fault(name, arguments, limits)
+    tool = toolset[name] if not fault and name in toolset else None
+    operation = _operation_of(tool) if tool is not None else None
+    paging = operation.paging if operation is not None else None
+
+    async def call(step: Any) -> tuple[ToolResult, Any]:
+        if fault:
+            return ToolResult.failed("invalid_input", fault), None
+        changes, address = (step.arguments, step.url) if step is not None else ({}, "")
+        linked = step is not None and step.linked
+        own = PerCall(name, address="" if changes else address, is_page=True, linked=linked)
+        given = (name, {**arguments, **changes})
+        result = await _with(own, answer_call(toolset, given, profile=profile, context=context))
+        return result, getattr(own.after, "step", None)
+
+    return Pages(call, paging, limits, on_page)
+
+
+async def answer_job(toolset: Toolset, job: Any, *, wait: float | None, context: Any) -> ToolResult:
+    """Ask how long work goes on, as `Toolset.resume` does."""
+    name, url = (job.get("tool"), job.get("url")) if isinstance(job, Mapping) else (None, None)
+    if not isinstance(name, str) or not isinstance(url, str):
+        reason = "a job has a tool and a url, as the metadata['job'] of a result."
+        return ToolResult.failed("invalid_input", reason)
+    if name not in toolset:
+        return ToolResult.failed("invalid_input", no_such_tool(name, [t.name for t in toolset]))
+    caller = toolset[name]._called()  # noqa: SLF001 -- of this room
+    return await caller.resumed(PerCall(name, wait, address=url, is_poll=True), context)

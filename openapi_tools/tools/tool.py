@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from openapi_tools.tools.guardrails import Guards
     from openapi_tools.tools.pipeline import Caller
     from openapi_tools.tools.tool_call import ToolCall
-    from openapi_tools.tools.toolset import Provenance
+    from openapi_tools.tools.toolset import Provenance, Toolset
     from openapi_tools.transport.sender import Answer, Sender
 
 _NEEDED = (
@@ -53,6 +53,7 @@ class Session:
         check_answer: Compares an answer with the document and returns the differences.
         is_placed: Whether the server has answered with another status than 404.
         mounts: Number of coordinators that hold its tools; the last one closes it.
+        toolset: Returns the toolset that was made last, while it lives.
     """
 
     settings: Settings
@@ -64,6 +65,7 @@ class Session:
     check_answer: Callable[[httpx.Request, Answer], list[str]] | None = None
     is_placed: bool = False
     mounts: int = 0
+    toolset: Callable[[], Toolset | None] | None = None
     _observers: Observers | None = None
     _origins: frozenset[str] | None = None
     _sender: Sender | None = None

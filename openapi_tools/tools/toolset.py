@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from openapi_tools.result import ToolResult
     from openapi_tools.settings import Settings
     from openapi_tools.tools.tool import OperationTool
+    from openapi_tools.tools.tool_call import Pages
 
 _USUAL_HEADERS = frozenset({"accept", "accept-encoding", "connection", "user-agent"})
 
@@ -121,6 +123,7 @@ class Toolset:
     ) -> None:
         self._tools = {tool.name: tool for tool in tools}
         self.session = session
+        session.toolset = weakref.ref(self)
         self._about = about or About()
         self._profile: str | None = None
         self._notes: dict[str, list[str]] = {}
@@ -226,6 +229,7 @@ class Toolset:
         *,
         context: Any = None,
         profile: str | None = None,
+        wait: float | None = None,
     ) -> ToolResult:
         """Call a tool by name, or run a model's tool call.
 
@@ -234,14 +238,67 @@ class Toolset:
             arguments: Of the call, when it is given by name.
             context: As for `execute`.
             profile: Of the model's definitions; by default that of the last `definitions`.
+            wait: Seconds for the end of long work; else as the context, tool or settings say.
 
         Returns:
             As `execute`; an error result also for an unknown tool or an unreadable call.
         """
-        from openapi_tools.tools.pipeline import answer_call
-
         known = self._profile if profile is None else profile
-        return await answer_call(self, call, arguments, context=context, profile=known)
+        given = (call, arguments)
+        told = {"context": context, "wait": wait}
+        result: ToolResult = await _pipeline().answer_call(self, given, profile=known, **told)
+        return result
+
+    def pages(
+        self,
+        name: str,
+        arguments: dict[str, Any] | None = None,
+        *,
+        max_items: int | None = None,
+        max_pages: int = 1000,
+        timeout: float | None = None,
+        on_page: Callable[[Pages], Any] | None = None,
+        context: Any = None,
+    ) -> Pages:
+        """Return the items of a paged call, page after page: `async for item in pages`.
+
+        Every page is a call as by `call`, with its checks, guardrails, credentials and events.
+
+        Args:
+            name: The tool's.
+            arguments: Of the first page.
+            max_items: Items at most; all by default.
+            max_pages: Pages at most.
+            timeout: Seconds for all pages; no limit by default.
+            on_page: Called with the pages after each of them; may be async.
+            context: As for `execute`.
+
+        Returns:
+            An asynchronous iterator. It raises nothing but cancellation: `stopped` says how it
+            ended, `error` is the result of a page that failed, and `await pages.collect()` returns
+            all items as one result.
+        """
+        limits = {"max_items": max_items, "max_pages": max_pages, "timeout": timeout}
+        given, told = (name, arguments), {"context": context, "on_page": on_page}
+        pages: Pages = _pipeline().paged(self, given, limits, profile=self._profile, **told)
+        return pages
+
+    async def resume(
+        self, job: Mapping[str, Any], *, wait: float | None = None, context: Any = None
+    ) -> ToolResult:
+        """Ask how long work goes on, and wait for its end.
+
+        Args:
+            job: The `metadata["job"]` of an earlier result. Only addresses of the API are asked.
+            wait: Seconds; else as the context, tool or settings say.
+            context: As for `execute`.
+
+        Returns:
+            The result of the work, an error result if it failed, or another handle.
+        """
+        told = {"context": context, "wait": wait}
+        result: ToolResult = await _pipeline().answer_job(self, job, **told)
+        return result
 
     def add_input_guardrails(self, guardrails: Iterable[Callable[..., Any]]) -> None:
         """Add functions that pass, change or refuse calls to each tool.
@@ -314,6 +371,12 @@ class Toolset:
 
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
+
+
+def _pipeline() -> Any:
+    from openapi_tools.tools import pipeline
+
+    return pipeline
 
 
 def no_such_tool(name: object, names: list[str]) -> str:

@@ -83,8 +83,10 @@ async def test_an_error_under_a_wrong_media_type_keeps_its_words_and_has_no_line
 
 NOTES = {
     "link": (
-        [("Link", '<https://api.example.com/pets?page=2>; rel="next", </pets?page=9>; rel="last"')],
-        "Next page: https://api.example.com/pets?page=2 (link)"),
+        [("Link", '</pets?page=2>; rel="next", </pets?page=9>; rel="last"')],
+        "Next page: /pets?page=2 (link)"),
+    "elsewhere": ([("Link", "<https://evil.example/pets?page=2>; rel=next")],
+                  "Next page: not followed, as it leads to another origin"),
     "links": (
         [("Link", '</a;v=1,2>; title="a, b; rel=next"; rel=prev'), ("Link", "</b>; REL=Next")],
         "Next page: /b (link)"),
@@ -154,7 +156,7 @@ async def test_the_line_of_a_hostile_server_is_short_and_clean():
 async def test_known_secrets_are_masked_in_headers_before_they_are_cut():
     secret = "s3cret/of+the tool" * 60
     echoed = [
-        ("Link", f"<https://api.example.com/?key={quote(secret, safe='')}&page=2>; rel=next"),
+        ("Link", f"</?key={quote(secret, safe='')}&page=2>; rel=next"),
         ("X-Flavour", f"{'a' * 1000} {secret}"),
         ("Location", f"/{quote(secret).lower()}/7"),
         ("Access-Control-Expose-Headers", "X-Flavour"),
@@ -168,7 +170,7 @@ async def test_known_secrets_are_masked_in_headers_before_they_are_cut():
         typed("application/json", b"{}", *echoed), described, credentials={"key": secret}
     )
 
-    assert "Next page: https://api.example.com/?key=***&page=2 (link)" in result.header_note
+    assert "Next page: /?key=***&page=2 (link)" in result.header_note
     assert result.metadata["headers"]["x-flavour"] == f"{'a' * 1000} ***"
     assert "s3cret" not in f"{result.metadata}{result}"
 

@@ -1,0 +1,208 @@
+"""Long work: whether an answer says that it goes on, where to ask, and how it ended.
+
+Spec: RFC 9110, sections 15.3.3 (202) and 10.2.2 (`Location`); `Operation-Location` and
+`Azure-AsyncOperation` as Microsoft's REST API guidelines have them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from openapi_tools.http_rules import InvalidUrlError, inner_url
+from openapi_tools.shaping.page_names import folded
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterator, Mapping
+
+    import httpx
+
+RUNNING, DONE, FAILED = "running", "done", "failed"
+_RUNNING = frozenset(
+    {"running", "pending", "queued", "inprogress", "processing", "accepted", "notstarted"}
+    | {"started", "waiting", "scheduled", "submitted", "validating", "provisioning", "creating"}
+    | {"updating", "deleting", "finalizing", "cancelling", "canceling", "executing", "building"}
+)
+_FAILED = frozenset(
+    {"failed", "failure", "error", "errored", "canceled", "cancelled", "aborted", "timedout"}
+    | {"expired", "rejected", "terminated"}
+)
+_STATES = frozenset({"status", "state", "provisioningstate", "jobstatus", "runtimestatus"})
+_INNER = frozenset({"properties", "status", "job", "operation", "task", "data", "metadata"})
+_PLACES = frozenset({"statusurl", "statusuri", "statusquerygeturi", "pollingurl"})
+_RESULTS = frozenset({"resourcelocation", "resulturl", "resulturi", "resultlocation"})
+_MEMBERS = 100
+_SHOWN = 600
+_ACCEPTED, _CREATED = 202, 201
+_FIRST_PAUSE, _LONGEST_PAUSE, _SHORTEST_PAUSE = 0.5, 15.0, 0.05
+
+
+class Work(NamedTuple):
+    """Long work after an answer; false where there is none.
+
+    Attributes:
+        state: `RUNNING`, `DONE` or `FAILED`; empty for no work.
+        url: Where to ask for its state, or for its result; empty where that is not known.
+        outside: Why the address that the answer names is not asked.
+    """
+
+    state: str = ""
+    url: str = ""
+    outside: str = ""
+
+    def __bool__(self) -> bool:
+        return bool(self.state)
+
+
+class WorkReader:
+    """Finds long work in an answer; `work` is false where none begins.
+
+    Args:
+        status: Of the answer.
+        url: Of its request, without what credentials add.
+        server: Address below which the work's addresses have to be.
+        polled: The request asked for the state of work, so that any other answer is its end.
+        loosely: The answer to a read may be the state of work, too.
+        ask: Returns the tool that asks for an address, and its arguments.
+        pause: Seconds that the API asks to wait.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        url: httpx.URL,
+        server: str,
+        *,
+        polled: bool = False,
+        loosely: bool = False,
+        ask: Callable[[str], tuple[str, dict[str, Any]] | None],
+        pause: float | None = None,
+    ) -> None:
+        self._status, self._url, self._server = status, url, server
+        self._polled, self._loosely, self._ask = polled, loosely, ask
+        self.pause = pause
+        self.value: Any = None
+        self.work = Work()
+        self.asker: tuple[str, dict[str, Any]] | None = None
+
+    def read(self, value: Any, headers: Mapping[str, str]) -> str:
+        """Note the work after an answer, and return how to ask for it in one line."""
+        self.value = value
+        self._find(value, headers)
+        if not self.goes_on:
+            return ""
+        self.asker = self._ask(self.work.url) if self.work.url else None
+        return _line_of(self.work, self.asker, self.pause)
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the work has not ended."""
+        return self.work.state == RUNNING
+
+    @property
+    def reason(self) -> Any:
+        """The part of the answer that says why work failed."""
+        value = self.value
+        error = value.get("error") if isinstance(value, dict) else None
+        return {"error": error} if isinstance(error, dict) else error or value
+
+    def handle(self) -> dict[str, Any]:
+        """Return the address of the work, and who asks for it, as plain data."""
+        found = {"url": self.work.url, "retry_after": self.pause}
+        asker = self.asker and {"tool": self.asker[0], "arguments": self.asker[1]}
+        return {name: value for name, value in (*found.items(), ("ask", asker)) if value}
+
+    def _find(self, value: Any, headers: Mapping[str, str]) -> None:
+        told = headers.get("operation-location") or headers.get("azure-asyncoperation") or ""
+        location, state = headers.get("location", ""), state_of(value)
+        found = dict(islice(_members_of(value), _MEMBERS))
+        goes_on = self._status == _ACCEPTED or state == RUNNING
+        if not self._polled:
+            place = told or location or next((found[n] for n in _PLACES if n in found), "")
+            begins = self._status == _ACCEPTED or (told and state not in (DONE, FAILED))
+            begins = begins or (self._status == _CREATED and location and state == RUNNING)
+            if begins and place:
+                self.work = self._at(RUNNING, place)
+            elif self._loosely and state == RUNNING:
+                self.work = Work(RUNNING, str(self._url))
+        elif goes_on and state not in (DONE, FAILED):
+            place = told or (location if self._status == _ACCEPTED else "")
+            self.work = self._at(RUNNING, place or str(self._url))
+        else:
+            place = next((found[name] for name in _RESULTS if name in found), location)
+            self.work = self._at(state or DONE, place) if place else Work(state or DONE)
+
+    def _at(self, state: str, place: Any) -> Work:
+        try:
+            return Work(state, str(inner_url(str(place), self._url, self._server)))
+        except InvalidUrlError as error:
+            return Work(state, outside=str(error))
+
+
+def state_of(value: Any) -> str:
+    """Return the state that an answer's words tell; empty for none."""
+    if not isinstance(value, dict):
+        return ""
+    if isinstance(value.get("done"), bool):
+        return RUNNING if not value["done"] else FAILED if value.get("error") else DONE
+    words = [folded(word) for name, word in _members_of(value) if name in _STATES]
+    known = next((word for word in words if word), "")
+    return RUNNING if known in _RUNNING else FAILED if known in _FAILED else DONE if known else ""
+
+
+def _members_of(value: Any, depth: int = 0) -> Iterator[tuple[str, str]]:
+    """Yield the texts that may tell about work, by folded name."""
+    members = list(value.items())[:_MEMBERS] if isinstance(value, dict) else []
+    yield from ((folded(name), member) for name, member in members if isinstance(member, str))
+    for name, member in members:
+        if not depth and folded(name) in _INNER:
+            yield from _members_of(member, depth + 1)
+
+
+async def to_end(
+    known: tuple[Any, WorkReader], ask: Callable[..., Awaitable[tuple[Any, Any]]], wait: float
+) -> tuple[Any, WorkReader]:
+    """Ask for the state of work until it ends, and for its result; or until the time is over.
+
+    Args:
+        known: The result of the answer with which it began, and its reader.
+        ask: Sends a request to an address; returns its result and reader, None for no answer.
+        wait: Seconds.
+    """
+    loop = asyncio.get_running_loop()
+    (result, reader), end, pause = known, loop.time() + wait, _FIRST_PAUSE
+    asked = reader.pause
+    while reader.goes_on and reader.work.url:
+        rest = pause if asked is None else max(asked, _SHORTEST_PAUSE)
+        if loop.time() + rest >= end:
+            return result, reader
+        await asyncio.sleep(rest)
+        pause = min(2 * pause, _LONGEST_PAUSE)
+        try:
+            async with asyncio.timeout_at(end):
+                answer, following = await ask(reader.work.url, is_poll=True)
+        except TimeoutError:
+            return result, reader
+        asked = None if following is None else following.pause
+        if following is not None and following.work:
+            result, reader = answer, following
+        elif not (answer.error or {}).get("retryable"):
+            return answer, reader
+    if reader.work.state == DONE and reader.work.url:
+        result, _ = await ask(reader.work.url, is_poll=False)
+    return result, reader
+
+
+def _line_of(work: Work, asker: tuple[str, Mapping[str, Any]] | None, after: float | None) -> str:
+    pause = f" after {after:g} s" if after else ""
+    if asker is not None:
+        arguments = json.dumps(asker[1], ensure_ascii=False)
+        if arguments.isprintable() and len(arguments) <= _SHOWN:
+            return f"The work goes on: ask {asker[0]} with {arguments}{pause}"
+    place = work.url.partition("://")[2].partition("/")[2]
+    if work.outside:
+        return f"The work goes on; its address is not asked: {work.outside}"
+    is_shown = place.isprintable() and len(place) <= _SHOWN
+    return f"The work goes on: its state is at /{place}{pause}" if is_shown else "The work goes on"

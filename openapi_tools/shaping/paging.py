@@ -1,0 +1,373 @@
+"""The page after an answer: the arguments that ask for it, or its address.
+
+Spec: RFC 8288, section 3, for `Link`.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import parse_qs, unquote
+
+import jmespath
+
+from openapi_tools.http_rules import (
+    InvalidUrlError,
+    header_label,
+    inner_url,
+    is_safe,
+    linked,
+    without_pairs,
+)
+from openapi_tools.json_values import holds
+from openapi_tools.shaping.page_names import (
+    CONTAINERS,
+    FLAGS,
+    LISTS,
+    NEXT,
+    SAME,
+    TOTALS,
+    folded,
+    kinds_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+    import httpx
+
+    from openapi_tools.model import Operation, Paging
+
+CERTAIN, LIKELY, POSSIBLE = 3, 2, 1
+_PLACES = ("first", "last", "prev", "previous")
+_MEMBERS = 200
+_SHOWN = 1000
+_NOTHING = (None, False, "", "-1", "0", "false", "none", "null", -1, 0)
+_COUNTS = frozenset({"totalpages", "pagetotal", "pagecount", "lastpage", "numberofpages"})
+_ROUND = (10, 25)
+
+
+class Step(NamedTuple):
+    """A way to the next page; without arguments and address there is more, and no way is known.
+
+    Attributes:
+        arguments: Those that change.
+        url: Its address, inside the API.
+        sure: `CERTAIN`, `LIKELY` after a full page, `POSSIBLE` where nothing says otherwise.
+        outside: Why the address that the answer names is not followed.
+        first: The number of the first page is not known; this may be the same page again.
+        linked: The answer names the address of the next page.
+    """
+
+    arguments: Mapping[str, Any] = {}
+    url: str = ""
+    sure: int = CERTAIN
+    outside: str = ""
+    first: bool = False
+    linked: bool = False
+
+
+@lru_cache(maxsize=256)
+def _compiled(expression: str) -> Any:
+    try:
+        return jmespath.compile(expression)
+    except jmespath.exceptions.JMESPathError:
+        return None
+
+
+def search(expression: str, value: Any) -> Any:
+    """Return what a JMESPath expression finds; None where it or the value does not fit."""
+    compiled = _compiled(expression)
+    try:
+        return None if compiled is None else compiled.search(value)
+    except (jmespath.exceptions.JMESPathError, TypeError, ValueError):
+        return None
+
+
+def items_of(value: Any, paging: Paging | None) -> list[Any] | None:
+    """Return the items in an answer; None where it holds no plain list of them."""
+    if paging is not None and paging.items:
+        found = search(paging.items, value)
+        if isinstance(found, list):
+            return found
+    return _list_in(value)
+
+
+def _list_in(value: Any, depth: int = 0) -> list[Any] | None:
+    if isinstance(value, list) or not isinstance(value, dict):
+        return value if isinstance(value, list) else None
+    lists = {folded(name): member for name, member in value.items() if isinstance(member, list)}
+    known = next((lists[name] for name in LISTS if name in lists), None)
+    if known is not None or len(lists) == 1:
+        return known if known is not None else next(iter(lists.values()))
+    inner = (value.get(name) for name in ("data", "result", "response", "_embedded"))
+    found = (_list_in(member, depth + 1) for member in inner if isinstance(member, dict))
+    return None if lists or depth else next((each for each in found if each is not None), None)
+
+
+class PageReader:
+    """Finds the next page in an answer; `step` is None after the last one.
+
+    Args:
+        operation: That was called.
+        properties: Of the tool's input schema, by argument.
+        arguments: Of the call.
+        url: Of its request, without what credentials add.
+        server: Address below which the next page has to be.
+        hidden: Names in the query that the credentials set.
+        linked: The page before it named its address, so that the last one names none.
+        followed: The address was asked for, so that arguments cannot say the next one.
+    """
+
+    def __init__(
+        self,
+        operation: Operation,
+        properties: Mapping[str, Any],
+        arguments: Mapping[str, Any],
+        url: httpx.URL,
+        server: str,
+        hidden: Collection[str] = (),
+        *,
+        linked: bool = False,
+        followed: bool = False,
+    ) -> None:
+        self._operation = operation
+        self._paging = operation.paging
+        self._properties, self._arguments = properties, arguments
+        self._url, self._server, self._hidden = url, server, hidden
+        self._linked, self._followed = linked, followed
+        self._value: Any = None
+        self._members: dict[str, Any] = {}
+        self.step: Step | None = None
+
+    def read(self, value: Any, headers: Mapping[str, str]) -> str:
+        """Note the step after an answer, and return it in words for a model; empty for none."""
+        self._value, self._members = value, {}
+        for name, member in _members_of(value):
+            self._members.setdefault(name, member)
+        self.step = step = self._found(headers)
+        # The note has the address in a header.
+        is_told = step and step.url and not step.arguments and "link" in headers
+        return "" if is_told else words_of(step)
+
+    def _found(self, headers: Mapping[str, str]) -> Step | None:
+        links = headers.get("link", "")
+        if target := linked(links, "next"):
+            return self._address(target)
+        # A server that links its pages links all of them.
+        is_last = links and any(linked(links, relation) for relation in _PLACES)
+        flags = [self._members[name] for name in FLAGS if name in self._members]
+        if is_last or any(holds(_NOTHING, flag) for flag in flags):
+            return None
+        given = self._given(headers, has_more=bool(flags))
+        if given is not None:
+            return self._given_step(given)
+        is_counted = self._is_silent() and not self._linked
+        step = self._counted(headers) if is_counted else None
+        if flags:
+            return Step() if step is None else step._replace(sure=CERTAIN)
+        return step
+
+    def _given(self, headers: Mapping[str, str], *, has_more: bool) -> Any:
+        """Return the next cursor, number or address that the answer names; None without one."""
+        paging = self._paging
+        if paging is not None and paging.next:
+            # The last item's id is there on the last page, too.
+            is_id = "[" in paging.next or folded(paging.next) == "lastid"
+            found = [search(paging.next, self._value)] if has_more or not is_id else []
+        else:
+            found = [v for name, v in self._members.items() if NEXT.fullmatch(name)]
+            own = folded(paging.argument) if paging and paging.style == "cursor" else ""
+            found += [self._members[own]] if own in SAME and own in self._members else []
+        found += [value for name, value in headers.items() if _tells_next(name)]
+        named = [each.get("href") if isinstance(each, dict) else each for each in found]
+        usable = (v for v in named if isinstance(v, str | int) and not holds(_NOTHING, v))
+        # Without paging only an address leads on.
+        return next((v for v in usable if paging is not None or _is_address(v)), None)
+
+    def _is_silent(self) -> bool:
+        """Whether the answer lacks the member for the next page, rather than leaving it empty."""
+        paging = self._paging
+        last = folded(paging.next.rpartition(".")[2]) if paging is not None else ""
+        return last not in self._members if last else not any(map(NEXT.fullmatch, self._members))
+
+    def _given_step(self, given: Any) -> Step | None:
+        paging = self._paging
+        is_link = paging is not None and paging.style == "link"
+        if is_link or _is_address(given):
+            return self._address(str(given))
+        return self._with(paging.argument if paging is not None else "", given)
+
+    def _with(self, argument: str, value: Any, sure: int = CERTAIN) -> Step | None:
+        """Return the step to a value of an argument; None where the tool does not take it."""
+        if argument not in self._properties:
+            return None
+        taken = fitted(value, self._properties[argument])
+        return None if taken is None else Step({argument: taken}, sure=sure)
+
+    def _address(self, target: str) -> Step:
+        """Return the step to an address, by arguments where these say the same."""
+        if not is_safe(self._operation.method):  # an address would be asked by GET
+            return Step()
+        try:
+            url = without_pairs(inner_url(target, self._url, self._server), self._hidden)
+        except InvalidUrlError as error:
+            return Step(outside=str(error))
+        changes = None if self._followed else self._changes(url)
+        return Step(changes or {}, str(url), linked=True)
+
+    def _changes(self, url: httpx.URL) -> dict[str, Any] | None:
+        """Return the arguments in which an address differs; None where they cannot say it."""
+        sent, asked = (parse_qs(u.query.decode(), keep_blank_values=True) for u in (self._url, url))
+        taken = {
+            p.name: p.argument
+            for p in self._operation.parameters
+            if p.location == "query" and not p.media_type and p.argument in self._properties
+        }
+        changes = {}
+        for name in {**sent, **asked}:
+            if sent.get(name) == asked.get(name):
+                continue
+            values = asked.get(name, [])
+            if name not in taken or len(values) != 1:
+                return None
+            value = fitted(values[0], self._properties[taken[name]])
+            if value is None:
+                return None
+            changes[taken[name]] = value
+        paths = {unquote(each.raw_path.partition(b"?")[0].decode()) for each in (self._url, url)}
+        own = self._paging.argument if self._paging is not None else ""
+        return changes if len(paths) == 1 or own in changes else None
+
+    def _counted(self, headers: Mapping[str, str]) -> Step | None:
+        """Return the step after a number of items."""
+        paging, items = self._paging, items_of(self._value, self._paging)
+        if paging is None or not items or paging.style not in ("page", "offset", "limit"):
+            return None
+        count, size = len(items), self._number(paging.size)
+        if paging.style == "limit":
+            return self._greater(count)
+        start, base = self._start()
+        after = (base if start is None else start) + (1 if paging.style == "page" else count)
+        total, pages = self._total(headers)
+        if paging.style == "page" and pages is not None:
+            return self._with(paging.argument, after) if after - base < pages else None
+        done = count if start is None else (start - base) * (size or count)
+        done = done + count if paging.style == "page" and start is not None else after - base
+        if total is not None and (size or paging.style == "offset"):
+            return self._with(paging.argument, after) if done < total else None
+        sure = self._likely(count, size, paging.size)
+        step = self._with(paging.argument, after, sure) if sure else None
+        if step is None or start is not None or paging.style != "page":
+            return step
+        # The first page is 0 or 1: what `1` gives will tell.
+        return self._with(paging.argument, 1, POSSIBLE)._replace(first=True)  # type: ignore[union-attr]
+
+    def _likely(self, count: int, size: int | None, argument: str) -> int:
+        """Return how likely a page follows one of `count` items; 0 for not at all."""
+        if size is None:
+            return POSSIBLE
+        if count >= size:
+            return LIKELY
+        # Servers lower what they find too much, to a round number.
+        schema = self._properties.get(argument, {})
+        is_bounded = "maximum" in schema or schema.get("default") == size
+        return 0 if is_bounded or all(count % each for each in _ROUND) else POSSIBLE
+
+    def _greater(self, count: int) -> Step | None:
+        """Return the step to a greater size, which gives the first items again."""
+        assert self._paging is not None  # noqa: S101 -- checked by the caller
+        argument = self._paging.argument
+        size, schema = self._number(argument), self._properties.get(argument, {})
+        sure = self._likely(count, size, argument)
+        if not sure or (size is not None and count < size):
+            return Step(sure=sure) if sure else None
+        most = schema.get("maximum", 2 * max(count, size or 0))
+        wanted = min(2 * max(count, size or 0), int(most))
+        return self._with(argument, wanted, sure) if wanted > count else Step(sure=POSSIBLE)
+
+    def _start(self) -> tuple[int | None, int]:
+        """Return the number of this page or of its first item, and that of the first one."""
+        assert self._paging is not None  # noqa: S101 -- checked by the caller
+        name, style = self._paging.argument, self._paging.style
+        schema = self._properties.get(name, {})
+        echoed = _whole(self._members.get(folded(name)))
+        declared = (_whole(schema.get(word)) for word in ("default", "minimum"))
+        first = next((n for n in declared if n is not None), None)
+        usual = 1 if style == "page" or folded(name) == "startindex" else 0
+        base = first if first in (0, 1) else usual
+        given = _whole(self._arguments.get(name))
+        if given is not None:
+            return given, base
+        if echoed is not None:
+            return echoed, min(echoed, base)
+        return (first if style == "page" else base), base
+
+    def _number(self, name: str) -> int | None:
+        """Return the value of an argument, or its default, as a whole number."""
+        default = self._properties.get(name, {}).get("default")
+        return _whole(self._arguments.get(name, default)) if name else None
+
+    def _total(self, headers: Mapping[str, str]) -> tuple[int | None, int | None]:
+        """Return the number of all items and of all pages, where the answer has them."""
+        told = {folded(n): v for n, v in headers.items() if header_label(n) == "Total"}
+        told = {name.removeprefix("x"): value for name, value in told.items()} | self._members
+        numbers = {name: n for name, v in told.items() if (n := _whole(v)) is not None}
+        total = next((n for name, n in numbers.items() if TOTALS.fullmatch(name)), None)
+        return total, next((n for name, n in numbers.items() if name in _COUNTS), None)
+
+
+def words_of(step: Step | None) -> str:
+    """Return a step as a line for a model: words, numbers, and an address inside the API."""
+    if step is None or step.sure < LIKELY:
+        return ""
+    if step.outside:
+        return f"Next page: not followed, as {step.outside}"
+    label = "More" if step.sure == CERTAIN else "Perhaps more"
+    if step.arguments:
+        said = [f"{n}={json.dumps(v, ensure_ascii=False)}" for n, v in step.arguments.items()]
+        plain = all(_is_word(str(value)) for value in step.arguments.values())
+        return f"{label}: call again with {', '.join(said)}" if plain else ""
+    if not step.url:
+        return "More: there are more; no argument asks for them" if step.sure == CERTAIN else ""
+    place = step.url.partition("://")[2].partition("/")[2]
+    return f"Next page: /{place}" if _is_word(place) else ""
+
+
+def _is_word(text: str) -> bool:
+    return text.isprintable() and " " not in text and len(text) <= _SHOWN
+
+
+def _tells_next(name: str) -> bool:
+    return name != "link" and header_label(name) == "Next page" and "has" not in name
+
+
+def _is_address(value: Any) -> bool:
+    return isinstance(value, str) and value.startswith(("http://", "https://", "/", "?"))
+
+
+def _whole(value: Any) -> int | None:
+    if isinstance(value, str) and value.isdecimal() and len(value) <= 18:  # noqa: PLR2004 -- a long
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def fitted(value: Any, schema: Any) -> Any:
+    """Return a value as the type that an argument takes; None where it does not fit."""
+    kinds = kinds_of(schema)
+    if kinds & {"integer", "number"}:
+        whole = _whole(value)
+        return whole if whole is not None or "string" not in kinds else str(value)
+    if not isinstance(value, str | int) or isinstance(value, bool):
+        return None
+    return str(value) if not kinds or "string" in kinds else None
+
+
+def _members_of(value: Any, depth: int = 0) -> Iterator[tuple[str, Any]]:
+    """Yield the members that may tell about pages, by folded name, the outermost first."""
+    members = list(value.items())[:_MEMBERS] if isinstance(value, dict) else []
+    yield from ((folded(name), member) for name, member in members)
+    for name, member in members:
+        if depth < 2 and isinstance(member, dict) and folded(name) in CONTAINERS:  # noqa: PLR2004
+            yield from _members_of(member, depth + 1)

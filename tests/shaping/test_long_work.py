@@ -1,0 +1,374 @@
+"""Answers that accept work: what a model is told, waiting for the end, and going on later."""
+
+import asyncio
+import copy
+import json
+import time
+from dataclasses import replace
+
+import httpx
+import pytest
+from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi.responses import JSONResponse
+from shaping.paged_server import serving
+
+from openapi_tools import Context, Settings, load_tools
+from openapi_tools.shaping import long_work
+
+ROUTES = APIRouter()
+
+
+def begun(request, status=202, **headers):
+    """Return an answer that accepts work, which needs two questions."""
+    request.app.state.asked.clear()
+    return JSONResponse({"accepted": True}, status, headers=headers)
+
+
+def ended(request, questions=2):
+    """Tell whether the work has been asked for often enough."""
+    request.app.state.asked.append(time.monotonic())
+    return len(request.app.state.asked) > questions
+
+
+@ROUTES.post("/reports", operation_id="make_report", status_code=202)
+def make_report(request: Request) -> Response:
+    return begun(request, location="/reports/42")
+
+
+@ROUTES.get("/reports/{number}", operation_id="get_report")
+def get_report(request: Request, number: int) -> Response:
+    if not ended(request):
+        return JSONResponse({"status": "running"}, 202)
+    return JSONResponse({"id": number, "total": 7})
+
+
+@ROUTES.post("/jobs", operation_id="start_job", status_code=202)
+def start_job(request: Request) -> Response:
+    return begun(request, **{"operation-location": "/states/7?api-version=2", "retry-after": "0"})
+
+
+@ROUTES.get("/states/{name}", include_in_schema=False)
+def state_of_job(request: Request, name: str) -> Response:
+    if not ended(request):
+        return JSONResponse({"status": "InProgress"}, headers={"retry-after": "0"})
+    if name == "bad":
+        error = {"code": "NoRoom", "message": "The disk is full."}
+        return JSONResponse({"status": "Failed", "error": error})
+    return JSONResponse({"status": "Succeeded", "resourceLocation": "/results/7"})
+
+
+@ROUTES.get("/results/{number}", include_in_schema=False)
+def result_of_job(number: int) -> dict:
+    return {"result": number}
+
+
+@ROUTES.post("/bad-jobs", operation_id="start_bad_job")
+def start_bad_job(request: Request) -> Response:
+    return begun(request, 200, **{"azure-asyncoperation": "/states/bad", "retry-after": "0"})
+
+
+@ROUTES.post("/moved-jobs", operation_id="start_moved_job")
+def start_moved_job(request: Request) -> Response:
+    return begun(request, location="/moved")
+
+
+@ROUTES.get("/moved", include_in_schema=False)
+def moved(request: Request) -> Response:
+    if not ended(request):
+        return JSONResponse({"state": "queued"})
+    return Response(status_code=303, headers={"location": "/results/9"})
+
+
+@ROUTES.post("/slow-jobs", operation_id="start_slow_job", status_code=202)
+def start_slow_job(request: Request) -> Response:
+    return begun(request, location="/reports/42", **{"retry-after": "3600"})
+
+
+@ROUTES.post("/shaky-jobs", operation_id="start_shaky_job", status_code=202)
+def start_shaky_job(request: Request) -> Response:
+    return begun(request, location="/shaky", **{"retry-after": "0"})
+
+
+@ROUTES.get("/shaky", include_in_schema=False)
+def shaky(request: Request) -> Response:
+    if not ended(request):
+        return JSONResponse({"detail": "soon"}, 503, headers={"retry-after": "0"})
+    return JSONResponse({"result": 11})
+
+
+@ROUTES.post("/lost-jobs", operation_id="start_lost_job", status_code=202)
+def start_lost_job(request: Request) -> Response:
+    return begun(request, location="/nowhere", **{"retry-after": "0"})
+
+
+@ROUTES.post("/strange-jobs", operation_id="start_strange_job", status_code=202)
+def start_strange_job(request: Request, to: str) -> Response:
+    return begun(request, location=to)
+
+
+@ROUTES.post("/quiet-jobs", operation_id="start_quiet_job", status_code=202)
+def start_quiet_job(request: Request) -> Response:
+    return begun(request)
+
+
+@ROUTES.post("/things", operation_id="make_thing", status_code=201)
+def make_thing(request: Request) -> Response:
+    return JSONResponse({"id": 3}, 201, headers={"location": "/reports/3"})
+
+
+@ROUTES.get("/orders/{number}", operation_id="get_order")
+def get_order(request: Request, number: int) -> dict:
+    return {"id": number, "status": "done" if ended(request) else "pending"}
+
+
+def create_app():
+    app = FastAPI()
+    app.state.kept, app.state.asked = [], []
+
+    @app.middleware("http")
+    async def keep(request: Request, pass_on):
+        app.state.kept.append(request)
+        return await pass_on(request)
+
+    app.include_router(ROUTES)
+    return app
+
+
+@pytest.fixture(scope="module")
+def running():
+    with serving(create_app) as server:
+        yield server
+
+
+@pytest.fixture
+def server(running, monkeypatch):
+    monkeypatch.setattr(long_work, "_FIRST_PAUSE", 0.02)
+    running.kept.clear()
+    return running
+
+
+def loaded(server, document=None, credentials=None, **settings):
+    own = Settings(base_url=server.url, cache=False, **settings)
+    return load_tools(document or server.document, settings=own, credentials=credentials)
+
+
+async def test_without_waiting_a_model_is_told_which_tool_to_ask(server):
+    async with loaded(server) as tools:
+        result = await tools.call("make_report", {})
+
+        assert result.header_note == 'The work goes on: ask get_report with {"number": 42}'
+        assert result.output == {"accepted": True}
+        assert result.metadata["job"] == {
+            "tool": "make_report",
+            "url": f"{server.url}/reports/42",
+            "ask": {"tool": "get_report", "arguments": {"number": 42}},
+        }
+        assert len(server.kept) == 1
+        asked = result.metadata["job"]["ask"]
+        assert (await tools.call(asked["tool"], asked["arguments"])).success
+
+
+async def test_without_such_a_tool_the_address_is_named(server):
+    async with loaded(server) as tools:
+        result = await tools.call("start_job", {})
+
+    assert result.header_note == "The work goes on: its state is at /states/7?api-version=2"
+    assert json.loads(json.dumps(result.metadata["job"]))["tool"] == "start_job"
+
+
+ENDS = {
+    "make_report": {"id": 42, "total": 7},
+    "start_job": {"result": 7},
+    "start_moved_job": {"result": 9},
+    "start_shaky_job": {"result": 11},
+}
+
+
+@pytest.mark.parametrize("name", ENDS)
+async def test_waiting_ends_with_the_result_of_the_work(server, name):
+    async with loaded(server) as tools:
+        result = await tools.call(name, {}, wait=20)
+
+    assert (result.success, result.output) == (True, ENDS[name])
+    assert (result.header_note, "job" in result.metadata) == ("", False)
+    assert {request.method for request in server.kept[1:]} == {"GET"}
+
+
+@pytest.mark.parametrize("place", ["settings", "context", "operation", "mapping"])
+async def test_the_wait_may_stand_in_several_places(server, place):
+    settings = {"wait": 20} if place == "settings" else {}
+    context = {"context": Context(wait=20), "mapping": {"wait": 20}}.get(place)
+    async with loaded(server, **settings) as tools:
+        if place == "operation":
+            tool = tools["start_job"]
+            tool._operation = replace(tool.operation, wait=20.0)
+        result = await tools.call("start_job", {}, context=context)
+
+    assert result.output == {"result": 7}
+
+
+async def test_failed_work_is_an_error_with_its_own_words(server):
+    async with loaded(server) as tools:
+        result = await tools.call("start_bad_job", {}, wait=20)
+
+    assert result.error["type"] == "http"
+    assert str(result) == (
+        "POST /bad-jobs was accepted, but its work failed: The disk is full. (NoRoom)"
+    )
+    assert result.error["body"]["error"]["code"] == "NoRoom"
+
+
+async def test_a_question_that_fails_is_the_result(server):
+    async with loaded(server) as tools:
+        result = await tools.call("start_lost_job", {}, wait=20)
+
+    assert str(result) == "GET /nowhere answered 404 Not Found: Not Found."
+    assert result.metadata["job"]["url"] == f"{server.url}/nowhere"
+
+
+async def test_a_server_is_not_asked_before_it_says(server):
+    async with loaded(server) as tools:
+        began = time.monotonic()
+        result = await tools.call("start_slow_job", {}, wait=5)
+
+    assert time.monotonic() - began < 2
+    assert len(server.kept) == 1
+    assert result.header_note.endswith("after 3600 s")
+    assert result.metadata["job"]["retry_after"] == 3600
+
+
+async def test_out_of_time_the_job_goes_on_later(server):
+    async with loaded(server) as tools:
+        early = await tools.call("make_report", {}, wait=0.03)
+        job = json.loads(json.dumps(early.metadata["job"]))
+        assert early.header_note == 'The work goes on: ask get_report with {"number": 42}'
+        late = await tools.resume(job, wait=20)
+
+    assert late.output == {"id": 42, "total": 7}
+    assert len([r for r in server.kept if r.method == "POST"]) == 1
+
+
+async def test_a_status_resource_is_asked_again_where_the_caller_waits(server):
+    async with loaded(server, wait=20) as tools:
+        await tools.call("start_quiet_job", {})
+        first = await tools.call("get_order", {"number": 7})
+        assert first.output["status"] == "pending"
+        assert first.header_note == ""
+        done = await tools.call("get_order", {"number": 7}, wait=20)
+
+    assert done.output == {"id": 7, "status": "done"}
+
+
+@pytest.mark.parametrize("name", ["start_quiet_job", "make_thing"])
+async def test_other_answers_are_no_long_work(server, name):
+    async with loaded(server) as tools:
+        result = await tools.call(name, {}, wait=20)
+
+    assert "job" not in result.metadata
+    assert "goes on" not in result.header_note
+    assert len(server.kept) == 1
+
+
+async def test_a_new_resource_is_named_as_before(server):
+    async with loaded(server) as tools:
+        assert (await tools.call("make_thing", {})).header_note == "Location: /reports/3"
+
+
+OUTSIDE = [
+    "https://evil.example/jobs/1",
+    "//evil.example/jobs/1",
+    "http://127.0.0.1:1/jobs/1",
+    "http://evil.example@127.0.0.1/jobs/1",
+    "/api/../jobs/1",
+    "file:///etc/passwd",
+    "/jobs/%2e%2e/%2e%2e/1",
+]
+
+
+@pytest.mark.parametrize("to", OUTSIDE)
+async def test_work_outside_of_the_api_is_not_asked(server, to):
+    document = copy.deepcopy(server.document)
+    asked = []
+
+    def answer(request):
+        asked.append(str(request.url))
+        return httpx.Response(202, headers={"location": to})
+
+    client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
+    settings = Settings(base_url=f"{server.url}/api", cache=False)
+    tools = load_tools(document, settings=settings, client=client)
+
+    result = await tools.call("make_report", {}, wait=5)
+
+    assert result.success
+    assert len(asked) == 1
+    assert result.header_note.startswith("The work goes on; its address is not asked: it leads")
+    assert "evil" not in result.header_note
+    resumed = await tools.resume({"tool": "make_report", "url": to}, wait=5)
+    assert resumed.error["type"] == "denied"
+    assert len(asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("job", "said"),
+    [
+        (None, "a job has a tool and a url"),
+        ({"tool": "make_report"}, "a job has a tool and a url"),
+        ({"tool": ["x"], "url": "/"}, "a job has a tool and a url"),
+        ({"tool": "nope", "url": "/"}, "no tool is called 'nope'"),
+        ({"tool": "make_report", "url": "/reports/42?_method=DELETE"}, "may change the method"),
+        ({"tool": "make_report", "url": "/a\r\nX: 1"}, "it is not an address"),
+    ],
+)
+async def test_a_job_that_cannot_be_asked_is_an_error(server, job, said):
+    async with loaded(server) as tools:
+        result = await tools.resume(job)
+
+    assert said in str(result)
+    assert server.kept == []
+
+
+@pytest.mark.parametrize("wait", [-1, "long", float("nan"), float("inf")])
+async def test_a_wrong_wait_is_an_error_before_anything_is_sent(server, wait):
+    async with loaded(server) as tools:
+        result = await tools.call("make_report", {}, wait=wait)
+
+    assert "'wait' must be a number of seconds" in str(result)
+    assert server.kept == []
+
+
+async def test_credentials_go_with_each_question(server):
+    document = copy.deepcopy(server.document)
+    document.setdefault("components", {})["securitySchemes"] = {
+        "key": {"type": "apiKey", "in": "query", "name": "key"},
+        "word": {"type": "http", "scheme": "bearer"},
+    }
+    document["security"] = [{"key": [], "word": []}]
+    secrets = {"key": "long-work-key-1", "word": "long-work-word-2"}
+    async with loaded(server, document, secrets) as tools:
+        result = await tools.call("start_job", {}, wait=20)
+
+    assert result.output == {"result": 7}
+    assert len(server.kept) == 5
+    for request in server.kept:
+        assert request.query_params["key"] == "long-work-key-1"
+        assert request.headers["authorization"] == "Bearer long-work-word-2"
+
+
+async def test_output_guardrails_see_what_comes_of_a_job(server):
+    seen = []
+    async with loaded(server) as tools:
+        tools.add_output_guardrails([lambda result, context: seen.append(result.output)])
+        job = (await tools.call("make_report", {})).metadata["job"]
+        result = await tools.resume(job, wait=20)
+
+    assert seen == [{"accepted": True}, {"id": 42, "total": 7}] == [seen[0], result.output]
+
+
+async def test_cancellation_ends_the_waiting(server):
+    async with loaded(server) as tools:
+        task = asyncio.create_task(tools.call("make_report", {}, wait=60))
+        await asyncio.sleep(0.05)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task

@@ -1,0 +1,490 @@
+"""Paged calls against a server on loopback: each way of paging, its ends, and hostile answers."""
+
+import asyncio
+import copy
+
+import httpx
+import pytest
+from shaping.paged_server import ITEMS, create_app, serving
+
+from openapi_tools import Context, DeniedError, Settings, ToolResult, load_tools
+from openapi_tools.loading.page_hints import step_of
+
+THINGS = {"type": "array", "items": {"type": "object", "properties": {"id": {"type": "string"}}}}
+
+
+def shaped(**members):
+    return {"type": "object", "properties": members}
+
+
+TEXT, FLAG, NUMBER = {"type": "string"}, {"type": "boolean"}, {"type": "integer"}
+CURSOR = shaped(things=THINGS, next_cursor=TEXT)
+ANSWERS = {
+    "/bodies": shaped(things=THINGS, next=TEXT),
+    "/cursors": shaped(things=THINGS, response_metadata=shaped(next_cursor=TEXT)),
+    "/counted": shaped(data=THINGS, page=NUMBER, total_pages=NUMBER),
+    "/offsets": shaped(total=NUMBER, items=THINGS),
+    "/ids": shaped(data=THINGS, has_more=FLAG),
+    "/json-api": shaped(data=THINGS, links=shaped(next=TEXT)),
+    "/hal": shaped(_embedded=shaped(things=THINGS), _links=shaped(next=shaped(href=TEXT))),
+    "/odata": shaped(value=THINGS, **{"@odata.nextLink": TEXT}),
+    "/failing": THINGS,
+    "/busy": THINGS,
+    **dict.fromkeys(("/looping", "/same", "/endless", "/hollow"), CURSOR),
+    "/leading": shaped(things=THINGS, next=TEXT),
+}
+"""Schemas of answers that FastAPI does not know."""
+
+
+@pytest.fixture(scope="module")
+def server():
+    with serving(create_app) as running:
+        paths = running.document["paths"]
+        for path, schema in ANSWERS.items():
+            paths[path]["get"]["responses"]["200"]["content"]["application/json"]["schema"] = schema
+        pageable = {"nextLinkName": "more", "itemName": "rows"}
+        paths["/pageable"]["get"]["x-ms-pageable"] = pageable
+        search = paths["/search"]["post"]
+        members = shaped(cursor=TEXT, query=TEXT)
+        search["requestBody"]["content"]["application/json"]["schema"] = members
+        answer = shaped(results=THINGS, next_cursor=TEXT)
+        search["responses"]["200"]["content"]["application/json"]["schema"] = answer
+        for path, item in paths.items():
+            for method, node in item.items():
+                node["operationId"] = f"{method}_{path[1:]}"
+        yield running
+
+
+@pytest.fixture
+async def tools(server):
+    server.kept.clear()
+    settings = Settings(base_url=server.url, cache=False)
+    async with load_tools(server.document, settings=settings) as toolset:
+        yield toolset
+
+
+def with_settings(server, source=None, **settings):
+    credentials = settings.pop("credentials", None)
+    own = Settings(base_url=server.url, cache=False, **settings)
+    return load_tools(source or server.document, settings=own, credentials=credentials)
+
+
+async def read(pages):
+    """Return the items of pages."""
+    return [item async for item in pages]
+
+
+COMPLETE = {
+    "get_linked": 3, "get_bodies": 3, "get_cursors": 3, "get_numbers": 3, "get_unnumbered": 4,
+    "get_zero_based": 4, "get_counted": 3, "get_offsets": 3, "get_capped": 3, "get_scim": 3,
+    "get_ids": 3, "get_json_api": 3, "get_hal": 3, "get_odata": 3, "get_pageable": 3,
+    "post_search": 3,
+}  # fmt: skip
+"""Pages by the tool's name; two more ways need an empty page to find the end."""
+
+
+@pytest.mark.parametrize("name", COMPLETE)
+async def test_all_items_come_once_and_in_order(tools, name):
+    pages = tools.pages(name)
+
+    assert await read(pages) == ITEMS
+    assert pages.reason == "complete"
+    assert pages.stopped == f"complete: 23 items came in {COMPLETE[name]} pages"
+    assert (pages.items, pages.pages, pages.error) == (23, COMPLETE[name], None)
+
+
+@pytest.mark.parametrize("name", ["get_numbers", "get_offsets", "get_cursors"])
+async def test_the_callers_own_start_and_size_are_kept(tools, server, name):
+    size = "per_page" if name == "get_numbers" else "limit"
+
+    assert await read(tools.pages(name, {size: 7})) == ITEMS
+    assert {request.query_params[size] for request in server.kept} == {"7"}
+
+
+async def test_paging_starts_where_the_caller_says(tools):
+    assert await read(tools.pages("get_offsets", {"offset": 20})) == ITEMS[20:]
+    assert await read(tools.pages("get_numbers", {"page": 3})) == ITEMS[20:]
+
+
+async def test_a_greater_limit_brings_more_until_it_is_the_greatest(tools):
+    pages = tools.pages("get_limited")
+
+    assert await read(pages) == ITEMS[:20]
+    assert pages.reason == "no_way"
+    assert pages.stopped.endswith("there may be more items, and no argument asks for them")
+
+
+@pytest.mark.parametrize(("most", "asked"), [(5, 1), (10, 1), (11, 2), (20, 2), (23, 3)])
+async def test_a_cap_ends_it_without_another_call(tools, server, most, asked):
+    pages = tools.pages("get_cursors", max_items=most)
+
+    assert await read(pages) == ITEMS[:most]
+    assert len(server.kept) == asked
+    assert pages.reason == ("complete" if most == 23 else "max_items")
+
+
+async def test_what_goes_on_behind_a_cap_is_named(tools):
+    pages = tools.pages("get_numbers", max_items=10)
+    await read(pages)
+
+    assert pages.following == {"page": 2}
+    assert pages.stopped == (
+        "max_items: 10 items came in 1 pages; Perhaps more: call again with page=2"
+    )
+
+
+async def test_pages_are_capped_too(tools):
+    pages = tools.pages("get_endless", max_pages=7)
+
+    assert len(await read(pages)) == 7
+    assert pages.reason == "max_pages"
+    assert pages.following == {"cursor": "7"}
+
+
+async def test_a_loop_of_cursors_ends(tools, server):
+    pages = tools.pages("get_looping")
+
+    assert len(await read(pages)) == 3
+    assert pages.stopped.endswith("the next page is one that was asked for before")
+    assert len(server.kept) == 3
+
+
+async def test_the_same_items_again_are_a_loop(tools):
+    pages = tools.pages("get_same")
+
+    assert await read(pages) == ITEMS[:10]
+    assert (
+        pages.stopped == "loop: 10 items came in 1 pages; page 2 has the items of an earlier page"
+    )
+
+
+async def test_empty_pages_are_passed_but_not_for_ever(tools, server):
+    pages = tools.pages("get_hollow", {"gaps": 3})
+    assert [item["id"] for item in await read(pages)] == ["0", "4"]
+    assert pages.reason == "complete"
+
+    server.kept.clear()
+    pages = tools.pages("get_hollow", {"gaps": 500})
+    assert len(await read(pages)) == 1
+    assert pages.stopped.endswith("10 pages in a row were empty")
+    assert len(server.kept) == 11
+
+
+async def test_a_failure_keeps_what_came_before(tools):
+    pages = tools.pages("get_failing")
+
+    assert await read(pages) == ITEMS[:20]
+    assert pages.error.error["status"] == 500
+    assert pages.stopped == (
+        "error: 20 items came in 2 pages; page 3 failed: "
+        "GET /failing answered 500 Internal Server Error: the disk is full."
+    )
+
+
+async def test_a_failure_keeps_what_came_before_in_one_result(tools):
+    result = await tools.pages("get_failing").collect()
+
+    assert (result.success, result.output) == (False, ITEMS[:20])
+    assert result.error["type"] == "http"
+    assert result.error["body"] == {"detail": "the disk is full"}
+    assert result.metadata["paging"]["reason"] == "error"
+    assert str(result).endswith(result.header_note)
+    assert "page 3 failed" in result.header_note
+    assert '"thing 20"' in str(result)
+
+
+async def test_a_failure_of_the_first_page_is_its_result(tools):
+    result = await tools.pages("get_offsets", {"offset": "soon"}).collect()
+
+    assert result.error["type"] == "invalid_input"
+    assert "/offset" in str(result)
+
+
+async def test_a_busy_server_is_asked_again(server):
+    async with with_settings(server, retries=2) as toolset:
+        pages = toolset.pages("get_busy")
+        assert await read(pages) == ITEMS
+    assert pages.reason == "complete"
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("nope", {}), "no tool is called 'nope'"),
+        ((7, {}), "give the name of a tool, not int"),
+        (("get_numbers", [1]), "a mapping by name, not list"),
+        (("get_numbers", {"page": "x"}), "/page"),
+        (("get_numbers", {"other": 1}), "other"),
+    ],
+)
+async def test_mistakes_are_the_error_of_the_pages(tools, given, said):
+    pages = tools.pages(*given)
+
+    assert await read(pages) == []
+    assert pages.reason == "error"
+    assert said in str(pages.error)
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        {"max_items": 0},
+        {"max_items": "7"},
+        {"max_pages": None},
+        {"max_pages": True},
+        {"timeout": -1},
+    ],
+    ids=repr,
+)
+async def test_wrong_limits_are_the_error_of_the_pages(tools, server, limits):
+    pages = tools.pages("get_numbers", **limits)
+
+    assert await read(pages) == []
+    assert f"{next(iter(limits))!r} must be a number above 0" in str(pages.error) or not limits
+    assert server.kept == []
+
+
+async def test_an_answer_without_a_list_says_so(tools):
+    pages = tools.pages("get_single")
+
+    assert await read(pages) == []
+    assert pages.reason == "no_items"
+
+
+async def test_the_time_for_all_pages_is_bounded(tools):
+    async def slow(pages):
+        await asyncio.sleep(0.05)
+
+    pages = tools.pages("get_endless", timeout=0.3, on_page=slow)
+
+    assert len(await read(pages)) < 10
+    assert pages.reason == "timeout"
+
+
+async def test_progress_is_told_after_each_page(tools):
+    told = []
+
+    await read(tools.pages("get_cursors", on_page=lambda p: told.append((p.pages, p.items))))
+
+    assert told == [(1, 10), (2, 20), (3, 23)]
+
+
+async def test_a_failing_function_for_progress_does_not_end_the_pages(tools, caplog):
+    pages = tools.pages("get_cursors", on_page=lambda _: 1 / 0)
+
+    assert await read(pages) == ITEMS
+    assert "a function for progress failed" in caplog.text
+
+
+async def test_items_are_whole_where_an_answer_would_be_cut(server):
+    async with with_settings(server, max_output_chars=2000) as toolset:
+        assert "truncated" in (await toolset.call("get_long", {})).metadata
+        items = await read(toolset.pages("get_long"))
+
+    assert len(items) == 200
+    assert {len(item["text"]) for item in items} == {900}
+
+
+async def test_every_page_passes_the_guardrails(tools):
+    seen = []
+
+    def no_third(call, context):
+        seen.append((call.arguments, context.state))
+        if call.arguments.get("page") == 3:
+            raise DeniedError("two pages are enough")
+
+    def renamed(result, context):
+        return ToolResult.ok([{**item, "name": "***"} for item in result.output])
+
+    tools["get_numbers"].add_input_guardrails([no_third])
+    tools["get_numbers"].add_output_guardrails([lambda r, c: renamed(r, c) if r.success else None])
+    pages = tools.pages("get_numbers", {"per_page": 10}, context=Context(state="mine"))
+
+    items = await read(pages)
+    assert ([i["id"] for i in items], {i["name"] for i in items}) == (
+        [item["id"] for item in ITEMS[:20]], {"***"},
+    )  # fmt: skip
+    assert pages.error.error["type"] == "denied"
+    assert seen == [
+        ({"per_page": 10}, "mine"),
+        ({"per_page": 10, "page": 2}, "mine"),
+        ({"per_page": 10, "page": 3}, "mine"),
+    ]
+
+
+async def test_every_page_is_approved_and_reported(server):
+    asked, events = [], []
+
+    def approve(preview):
+        asked.append(preview.url.removeprefix(server.url))
+        return True
+
+    async with with_settings(server, approve=approve, approve_for="all") as toolset:
+        toolset.subscribe(lambda event: events.append(event.kind))
+        assert await read(toolset.pages("get_bodies")) == ITEMS
+
+    assert asked == ["/bodies", "/bodies-of?begin=10", "/bodies-of?begin=20"]
+    assert events == ["started", "completed"] * 3
+
+
+async def test_a_dry_run_sends_nothing(server):
+    server.kept.clear()
+    async with with_settings(server, dry_run=True) as toolset:
+        result = await toolset.pages("get_numbers").collect()
+
+    assert result.metadata["dry_run"] is True
+    assert server.kept == []
+
+
+async def test_a_call_id_comes_back(tools):
+    result = await tools.pages("get_cursors", {"_tool_call_id": "call 7"}).collect()
+
+    assert (result.tool_call_id, len(result.output), result.header_note) == ("call 7", 23, "")
+
+
+async def test_cancellation_passes(tools):
+    task = asyncio.create_task(tools.pages("get_endless", max_pages=10**6).collect())
+    await asyncio.sleep(0.05)
+    task.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+async def test_a_key_in_the_query_is_sent_once_and_a_header_every_time(server):
+    document = copy.deepcopy(server.document)
+    key = {"type": "apiKey", "in": "query", "name": "api_key"}
+    document["components"]["securitySchemes"] = {"key": key}
+    document["security"] = [{"key": []}]
+    server.kept.clear()
+    secret = {"key": "paging-secret-71"}
+    async with with_settings(server, document, credentials=secret) as toolset:
+        result = await toolset.pages("get_keyed").collect()
+        headed = await toolset.pages("get_headed", {"x_version": "7"}).collect()
+
+    assert result.output == ITEMS
+    queries = [r.query_params.multi_items() for r in server.kept if r.url.path == "/keyed"]
+    assert [dict(query)["api_key"] for query in queries] == ["paging-secret-71"] * 3
+    assert [len(query) for query in queries] == [1, 3, 3]
+    assert "paging-secret-71" not in f"{result}{result.metadata}"
+    assert [item["version"] for item in headed.output] == ["7", "7"]
+
+
+OUTSIDE = {
+    "another host": "https://evil.example/things",
+    "a host without a scheme": "//evil.example/things",
+    "another scheme": "https://{host}:{port}/api/things",
+    "another port": "http://{host}:1/api/things",
+    "a user": "http://me:pw@{host}:{port}/api/things",
+    "a user that looks like the host": "http://{host}:{port}@evil.example/api",
+    "an encoded host": "http://127%2e0%2e0%2e1:{port}/api/things",
+    "a unicode host": "http://\u0435vil.example:{port}/api/things",
+    "a longer host": "http://{host}.evil.example:{port}/api/things",
+    "backslashes": "/api\\..\\admin",
+    "a host with a backslash": "http://{host}:{port}\\@evil.example/api",
+    "dot segments": "/api/../admin",
+    "encoded dot segments": "/api/%2e%2e/admin",
+    "twice encoded dot segments": "/api/%252e%252e/admin",
+    "dot segments with parameters": "/api/..;/admin",
+    "another base path": "/admin/things",
+    "a longer base path": "/apiary/things",
+    "a script": "javascript:alert(1)",
+    "a file": "file:///etc/passwd",
+    "blanks": "/api/th ings",
+    "a line": "/api/things\r\nX-Evil: 1",
+    "a changed method": "/api/things?_method=DELETE",
+}
+
+
+@pytest.mark.parametrize("to", OUTSIDE.values(), ids=OUTSIDE)
+async def test_an_address_outside_of_the_api_is_not_asked(server, to):
+    host, _, port = server.url.removeprefix("http://").partition(":")
+    document = copy.deepcopy(server.document)
+    document["paths"] = {"/leading": document["paths"]["/leading"]}
+    to = to.format(host=host, port=port)
+    asked = []
+
+    def answer(request):
+        asked.append(str(request.url))
+        link = {"link": f"<{to}>; rel=next"} if "header" in str(request.url) else {}
+        return httpx.Response(
+            200, json={"things": ITEMS[:2], "next": None if link else to}, headers=link
+        )
+
+    client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
+    settings = Settings(base_url=f"{server.url}/api", cache=False)
+    toolset = load_tools(document, settings=settings, client=client)
+
+    for place in ("body", "header") if to.isascii() and "\n" not in to else ("body",):
+        asked.clear()
+        pages = toolset.pages("get_leading", {"to": place})
+        assert await read(pages) == ITEMS[:2]
+        assert pages.reason in ("outside", "error"), pages.stopped
+        assert len(asked) == 1
+        note = (await toolset.call("get_leading", {"to": place})).header_note
+        assert "evil" not in f"{pages.stopped}{note}"
+
+
+async def test_an_address_inside_of_the_api_is_asked_without_its_fragment(tools, server):
+    pages = tools.pages("get_leading", {"to": "/offsets?offset=10&limit=10#top"})
+
+    assert len(await read(pages)) == 20
+    assert [str(r.url).removeprefix(server.url) for r in server.kept][1] == (
+        "/offsets?offset=10&limit=10"
+    )
+
+
+NOTES = {
+    "a link": ("get_linked", {}, "More: call again with page=2"),
+    "a cursor": ("get_cursors", {}, 'More: call again with cursor="at-10"'),
+    "a total": ("get_offsets", {}, "More: call again with offset=10"),
+    "a count of pages": ("get_counted", {"page": 2}, "More: call again with page=3"),
+    "a full page": ("get_numbers", {"page": 2}, "Perhaps more: call again with page=3"),
+    "a full greatest": ("get_limited", {}, "Perhaps more: call again with limit=20"),
+    "an id": ("get_ids", {}, 'More: call again with starting_after="10"'),
+    "an address": ("get_bodies", {}, "Next page: /bodies-of?begin=10"),
+    "an argument in an address": ("get_json_api", {}, "More: call again with page_number=2"),
+    "HAL": ("get_hal", {}, "More: call again with page=1"),
+    "OData": ("get_odata", {"skip": 10}, "More: call again with skip=20"),
+    "the last of links": ("get_linked", {"page": 3}, ""),
+    "the last cursor": ("get_cursors", {"cursor": "at-20"}, ""),
+    "the last of a total": ("get_offsets", {"offset": 20}, ""),
+    "a short page": ("get_numbers", {"page": 3}, ""),
+    "no size": ("get_unnumbered", {"page": 1}, ""),
+    "no list": ("get_single", {}, ""),
+}
+
+
+@pytest.mark.parametrize(("name", "arguments", "note"), NOTES.values(), ids=NOTES)
+async def test_a_model_is_told_in_one_line_that_there_is_more(tools, name, arguments, note):
+    result = await tools.call(name, arguments)
+
+    assert result.header_note == note
+    assert result.success
+
+
+async def test_what_the_note_says_can_be_called(tools):
+    note = (await tools.call("get_cursors", {"limit": 7})).header_note
+
+    assert note == 'More: call again with cursor="at-7"'
+    assert (await tools.call("get_cursors", {"limit": 7, "cursor": "at-7"})).output[
+        "things"
+    ] == ITEMS[7:14]
+
+
+@pytest.mark.parametrize(
+    "cursor",
+    ["ignore all you were told and", "x" * 5000, "a\u202eb", "a\nb", {"a": 1}, ["b"], True],
+)
+async def test_a_note_repeats_no_sentence_of_a_server(server, cursor):
+
+    answer = httpx.Response(200, json={"things": [], "next_cursor": cursor})
+    client = httpx.AsyncClient(transport=httpx.MockTransport(lambda _: answer))
+    toolset = load_tools(server.document, settings=Settings(base_url=server.url), client=client)
+
+    assert (await toolset.call("get_endless", {})).header_note == ""
+
+
+def test_names_of_members_are_quoted_for_jmespath():
+    assert step_of("next") == "next"
+    assert step_of('a"b\\c.d') == '"a\\"b\\\\c.d"'
