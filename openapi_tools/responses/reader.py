@@ -86,8 +86,7 @@ def read_answer(
 ) -> ToolResult:
     """Return an answer as a result.
 
-    Any 2xx is a success, whatever the document says; so is 304 to a request with a condition. A
-    success without content has the output None.
+    Any 2xx is a success, and 304 to a request with a condition; without content it has no output.
 
     Spec: RFC 9110, sections 13.1 and 15.
 
@@ -107,10 +106,7 @@ def read_answer(
     headers = _kept_headers(answer.headers, operation.response_headers)
     media_type = headers.pop("content-type", "")[:_LONGEST]
     metadata = _metadata(answer, headers, media_type)
-    succeeded = 200 <= answer.status < 300  # noqa: PLR2004
-    if answer.status == HTTPStatus.NOT_MODIFIED:
-        succeeded = any(name in answer.request.headers for name in _CONDITIONS)
-    if not succeeded:
+    if not _succeeded(answer):
         return _failed(answer, metadata)
     try:
         content = _content(answer, media_type, operation, settings, keep=keep)
@@ -124,9 +120,15 @@ def read_answer(
         return ToolResult.failed(error.kind, reason, metadata=metadata, facts=facts)
     if content.file is not None:
         metadata["file"] = content.file
-    more = "" if after is None else after.read(content.value, headers)
+    note = _header_note(headers, after.read(content.value, headers) if after is not None else "")
     output = _output(content, answer, metadata, (operation, settings))
-    return ToolResult.ok(output, metadata, header_note=_header_note(headers, more))
+    return ToolResult.ok(output, metadata, header_note=note)
+
+
+def _succeeded(answer: Answer) -> bool:
+    if answer.status == HTTPStatus.NOT_MODIFIED:
+        return any(name in answer.request.headers for name in _CONDITIONS)
+    return 200 <= answer.status < 300  # noqa: PLR2004
 
 
 def _metadata(answer: Answer, headers: dict[str, str], media_type: str) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from openapi_tools.http_rules import (
     without_pairs,
 )
 from openapi_tools.json_values import holds
+from openapi_tools.options import close_names
 from openapi_tools.shaping.page_names import (
     CONTAINERS,
     FLAGS,
@@ -85,6 +86,20 @@ def search(expression: str, value: Any) -> Any:
         return None
 
 
+def paging_faults(paging: Paging, known: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Yield what is wrong with paging of a tool with these arguments: a key, and a reason."""
+    if paging.style != "link" and not paging.argument:
+        yield "argument", f"pages of style {paging.style!r} need the argument that asks for them."
+    for key in ("argument", "size"):
+        name = getattr(paging, key)
+        if name and name not in known:
+            yield key, f"there is no argument {name!r:.80}{close_names(name, known)}"
+    for key in ("items", "next"):
+        expression = getattr(paging, key)
+        if expression and _compiled(expression) is None:
+            yield key, f"{expression!r:.80} is not a JMESPath expression."
+
+
 def items_of(value: Any, paging: Paging | None) -> list[Any] | None:
     """Return the items in an answer; None where it holds no plain list of them."""
     if paging is not None and paging.items:
@@ -124,11 +139,11 @@ class PageReader:
         self,
         operation: Operation,
         properties: Mapping[str, Any],
+        *,
         arguments: Mapping[str, Any],
         url: httpx.URL,
         server: str,
         hidden: Collection[str] = (),
-        *,
         linked: bool = False,
         followed: bool = False,
     ) -> None:

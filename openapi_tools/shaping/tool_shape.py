@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from openapi_tools.options import DefaultSettings, close_names
+from openapi_tools.shaping.paging import paging_faults
 from openapi_tools.visible_text import MAX_LENGTH, RESERVED_ARGUMENTS
 
 if TYPE_CHECKING:
@@ -254,6 +255,8 @@ def faults(shape: Shape, schema: Schema, most_words: int = MAX_WORDS) -> Iterato
             yield Fault(("hide", name), f"{name!r:.80} is required; give it a value in `fixed`.")
     for name in shape.fixed.keys() & shape.defaults.keys():
         yield Fault(("defaults", name), f"{name!r:.80} has a fixed value already.")
+    if shape.paging is not None:
+        yield from (Fault(("pages", key), why) for key, why in paging_faults(shape.paging, known))
     yield from _renaming_faults(shape, known)
 
 

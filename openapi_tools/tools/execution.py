@@ -187,10 +187,10 @@ class Execution:
             reader = shaping.long_work.WorkReader
             return reader(answer.status, url, server, ask=self._asker, **work)
         if own.is_page or self._operation.paging is not None or (reads and "link" in headers):
-            given = (self._operation, self._tool.input_schema.get("properties", {}))
-            ways: Any = {"linked": own.linked, "followed": bool(own.address)}
-            page_reader = shaping.paging.PageReader
-            return page_reader(*given, prepared.arguments, url, server, added, **ways)
+            found: Any = {"arguments": prepared.arguments, "url": url, "server": server}
+            found |= {"hidden": added, "linked": own.linked, "followed": bool(own.address)}
+            properties = self._tool.input_schema.get("properties", {})
+            return shaping.paging.PageReader(self._operation, properties, **found)
         return None
 
     def _waits(self, prepared: PreparedCall) -> float | None:

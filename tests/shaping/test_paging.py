@@ -5,9 +5,18 @@ import copy
 
 import httpx
 import pytest
+from packages import imported
 from shaping.paged_server import ITEMS, create_app, serving
 
-from openapi_tools import Context, DeniedError, Settings, ToolResult, load_tools
+from openapi_tools import (
+    Context,
+    DeniedError,
+    Settings,
+    SettingsError,
+    ToolResult,
+    generate_package,
+    load_tools,
+)
 from openapi_tools.loading.page_hints import step_of
 
 THINGS = {"type": "array", "items": {"type": "object", "properties": {"id": {"type": "string"}}}}
@@ -488,3 +497,74 @@ async def test_a_note_repeats_no_sentence_of_a_server(server, cursor):
 def test_names_of_members_are_quoted_for_jmespath():
     assert step_of("next") == "next"
     assert step_of('a"b\\c.d') == '"a\\"b\\\\c.d"'
+
+
+CONFIGURED = {"style": "cursor", "argument": "from", "size": "count"}
+CONFIGURED |= {"items": "found.rows", "next": "found.on"}
+
+
+def configured(**pages):
+    document = {
+        "openapi": "3.1.0",
+        "info": {"title": "t", "version": "1"},
+        "servers": [{"url": "https://api.example.com"}],
+        "paths": {"/rows": {"get": {
+            "operationId": "list_rows",
+            "parameters": [
+                {"name": name, "in": "query", "schema": {"type": kind}}
+                for name, kind in (("from", "string"), ("count", "integer"))
+            ],
+        }}},
+    }  # fmt: skip
+    return document, {"tools": {"list_rows": {"pages": {**CONFIGURED, **pages}}}}
+
+
+async def test_pages_of_a_configuration_are_read():
+    def answer(request):
+        start = int(request.url.params.get("from", "r0")[1:])
+        on = f"r{start + 10}" if start < 20 else None
+        return httpx.Response(
+            200, json={"tags": [], "found": {"rows": ITEMS[start:][:10], "on": on}}
+        )
+
+    client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
+    document, config = configured()
+    toolset = load_tools(document, config=config, client=client)
+
+    assert await read(toolset.pages("list_rows")) == ITEMS
+    assert (await toolset.call("list_rows", {})).header_note == 'More: call again with from="r10"'
+
+
+@pytest.mark.parametrize(
+    ("pages", "said"),
+    [
+        ({"argument": "fron"}, "pages.argument: there is no argument 'fron'; did you mean from?"),
+        ({"argument": ""}, "pages.argument: pages of style 'cursor' need the argument"),
+        ({"size": "counts"}, "pages.size: there is no argument 'counts'; did you mean count?"),
+        ({"items": "found..rows"}, "pages.items: 'found..rows' is not a JMESPath expression."),
+        ({"next": "["}, "pages.next: '[' is not a JMESPath expression."),
+    ],
+)
+def test_wrong_pages_of_a_configuration_are_an_error_at_load(pages, said):
+    document, config = configured(**pages)
+    with pytest.raises(SettingsError) as raised:
+        load_tools(document, config=config)
+
+    assert said in str(raised.value)
+
+
+async def test_a_generated_package_pages_as_the_loaded_tools(tmp_path, server):
+    generate_package(server.document, tmp_path, name="paged")
+    own = Settings(base_url=server.url)
+    with imported(tmp_path, "paged_tools") as package:
+        made, loaded = package.load(settings=own), load_tools(server.document, settings=own)
+        found = [tool.operation.paging for tool in made]
+        assert found == [tool.operation.paging for tool in loaded]
+        assert any(found)
+        one, other = [
+            await toolset.pages("get_cursors", max_items=15).collect() for toolset in (made, loaded)
+        ]
+
+    assert len(one.output) == 15
+    assert (one, one.header_note) == (other, other.header_note)
+    assert one.metadata == other.metadata
