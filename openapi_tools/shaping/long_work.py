@@ -6,7 +6,6 @@ Spec: RFC 9110, sections 15.3.3 (202) and 10.2.2 (`Location`); `Operation-Locati
 
 from __future__ import annotations
 
-import asyncio
 import json
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,7 +14,7 @@ from openapi_tools.http_rules import InvalidUrlError, inner_url
 from openapi_tools.shaping.page_names import folded
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     import httpx
 
@@ -36,7 +35,6 @@ _RESULTS = frozenset({"resourcelocation", "resulturl", "resulturi", "resultlocat
 _MEMBERS = 100
 _SHOWN = 600
 _ACCEPTED, _CREATED = 202, 201
-_FIRST_PAUSE, _LONGEST_PAUSE, _SHORTEST_PAUSE = 0.5, 15.0, 0.05
 
 
 class Work(NamedTuple):
@@ -102,6 +100,11 @@ class WorkReader:
         return self.work.state == RUNNING
 
     @property
+    def is_done(self) -> bool:
+        """Whether the work has ended well."""
+        return self.work.state == DONE
+
+    @property
     def reason(self) -> Any:
         """The part of the answer that says why work failed."""
         value = self.value
@@ -159,40 +162,6 @@ def _members_of(value: Any, depth: int = 0) -> Iterator[tuple[str, str]]:
     for name, member in members:
         if not depth and folded(name) in _INNER:
             yield from _members_of(member, depth + 1)
-
-
-async def to_end(
-    known: tuple[Any, WorkReader], ask: Callable[..., Awaitable[tuple[Any, Any]]], wait: float
-) -> tuple[Any, WorkReader]:
-    """Ask for the state of work until it ends, and for its result; or until the time is over.
-
-    Args:
-        known: The result of the answer with which it began, and its reader.
-        ask: Sends a request to an address; returns its result and reader, None for no answer.
-        wait: Seconds.
-    """
-    loop = asyncio.get_running_loop()
-    (result, reader), end, pause = known, loop.time() + wait, _FIRST_PAUSE
-    asked = reader.pause
-    while reader.goes_on and reader.work.url:
-        rest = pause if asked is None else max(asked, _SHORTEST_PAUSE)
-        if loop.time() + rest >= end:
-            return result, reader
-        await asyncio.sleep(rest)
-        pause = min(2 * pause, _LONGEST_PAUSE)
-        try:
-            async with asyncio.timeout_at(end):
-                answer, following = await ask(reader.work.url, is_poll=True)
-        except TimeoutError:
-            return result, reader
-        asked = None if following is None else following.pause
-        if following is not None and following.work:
-            result, reader = answer, following
-        elif not (answer.error or {}).get("retryable"):
-            return answer, reader
-    if reader.work.state == DONE and reader.work.url:
-        result, _ = await ask(reader.work.url, is_poll=False)
-    return result, reader
 
 
 def _line_of(work: Work, asker: tuple[str, Mapping[str, Any]] | None, after: float | None) -> str:

@@ -23,7 +23,7 @@ from openapi_tools.result import ToolResult
 from openapi_tools.tools.guardrails import asked
 from openapi_tools.tools.tool_call import PLAIN, PerCall, member_of, wait_of
 from openapi_tools.transport.exchange import SendOptions
-from openapi_tools.transport.retries import retry_after
+from openapi_tools.transport.retries import retry_after, to_end
 from openapi_tools.transport.transport_errors import timed_out
 from openapi_tools.validation.engine import is_large
 
@@ -162,7 +162,7 @@ class Execution:
 
         given = self._waits(prepared)
         wait = self._session.settings.wait if given is None else given
-        result, reader = await shaping.long_work.to_end((result, prepared.after), ask, wait)
+        result, reader = await to_end((result, prepared.after), ask, wait)
         if reader.work.state == shaping.long_work.FAILED:
             words = words_of(reader.reason, _WORDS)
             message = f"{self._about} was accepted, but its work failed" + f": {words}" * bool(
