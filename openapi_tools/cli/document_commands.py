@@ -24,12 +24,11 @@ from openapi_tools.cli.output import (
 from openapi_tools.errors import DocumentError
 from openapi_tools.loading import cache as cached
 from openapi_tools.loading.load import Given, configured, read_document
-from openapi_tools.loading.source import fetcher_of
+from openapi_tools.loading.source import fetcher_of, read_overlays
 from openapi_tools.options import DEFAULT_SETTINGS
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
     from openapi_tools.openapi_core.document_check import Finding
     from openapi_tools.tools.tool import OperationTool
@@ -148,9 +147,9 @@ def lint(spec: str | None, *, wants_json: bool, limit: int) -> int:
     source = shared.source_of(spec)
     toolset = shared.load(source)
     with busy("Checking the document"):
-        given = Given(source, DEFAULT_SETTINGS, shared.given_credentials())
-        _, (source, _, credentials, _) = configured(shared.given_config(), given)
-        found = [*duplicate_keys(source, credentials), *findings(toolset.document)]
+        told = shared.given_credentials(), shared.given_overlays()
+        _, given = configured(shared.given_config(), Given(source, DEFAULT_SETTINGS, *told))
+        found = [*duplicate_keys(given), *findings(toolset.document)]
     if wants_json:
         data = [members(item, ("severity", "pointer", "message")) for item in found]
         say(as_json({"findings": data, **skipped_data(toolset), "counts": dict(toolset.counts)}))
@@ -159,9 +158,7 @@ def lint(spec: str | None, *, wants_json: bool, limit: int) -> int:
     return 1 if toolset.skipped or any(item.severity == "error" for item in found) else 0
 
 
-def duplicate_keys(
-    source: str | os.PathLike[str] | bytes, credentials: Mapping[str, Any] | None = None
-) -> list[Finding]:
+def duplicate_keys(given: Given) -> list[Finding]:
     """Return the repeated keys of a document of any size; loading checks up to 1 MB.
 
     Raises:
@@ -169,9 +166,12 @@ def duplicate_keys(
     """
     from openapi_tools.openapi_core.document_check import Finding, shorten  # as above
 
-    fetcher = fetcher_of(source, DEFAULT_SETTINGS, credentials)
+    fetcher = fetcher_of(given.source, DEFAULT_SETTINGS, given.credentials)
+    known = read_overlays(given.overlays, DEFAULT_SETTINGS, fetcher)
     try:
-        read_document(source, DEFAULT_SETTINGS, duplicates=True, fetcher=fetcher)
+        read_document(
+            given.source, DEFAULT_SETTINGS, duplicates=True, fetcher=fetcher, overlays=known
+        )
     except DocumentError as error:
         return [Finding(error.pointer, shorten(error.reason))]
     return []

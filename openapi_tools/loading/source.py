@@ -15,7 +15,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 from openapi_tools.errors import InvalidDocument, InvalidOverlay, SettingsError, SourceError
 from openapi_tools.json_values import compact
-from openapi_tools.loading.parse import parse
+from openapi_tools.loading.parse import Parsed, parse
 from openapi_tools.loading.plain_data import MAX_DEPTH, plain
 
 if TYPE_CHECKING:
@@ -223,8 +223,9 @@ class Overlays:
             for index, source in enumerate(sources)
         ]
         self._made: list[Overlay] | None = None if sources else []
-        parts = [part for source in self._sources for part in _keys(source)]
+        parts = [part for source in self._sources for part in _key(source)]
         self.digest = hashlib.sha256(compact(parts)).hexdigest() if parts else ""
+        self._remarks: list[str] = []
 
     def check(self) -> None:
         """Check them all, or raise InvalidOverlay for the first mistake."""
@@ -232,10 +233,11 @@ class Overlays:
             from openapi_tools.shaping import json_paths, overlays
 
             self._apply, self._queries = overlays.apply_overlays, json_paths.Queries()
+            parsed = [(source.name, _parsed_overlay(source)) for source in self._sources]
             self._made = [
-                overlays.read_overlay(_plain_overlay(source), source.name, self._queries)
-                for source in self._sources
+                overlays.read_overlay(found.root, name, self._queries) for name, found in parsed
             ]
+            self._remarks = [f"{name}: {told}" for name, found in parsed for told in found.warnings]
 
     def applied(self, root: Any, *addresses: str) -> tuple[Any, list[str]]:
         """Return a parsed document with the overlays applied, and warnings.
@@ -250,13 +252,13 @@ class Overlays:
         self.check()
         if not self._made:
             return root, []
-        remarks = [
+        others = [
             f"{source.name}#/extends: {overlay.extends!r:.200} is not the document that is loaded."
             for source, overlay in zip(self._sources, self._made, strict=True)
             if _is_of_another(overlay.extends, source.uri, addresses)
         ]
         root, warnings = self._apply(root, self._made, self._queries, max_depth=MAX_DEPTH)
-        return root, remarks + warnings
+        return root, [*self._remarks, *others, *warnings]
 
 
 NO_OVERLAYS = Overlays()
@@ -274,7 +276,7 @@ def read_overlays(given: Any, settings: Settings, fetcher: Fetcher | None, **mor
     Raises:
         SettingsError: It is not a list.
         SourceError: One cannot be read.
-        InvalidDocument: One is a dict that is not plain data.
+        InvalidOverlay: One is a dict that is not plain data.
     """
     if not isinstance(given, list | tuple):
         kind = type(given).__name__
@@ -289,19 +291,19 @@ def read_overlays(given: Any, settings: Settings, fetcher: Fetcher | None, **mor
     return Overlays(list(map(read, given)))
 
 
-def _keys(source: Source) -> tuple[str, str]:
+def _key(source: Source) -> tuple[str, str]:
     """Return the texts that tell one overlay from another."""
     if source.value is None:
         return source.name, source.digest
-    text = compact(plain(source.value, name=source.name))
+    text = compact(_parsed_overlay(source).root)
     return source.name, hashlib.sha256(text).hexdigest()
 
 
-def _plain_overlay(source: Source) -> Any:
-    if source.value is not None:
-        return plain(source.value, name=source.name)
+def _parsed_overlay(source: Source) -> Parsed:
     try:
-        return parse(source.data or b"", name=source.name, wanted="'overlay'").root
+        if source.value is not None:
+            return Parsed(plain(source.value, name=source.name))
+        return parse(source.data or b"", name=source.name, wanted="'overlay'")
     except InvalidDocument as error:
         raise InvalidOverlay(error.reason, source=source.name, pointer=error.pointer) from None
 

@@ -17,7 +17,6 @@ from servers.site import Said, Site
 
 from openapi_tools import (
     DocumentError,
-    InvalidDocument,
     InvalidOverlay,
     SettingsError,
     SourceError,
@@ -486,6 +485,25 @@ def test_published_documents_are_changed_as_a_walk_over_them_changes_them(entry)
     assert [tool.input_schema for tool in toolset] == [tool.input_schema for tool in kept_tools]
 
 
+def test_what_an_overlay_spoils_is_skipped_with_its_place_in_the_overlaid_document():
+    broken = {"get": operation(parameters=[{"in": "query"}])}
+
+    toolset = load_tools(
+        farm(), overlays=[overlay({"target": "$.paths", "update": {"/x": broken}})]
+    )
+
+    assert [skipped.pointer for skipped in toolset.skipped] == ["/paths/~1x/get/parameters/0"]
+
+
+def test_what_is_doubtful_in_the_text_of_an_overlay_is_told():
+    text = json.dumps(overlay({"target": "$.info", "update": {"x-a": 1}}))
+    twice = text.replace('"target"', '"description": "a", "description": "b", "target"')
+
+    assert load_tools(farm(), overlays=[twice]).warnings == (
+        "overlays[0]: /actions/0/description: 'description' stands twice; the last one counts.",
+    )
+
+
 # Where overlays come from
 
 
@@ -570,7 +588,7 @@ def test_faults_of_the_source_name_the_overlay(place):
         load_tools(farm(), overlays=[path])
     with pytest.raises(InvalidOverlay, match="a list at the top level, not an object with 'overl"):
         load_tools(farm(), overlays=["[]"])
-    with pytest.raises(InvalidDocument, match=r"overlays\[0\].*'object', which JSON"):
+    with pytest.raises(InvalidOverlay, match=r"overlays\[0\]#/x-it: .*'object', which JSON"):
         load_tools(farm(), overlays=[ADD | {"x-it": object()}])
     with pytest.raises(InvalidOverlay, match="is an OpenAPI document, not an overlay"):
         load_tools(farm(), overlays=[farm()])
@@ -709,6 +727,9 @@ def test_commands_take_overlays(run, refused, place):
     assert listed.stdout == "cows\tGET\t/cows\tCows of the farm\n"
     assert run("show", spec, "cows", *options).stdout.startswith("cows\nGET /cows\n\nCows of the")
     assert "1 tools, 0 skipped, 0 errors" in run("lint", spec, *options).stdout
+    whole = place("whole.json", overlay({"target": "$", "update": {"openapi": "3.1.0"}}))
+    without = place("without.json", {k: v for k, v in farm().items() if k != "openapi"})
+    assert "3 tools, 0 skipped, 0 errors" in run("lint", without, "--overlay", whole).stdout
     assert "idle.json#/actions/0: '$.x' selects nothing" in (
         run(
             "list",
