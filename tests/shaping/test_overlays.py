@@ -606,6 +606,16 @@ def test_credentials_go_to_an_overlay_only_where_the_settings_say_so():
     assert [asked.headers.get("X-Key") for asked in site.asked] == [None, "overlay-secret-4711"]
 
 
+def test_a_server_of_an_overlay_that_asks_for_a_login_gets_none():
+    key = {"k": {"in": "header", "name": "X-Key", "value": "overlay-secret-4712"}}
+    with Site(lambda asked: Said(farm())) as home, Site(lambda asked: Said(b"", 401)) as other:
+        for source in (f"{home.url}/farm.json", farm()):
+            with pytest.raises(SourceError, match="status 401"):
+                load_tools(source, overlays=[other.url], credentials=key)
+
+    assert [asked.headers.get("X-Key") for asked in other.asked] == [None, None]
+
+
 def test_an_overlay_beside_a_document_at_a_url_is_fetched_with_its_rules():
     replies = {"/farm.json": farm(servers=[{"url": "v1"}]), "/more.json": ADD}
     with Site(lambda asked: Said(replies[asked.path])) as site:
