@@ -98,7 +98,9 @@ def names(folder):
 
 
 async def test_an_answer_is_a_handle_that_every_file_argument_takes(url, folder, transport):
+    events = []
     async with tools(url, folder, transport=transport) as toolset:
+        toolset.subscribe(events.append)
         found = await toolset.call("get_file", {"megabytes": 3})
         file = {"handle": found.output["handle"]}
         whole = await toolset.call("put_whole", {"body": file})
@@ -119,6 +121,8 @@ async def test_an_answer_is_a_handle_that_every_file_argument_takes(url, folder,
     assert named.output["name"] == "other.pdf"
     assert (folder / name).stat().st_mode & 0o777 == 0o600
     assert len(str(found)) < 300
+    assert [content.text for content in found.as_content()] == [str(found)]
+    assert all(len(repr(event)) < 1000 for event in events)
 
 
 @pytest.fixture(scope="module")
@@ -157,7 +161,6 @@ def _memory(name):
     return int(re.search(rf"^{name}:\s+(\d+) kB$", status, re.MULTILINE)[1]) * 1024
 
 
-@pytest.mark.long
 @pytest.mark.untraced
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is measured in /proc")
 async def test_files_of_50_mb_go_from_one_api_to_another_in_little_memory(url, folder, transport):
