@@ -47,6 +47,7 @@ class DefaultSettings:
     body: Final = "flat"
     media_types = ()
     description_chars = 1024
+    describe: Final = ("returns", "errors")
     max_document_bytes = 64 * _MEBIBYTE
     ref_root = None
     ref_urls = ()

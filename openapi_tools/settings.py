@@ -96,6 +96,8 @@ class Settings(BaseModel):
             `{"image_create": "application/x-tar"}` sends that type, whether it is listed or not,
             and of several, `{"save": ["application/json", "text/csv"]}`, the model chooses one.
         description_chars: Longest description of a tool or an argument.
+        describe: What descriptions say besides the document's own words about an operation:
+            `"returns"`, what comes back, and `"errors"`, when a call fails.
         max_document_bytes: A larger document is refused.
         ref_root: Folder inside which `$ref` may read files; the document's own folder by default,
             none for a document given as a value.
@@ -131,7 +133,7 @@ class Settings(BaseModel):
     """
 
     SHAPING: ClassVar[frozenset[str]] = frozenset(
-        {"prefix", "short_names", "body", "media_types", "description_chars"}
+        {"prefix", "short_names", "body", "media_types", "description_chars", "describe"}
     )
     """The settings that decide what a tool looks like; a generated package has them built in."""
 
@@ -158,6 +160,7 @@ class Settings(BaseModel):
     body: Literal["flat", "nested"] = DefaultSettings.body
     media_types: tuple[str, ...] | dict[str, tuple[str, ...]] = DefaultSettings.media_types
     description_chars: int = Field(default=DefaultSettings.description_chars, ge=16)
+    describe: tuple[Literal["returns", "errors"], ...] = DefaultSettings.describe
     max_document_bytes: int = Field(default=DefaultSettings.max_document_bytes, ge=1)
     ref_root: Path | None = DefaultSettings.ref_root
     ref_urls: tuple[str, ...] = DefaultSettings.ref_urls

@@ -216,7 +216,7 @@ def _look_up(
 ) -> tuple[str, CacheFile | None]:
     """Return the name of a document's file, which reveals nothing of it, and the file if usable."""
     chosen = (settings.prefix, str(settings.short_names), str(settings.description_chars))
-    parts = (kind, key, *chosen, overlays.digest)
+    parts = (kind, key, *chosen, ",".join(settings.describe), overlays.digest)
     text = "\0".join(parts if overlays.digest else parts[:-1])
     name = hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:40] + ".index"
     copy = _open(name, settings, whole=kind != "file")

@@ -15,6 +15,7 @@ from openapi_tools.loading.operations import OperationNode, has_operators
 from openapi_tools.loading.references import as_dict
 from openapi_tools.loading.usability import Usability, unreadable
 from openapi_tools.model import Skipped
+from openapi_tools.shaping.answer_lines import AnswerLines
 from openapi_tools.shaping.tool_shape import faults, shaped_operation, shaped_schema
 from openapi_tools.tools.tool import OperationTool
 from openapi_tools.visible_text import NOTHING_KEPT, plain_text, tool_names, visible
@@ -60,6 +61,11 @@ class Shared:
     schemes: Mapping[str, SecurityScheme]
     session: Session
     turn: ForkLock = field(default_factory=ForkLock)
+
+    @cached_property
+    def answer_lines(self) -> AnswerLines:
+        """Says in descriptions what comes back, and when calls fail."""
+        return AnswerLines(self.document.references.follow, self.session.settings.describe)
 
     @cached_property
     def inputs(self) -> Inputs:
@@ -134,7 +140,8 @@ class LoadedTool(OperationTool):
         known = self._facts.description
         if known is not None:
             return known
-        return describe(self._found(), self._shared.session.settings.description_chars)
+        limit = self._shared.session.settings.description_chars
+        return describe(self._found(), limit, self._shared.answer_lines)
 
     @property
     def facts(self) -> ToolFacts:
@@ -246,8 +253,17 @@ def _check_shape(
             config.fail((*place, key, name), str(error).removeprefix(f"/{name}: "))
 
 
-def describe(operation: OperationNode, limit: int) -> str:
+def describe(operation: OperationNode, limit: int, lines: AnswerLines) -> str:
     """Return an operation's description for a model, of at most `limit` characters: never empty."""
+    told = _told(operation, limit)
+    for line in lines.lines(operation.method, operation.node, operation.resource, told):
+        if len(told) + len(line) < limit:
+            told = f"{told}\n{line}"
+    return told
+
+
+def _told(operation: OperationNode, limit: int) -> str:
+    """Return the document's own words about an operation."""
     node, item = operation.node, operation.item
     summary = as_text(node.get("summary") or item.get("summary")).strip()
     text = as_text(node.get("description") or item.get("description")).strip()

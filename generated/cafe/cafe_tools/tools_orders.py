@@ -21,7 +21,9 @@ class ListOrders(OperationTool):
 
     name = "list_orders"
     description = (
-        "List all orders\nRetrieve a collection of orders with optional filtering and pagination."
+        "List all orders\n"
+        "Retrieve a collection of orders with optional filtering and pagination.\n"
+        "Returns: OrderList (object, page, items)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -194,7 +196,11 @@ class GetOrderById(OperationTool):
     """The tool `get_order_by_id`."""
 
     name = "get_order_by_id"
-    description = "Retrieve an order\nRetrieve a single order by its ID."
+    description = (
+        "Retrieve an order\n"
+        "Retrieve a single order by its ID.\n"
+        "Returns: Order (customerName, orderItems, id, object, status, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {

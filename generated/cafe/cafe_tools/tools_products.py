@@ -20,7 +20,8 @@ class ListMenuItems(OperationTool):
     name = "list_menu_items"
     description = (
         "List all menu items\n"
-        "Retrieve a collection of menu items with optional filtering and pagination."
+        "Retrieve a collection of menu items with optional filtering and pagination.\n"
+        "Returns: MenuItemList (object, page, items)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -300,7 +301,9 @@ class GetMenuItemPhoto(OperationTool):
 
     name = "get_menu_item_photo"
     description = (
-        "Retrieve a menu item photo\nRetrieve the product photo image for a specific menu item."
+        "Retrieve a menu item photo\n"
+        "Retrieve the product photo image for a specific menu item.\n"
+        "Returns: image/png"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",

@@ -21,7 +21,7 @@ class GetGateway(OperationTool):
     """The tool `get_gateway`."""
 
     name = "get_gateway"
-    description = "GET /gateway"
+    description = "GET /gateway\nReturns: GatewayResponse (url)"
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {},
@@ -41,7 +41,7 @@ class GetBotGateway(OperationTool):
     """The tool `get_bot_gateway`."""
 
     name = "get_bot_gateway"
-    description = "GET /gateway/bot"
+    description = "GET /gateway/bot\nReturns: GatewayBotResponse (url, session_start_limit, shards)"
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {},
@@ -124,7 +124,7 @@ class GetInviteTargetUsers(OperationTool):
     """The tool `get_invite_target_users`."""
 
     name = "get_invite_target_users"
-    description = "Get the target users for an invite."
+    description = "Get the target users for an invite.\nReturns: text/csv"
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {"code": {"type": "string", "maxLength": 152133}},
@@ -193,7 +193,11 @@ class GetInviteTargetUsersJobStatus(OperationTool):
     """The tool `get_invite_target_users_job_status`."""
 
     name = "get_invite_target_users_job_status"
-    description = "Get the target users job status for an invite."
+    description = (
+        "Get the target users job status for an invite.\n"
+        "Returns: TargetUsersJobStatusResponse (status, total_users, processed_users, created_at, "
+        "completed_at, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {"code": {"type": "string", "maxLength": 152133}},
@@ -215,7 +219,10 @@ class GetMyOauth2Authorization(OperationTool):
     """The tool `get_my_oauth2_authorization`."""
 
     name = "get_my_oauth2_authorization"
-    description = "GET /oauth2/@me"
+    description = (
+        "GET /oauth2/@me\n"
+        "Returns: OAuth2GetAuthorizationResponse (application, expires, scopes, user)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {},
@@ -275,7 +282,10 @@ class GetMyOauth2Application(OperationTool):
     """The tool `get_my_oauth2_application`."""
 
     name = "get_my_oauth2_application"
-    description = "GET /oauth2/applications/@me"
+    description = (
+        "GET /oauth2/applications/@me\n"
+        "Returns: PrivateApplicationResponse (id, name, icon, description, type, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {},
@@ -295,7 +305,7 @@ class GetPublicKeys(OperationTool):
     """The tool `get_public_keys`."""
 
     name = "get_public_keys"
-    description = "GET /oauth2/keys"
+    description = "GET /oauth2/keys\nReturns: OAuth2GetKeys (keys)"
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {},
@@ -315,7 +325,7 @@ class GetOpenidConnectUserinfo(OperationTool):
     """The tool `get_openid_connect_userinfo`."""
 
     name = "get_openid_connect_userinfo"
-    description = "GET /oauth2/userinfo"
+    description = "GET /oauth2/userinfo\nReturns: 200 response for get_openid_connect_userinfo"
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {},
@@ -335,7 +345,11 @@ class GetSkuSubscriptions(OperationTool):
     """The tool `get_sku_subscriptions`."""
 
     name = "get_sku_subscriptions"
-    description = "Returns all subscriptions containing the SKU, filtered by user."
+    description = (
+        "Returns all subscriptions containing the SKU, filtered by user.\n"
+        "Returns: array of SubscriptionResponse (id, user_id, sku_ids, renewal_sku_ids, "
+        "entitlement_ids, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {
@@ -417,7 +431,11 @@ class GetSkuSubscription(OperationTool):
     """The tool `get_sku_subscription`."""
 
     name = "get_sku_subscription"
-    description = "Get a subscription by its ID."
+    description = (
+        "Get a subscription by its ID.\n"
+        "Returns: SubscriptionResponse (id, user_id, sku_ids, renewal_sku_ids, entitlement_ids, "
+        "\u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {
@@ -494,7 +512,11 @@ class GetSoundboardDefaultSounds(OperationTool):
     """The tool `get_soundboard_default_sounds`."""
 
     name = "get_soundboard_default_sounds"
-    description = "GET /soundboard-default-sounds"
+    description = (
+        "GET /soundboard-default-sounds\n"
+        "Returns: array of SoundboardSoundResponse (name, sound_id, volume, emoji_id, emoji_name, "
+        "\u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {},
@@ -514,7 +536,10 @@ class CreateStageInstance(OperationTool):
     """The tool `create_stage_instance`."""
 
     name = "create_stage_instance"
-    description = "POST /stage-instances"
+    description = (
+        "POST /stage-instances\n"
+        "Returns: StageInstanceResponse (guild_id, channel_id, topic, privacy_level, id, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {
@@ -564,7 +589,10 @@ class GetStageInstance(OperationTool):
     """The tool `get_stage_instance`."""
 
     name = "get_stage_instance"
-    description = "GET /stage-instances/{channel_id}"
+    description = (
+        "GET /stage-instances/{channel_id}\n"
+        "Returns: StageInstanceResponse (guild_id, channel_id, topic, privacy_level, id, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {"channel_id": {"$ref": "#/$defs/SnowflakeType"}},
@@ -660,7 +688,7 @@ class ListStickerPacks(OperationTool):
     """The tool `list_sticker_packs`."""
 
     name = "list_sticker_packs"
-    description = "GET /sticker-packs"
+    description = "GET /sticker-packs\nReturns: StickerPackCollectionResponse (sticker_packs)"
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {},
@@ -680,7 +708,10 @@ class GetStickerPack(OperationTool):
     """The tool `get_sticker_pack`."""
 
     name = "get_sticker_pack"
-    description = "GET /sticker-packs/{pack_id}"
+    description = (
+        "GET /sticker-packs/{pack_id}\n"
+        "Returns: StickerPackResponse (id, sku_id, name, description, stickers, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {"pack_id": {"$ref": "#/$defs/SnowflakeType"}},
@@ -738,7 +769,10 @@ class ListVoiceRegions(OperationTool):
     """The tool `list_voice_regions`."""
 
     name = "list_voice_regions"
-    description = "GET /voice/regions"
+    description = (
+        "GET /voice/regions\n"
+        "Returns: array of VoiceRegionResponse (id, name, custom, deprecated, optimal)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {},

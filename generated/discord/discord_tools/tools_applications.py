@@ -20,7 +20,11 @@ class ApplicationsGetActivityInstance(OperationTool):
     """The tool `applications_get_activity_instance`."""
 
     name = "applications_get_activity_instance"
-    description = "GET /applications/{application_id}/activity-instances/{instance_id}"
+    description = (
+        "GET /applications/{application_id}/activity-instances/{instance_id}\n"
+        "Returns: EmbeddedActivityInstance (application_id, instance_id, launch_id, location, "
+        "users)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {
@@ -52,7 +56,10 @@ class UploadApplicationAttachment(OperationTool):
     """The tool `upload_application_attachment`."""
 
     name = "upload_application_attachment"
-    description = "POST /applications/{application_id}/attachment"
+    description = (
+        "POST /applications/{application_id}/attachment\n"
+        "Returns: ActivitiesAttachmentResponse (attachment)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {
@@ -176,7 +183,10 @@ class CreateApplicationEmoji(OperationTool):
     """The tool `create_application_emoji`."""
 
     name = "create_application_emoji"
-    description = "POST /applications/{application_id}/emojis"
+    description = (
+        "POST /applications/{application_id}/emojis\n"
+        "Returns: EmojiResponse (id, name, roles, require_colons, managed, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {
@@ -214,7 +224,10 @@ class GetApplicationEmoji(OperationTool):
     """The tool `get_application_emoji`."""
 
     name = "get_application_emoji"
-    description = "GET /applications/{application_id}/emojis/{emoji_id}"
+    description = (
+        "GET /applications/{application_id}/emojis/{emoji_id}\n"
+        "Returns: EmojiResponse (id, name, roles, require_colons, managed, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {
@@ -311,7 +324,10 @@ class GetApplicationRoleConnectionsMetadata(OperationTool):
     """The tool `get_application_role_connections_metadata`."""
 
     name = "get_application_role_connections_metadata"
-    description = "GET /applications/{application_id}/role-connections/metadata"
+    description = (
+        "GET /applications/{application_id}/role-connections/metadata\n"
+        "Returns: array of object (type, key, name, description, name_localizations, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {"application_id": {"$ref": "#/$defs/SnowflakeType"}},

@@ -12,7 +12,10 @@ class GetApplication(OperationTool):
     """The tool `get_application`."""
 
     name = "get_application"
-    description = "GET /applications/{application_id}"
+    description = (
+        "GET /applications/{application_id}\n"
+        "Returns: PrivateApplicationResponse (id, name, icon, description, type, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {"application_id": {"$ref": "#/$defs/SnowflakeType"}},

@@ -12,7 +12,11 @@ class ListApplicationCommands(OperationTool):
     """The tool `list_application_commands`."""
 
     name = "list_application_commands"
-    description = "GET /applications/{application_id}/commands"
+    description = (
+        "GET /applications/{application_id}/commands\n"
+        "Returns: array of ApplicationCommandResponse (id, application_id, version, "
+        "default_member_permissions, type, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {
@@ -117,7 +121,11 @@ class CreateApplicationCommand(OperationTool):
     """The tool `create_application_command`."""
 
     name = "create_application_command"
-    description = "POST /applications/{application_id}/commands"
+    description = (
+        "POST /applications/{application_id}/commands\n"
+        "Returns: ApplicationCommandResponse (id, application_id, version, "
+        "default_member_permissions, type, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {
@@ -257,7 +265,11 @@ class GetApplicationCommand(OperationTool):
     """The tool `get_application_command`."""
 
     name = "get_application_command"
-    description = "GET /applications/{application_id}/commands/{command_id}"
+    description = (
+        "GET /applications/{application_id}/commands/{command_id}\n"
+        "Returns: ApplicationCommandResponse (id, application_id, version, "
+        "default_member_permissions, type, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {

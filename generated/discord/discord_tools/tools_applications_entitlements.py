@@ -20,7 +20,11 @@ class GetEntitlements(OperationTool):
     """The tool `get_entitlements`."""
 
     name = "get_entitlements"
-    description = "GET /applications/{application_id}/entitlements"
+    description = (
+        "GET /applications/{application_id}/entitlements\n"
+        "Returns: array of EntitlementResponse (id, sku_id, application_id, user_id, deleted, "
+        "\u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {
@@ -82,7 +86,10 @@ class CreateEntitlement(OperationTool):
     """The tool `create_entitlement`."""
 
     name = "create_entitlement"
-    description = "POST /applications/{application_id}/entitlements"
+    description = (
+        "POST /applications/{application_id}/entitlements\n"
+        "Returns: EntitlementResponse (id, sku_id, application_id, user_id, deleted, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {
@@ -131,7 +138,10 @@ class GetEntitlement(OperationTool):
     """The tool `get_entitlement`."""
 
     name = "get_entitlement"
-    description = "GET /applications/{application_id}/entitlements/{entitlement_id}"
+    description = (
+        "GET /applications/{application_id}/entitlements/{entitlement_id}\n"
+        "Returns: EntitlementResponse (id, sku_id, application_id, user_id, deleted, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {

@@ -12,7 +12,11 @@ class ListGuildApplicationCommands(OperationTool):
     """The tool `list_guild_application_commands`."""
 
     name = "list_guild_application_commands"
-    description = "GET /applications/{application_id}/guilds/{guild_id}/commands"
+    description = (
+        "GET /applications/{application_id}/guilds/{guild_id}/commands\n"
+        "Returns: array of ApplicationCommandResponse (id, application_id, version, "
+        "default_member_permissions, type, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {
@@ -123,7 +127,11 @@ class CreateGuildApplicationCommand(OperationTool):
     """The tool `create_guild_application_command`."""
 
     name = "create_guild_application_command"
-    description = "POST /applications/{application_id}/guilds/{guild_id}/commands"
+    description = (
+        "POST /applications/{application_id}/guilds/{guild_id}/commands\n"
+        "Returns: ApplicationCommandResponse (id, application_id, version, "
+        "default_member_permissions, type, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {
@@ -264,7 +272,10 @@ class ListGuildApplicationCommandPermissions(OperationTool):
     """The tool `list_guild_application_command_permissions`."""
 
     name = "list_guild_application_command_permissions"
-    description = "GET /applications/{application_id}/guilds/{guild_id}/commands/permissions"
+    description = (
+        "GET /applications/{application_id}/guilds/{guild_id}/commands/permissions\n"
+        "Returns: array of CommandPermissionsResponse (id, application_id, guild_id, permissions)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {
@@ -296,7 +307,11 @@ class GetGuildApplicationCommand(OperationTool):
     """The tool `get_guild_application_command`."""
 
     name = "get_guild_application_command"
-    description = "GET /applications/{application_id}/guilds/{guild_id}/commands/{command_id}"
+    description = (
+        "GET /applications/{application_id}/guilds/{guild_id}/commands/{command_id}\n"
+        "Returns: ApplicationCommandResponse (id, application_id, version, "
+        "default_member_permissions, type, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {
@@ -513,7 +528,8 @@ class GetGuildApplicationCommandPermissions(OperationTool):
 
     name = "get_guild_application_command_permissions"
     description = (
-        "GET /applications/{application_id}/guilds/{guild_id}/commands/{command_id}/permissions"
+        "GET /applications/{application_id}/guilds/{guild_id}/commands/{command_id}/permissions\n"
+        "Returns: CommandPermissionsResponse (id, application_id, guild_id, permissions)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",

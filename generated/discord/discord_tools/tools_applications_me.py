@@ -12,7 +12,10 @@ class GetMyApplication(OperationTool):
     """The tool `get_my_application`."""
 
     name = "get_my_application"
-    description = "GET /applications/@me"
+    description = (
+        "GET /applications/@me\n"
+        "Returns: PrivateApplicationResponse (id, name, icon, description, type, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {},

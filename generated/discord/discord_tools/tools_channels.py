@@ -136,7 +136,10 @@ class FollowChannel(OperationTool):
     """The tool `follow_channel`."""
 
     name = "follow_channel"
-    description = "POST /channels/{channel_id}/followers"
+    description = (
+        "POST /channels/{channel_id}/followers\n"
+        "Returns: ChannelFollowerResponse (channel_id, webhook_id)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {
@@ -323,7 +326,11 @@ class DeprecatedListPins(OperationTool):
     """The tool `deprecated_list_pins`."""
 
     name = "deprecated_list_pins"
-    description = "GET /channels/{channel_id}/pins"
+    description = (
+        "GET /channels/{channel_id}/pins\n"
+        "Returns: array of MessageResponse (type, content, mentions, mention_roles, attachments, "
+        "\u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {"channel_id": {"$ref": "#/$defs/SnowflakeType"}},
@@ -414,7 +421,10 @@ class GetAnswerVoters(OperationTool):
     """The tool `get_answer_voters`."""
 
     name = "get_answer_voters"
-    description = "GET /channels/{channel_id}/polls/{message_id}/answers/{answer_id}"
+    description = (
+        "GET /channels/{channel_id}/polls/{message_id}/answers/{answer_id}\n"
+        "Returns: PollAnswerDetailsResponse (users)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {
@@ -456,7 +466,10 @@ class PollExpire(OperationTool):
     """The tool `poll_expire`."""
 
     name = "poll_expire"
-    description = "POST /channels/{channel_id}/polls/{message_id}/expire"
+    description = (
+        "POST /channels/{channel_id}/polls/{message_id}/expire\n"
+        "Returns: MessageResponse (type, content, mentions, mention_roles, attachments, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {
@@ -595,7 +608,9 @@ class TriggerTypingIndicator(OperationTool):
     """The tool `trigger_typing_indicator`."""
 
     name = "trigger_typing_indicator"
-    description = "POST /channels/{channel_id}/typing"
+    description = (
+        "POST /channels/{channel_id}/typing\nReturns: 200 response for trigger_typing_indicator"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {"channel_id": {"$ref": "#/$defs/SnowflakeType"}},
@@ -624,7 +639,10 @@ class ListMyPrivateArchivedThreads(OperationTool):
     """The tool `list_my_private_archived_threads`."""
 
     name = "list_my_private_archived_threads"
-    description = "GET /channels/{channel_id}/users/@me/threads/archived/private"
+    description = (
+        "GET /channels/{channel_id}/users/@me/threads/archived/private\n"
+        "Returns: ThreadsResponse (threads, members, has_more, first_messages)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {
@@ -726,7 +744,11 @@ class CreateWebhook(OperationTool):
     """The tool `create_webhook`."""
 
     name = "create_webhook"
-    description = "POST /channels/{channel_id}/webhooks"
+    description = (
+        "POST /channels/{channel_id}/webhooks\n"
+        "Returns: GuildIncomingWebhookResponse (application_id, avatar, channel_id, id, name, "
+        "\u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {

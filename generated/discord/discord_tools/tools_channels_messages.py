@@ -20,7 +20,11 @@ class ListMessages(OperationTool):
     """The tool `list_messages`."""
 
     name = "list_messages"
-    description = "GET /channels/{channel_id}/messages"
+    description = (
+        "GET /channels/{channel_id}/messages\n"
+        "Returns: array of MessageResponse (type, content, mentions, mention_roles, attachments, "
+        "\u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {
@@ -62,7 +66,10 @@ class CreateMessage(OperationTool):
     """The tool `create_message`."""
 
     name = "create_message"
-    description = "POST /channels/{channel_id}/messages"
+    description = (
+        "POST /channels/{channel_id}/messages\n"
+        "Returns: MessageResponse (type, content, mentions, mention_roles, attachments, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {
@@ -282,7 +289,10 @@ class ListPins(OperationTool):
     """The tool `list_pins`."""
 
     name = "list_pins"
-    description = "GET /channels/{channel_id}/messages/pins"
+    description = (
+        "GET /channels/{channel_id}/messages/pins\n"
+        "Returns: PinnedMessagesResponse (items, has_more)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {
@@ -382,7 +392,10 @@ class GetMessage(OperationTool):
     """The tool `get_message`."""
 
     name = "get_message"
-    description = "GET /channels/{channel_id}/messages/{message_id}"
+    description = (
+        "GET /channels/{channel_id}/messages/{message_id}\n"
+        "Returns: MessageResponse (type, content, mentions, mention_roles, attachments, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {
@@ -588,7 +601,10 @@ class CrosspostMessage(OperationTool):
     """The tool `crosspost_message`."""
 
     name = "crosspost_message"
-    description = "POST /channels/{channel_id}/messages/{message_id}/crosspost"
+    description = (
+        "POST /channels/{channel_id}/messages/{message_id}/crosspost\n"
+        "Returns: MessageResponse (type, content, mentions, mention_roles, attachments, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {
@@ -651,7 +667,10 @@ class ListMessageReactionsByEmoji(OperationTool):
     """The tool `list_message_reactions_by_emoji`."""
 
     name = "list_message_reactions_by_emoji"
-    description = "GET /channels/{channel_id}/messages/{message_id}/reactions/{emoji_name}"
+    description = (
+        "GET /channels/{channel_id}/messages/{message_id}/reactions/{emoji_name}\n"
+        "Returns: array of UserResponse (id, username, avatar, discriminator, public_flags, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {
@@ -844,7 +863,10 @@ class CreateThreadFromMessage(OperationTool):
     """The tool `create_thread_from_message`."""
 
     name = "create_thread_from_message"
-    description = "POST /channels/{channel_id}/messages/{message_id}/threads"
+    description = (
+        "POST /channels/{channel_id}/messages/{message_id}/threads\n"
+        "Returns: ThreadResponse (id, type, flags, guild_id, name, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {

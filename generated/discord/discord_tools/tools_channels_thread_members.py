@@ -10,7 +10,10 @@ class ListThreadMembers(OperationTool):
     """The tool `list_thread_members`."""
 
     name = "list_thread_members"
-    description = "GET /channels/{channel_id}/thread-members"
+    description = (
+        "GET /channels/{channel_id}/thread-members\n"
+        "Returns: array of ThreadMemberResponse (id, user_id, join_timestamp, flags, member)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {
@@ -106,7 +109,10 @@ class GetThreadMember(OperationTool):
     """The tool `get_thread_member`."""
 
     name = "get_thread_member"
-    description = "GET /channels/{channel_id}/thread-members/{user_id}"
+    description = (
+        "GET /channels/{channel_id}/thread-members/{user_id}\n"
+        "Returns: ThreadMemberResponse (id, user_id, join_timestamp, flags, member)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {

@@ -12,7 +12,10 @@ class CreateThread(OperationTool):
     """The tool `create_thread`."""
 
     name = "create_thread"
-    description = "POST /channels/{channel_id}/threads"
+    description = (
+        "POST /channels/{channel_id}/threads\n"
+        "Returns: CreatedThreadResponse (id, type, flags, guild_id, name, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {
@@ -134,7 +137,10 @@ class ListPrivateArchivedThreads(OperationTool):
     """The tool `list_private_archived_threads`."""
 
     name = "list_private_archived_threads"
-    description = "GET /channels/{channel_id}/threads/archived/private"
+    description = (
+        "GET /channels/{channel_id}/threads/archived/private\n"
+        "Returns: ThreadsResponse (threads, members, has_more, first_messages)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {
@@ -171,7 +177,10 @@ class ListPublicArchivedThreads(OperationTool):
     """The tool `list_public_archived_threads`."""
 
     name = "list_public_archived_threads"
-    description = "GET /channels/{channel_id}/threads/archived/public"
+    description = (
+        "GET /channels/{channel_id}/threads/archived/public\n"
+        "Returns: ThreadsResponse (threads, members, has_more, first_messages)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {
@@ -208,7 +217,10 @@ class ThreadSearch(OperationTool):
     """The tool `thread_search`."""
 
     name = "thread_search"
-    description = "GET /channels/{channel_id}/threads/search"
+    description = (
+        "GET /channels/{channel_id}/threads/search\n"
+        "Returns: ThreadSearchResponse (threads, members, has_more, total_results, first_messages)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {

@@ -12,7 +12,11 @@ class ListGuildAuditLogEntries(OperationTool):
     """The tool `list_guild_audit_log_entries`."""
 
     name = "list_guild_audit_log_entries"
-    description = "GET /guilds/{guild_id}/audit-logs"
+    description = (
+        "GET /guilds/{guild_id}/audit-logs\n"
+        "Returns: GuildAuditLogResponse (audit_log_entries, users, integrations, webhooks, "
+        "guild_scheduled_events, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {

@@ -18,7 +18,7 @@ class ListGuildBans(OperationTool):
     """The tool `list_guild_bans`."""
 
     name = "list_guild_bans"
-    description = "GET /guilds/{guild_id}/bans"
+    description = "GET /guilds/{guild_id}/bans\nReturns: array of GuildBanResponse (user, reason)"
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {
@@ -58,7 +58,7 @@ class GetGuildBan(OperationTool):
     """The tool `get_guild_ban`."""
 
     name = "get_guild_ban"
-    description = "GET /guilds/{guild_id}/bans/{user_id}"
+    description = "GET /guilds/{guild_id}/bans/{user_id}\nReturns: GuildBanResponse (user, reason)"
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {

@@ -10,7 +10,10 @@ class BulkBanUsersFromGuild(OperationTool):
     """The tool `bulk_ban_users_from_guild`."""
 
     name = "bulk_ban_users_from_guild"
-    description = "POST /guilds/{guild_id}/bulk-ban"
+    description = (
+        "POST /guilds/{guild_id}/bulk-ban\n"
+        "Returns: BulkBanUsersResponse (banned_users, failed_users)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {

@@ -41,7 +41,10 @@ class CreateGuildChannel(OperationTool):
     """The tool `create_guild_channel`."""
 
     name = "create_guild_channel"
-    description = "POST /guilds/{guild_id}/channels"
+    description = (
+        "POST /guilds/{guild_id}/channels\n"
+        "Returns: GuildChannelResponse (id, type, flags, guild_id, name, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {

@@ -10,7 +10,10 @@ class ListGuildEmojis(OperationTool):
     """The tool `list_guild_emojis`."""
 
     name = "list_guild_emojis"
-    description = "GET /guilds/{guild_id}/emojis"
+    description = (
+        "GET /guilds/{guild_id}/emojis\n"
+        "Returns: array of EmojiResponse (id, name, roles, require_colons, managed, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {"guild_id": {"$ref": "#/$defs/SnowflakeType"}},
@@ -39,7 +42,10 @@ class CreateGuildEmoji(OperationTool):
     """The tool `create_guild_emoji`."""
 
     name = "create_guild_emoji"
-    description = "POST /guilds/{guild_id}/emojis"
+    description = (
+        "POST /guilds/{guild_id}/emojis\n"
+        "Returns: EmojiResponse (id, name, roles, require_colons, managed, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {
@@ -83,7 +89,10 @@ class GetGuildEmoji(OperationTool):
     """The tool `get_guild_emoji`."""
 
     name = "get_guild_emoji"
-    description = "GET /guilds/{guild_id}/emojis/{emoji_id}"
+    description = (
+        "GET /guilds/{guild_id}/emojis/{emoji_id}\n"
+        "Returns: EmojiResponse (id, name, roles, require_colons, managed, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {

@@ -12,7 +12,10 @@ class GetGuild(OperationTool):
     """The tool `get_guild`."""
 
     name = "get_guild"
-    description = "GET /guilds/{guild_id}"
+    description = (
+        "GET /guilds/{guild_id}\n"
+        "Returns: GuildWithCountsResponse (id, name, icon, description, home_header, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {

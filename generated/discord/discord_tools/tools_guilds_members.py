@@ -18,7 +18,11 @@ class ListGuildMembers(OperationTool):
     """The tool `list_guild_members`."""
 
     name = "list_guild_members"
-    description = "GET /guilds/{guild_id}/members"
+    description = (
+        "GET /guilds/{guild_id}/members\n"
+        "Returns: array of GuildMemberResponse (avatar, banner, communication_disabled_until, "
+        "flags, joined_at, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {
@@ -96,7 +100,11 @@ class SearchGuildMembers(OperationTool):
     """The tool `search_guild_members`."""
 
     name = "search_guild_members"
-    description = "GET /guilds/{guild_id}/members/search"
+    description = (
+        "GET /guilds/{guild_id}/members/search\n"
+        "Returns: array of GuildMemberResponse (avatar, banner, communication_disabled_until, "
+        "flags, joined_at, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {
@@ -134,7 +142,11 @@ class GetGuildMember(OperationTool):
     """The tool `get_guild_member`."""
 
     name = "get_guild_member"
-    description = "GET /guilds/{guild_id}/members/{user_id}"
+    description = (
+        "GET /guilds/{guild_id}/members/{user_id}\n"
+        "Returns: GuildMemberResponse (avatar, banner, communication_disabled_until, flags, "
+        "joined_at, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {

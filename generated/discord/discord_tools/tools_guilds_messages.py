@@ -12,7 +12,11 @@ class GuildSearch(OperationTool):
     """The tool `guild_search`."""
 
     name = "guild_search"
-    description = "GET /guilds/{guild_id}/messages/search"
+    description = (
+        "GET /guilds/{guild_id}/messages/search\n"
+        "Returns: GuildSearchResponse (messages, doing_deep_historical_index, total_results, "
+        "threads, members, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {

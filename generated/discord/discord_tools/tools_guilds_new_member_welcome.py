@@ -10,7 +10,11 @@ class GetGuildNewMemberWelcome(OperationTool):
     """The tool `get_guild_new_member_welcome`."""
 
     name = "get_guild_new_member_welcome"
-    description = "GET /guilds/{guild_id}/new-member-welcome"
+    description = (
+        "GET /guilds/{guild_id}/new-member-welcome\n"
+        "Returns: GuildHomeSettingsResponse (guild_id, enabled, new_member_actions, "
+        "resource_channels, welcome_message)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {"guild_id": {"$ref": "#/$defs/SnowflakeType"}},

@@ -12,7 +12,11 @@ class GetGuildsOnboarding(OperationTool):
     """The tool `get_guilds_onboarding`."""
 
     name = "get_guilds_onboarding"
-    description = "GET /guilds/{guild_id}/onboarding"
+    description = (
+        "GET /guilds/{guild_id}/onboarding\n"
+        "Returns: UserGuildOnboardingResponse (guild_id, prompts, default_channel_ids, enabled, "
+        "mode)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {"guild_id": {"$ref": "#/$defs/SnowflakeType"}},

@@ -10,7 +10,10 @@ class GetGuildPreview(OperationTool):
     """The tool `get_guild_preview`."""
 
     name = "get_guild_preview"
-    description = "GET /guilds/{guild_id}/preview"
+    description = (
+        "GET /guilds/{guild_id}/preview\n"
+        "Returns: GuildPreviewResponse (id, name, icon, description, home_header, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {"guild_id": {"$ref": "#/$defs/SnowflakeType"}},

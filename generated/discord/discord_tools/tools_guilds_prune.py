@@ -10,7 +10,7 @@ class PreviewPruneGuild(OperationTool):
     """The tool `preview_prune_guild`."""
 
     name = "preview_prune_guild"
-    description = "GET /guilds/{guild_id}/prune"
+    description = "GET /guilds/{guild_id}/prune\nReturns: GuildPruneResponse (pruned)"
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {
@@ -57,7 +57,7 @@ class PruneGuild(OperationTool):
     """The tool `prune_guild`."""
 
     name = "prune_guild"
-    description = "POST /guilds/{guild_id}/prune"
+    description = "POST /guilds/{guild_id}/prune\nReturns: GuildPruneResponse (pruned)"
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {

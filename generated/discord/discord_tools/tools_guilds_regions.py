@@ -10,7 +10,10 @@ class ListGuildVoiceRegions(OperationTool):
     """The tool `list_guild_voice_regions`."""
 
     name = "list_guild_voice_regions"
-    description = "GET /guilds/{guild_id}/regions"
+    description = (
+        "GET /guilds/{guild_id}/regions\n"
+        "Returns: array of VoiceRegionResponse (id, name, custom, deprecated, optimal)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {"guild_id": {"$ref": "#/$defs/SnowflakeType"}},

@@ -18,7 +18,10 @@ class GetGuildJoinRequests(OperationTool):
     """The tool `get_guild_join_requests`."""
 
     name = "get_guild_join_requests"
-    description = "List join requests for guild, optionally filtered by application status"
+    description = (
+        "List join requests for guild, optionally filtered by application status\n"
+        "Returns: GuildJoinRequestsListResponse (total, guild_join_requests)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {

@@ -12,7 +12,10 @@ class ListGuildRoles(OperationTool):
     """The tool `list_guild_roles`."""
 
     name = "list_guild_roles"
-    description = "GET /guilds/{guild_id}/roles"
+    description = (
+        "GET /guilds/{guild_id}/roles\n"
+        "Returns: array of GuildRoleResponse (id, name, permissions, position, color, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {"guild_id": {"$ref": "#/$defs/SnowflakeType"}},
@@ -41,7 +44,10 @@ class CreateGuildRole(OperationTool):
     """The tool `create_guild_role`."""
 
     name = "create_guild_role"
-    description = "POST /guilds/{guild_id}/roles"
+    description = (
+        "POST /guilds/{guild_id}/roles\n"
+        "Returns: GuildRoleResponse (id, name, permissions, position, color, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {
@@ -158,7 +164,10 @@ class GetGuildRole(OperationTool):
     """The tool `get_guild_role`."""
 
     name = "get_guild_role"
-    description = "GET /guilds/{guild_id}/roles/{role_id}"
+    description = (
+        "GET /guilds/{guild_id}/roles/{role_id}\n"
+        "Returns: GuildRoleResponse (id, name, permissions, position, color, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {

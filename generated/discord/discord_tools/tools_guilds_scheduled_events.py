@@ -230,7 +230,11 @@ class ToolCreateGuildScheduledEventException(OperationTool):
     """The tool `create_guild_scheduled_event_exception`."""
 
     name = "create_guild_scheduled_event_exception"
-    description = "Create an exception to a recurring guild scheduled event"
+    description = (
+        "Create an exception to a recurring guild scheduled event\n"
+        "Returns: GuildScheduledEventExceptionResponse (event_id, event_exception_id, "
+        "scheduled_start_time, scheduled_end_time, is_canceled)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {
@@ -389,7 +393,11 @@ class ListGuildScheduledEventUsers(OperationTool):
     """The tool `list_guild_scheduled_event_users`."""
 
     name = "list_guild_scheduled_event_users"
-    description = "GET /guilds/{guild_id}/scheduled-events/{guild_scheduled_event_id}/users"
+    description = (
+        "GET /guilds/{guild_id}/scheduled-events/{guild_scheduled_event_id}/users\n"
+        "Returns: array of ScheduledEventUserResponse (guild_scheduled_event_id, user_id, "
+        "response, guild_scheduled_event_exception_id, user, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {
@@ -433,7 +441,11 @@ class CountGuildScheduledEventUsers(OperationTool):
     """The tool `count_guild_scheduled_event_users`."""
 
     name = "count_guild_scheduled_event_users"
-    description = "Get the count of users subscribed to a guild scheduled event"
+    description = (
+        "Get the count of users subscribed to a guild scheduled event\n"
+        "Returns: ScheduledEventUserCountResponse (guild_scheduled_event_count, "
+        "guild_scheduled_event_exception_counts)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {
@@ -474,7 +486,11 @@ class ListGuildScheduledEventExceptionUsers(OperationTool):
     """The tool `list_guild_scheduled_event_exception_users`."""
 
     name = "list_guild_scheduled_event_exception_users"
-    description = "Get a list of users subscribed to a guild scheduled event exception"
+    description = (
+        "Get a list of users subscribed to a guild scheduled event exception\n"
+        "Returns: array of ScheduledEventUserResponse (guild_scheduled_event_id, user_id, "
+        "response, guild_scheduled_event_exception_id, user, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {

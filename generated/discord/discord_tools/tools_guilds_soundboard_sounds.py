@@ -39,7 +39,10 @@ class CreateGuildSoundboardSound(OperationTool):
     """The tool `create_guild_soundboard_sound`."""
 
     name = "create_guild_soundboard_sound"
-    description = "POST /guilds/{guild_id}/soundboard-sounds"
+    description = (
+        "POST /guilds/{guild_id}/soundboard-sounds\n"
+        "Returns: SoundboardSoundResponse (name, sound_id, volume, emoji_id, emoji_name, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {
@@ -86,7 +89,10 @@ class GetGuildSoundboardSound(OperationTool):
     """The tool `get_guild_soundboard_sound`."""
 
     name = "get_guild_soundboard_sound"
-    description = "GET /guilds/{guild_id}/soundboard-sounds/{sound_id}"
+    description = (
+        "GET /guilds/{guild_id}/soundboard-sounds/{sound_id}\n"
+        "Returns: SoundboardSoundResponse (name, sound_id, volume, emoji_id, emoji_name, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {

@@ -18,7 +18,10 @@ class ListGuildStickers(OperationTool):
     """The tool `list_guild_stickers`."""
 
     name = "list_guild_stickers"
-    description = "GET /guilds/{guild_id}/stickers"
+    description = (
+        "GET /guilds/{guild_id}/stickers\n"
+        "Returns: array of GuildStickerResponse (id, name, tags, type, format_type, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {"guild_id": {"$ref": "#/$defs/SnowflakeType"}},
@@ -47,7 +50,10 @@ class CreateGuildSticker(OperationTool):
     """The tool `create_guild_sticker`."""
 
     name = "create_guild_sticker"
-    description = "POST /guilds/{guild_id}/stickers"
+    description = (
+        "POST /guilds/{guild_id}/stickers\n"
+        "Returns: GuildStickerResponse (id, name, tags, type, format_type, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {
@@ -110,7 +116,10 @@ class GetGuildSticker(OperationTool):
     """The tool `get_guild_sticker`."""
 
     name = "get_guild_sticker"
-    description = "GET /guilds/{guild_id}/stickers/{sticker_id}"
+    description = (
+        "GET /guilds/{guild_id}/stickers/{sticker_id}\n"
+        "Returns: GuildStickerResponse (id, name, tags, type, format_type, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {

@@ -10,7 +10,10 @@ class GetGuildTemplate(OperationTool):
     """The tool `get_guild_template`."""
 
     name = "get_guild_template"
-    description = "GET /guilds/templates/{code}"
+    description = (
+        "GET /guilds/templates/{code}\n"
+        "Returns: GuildTemplateResponse (code, name, description, usage_count, creator_id, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {"code": {"type": "string", "maxLength": 152133}},
@@ -32,7 +35,11 @@ class ListGuildTemplates(OperationTool):
     """The tool `list_guild_templates`."""
 
     name = "list_guild_templates"
-    description = "GET /guilds/{guild_id}/templates"
+    description = (
+        "GET /guilds/{guild_id}/templates\n"
+        "Returns: array of GuildTemplateResponse (code, name, description, usage_count, "
+        "creator_id, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {"guild_id": {"$ref": "#/$defs/SnowflakeType"}},
@@ -61,7 +68,10 @@ class CreateGuildTemplate(OperationTool):
     """The tool `create_guild_template`."""
 
     name = "create_guild_template"
-    description = "POST /guilds/{guild_id}/templates"
+    description = (
+        "POST /guilds/{guild_id}/templates\n"
+        "Returns: GuildTemplateResponse (code, name, description, usage_count, creator_id, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {

@@ -10,7 +10,10 @@ class GetActiveGuildThreads(OperationTool):
     """The tool `get_active_guild_threads`."""
 
     name = "get_active_guild_threads"
-    description = "GET /guilds/{guild_id}/threads/active"
+    description = (
+        "GET /guilds/{guild_id}/threads/active\n"
+        "Returns: ThreadsResponse (threads, members, has_more, first_messages)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {"guild_id": {"$ref": "#/$defs/SnowflakeType"}},

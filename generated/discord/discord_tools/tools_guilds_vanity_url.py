@@ -10,7 +10,9 @@ class GetGuildVanityUrl(OperationTool):
     """The tool `get_guild_vanity_url`."""
 
     name = "get_guild_vanity_url"
-    description = "GET /guilds/{guild_id}/vanity-url"
+    description = (
+        "GET /guilds/{guild_id}/vanity-url\nReturns: VanityURLResponse (code, uses, error)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {"guild_id": {"$ref": "#/$defs/SnowflakeType"}},

@@ -10,7 +10,11 @@ class GetSelfVoiceState(OperationTool):
     """The tool `get_self_voice_state`."""
 
     name = "get_self_voice_state"
-    description = "GET /guilds/{guild_id}/voice-states/@me"
+    description = (
+        "GET /guilds/{guild_id}/voice-states/@me\n"
+        "Returns: VoiceStateResponse (channel_id, deaf, guild_id, mute, "
+        "request_to_speak_timestamp, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {"guild_id": {"$ref": "#/$defs/SnowflakeType"}},
@@ -81,7 +85,11 @@ class GetVoiceState(OperationTool):
     """The tool `get_voice_state`."""
 
     name = "get_voice_state"
-    description = "GET /guilds/{guild_id}/voice-states/{user_id}"
+    description = (
+        "GET /guilds/{guild_id}/voice-states/{user_id}\n"
+        "Returns: VoiceStateResponse (channel_id, deaf, guild_id, mute, "
+        "request_to_speak_timestamp, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {

@@ -12,7 +12,10 @@ class GetGuildWelcomeScreen(OperationTool):
     """The tool `get_guild_welcome_screen`."""
 
     name = "get_guild_welcome_screen"
-    description = "GET /guilds/{guild_id}/welcome-screen"
+    description = (
+        "GET /guilds/{guild_id}/welcome-screen\n"
+        "Returns: GuildWelcomeScreenResponse (description, welcome_channels)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {"guild_id": {"$ref": "#/$defs/SnowflakeType"}},

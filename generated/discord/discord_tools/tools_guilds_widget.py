@@ -10,7 +10,9 @@ class GetGuildWidgetSettings(OperationTool):
     """The tool `get_guild_widget_settings`."""
 
     name = "get_guild_widget_settings"
-    description = "GET /guilds/{guild_id}/widget"
+    description = (
+        "GET /guilds/{guild_id}/widget\nReturns: WidgetSettingsResponse (enabled, channel_id)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {"guild_id": {"$ref": "#/$defs/SnowflakeType"}},

@@ -10,7 +10,10 @@ class GetGuildWidget(OperationTool):
     """The tool `get_guild_widget`."""
 
     name = "get_guild_widget"
-    description = "GET /guilds/{guild_id}/widget.json"
+    description = (
+        "GET /guilds/{guild_id}/widget.json\n"
+        "Returns: WidgetResponse (id, name, instant_invite, channels, members, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {"guild_id": {"$ref": "#/$defs/SnowflakeType"}},

@@ -12,7 +12,7 @@ class GetGuildWidgetPng(OperationTool):
     """The tool `get_guild_widget_png`."""
 
     name = "get_guild_widget_png"
-    description = "GET /guilds/{guild_id}/widget.png"
+    description = "GET /guilds/{guild_id}/widget.png\nReturns: image/png"
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {

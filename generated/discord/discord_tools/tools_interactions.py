@@ -23,7 +23,10 @@ class CreateInteractionResponse(OperationTool):
     """The tool `create_interaction_response`."""
 
     name = "create_interaction_response"
-    description = "POST /interactions/{interaction_id}/{interaction_token}/callback"
+    description = (
+        "POST /interactions/{interaction_id}/{interaction_token}/callback\n"
+        "Returns: InteractionCallbackResponse (interaction, resource)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {

@@ -71,7 +71,10 @@ class CreateLobby(OperationTool):
     """The tool `create_lobby`."""
 
     name = "create_lobby"
-    description = "POST /lobbies"
+    description = (
+        "POST /lobbies\n"
+        "Returns: LobbyResponse (id, application_id, metadata, members, flags, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {
@@ -133,7 +136,10 @@ class GetLobby(OperationTool):
     """The tool `get_lobby`."""
 
     name = "get_lobby"
-    description = "GET /lobbies/{lobby_id}"
+    description = (
+        "GET /lobbies/{lobby_id}\n"
+        "Returns: LobbyResponse (id, application_id, metadata, members, flags, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {"lobby_id": {"$ref": "#/$defs/SnowflakeType"}},
@@ -319,7 +325,10 @@ class CreateLinkedLobbyGuildInviteForSelf(OperationTool):
     """The tool `create_linked_lobby_guild_invite_for_self`."""
 
     name = "create_linked_lobby_guild_invite_for_self"
-    description = "POST /lobbies/{lobby_id}/members/@me/invites"
+    description = (
+        "POST /lobbies/{lobby_id}/members/@me/invites\n"
+        "Returns: 200 response for create_linked_lobby_guild_invite_for_self"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {"lobby_id": {"$ref": "#/$defs/SnowflakeType"}},
@@ -348,7 +357,10 @@ class BulkUpdateLobbyMembers(OperationTool):
     """The tool `bulk_update_lobby_members`."""
 
     name = "bulk_update_lobby_members"
-    description = "POST /lobbies/{lobby_id}/members/bulk"
+    description = (
+        "POST /lobbies/{lobby_id}/members/bulk\n"
+        "Returns: array of LobbyMemberResponse (id, metadata, flags, additional_name)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {
@@ -462,7 +474,10 @@ class CreateLinkedLobbyGuildInviteForUser(OperationTool):
     """The tool `create_linked_lobby_guild_invite_for_user`."""
 
     name = "create_linked_lobby_guild_invite_for_user"
-    description = "POST /lobbies/{lobby_id}/members/{user_id}/invites"
+    description = (
+        "POST /lobbies/{lobby_id}/members/{user_id}/invites\n"
+        "Returns: 200 response for create_linked_lobby_guild_invite_for_user"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {
@@ -494,7 +509,10 @@ class GetLobbyMessages(OperationTool):
     """The tool `get_lobby_messages`."""
 
     name = "get_lobby_messages"
-    description = "GET /lobbies/{lobby_id}/messages"
+    description = (
+        "GET /lobbies/{lobby_id}/messages\n"
+        "Returns: array of LobbyMessageResponse (id, type, content, lobby_id, channel_id, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {
@@ -527,7 +545,10 @@ class CreateLobbyMessage(OperationTool):
     """The tool `create_lobby_message`."""
 
     name = "create_lobby_message"
-    description = "POST /lobbies/{lobby_id}/messages"
+    description = (
+        "POST /lobbies/{lobby_id}/messages\n"
+        "Returns: LobbyMessageResponse (id, type, content, lobby_id, channel_id, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {

@@ -130,7 +130,11 @@ class PartnerSdkToken(OperationTool):
     """The tool `partner_sdk_token`."""
 
     name = "partner_sdk_token"
-    description = "POST /partner-sdk/token"
+    description = (
+        "POST /partner-sdk/token\n"
+        "Returns: ProvisionalTokenResponse (token_type, access_token, expires_in, scope, id_token, "
+        "\u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {
@@ -176,7 +180,11 @@ class BotPartnerSdkToken(OperationTool):
     """The tool `bot_partner_sdk_token`."""
 
     name = "bot_partner_sdk_token"
-    description = "POST /partner-sdk/token/bot"
+    description = (
+        "POST /partner-sdk/token/bot\n"
+        "Returns: ProvisionalTokenResponse (token_type, access_token, expires_in, scope, id_token, "
+        "\u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {

@@ -18,7 +18,10 @@ class GetMyUser(OperationTool):
     """The tool `get_my_user`."""
 
     name = "get_my_user"
-    description = "GET /users/@me"
+    description = (
+        "GET /users/@me\n"
+        "Returns: UserPIIResponse (id, username, avatar, discriminator, public_flags, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {},
@@ -68,7 +71,11 @@ class GetCurrentUserApplicationEntitlements(OperationTool):
     """The tool `get_current_user_application_entitlements`."""
 
     name = "get_current_user_application_entitlements"
-    description = "GET /users/@me/applications/{application_id}/entitlements"
+    description = (
+        "GET /users/@me/applications/{application_id}/entitlements\n"
+        "Returns: array of EntitlementResponse (id, sku_id, application_id, user_id, deleted, "
+        "\u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {
@@ -154,7 +161,11 @@ class GetApplicationUserRoleConnection(OperationTool):
     """The tool `get_application_user_role_connection`."""
 
     name = "get_application_user_role_connection"
-    description = "GET /users/@me/applications/{application_id}/role-connection"
+    description = (
+        "GET /users/@me/applications/{application_id}/role-connection\n"
+        "Returns: ApplicationUserRoleConnectionResponse (platform_name, platform_username, "
+        "metadata)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {"application_id": {"$ref": "#/$defs/SnowflakeType"}},
@@ -303,7 +314,11 @@ class ListMyConnections(OperationTool):
     """The tool `list_my_connections`."""
 
     name = "list_my_connections"
-    description = "GET /users/@me/connections"
+    description = (
+        "GET /users/@me/connections\n"
+        "Returns: array of ConnectedAccountResponse (id, name, type, friend_sync, show_activity, "
+        "\u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {},
@@ -323,7 +338,10 @@ class ListMyGuilds(OperationTool):
     """The tool `list_my_guilds`."""
 
     name = "list_my_guilds"
-    description = "GET /users/@me/guilds"
+    description = (
+        "GET /users/@me/guilds\n"
+        "Returns: array of MyGuildResponse (id, name, icon, banner, owner, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {
@@ -390,7 +408,11 @@ class GetMyGuildMember(OperationTool):
     """The tool `get_my_guild_member`."""
 
     name = "get_my_guild_member"
-    description = "GET /users/@me/guilds/{guild_id}/member"
+    description = (
+        "GET /users/@me/guilds/{guild_id}/member\n"
+        "Returns: PrivateGuildMemberResponse (avatar, banner, communication_disabled_until, flags, "
+        "joined_at, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {"guild_id": {"$ref": "#/$defs/SnowflakeType"}},
@@ -419,7 +441,10 @@ class GetUser(OperationTool):
     """The tool `get_user`."""
 
     name = "get_user"
-    description = "GET /users/{user_id}"
+    description = (
+        "GET /users/{user_id}\n"
+        "Returns: UserResponse (id, username, avatar, discriminator, public_flags, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {"user_id": {"$ref": "#/$defs/SnowflakeType"}},

@@ -151,7 +151,10 @@ class ExecuteWebhook(OperationTool):
     """The tool `execute_webhook`."""
 
     name = "execute_webhook"
-    description = "POST /webhooks/{webhook_id}/{webhook_token}"
+    description = (
+        "POST /webhooks/{webhook_id}/{webhook_token}\n"
+        "Returns: MessageResponse (type, content, mentions, mention_roles, attachments, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {
@@ -347,7 +350,10 @@ class ExecuteGithubCompatibleWebhook(OperationTool):
     """The tool `execute_github_compatible_webhook`."""
 
     name = "execute_github_compatible_webhook"
-    description = "POST /webhooks/{webhook_id}/{webhook_token}/github"
+    description = (
+        "POST /webhooks/{webhook_id}/{webhook_token}/github\n"
+        "Returns: 204 response for execute_github_compatible_webhook"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {
@@ -457,7 +463,10 @@ class GetOriginalWebhookMessage(OperationTool):
     """The tool `get_original_webhook_message`."""
 
     name = "get_original_webhook_message"
-    description = "GET /webhooks/{webhook_id}/{webhook_token}/messages/@original"
+    description = (
+        "GET /webhooks/{webhook_id}/{webhook_token}/messages/@original\n"
+        "Returns: MessageResponse (type, content, mentions, mention_roles, attachments, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {
@@ -683,7 +692,10 @@ class GetWebhookMessage(OperationTool):
     """The tool `get_webhook_message`."""
 
     name = "get_webhook_message"
-    description = "GET /webhooks/{webhook_id}/{webhook_token}/messages/{message_id}"
+    description = (
+        "GET /webhooks/{webhook_id}/{webhook_token}/messages/{message_id}\n"
+        "Returns: MessageResponse (type, content, mentions, mention_roles, attachments, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {
@@ -915,7 +927,10 @@ class ExecuteSlackCompatibleWebhook(OperationTool):
     """The tool `execute_slack_compatible_webhook`."""
 
     name = "execute_slack_compatible_webhook"
-    description = "POST /webhooks/{webhook_id}/{webhook_token}/slack"
+    description = (
+        "POST /webhooks/{webhook_id}/{webhook_token}/slack\n"
+        "Returns: 200 response for execute_slack_compatible_webhook"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {

@@ -18,7 +18,10 @@ class GetApps(OperationTool):
     """The tool `get_apps`."""
 
     name = "get_apps"
-    description = "Return all applications."
+    description = (
+        "Return all applications.\n"
+        "Returns: array of Application (createdAt, description, id, image, internal, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {},
@@ -44,7 +47,10 @@ class CreateApp(OperationTool):
     """The tool `create_app`."""
 
     name = "create_app"
-    description = "Create an application."
+    description = (
+        "Create an application.\n"
+        "Returns: Application (createdAt, description, id, image, internal, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {
@@ -204,7 +210,10 @@ class UploadAppImage(OperationTool):
     """The tool `upload_app_image`."""
 
     name = "upload_app_image"
-    description = "Upload an image for an application."
+    description = (
+        "Upload an image for an application.\n"
+        "Returns: Application (createdAt, description, id, image, internal, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {

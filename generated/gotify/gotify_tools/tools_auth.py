@@ -10,7 +10,10 @@ class LocalLogin(OperationTool):
     """The tool `local_login`."""
 
     name = "local_login"
-    description = "Authenticate via basic auth and create a session."
+    description = (
+        "Authenticate via basic auth and create a session.\n"
+        "Returns: CurrentUser (admin, createdAt, id, name, clientId, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {"name": {"type": "string", "description": "the client name to create"}},

@@ -10,7 +10,11 @@ class GetClients(OperationTool):
     """The tool `get_clients`."""
 
     name = "get_clients"
-    description = "Return all clients."
+    description = (
+        "Return all clients.\n"
+        "Returns: array of Client (createdAt, id, name, elevatedUntil, "
+        "expiresAfterInactivitySeconds, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {},
@@ -36,7 +40,11 @@ class CreateClient(OperationTool):
     """The tool `create_client`."""
 
     name = "create_client"
-    description = "Create a client."
+    description = (
+        "Create a client.\n"
+        "Returns: Client (createdAt, id, name, elevatedUntil, expiresAfterInactivitySeconds, "
+        "\u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {

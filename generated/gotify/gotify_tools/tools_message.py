@@ -18,7 +18,10 @@ class GetAppMessages(OperationTool):
     """The tool `get_app_messages`."""
 
     name = "get_app_messages"
-    description = "Return all messages from a specific application."
+    description = (
+        "Return all messages from a specific application.\n"
+        "Returns: PagedMessages (messages, paging)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {
@@ -96,7 +99,7 @@ class GetMessages(OperationTool):
     """The tool `get_messages`."""
 
     name = "get_messages"
-    description = "Return all messages."
+    description = "Return all messages.\nReturns: PagedMessages (messages, paging)"
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {
@@ -292,7 +295,10 @@ class StreamMessages(OperationTool):
     """The tool `stream_messages`."""
 
     name = "stream_messages"
-    description = "Websocket, return newly created messages."
+    description = (
+        "Websocket, return newly created messages.\n"
+        "Returns: Message (appid, date, id, message, extras, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {},

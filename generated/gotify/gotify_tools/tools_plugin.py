@@ -10,7 +10,10 @@ class GetPlugins(OperationTool):
     """The tool `get_plugins`."""
 
     name = "get_plugins"
-    description = "Return all plugins."
+    description = (
+        "Return all plugins.\n"
+        "Returns: array of PluginConf (capabilities, createdAt, enabled, id, modulePath, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {},

@@ -10,7 +10,11 @@ class CurrentUser(OperationTool):
     """The tool `current_user`."""
 
     name = "current_user"
-    description = "Return the current user.\nRequires elevated authentication."
+    description = (
+        "Return the current user.\n"
+        "Requires elevated authentication.\n"
+        "Returns: User (admin, createdAt, id, name)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {},
@@ -70,7 +74,11 @@ class GetUsers(OperationTool):
     """The tool `get_users`."""
 
     name = "get_users"
-    description = "Return all users.\nRequires elevated authentication."
+    description = (
+        "Return all users.\n"
+        "Requires elevated authentication.\n"
+        "Returns: array of User (admin, createdAt, id, name)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {},
@@ -150,7 +158,9 @@ class GetUser(OperationTool):
     """The tool `get_user`."""
 
     name = "get_user"
-    description = "Get a user.\nRequires elevated authentication."
+    description = (
+        "Get a user.\nRequires elevated authentication.\nReturns: User (admin, createdAt, id, name)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {"id": {"type": "integer", "format": "int64", "description": "the user id"}},
@@ -178,7 +188,11 @@ class UpdateUser(OperationTool):
     """The tool `update_user`."""
 
     name = "update_user"
-    description = "Update a user.\nRequires elevated authentication."
+    description = (
+        "Update a user.\n"
+        "Requires elevated authentication.\n"
+        "Returns: User (admin, createdAt, id, name)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {

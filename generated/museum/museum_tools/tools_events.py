@@ -20,7 +20,11 @@ class CreateSpecialEvent(OperationTool):
     """The tool `create_special_event`."""
 
     name = "create_special_event"
-    description = "Create special events\nCreates a new special event for the museum."
+    description = (
+        "Create special events\n"
+        "Creates a new special event for the museum.\n"
+        "Returns: SpecialEvent (name, location, eventDescription, dates, price, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {
@@ -74,7 +78,11 @@ class ListSpecialEvents(OperationTool):
     """The tool `list_special_events`."""
 
     name = "list_special_events"
-    description = "List special events\nReturn a list of upcoming special events at the museum."
+    description = (
+        "List special events\n"
+        "Return a list of upcoming special events at the museum.\n"
+        "Returns: array of SpecialEvent (name, location, eventDescription, dates, price, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {
@@ -134,7 +142,11 @@ class GetSpecialEvent(OperationTool):
     """The tool `get_special_event`."""
 
     name = "get_special_event"
-    description = "Get special event\nGet details about a special event."
+    description = (
+        "Get special event\n"
+        "Get details about a special event.\n"
+        "Returns: SpecialEvent (name, location, eventDescription, dates, price, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {

@@ -10,7 +10,11 @@ class GetMuseumHours(OperationTool):
     """The tool `get_museum_hours`."""
 
     name = "get_museum_hours"
-    description = "Get museum hours\nGet upcoming museum operating hours."
+    description = (
+        "Get museum hours\n"
+        "Get upcoming museum operating hours.\n"
+        "Returns: array of MuseumDailyHours (date, timeOpen, timeClose)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {

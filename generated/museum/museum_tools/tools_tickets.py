@@ -12,7 +12,12 @@ class BuyMuseumTickets(OperationTool):
     """The tool `buy_museum_tickets`."""
 
     name = "buy_museum_tickets"
-    description = "Buy museum tickets\nPurchase museum tickets for general entry or special events."
+    description = (
+        "Buy museum tickets\n"
+        "Purchase museum tickets for general entry or special events.\n"
+        "Returns: MuseumTicketsConfirmation (ticketId, ticketDate, ticketType, eventId, message, "
+        "\u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {
@@ -69,7 +74,8 @@ class GetTicketCode(OperationTool):
     name = "get_ticket_code"
     description = (
         "Get ticket QR code\n"
-        "Return an image of your ticket with scannable QR code. Used for event entry."
+        "Return an image of your ticket with scannable QR code. Used for event entry.\n"
+        "Returns: image/png"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",

@@ -68,7 +68,9 @@ class AddPet(OperationTool):
     """The tool `add_pet`."""
 
     name = "add_pet"
-    description = "Add a new pet to the store."
+    description = (
+        "Add a new pet to the store.\nReturns: Pet (name, photoUrls, id, category, tags, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {
@@ -126,7 +128,8 @@ class FindPetsByStatus(OperationTool):
     name = "find_pets_by_status"
     description = (
         "Finds Pets by status.\n"
-        "Multiple status values can be provided with comma separated strings."
+        "Multiple status values can be provided with comma separated strings.\n"
+        "Returns: array of Pet (name, photoUrls, id, category, tags, \u2026)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -188,7 +191,11 @@ class GetPetById(OperationTool):
     """The tool `get_pet_by_id`."""
 
     name = "get_pet_by_id"
-    description = "Find pet by ID.\nReturns a single pet."
+    description = (
+        "Find pet by ID.\n"
+        "Returns a single pet.\n"
+        "Returns: Pet (name, photoUrls, id, category, tags, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {
@@ -214,7 +221,9 @@ class UpdatePetWithForm(OperationTool):
 
     name = "update_pet_with_form"
     description = (
-        "Updates a pet in the store with form data.\nUpdates a pet resource based on the form data."
+        "Updates a pet in the store with form data.\n"
+        "Updates a pet resource based on the form data.\n"
+        "Returns: Pet (name, photoUrls, id, category, tags, \u2026)"
     )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
@@ -274,7 +283,12 @@ class UploadFile(OperationTool):
     """The tool `upload_file`."""
 
     name = "upload_file"
-    description = "Uploads an image.\nUpload image of the pet."
+    description = (
+        "Uploads an image.\n"
+        "Upload image of the pet.\n"
+        "Returns: ApiResponse (code, type, message)\n"
+        "Fails: 400 No file uploaded"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {

@@ -31,7 +31,11 @@ class PlaceOrder(OperationTool):
     """The tool `place_order`."""
 
     name = "place_order"
-    description = "Place an order for a pet.\nPlace a new order in the store."
+    description = (
+        "Place an order for a pet.\n"
+        "Place a new order in the store.\n"
+        "Returns: Order (id, petId, quantity, shipDate, status, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {

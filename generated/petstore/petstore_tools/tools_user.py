@@ -12,7 +12,11 @@ class CreateUser(OperationTool):
     """The tool `create_user`."""
 
     name = "create_user"
-    description = "Create user.\nThis can only be done by the logged in user."
+    description = (
+        "Create user.\n"
+        "This can only be done by the logged in user.\n"
+        "Returns: User (id, username, firstName, lastName, email, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {
@@ -60,7 +64,10 @@ class CreateUsersWithListInput(OperationTool):
     """The tool `create_users_with_list_input`."""
 
     name = "create_users_with_list_input"
-    description = "Creates list of users with given input array."
+    description = (
+        "Creates list of users with given input array.\n"
+        "Returns: User (id, username, firstName, lastName, email, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {"body": {"type": "array", "items": {"$ref": "#/$defs/User"}}},
@@ -82,7 +89,11 @@ class LoginUser(OperationTool):
     """The tool `login_user`."""
 
     name = "login_user"
-    description = "Logs user into the system.\nLog into the system."
+    description = (
+        "Logs user into the system.\n"
+        "Log into the system.\n"
+        "Fails: 400 Invalid username/password supplied"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {
@@ -126,7 +137,11 @@ class GetUserByName(OperationTool):
     """The tool `get_user_by_name`."""
 
     name = "get_user_by_name"
-    description = "Get user by user name.\nGet user detail based on username."
+    description = (
+        "Get user by user name.\n"
+        "Get user detail based on username.\n"
+        "Returns: User (id, username, firstName, lastName, email, \u2026)"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {
@@ -203,7 +218,11 @@ class DeleteUser(OperationTool):
     """The tool `delete_user`."""
 
     name = "delete_user"
-    description = "Delete user resource.\nThis can only be done by the logged in user."
+    description = (
+        "Delete user resource.\n"
+        "This can only be done by the logged in user.\n"
+        "Fails: 400 Invalid username supplied"
+    )
     input_schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {

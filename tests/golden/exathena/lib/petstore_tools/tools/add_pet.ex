@@ -31,7 +31,7 @@ defmodule PetstoreTools.Tools.AddPet do
 
   @impl true
   def description do
-    "Add a new pet to the store."
+    "Add a new pet to the store.\nReturns: Pet (name, photoUrls, id, category, tags, \u{2026})"
   end
 
   @impl true

@@ -32,7 +32,11 @@ defmodule PetstoreTools.Tools.CreateUser do
 
   @impl true
   def description do
-    "Create user.\nThis can only be done by the logged in user."
+    """
+    Create user.\n\
+    This can only be done by the logged in user.\n\
+    Returns: User (id, username, firstName, lastName, email, \u{2026})\
+    """
   end
 
   @impl true

@@ -19,7 +19,10 @@ defmodule PetstoreTools.Tools.CreateUsersWithListInput do
 
   @impl true
   def description do
-    "Creates list of users with given input array."
+    """
+    Creates list of users with given input array.\n\
+    Returns: User (id, username, firstName, lastName, email, \u{2026})\
+    """
   end
 
   @impl true

@@ -18,7 +18,11 @@ defmodule PetstoreTools.Tools.DeleteUser do
 
   @impl true
   def description do
-    "Delete user resource.\nThis can only be done by the logged in user."
+    """
+    Delete user resource.\n\
+    This can only be done by the logged in user.\n\
+    Fails: 400 Invalid username supplied\
+    """
   end
 
   @impl true

@@ -18,7 +18,11 @@ defmodule PetstoreTools.Tools.FindPetsByStatus do
 
   @impl true
   def description do
-    "Finds Pets by status.\nMultiple status values can be provided with comma separated strings."
+    """
+    Finds Pets by status.\n\
+    Multiple status values can be provided with comma separated strings.\n\
+    Returns: array of Pet (name, photoUrls, id, category, tags, \u{2026})\
+    """
   end
 
   @impl true

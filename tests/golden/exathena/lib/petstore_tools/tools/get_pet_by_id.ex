@@ -18,7 +18,11 @@ defmodule PetstoreTools.Tools.GetPetById do
 
   @impl true
   def description do
-    "Find pet by ID.\nReturns a single pet."
+    """
+    Find pet by ID.\n\
+    Returns a single pet.\n\
+    Returns: Pet (name, photoUrls, id, category, tags, \u{2026})\
+    """
   end
 
   @impl true

@@ -18,7 +18,11 @@ defmodule PetstoreTools.Tools.GetUserByName do
 
   @impl true
   def description do
-    "Get user by user name.\nGet user detail based on username."
+    """
+    Get user by user name.\n\
+    Get user detail based on username.\n\
+    Returns: User (id, username, firstName, lastName, email, \u{2026})\
+    """
   end
 
   @impl true

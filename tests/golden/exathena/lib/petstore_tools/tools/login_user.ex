@@ -21,7 +21,11 @@ defmodule PetstoreTools.Tools.LoginUser do
 
   @impl true
   def description do
-    "Logs user into the system.\nLog into the system."
+    """
+    Logs user into the system.\n\
+    Log into the system.\n\
+    Fails: 400 Invalid username/password supplied\
+    """
   end
 
   @impl true

@@ -30,7 +30,11 @@ defmodule PetstoreTools.Tools.PlaceOrder do
 
   @impl true
   def description do
-    "Place an order for a pet.\nPlace a new order in the store."
+    """
+    Place an order for a pet.\n\
+    Place a new order in the store.\n\
+    Returns: Order (id, petId, quantity, shipDate, status, \u{2026})\
+    """
   end
 
   @impl true

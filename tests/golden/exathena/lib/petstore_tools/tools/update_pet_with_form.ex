@@ -22,7 +22,11 @@ defmodule PetstoreTools.Tools.UpdatePetWithForm do
 
   @impl true
   def description do
-    "Updates a pet in the store with form data.\nUpdates a pet resource based on the form data."
+    """
+    Updates a pet in the store with form data.\n\
+    Updates a pet resource based on the form data.\n\
+    Returns: Pet (name, photoUrls, id, category, tags, \u{2026})\
+    """
   end
 
   @impl true

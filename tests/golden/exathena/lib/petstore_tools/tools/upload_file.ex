@@ -22,7 +22,12 @@ defmodule PetstoreTools.Tools.UploadFile do
 
   @impl true
   def description do
-    "Uploads an image.\nUpload image of the pet."
+    """
+    Uploads an image.\n\
+    Upload image of the pet.\n\
+    Returns: ApiResponse (code, type, message)\n\
+    Fails: 400 No file uploaded\
+    """
   end
 
   @impl true

@@ -1,0 +1,214 @@
+"""Lines of a tool's description: what comes back, and when a call fails, as the document says.
+
+They look at the document's own nodes, not at converted schemas: descriptions are made for all tools
+at a load. Each response and component is looked at once.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
+
+from openapi_tools.errors import DocumentError
+from openapi_tools.media_types import essence, is_json, is_media_type, is_wildcard
+from openapi_tools.visible_text import cut, plain_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator
+
+    Follow = Callable[[Any, Any], tuple[Any, Any, str]]
+
+MAX_RETURNS: Final = 160
+"""Characters of the line about what comes back."""
+MAX_FAILS: Final = 200
+"""Characters of the line about failures."""
+ENOUGH: Final = 100
+"""Characters of a description that needs no line about what comes back."""
+
+_LINES = ("returns", "errors")
+_MEMBERS = 5
+_NEW = 2
+"""Words that a description of an answer has to add to what is told; one is enough for an error."""
+_LOOKED_AT = 24
+"""Members and branches of one schema that are looked at."""
+_DEEPEST = 4
+"""Arrays in one another."""
+_CLAUSE = 90
+_NAME = re.compile(r"[A-Za-z_$@][\w$@.-]{0,39}", re.ASCII)
+_WORD = re.compile(r"[^\W\d_]{3,}")
+_OPENING = re.compile(
+    r"^(?:(?:response|bad request|forbidden|not found|conflict|gone|precondition failed|"
+    r"unprocessable (?:entity|content)|validation failed|invalid request)"
+    r"(?:\s*[.,:;-]+\s*|\s+(?=(?:if|when|because)\b)|$))+",
+    re.IGNORECASE,
+)
+"""A status in words, before those that say more."""
+_TELLING = frozenset({"GET", "POST", "QUERY"})
+"""Methods that read or create; others seldom answer with something to work with."""
+_OTHERS = frozenset({"401", "407", "429"})
+"""Statuses of 4xx that say nothing about one operation."""
+_EMPTY_WORDS = """
+    able accepted access action added and api are argument arguments array assigned authenticated
+    authentication authorization authorized bad been body call caller can cannot changed client
+    code conflict content could created data default deleted denied detail details does doesn done
+    empty endpoint entity error errors exception exist exists expected failed failure fields
+    following for forbidden format formed found from generic get given gone has have head header
+    http incorrect information input inspect insufficient internal invalid invocation item its
+    json large list malformed may message messages method missing modified more necessary no not
+    object one operation parameter parameters parse patch perform performed permission permissions
+    please post precondition problem process processed properly provided put query reason received
+    registered rejected rejection removed request requested requester requests required resource
+    resources response responses result results retrieved return returned returns saved see sent
+    server set show shows some something spammed specified status success successful successfully
+    such sufficient supplied supported syntactically syntax that the there this too type typical
+    unacceptable unauthorized unexpected unknown unprocessable unsupported updated user using
+    valid validation value values was well were when which while with without wrong you your
+"""
+_EMPTY = frozenset(_EMPTY_WORDS.split())
+"""Words that leave a sentence about an answer empty if it has no others."""
+_ENVELOPE_WORDS = """
+    apiVersion code data error errors infos items kind message metadata ok result status success
+    warnings
+"""
+_ENVELOPE = frozenset(_ENVELOPE_WORDS.split())
+"""Members that say nothing about what comes back."""
+
+
+class AnswerLines:
+    """Makes the lines for the operations of one document.
+
+    Args:
+        follow: Gives the node behind a reference, and the resource that it is in.
+        chosen: Of `"returns"` and `"errors"`.
+    """
+
+    def __init__(self, follow: Follow, chosen: Collection[str]) -> None:
+        self._follow = follow
+        self._returns, self._fails = (line in chosen for line in _LINES)
+        self._clauses: dict[str, tuple[str, set[str]]] = {}
+        self._schemas: dict[tuple[int, str], str] = {}
+
+    def lines(self, method: str, operation: dict[str, Any], resource: Any, told: str) -> list[str]:
+        """Return the lines that say more than what is told already."""
+        answers = operation.get("responses")
+        found: list[str] = []
+        if not isinstance(answers, dict):
+            return found
+        asks = self._returns and len(told) < ENOUGH and method in _TELLING
+        failures = ""
+        for key, node in islice(answers.items(), _LOOKED_AT):
+            status = key if key.__class__ is str else str(key)
+            if status[:1] == "4":
+                if self._fails and (words := self._failure(status, node, told + failures)):
+                    failures += f"; {status} {words}"
+            elif asks and status[:1] == "2":
+                asks = False  # further ones are variants
+                if words := self._returned(node, resource, told):
+                    found.append(cut(f"Returns: {words}", MAX_RETURNS))
+        if failures:
+            found.append(cut(f"Fails: {failures[2:]}", MAX_FAILS))
+        return found
+
+    def _returned(self, node: Any, resource: Any, told: str) -> str:
+        """Return the content of an answer in the words of its description or its schema."""
+        try:
+            node, resource, _ = self._follow(node, resource)
+            if not isinstance(node, dict):
+                return ""
+            return self._clause(node.get("description"), told, _NEW) or self._content(
+                node, resource
+            )
+        except DocumentError:  # an answer that cannot be read does not spoil the tool
+            return ""
+
+    def _content(self, answer: dict[str, Any], resource: Any) -> str:
+        """Return the schema or the media type of an answer in words."""
+        content = answer.get("content")
+        if not isinstance(content, dict):
+            return self._schema(answer.get("schema"), resource)
+        kind = "application/json"
+        if kind not in content:
+            kinds = list(filter(is_media_type, map(str, islice(content, _LOOKED_AT))))
+            kind = next(filter(is_json, kinds), kinds[0] if kinds else "")
+            if kind and not is_json(kind):
+                return "" if is_wildcard(kind) else cut(essence(kind), _CLAUSE)
+        media, resource, _ = self._follow(content.get(kind), resource)
+        return self._schema(media.get("schema"), resource) if isinstance(media, dict) else ""
+
+    def _schema(self, node: Any, resource: Any, deepest: int = _DEEPEST) -> str:
+        """Return the name and the first members of an object, or of the objects in an array."""
+        if not isinstance(node, dict) or not deepest:
+            return ""
+        reference = node.get("$ref")
+        if not isinstance(reference, str):
+            return self._inline(node, resource, "", deepest)
+        key = (id(resource), reference)
+        if key not in self._schemas:
+            self._schemas[key] = ""  # for a schema that holds itself
+            target, owner, _ = self._follow(node, resource)
+            name = reference.rpartition("/")[2].rpartition(".")[2]
+            self._schemas[key] = self._inline(target, owner, name, deepest)
+        return self._schemas[key]
+
+    def _inline(self, node: Any, resource: Any, component: str, deepest: int) -> str:
+        if not isinstance(node, dict):
+            return ""
+        if node.get("type") == "array" or isinstance(node.get("items"), dict):
+            items = self._schema(node.get("items"), resource, deepest - 1)
+            return f"array of {items}" if items else ""
+        name = next(filter(_is_name, (component, node.get("title"))), "object")
+        needed = node.get("required")
+        members = list(islice(self._members(node, resource), _LOOKED_AT))
+        first = [text for text in members if isinstance(needed, list) and text in needed]
+        shown = list(dict.fromkeys([*first, *members]))[:_MEMBERS]
+        if _ENVELOPE.issuperset(members):
+            return ""
+        more = ", …" if len(set(members)) > len(shown) else ""
+        return f"{name} ({', '.join(shown)}{more})"
+
+    def _members(self, node: Any, resource: Any) -> Iterator[str]:
+        """Yield the names of an object's members, those of its `allOf` among them."""
+        waiting = [(node, resource)]
+        for part in waiting:  # grows while it is walked
+            node, owner, _ = self._follow(*part)
+            if not isinstance(node, dict):
+                continue
+            members, branches = node.get("properties"), node.get("allOf")
+            if isinstance(members, dict):
+                yield from filter(_is_name, islice(members, _LOOKED_AT))
+            if isinstance(branches, list):
+                room = _LOOKED_AT - len(waiting)
+                waiting += [(branch, owner) for branch in branches[:room] if room > 0]
+
+    def _failure(self, status: str, node: Any, told: str) -> str:
+        """Return the words of a documented error, empty if its status says as much."""
+        # A component is shared: it says nothing about this operation.
+        if node.__class__ is not dict or "$ref" in node or status in _OTHERS:
+            return ""
+        return cut(self._clause(node.get("description"), told, 1), _CLAUSE)
+
+    def _clause(self, text: Any, told: str, new: int) -> str:
+        """Return an answer's description, empty if it says nothing that is not told."""
+        if text.__class__ is not str:
+            return ""
+        known = self._clauses.get(text)
+        if known is None:
+            known = self._clauses[text] = _clause(text)
+        clause, words = known
+        if len(words) < new:
+            return ""
+        told = told.lower()
+        return clause if sum(word not in told for word in words) >= new else ""
+
+
+def _clause(text: str) -> tuple[str, set[str]]:
+    """Return a description without an opening that repeats the status, and what it is about."""
+    plain = " ".join(plain_text(text, MAX_FAILS).split())
+    plain = _OPENING.sub("", plain).strip(" .;,:-")
+    words = {word.lower() for word in _WORD.findall(plain)} - _EMPTY
+    return plain, {word[: max(4, len(word) - 2)] for word in words}
+
+
+def _is_name(text: Any) -> bool:
+    return isinstance(text, str) and _NAME.fullmatch(text) is not None
