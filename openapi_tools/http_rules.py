@@ -44,6 +44,7 @@ _LONGEST_NAME = 40
 _LONGEST_LINKS = 8192
 _LONGEST_PARAMETERS = 512
 _LINK = re.compile(r'<([^<>]*)>((?:[^<"]|"[^"]*")*)')
+_ABSOLUTE = re.compile(r"https?://", re.IGNORECASE)
 _UNFIT = re.compile(r"[\x00-\x20\x7f-\x9f\\\ud800-\udfff]")
 
 _DECODINGS = 8
@@ -80,17 +81,26 @@ def inner_url(target: str, base: httpx.URL, server: str) -> httpx.URL:
     Raises:
         InvalidUrlError: With the reason, for instance "it leads to another origin".
     """
-    if _UNFIT.search(target.strip()):
+    target = target.strip()
+    if _UNFIT.search(target):
         raise InvalidUrlError("it is not an address")
-    home, url = read_url(server), read_url(target.strip(), base).copy_with(fragment=None)
-    home = read_url(str(home))  # which drops a default port where the scheme is in lower case
-    if (url.scheme, url.netloc.lower()) != (home.scheme, home.netloc.lower()) or url.userinfo:
+    target = target.partition("#")[0]
+    url = read_url(target) if _ABSOLUTE.match(target) else read_url(target, base)
+    scheme, netloc, below = _home(server)
+    if (url.scheme, url.netloc.lower()) != (scheme, netloc) or url.userinfo:
         raise InvalidUrlError("it leads to another origin")
-    path, below = (u.raw_path.partition(b"?")[0].decode("ascii") for u in (url, home))
-    below = below.rstrip("/")
+    path = url.raw_path.partition(b"?")[0].decode("ascii")
     if (path != below and not path.startswith(f"{below}/")) or has_dot_segment(path):
         raise InvalidUrlError(f"it leads out of {below or '/'}")
     return url
+
+
+@lru_cache(maxsize=256)
+def _home(server: str) -> tuple[str, bytes, str]:
+    """Return scheme, host with port, and path of a server's address."""
+    home = read_url(str(read_url(server)))  # which drops a default port
+    path = home.raw_path.partition(b"?")[0].decode("ascii")
+    return home.scheme, home.netloc.lower(), path.rstrip("/")
 
 
 def without_pairs(url: httpx.URL, names: Collection[str]) -> httpx.URL:

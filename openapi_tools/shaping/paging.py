@@ -44,6 +44,8 @@ CERTAIN, LIKELY, POSSIBLE = 3, 2, 1
 _PLACES = ("first", "last", "prev", "previous")
 _MEMBERS = 200
 _SHOWN = 1000
+_MOST = 10**18
+"""Larger numbers are neither pages nor cursors; Python refuses to write the largest."""
 _NOTHING = (None, False, "", "-1", "0", "false", "none", "null", -1, 0)
 _COUNTS = frozenset({"totalpages", "pagetotal", "pagecount", "lastpage", "numberofpages"})
 _ROUND = (10, 25)
@@ -197,7 +199,8 @@ class PageReader:
             found += [self._members[own]] if own in SAME and own in self._members else []
         found += [value for name, value in headers.items() if _tells_next(name)]
         named = [each.get("href") if isinstance(each, dict) else each for each in found]
-        usable = (v for v in named if isinstance(v, str | int) and not holds(_NOTHING, v))
+        fit = (v for v in named if isinstance(v, str) or _whole(v) is not None)
+        usable = (v for v in fit if not holds(_NOTHING, v))
         # Without paging only an address leads on.
         return next((v for v in usable if paging is not None or _is_address(v)), None)
 
@@ -247,10 +250,12 @@ class PageReader:
             values = asked.get(name, [])
             if name not in taken or len(values) != 1:
                 return None
-            value = fitted(values[0], self._properties[taken[name]])
+            schema = self._properties[taken[name]]
+            value = fitted(values[0], schema)
             if value is None:
                 return None
-            changes[taken[name]] = value
+            if name in sent or value != schema.get("default"):
+                changes[taken[name]] = value
         paths = {unquote(each.raw_path.partition(b"?")[0].decode()) for each in (self._url, url)}
         own = self._paging.argument if self._paging is not None else ""
         return changes if len(paths) == 1 or own in changes else None
@@ -363,9 +368,10 @@ def _is_address(value: Any) -> bool:
 
 
 def _whole(value: Any) -> int | None:
-    if isinstance(value, str) and value.isdecimal() and len(value) <= 18:  # noqa: PLR2004 -- a long
+    if isinstance(value, str) and value.isdecimal() and len(value) < len(str(_MOST)):
         return int(value)
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    return value if is_number and abs(value) < _MOST else None
 
 
 def fitted(value: Any, schema: Any) -> Any:

@@ -47,7 +47,7 @@ _GRACE = 0.25
 """Seconds beyond the time of a call for reading an answer that was cut when it was over."""
 _WORDS = 1200
 _SHOWN = 200
-_WORK = ("operation-location", "azure-asyncoperation", "location")
+_WORK = frozenset({b"operation-location", b"azure-asyncoperation", b"location"})
 _ACCEPTED = 202
 _UNAUTHORIZED = 401
 _NOT_FOUND = 404
@@ -180,8 +180,8 @@ class Execution:
         added = [name for name, _ in prepared.grant.auth.query]
         url, server = without_pairs(answer.request.url, added), self._bounds.server
         is_given = own.wait is not None or self._operation.wait is not None
-        is_waited = is_given and reads and not own.is_page
-        begins = not reads and any(name in headers for name in _WORK)
+        is_waited = is_given and reads and not own.is_page and self._operation.paging is None
+        begins = not reads and any(name.lower() in _WORK for name, _ in headers.raw)
         if own.is_poll or is_waited or begins or answer.status == _ACCEPTED:
             work: Any = {"polled": own.is_poll, "loosely": is_waited, "pause": retry_after(headers)}
             reader = shaping.long_work.WorkReader
