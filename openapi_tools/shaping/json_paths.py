@@ -45,7 +45,7 @@ MAX_LENGTH = 4_096
 
 _PER_CHARACTER = 5
 _PER_PATTERN = 10_000
-_TIERS = ((4_000, 0.5), (256_000, 8.0))
+_TIERS = ((4_000, 0.5), (256_000, 8.0), (1_000_000, 30.0))
 """Bytes of a compiled pattern, and the steps that it takes for each character at worst."""
 _DOT = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]|\.", re.DOTALL)
 """A dot, which matches any character but line ends (RFC 9485); escapes and classes are skipped."""
@@ -94,13 +94,13 @@ class Queries:
         """Return the places that a query selects, each once, in the query's order.
 
         Raises:
-            QueryError: It takes too many steps, or filters inside filters go too deep.
+            QueryError: It takes too many steps, or has too many segments or filters in filters.
         """
         try:
             found = self.nodes(query, root, root)
             return list(dict.fromkeys(node.place() for node in found))
         except RecursionError:
-            raise QueryError("has filters that go too deep; name a narrower target.") from None
+            raise QueryError("goes too deep; name a narrower target.") from None
 
     def nodes(self, query: JSONPath, start: Any, root: Any) -> Iterable[_Node]:
         """Return what a query selects below a value."""

@@ -504,6 +504,74 @@ def test_what_is_doubtful_in_the_text_of_an_overlay_is_told():
     )
 
 
+ROWS = [
+    {"n": "int", "v": 1, "same": 1.0},
+    {"n": "text", "v": "b\ud800", "same": "b"},
+    {"n": "true", "v": True, "same": 1},
+    {"n": "null", "v": None, "same": None},
+    {"n": "list", "v": [1, {"a": [2]}], "same": [1, {"a": [2]}]},
+    {"n": "other", "v": [1, {"a": [2]}], "same": [1, {"a": [3]}]},
+    {"n": "keys", "v": {"a": 1, "b": 2}, "same": {"a": 1, "c": 2}},
+    {"n": "map", "v": {"a": 1}, "same": {"a": 1}, "line": "one\rtwo"},
+]
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("@.v == @.same", "int null list map"),
+        ("@.v != @.same", "text true other keys"),
+        ("@.v == 1", "int"),
+        ("@.v == true", "true"),
+        ("@.v < 2", "int"),
+        ("@.v <= 1", "int"),
+        ("@.v >= 1", "int"),
+        ("@.v >= null", "null"),
+        ("@.n > 'nz'", "text true other"),
+        ("@.absent == @.missing && @.v < 2", "int"),
+        ("@.absent < 1", ""),
+        ("@.v == $['x-rows'][0].v", "int"),
+        ("length(@.v) == 2", "text list other keys"),
+        ("count(@.v.*) == 2", "list other keys"),
+        ("value(@.v[0]) == 1", "list other"),
+        ("@..[?@.a]", "list other keys map"),
+        ("@.n..a", ""),
+        ("!@.line && @.v == @.same", "int null list"),
+        ("match(@.n, 'tr.e|m.p')", "true map"),
+        ("match(@.n, 'e')", ""),
+        ("search(@.n, '^t')", "text true"),
+        ("search(@.v, 'b')", ""),
+        ("search(@.n, 'a)|(t')", ""),
+        ("match(@.line, 'one.two')", ""),
+        ("match(@.line, 'one[\\\\r.]two')", "map"),
+        ("search(@.n, '.{1,300}$') && @.v == 1", "int"),
+        ("search(@.n, @.v)", ""),
+        ("@.n[0:1]", ""),
+    ],
+)
+def test_a_filter_selects_by_the_rules_of_the_standard(query, found):
+    target = f"$['x-rows'][?{query}]"
+
+    changed, _ = overlaid(farm(**{"x-rows": ROWS}), {"target": target, "update": {"hit": 1}})
+
+    assert " ".join(row["n"] for row in changed["x-rows"] if "hit" in row) == found
+
+
+@pytest.mark.parametrize(
+    "target",
+    ["$[?@.a == 1e999999]", "$[" + "9" * 4_000 + "]", "$[" + "?@[" * 200 + "0" + "]" * 201],
+)
+def test_numbers_and_nesting_beyond_reason_are_refused(target):
+    assert "is not a JSONPath query of RFC 9535" in refusal({"target": target}).reason
+
+
+def test_a_query_of_too_many_segments_for_the_stack_is_refused():
+    error = refusal({"target": "$" + ".a" * 1_500})
+
+    assert error.pointer == "/actions/0/target"
+    assert "goes too deep" in error.reason
+
+
 # Where overlays come from
 
 
