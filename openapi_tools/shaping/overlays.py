@@ -129,9 +129,10 @@ def _check(
 
 def _action(overlay: Overlay, node: dict[str, Any], number: int, queries: Queries) -> Action:
     found: dict[str, JSONPath] = {}
-    for member in node.keys() & {"target", "copy"}:
+    for member in ("target", "copy"):
         try:
-            found[member] = queries.compile(node[member])
+            if member in node:
+                found[member] = queries.compile(node[member])
         except QueryError as error:
             reason = f"{node[member]!r:.100} {error}"
             raise overlay.error(reason, "actions", number, member) from None
@@ -190,9 +191,9 @@ class _Run:
     def step(self) -> Iterator[str]:
         """Do the action, and yield warnings."""
         places = self.queries.select(self.action.target, self.root)
-        while self.queries.bad_patterns:
-            pattern = self.queries.bad_patterns.pop()
+        for pattern in sorted(self.queries.bad_patterns):
             yield self._said(f"the pattern {pattern!r:.60} cannot be used, and matches nothing")
+        self.queries.bad_patterns.clear()
         if not self.action.kind:
             reason = "has neither 'remove' nor one of 'update' and 'copy', so nothing is changed"
             yield self._said(reason)

@@ -1,0 +1,65 @@
+"""Overlays on the command line, and in packages that are generated."""
+
+from farms import YAML, farm, overlay, written
+
+
+def test_commands_take_overlays(run, refused, tmp_path):
+    spec, named = written(tmp_path / "farm.json", farm()), written(tmp_path / "overlay.yaml", YAML)
+    gone = written(tmp_path / "gone.json", overlay({"target": "$.paths['/hens']", "remove": True}))
+    options = ("--overlay", named, "--overlay", gone)
+
+    listed = run("list", spec, *options)
+
+    assert listed.stdout == "cows\tGET\t/cows\tCows of the farm\n"
+    assert run("show", spec, "cows", *options).stdout.startswith("cows\nGET /cows\n\nCows of the")
+    assert "1 tools, 0 skipped, 0 errors" in run("lint", spec, *options).stdout
+    whole = written(
+        tmp_path / "whole.json", overlay({"target": "$", "update": {"openapi": "3.1.0"}})
+    )
+    without = written(
+        tmp_path / "without.json", {k: v for k, v in farm().items() if k != "openapi"}
+    )
+    assert "3 tools, 0 skipped, 0 errors" in run("lint", without, "--overlay", whole).stdout
+    idle = written(tmp_path / "idle.json", overlay({"target": "$.x", "remove": True}))
+    assert "idle.json#/actions/0: '$.x' selects nothing" in (
+        run("list", spec, "-v", "--overlay", idle).stderr
+    )
+    refused("list", spec, "--overlay", "none.yaml", said=["error: none.yaml: no such file."])
+    wrong = written(tmp_path / "wrong.json", overlay({"target": "x"}))
+    refused("list", spec, "--overlay", wrong, said=["wrong.json#/actions/0/target: 'x' is not"])
+
+
+def test_a_package_is_generated_with_overlays_and_drifts_with_them(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path / "farm.json", farm())
+    path = written(tmp_path / "overlay.yaml", YAML)
+    written(
+        tmp_path / "pyproject.toml",
+        (
+            '[tool.openapi-tools.generate.farm]\nspec = "farm.json"\noutput = "out"\n'
+            'overlays = ["overlay.yaml"]\n'
+        ),
+    )
+
+    first, same = run("generate"), run("generate", "--check")
+    alone = run("generate", "farm.json", "--name", "farm", "--output", "out", "--check")
+    given = run(
+        *("generate", "farm.json", "--name", "farm", "--output", "out", "--check"),
+        *("--overlay", "overlay.yaml"),
+    )
+    path.write_text(YAML.replace("Cows of", "Oxen of"))
+    drifted = run("generate", "--check")
+
+    codes = [result.exit_code for result in (first, same, alone, given, drifted)]
+    assert codes == [0, 0, 1, 0, 1]
+    assert "Cows of the farm" in (tmp_path / "out/farm_tools/tools_a.py").read_text()
+    assert "description  cows: was 'Cows of the farm', is 'Oxen of" in drifted.stdout
+    assert "need SPEC" in run("generate", "--overlay", "overlay.yaml").stderr
+
+
+def test_overlays_in_pyproject_are_a_list_of_texts(refused, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    table = '[tool.openapi-tools.generate.farm]\nspec = "a"\noutput = "b"\noverlays = "c"\n'
+    written(tmp_path / "pyproject.toml", table)
+
+    refused("generate", said=["'overlays' must be a list of texts"])

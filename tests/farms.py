@@ -1,0 +1,36 @@
+"""A document of a farm, and overlays of it."""
+
+import json
+
+from documents import document, operation
+
+
+def overlay(*actions, version="1.1.0", **members):
+    """Return an overlay with these actions."""
+    info = {"title": "Changes", "version": "3"}
+    return {"overlay": version, "info": info, "actions": list(actions), **members}
+
+
+def farm(**members):
+    """Return a document of a farm, with further members."""
+    paths = {
+        "/cows": {"get": operation(operationId="cows", tags=["a", "b"])},
+        "/hens": {"get": operation(operationId="hens"), "post": operation(operationId="hatch")},
+    }
+    return document(paths, **members)
+
+
+def written(path, value):
+    """Write a text, or another value as JSON, and return the path."""
+    path.write_text(value if isinstance(value, str) else json.dumps(value))
+    return path
+
+
+ADD = overlay({"target": "$.paths['/cows'].get", "update": {"summary": "Cows of the farm"}})
+YAML = """
+overlay: 1.1.0
+info: {title: Changes, version: '3'}
+actions:
+  - target: $.paths['/cows'].get
+    update: {summary: Cows of the farm}
+"""

@@ -1,0 +1,197 @@
+"""Overlays of every source, the rules for fetching them, and their part in the cache's key."""
+
+import copy
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from cached import is_from_cache, kept
+from farms import ADD, YAML, farm, overlay, written
+from servers.site import Said, Site
+
+from openapi_tools import InvalidOverlay, SettingsError, SourceError, aload_tools, load_tools
+from openapi_tools.loading import cache
+
+
+@pytest.fixture
+def farm_file(tmp_path, monkeypatch):
+    """A document that is large enough for the cache, and kept at once."""
+    padding = {f"x-{number}": "long" * 20 for number in range(1_000)}
+    monkeypatch.setattr(cache, "_FRESH", 0)
+    return written(tmp_path / "farm.json", farm(**padding))
+
+
+@pytest.mark.parametrize(
+    "given",
+    [ADD, json.dumps(ADD), json.dumps(ADD).encode(), YAML, YAML.encode(), "file", "path", "url"],
+    ids=["dict", "text", "bytes", "yaml", "yaml bytes", "file", "path", "url"],
+)
+def test_an_overlay_is_read_from_any_source(given, tmp_path):
+    with Site(lambda asked: Said(ADD)) as site:
+        sources = {
+            "file": str(written(tmp_path / "a.json", ADD)),
+            "path": written(tmp_path / "b.yaml", YAML),
+        }
+        sources |= {"url": f"{site.url}/c.json"}
+        source = sources.get(given, given) if isinstance(given, str) else given
+
+        toolset = load_tools(farm(), overlays=[source])
+
+    assert toolset["cows"].description == "Cows of the farm"
+    assert toolset.warnings == ()
+
+
+async def test_an_overlay_is_applied_in_an_event_loop_too():
+    toolset = await aload_tools(farm(), overlays=(ADD,), strict=True)
+
+    assert toolset["cows"].description == "Cows of the farm"
+
+
+@pytest.mark.parametrize("given", [ADD, YAML, b"", Path("a.yaml"), 7, None])
+def test_overlays_are_a_list(given):
+    with pytest.raises(SettingsError, match="overlays: give a list"):
+        load_tools(farm(), overlays=given)
+
+
+def test_faults_of_the_source_name_the_overlay(tmp_path):
+    path = written(tmp_path / "wrong.yaml", "overlay: 1.1.0\ninfo: [\n")
+
+    with pytest.raises(SourceError, match=r"none\.yaml: no such file"):
+        load_tools(farm(), overlays=["none.yaml"])
+    with pytest.raises(InvalidOverlay, match=r"wrong\.yaml: not valid YAML"):
+        load_tools(farm(), overlays=[path])
+    with pytest.raises(InvalidOverlay, match="a list at the top level, not an object with 'overl"):
+        load_tools(farm(), overlays=["[]"])
+    with pytest.raises(InvalidOverlay, match=r"overlays\[0\]#/x-it: .*'object', which JSON"):
+        load_tools(farm(), overlays=[ADD | {"x-it": object()}])
+    with pytest.raises(InvalidOverlay, match="is an OpenAPI document, not an overlay"):
+        load_tools(farm(), overlays=[farm()])
+    with pytest.raises(SourceError, match="larger than 100 bytes"):
+        load_tools(farm(), overlays=[json.dumps(ADD)], settings={"max_document_bytes": 100})
+
+
+def test_credentials_go_to_an_overlay_only_where_the_settings_say_so():
+    key = {"k": {"in": "header", "name": "X-Key", "value": "overlay-secret-4711"}}
+    with Site(lambda asked: Said(ADD)) as site:
+        load_tools(farm(), overlays=[site.url], credentials=key)
+        named = {"credential_origins": [site.url]}
+        load_tools(farm(), overlays=[site.url], credentials=key, settings=named)
+
+    assert [asked.headers.get("X-Key") for asked in site.asked] == [None, "overlay-secret-4711"]
+
+
+def test_a_server_of_an_overlay_that_asks_for_a_login_gets_none():
+    key = {"k": {"in": "header", "name": "X-Key", "value": "overlay-secret-4712"}}
+    with Site(lambda asked: Said(farm())) as home, Site(lambda asked: Said(b"", 401)) as other:
+        for source in (f"{home.url}/farm.json", farm()):
+            with pytest.raises(SourceError, match="status 401"):
+                load_tools(source, overlays=[other.url], credentials=key)
+
+    assert [asked.headers.get("X-Key") for asked in other.asked] == [None, None]
+
+
+def test_an_overlay_beside_a_document_at_a_url_is_fetched_with_its_rules():
+    replies = {"/farm.json": farm(servers=[{"url": "v1"}]), "/more.json": ADD}
+    with Site(lambda asked: Said(replies[asked.path])) as site:
+        toolset = load_tools(f"{site.url}/farm.json", overlays=[f"{site.url}/more.json"])
+
+        assert toolset["cows"].description == "Cows of the farm"
+        assert [asked.path for asked in site.asked] == ["/more.json", "/farm.json"]
+        site.answer = lambda asked: Said(b"", 404)
+        with pytest.raises(SourceError, match="status 404"):
+            load_tools(farm(), overlays=[f"{site.url}/gone.json"])
+
+
+@pytest.mark.parametrize(
+    ("extends", "warns"),
+    [
+        ("farm.json", False),
+        ("./farm.json", False),
+        ("other.json", True),
+        ("http://farm.example/farm.json", False),
+        ("http://[", True),
+        ("", False),
+    ],
+)
+def test_another_document_in_extends_is_told(tmp_path, extends, warns):
+    path = written(tmp_path / "farm.json", farm())
+    named = written(tmp_path / "overlay.json", ADD | {"extends": extends})
+
+    warnings = load_tools(path, overlays=[named]).warnings
+
+    expected = f"{named}#/extends: {extends!r} is not the document that is loaded."
+    assert warnings == ((expected,) if warns else ())
+
+
+def test_extends_of_a_document_at_a_url_is_compared_without_query():
+    same = "HTTP://127.0.0.1:{port}/farm.json?v=2"
+    with Site(lambda asked: Said(farm())) as site:
+        port = site.url.rpartition(":")[2]
+        own = ADD | {"extends": same.format(port=port)}
+        other = ADD | {"extends": "http://farm.example/farm.json"}
+
+        toolset = load_tools(f"{site.url}/farm.json?v=1", overlays=[own, other])
+
+    assert [line.partition("#")[0] for line in toolset.warnings] == ["overlays[1]"] * 2
+    assert load_tools(farm(), overlays=[other]).warnings == ()
+
+
+def test_a_second_load_comes_from_the_cache_and_is_the_same(folder, farm_file):
+    silent = overlay({"target": "$.nothing", "remove": True})
+    given = [ADD, silent]
+
+    first = load_tools(farm_file, overlays=given)
+    second = load_tools(farm_file, overlays=copy.deepcopy(given))
+
+    assert (is_from_cache(first), is_from_cache(second)) == (False, True)
+    assert second.document == first.document
+    assert second.warnings == first.warnings
+    assert len(second.warnings) == 1
+    assert second["cows"].description == "Cows of the farm"
+
+
+def test_the_cache_never_gives_tools_of_another_overlay(folder, farm_file, tmp_path):
+    path = written(tmp_path / "overlay.yaml", YAML)
+    load_tools(farm_file, overlays=[path])
+    path.write_text(YAML.replace("of the farm", "of the hill"))
+
+    changed = load_tools(farm_file, overlays=[path])
+    twice = load_tools(farm_file, overlays=[path, ADD])
+    without = load_tools(farm_file)
+
+    assert [is_from_cache(each) for each in (changed, twice, without)] == [False] * 3
+    names = [each["cows"].description for each in (changed, twice, without)]
+    assert names == ["Cows of the hill", "Cows of the farm", "GET /cows"]
+    assert is_from_cache(load_tools(farm_file, overlays=[path]))
+    assert len(kept(folder)) == 4
+
+
+def test_a_wrong_overlay_is_found_beside_a_cached_document(folder, farm_file):
+    load_tools(farm_file)
+
+    with pytest.raises(InvalidOverlay):
+        load_tools(farm_file, overlays=[overlay()])
+
+
+def test_documents_of_urls_and_texts_are_cached_with_their_overlays(folder, farm_file):
+    with Site(lambda asked: Said(farm_file.read_bytes(), 200, (("ETag", '"1"'),))) as site:
+        for source in (f"{site.url}/farm.json", farm_file.read_bytes()):
+            load_tools(source, overlays=[ADD])
+            again = load_tools(source, overlays=[ADD])
+
+            assert is_from_cache(again)
+            assert again["cows"].description == "Cows of the farm"
+            assert not is_from_cache(load_tools(source))
+
+
+def test_a_damaged_copy_is_replaced_by_the_overlaid_document(folder, farm_file):
+    load_tools(farm_file, overlays=[ADD])
+    second = load_tools(farm_file, overlays=[ADD])
+    (file,) = kept(folder)
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute("UPDATE part SET sum = 0 WHERE place LIKE '/paths/%'")
+
+    assert load_tools(farm_file, overlays=[ADD])["cows"].operation.path == "/cows"
+    assert second.document["paths"]["/cows"]["get"]["summary"] == "Cows of the farm"
